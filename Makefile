@@ -1,0 +1,60 @@
+# The front door. Everything real is in meson.build; this sets up what is missing and calls it.
+#   make            build/strata and build/libstrata.so
+#   make demo       a short tour
+#   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those)
+SAN    ?=
+T      ?=
+PREFIX ?= /usr/local
+BUILD  := build$(if $(SAN),-$(SAN))
+RUNS   ?= 1000000
+
+comma  := ,
+setup   = test -f $(1)/build.ninja || meson setup $(1) $(2) >/dev/null
+san     = $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
+
+all: deps
+	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@ninja -C $(BUILD) strata libstrata.so
+
+deps:
+	@tools/deps deps/debian.txt
+deps-test:
+	@tools/deps deps/debian.txt deps/debian-test.txt
+deps-dev:
+	@tools/deps deps/debian.txt deps/debian-test.txt deps/debian-dev.txt
+
+demo: all
+	@BUILD=$(BUILD) tools/demo
+
+test: deps-test
+	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@ninja -C $(BUILD) --quiet tests
+	@tests/run $(BUILD) $(T)
+
+test-long: deps-test
+	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@ninja -C $(BUILD) --quiet tests
+	@tests/run $(BUILD) --long $(T)
+
+bench: all
+	@ninja -C $(BUILD) --quiet benches
+	@bench/run $(BUILD) $(T)
+
+fuzz: deps-dev
+	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@ninja -C build-fuzz --quiet fuzzers
+	@tests/fuzz/run build-fuzz $(RUNS) $(T)
+
+lint: deps-dev
+	@tools/lint
+
+format: deps-dev
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all
+	@meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir $(DESTDIR))
+
+clean:
+	@rm -rf build build-*
+
+.PHONY: all deps deps-test deps-dev demo test test-long bench fuzz lint format install clean

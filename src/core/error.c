@@ -1,0 +1,132 @@
+/*
+ * Errors: one sentence for people, one code for programs, and the one table that says how a code
+ * looks over HTTP, in JSON and as an exit status. Nothing here allocates.
+ */
+#include <strata/error.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct strata_error_kind kinds[] = {
+	{ -EINVAL, 400, STRATA_EXIT_USAGE, "invalid" },
+	{ -ERANGE, 400, STRATA_EXIT_USAGE, "out_of_range" },
+	{ -ENOKEY, 401, STRATA_EXIT_REFUSED, "unauthenticated" },
+	{ -EACCES, 403, STRATA_EXIT_REFUSED, "refused" },
+	{ -EPERM, 403, STRATA_EXIT_REFUSED, "refused" },
+	{ -EROFS, 403, STRATA_EXIT_REFUSED, "read_only" },
+	{ -ENOENT, 404, STRATA_EXIT_NOT_FOUND, "not_found" },
+	{ -ESRCH, 404, STRATA_EXIT_NOT_FOUND, "not_found" },
+	{ -EEXIST, 409, STRATA_EXIT_CONFLICT, "conflict" },
+	{ -EBUSY, 409, STRATA_EXIT_CONFLICT, "conflict" },
+	{ -ESTALE, 409, STRATA_EXIT_CONFLICT, "stale" },
+	{ -E2BIG, 413, STRATA_EXIT_REFUSED, "too_large" },
+	{ -EBADMSG, 422, STRATA_EXIT_FAILED, "malformed" },
+	{ -EDQUOT, 429, STRATA_EXIT_REFUSED, "limit_reached" },
+	{ -EIO, 500, STRATA_EXIT_FAILED, "failed" },
+	{ -ENOTSUP, 501, STRATA_EXIT_FAILED, "unsupported" },
+	{ -ENOMEM, 503, STRATA_EXIT_FAILED, "out_of_memory" },
+	{ -EAGAIN, 503, STRATA_EXIT_UNREACHABLE, "unavailable" },
+	{ -ECONNREFUSED, 503, STRATA_EXIT_UNREACHABLE, "unavailable" },
+	{ -ETIMEDOUT, 504, STRATA_EXIT_UNREACHABLE, "timed_out" },
+	{ -ENOSPC, 507, STRATA_EXIT_FAILED, "no_space" },
+};
+
+/* Cutting a long sentence must not leave half a UTF-8 character behind. */
+static void trim_partial_character(char *text)
+{
+	size_t end = strlen(text), start = end;
+
+	while (start > 0 && end - start < 4 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
+		start--;
+	if (start == 0)
+		return;
+	unsigned char lead = (unsigned char)text[start - 1];
+	size_t want = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+
+	if (end - (start - 1) < want)
+		text[start - 1] = '\0';
+}
+
+static void set_text(struct strata_error *err, int code, const char *format, va_list args)
+{
+	int length = vsnprintf(err->text, sizeof(err->text), format, args);
+
+	if (length >= (int)sizeof(err->text))
+		trim_partial_character(err->text);
+	err->code = code;
+}
+
+int strata_fail(struct strata_error *err, int code, const char *format, ...)
+{
+	assert(code < 0);
+	if (err) {
+		va_list args;
+
+		va_start(args, format);
+		set_text(err, code, format, args);
+		va_end(args);
+		err->field[0] = '\0';
+	}
+	return code;
+}
+
+int strata_fail_at(struct strata_error *err, int code, const char *field, const char *format, ...)
+{
+	assert(code < 0);
+	if (err) {
+		va_list args;
+
+		va_start(args, format);
+		set_text(err, code, format, args);
+		va_end(args);
+		if (snprintf(err->field, sizeof(err->field), "%s", field) >= (int)sizeof(err->field))
+			trim_partial_character(err->field);
+	}
+	return code;
+}
+
+int strata_fail_under(struct strata_error *err, int code, const char *prefix, ...)
+{
+	char joined[2 * STRATA_ERROR_FIELD_BYTES];
+	va_list args;
+
+	if (!err)
+		return code;
+	va_start(args, prefix);
+	int length = vsnprintf(joined, sizeof(joined), prefix, args);
+	va_end(args);
+	if (length < 0 || length >= STRATA_ERROR_FIELD_BYTES)
+		return err->code;
+	if (err->field[0])
+		snprintf(joined + length, sizeof(joined) - (size_t)length, "%s%s",
+			 err->field[0] == '[' ? "" : ".", err->field);
+	memcpy(err->field, joined, sizeof(err->field) - 1);
+	err->field[sizeof(err->field) - 1] = '\0';
+	trim_partial_character(err->field);
+	return err->code;
+}
+
+int strata_fail_memory(struct strata_error *err)
+{
+	return strata_fail(err, -ENOMEM, "out of memory, or past the memory limit set for this call");
+}
+
+const struct strata_error_kind *strata_error_kind_at(size_t index)
+{
+	return index < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[index] : NULL;
+}
+
+const struct strata_error_kind *strata_error_kind(int code)
+{
+	const struct strata_error_kind *kind, *fallback = NULL;
+
+	for (size_t i = 0; (kind = strata_error_kind_at(i)); i++) {
+		if (kind->code == code)
+			return kind;
+		if (kind->code == -EIO)
+			fallback = kind;
+	}
+	return fallback;
+}
