@@ -73,9 +73,8 @@ static size_t find(const struct bitset *set, size_t from, uint64_t flip)
 			return set->bit_count;
 		word = set->words[i] ^ flip;
 	}
-	size_t bit = i * 64 + (size_t)__builtin_ctzll(word);
-
-	return bit < set->bit_count ? bit : set->bit_count; /* a clear bit may lie past the end */
+	/* Past the end all bits are 0: the first clear one there is bit_count itself. */
+	return i * 64 + (size_t)__builtin_ctzll(word);
 }
 
 size_t bitset_find_set(const struct bitset *set, size_t from)
