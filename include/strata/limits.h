@@ -27,4 +27,9 @@ enum {
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 };
 
+/* fair shares: wide enough for every unit, narrow enough that nothing overflows */
+#define STRATA_SHARE_WEIGHT_MIN 1e-6
+#define STRATA_SHARE_WEIGHT_MAX 1e9
+#define STRATA_SHARE_AMOUNT_MAX 1e30 /* of one charge */
+
 #endif
