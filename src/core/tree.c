@@ -38,6 +38,8 @@ void tree_init(struct tree *tree, tree_compare *compare, void *context)
 
 uint64_t tree_weight(const struct tree_node *node)
 {
+	if (node->sum == 0)
+		return 0; /* without weights the children need not be looked at */
 	return node->sum - sum_of(node->child[BEFORE]) - sum_of(node->child[AFTER]);
 }
 
@@ -203,7 +205,7 @@ void tree_update(struct tree *tree, struct tree_node *node)
 
 void tree_set_weight(struct tree *tree, struct tree_node *node, uint64_t weight)
 {
-	uint64_t more = weight - tree_weight(node); /* wraps when it is less, as the sums do */
+	uint64_t more = weight - tree_weight(node); /* below 0 it wraps, and back */
 
 	assert(tree->root && node->count > 0);
 	for (; node; node = node->parent)

@@ -3,7 +3,7 @@
  * is at position n" and "how much weight stands before this", each in O(log n), so a page of a long queue costs
  * its own length. Nodes live inside the caller's objects (40 bytes); nothing is allocated and nothing fails.
  *
- * Weights are any unsigned amount of the caller's (cost, bytes, 0 when unused); sums wrap at 2^64.
+ * Weights are any unsigned amount of the caller's (cost, bytes, 0 when unused) whose sum fits in 64 bits.
  * Equal nodes stay in the order in which they were inserted.
  */
 #ifndef CORE_TREE_H
@@ -54,7 +54,7 @@ uint64_t tree_weight_before(const struct tree_node *node);
 /* The node at a position from 0, or NULL past the end. */
 struct tree_node *tree_select(const struct tree *tree, size_t position);
 /* The first node whose weight, added to that of all before it, exceeds `weight`: whose turn it is after so much.
- * NULL when the sum of all does not. Sums must not have wrapped. */
+ * NULL when the sum of all does not. */
 struct tree_node *tree_select_weight(const struct tree *tree, uint64_t weight);
 /* The first node that does not come before the key, or NULL. */
 struct tree_node *tree_lower_bound(const struct tree *tree, tree_compare_key *compare,
