@@ -1,6 +1,6 @@
 /*
- * The slab of slab.h. Generations stand together at the start of a chunk: a walk over the living reads
- * four bytes for each index, and objects keep their exact size.
+ * The slab of slab.h. A chunk starts at a cache line, with the objects, which keep their exact size. Their
+ * generations stand together behind them, so that a walk over the living reads four bytes for each index.
  */
 #include "core/slab.h"
 
@@ -13,6 +13,7 @@
 enum {
 	CHUNK_BYTES = 64 << 10, /* about; one object if that is larger */
 	FIRST_CHUNK_ROOM = 8,
+	LINE_BYTES = 64,
 };
 
 void slab_init(struct slab *slab, struct strata_memory *memory, size_t object_bytes,
@@ -29,21 +30,49 @@ void slab_init(struct slab *slab, struct strata_memory *memory, size_t object_by
 	*slab = (struct slab){
 		.memory = memory,
 		.chunk_shift = shift,
-		.objects_start = (uint32_t)((sizeof(uint32_t) << shift) + 15) / 16 * 16,
+		.generations_start = bytes << shift,
 		.object_bytes = bytes,
 		.count_max = (uint32_t)count_max,
 	};
 }
 
-static size_t chunk_bytes(const struct slab *slab)
+/* Where a chunk remembers the block of memory it lies in. */
+static size_t block_start(const struct slab *slab)
 {
-	return slab->objects_start + ((size_t)slab->object_bytes << slab->chunk_shift);
+	size_t end = slab->generations_start + (sizeof(uint32_t) << slab->chunk_shift);
+
+	return (end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+}
+
+static size_t block_bytes(const struct slab *slab)
+{
+	return LINE_BYTES - 1 + block_start(slab) + sizeof(void *);
+}
+
+static char *new_chunk(struct slab *slab)
+{
+	char *block = strata_memory_get(slab->memory, block_bytes(slab));
+
+	if (!block)
+		return NULL;
+	char *chunk = block + (LINE_BYTES - (uintptr_t)block % LINE_BYTES) % LINE_BYTES;
+
+	memcpy(chunk + block_start(slab), &block, sizeof(block));
+	return chunk;
+}
+
+static void free_chunk(struct slab *slab, char *chunk)
+{
+	void *block;
+
+	memcpy(&block, chunk + block_start(slab), sizeof(block));
+	strata_memory_put(slab->memory, block, block_bytes(slab));
 }
 
 void slab_fini(struct slab *slab)
 {
 	for (uint32_t i = 0; i < slab->chunk_count; i++)
-		strata_memory_put(slab->memory, slab->chunks[i], chunk_bytes(slab));
+		free_chunk(slab, slab->chunks[i]);
 	strata_memory_put(slab->memory, slab->chunks, slab->chunk_room * sizeof(*slab->chunks));
 	slab->chunks = NULL;
 	slab->chunk_count = slab->chunk_room = 0;
@@ -52,7 +81,8 @@ void slab_fini(struct slab *slab)
 
 static uint32_t *generation_at(const struct slab *slab, uint32_t index)
 {
-	uint32_t *generations = slab->chunks[index >> slab->chunk_shift];
+	char *chunk = slab->chunks[index >> slab->chunk_shift];
+	uint32_t *generations = (void *)(chunk + slab->generations_start);
 
 	return &generations[index & ((1u << slab->chunk_shift) - 1)];
 }
@@ -62,7 +92,7 @@ static void *object_at(const struct slab *slab, uint32_t index)
 	char *chunk = slab->chunks[index >> slab->chunk_shift];
 	size_t slot = index & ((1u << slab->chunk_shift) - 1);
 
-	return chunk + slab->objects_start + slot * slab->object_bytes;
+	return chunk + slot * slab->object_bytes;
 }
 
 /* Indexes that can be handed out without a new chunk. */
@@ -79,7 +109,7 @@ static bool add_chunk(struct slab *slab)
 		return false; /* only after billions of indexes were retired */
 	if (slab->chunk_count == slab->chunk_room) {
 		uint32_t more = slab->chunk_room ? slab->chunk_room * 2 : FIRST_CHUNK_ROOM;
-		void **chunks = strata_memory_resize(slab->memory, slab->chunks,
+		char **chunks = strata_memory_resize(slab->memory, slab->chunks,
 						     slab->chunk_room * sizeof(*chunks),
 						     more * sizeof(*chunks));
 
@@ -88,7 +118,7 @@ static bool add_chunk(struct slab *slab)
 		slab->chunks = chunks;
 		slab->chunk_room = more;
 	}
-	void *chunk = strata_memory_get(slab->memory, chunk_bytes(slab));
+	char *chunk = new_chunk(slab);
 
 	if (!chunk)
 		return false;

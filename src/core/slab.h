@@ -15,13 +15,13 @@
 
 struct slab {
 	struct strata_memory *memory; /* borrowed until slab_fini */
-	void **chunks;                /* owned; each: generations (uint32_t), then the objects */
+	char **chunks; /* each: the objects, their generations (uint32_t), the block it is in */
 	uint32_t chunk_count;
-	uint32_t chunk_room;    /* pointers that fit in the block `chunks` */
-	uint32_t chunk_shift;   /* a chunk holds 1 << chunk_shift objects */
-	uint32_t objects_start; /* bytes from a chunk's start to its first object */
-	uint32_t object_bytes;  /* a multiple of 8 */
-	uint32_t index_end;     /* indexes from here on were never used */
+	uint32_t chunk_room;        /* pointers that fit in the block `chunks` */
+	uint32_t chunk_shift;       /* a chunk holds 1 << chunk_shift objects */
+	uint32_t generations_start; /* bytes from a chunk's start to its generations */
+	uint32_t object_bytes;      /* a multiple of 8 */
+	uint32_t index_end;         /* indexes from here on were never used */
 	uint32_t
 		free_first; /* 1 + first free index below index_end, 0: none; a free object holds the next */
 	uint32_t free_count; /* length of that list */
@@ -29,8 +29,8 @@ struct slab {
 	uint32_t count_max;
 };
 
-/* Allocates nothing. Objects are aligned to 8 bytes, to 16 if object_bytes (at least 1) is a multiple of 16.
- * count_max: most objects alive at a time, up to STRATA_SLAB_COUNT_MAX; 0 stands for that. */
+/* Allocates nothing. Objects are aligned as object_bytes (at least 1) is, up to a cache line: to 64 bytes if it is
+ * a multiple of 64, to at least 8 otherwise. count_max: most objects alive at a time, up to STRATA_SLAB_COUNT_MAX; 0 stands for that. */
 void slab_init(struct slab *slab, struct strata_memory *memory, size_t object_bytes,
 	       size_t count_max);
 void slab_fini(struct slab *slab);
@@ -66,10 +66,9 @@ static inline void *slab_at(const struct slab *slab, uint64_t handle)
 		return NULL;
 	char *chunk = slab->chunks[index >> slab->chunk_shift];
 	size_t slot = index & ((1u << slab->chunk_shift) - 1);
+	const uint32_t *generations = (const void *)(chunk + slab->generations_start);
 
-	if (((uint32_t *)(void *)chunk)[slot] != generation)
-		return NULL;
-	return chunk + slab->objects_start + slot * slab->object_bytes;
+	return generations[slot] == generation ? chunk + slot * slab->object_bytes : NULL;
 }
 
 #endif

@@ -85,7 +85,8 @@ TEST(an_index_whose_generations_are_used_up_is_retired)
 
 	slab_init(&slab, &memory, 8, 1);
 	CHECK(slab_get(&slab, &handle));
-	*(uint32_t *)slab.chunks[0] = UINT32_MAX - 2; /* as after four billion uses */
+	*(uint32_t *)(void *)(slab.chunks[0] + slab.generations_start) = UINT32_MAX -
+									 2; /* long used */
 	CHECK(!slab_at(&slab, handle));
 	handle = slab_handle(&slab, 0);
 	slab_put(&slab, handle);
@@ -150,6 +151,27 @@ TEST(reserved_room_is_there_without_allocating)
 	}
 	CHECK_INT(memory.calls, 0);
 	slab_fini(&slab);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(objects_are_aligned_as_their_size_is)
+{
+	static const struct {
+		size_t size, aligned;
+	} cases[] = {
+		{ 1, 8 }, { 8, 8 }, { 24, 8 }, { 48, 16 }, { 96, 32 }, { 64, 64 }, { 192, 64 }
+	};
+	struct strata_memory memory = { 0 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct slab slab;
+		uint64_t handle;
+
+		slab_init(&slab, &memory, cases[i].size, 0);
+		for (int k = 0; k < 2000; k++)
+			CHECK_INT((uintptr_t)slab_get(&slab, &handle) % cases[i].aligned, 0);
+		slab_fini(&slab);
+	}
 	CHECK_INT(memory.used_bytes, 0);
 }
 
