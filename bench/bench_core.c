@@ -1,0 +1,390 @@
+/*
+ * What the containers and the fair share cost: CPU time of one operation in ns, with 10,000, 100,000 and
+ * 1,000,000 elements, and how many times dearer it is at the largest size than at the smallest. Each number is
+ * the median of ROUNDS runs. Elements and keys are chosen at random, so a large size pays for its cache misses;
+ * choosing costs the same for every row, and the first row says how much.
+ *
+ *	bench_core [name]	only the rows that contain the name
+ */
+#include "core/container.h"
+#include "core/heap.h"
+#include "core/map.h"
+#include "core/share.h"
+#include "core/slab.h"
+#include "core/tree.h"
+#include "random.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 5, SIZES = 3, OPERATIONS = 100000, PAGE = 50 };
+static const uint32_t sizes[SIZES] = { 10000, 100000, 1000000 };
+
+/* An object as a queue would hold it: two cache lines, what is compared beside the links. */
+struct thing {
+	uint64_t rest[7];
+	struct heap_node heap;
+	uint64_t key;
+	struct tree_node tree;
+	uint64_t more[2];
+};
+_Static_assert(sizeof(struct thing) == 128, "two lines");
+
+static struct {
+	uint32_t count; /* elements */
+	struct strata_memory memory;
+	struct slab slab;
+	uint64_t *handles; /* of things, in random order, or of the share's leaves */
+	struct heap heap;
+	struct tree tree;
+	struct map_u64 numbers;
+	struct map_text texts;
+	struct share *share;
+	int64_t now_ns;
+	uint64_t seed;
+	uint64_t sink; /* results, so that none is optimised away */
+} run;
+
+static void must(int rc)
+{
+	if (rc < 0) {
+		fprintf(stderr, "bench_core: %s\n", strerror(-rc));
+		exit(1);
+	}
+}
+
+static uint64_t any_handle(void)
+{
+	return run.handles[random_below(&run.seed, run.count)];
+}
+
+static struct thing *any_thing(void)
+{
+	return slab_at(&run.slab, any_handle());
+}
+
+static struct thing *thing_at(uint32_t i)
+{
+	return slab_at(&run.slab, run.handles[i]);
+}
+
+static size_t text_of(uint64_t number, char text[32])
+{
+	return (size_t)snprintf(text, 32, "user-%llu", (unsigned long long)number);
+}
+
+/* -- what a row starts from; not timed -- */
+
+static void make_things(void)
+{
+	slab_init(&run.slab, &run.memory, sizeof(struct thing), 0);
+	for (uint32_t i = 0; i < run.count; i++) {
+		struct thing *thing = slab_get(&run.slab, &run.handles[i]);
+
+		must(thing ? 0 : -ENOMEM);
+		thing->key = random_next(&run.seed);
+	}
+	for (uint32_t i = run.count - 1; i > 0; i--) {
+		uint32_t other = (uint32_t)random_below(&run.seed, i + 1);
+		uint64_t handle = run.handles[i];
+
+		run.handles[i] = run.handles[other];
+		run.handles[other] = handle;
+	}
+}
+
+static void make_heap(void)
+{
+	make_things();
+	heap_init(&run.heap, &run.memory, NULL, NULL);
+	for (uint32_t i = 0; i < run.count; i++)
+		must(heap_push(&run.heap, &thing_at(i)->heap, thing_at(i)->key));
+}
+
+static int by_key(const struct tree_node *a, const struct tree_node *b, void *context)
+{
+	uint64_t x = container_of((struct tree_node *)a, struct thing, tree)->key;
+	uint64_t y = container_of((struct tree_node *)b, struct thing, tree)->key;
+
+	(void)context;
+	return (x > y) - (x < y);
+}
+
+static void make_tree(void)
+{
+	make_things();
+	tree_init(&run.tree, by_key, NULL);
+	for (uint32_t i = 0; i < run.count; i++)
+		tree_insert(&run.tree, &thing_at(i)->tree, i);
+}
+
+static void make_numbers(void)
+{
+	make_things();
+	map_u64_init(&run.numbers, &run.memory);
+	for (uint32_t i = 0; i < run.count; i++)
+		must(map_u64_put(&run.numbers, run.handles[i], thing_at(i), NULL));
+}
+
+static void make_texts(void)
+{
+	char text[32];
+
+	make_things();
+	map_text_init(&run.texts, &run.memory);
+	for (uint32_t i = 0; i < run.count; i++)
+		must(map_text_put(&run.texts, text, text_of(i, text), thing_at(i), NULL));
+}
+
+/* Users in accounts of a thousand, all with work. */
+static void make_share(void)
+{
+	uint64_t account = 0;
+	char text[32];
+
+	must(share_new(&run.memory, 7 * 86400ll * 1000000000, &run.share, NULL));
+	for (uint32_t i = 0; i < run.count; i++) {
+		text_of(i, text);
+		if (i % 1000 == 0)
+			must(share_add(run.share, share_root(run.share), text, 1, &account, NULL));
+		must(share_add(run.share, account, text, 1 + i % 5, &run.handles[i], NULL));
+		must(share_activate(run.share, run.handles[i], NULL));
+	}
+}
+
+static void clean_up(void)
+{
+	if (run.heap.memory)
+		heap_fini(&run.heap);
+	if (run.numbers.slots.memory)
+		map_u64_fini(&run.numbers);
+	if (run.texts.memory)
+		map_text_fini(&run.texts);
+	if (run.slab.memory)
+		slab_fini(&run.slab);
+	share_free(run.share);
+}
+
+/* -- the rows: one operation -- */
+
+static void choose(void)
+{
+	run.sink += any_handle();
+}
+
+static void slab_look(void)
+{
+	run.sink += any_thing()->key;
+}
+
+static void slab_turn_over(void)
+{
+	uint32_t i = (uint32_t)random_below(&run.seed, run.count);
+
+	slab_put(&run.slab, run.handles[i]);
+	slab_get(&run.slab, &run.handles[i]);
+}
+
+static void heap_pop_push(void)
+{
+	heap_push(&run.heap, heap_pop(&run.heap), random_next(&run.seed));
+}
+
+static void heap_remove_push(void)
+{
+	struct thing *thing = any_thing();
+
+	heap_remove(&run.heap, &thing->heap);
+	heap_push(&run.heap, &thing->heap, random_next(&run.seed));
+}
+
+static void heap_new_key(void)
+{
+	heap_update(&run.heap, &any_thing()->heap, random_next(&run.seed));
+}
+
+static void tree_remove_insert(void)
+{
+	struct thing *thing = any_thing();
+
+	tree_remove(&run.tree, &thing->tree);
+	thing->key = random_next(&run.seed);
+	tree_insert(&run.tree, &thing->tree, 1);
+}
+
+/* As a queue by time of arrival: the first goes, a new one comes last. */
+static void tree_first_to_last(void)
+{
+	struct tree_node *first = tree_first(&run.tree);
+
+	tree_remove(&run.tree, first);
+	container_of(first, struct thing, tree)->key =
+		container_of(tree_last(&run.tree), struct thing, tree)->key + 1;
+	tree_insert(&run.tree, first, 1);
+}
+
+static void tree_position(void)
+{
+	run.sink += tree_rank(&any_thing()->tree);
+}
+
+static void tree_cost_ahead(void)
+{
+	run.sink += tree_weight_before(&any_thing()->tree);
+}
+
+static void tree_at_position(void)
+{
+	run.sink += tree_select(&run.tree, random_below(&run.seed, run.count))->count;
+}
+
+static void tree_page(void)
+{
+	struct tree_node *node = tree_select(&run.tree, random_below(&run.seed, run.count));
+
+	for (int i = 0; i < PAGE && node; i++, node = tree_next(node))
+		run.sink += container_of(node, struct thing, tree)->key;
+}
+
+static void numbers_get(void)
+{
+	run.sink += (uintptr_t)map_u64_get(&run.numbers, any_handle());
+}
+
+static void numbers_remove_put(void)
+{
+	uint64_t key = any_handle();
+
+	map_u64_put(&run.numbers, key, map_u64_remove(&run.numbers, key), NULL);
+}
+
+static void texts_get(void)
+{
+	char text[32];
+	size_t length = text_of(random_below(&run.seed, run.count), text);
+
+	run.sink += (uintptr_t)map_text_get(&run.texts, text, length);
+}
+
+static void share_pick_charge(void)
+{
+	double amount = (double)(1 + random_below(&run.seed, 100));
+
+	share_charge(run.share, share_pick(run.share), amount, run.now_ns += 1000, NULL);
+}
+
+static void share_charge_any(void)
+{
+	share_charge(run.share, any_handle(), 1, run.now_ns += 1000, NULL);
+}
+
+static void share_leave_return(void)
+{
+	uint64_t leaf = any_handle();
+
+	share_deactivate(run.share, leaf, NULL);
+	share_activate(run.share, leaf, NULL);
+}
+
+static void share_two(void)
+{
+	run.sink += (uint64_t)share_compare(run.share, any_handle(), any_handle());
+}
+
+static void share_factor_any(void)
+{
+	run.sink += (uint64_t)(100 * share_factor(run.share, any_handle(), run.now_ns));
+}
+
+static const struct row {
+	const char *name;
+	void (*make)(void);
+	void (*operation)(void);
+} rows[] = {
+	{ "choose at random", make_things, choose },
+	{ "slab at", make_things, slab_look },
+	{ "slab put + get", make_things, slab_turn_over },
+	{ "heap pop + push", make_heap, heap_pop_push },
+	{ "heap remove + push", make_heap, heap_remove_push },
+	{ "heap update", make_heap, heap_new_key },
+	{ "tree remove + insert", make_tree, tree_remove_insert },
+	{ "tree first to last", make_tree, tree_first_to_last },
+	{ "tree rank", make_tree, tree_position },
+	{ "tree weight before", make_tree, tree_cost_ahead },
+	{ "tree select", make_tree, tree_at_position },
+	{ "tree page of 50", make_tree, tree_page },
+	{ "map u64 get", make_numbers, numbers_get },
+	{ "map u64 remove + put", make_numbers, numbers_remove_put },
+	{ "map text get", make_texts, texts_get },
+	{ "share pick + charge", make_share, share_pick_charge },
+	{ "share charge", make_share, share_charge_any },
+	{ "share leave + return", make_share, share_leave_return },
+	{ "share compare", make_share, share_two },
+	{ "share factor", make_share, share_factor_any },
+};
+
+static double cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median time of one operation, in ns. */
+static double measure(const struct row *row, uint32_t count)
+{
+	double times[ROUNDS];
+	uint64_t *handles = calloc(count, sizeof(*handles));
+
+	if (!handles)
+		must(-ENOMEM);
+	memset(&run, 0, sizeof(run));
+	run.handles = handles;
+	run.count = count;
+	run.seed = 1;
+	row->make();
+	for (int round = 0; round < ROUNDS; round++) {
+		double start = cpu_ns();
+
+		for (int i = 0; i < OPERATIONS; i++)
+			row->operation();
+		times[round] = (cpu_ns() - start) / OPERATIONS;
+	}
+	clean_up();
+	free(handles);
+	qsort(times, ROUNDS, sizeof(times[0]), by_value);
+	return times[ROUNDS / 2];
+}
+
+int main(int argc, char **argv)
+{
+	printf("%-22s", "ns per operation");
+	for (int i = 0; i < SIZES; i++)
+		printf(" %10u", sizes[i]);
+	printf(" %8s\n", "ratio");
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		double times[SIZES];
+
+		if (argc > 1 && !strstr(rows[r].name, argv[1]))
+			continue;
+		printf("%-22s", rows[r].name);
+		for (int i = 0; i < SIZES; i++) {
+			times[i] = measure(&rows[r], sizes[i]);
+			printf(" %10.1f", times[i]);
+			fflush(stdout);
+		}
+		printf(" %8.1f\n", times[SIZES - 1] / times[0]);
+	}
+	return 0;
+}
