@@ -1,8 +1,9 @@
 /*
- * What the containers and the fair share cost: CPU time of one operation in ns, with 10,000, 100,000 and
- * 1,000,000 elements, and how many times dearer it is at the largest size than at the smallest. Each number is
- * the median of ROUNDS runs. Elements and keys are chosen at random, so a large size pays for its cache misses;
- * choosing costs the same for every row, and the first row says how much.
+ * What the containers and the fair share cost: CPU time of one operation in ns, with 10,000,
+ * 100,000 and 1,000,000 elements, and how many times dearer it is at the largest size than at the
+ * smallest. Each number is the median of ROUNDS runs. Elements and keys are chosen at random, so a
+ * large size pays for its cache misses; choosing costs the same for every row, and the first row
+ * says how much.
  *
  *	bench_core [name]	only the rows that contain the name
  */

@@ -1,7 +1,7 @@
 /*
- * A set of small numbers, 0 … bit_count − 1, one bit each, worked on a word at a time: the GPUs of a node, the
- * nodes of a cluster, the frames of a buffer. The size is fixed at _init. Bits past the end are always 0, which
- * is what lets every operation use whole words.
+ * A set of small numbers, 0 … bit_count − 1, one bit each, worked on a word at a time: the GPUs of
+ * a node, the nodes of a cluster, the frames of a buffer. The size is fixed at _init. Bits past the
+ * end are always 0, which is what lets every operation use whole words.
  */
 #ifndef CORE_BITSET_H
 #define CORE_BITSET_H
@@ -14,15 +14,14 @@
 #define BITSET_WORDS(bit_count) (((bit_count) + 63) / 64)
 
 struct bitset {
-	uint64_t *words;  /* owned if memory is set, else borrowed from the caller */
-	size_t bit_count; /* > 0 or an empty set that holds nothing */
-	struct strata_memory
-		*memory; /* borrowed until bitset_fini; NULL: the words are the caller's */
+	uint64_t *words; /* owned if memory is set, else borrowed from the caller */
+	size_t bit_count;
+	struct strata_memory *memory; /* borrowed until bitset_fini; NULL: none was needed */
 };
 
 /* Empty, with words from memory. 0 or -ENOMEM. */
 int bitset_init(struct bitset *set, struct strata_memory *memory, size_t bit_count);
-/* Empty, on BITSET_WORDS(bit_count) words of the caller's, which must outlive it. Needs no _fini. */
+/* Empty, on BITSET_WORDS(bit_count) words of the caller's, which must outlive it. */
 void bitset_init_on(struct bitset *set, uint64_t *words, size_t bit_count);
 void bitset_fini(struct bitset *set);
 
@@ -52,8 +51,8 @@ void bitset_clear_range(struct bitset *set, size_t first, size_t count);
 size_t bitset_find_set(const struct bitset *set, size_t from);
 size_t bitset_find_clear(const struct bitset *set, size_t from);
 
-/* Where the first run of `count` bits that are all `value` begins, at or after `from`; bit_count when there is none.
- * count must not be 0. */
+/* Where the first run of `count` bits that are all `value` begins, at or after `from`; bit_count
+ * when there is none. count must not be 0. */
 size_t bitset_find_run(const struct bitset *set, size_t from, size_t count, bool value);
 
 /* How many bits are set: in all, and in both of two sets. */

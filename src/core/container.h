@@ -1,4 +1,5 @@
-/* From a node to the object that holds it: how intrusive containers (heap.h, tree.h) give back what was put in. */
+/* From a node to the object that holds it: how intrusive containers (heap.h, tree.h) give back what
+ * was put in. */
 #ifndef CORE_CONTAINER_H
 #define CORE_CONTAINER_H
 

@@ -1,6 +1,7 @@
 /*
- * The heap of heap.h, four children to an entry: half the depth of a binary heap, and the four keys that are
- * compared lie in one or two cache lines. Sifting moves a hole and writes the moved entry once.
+ * The heap of heap.h, four children to an entry: half the depth of a binary heap, and the four keys
+ * that are compared lie in one or two cache lines. Sifting moves a hole and writes the moved entry
+ * once.
  */
 #include "core/heap.h"
 

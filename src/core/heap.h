@@ -1,12 +1,12 @@
 /*
- * A min-heap of objects that know where they are in it, so that any of them can be removed or re-keyed in
- * O(log n). Each entry carries a 64-bit key beside the pointer: most comparisons read four neighbouring
- * entries of one array and no object. Entries of equal key are put in order by the callback, which should
- * order totally (by an id at last) if the order of equals matters; without one they come in an order that
- * depends only on the order of calls.
+ * A min-heap of objects that know where they are in it, so that any of them can be removed or
+ * re-keyed in O(log n). Each entry carries a 64-bit key beside the pointer: most comparisons read
+ * four neighbouring entries of one array and no object. Entries of equal key are put in order by
+ * the callback, which should order totally (by an id at last) if the order of equals matters;
+ * without one they come in an order that depends only on the order of calls.
  *
- * Keys order as unsigned numbers: see heap_key_time here and real_key in real.h. Not a container for two
- * heaps at once: an object needs one heap_node for each.
+ * Keys order as unsigned numbers: see heap_key_time here and real_key in real.h. Not a container
+ * for two heaps at once: an object needs one heap_node for each.
  */
 #ifndef CORE_HEAP_H
 #define CORE_HEAP_H

@@ -1,7 +1,7 @@
 /*
- * The hash maps of map.h over uthash. Each map has an anchor, an entry in front of all others that no key can
- * find: uthash frees its table with the last entry, and a map that empties and fills again would
- * allocate every time.
+ * The hash maps of map.h over uthash. Each map has an anchor, an entry in front of all others that
+ * no key can find: uthash frees its table with the last entry, and a map that empties and fills
+ * again would allocate every time.
  *
  * uthash's macros are expanded once for each map and operation, in the small functions here; its
  * allocations go to `memory`, and its failure to `failed`, both names of the function around it.

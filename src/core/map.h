@@ -1,10 +1,10 @@
 /*
- * Two hash maps, from numbers and from text to pointers, both walked in the order of insertion, so nothing
- * that is decided on the way depends on hashes. Built on uthash, with memory from a struct strata_memory; a put
- * that runs out of memory changes nothing.
+ * Two hash maps, from numbers and from text to pointers, both walked in the order of insertion, so
+ * nothing that is decided on the way depends on hashes. Built on uthash, with memory from a struct
+ * strata_memory; a put that runs out of memory changes nothing.
  *
- * A map that has grown keeps its table: putting and removing around a steady size allocates nothing for numbers
- * (entries come from a slab) and one block, which holds the copied key, for text.
+ * A map that has grown keeps its table: putting and removing around a steady size allocates nothing
+ * for numbers (entries come from a slab) and one block, which holds the copied key, for text.
  * Values are borrowed and never NULL, which is how a get says that there is none.
  */
 #ifndef CORE_MAP_H
@@ -19,9 +19,8 @@ struct map_u64_entry {
 };
 
 struct map_u64 {
-	struct slab slots; /* of struct map_u64_slot, this entry and its links */
-	struct map_u64_slot *
-		anchor; /* in front of all entries, keeps the table alive; NULL before the first put */
+	struct slab slots;           /* of struct map_u64_slot, this entry and its links */
+	struct map_u64_slot *anchor; /* in front of all entries; NULL before the first put */
 	size_t count;
 };
 
@@ -29,14 +28,15 @@ struct map_u64 {
 void map_u64_init(struct map_u64 *map, struct strata_memory *memory);
 void map_u64_fini(struct map_u64 *map);
 
-/* Adds a key at the end of the walk, or gives a known key another value where it is. ret_old (may be NULL)
- * becomes the value it had, NULL when it is new. 0, or -ENOMEM and nothing changed. */
+/* Adds a key at the end of the walk, or gives a known key another value where it is. ret_old (may
+ * be NULL) becomes the value it had, NULL when it is new. 0, or -ENOMEM and nothing changed. */
 int map_u64_put(struct map_u64 *map, uint64_t key, void *value, void **ret_old);
 /* The value, or NULL. */
 void *map_u64_get(const struct map_u64 *map, uint64_t key);
 /* Removes a key and returns the value it had, or NULL. */
 void *map_u64_remove(struct map_u64 *map, uint64_t key);
-/* The entry put in after this one (NULL: the first), or NULL at the end. Take the next before removing this one. */
+/* The entry put in after this one (NULL: the first), or NULL at the end. Take the next before
+ * removing this one. */
 const struct map_u64_entry *map_u64_next(const struct map_u64 *map,
 					 const struct map_u64_entry *entry);
 
@@ -52,8 +52,8 @@ struct map_text {
 	size_t count;
 };
 
-/* The same with keys of any bytes, NULs included, up to STRATA_TEXT_BYTES_MAX (longer: -E2BIG). The empty
- * text is a key like others. */
+/* The same with keys of any bytes, NULs included, up to STRATA_TEXT_BYTES_MAX (longer: -E2BIG). The
+ * empty text is a key like others. */
 void map_text_init(struct map_text *map, struct strata_memory *memory);
 void map_text_fini(struct map_text *map);
 int map_text_put(struct map_text *map, const char *key, size_t key_bytes, void *value,

@@ -1,4 +1,5 @@
-/* Repeatable arithmetic: see real.h. The compiler must not contract a·b + c (meson.build sees to it). */
+/* Repeatable arithmetic: see real.h. The compiler must not contract a·b + c (meson.build sees to
+ * it). */
 #include "core/real.h"
 
 #include <assert.h>

@@ -1,19 +1,20 @@
 /*
- * Real numbers that come out the same, bit for bit, on every machine. Sums, products and quotients do so by
- * IEEE 754; the functions of libm do not (they differ between versions and processors), so a decision that
- * must be replayed elsewhere uses these.
+ * Real numbers that come out the same, bit for bit, on every machine. Sums, products and quotients
+ * do so by IEEE 754; the functions of libm do not (they differ between versions and processors), so
+ * a decision that must be replayed elsewhere uses these.
  */
 #ifndef CORE_REAL_H
 #define CORE_REAL_H
 
 #include <stdint.h>
 
-/* 2 to the power x, to within one or two units in the last place; exact when x is whole. 0 far below, infinite
- * far above, NaN for NaN. */
+/* 2 to the power x, to within one or two units in the last place; exact when x is whole. 0 far
+ * below, infinite far above, NaN for NaN. */
 double real_exp2(double x);
 
-/* A sum with twice the digits of a double: taking away what was added gives back what was there, and small
- * amounts add up beside large ones. Zeroed: 0. The value is high + low, high alone being its nearest double. */
+/* A sum with twice the digits of a double: taking away what was added gives back what was there,
+ * and small amounts add up beside large ones. Zeroed: 0. The value is high + low, high alone being
+ * its nearest double. */
 struct real_sum {
 	double high;
 	double low;

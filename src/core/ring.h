@@ -1,6 +1,7 @@
 /*
- * A first-in first-out queue of fixed-size items with a fixed number of places. When it is full the caller
- * chooses: ring_push refuses the new item, ring_push_over gives up the oldest. Items are copied in and out.
+ * A first-in first-out queue of fixed-size items with a fixed number of places. When it is full the
+ * caller chooses: ring_push refuses the new item, ring_push_over gives up the oldest. Items are
+ * copied in and out.
  */
 #ifndef CORE_RING_H
 #define CORE_RING_H
@@ -26,8 +27,8 @@ bool ring_push(struct ring *ring, const void *item);
 bool ring_push_over(struct ring *ring, const void *item);
 /* Takes the oldest out; false: empty, ret_item untouched. ret_item may be NULL. */
 bool ring_pop(struct ring *ring, void *ret_item);
-/* The item at a position from the oldest (0) on, in its place, valid until it is popped or given up;
- * NULL past the newest. */
+/* The item at a position from the oldest (0) on, in its place, valid until it is popped or given
+ * up; NULL past the newest. */
 void *ring_at(const struct ring *ring, size_t position);
 void ring_reset(struct ring *ring);
 

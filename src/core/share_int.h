@@ -1,6 +1,6 @@
 /*
- * What the three files of share.h have in common: share.c keeps the tree, share_usage.c the fading usage,
- * share_turn.c the virtual times.
+ * What the three files of share.h have in common: share.c keeps the tree, share_usage.c the fading
+ * usage, share_turn.c the virtual times.
  */
 #ifndef CORE_SHARE_INT_H
 #define CORE_SHARE_INT_H

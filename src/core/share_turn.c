@@ -1,13 +1,15 @@
 /*
- * Whose turn it is: start-time fair queueing (Goyal, Vin and Cheng, 1996) at every inner node of the share. A
- * group keeps its ready children in a heap by virtual time; a node is ready when a child is, so activating a
- * leaf walks up only as far as that changes something.
+ * Whose turn it is: start-time fair queueing (Goyal, Vin and Cheng, 1996) at every inner node of
+ * the share. A group keeps its ready children in a heap by virtual time; a node is ready when a
+ * child is, so activating a leaf walks up only as far as that changes something.
  *
- * Why the bound holds: `now` of a group is the virtual time at which its last service began. It never falls,
- * no child that becomes ready starts below it, and a child that is served starts at it; so each ready child stays
- * between `now` and `now` plus its own last charge, and two of them drift apart by at most one charge of each.
+ * Why the bound holds: `now` of a group is the virtual time at which its last service began. It
+ * never falls, no child that becomes ready starts below it, and a child that is served starts at
+ * it; so each ready child stays between `now` and `now` plus its own last charge, and two of them
+ * drift apart by at most one charge of each.
  *
- * Virtual times are long sums: they only grow, and a charge of 1 must still count after one of 10^20.
+ * Virtual times are long sums: they only grow, and a charge of 1 must still count after one of
+ * 10^20.
  */
 #include "core/container.h"
 #include "core/share_int.h"
@@ -30,8 +32,8 @@ int share_turn_compare(const struct heap_node *a, const struct heap_node *b, voi
 	return x->serial < y->serial ? -1 : 1;
 }
 
-/* A service begins, that of the first of the group if it was picked. One that comes back from being parked
- * may lie below `now`, which does not fall for that. */
+/* A service begins, that of the first of the group if it was picked. One that comes back from being
+ * parked may lie below `now`, which does not fall for that. */
 static void begin_service(struct share_group *group)
 {
 	const struct real_sum *began = &node_of(heap_top(&group->ready))->turn;

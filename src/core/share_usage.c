@@ -1,11 +1,12 @@
 /*
- * Usage that fades, without a sweep. All usage fades alike, so instead of shrinking what is old a charge is
- * written down larger the later it comes: amount · 2^(now / half-life). A usage is then one addition a
- * node, comparisons need no time at all, and reading divides by today's scale once.
+ * Usage that fades, without a sweep. All usage fades alike, so instead of shrinking what is old a
+ * charge is written down larger the later it comes: amount · 2^(now / half-life). A usage is then
+ * one addition a node, comparisons need no time at all, and reading divides by today's scale once.
  *
- * The scale would leave the range of a double after a thousand half-lives. So time is cut into eras of
- * ERA_HALF_LIVES and the scale starts again at 1 in each; a usage of an earlier era is brought forward,
- * by an exact power of two, when it is touched. After a few eras nothing is left of it, which is 0.
+ * The scale would leave the range of a double after a thousand half-lives. So time is cut into eras
+ * of ERA_HALF_LIVES and the scale starts again at 1 in each; a usage of an earlier era is brought
+ * forward, by an exact power of two, when it is touched. After a few eras nothing is left of it,
+ * which is 0.
  */
 #include "core/share_int.h"
 
@@ -150,11 +151,12 @@ int share_compare(const struct share *share, uint64_t a, uint64_t b)
 		x = x->parent;
 		y = y->parent;
 	}
-	/* wx / ux > wy / uy, without dividing by 0 */
-	double left = x->weight * usage_in(y, share->clock.era);
-	double right = y->weight * usage_in(x, share->clock.era);
+	/* Usage / weight, the other way round: a weight is never 0, and since each node has one such
+	 * number, rounding cannot make a circle of three. */
+	double left = usage_in(x, share->clock.era) / x->weight;
+	double right = usage_in(y, share->clock.era) / y->weight;
 
 	if (left != right)
-		return left > right ? -1 : 1;
+		return left < right ? -1 : 1;
 	return x->serial < y->serial ? -1 : 1;
 }

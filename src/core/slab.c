@@ -1,6 +1,7 @@
 /*
- * The slab of slab.h. A chunk starts at a cache line, with the objects, which keep their exact size. Their
- * generations stand together behind them, so that a walk over the living reads four bytes for each index.
+ * The slab of slab.h. A chunk starts at a cache line, with the objects, which keep their exact
+ * size. Their generations stand together behind them, so that a walk over the living reads four
+ * bytes for each index.
  */
 #include "core/slab.h"
 

@@ -1,12 +1,13 @@
 /*
- * Fixed-size objects in chunks, named by handles. An object stays where it is until it is put back; a
- * handle knows when that has happened, so a stale one finds nothing instead of a stranger.
+ * Fixed-size objects in chunks, named by handles. An object stays where it is until it is put back;
+ * a handle knows when that has happened, so a stale one finds nothing instead of a stranger.
  *
- * A handle is generation << 32 | index, never 0. Indexes are small and dense: use them for side arrays and
- * bitsets. The generation of an index is odd while an object lives there and even while it is free; an index
- * whose generation would wrap is retired, so no handle ever comes twice.
+ * A handle is generation << 32 | index, never 0. Indexes are small and dense: use them for side
+ * arrays and bitsets. The generation of an index is odd while an object lives there and even while
+ * it is free; an index whose generation would wrap is retired, so no handle ever comes twice.
  *
- * Which index comes next depends only on the order of calls. Nothing is given back to memory before slab_fini.
+ * Which index comes next depends only on the order of calls. Nothing is given back to memory before
+ * slab_fini.
  */
 #ifndef CORE_SLAB_H
 #define CORE_SLAB_H
@@ -22,20 +23,21 @@ struct slab {
 	uint32_t generations_start; /* bytes from a chunk's start to its generations */
 	uint32_t object_bytes;      /* a multiple of 8 */
 	uint32_t index_end;         /* indexes from here on were never used */
-	uint32_t
-		free_first; /* 1 + first free index below index_end, 0: none; a free object holds the next */
+	uint32_t free_first; /* 1 + a free index, 0: none; a free object holds the next likewise */
 	uint32_t free_count; /* length of that list */
 	uint32_t count;      /* objects alive */
 	uint32_t count_max;
 };
 
-/* Allocates nothing. Objects are aligned as object_bytes (at least 1) is, up to a cache line: to 64 bytes if it is
- * a multiple of 64, to at least 8 otherwise. count_max: most objects alive at a time, up to STRATA_SLAB_COUNT_MAX; 0 stands for that. */
+/* Allocates nothing. Objects are aligned as object_bytes (at least 1) is, up to a cache line: to 64
+ * bytes if it is a multiple of 64, to at least 8 otherwise. count_max: most objects alive at a
+ * time, up to STRATA_SLAB_COUNT_MAX; 0 stands for that. */
 void slab_init(struct slab *slab, struct strata_memory *memory, size_t object_bytes,
 	       size_t count_max);
 void slab_fini(struct slab *slab);
 
-/* The next `more` calls of slab_get will succeed. 0, or -ENOMEM when memory or count_max forbids it. */
+/* The next `more` calls of slab_get will succeed. 0, or -ENOMEM when memory or count_max forbids
+ * it. */
 int slab_reserve(struct slab *slab, size_t more);
 
 /* A zeroed object, or NULL when out of memory or count_max are alive. */
@@ -48,8 +50,9 @@ void slab_put(struct slab *slab, uint64_t handle);
 void *slab_by_index(const struct slab *slab, uint32_t index);
 uint64_t slab_handle(const struct slab *slab, uint32_t index);
 
-/* The live object with the next higher index after the handle's (0: the first), or NULL. The handle may be
- * stale, so a loop may put back what it has just been given. ret_handle may point to `after`'s variable. */
+/* The live object with the next higher index after the handle's (0: the first), or NULL. The handle
+ * may be stale, so a loop may put back what it has just been given. ret_handle may point to
+ * `after`'s variable. */
 void *slab_next(const struct slab *slab, uint64_t after, uint64_t *ret_handle);
 
 static inline uint32_t slab_index(uint64_t handle)

@@ -1,10 +1,10 @@
 /*
- * The counted tree of tree.h, balanced by weight: the counts that give positions are also what keeps it in
- * shape, so a node needs no colour or height. With "size" meaning count + 1, no child is more than BALANCE
- * times the size of its sibling; a rotation is single when the inner grandchild is less than ROTATE times the
- * outer one. These two numbers keep the rule after any one insertion or removal (Hirai and Yamamoto,
- * "Balancing weight-balanced trees", 2011). The depth is at most log(n + 1) / log(4/3), in practice
- * little above log2(n).
+ * The counted tree of tree.h, balanced by weight: the counts that give positions are also what
+ * keeps it in shape, so a node needs no colour or height. With "size" meaning count + 1, no child
+ * is more than BALANCE times the size of its sibling; a rotation is single when the inner
+ * grandchild is less than ROTATE times the outer one. These two numbers keep the rule after any one
+ * insertion or removal (Hirai and Yamamoto, "Balancing weight-balanced trees", 2011). The depth is
+ * at most log(n + 1) / log(4/3), in practice little above log2(n).
  *
  * Walks towards the root read only the nodes on the path: the other side's count is the difference.
  */
@@ -74,8 +74,8 @@ static void rotate(struct tree *tree, struct tree_node *node, int side)
 	child->sum = sum;
 }
 
-/* Restores the rule at a node whose child on `side` may have become too large for its sibling; `heavy` and
- * `light` are their sizes. Returns what stands in the node's place. */
+/* Restores the rule at a node whose child on `side` may have become too large for its sibling;
+ * `heavy` and `light` are their sizes. Returns what stands in the node's place. */
 static struct tree_node *balance(struct tree *tree, struct tree_node *node, int side, size_t heavy,
 				 size_t light)
 {
@@ -124,8 +124,8 @@ void tree_insert(struct tree *tree, struct tree_node *node, uint64_t weight)
 	balance_after_insert(tree, node);
 }
 
-/* Walks up from the parent of a place that has become empty, on `side`. Every node up to and without `middle`
- * has lost one of weight `below`, the others one of weight `above`. */
+/* Walks up from the parent of a place that has become empty, on `side`. Every node up to and
+ * without `middle` has lost one of weight `below`, the others one of weight `above`. */
 static void shrink(struct tree *tree, struct tree_node *node, int side,
 		   const struct tree_node *middle, uint64_t below, uint64_t above)
 {

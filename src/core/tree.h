@@ -1,10 +1,11 @@
 /*
- * An ordered tree that counts: besides insert and remove it answers "which position does this have", "which
- * is at position n" and "how much weight stands before this", each in O(log n), so a page of a long queue costs
- * its own length. Nodes live inside the caller's objects (40 bytes); nothing is allocated and nothing fails.
+ * An ordered tree that counts: besides insert and remove it answers "which position does this
+ * have", "which is at position n" and "how much weight stands before this", each in O(log n), so a
+ * page of a long queue costs its own length. Nodes live inside the caller's objects (40 bytes);
+ * nothing is allocated and nothing fails.
  *
- * Weights are any unsigned amount of the caller's (cost, bytes, 0 when unused) whose sum fits in 64 bits.
- * Equal nodes stay in the order in which they were inserted.
+ * Weights are any unsigned amount of the caller's (cost, bytes, 0 when unused) whose sum fits in 64
+ * bits. Equal nodes stay in the order in which they were inserted.
  */
 #ifndef CORE_TREE_H
 #define CORE_TREE_H
@@ -36,13 +37,13 @@ struct tree {
 /* There is no _fini: forget the tree and the nodes together, or remove them one by one. */
 void tree_init(struct tree *tree, tree_compare *compare, void *context);
 
-/* The node must be in no tree. What the callback looks at must not change while it is in one, except
- * directly before tree_update. */
+/* The node must be in no tree. What the callback looks at must not change while it is in one,
+ * except directly before tree_update. */
 void tree_insert(struct tree *tree, struct tree_node *node, uint64_t weight);
 /* The node must be in this tree. It is zeroed. */
 void tree_remove(struct tree *tree, struct tree_node *node);
-/* Moves a node to where it belongs after what the callback looks at has changed. It stays in front of or
- * behind its equals when that is where it was, else it goes behind them. */
+/* Moves a node to where it belongs after what the callback looks at has changed. It stays in front
+ * of or behind its equals when that is where it was, else it goes behind them. */
 void tree_update(struct tree *tree, struct tree_node *node);
 void tree_set_weight(struct tree *tree, struct tree_node *node, uint64_t weight);
 
@@ -53,8 +54,8 @@ uint64_t tree_weight_before(const struct tree_node *node);
 
 /* The node at a position from 0, or NULL past the end. */
 struct tree_node *tree_select(const struct tree *tree, size_t position);
-/* The first node whose weight, added to that of all before it, exceeds `weight`: whose turn it is after so much.
- * NULL when the sum of all does not. */
+/* The first node whose weight, added to that of all before it, exceeds `weight`: whose turn it is
+ * after so much. NULL when the sum of all does not. */
 struct tree_node *tree_select_weight(const struct tree *tree, uint64_t weight);
 /* The first node that does not come before the key, or NULL. */
 struct tree_node *tree_lower_bound(const struct tree *tree, tree_compare_key *compare,

@@ -244,7 +244,8 @@ TEST(entries_may_be_removed_on_the_way)
 	map_u64_fini(&map);
 }
 
-/* Enough entries for the tables to grow several times. What was in stays in, in order, and no more. */
+/* Enough entries for the tables to grow several times. What was in stays in, in order, and no
+ * more. */
 static int fill_numbers(struct strata_memory *memory, void *context, struct strata_error *err)
 {
 	const struct map_u64_entry *entry = NULL;

@@ -321,7 +321,8 @@ static void model_build(struct strata_memory *memory, uint64_t *seed)
 	}
 }
 
-/* An account that happens to have no children is a leaf to the share: it is never activated here. */
+/* An account that happens to have no children is a leaf to the share: it is never activated
+ * here. */
 static void random_state(uint64_t *seed)
 {
 	int leaf = LEAVES_FROM + (int)random_below(seed, NODES - LEAVES_FROM);
