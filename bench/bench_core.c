@@ -34,7 +34,8 @@ struct thing {
 };
 _Static_assert(sizeof(struct thing) == 128, "two lines");
 
-static struct {
+/* The elements of one size; rows that start from the same ones follow each other and share them. */
+static struct state {
 	uint32_t count; /* elements */
 	struct strata_memory memory;
 	struct slab slab;
@@ -47,7 +48,7 @@ static struct {
 	int64_t now_ns;
 	uint64_t seed;
 	uint64_t sink; /* results, so that none is optimised away */
-} run;
+} states[SIZES], *run;
 
 static void must(int rc)
 {
@@ -59,17 +60,17 @@ static void must(int rc)
 
 static uint64_t any_handle(void)
 {
-	return run.handles[random_below(&run.seed, run.count)];
+	return run->handles[random_below(&run->seed, run->count)];
 }
 
 static struct thing *any_thing(void)
 {
-	return slab_at(&run.slab, any_handle());
+	return slab_at(&run->slab, any_handle());
 }
 
 static struct thing *thing_at(uint32_t i)
 {
-	return slab_at(&run.slab, run.handles[i]);
+	return slab_at(&run->slab, run->handles[i]);
 }
 
 static size_t text_of(uint64_t number, char text[32])
@@ -81,28 +82,28 @@ static size_t text_of(uint64_t number, char text[32])
 
 static void make_things(void)
 {
-	slab_init(&run.slab, &run.memory, sizeof(struct thing), 0);
-	for (uint32_t i = 0; i < run.count; i++) {
-		struct thing *thing = slab_get(&run.slab, &run.handles[i]);
+	slab_init(&run->slab, &run->memory, sizeof(struct thing), 0);
+	for (uint32_t i = 0; i < run->count; i++) {
+		struct thing *thing = slab_get(&run->slab, &run->handles[i]);
 
 		must(thing ? 0 : -ENOMEM);
-		thing->key = random_next(&run.seed);
+		thing->key = random_next(&run->seed);
 	}
-	for (uint32_t i = run.count - 1; i > 0; i--) {
-		uint32_t other = (uint32_t)random_below(&run.seed, i + 1);
-		uint64_t handle = run.handles[i];
+	for (uint32_t i = run->count - 1; i > 0; i--) {
+		uint32_t other = (uint32_t)random_below(&run->seed, i + 1);
+		uint64_t handle = run->handles[i];
 
-		run.handles[i] = run.handles[other];
-		run.handles[other] = handle;
+		run->handles[i] = run->handles[other];
+		run->handles[other] = handle;
 	}
 }
 
 static void make_heap(void)
 {
 	make_things();
-	heap_init(&run.heap, &run.memory, NULL, NULL);
-	for (uint32_t i = 0; i < run.count; i++)
-		must(heap_push(&run.heap, &thing_at(i)->heap, thing_at(i)->key));
+	heap_init(&run->heap, &run->memory, NULL, NULL);
+	for (uint32_t i = 0; i < run->count; i++)
+		must(heap_push(&run->heap, &thing_at(i)->heap, thing_at(i)->key));
 }
 
 static int by_key(const struct tree_node *a, const struct tree_node *b, void *context)
@@ -117,17 +118,17 @@ static int by_key(const struct tree_node *a, const struct tree_node *b, void *co
 static void make_tree(void)
 {
 	make_things();
-	tree_init(&run.tree, by_key, NULL);
-	for (uint32_t i = 0; i < run.count; i++)
-		tree_insert(&run.tree, &thing_at(i)->tree, i);
+	tree_init(&run->tree, by_key, NULL);
+	for (uint32_t i = 0; i < run->count; i++)
+		tree_insert(&run->tree, &thing_at(i)->tree, i);
 }
 
 static void make_numbers(void)
 {
 	make_things();
-	map_u64_init(&run.numbers, &run.memory);
-	for (uint32_t i = 0; i < run.count; i++)
-		must(map_u64_put(&run.numbers, run.handles[i], thing_at(i), NULL));
+	map_u64_init(&run->numbers, &run->memory);
+	for (uint32_t i = 0; i < run->count; i++)
+		must(map_u64_put(&run->numbers, run->handles[i], thing_at(i), NULL));
 }
 
 static void make_texts(void)
@@ -135,9 +136,9 @@ static void make_texts(void)
 	char text[32];
 
 	make_things();
-	map_text_init(&run.texts, &run.memory);
-	for (uint32_t i = 0; i < run.count; i++)
-		must(map_text_put(&run.texts, text, text_of(i, text), thing_at(i), NULL));
+	map_text_init(&run->texts, &run->memory);
+	for (uint32_t i = 0; i < run->count; i++)
+		must(map_text_put(&run->texts, text, text_of(i, text), thing_at(i), NULL));
 }
 
 /* Users in accounts of a thousand, all with work. */
@@ -146,158 +147,161 @@ static void make_share(void)
 	uint64_t account = 0;
 	char text[32];
 
-	must(share_new(&run.memory, 7 * 86400ll * 1000000000, &run.share, NULL));
-	for (uint32_t i = 0; i < run.count; i++) {
+	must(share_new(&run->memory, 7 * 86400ll * 1000000000, &run->share, NULL));
+	for (uint32_t i = 0; i < run->count; i++) {
 		text_of(i, text);
 		if (i % 1000 == 0)
-			must(share_add(run.share, share_root(run.share), text, 1, &account, NULL));
-		must(share_add(run.share, account, text, 1 + i % 5, &run.handles[i], NULL));
-		must(share_activate(run.share, run.handles[i], NULL));
+			must(share_add(run->share, share_root(run->share), text, 1, &account,
+				       NULL));
+		must(share_add(run->share, account, text, 1 + i % 5, &run->handles[i], NULL));
+		must(share_activate(run->share, run->handles[i], NULL));
 	}
 }
 
 static void clean_up(void)
 {
-	if (run.heap.memory)
-		heap_fini(&run.heap);
-	if (run.numbers.slots.memory)
-		map_u64_fini(&run.numbers);
-	if (run.texts.memory)
-		map_text_fini(&run.texts);
-	if (run.slab.memory)
-		slab_fini(&run.slab);
-	share_free(run.share);
+	if (run->heap.memory)
+		heap_fini(&run->heap);
+	if (run->numbers.slots.memory)
+		map_u64_fini(&run->numbers);
+	if (run->texts.memory)
+		map_text_fini(&run->texts);
+	if (run->slab.memory)
+		slab_fini(&run->slab);
+	share_free(run->share);
+	free(run->handles);
+	memset(run, 0, sizeof(*run));
 }
 
 /* -- the rows: one operation -- */
 
 static void choose(void)
 {
-	run.sink += any_handle();
+	run->sink += any_handle();
 }
 
 static void slab_look(void)
 {
-	run.sink += any_thing()->key;
+	run->sink += any_thing()->key;
 }
 
 static void slab_turn_over(void)
 {
-	uint32_t i = (uint32_t)random_below(&run.seed, run.count);
+	uint32_t i = (uint32_t)random_below(&run->seed, run->count);
 
-	slab_put(&run.slab, run.handles[i]);
-	slab_get(&run.slab, &run.handles[i]);
+	slab_put(&run->slab, run->handles[i]);
+	slab_get(&run->slab, &run->handles[i]);
 }
 
 static void heap_pop_push(void)
 {
-	heap_push(&run.heap, heap_pop(&run.heap), random_next(&run.seed));
+	heap_push(&run->heap, heap_pop(&run->heap), random_next(&run->seed));
 }
 
 static void heap_remove_push(void)
 {
 	struct thing *thing = any_thing();
 
-	heap_remove(&run.heap, &thing->heap);
-	heap_push(&run.heap, &thing->heap, random_next(&run.seed));
+	heap_remove(&run->heap, &thing->heap);
+	heap_push(&run->heap, &thing->heap, random_next(&run->seed));
 }
 
 static void heap_new_key(void)
 {
-	heap_update(&run.heap, &any_thing()->heap, random_next(&run.seed));
+	heap_update(&run->heap, &any_thing()->heap, random_next(&run->seed));
 }
 
 static void tree_remove_insert(void)
 {
 	struct thing *thing = any_thing();
 
-	tree_remove(&run.tree, &thing->tree);
-	thing->key = random_next(&run.seed);
-	tree_insert(&run.tree, &thing->tree, 1);
+	tree_remove(&run->tree, &thing->tree);
+	thing->key = random_next(&run->seed);
+	tree_insert(&run->tree, &thing->tree, 1);
 }
 
 /* As a queue by time of arrival: the first goes, a new one comes last. */
 static void tree_first_to_last(void)
 {
-	struct tree_node *first = tree_first(&run.tree);
+	struct tree_node *first = tree_first(&run->tree);
 
-	tree_remove(&run.tree, first);
+	tree_remove(&run->tree, first);
 	container_of(first, struct thing, tree)->key =
-		container_of(tree_last(&run.tree), struct thing, tree)->key + 1;
-	tree_insert(&run.tree, first, 1);
+		container_of(tree_last(&run->tree), struct thing, tree)->key + 1;
+	tree_insert(&run->tree, first, 1);
 }
 
 static void tree_position(void)
 {
-	run.sink += tree_rank(&any_thing()->tree);
+	run->sink += tree_rank(&any_thing()->tree);
 }
 
 static void tree_cost_ahead(void)
 {
-	run.sink += tree_weight_before(&any_thing()->tree);
+	run->sink += tree_weight_before(&any_thing()->tree);
 }
 
 static void tree_at_position(void)
 {
-	run.sink += tree_select(&run.tree, random_below(&run.seed, run.count))->count;
+	run->sink += tree_select(&run->tree, random_below(&run->seed, run->count))->count;
 }
 
 static void tree_page(void)
 {
-	struct tree_node *node = tree_select(&run.tree, random_below(&run.seed, run.count));
+	struct tree_node *node = tree_select(&run->tree, random_below(&run->seed, run->count));
 
 	for (int i = 0; i < PAGE && node; i++, node = tree_next(node))
-		run.sink += container_of(node, struct thing, tree)->key;
+		run->sink += container_of(node, struct thing, tree)->key;
 }
 
 static void numbers_get(void)
 {
-	run.sink += (uintptr_t)map_u64_get(&run.numbers, any_handle());
+	run->sink += (uintptr_t)map_u64_get(&run->numbers, any_handle());
 }
 
 static void numbers_remove_put(void)
 {
 	uint64_t key = any_handle();
 
-	map_u64_put(&run.numbers, key, map_u64_remove(&run.numbers, key), NULL);
+	map_u64_put(&run->numbers, key, map_u64_remove(&run->numbers, key), NULL);
 }
 
 static void texts_get(void)
 {
 	char text[32];
-	size_t length = text_of(random_below(&run.seed, run.count), text);
+	size_t length = text_of(random_below(&run->seed, run->count), text);
 
-	run.sink += (uintptr_t)map_text_get(&run.texts, text, length);
+	run->sink += (uintptr_t)map_text_get(&run->texts, text, length);
 }
 
 static void share_pick_charge(void)
 {
-	double amount = (double)(1 + random_below(&run.seed, 100));
+	double amount = (double)(1 + random_below(&run->seed, 100));
 
-	share_charge(run.share, share_pick(run.share), amount, run.now_ns += 1000, NULL);
+	share_charge(run->share, share_pick(run->share), amount, run->now_ns += 1000, NULL);
 }
 
 static void share_charge_any(void)
 {
-	share_charge(run.share, any_handle(), 1, run.now_ns += 1000, NULL);
+	share_charge(run->share, any_handle(), 1, run->now_ns += 1000, NULL);
 }
 
 static void share_leave_return(void)
 {
 	uint64_t leaf = any_handle();
 
-	share_deactivate(run.share, leaf, NULL);
-	share_activate(run.share, leaf, NULL);
+	share_deactivate(run->share, leaf, NULL);
+	share_activate(run->share, leaf, NULL);
 }
 
 static void share_two(void)
 {
-	run.sink += (uint64_t)share_compare(run.share, any_handle(), any_handle());
+	run->sink += (uint64_t)share_compare(run->share, any_handle(), any_handle());
 }
 
 static void share_factor_any(void)
 {
-	run.sink += (uint64_t)(100 * share_factor(run.share, any_handle(), run.now_ns));
+	run->sink += (uint64_t)(100 * share_factor(run->share, any_handle(), run->now_ns));
 }
 
 static const struct row {
@@ -342,50 +346,68 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void prepare(void (*make)(void))
+{
+	for (int i = 0; i < SIZES; i++) {
+		run = &states[i];
+		clean_up();
+		run->count = sizes[i];
+		run->seed = 1;
+		run->handles = calloc(run->count, sizeof(*run->handles));
+		must(run->handles ? 0 : -ENOMEM);
+		make();
+	}
+}
+
 /* The median time of one operation, in ns. */
-static double measure(const struct row *row, uint32_t count)
+static double measure(void (*operation)(void))
 {
 	double times[ROUNDS];
-	uint64_t *handles = calloc(count, sizeof(*handles));
 
-	if (!handles)
-		must(-ENOMEM);
-	memset(&run, 0, sizeof(run));
-	run.handles = handles;
-	run.count = count;
-	run.seed = 1;
-	row->make();
 	for (int round = 0; round < ROUNDS; round++) {
 		double start = cpu_ns();
 
 		for (int i = 0; i < OPERATIONS; i++)
-			row->operation();
+			operation();
 		times[round] = (cpu_ns() - start) / OPERATIONS;
 	}
-	clean_up();
-	free(handles);
 	qsort(times, ROUNDS, sizeof(times[0]), by_value);
 	return times[ROUNDS / 2];
 }
 
+static void run_row(const struct row *row)
+{
+	double times[SIZES];
+
+	printf("%-22s", row->name);
+	for (int i = 0; i < SIZES; i++) {
+		run = &states[i];
+		times[i] = measure(row->operation);
+		printf(" %10.1f", times[i]);
+	}
+	printf(" %8.1f\n", times[SIZES - 1] / times[0]);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
+	void (*made)(void) = NULL;
+
 	printf("%-22s", "ns per operation");
 	for (int i = 0; i < SIZES; i++)
 		printf(" %10u", sizes[i]);
 	printf(" %8s\n", "ratio");
-	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-		double times[SIZES];
-
-		if (argc > 1 && !strstr(rows[r].name, argv[1]))
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (argc > 1 && !strstr(rows[i].name, argv[1]))
 			continue;
-		printf("%-22s", rows[r].name);
-		for (int i = 0; i < SIZES; i++) {
-			times[i] = measure(&rows[r], sizes[i]);
-			printf(" %10.1f", times[i]);
-			fflush(stdout);
-		}
-		printf(" %8.1f\n", times[SIZES - 1] / times[0]);
+		if (rows[i].make != made)
+			prepare(rows[i].make);
+		made = rows[i].make;
+		run_row(&rows[i]);
+	}
+	for (int i = 0; i < SIZES; i++) {
+		run = &states[i];
+		clean_up();
 	}
 	return 0;
 }

@@ -239,6 +239,8 @@ struct tree_node *tree_select(const struct tree *tree, size_t position)
 	struct tree_node *node = tree->root;
 
 	while (node) {
+		__builtin_prefetch(
+			node->child[AFTER]); /* on its way while the other's count is read */
 		size_t before = count_of(node->child[BEFORE]);
 
 		if (position == before)
