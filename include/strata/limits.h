@@ -5,12 +5,15 @@
 #ifndef STRATA_LIMITS_H
 #define STRATA_LIMITS_H
 
+#include <stdint.h>
+
 enum {
 	/* text */
 	STRATA_NAME_BYTES_MAX = 128,	    /* a class, option, user, job … name */
 	STRATA_TEXT_BYTES_MAX = 1 << 20,    /* one text value of an option */
 	STRATA_SPEC_BYTES_MAX = 1 << 16,    /* name:key=value,… */
 	STRATA_SPEC_COUNT_MAX = 256,	    /* classes in one comma-separated list */
+	STRATA_NUMBER_BYTES_MAX = 1024,	    /* a real number as text */
 
 	/* documents */
 	STRATA_JSON_BYTES_MAX = 64 << 20,   /* a JSON document read into memory */
@@ -31,5 +34,8 @@ enum {
 #define STRATA_SHARE_WEIGHT_MIN 1e-6
 #define STRATA_SHARE_WEIGHT_MAX 1e9
 #define STRATA_SHARE_AMOUNT_MAX 1e30 /* of one charge */
+/* time, in nanoseconds */
+#define STRATA_DURATION_NS_MAX (INT64_C(36525) * 86400 * 1000000000) /* 100 years */
+#define STRATA_TIME_NS_MAX (INT64_C(9214646400) * 1000000000 - 1)    /* the end of 2261, UTC */
 
 #endif
