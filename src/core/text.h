@@ -85,12 +85,23 @@ int scan_fail(const struct scan *scan, struct strata_error *err, int code, const
  */
 struct text_closest {
 	const char *name; /* borrowed */
+	size_t length;    /* of name */
 	const char *best; /* NULL while none is near; borrowed from the caller of _offer */
 	size_t distance;  /* of best, or one more than what still counts as near */
 };
 
-void text_closest_init(struct text_closest *closest, const char *name);
+void text_closest_init(struct text_closest *closest, const char *name, size_t length);
 /* The first offered wins among equals. */
 void text_closest_offer(struct text_closest *closest, const char *candidate);
+/* The same of an alias of length bytes; `meant` becomes the best. */
+void text_closest_offer_as(struct text_closest *closest, const char *candidate, size_t length,
+			   const char *meant);
+
+/* text_utf8.c: is it valid UTF-8? */
+bool text_valid(const char *text, size_t length);
+/* Columns on a screen; a byte that is not valid counts as one. */
+size_t text_width(const char *text, size_t length);
+/* How many bytes fit into room columns, whole characters only, and how wide they are. */
+size_t text_fit(const char *text, size_t length, size_t room, size_t *ret_width);
 
 #endif

@@ -35,27 +35,29 @@ static size_t distance_between(const char *a, size_t a_length, const char *b, si
 	return rows[a_length % 3][b_length];
 }
 
-void text_closest_init(struct text_closest *closest, const char *name)
+void text_closest_init(struct text_closest *closest, const char *name, size_t length)
 {
-	size_t length = strnlen(name, STRATA_NAME_BYTES_MAX + 1);
 	size_t near = length > 5 ? length / 3 : length > 1 ? 1 : 0;
 
+	*closest = (struct text_closest){ .name = name, .length = length, .distance = near + 1 };
 	if (length > STRATA_NAME_BYTES_MAX)
-		*closest = (struct text_closest){ .name = name, .distance = 0 };
-	else
-		*closest = (struct text_closest){ .name = name, .distance = near + 1 };
+		closest->distance = 0;
+}
+
+void text_closest_offer_as(struct text_closest *closest, const char *candidate, size_t length,
+			   const char *meant)
+{
+	if (closest->distance == 0 || length > STRATA_NAME_BYTES_MAX)
+		return;
+	size_t distance = distance_between(closest->name, closest->length, candidate, length);
+
+	if (distance < closest->distance) {
+		closest->best = meant;
+		closest->distance = distance;
+	}
 }
 
 void text_closest_offer(struct text_closest *closest, const char *candidate)
 {
-	size_t length = strnlen(candidate, STRATA_NAME_BYTES_MAX + 1);
-
-	if (closest->distance == 0 || length > STRATA_NAME_BYTES_MAX)
-		return;
-	size_t distance = distance_between(closest->name, strlen(closest->name), candidate, length);
-
-	if (distance < closest->distance) {
-		closest->best = candidate;
-		closest->distance = distance;
-	}
+	text_closest_offer_as(closest, candidate, strlen(candidate), candidate);
 }

@@ -9,7 +9,7 @@ static const char *closest(const char *name, const char *const *candidates)
 {
 	struct text_closest found;
 
-	text_closest_init(&found, name);
+	text_closest_init(&found, name, strlen(name));
 	for (; *candidates; candidates++)
 		text_closest_offer(&found, *candidates);
 	return found.best;
@@ -93,10 +93,19 @@ TEST(the_distance_is_the_least_number_of_edits)
 		size_t want = naive(a, m, b, n), near = m > 5 ? m / 3 : 1;
 		struct text_closest found;
 
-		text_closest_init(&found, a);
+		text_closest_init(&found, a, strlen(a));
 		text_closest_offer(&found, b);
 		CHECK_INT(found.best != NULL, want <= near);
 		if (found.best)
 			CHECK_INT(found.distance, want);
 	}
+}
+
+TEST(an_alias_stands_for_the_name_that_is_meant)
+{
+	struct text_closest found;
+
+	text_closest_init(&found, "golden", 5); /* "golde" */
+	text_closest_offer_as(&found, "Golden Delicious", 6, "apple");
+	CHECK_TEXT(found.best, "apple");
 }
