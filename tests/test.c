@@ -83,7 +83,8 @@ void test_near(const char *file, int line, const char *what, double got, double 
 	       double tolerance)
 {
 	if (!(fabs(got - want) <= tolerance))
-		test_fail(file, line, "%s is %.17g, expected %.17g ± %g", what, got, want, tolerance);
+		test_fail(file, line, "%s is %.17g, expected %.17g ± %g", what, got, want,
+			  tolerance);
 }
 
 void test_error(const char *file, int line, const char *what, int got,
@@ -181,15 +182,19 @@ static void run_failing(test_call *call, void *context, uint64_t fail_at, bool f
 	int rc = call(memory, context, &err);
 	json_memory = NULL;
 	if (rc != 0 && rc != -ENOMEM)
-		test_fail(__FILE__, __LINE__, "allocation %" PRIu64 " failed and the call gave %d: %s",
-			  fail_at, rc, err.text);
+		test_fail(__FILE__, __LINE__,
+			  "allocation %" PRIu64 " failed and the call gave %d: %s", fail_at, rc,
+			  err.text);
 	if (rc == -ENOMEM && err.code != -ENOMEM)
-		test_fail(__FILE__, __LINE__, "allocation %" PRIu64 " failed: no error was set", fail_at);
+		test_fail(__FILE__, __LINE__, "allocation %" PRIu64 " failed: no error was set",
+			  fail_at);
 	if (rc == -ENOMEM && memory->calls < fail_at)
-		test_fail(__FILE__, __LINE__, "the call said -ENOMEM though nothing failed: %s", err.text);
+		test_fail(__FILE__, __LINE__, "the call said -ENOMEM though nothing failed: %s",
+			  err.text);
 	if (memory->used_bytes != 0)
-		test_fail(__FILE__, __LINE__, "allocation %" PRIu64 " failed: %zu bytes were not given back",
-			  fail_at, memory->used_bytes);
+		test_fail(__FILE__, __LINE__,
+			  "allocation %" PRIu64 " failed: %zu bytes were not given back", fail_at,
+			  memory->used_bytes);
 }
 
 uint64_t test_every_allocation(test_call *call, void *context)

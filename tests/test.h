@@ -16,24 +16,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TEST(name)                                                                                 \
-	static void name(void);                                                                    \
-	__attribute__((constructor)) static void register_##name(void)                             \
-	{                                                                                          \
-		test_register(#name, name);                                                        \
-	}                                                                                          \
+#define TEST(name)                                                     \
+	static void name(void);                                        \
+	__attribute__((constructor)) static void register_##name(void) \
+	{                                                              \
+		test_register(#name, name);                            \
+	}                                                              \
 	static void name(void)
 
-#define CHECK(condition)                                                                           \
+#define CHECK(condition) \
 	((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "%s is false", #condition))
 #define CHECK_INT(got, want) test_int(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))
 #define CHECK_TEXT(got, want) test_text(__FILE__, __LINE__, #got, got, want)
 #define CHECK_BYTES(got, want, size) test_bytes(__FILE__, __LINE__, #got, got, want, size)
 /* |got − want| ≤ tolerance; NaN fails. */
-#define CHECK_NEAR(got, want, tolerance)                                                           \
-	test_near(__FILE__, __LINE__, #got, got, want, tolerance)
+#define CHECK_NEAR(got, want, tolerance) test_near(__FILE__, __LINE__, #got, got, want, tolerance)
 /* The call returned `code` and its error (named err, in scope) says `words`. */
-#define CHECK_ERROR(call, code, words)                                                             \
+#define CHECK_ERROR(call, code, words) \
 	test_error(__FILE__, __LINE__, #call, call, &err, code, words)
 /* The call returned 0; when not, the test fails with the sentence in err. */
 #define CHECK_OK(call) test_ok(__FILE__, __LINE__, #call, call, &err)

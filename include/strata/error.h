@@ -22,16 +22,17 @@ enum {
 };
 
 struct strata_error {
-	int code;				/* 0, or the negative errno code that was returned */
-	char field[STRATA_ERROR_FIELD_BYTES];	/* path of the option at fault: "nodes[2].gpus"; "" if none */
-	char text[STRATA_ERROR_TEXT_BYTES];	/* one sentence, no newline, no full stop at the end */
+	int code; /* 0, or the negative errno code that was returned */
+	char field
+		[STRATA_ERROR_FIELD_BYTES]; /* path of the option at fault: "nodes[2].gpus"; "" if none */
+	char text[STRATA_ERROR_TEXT_BYTES]; /* one sentence, no newline, no full stop at the end */
 };
 
 /* How the rest of the world sees a code. */
 struct strata_error_kind {
-	int code;	  /* negative errno */
+	int code;         /* negative errno */
 	int http_status;  /* 400 … 599 */
-	int exit_code;	  /* enum strata_exit */
+	int exit_code;    /* enum strata_exit */
 	const char *name; /* "not_found": the "code" of a JSON error, stable */
 };
 

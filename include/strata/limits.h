@@ -9,22 +9,22 @@
 
 enum {
 	/* text */
-	STRATA_NAME_BYTES_MAX = 128,	    /* a class, option, user, job … name */
-	STRATA_TEXT_BYTES_MAX = 1 << 20,    /* one text value of an option */
-	STRATA_SPEC_BYTES_MAX = 1 << 16,    /* name:key=value,… */
-	STRATA_SPEC_COUNT_MAX = 256,	    /* classes in one comma-separated list */
-	STRATA_NUMBER_BYTES_MAX = 1024,	    /* a real number as text */
+	STRATA_NAME_BYTES_MAX = 128,     /* a class, option, user, job … name */
+	STRATA_TEXT_BYTES_MAX = 1 << 20, /* one text value of an option */
+	STRATA_SPEC_BYTES_MAX = 1 << 16, /* name:key=value,… */
+	STRATA_SPEC_COUNT_MAX = 256,     /* classes in one comma-separated list */
+	STRATA_NUMBER_BYTES_MAX = 1024,  /* a real number as text */
 
 	/* documents */
-	STRATA_JSON_BYTES_MAX = 64 << 20,   /* a JSON document read into memory */
-	STRATA_JSON_DEPTH_MAX = 64,	    /* nesting of a JSON document */
-	STRATA_INI_BYTES_MAX = 1 << 20,	    /* a configuration file */
-	STRATA_LIST_COUNT_MAX = 1 << 20,    /* items of one list or map option */
-	STRATA_OPTION_DEPTH_MAX = 8,	    /* tables in tables */
+	STRATA_JSON_BYTES_MAX = 64 << 20, /* a JSON document read into memory */
+	STRATA_JSON_DEPTH_MAX = 64,       /* nesting of a JSON document */
+	STRATA_INI_BYTES_MAX = 1 << 20,   /* a configuration file */
+	STRATA_LIST_COUNT_MAX = 1 << 20,  /* items of one list or map option */
+	STRATA_OPTION_DEPTH_MAX = 8,      /* tables in tables */
 
 	/* containers */
-	STRATA_SLAB_COUNT_MAX = 1 << 30,    /* objects of one slab */
-	STRATA_SHARE_DEPTH_MAX = 32,	    /* accounts in accounts */
+	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */
+	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */

@@ -22,7 +22,7 @@ struct strata_memory {
 	size_t limit_bytes;   /* most that may be in use; 0: no limit */
 	size_t used_bytes;    /* in use now */
 	size_t peak_bytes;    /* most ever in use */
-	uint64_t calls;	      /* allocations asked for so far, arena allocations included */
+	uint64_t calls;       /* allocations asked for so far, arena allocations included */
 	uint64_t fail_at;     /* the call with this number fails (first is 1); 0: none */
 	bool fail_from_there; /* and so does every later one */
 };
@@ -40,10 +40,10 @@ void strata_memory_put(struct strata_memory *memory, void *block, size_t size_by
 
 /* Scratch memory that is freed in one call. */
 struct strata_arena {
-	struct strata_memory *memory;	   /* borrowed until _fini */
+	struct strata_memory *memory;      /* borrowed until _fini */
 	struct strata_arena_chunk *chunks; /* newest first; owned */
-	size_t limit_bytes;		   /* most that may be handed out; 0: no limit of its own */
-	size_t used_bytes;		   /* handed out since _init or the last _reset */
+	size_t limit_bytes;                /* most that may be handed out; 0: no limit of its own */
+	size_t used_bytes;                 /* handed out since _init or the last _reset */
 };
 
 void strata_arena_init(struct strata_arena *arena, struct strata_memory *memory,

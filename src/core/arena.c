@@ -20,12 +20,11 @@ struct strata_arena_chunk {
 	struct strata_arena_chunk *next;
 	size_t size_bytes; /* of the whole block, this header included */
 	size_t used_bytes; /* from the start of the block */
-	size_t pad;	   /* keeps the header a multiple of ALIGN_BYTES */
+	size_t pad;        /* keeps the header a multiple of ALIGN_BYTES */
 };
 _Static_assert(sizeof(struct strata_arena_chunk) % ALIGN_BYTES == 0, "chunk data must be aligned");
 
-void strata_arena_init(struct strata_arena *arena, struct strata_memory *memory,
-		       size_t limit_bytes)
+void strata_arena_init(struct strata_arena *arena, struct strata_memory *memory, size_t limit_bytes)
 {
 	*arena = (struct strata_arena){ .memory = memory, .limit_bytes = limit_bytes };
 }
@@ -49,7 +48,8 @@ void strata_arena_fini(struct strata_arena *arena)
 
 void strata_arena_reset(struct strata_arena *arena)
 {
-	struct strata_arena_chunk *keep = arena->chunks; /* the newest is the largest, but for oddities */
+	struct strata_arena_chunk *keep =
+		arena->chunks; /* the newest is the largest, but for oddities */
 
 	if (!keep)
 		return;

@@ -12,11 +12,11 @@
 
 struct buf {
 	struct strata_memory *memory; /* borrowed until buf_fini */
-	char *text;		      /* owned; NUL-terminated */
-	size_t length;		      /* without the NUL */
-	size_t room_bytes;	      /* size of the block; 0 while text is the shared empty string */
-	size_t limit_bytes;	      /* longest text; 0: no limit of its own */
-	bool failed;		      /* an append did not fit: the text ends before it */
+	char *text;                   /* owned; NUL-terminated */
+	size_t length;                /* without the NUL */
+	size_t room_bytes;  /* size of the block; 0 while text is the shared empty string */
+	size_t limit_bytes; /* longest text; 0: no limit of its own */
+	bool failed;        /* an append did not fit: the text ends before it */
 };
 
 void buf_init(struct buf *buf, struct strata_memory *memory, size_t limit_bytes);

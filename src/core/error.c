@@ -81,7 +81,8 @@ int strata_fail_at(struct strata_error *err, int code, const char *field, const 
 		va_start(args, format);
 		set_text(err, code, format, args);
 		va_end(args);
-		if (snprintf(err->field, sizeof(err->field), "%s", field) >= (int)sizeof(err->field))
+		if (snprintf(err->field, sizeof(err->field), "%s", field) >=
+		    (int)sizeof(err->field))
 			trim_partial_character(err->field);
 	}
 	return code;
@@ -110,7 +111,8 @@ int strata_fail_under(struct strata_error *err, int code, const char *prefix, ..
 
 int strata_fail_memory(struct strata_error *err)
 {
-	return strata_fail(err, -ENOMEM, "out of memory, or past the memory limit set for this call");
+	return strata_fail(err, -ENOMEM,
+			   "out of memory, or past the memory limit set for this call");
 }
 
 const struct strata_error_kind *strata_error_kind_at(size_t index)

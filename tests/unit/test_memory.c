@@ -46,7 +46,8 @@ TEST(the_limit_is_met_exactly)
 
 TEST(a_chosen_allocation_fails_once_or_from_there_on)
 {
-	struct strata_memory once = { .fail_at = 2 }, onward = { .fail_at = 2, .fail_from_there = true };
+	struct strata_memory once = { .fail_at = 2 },
+			     onward = { .fail_at = 2, .fail_from_there = true };
 	bool got[2][3];
 
 	for (int i = 0; i < 3; i++) {

@@ -1,0 +1,24 @@
+/* Every kind of class in the library, one line each, in the order of the documents. */
+#include <strata/class.h>
+#include <strata/noise.h>
+
+#include <string.h>
+
+static const struct strata_kind *const kinds[] = {
+	&strata_noise_kind,
+};
+
+const struct strata_kind *strata_kind_at(size_t index)
+{
+	return index < sizeof(kinds) / sizeof(kinds[0]) ? kinds[index] : NULL;
+}
+
+const struct strata_kind *strata_kind_find(const char *name)
+{
+	const struct strata_kind *kind;
+
+	for (size_t i = 0; (kind = strata_kind_at(i)); i++)
+		if (strcmp(kind->name, name) == 0)
+			return kind;
+	return NULL;
+}
