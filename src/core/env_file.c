@@ -1,0 +1,359 @@
+/*
+ * Durable files over the primitives of an env. The rule behind all of them: contents first, then the name, then the
+ * directory that holds the name, each synced before the next; and whatever fails on the way takes its traces along.
+ */
+#include "core/env_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEMP_NAME_BYTES = 40, TEMP_TRIES = 8, READ_FIRST_BYTES = 4096 };
+
+/* A name and the opened directory it is in, so that nobody can swap the directory between two steps. */
+struct place {
+	const char *path; /* as the caller gave it, for errors */
+	const char *name; /* its last part */
+	int dir;
+};
+
+static int fail(struct strata_error *err, int rc, const char *what, const char *path)
+{
+	return strata_fail(err, rc, "cannot %s %.250s: %s", what, path,
+			   strerror(-rc)); /* room for the cause */
+}
+
+static void close_fd(const struct env *env, int fd)
+{
+	env->close(
+		env->context,
+		fd); /* interrupted or not, Linux has closed it; what matters was synced before */
+}
+
+static int open_place(const struct env *env, int dir, const char *path, struct place *place,
+		      struct strata_error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char parent[PATH_MAX] = ".";
+	size_t length = slash ? (size_t)(slash - path) : 0;
+
+	if (!name[0] || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return strata_fail(err, -EINVAL,
+				   "\"%.250s\" is not the path of a file: no name at its end",
+				   path);
+	if (length >= sizeof(parent))
+		return fail(err, -ENAMETOOLONG, "open the directory of", path);
+	if (slash)
+		snprintf(parent, sizeof(parent), "%.*s", length ? (int)length : 1, path);
+	int fd = ENV_RETRY(
+		env->open(env->context, dir, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+
+	if (fd < 0)
+		return fail(err, fd, "open the directory of", path);
+	*place = (struct place){ path, name, fd };
+	return 0;
+}
+
+/* Takes back a name; when even that fails there is nothing more to do. */
+static void remove_name(const struct env *env, int dir, const char *name)
+{
+	(void)ENV_RETRY(env->unlink(env->context, dir, name));
+}
+
+/* Some network file systems cannot sync a directory and say so with EINVAL; they have written it already. */
+static int sync_dir(const struct env *env, int dir)
+{
+	int rc = ENV_RETRY(env->sync(env->context, dir, false));
+
+	return rc == -EINVAL ? 0 : rc;
+}
+
+static int write_all(const struct env *env, int fd, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t done = ENV_RETRY(env->write(env->context, fd, bytes, count));
+
+		if (done <= 0)
+			return done < 0 ? (int)done : -EIO;
+		bytes += done;
+		count -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Creates a file of a name that nobody has; its descriptor, or a negative code. */
+static int create_temp(const struct env *env, int dir, char *name, struct strata_error *err)
+{
+	int fd = -EEXIST;
+
+	for (int i = 0; i < TEMP_TRIES && fd == -EEXIST; i++) {
+		uint64_t number;
+		int rc = env_random(env, &number, sizeof(number), err);
+
+		if (rc < 0)
+			return rc;
+		snprintf(name, TEMP_NAME_BYTES, ".strata-%016" PRIx64 ".tmp", number);
+		fd = ENV_RETRY(env->open(env->context, dir, name,
+					 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+					 0600));
+	}
+	return fd < 0 ? strata_fail(err, fd, "cannot create a temporary file: %s", strerror(-fd))
+		      : fd;
+}
+
+/* Contents and mode, durable, under a temporary name in the place's directory. */
+static int write_temp(const struct env *env, const struct place *place, const void *bytes,
+		      size_t count, mode_t mode, char *temp, struct strata_error *err)
+{
+	struct strata_error why;
+	int fd = create_temp(env, place->dir, temp, &why);
+
+	if (fd < 0)
+		return strata_fail(err, fd, "cannot write %.250s: %s", place->path, why.text);
+	int rc = write_all(env, fd, bytes, count);
+
+	if (rc == 0)
+		rc = ENV_RETRY(env->chmod(env->context, fd, mode));
+	if (rc == 0)
+		rc = ENV_RETRY(env->sync(env->context, fd, false));
+	close_fd(env, fd);
+	if (rc < 0) {
+		remove_name(env, place->dir, temp);
+		return fail(err, rc, "write", place->path);
+	}
+	return 0;
+}
+
+int env_write_file(const struct env *env, int dir, const char *path, const void *bytes,
+		   size_t count, mode_t mode, struct strata_error *err)
+{
+	char temp[TEMP_NAME_BYTES];
+	struct place place;
+	int rc = open_place(env, dir, path, &place, err);
+
+	if (rc < 0)
+		return rc;
+	rc = write_temp(env, &place, bytes, count, mode, temp, err);
+	if (rc < 0)
+		goto out;
+	rc = ENV_RETRY(env->rename(env->context, place.dir, temp, place.name));
+	if (rc < 0) {
+		remove_name(env, place.dir, temp);
+		rc = fail(err, rc, "replace", path);
+		goto out;
+	}
+	rc = sync_dir(env, place.dir);
+	if (rc < 0)
+		rc = fail(err, rc, "make durable (the new contents are in place):", path);
+out:
+	close_fd(env, place.dir);
+	return rc;
+}
+
+int env_claim_file(const struct env *env, int dir, const char *path, const void *bytes,
+		   size_t count, mode_t mode, struct strata_error *err)
+{
+	char temp[TEMP_NAME_BYTES];
+	struct place place;
+	int rc = open_place(env, dir, path, &place, err);
+
+	if (rc < 0)
+		return rc;
+	rc = write_temp(env, &place, bytes, count, mode, temp, err);
+	if (rc < 0)
+		goto out;
+	rc = ENV_RETRY(env->link(env->context, place.dir, temp, place.name));
+	remove_name(env, place.dir, temp);
+	if (rc < 0) {
+		rc = fail(err, rc, "create", path);
+		goto out;
+	}
+	rc = sync_dir(env, place.dir);
+	if (rc < 0) {
+		remove_name(env, place.dir, place.name);
+		rc = fail(err, rc, "make durable:", path);
+	}
+out:
+	close_fd(env, place.dir);
+	return rc;
+}
+
+/* Opens a file to append to; creates it, of this mode, if there is none. */
+static int open_append(const struct env *env, const struct place *place, mode_t mode,
+		       bool *ret_created)
+{
+	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+	int fd = ENV_RETRY(env->open(env->context, place->dir, place->name, flags, 0));
+
+	*ret_created = fd == -ENOENT;
+	if (fd != -ENOENT)
+		return fd;
+	fd = ENV_RETRY(
+		env->open(env->context, place->dir, place->name, flags | O_CREAT | O_EXCL, 0600));
+	if (fd < 0)
+		return fd;
+	int rc = ENV_RETRY(env->chmod(env->context, fd, mode));
+
+	if (rc < 0) {
+		close_fd(env, fd);
+		remove_name(env, place->dir, place->name);
+	}
+	return rc < 0 ? rc : fd;
+}
+
+/* Appends to an open file, or leaves it as it was. */
+static int append(const struct env *env, int fd, const void *bytes, size_t count)
+{
+	off_t size = ENV_RETRY(env->size(env->context, fd));
+
+	if (size < 0)
+		return (int)size;
+	int rc = write_all(env, fd, bytes, count);
+
+	if (rc == 0)
+		rc = ENV_RETRY(env->sync(env->context, fd, true));
+	if (rc < 0)
+		(void)ENV_RETRY(env->truncate(env->context, fd, size));
+	return rc;
+}
+
+int env_append_file(const struct env *env, int dir, const char *path, const void *bytes,
+		    size_t count, mode_t mode, struct strata_error *err)
+{
+	struct place place;
+	bool created;
+	int rc = open_place(env, dir, path, &place, err);
+
+	if (rc < 0)
+		return rc;
+	int fd = open_append(env, &place, mode, &created);
+
+	rc = fd < 0 ? fd : append(env, fd, bytes, count);
+	if (rc == 0 && created)
+		rc = sync_dir(env, place.dir);
+	if (fd >= 0)
+		close_fd(env, fd);
+	if (rc < 0 && fd >= 0 && created)
+		remove_name(env, place.dir, place.name);
+	close_fd(env, place.dir);
+	return rc < 0 ? fail(err, rc, "append to", path) : 0;
+}
+
+/* Reads an open file to its end. */
+static int read_all(const struct env *env, int fd, size_t limit_bytes, struct strata_arena *arena,
+		    char **ret_bytes, size_t *ret_count)
+{
+	off_t size = ENV_RETRY(env->size(env->context, fd));
+	size_t room = size > 0 && (uintmax_t)size < limit_bytes ? (size_t)size + 1
+								: READ_FIRST_BYTES;
+	size_t used = 0;
+	char *bytes = NULL;
+
+	for (;;) {
+		if (!bytes || used == room) {
+			room = bytes ? room * 2 : room;
+			char *more = strata_arena_get(arena, room + 1);
+
+			if (!more)
+				return -ENOMEM;
+			if (used)
+				memcpy(more, bytes, used);
+			bytes = more;
+		}
+		ssize_t count = ENV_RETRY(env->read(env->context, fd, bytes + used, room - used));
+
+		if (count < 0)
+			return (int)count;
+		used += (size_t)count;
+		if (used > limit_bytes)
+			return -E2BIG;
+		if (count == 0)
+			break;
+	}
+	bytes[used] = '\0';
+	*ret_bytes = bytes;
+	*ret_count = used;
+	return 0;
+}
+
+int env_read_file(const struct env *env, int dir, const char *path, size_t limit_bytes,
+		  struct strata_arena *arena, char **ret_bytes, size_t *ret_count,
+		  struct strata_error *err)
+{
+	int fd = ENV_RETRY(env->open(env->context, dir, path,
+				     O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0));
+
+	if (fd < 0)
+		return fail(err, fd, "open", path);
+	int rc = read_all(env, fd, limit_bytes, arena, ret_bytes, ret_count);
+
+	close_fd(env, fd);
+	if (rc == -ENOMEM)
+		return strata_fail_memory(err);
+	if (rc == -E2BIG)
+		return strata_fail(err, rc, "%.250s has more than %zu bytes", path, limit_bytes);
+	return rc < 0 ? fail(err, rc, "read", path) : 0;
+}
+
+int env_remove_file(const struct env *env, int dir, const char *path, struct strata_error *err)
+{
+	struct place place;
+	int rc = open_place(env, dir, path, &place, err);
+
+	if (rc < 0)
+		return rc;
+	rc = ENV_RETRY(env->unlink(env->context, place.dir, place.name));
+	if (rc == 0)
+		rc = sync_dir(env, place.dir);
+	close_fd(env, place.dir);
+	return rc < 0 ? fail(err, rc, "remove", path) : 0;
+}
+
+/* Makes one directory whose parent is there. One that is there already is synced all the same: the call that made it
+ * may have been cut short. */
+static int make_one_dir(const struct env *env, int dir, const char *path, mode_t mode,
+			struct strata_error *err)
+{
+	struct place place;
+	int rc = ENV_RETRY(env->mkdir(env->context, dir, path, mode));
+	bool existed = rc == -EEXIST;
+
+	if (rc < 0 && !existed)
+		return fail(err, rc, "make the directory", path);
+	rc = open_place(env, dir, path, &place, existed ? NULL : err);
+	if (rc < 0)
+		return existed ? 0
+			       : rc; /* "/", "..", or a parent that we may not read: nothing we made */
+	rc = sync_dir(env, place.dir);
+	close_fd(env, place.dir);
+	return rc < 0 ? fail(err, rc, "make durable:", path) : 0;
+}
+
+int env_make_dir(const struct env *env, int dir, const char *path, mode_t mode,
+		 struct strata_error *err)
+{
+	size_t length = strlen(path);
+	char prefix[PATH_MAX];
+
+	if (length >= sizeof(prefix))
+		return fail(err, -ENAMETOOLONG, "make the directory", path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	for (size_t end = 1; end <= length; end++) {
+		if (end < length && (path[end] != '/' || path[end - 1] == '/'))
+			continue;
+		snprintf(prefix, sizeof(prefix), "%.*s", (int)end, path);
+		int rc = make_one_dir(env, dir, prefix, mode, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	int fd = ENV_RETRY(env->open(env->context, dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+
+	if (fd < 0)
+		return fail(err, fd, "make the directory", path);
+	close_fd(env, fd);
+	return 0;
+}

@@ -1,0 +1,416 @@
+/*
+ * A trace as JSON, in the object form of the Trace Event Format. What readers make of it shaped the details:
+ *
+ * - Perfetto reads "ts" (microseconds) as text, so three decimals keep every nanosecond.
+ * - "displayTimeUnit" is not written: old importers took "ns" to be the unit of "ts".
+ * - An end has neither name nor category, and so matches whatever is open.
+ * - Arrows are flow events of phase s (first) and t (every further one), each right behind its slice or instant, which
+ *   is the one it binds to. Their id, category and name must be the same everywhere. Only one s per id may be in a
+ *   file: the earliest, which is found before anything is written. Phase f is not used: a file cannot know that a
+ *   flow is over, and an f in the middle would cut the chain in two.
+ * - There is no newline behind the last brace: importers that get it as a chunk of its own refuse it.
+ */
+#include "core/trace_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- output ---- */
+
+void trace_out_init(struct trace_out *out, const struct strata_trace_sink *sink)
+{
+	out->sink = sink;
+	out->rc = 0;
+	out->used_bytes = 0;
+}
+
+static void flush(struct trace_out *out)
+{
+	if (out->rc == 0 && out->used_bytes)
+		out->rc = out->sink->write(out->sink->context, out->bytes, out->used_bytes);
+	out->used_bytes = 0;
+}
+
+void trace_out_bytes(struct trace_out *out, const char *bytes, size_t count)
+{
+	while (count) {
+		size_t room = TRACE_OUT_BYTES - out->used_bytes;
+		size_t now = count < room ? count : room;
+
+		memcpy(out->bytes + out->used_bytes, bytes, now);
+		out->used_bytes += now;
+		bytes += now;
+		count -= now;
+		if (out->used_bytes == TRACE_OUT_BYTES)
+			flush(out);
+	}
+}
+
+void trace_out_text(struct trace_out *out, const char *text)
+{
+	trace_out_bytes(out, text, strlen(text));
+}
+
+void trace_out_int(struct trace_out *out, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	trace_out_text(out, text);
+}
+
+int trace_out_finish(struct trace_out *out, struct strata_error *err)
+{
+	flush(out);
+	if (out->rc < 0)
+		return strata_fail(err, out->rc, "the trace could not be written: %s",
+				   strerror(-out->rc));
+	return 0;
+}
+
+/* Bytes of the well-formed UTF-8 character at text, 0 if there is none. No overlong forms, no surrogates. */
+static size_t character_bytes(const unsigned char *text)
+{
+	static const struct {
+		unsigned char lead_min, lead_max, second_min, second_max, bytes;
+	} forms[] = {
+		{ 0x20, 0x7E, 0x00, 0xFF, 1 }, { 0xC2, 0xDF, 0x80, 0xBF, 2 },
+		{ 0xE0, 0xE0, 0xA0, 0xBF, 3 }, { 0xE1, 0xEC, 0x80, 0xBF, 3 },
+		{ 0xED, 0xED, 0x80, 0x9F, 3 }, { 0xEE, 0xEF, 0x80, 0xBF, 3 },
+		{ 0xF0, 0xF0, 0x90, 0xBF, 4 }, { 0xF1, 0xF3, 0x80, 0xBF, 4 },
+		{ 0xF4, 0xF4, 0x80, 0x8F, 4 },
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (text[0] < forms[i].lead_min || text[0] > forms[i].lead_max)
+			continue;
+		if (text[1] < forms[i].second_min || text[1] > forms[i].second_max)
+			return 0;
+		for (size_t k = 2; k < forms[i].bytes; k++)
+			if ((text[k] & 0xC0) != 0x80)
+				return 0;
+		return forms[i].bytes;
+	}
+	return 0;
+}
+
+/* Writes one character that cannot stand as it is; 8 bytes do. DEL may stand, says JSON, but not in Perfetto. */
+static size_t escape_character(unsigned char c, char *bytes)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *place = memchr(from, c, sizeof(from) - 1);
+
+	if (c > 0x7F)
+		return (size_t)snprintf(bytes, 8, "\xEF\xBF\xBD");
+	if (place)
+		return (size_t)snprintf(bytes, 8, "\\%c", to[place - from]);
+	return (size_t)snprintf(bytes, 8, "\\u%04x", c);
+}
+
+size_t trace_escape(const char **text, char *bytes, size_t room)
+{
+	const unsigned char *at = (const unsigned char *)*text;
+	size_t used = 0;
+
+	while (*at && room - used >= 8) {
+		size_t count = *at == '"' || *at == '\\' ? 0 : character_bytes(at);
+
+		if (count)
+			memcpy(bytes + used, at, count);
+		used += count ? count : escape_character(*at, bytes + used);
+		at += count ? count : 1;
+	}
+	*text = (const char *)at;
+	return used;
+}
+
+void trace_out_string(struct trace_out *out, const char *text)
+{
+	char bytes[128];
+	size_t count;
+
+	trace_out_bytes(out, "\"", 1);
+	while ((count = trace_escape(&text, bytes, sizeof(bytes))))
+		trace_out_bytes(out, bytes, count);
+	trace_out_bytes(out, "\"", 1);
+}
+
+static void out_real(struct trace_out *out, double value)
+{
+	char text[40], *end = text;
+
+	if (!isfinite(value)) {
+		trace_out_text(out, "null");
+		return;
+	}
+	snprintf(text, sizeof(text), "%.17g", value);
+	/* The host program's locale may have put anything in place of the point. */
+	for (const char *from = text; *from;) {
+		if (strchr("0123456789+-e", *from)) {
+			*end++ = *from++;
+			continue;
+		}
+		*end++ = '.';
+		while (*from && !strchr("0123456789", *from))
+			from++;
+	}
+	trace_out_bytes(out, text, (size_t)(end - text));
+}
+
+static void out_time(struct trace_out *out, int64_t time_ns)
+{
+	uint64_t size = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
+	char text[40];
+
+	snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", time_ns < 0 ? "-" : "", size / 1000,
+		 (unsigned)(size % 1000));
+	trace_out_text(out, text);
+}
+
+/* ---- what is written ---- */
+
+enum { KIND_LEFT_OUT = 0xFE };
+
+static void leave_out(uint64_t *words)
+{
+	words[0] = (words[0] & ~(uint64_t)0xFF) | KIND_LEFT_OUT;
+}
+
+/* Leaves out, in the copy, what is too old or has lost its partner, and makes the times of the rest ascend.
+ * Returns the number of events that belong to a flow. */
+static size_t prepare(struct trace_snapshot *snapshot, int64_t since_ns)
+{
+	struct trace_row row;
+	int64_t latest_ns = INT64_MIN;
+	size_t depth = 0, flow_count = 0;
+
+	for (size_t slot = 0; slot < snapshot->slot_count; slot += row.slot_count) {
+		uint64_t *words = snapshot->words + slot * TRACE_SLOT_WORDS;
+
+		trace_row_read(snapshot, slot, &row);
+		enum strata_trace_kind kind = row.event.kind;
+		bool too_old = row.event.time_ns < since_ns && latest_ns < since_ns;
+		bool alone = depth == 0 && (kind == STRATA_TRACE_END || kind == STRATA_TRACE_FLOW);
+		bool no_value = kind == STRATA_TRACE_COUNTER &&
+				row.event.arg.kind != STRATA_TRACE_ARG_INT &&
+				(row.event.arg.kind != STRATA_TRACE_ARG_REAL ||
+				 !isfinite(row.event.arg.real));
+
+		if (too_old || alone || no_value) {
+			leave_out(words);
+			continue;
+		}
+		if (row.event.time_ns > latest_ns)
+			latest_ns = row.event.time_ns;
+		words[1] = (uint64_t)latest_ns;
+		depth += kind == STRATA_TRACE_BEGIN;
+		depth -= kind == STRATA_TRACE_END;
+		flow_count += row.event.flow != 0;
+	}
+	return flow_count;
+}
+
+/* Where each flow is first seen, in time and then in file order. */
+struct flow_first {
+	uint64_t flow; /* 0: free */
+	int64_t time_ns;
+	size_t lane, slot;
+};
+
+struct flow_table {
+	struct flow_first *rows;
+	size_t row_count; /* a power of two, at least twice the number of events */
+};
+
+static struct flow_first *find_flow(const struct flow_table *table, uint64_t flow)
+{
+	size_t at = (flow * 0x9E3779B97F4A7C15u >> 20) & (table->row_count - 1);
+
+	while (table->rows[at].flow && table->rows[at].flow != flow)
+		at = (at + 1) & (table->row_count - 1);
+	return &table->rows[at];
+}
+
+static void note_flows(struct flow_table *table, const struct trace_snapshot *snapshot, size_t lane)
+{
+	struct trace_row row;
+
+	for (size_t slot = 0; slot < snapshot->slot_count; slot += row.slot_count) {
+		trace_row_read(snapshot, slot, &row);
+		if (row.event.flow == 0 || (int)row.event.kind == KIND_LEFT_OUT)
+			continue;
+		struct flow_first *first = find_flow(table, row.event.flow);
+
+		if (first->flow == 0 || row.event.time_ns < first->time_ns)
+			*first = (struct flow_first){ row.event.flow, row.event.time_ns, lane,
+						      slot };
+	}
+}
+
+static int find_first_of_flows(struct trace_snapshot *snapshots, size_t count, int64_t since_ns,
+			       struct strata_arena *arena, struct flow_table *table,
+			       struct strata_error *err)
+{
+	size_t flow_count = 0;
+
+	for (size_t i = 0; i < count; i++)
+		flow_count += prepare(&snapshots[i], since_ns);
+	table->row_count = 2;
+	while (table->row_count < flow_count * 2)
+		table->row_count *= 2;
+	table->rows = strata_arena_array(arena, table->row_count, sizeof(struct flow_first));
+	if (!table->rows)
+		return strata_fail_memory(err);
+	for (size_t i = 0; i < count; i++)
+		note_flows(table, &snapshots[i], i);
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static void out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), ",\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32,
+		 phase, pid, tid);
+	trace_out_text(out, text);
+}
+
+static void out_args(struct trace_out *out, const struct strata_trace_event *event)
+{
+	const struct strata_trace_arg *arg = &event->arg;
+
+	if (event->flow == 0 && arg->kind == STRATA_TRACE_ARG_NONE)
+		return;
+	trace_out_text(out, ",\"args\":{");
+	if (event->flow) {
+		char text[40];
+
+		/* past INT64_MAX many readers cannot take a number */
+		snprintf(text, sizeof(text),
+			 event->flow > INT64_MAX ? "\"flow\":\"%" PRIu64 "\"" : "\"flow\":%" PRIu64,
+			 event->flow);
+		trace_out_text(out, text);
+	}
+	if (arg->kind != STRATA_TRACE_ARG_NONE) {
+		trace_out_text(out, event->flow ? "," : "");
+		trace_out_string(out, arg->key);
+		trace_out_text(out, ":");
+	}
+	if (arg->kind == STRATA_TRACE_ARG_INT)
+		trace_out_int(out, arg->integer);
+	else if (arg->kind == STRATA_TRACE_ARG_REAL)
+		out_real(out, arg->real);
+	else if (arg->kind == STRATA_TRACE_ARG_TEXT)
+		trace_out_string(out, arg->text);
+	trace_out_text(out, "}");
+}
+
+static void out_event(struct trace_out *out, const struct strata_trace_event *event, uint32_t pid,
+		      uint32_t tid)
+{
+	static const char phases[][2] = { "B", "E", "i", "C" };
+
+	out_open(out, phases[event->kind], pid, tid);
+	trace_out_text(out, ",\"ts\":");
+	out_time(out, event->time_ns);
+	if (event->kind == STRATA_TRACE_INSTANT)
+		trace_out_text(out, ",\"s\":\"t\"");
+	if (event->name) {
+		trace_out_text(out, ",\"name\":");
+		trace_out_string(out, event->name);
+	}
+	out_args(out, event);
+	trace_out_text(out, "}");
+}
+
+static void out_flow(struct trace_out *out, const struct strata_trace_event *event, bool first,
+		     uint32_t pid, uint32_t tid)
+{
+	char text[80];
+
+	out_open(out, first ? "s" : "t", pid, tid);
+	trace_out_text(out, ",\"ts\":");
+	out_time(out, event->time_ns);
+	snprintf(text, sizeof(text),
+		 ",\"id\":\"0x%" PRIx64 "\",\"cat\":\"" TRACE_FLOW_CATEGORY
+		 "\",\"name\":\"" TRACE_FLOW_NAME "\"}",
+		 event->flow);
+	trace_out_text(out, text);
+}
+
+static void out_lane_name(struct trace_out *out, uint32_t pid, uint32_t tid, const char *name)
+{
+	out_open(out, "M", pid, tid);
+	trace_out_text(out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+	trace_out_string(out, name);
+	trace_out_text(out, "}}");
+}
+
+static void out_lane(struct trace_out *out, const struct trace_snapshot *snapshot, size_t lane,
+		     const struct flow_table *table, uint32_t pid)
+{
+	struct trace_row row;
+
+	out_lane_name(out, pid, snapshot->tid, snapshot->name);
+	for (size_t slot = 0; slot < snapshot->slot_count; slot += row.slot_count) {
+		trace_row_read(snapshot, slot, &row);
+		if ((int)row.event.kind == KIND_LEFT_OUT)
+			continue;
+		if (row.event.kind != STRATA_TRACE_FLOW)
+			out_event(out, &row.event, pid, snapshot->tid);
+		if (row.event.flow) {
+			const struct flow_first *first = find_flow(table, row.event.flow);
+
+			out_flow(out, &row.event, first->lane == lane && first->slot == slot, pid,
+				 snapshot->tid);
+		}
+	}
+}
+
+static void out_file(struct trace_out *out, const struct strata_trace *trace,
+		     const struct trace_snapshot *snapshots, size_t count,
+		     const struct flow_table *table)
+{
+	uint64_t dropped = 0;
+
+	for (size_t i = 0; i < count; i++)
+		dropped += snapshots[i].dropped_count;
+	trace_out_text(out, "{\"otherData\":{\"source\":\"strata " STRATA_VERSION "\",\"clock\":");
+	trace_out_string(out, trace_clock_name(trace));
+	trace_out_text(out, ",\"dropped\":");
+	trace_out_int(out, (int64_t)dropped);
+	trace_out_text(out, "},\n\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":");
+	trace_out_int(out, trace_pid(trace));
+	trace_out_text(out, ",\"name\":\"process_name\",\"args\":{\"name\":");
+	trace_out_string(out, trace_process_name(trace));
+	trace_out_text(out, "}}");
+	for (size_t i = 0; i < count; i++)
+		out_lane(out, &snapshots[i], i, table, trace_pid(trace));
+	trace_out_text(out, "\n]}");
+}
+
+int strata_trace_write(struct strata_trace *trace, int64_t since_ns, struct strata_arena *arena,
+		       const struct strata_trace_sink *sink, struct strata_error *err)
+{
+	struct trace_out *out = strata_arena_get(arena, sizeof(*out));
+	struct trace_snapshot *snapshots;
+	struct flow_table table;
+	size_t count;
+
+	if (!out)
+		return strata_fail_memory(err);
+	trace_out_init(out, sink);
+	int rc = trace_snapshot(trace, arena, &snapshots, &count, err);
+
+	if (rc == 0)
+		rc = find_first_of_flows(snapshots, count, since_ns, arena, &table, err);
+	if (rc < 0)
+		return rc;
+	out_file(out, trace, snapshots, count, &table);
+	return trace_out_finish(out, err);
+}
