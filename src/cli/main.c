@@ -1,4 +1,193 @@
-int main(void)
+/*
+ * The program: finds the command, reads its flags and the global ones wherever they stand, runs it, and turns its
+ * result into a sentence and an exit code.
+ */
+#include "cli/cli.h"
+
+#include "core/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file opened later must not become fd 0, 1 or 2 because the caller closed it. The stand-in for stdout is
+ * opened for reading, so that writing to it still fails as it would have. */
+static void fill_standard_fds(void)
 {
-	return 0;
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+/* Words that are not flags, with the values of global flags left out: enough to find the command. */
+static int find_command(struct cli *cli, int argc, char *argv[],
+			const struct cli_command **ret_command, size_t *ret_words)
+{
+	char *words[2];
+	size_t count = 0;
+
+	for (int i = 0; i < argc && count < 2; i++) {
+		if (argv[i][0] != '-' || !argv[i][1]) {
+			words[count++] = argv[i];
+			continue;
+		}
+		if (strcmp(argv[i], "--") == 0)
+			break;
+		if (strncmp(argv[i], "--", 2) == 0 && !strchr(argv[i], '=')) {
+			const struct strata_option *option =
+				option_find(&cli_globals_schema, argv[i] + 2, strlen(argv[i] + 2));
+
+			if (option && option->type != STRATA_BOOL)
+				i++; /* its value is no command */
+		}
+	}
+	*ret_command = cli_command_find(words, count, ret_words);
+	if (*ret_command || count == 0)
+		return 0;
+	if (cli_is_group(words[0]) && count == 2)
+		return strata_fail(&cli->err, -EINVAL,
+				   "there is no command '%.60s %.60s'; try `strata help %.60s`",
+				   words[0], words[1], words[0]);
+	if (cli_is_group(words[0]))
+		return strata_fail(&cli->err, -EINVAL,
+				   "'%s' needs one more word; `strata help %s` lists them",
+				   words[0], words[0]);
+
+	struct text_closest closest;
+	const struct cli_command *command;
+
+	text_closest_init(&closest, words[0], strlen(words[0]));
+	for (size_t i = 0; (command = cli_command_at(i)); i++)
+		if (!command->hidden)
+			text_closest_offer_as(&closest, command->name, strcspn(command->name, " "),
+					      command->name);
+	if (closest.best)
+		return strata_fail(&cli->err, -EINVAL,
+				   "there is no command '%.60s'; did you mean `strata %s`?",
+				   words[0], closest.best);
+	return strata_fail(&cli->err, -EINVAL,
+			   "there is no command '%.60s'; `strata help` lists them", words[0]);
+}
+
+static int check_operands(struct cli *cli, const struct cli_command *command, size_t count,
+			  char **operands)
+{
+	struct buf usage;
+
+	if (command->operands_max >= 0 && count > (size_t)command->operands_max) {
+		const char *extra = operands[command->operands_max];
+
+		return strata_fail(&cli->err, -EINVAL,
+				   "'%.60s' is one word too many; see `strata help %s`", extra,
+				   command->name);
+	}
+	if (count >= (size_t)command->operands_min)
+		return 0;
+	buf_init(&usage, &cli->memory, 0);
+	cli_usage(command, &usage);
+	int rc = strata_fail(&cli->err, -EINVAL, "a word is missing; usage: %.200s", usage.text);
+
+	buf_fini(&usage);
+	return rc;
+}
+
+/* Options given as flags beat the environment, which beats the file. */
+static int load_config(struct cli *cli)
+{
+	int rc = cli_config_load(cli);
+
+	if (rc == 0 && cli->globals.no_color)
+		cli->config.color = CLI_COLOR_NEVER;
+	cli_output_init(cli);
+	return rc;
+}
+
+static int run_command(struct cli *cli, const struct cli_command *command, size_t words, int argc,
+		       char *argv[])
+{
+	void *conf = NULL;
+	struct args args = { .tables = { { &cli_globals_schema, &cli->globals } } };
+	int rc = 0;
+
+	if (command && command->options) {
+		conf = strata_arena_get(&cli->arena, command->options->conf_size);
+		rc = conf ? strata_schema_defaults(command->options, &cli->arena, conf, &cli->err)
+			  : strata_fail_memory(&cli->err);
+		args.tables[1] = args.tables[0];
+		args.tables[0] = (struct args_table){ command->options, conf };
+	}
+	if (rc == 0)
+		rc = option_read_args(&args, argc, argv, &cli->arena, &cli->err);
+	if (rc)
+		return rc;
+	cli->command = command;
+	rc = load_config(cli);
+	if (rc)
+		return rc;
+	if (cli->globals.version)
+		return cli_command_find((char *[]){ (char[]){ "version" } }, 1, &words)
+			->run(cli, NULL, NULL, 0);
+	if (!command && args.operand_count)
+		return strata_fail(&cli->err, -EINVAL,
+				   "there is no command '%.60s'; `strata help` lists them",
+				   args.operands[0]);
+	if (!command) {
+		cli_overview(cli);
+		return 0;
+	}
+	if (cli->globals.help)
+		return cli_help_command(cli, command);
+	rc = check_operands(cli, command, args.operand_count - words, args.operands + words);
+	return rc ? rc : command->run(cli, conf, args.operands + words, args.operand_count - words);
+}
+
+static int finish(struct cli *cli, int rc)
+{
+	if (rc < 0) {
+		const struct strata_error_kind *kind = strata_error_kind(rc);
+
+		buf_reset(&cli->out); /* half an answer is no answer */
+		if (cli->globals.json)
+			cli_print_json(cli, json_pack("{s:{s:s,s:s,s:s}}", "error", "code",
+						      kind->name, "message", cli->err.text, "field",
+						      cli->err.field));
+		cli_flush(cli);
+		cli_say(cli, "%s", cli->err.text);
+		return kind->exit_code;
+	}
+	cli_flush(cli);
+	return rc;
+}
+
+int main(int argc, char *argv[])
+{
+	struct cli cli = { 0 };
+	const struct cli_command *command = NULL;
+	size_t words = 0;
+
+	fill_standard_fds();
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen when writing */
+	strata_arena_init(&cli.arena, &cli.memory, 0);
+	buf_init(&cli.out, &cli.memory, 0);
+	cli.origins.arena = &cli.arena;
+	argc -= argc > 0;
+	argv++;
+	int rc = find_command(&cli, argc, argv, &command, &words);
+
+	if (rc == 0 && command && command->raw)
+		rc = command->run(&cli, NULL, argv + 1, (size_t)argc - 1);
+	else if (rc == 0)
+		rc = run_command(&cli, command, words, argc, argv);
+	int code = finish(&cli, rc);
+
+	buf_fini(&cli.out);
+	strata_arena_fini(&cli.arena);
+	return code;
 }

@@ -1,0 +1,140 @@
+/*
+ * The command line. A command is a const row: name, summary, option table, one function. The table (commands.c) feeds
+ * the dispatcher, help, man pages and completion. Data goes to stdout, talk to stderr.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <strata/class.h>
+#include <strata/error.h>
+#include <strata/memory.h>
+#include <strata/option.h>
+
+#include "core/buf.h"
+#include "core/option.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+
+/* Options that every command takes, before or after its name. */
+struct cli_globals {
+	bool help;
+	bool version;
+	bool json;
+	bool no_color;
+	const char *config; /* path; NULL: the usual places */
+	const char *socket;
+	const char *server;
+};
+
+/* What the configuration file and STRATA_* variables may say. */
+struct cli_config {
+	int color;                  /* enum cli_color */
+	const char *socket;         /* path of the server's Unix socket; NULL: the default one */
+	const char *server;         /* URL of a server; NULL: the socket */
+	struct strata_list plugins; /* of const char *: shared objects to load */
+};
+
+/* One run of the program; passed to every command. */
+struct cli {
+	struct strata_memory memory;
+	struct strata_arena arena; /* lives as long as the run */
+	struct strata_error err;   /* of the command that failed */
+	struct cli_globals globals;
+	struct cli_config config;
+	struct origins origins; /* of the values in config */
+	const struct cli_command *command;
+	struct buf out;  /* what goes to stdout, flushed at the end and when it grows */
+	bool color;      /* stdout is a terminal that wants colours */
+	bool talk_color; /* the same of stderr */
+	int columns;     /* width of the terminal on stdout; 0 when it is none */
+};
+
+struct cli_command {
+	const char *name;     /* "version", or "trace merge" for a command of a group */
+	const char *operands; /* as in the usage line: "NAME…"; NULL: takes none */
+	const char *summary;  /* one line, lower case, no full stop */
+	const char *about;    /* paragraphs for help and man page; may be NULL */
+	const char *examples; /* lines "command  # what it does"; may be NULL */
+	const struct strata_schema *options; /* of its own; may be NULL */
+	int operands_min;
+	int operands_max; /* −1: any number */
+	bool hidden;      /* works, but is not listed */
+	bool raw;         /* its words are not looked at: it parses them itself */
+
+	/* Returns 0, or a negative code with cli->err set; a positive value is an exit code of its own, nothing is
+	 * said then. conf is the filled struct of `options`. */
+	int (*run)(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
+	/* Offers the words that may stand at an operand's place; optional. */
+	void (*complete)(struct cli *cli, size_t operand_index, struct buf *ret_lines);
+};
+
+/* commands.c: sorted by name; NULL past the end. */
+const struct cli_command *cli_command_at(size_t index);
+/* The command that the first words name; *ret_words is how many words its name has. NULL: none. */
+const struct cli_command *cli_command_find(char *const words[], size_t count, size_t *ret_words);
+/* Is there a command "word …"? */
+bool cli_is_group(const char *word);
+extern const struct strata_schema cli_globals_schema;
+
+/* config.c */
+extern const struct strata_schema cli_config_schema;
+int cli_config_load(struct cli *cli);
+/* A registry of the kind with the configured plug-ins in it; freed by the caller. */
+int cli_registry_open(struct cli *cli, const struct strata_kind *kind,
+		      struct strata_registry **ret_registry);
+
+/* output.c */
+void cli_output_init(struct cli *cli); /* looks at the terminal */
+void cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_print(struct cli *cli, const char *text);
+/* Prints a JSON document and gives back the reference; NULL is out of memory. */
+int cli_print_json(struct cli *cli, json_t *json);
+/* Writes what is waiting. A reader that went away ends the program with 0, a full disk with 1. */
+void cli_flush(struct cli *cli);
+/* One line on stderr: "strata: …". */
+void cli_say(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_YELLOW, CLI_RED, CLI_BLUE };
+/* The escape sequence that starts the style, or "" without colours. CLI_PLAIN ends it. */
+const char *cli_style(const struct cli *cli, enum cli_style style);
+
+/* table.c: rows of cells, aligned. */
+struct cli_column {
+	const char *title;
+	bool right;           /* numbers */
+	bool flexible;        /* is cut first when the terminal is narrow */
+	enum cli_style style; /* of the cells */
+};
+struct cli_table;
+int cli_table_new(struct cli *cli, const struct cli_column *columns, size_t count,
+		  struct cli_table **ret_table);
+/* One cell after the other, row by row; the text is copied. */
+void cli_table_add(struct cli_table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Prints it (a row of titles, then the rows) and frees it. */
+int cli_table_print(struct cli_table *table);
+
+/* progress.c: a bar on stderr while something takes long; nothing where stderr is no terminal. */
+struct cli_progress {
+	struct cli *cli;
+	const char *what;
+	double total;
+	int64_t shown_ns; /* when it was last drawn */
+	bool drawn;
+};
+void cli_progress_start(struct cli_progress *progress, struct cli *cli, const char *what,
+			double total);
+void cli_progress_show(struct cli_progress *progress, double done);
+void cli_progress_end(struct cli_progress *progress);
+
+/* help.c */
+void cli_overview(struct cli *cli);
+void cli_usage(const struct cli_command *command,
+	       struct buf *buf); /* "strata noise NAME [options]" */
+int cli_help_command(struct cli *cli, const struct cli_command *command);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * Every command, one line each, sorted. A new one is a file with a const struct cli_command at its end and a line here.
+ */
+#include "cli/cli.h"
+
+#include <string.h>
+
+extern const struct cli_command cli_classes;
+extern const struct cli_command cli_complete_words;
+extern const struct cli_command cli_completion;
+extern const struct cli_command cli_config_show;
+extern const struct cli_command cli_help;
+extern const struct cli_command cli_manual;
+extern const struct cli_command cli_noise;
+extern const struct cli_command cli_trace_merge;
+extern const struct cli_command cli_version;
+
+static const struct cli_command *const commands[] = {
+	&cli_classes, &cli_complete_words, &cli_completion,  &cli_config_show, &cli_help,
+	&cli_manual,  &cli_noise,          &cli_trace_merge, &cli_version,
+};
+
+static const struct strata_option globals_options[] = {
+	{ "help", STRATA_BOOL, offsetof(struct cli_globals, help), .letter = 'h',
+	  .help = "show help for the command" },
+	{ "version", STRATA_BOOL, offsetof(struct cli_globals, version),
+	  .help = "show the version" },
+	{ "json", STRATA_BOOL, offsetof(struct cli_globals, json), .help = "print data as JSON" },
+	{ "no_color", STRATA_BOOL, offsetof(struct cli_globals, no_color), .aliases = "no_colour",
+	  .help = "no colours, no progress bars" },
+	{ "config", STRATA_TEXT, offsetof(struct cli_globals, config), .value = "FILE",
+	  .help = "configuration file" },
+	{ "socket", STRATA_TEXT, offsetof(struct cli_globals, socket), .value = "PATH",
+	  .help = "the server's Unix socket" },
+	{ "server", STRATA_TEXT, offsetof(struct cli_globals, server), .value = "URL",
+	  .help = "the server's address" },
+	{ 0 }
+};
+
+const struct strata_schema cli_globals_schema = {
+	.name = "strata",
+	.summary = "options of every command",
+	.conf_size = sizeof(struct cli_globals),
+	.options = globals_options,
+};
+
+const struct cli_command *cli_command_at(size_t index)
+{
+	return index < sizeof(commands) / sizeof(commands[0]) ? commands[index] : NULL;
+}
+
+bool cli_is_group(const char *word)
+{
+	const struct cli_command *command;
+	size_t length = strlen(word);
+
+	for (size_t i = 0; (command = cli_command_at(i)); i++)
+		if (strncmp(command->name, word, length) == 0 && command->name[length] == ' ')
+			return true;
+	return false;
+}
+
+const struct cli_command *cli_command_find(char *const words[], size_t count, size_t *ret_words)
+{
+	const struct cli_command *command;
+
+	for (size_t i = 0; count && (command = cli_command_at(i)); i++) {
+		size_t first = strcspn(command->name, " ");
+		const char *second = command->name[first] ? command->name + first + 1 : NULL;
+
+		if (strlen(words[0]) != first || strncmp(command->name, words[0], first) != 0)
+			continue;
+		if (!second || (count > 1 && strcmp(second, words[1]) == 0)) {
+			*ret_words = second ? 2 : 1;
+			return command;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,104 @@
+/*
+ * strata help: the overview, and one command's page, from the same rows that run it.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <string.h>
+
+void cli_usage(const struct cli_command *command, struct buf *buf)
+{
+	buf_printf(buf, "strata %s", command->name);
+	if (command->operands)
+		buf_printf(buf, " %s", command->operands);
+	buf_add(buf, command->options ? " [options]" : "");
+}
+
+static void list_commands(struct cli *cli, const char *group)
+{
+	const struct cli_command *command;
+	size_t length = group ? strlen(group) : 0;
+
+	for (size_t i = 0; (command = cli_command_at(i)); i++)
+		if (!command->hidden && (!group || (strncmp(command->name, group, length) == 0 &&
+						    command->name[length] == ' ')))
+			cli_printf(cli, "  %s%-14s%s %s\n", cli_style(cli, CLI_BOLD), command->name,
+				   cli_style(cli, CLI_PLAIN), command->summary);
+}
+
+static void print_options(struct cli *cli, const char *title, const struct strata_schema *schema)
+{
+	cli_printf(cli, "\n%s%s%s\n", cli_style(cli, CLI_BOLD), title, cli_style(cli, CLI_PLAIN));
+	option_help(schema, &cli->out);
+}
+
+void cli_overview(struct cli *cli)
+{
+	cli_printf(cli,
+		   "Strata schedules AI work at every level: what runs next, and where?\n\n"
+		   "usage: strata COMMAND [options]\n\n%scommands%s\n",
+		   cli_style(cli, CLI_BOLD), cli_style(cli, CLI_PLAIN));
+	list_commands(cli, NULL);
+	print_options(cli, "options of every command", &cli_globals_schema);
+	cli_print(cli, "\n`strata help COMMAND` tells more about one of them.\n");
+}
+
+int cli_help_command(struct cli *cli, const struct cli_command *command)
+{
+	buf_add(&cli->out, "usage: ");
+	cli_usage(command, &cli->out);
+	cli_printf(cli, "\n\n%s%s\n", command->summary,
+		   strchr(".?!", command->summary[strlen(command->summary) - 1]) ? "" : ".");
+	if (command->about)
+		cli_printf(cli, "\n%s\n", command->about);
+	if (command->options)
+		print_options(cli, "options", command->options);
+	print_options(cli, "options of every command", &cli_globals_schema);
+	if (command->examples)
+		cli_printf(cli, "\n%sexamples%s\n%s\n", cli_style(cli, CLI_BOLD),
+			   cli_style(cli, CLI_PLAIN), command->examples);
+	return 0;
+}
+
+static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	size_t words;
+
+	(void)conf;
+	if (operand_count == 0) {
+		cli_overview(cli);
+		return 0;
+	}
+	const struct cli_command *command = cli_command_find(operands, operand_count, &words);
+
+	if (command && words == operand_count)
+		return cli_help_command(cli, command);
+	if (operand_count == 1 && cli_is_group(operands[0])) {
+		cli_printf(cli, "usage: strata %s COMMAND [options]\n\n", operands[0]);
+		list_commands(cli, operands[0]);
+		return 0;
+	}
+	return strata_fail(
+		&cli->err, -ENOENT, "there is no command '%.60s%s%.60s'; `strata help` lists them",
+		operands[0], operand_count > 1 ? " " : "", operand_count > 1 ? operands[1] : "");
+}
+
+static void complete(struct cli *cli, size_t operand_index, struct buf *ret_lines)
+{
+	const struct cli_command *command;
+
+	(void)cli;
+	for (size_t i = 0; operand_index == 0 && (command = cli_command_at(i)); i++)
+		if (!command->hidden)
+			buf_printf(ret_lines, "%.*s\t%s\n", (int)strcspn(command->name, " "),
+				   command->name, command->summary);
+}
+
+const struct cli_command cli_help = {
+	.name = "help",
+	.operands = "[COMMAND]",
+	.summary = "show what a command does and what it takes",
+	.operands_max = 2,
+	.run = run,
+	.complete = complete,
+};

@@ -1,0 +1,143 @@
+/*
+ * Tables for people: columns as wide as their widest cell, numbers to the right, the flexible column cut when the terminal
+ * is too narrow. Widths are counted in characters on the screen, not in bytes.
+ */
+#include "cli/cli.h"
+
+#include "core/text.h"
+
+#include <string.h>
+
+enum { GAP = 2, NARROWEST = 8 };
+
+struct cli_table {
+	struct cli *cli;
+	const struct cli_column *columns;
+	size_t column_count;
+	const char **cells; /* row by row, in the arena */
+	size_t cell_count, cell_room;
+	size_t *widths;
+	bool failed;
+};
+
+int cli_table_new(struct cli *cli, const struct cli_column *columns, size_t count,
+		  struct cli_table **ret_table)
+{
+	struct cli_table *table = strata_arena_get(&cli->arena, sizeof(*table));
+	size_t *widths = strata_arena_array(&cli->arena, count, sizeof(*widths));
+
+	if (!table || !widths)
+		return strata_fail_memory(&cli->err);
+	*table = (struct cli_table){
+		.cli = cli, .columns = columns, .column_count = count, .widths = widths
+	};
+	for (size_t i = 0; i < count; i++)
+		widths[i] = text_width(columns[i].title, strlen(columns[i].title));
+	*ret_table = table;
+	return 0;
+}
+
+static bool make_room(struct cli_table *table)
+{
+	size_t room = table->cell_room ? table->cell_room * 2 : 64;
+
+	if (table->cell_count < table->cell_room)
+		return true;
+	const char **cells = strata_arena_array(&table->cli->arena, room, sizeof(*cells));
+
+	if (!cells)
+		return false;
+	if (table->cell_count)
+		memcpy(cells, table->cells, table->cell_count * sizeof(*cells));
+	table->cells = cells;
+	table->cell_room = room;
+	return true;
+}
+
+void cli_table_add(struct cli_table *table, const char *format, ...)
+{
+	struct buf text;
+	va_list args;
+
+	buf_init(&text, &table->cli->memory, 0);
+	va_start(args, format);
+	buf_vprintf(&text, format, args);
+	va_end(args);
+	const char *cell =
+		text.failed ? NULL : strata_arena_text(&table->cli->arena, text.text, text.length);
+	size_t column = table->cell_count % table->column_count,
+	       width = text_width(text.text, text.length);
+
+	buf_fini(&text);
+	if (!cell || !make_room(table)) {
+		table->failed = true;
+		return;
+	}
+	if (width > table->widths[column])
+		table->widths[column] = width;
+	table->cells[table->cell_count++] = cell;
+}
+
+/* Takes what is too much for the terminal from the flexible column. */
+static void fit(struct cli_table *table)
+{
+	size_t total = 0, room = (size_t)table->cli->columns;
+
+	for (size_t i = 0; i < table->column_count; i++)
+		total += table->widths[i] + (i ? GAP : 0);
+	for (size_t i = 0; room && total > room && i < table->column_count; i++) {
+		size_t over = total - room, *width = &table->widths[i];
+
+		if (!table->columns[i].flexible || *width <= NARROWEST)
+			continue;
+		size_t cut = *width - NARROWEST < over ? *width - NARROWEST : over;
+
+		*width -= cut;
+		total -= cut;
+	}
+}
+
+static void print_cell(struct cli_table *table, size_t column, const char *cell,
+		       enum cli_style style)
+{
+	struct buf *out = &table->cli->out;
+	size_t room = table->widths[column], length = strlen(cell),
+	       width = text_width(cell, length);
+	bool last = column + 1 == table->column_count, cut = width > room;
+
+	if (cut)
+		length = text_fit(cell, length, room - 1, &width);
+	size_t pad = room > width + cut ? room - width - cut : 0;
+
+	if (table->columns[column].right)
+		buf_add_repeat(out, ' ', pad);
+	if (style != CLI_PLAIN)
+		buf_add(out, cli_style(table->cli, style));
+	buf_add_bytes(out, cell, length);
+	if (cut)
+		buf_add(out, "…");
+	if (style != CLI_PLAIN)
+		buf_add(out, cli_style(table->cli, CLI_PLAIN));
+	if (!table->columns[column].right && !last)
+		buf_add_repeat(out, ' ', pad);
+	if (!last)
+		buf_add_repeat(out, ' ', GAP);
+}
+
+int cli_table_print(struct cli_table *table)
+{
+	if (table->failed)
+		return strata_fail_memory(&table->cli->err);
+	fit(table);
+	for (size_t i = 0; i < table->column_count; i++)
+		print_cell(table, i, table->columns[i].title, CLI_BOLD);
+	cli_print(table->cli, "\n");
+	for (size_t i = 0; i < table->cell_count; i++) {
+		size_t column = i % table->column_count;
+
+		print_cell(table, column, table->cells[i], table->columns[column].style);
+		if (column + 1 == table->column_count)
+			cli_print(table->cli, "\n");
+	}
+	return 0;
+}

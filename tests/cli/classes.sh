@@ -1,0 +1,46 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+
+it 'lists the kinds'
+run strata classes
+gives 0
+prints_some 'noise        3  where the random numbers of a picture come from'
+run strata classes --json
+prints_json '{"kind": "noise", "classes": 3, "summary": "where the random numbers of a picture come from"} in d'
+
+it 'lists the classes of a kind'
+run strata classes noise
+gives 0
+prints_some 'torch'
+run strata classes noise --json
+prints_json '[c["name"] for c in d] == ["cuda", "philox", "torch"]'
+
+it 'shows the options of a class, by any of its names'
+run strata classes noise NV
+gives 0
+prints_some 'cuda: torch.randn on a CUDA device'
+prints_some 'threads  N     163840'
+run strata classes noise cuda --json
+prints_json 'd["options"]["properties"]["threads"]["default"] == 163840'
+
+it 'guesses at kinds and classes'
+run strata classes noies
+gives 3
+says "strata: there is no kind 'noies'; did you mean 'noise'?"
+run strata classes noise toch
+gives 3
+says_some "did you mean 'torch'?"
+
+it 'lists what a plug-in adds'
+export STRATA_PLUGINS=$STRATA_BUILD/tests/plugin_flat.so
+run strata classes noise
+gives 0
+prints_some 'the same number again and again'
+run strata noise flat:value=0.25 --count 2
+gives 0
+prints '  0.25000000   0.25000000'
+export STRATA_PLUGINS=$STRATA_BUILD/tests/plugin_abi.so
+run strata classes noise
+unset STRATA_PLUGINS
+gives 1
+says_some 'was built for plug-in interface 2; this is 1: build it again'

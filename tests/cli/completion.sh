@@ -1,0 +1,23 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+
+it 'completes in bash'
+run bash -c 'source <(strata completion bash)
+	COMP_WORDS=(strata no) COMP_CWORD=1; _strata; echo "${COMPREPLY[*]}"
+	COMP_WORDS=(strata noise --se) COMP_CWORD=2; _strata; echo "${COMPREPLY[*]}"
+	COMP_WORDS=(strata trace "") COMP_CWORD=2; _strata; echo "${COMPREPLY[*]}"'
+gives 0
+prints 'noise
+--seed --server
+merge'
+
+it 'completes in zsh'
+run zsh -fc 'compdef() { }; source <(strata completion zsh); _describe() { print -l "${(@P)2}" }
+	words=(strata ver) CURRENT=2; _strata'
+gives 0
+prints 'version:show the version, and with --json how it was built'
+
+it 'knows no other shell'
+run strata completion fish
+gives 2
+says "strata: shell is 'fish'; expected bash or zsh"
