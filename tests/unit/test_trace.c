@@ -208,6 +208,9 @@ TEST(lanes_have_limits)
 		strata_trace_add_lane(trace, 1, "a", STRATA_TRACE_LANE_EVENTS_MAX + 1, &lane, &err),
 		-EINVAL, "16777217 events; expected 1 to 16777216");
 	CHECK(!lane);
+	CHECK_OK(strata_trace_add_lane(trace, 1, "a", STRATA_TRACE_LANE_EVENTS_MAX, &lane, &err));
+	strata_trace_free(trace);
+	trace = new_trace(&memory);
 	for (uint32_t i = 0; i < STRATA_TRACE_LANE_COUNT_MAX; i++)
 		CHECK_OK(strata_trace_add_lane(trace, i, "a", 1, &lane, &err));
 	CHECK_ERROR(strata_trace_add_lane(trace, UINT32_MAX, "a", 1, &lane, &err), -E2BIG, "4096");

@@ -356,6 +356,120 @@ TEST(a_sink_that_fails_ends_the_writing)
 	bench_fini(&bench);
 }
 
+/* ---- what a reader relies on, whatever was traced ---- */
+
+enum { FLOWS = 6 };
+
+struct reader {
+	double time_us[3]; /* of each lane: the latest event */
+	int depth[3];      /* open slices */
+	bool at_slice[3];  /* the last event was a slice's begin, an instant, or a flow of either */
+	double begin_us[FLOWS]; /* of each flow: its s */
+	int begins[FLOWS];
+};
+
+/* Takes one event in as a viewer does: lane by lane, slices on a stack. */
+static void read_event(struct reader *reader, const json_t *event)
+{
+	const char *phase = json_string_value(json_object_get(event, "ph"));
+	const char *id = json_string_value(json_object_get(event, "id"));
+	double time_us = json_real_value(json_object_get(event, "ts"));
+	int lane = (int)json_integer_value(json_object_get(event, "tid"));
+
+	CHECK(phase && lane <= 2);
+	if (phase[0] == 'M')
+		return;
+	CHECK(time_us >= reader->time_us[lane]);
+	reader->time_us[lane] = time_us;
+	reader->depth[lane] += (phase[0] == 'B') - (phase[0] == 'E');
+	CHECK(reader->depth[lane] >= 0);
+	if (phase[0] == 's' || phase[0] == 't') {
+		CHECK(reader->at_slice[lane] ||
+		      reader->depth[lane] > 0); /* it has something to bind to */
+		long flow = strtol(id, NULL, 16);
+
+		reader->begins[flow] += phase[0] == 's';
+		if (phase[0] == 's')
+			reader->begin_us[flow] = time_us;
+	} else {
+		reader->at_slice[lane] = phase[0] == 'B' || phase[0] == 'i';
+	}
+}
+
+static void check_flows(const struct reader *reader, const json_t *events)
+{
+	size_t index;
+	json_t *event;
+
+	json_array_foreach((json_t *)events, index, event)
+	{
+		const char *id = json_string_value(json_object_get(event, "id"));
+		long flow = id ? strtol(id, NULL, 16) : 0;
+
+		CHECK(!id || reader->begins[flow] == 1);
+		CHECK(!id ||
+		      json_real_value(json_object_get(event, "ts")) >= reader->begin_us[flow]);
+	}
+}
+
+static uint32_t chance(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33);
+}
+
+static void trace_something(struct bench *bench, uint64_t *state, int64_t *now_ns)
+{
+	struct strata_trace_lane *lane = bench->lanes[chance(state) % 2];
+	uint64_t flow = chance(state) % FLOWS;
+
+	*now_ns += (int)(chance(state) % 2000) - 300;
+	switch (chance(state) % 7) {
+	case 0:
+		strata_trace_begin(lane, *now_ns, "slice", flow, strata_trace_none());
+		break;
+	case 1:
+		strata_trace_begin_copy(lane, *now_ns, "a copied name that takes two places or so",
+					flow, strata_trace_text("t", "x"));
+		break;
+	case 2:
+		strata_trace_instant(lane, *now_ns, "instant", flow, strata_trace_int("i", 1));
+		break;
+	case 3:
+		strata_trace_counter(lane, *now_ns, "counter", strata_trace_int("c", 1));
+		break;
+	case 4:
+		strata_trace_flow(lane, *now_ns, flow);
+		break;
+	default:
+		strata_trace_end(lane, *now_ns);
+	}
+}
+
+TEST(slices_nest_and_flows_hold_together_whatever_is_traced)
+{
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		uint64_t state = seed;
+		int64_t now_ns = 0;
+		struct reader reader = { { -1e300, -1e300, -1e300 } };
+		struct bench bench;
+		size_t index;
+		json_t *event;
+
+		bench_init(&bench, 1 + chance(&state) % 60);
+		for (uint32_t i = chance(&state) % 300; i > 0; i--)
+			trace_something(&bench, &state, &now_ns);
+		json_t *events = events_of(
+			&bench,
+			seed % 3 ? INT64_MIN
+				 : (int64_t)(chance(&state) % (1 + (uint64_t)llabs(now_ns))));
+
+		json_array_foreach(events, index, event) read_event(&reader, event);
+		check_flows(&reader, events);
+		bench_fini(&bench);
+	}
+}
+
 /* ---- a live daemon ---- */
 
 struct live {
