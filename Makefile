@@ -5,10 +5,10 @@
 SAN    ?=
 T      ?=
 PREFIX ?= /usr/local
-BUILD  := build$(if $(SAN),-$(SAN))
+comma  := ,
+BUILD  := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 RUNS   ?= 1000000
 
-comma  := ,
 setup   = test -f $(1)/build.ninja || meson setup $(1) $(2) >/dev/null
 san     = $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
