@@ -113,10 +113,11 @@ TEST(bad_values_are_named_and_change_nothing)
 
 static void check_round_trip(const struct sample *sample)
 {
-	struct sample again = sample_defaults();
 	struct strata_error err;
 	struct buf first, second;
+	struct sample again;
 
+	CHECK_OK(strata_schema_defaults(&sample_schema, &sample_arena, &again, &err));
 	buf_init(&first, &sample_memory, 0);
 	buf_init(&second, &sample_memory, 0);
 	for (const struct strata_option *option = sample_options; option->name; option++) {
