@@ -71,6 +71,13 @@ const struct strata_error_kind *strata_error_kind(int code);
 /* The row at an index, in table order, or NULL past the end: for documents and tests. */
 const struct strata_error_kind *strata_error_kind_at(size_t index);
 
+#ifdef __clang_analyzer__ /* which does not look into other files: what these return */
+#define strata_fail(err, code, ...) (strata_fail(err, code, __VA_ARGS__), (code))
+#define strata_fail_at(err, code, ...) (strata_fail_at(err, code, __VA_ARGS__), (code))
+#define strata_fail_under(err, code, ...) (strata_fail_under(err, code, __VA_ARGS__), (code))
+#define strata_fail_memory(err) (strata_fail_memory(err), -12)
+#endif
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

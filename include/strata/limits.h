@@ -27,14 +27,15 @@ enum {
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
 	/* trace */
-	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16,	  /* one event of a trace file, as text */
-	STRATA_TRACE_TEXT_BYTES_MAX = 120,	  /* a copied name or text argument; cut, not refused */
-	STRATA_TRACE_LANE_COUNT_MAX = 4096,	  /* lanes of one trace */
-	STRATA_TRACE_LANE_EVENTS_MAX = 1 << 24,	  /* events one lane keeps */
-	STRATA_TRACE_FILE_COUNT_MAX = 4096,	  /* files of one merge */
-	STRATA_TRACE_OTHER_BYTES_MAX = 1 << 20,	  /* what a merge keeps of one file beside its events */
+	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
+	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */
+	STRATA_TRACE_LANE_COUNT_MAX = 4096, /* lanes of one trace */
+	STRATA_TRACE_LANE_EVENTS_MAX = 1 << 24, /* events one lane keeps */
+	STRATA_TRACE_FILE_COUNT_MAX = 4096,     /* files of one merge */
+	STRATA_TRACE_OTHER_BYTES_MAX = 1
+				       << 20, /* what a merge keeps of one file beside its events */
 	STRATA_TRACE_PROCESS_COUNT_MAX = 1 << 16, /* processes of one merge */
-	STRATA_TRACE_FLOW_COUNT_MAX = 1 << 20,	  /* flows whose first file a merge remembers */
+	STRATA_TRACE_FLOW_COUNT_MAX = 1 << 20,    /* flows whose first file a merge remembers */
 };
 
 /* fair shares: wide enough for every unit, narrow enough that nothing overflows */

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { GAP = 2, NARROWEST = 8 };
@@ -126,17 +127,20 @@ static void print_cell(struct cli_table *table, size_t column, const char *cell,
 
 int cli_table_print(struct cli_table *table)
 {
+	const size_t columns = table->column_count;
+
+	assert(columns > 0);
 	if (table->failed)
 		return strata_fail_memory(&table->cli->err);
 	fit(table);
-	for (size_t i = 0; i < table->column_count; i++)
+	for (size_t i = 0; i < columns; i++)
 		print_cell(table, i, table->columns[i].title, CLI_BOLD);
 	cli_print(table->cli, "\n");
 	for (size_t i = 0; i < table->cell_count; i++) {
-		size_t column = i % table->column_count;
+		size_t column = i % columns;
 
 		print_cell(table, column, table->cells[i], table->columns[column].style);
-		if (column + 1 == table->column_count)
+		if (column + 1 == columns)
 			cli_print(table->cli, "\n");
 	}
 	return 0;

@@ -58,7 +58,7 @@ static void set_text(struct strata_error *err, int code, const char *format, va_
 	err->code = code;
 }
 
-int strata_fail(struct strata_error *err, int code, const char *format, ...)
+int(strata_fail)(struct strata_error *err, int code, const char *format, ...)
 {
 	assert(code < 0);
 	if (err) {
@@ -72,7 +72,7 @@ int strata_fail(struct strata_error *err, int code, const char *format, ...)
 	return code;
 }
 
-int strata_fail_at(struct strata_error *err, int code, const char *field, const char *format, ...)
+int(strata_fail_at)(struct strata_error *err, int code, const char *field, const char *format, ...)
 {
 	assert(code < 0);
 	if (err) {
@@ -88,7 +88,7 @@ int strata_fail_at(struct strata_error *err, int code, const char *field, const 
 	return code;
 }
 
-int strata_fail_under(struct strata_error *err, int code, const char *prefix, ...)
+int(strata_fail_under)(struct strata_error *err, int code, const char *prefix, ...)
 {
 	char joined[2 * STRATA_ERROR_FIELD_BYTES];
 	va_list args;
@@ -109,7 +109,7 @@ int strata_fail_under(struct strata_error *err, int code, const char *prefix, ..
 	return err->code;
 }
 
-int strata_fail_memory(struct strata_error *err)
+int(strata_fail_memory)(struct strata_error *err)
 {
 	return strata_fail(err, -ENOMEM,
 			   "out of memory, or past the memory limit set for this call");

@@ -145,7 +145,7 @@ static int store_flag(struct args_read *read, const struct found *found, const c
 		      const char *value)
 {
 	int rc = store(read, found, flag, value);
-	size_t length = found->option->name ? strlen(found->option->name) : 0;
+	size_t length = strlen(found->option->name);
 
 	if (rc && read->err && strncmp(read->err->text, found->option->name, length) == 0 &&
 	    read->err->text[length] == ' ') {

@@ -10,6 +10,7 @@
  */
 #include "core/share_int.h"
 
+#include <assert.h>
 #include <strata/limits.h>
 
 #include <errno.h>
@@ -118,7 +119,8 @@ double share_priority(const struct share *share, uint64_t node, int64_t now_ns)
 
 double share_factor(const struct share *share, uint64_t node, int64_t now_ns)
 {
-	const struct share_node *path[STRATA_SHARE_DEPTH_MAX + 1], *at = share_must(share, node);
+	const struct share_node *path[STRATA_SHARE_DEPTH_MAX + 1] = { NULL },
+							       *at = share_must(share, node);
 	int64_t era = reading_clock(share, now_ns).era;
 	double total = usage_in(share->root, era), share_of_all = 1, effective = 1;
 
@@ -127,6 +129,7 @@ double share_factor(const struct share *share, uint64_t node, int64_t now_ns)
 	for (; at; at = at->parent)
 		path[at->depth] = at;
 	for (unsigned i = 1; i <= share_must(share, node)->depth; i++) {
+		assert(path[i]); /* a path has a node at every depth */
 		double weight = path[i]->weight / path[i]->parent->group->weights.high;
 		double used = usage_in(path[i], era) / total;
 

@@ -185,7 +185,7 @@ static int copy_event(struct merge *merge, const json_t *event, uint64_t offset,
 		      struct strata_error *err)
 {
 	char id[STRATA_NAME_BYTES_MAX + 1], inserted[STRATA_NAME_BYTES_MAX + 40];
-	const struct trace_pid *pid;
+	const struct trace_pid *pid = NULL;
 	struct patch patches[2];
 	size_t count = 0;
 	bool flow_patched = false;
@@ -195,6 +195,7 @@ static int copy_event(struct merge *merge, const json_t *event, uint64_t offset,
 		rc = map_pid(merge, offset, id, &pid, err);
 	if (rc < 0)
 		return rc;
+	assert(pid);
 	if (strcmp(pid->from, pid->to) != 0) {
 		bool absent = patches[0].start == patches[0].end;
 
