@@ -10,9 +10,9 @@
  */
 #include "core/share_int.h"
 
-#include <assert.h>
 #include <strata/limits.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 
