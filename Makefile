@@ -14,7 +14,7 @@ san     = $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
 all: deps
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet product
 
 deps:
 	@tools/deps deps/debian.txt
