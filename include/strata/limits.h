@@ -22,6 +22,15 @@ enum {
 	STRATA_LIST_COUNT_MAX = 1 << 20,  /* items of one list or map option */
 	STRATA_OPTION_DEPTH_MAX = 8,      /* tables in tables */
 
+	/* logs and tables */
+	STRATA_SWF_LINE_BYTES_MAX = 1 << 16,  /* one line of a log of jobs */
+	STRATA_SWF_NOTES_MAX = 1 << 16,       /* comments of a log of jobs */
+	STRATA_SWF_JOBS_MAX = 1 << 22,        /* jobs of a log */
+	STRATA_CSV_COLUMNS_MAX = 256,         /* columns of a table of comma-separated values */
+	STRATA_CSV_FIELD_BYTES_MAX = 1 << 16, /* one of its values */
+	STRATA_CSV_ROWS_MAX = 1 << 24,        /* its rows */
+	STRATA_INPUT_BYTES_MAX = 1 << 30,     /* a file of the simulator, unpacked */
+
 	/* containers */
 	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
