@@ -107,6 +107,7 @@ int series_average(const struct series *series, size_t bins, struct strata_arena
 		y[i] = to > from ? area(series, from, to, &at) / (to - from) : 0;
 	}
 	x[bins] = last;
+	y[bins] = y[bins - 1]; /* so that the last stretch has a length in a plot */
 	*ret_series = (struct series){ .x = x, .y = y, .count = bins + 1 };
 	return 0;
 }

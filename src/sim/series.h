@@ -10,7 +10,7 @@
 struct series {
 	double *x; /* s since the first submission, ascending; borrowed from the arena */
 	double *y;
-	size_t count; /* the last y is 0: all has ended */
+	size_t count;
 };
 
 enum series_kind {
@@ -19,12 +19,13 @@ enum series_kind {
 	SERIES_WAITING_PROCS, /* processors they ask for */
 };
 
-/* One curve of a schedule; the jobs must be such as metrics_measure takes. */
+/* One curve of a schedule, down to the 0 after its last job; the jobs must be such as metrics_measure
+ * takes. */
 int series_make(const struct metrics_job *jobs, size_t count, enum series_kind kind,
 		struct strata_arena *arena, struct series *ret_series, struct strata_error *err);
 
 /* The mean over each of `bins` equal stretches of 0 … the last x, which tames months of jobs; bins
- * is 1 or more. */
+ * is 1 or more. There is a point more than bins: the last mean once again, at the last x. */
 int series_average(const struct series *series, size_t bins, struct strata_arena *arena,
 		   struct series *ret_series, struct strata_error *err);
 

@@ -70,7 +70,7 @@ TEST(averages_keep_the_area)
 	CHECK_NEAR(mean.y[1], 3.5, 0);
 	CHECK_NEAR(mean.y[2], 2, 0);
 	CHECK_NEAR(mean.x[3], 30, 0);
-	CHECK_NEAR(mean.y[3], 0, 0);
+	CHECK_NEAR(mean.y[3], 2, 0);
 	for (size_t bins = 1; bins < 200; bins += 7) {
 		double area = 0;
 
