@@ -12,6 +12,10 @@
  * below, infinite far above, NaN for NaN. */
 double real_exp2(double x);
 
+/* The logarithm of x to base 2, to within one or two units in the last place of the larger of it
+ * and 1; exact when x is a power of two. Minus infinity for 0, NaN below and for NaN. */
+double real_log2(double x);
+
 /* A sum with twice the digits of a double: taking away what was added gives back what was there,
  * and small amounts add up beside large ones. Zeroed: 0. The value is high + low, high alone being
  * its nearest double. */

@@ -43,6 +43,25 @@ TEST(far_out_there_is_zero_or_infinity)
 	CHECK(real_exp2(-1074.9) > 0); /* the smallest double there is */
 }
 
+TEST(logarithms_of_powers_of_two_are_exact_and_the_rest_nearly)
+{
+	uint64_t seed = 13, digest = 0;
+
+	for (int n = -1074; n <= 1023; n++)
+		CHECK(real_log2(ldexp(1, n)) == n);
+	for (int i = 0; i < 100000; i++) {
+		double x = real_exp2(((double)(random_next(&seed) >> 11) * 0x1p-53 - 0.5) *
+				     (i % 2 ? 2000 : 4));
+		double got = real_log2(x);
+
+		CHECK_NEAR(got, log2(x), 2 * DBL_EPSILON * fmax(1, fabs(got)));
+		digest = (digest ^ real_key(got)) * 0x100000001B3;
+	}
+	CHECK_INT(digest, 2715552622836016026);
+	CHECK(real_log2(0) == -INFINITY && real_log2(INFINITY) == INFINITY);
+	CHECK(isnan(real_log2(-1)) && isnan(real_log2(NAN)) && isnan(real_log2(-INFINITY)));
+}
+
 TEST(a_sum_gives_back_what_was_there)
 {
 	struct real_sum sum = { 0 };
