@@ -1,14 +1,14 @@
 /*
  * Plots as SVG: see svg.h. A page is laid out from top to bottom; each panel has its title, a legend,
- * and a field in which a ruler (svg_axis.c) says where values lie. Coordinates are written with one
- * decimal, through whole numbers, so that neither the locale nor the machine shows in the bytes.
+ * and a field in which a ruler (svg_axis.c) says where values lie.
  */
 #include "sim/svg.h"
 
-#include "core/text.h"
 #include "sim/svg_axis.h"
+#include "sim/svg_mark.h"
 #include "sim/svg_sample.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,6 @@ enum {
 	LEGEND_ROW_HEIGHT = 20,
 	FIELD_TOP_GAP = 28,    /* between legend and field: the label of the y axis */
 	FIELD_BOTTOM_GAP = 44, /* tick labels and the label of the x axis */
-	COLUMN_WIDTH = 7,      /* of a character at 12 px, about */
 	BAR_WIDTH_MAX = 56,
 	PALETTE = 7,
 };
@@ -57,97 +56,16 @@ struct field {
 	double left, right, top, bottom;
 };
 
-/* ---- bytes ---- */
-
-/* A coordinate with one decimal, none when it is whole. */
-static void add_px(struct buf *buf, double px)
-{
-	int64_t tenths = llrint(px * 10);
-	int64_t size = tenths < 0 ? -tenths : tenths;
-
-	buf_printf(buf, "%s%" PRId64, tenths < 0 ? "-" : "", size / 10);
-	if (size % 10)
-		buf_printf(buf, ".%" PRId64, size % 10);
-}
-
-static void add_attribute(struct buf *buf, const char *name, double px)
-{
-	buf_printf(buf, " %s=\"", name);
-	add_px(buf, px);
-	buf_add_char(buf, '"');
-}
-
-/* Text between tags: what XML reserves is escaped, what it forbids becomes a question mark. */
-static void add_escaped(struct buf *buf, const char *text)
-{
-	if (!text_valid(text, strlen(text))) {
-		for (; *text; text++)
-			buf_add_char(buf, *text >= ' ' && *text < 0x7f && !strchr("<>&", *text)
-						  ? *text
-						  : '?');
-		return;
-	}
-	for (; *text; text++) {
-		if (*text == '<')
-			buf_add(buf, "&lt;");
-		else if (*text == '>')
-			buf_add(buf, "&gt;");
-		else if (*text == '&')
-			buf_add(buf, "&amp;");
-		else if ((unsigned char)*text < ' ' || *text == 0x7f)
-			buf_add_char(buf, '?');
-		else
-			buf_add_char(buf, *text);
-	}
-}
-
-/* anchor: "start", "middle", "end". */
-static void add_text(struct buf *buf, const char *class, const char *anchor, double x, double y,
-		     const char *text)
-{
-	buf_printf(buf, "<text class=\"%s\"", class);
-	if (strcmp(anchor, "start") != 0)
-		buf_printf(buf, " text-anchor=\"%s\"", anchor);
-	add_attribute(buf, "x", x);
-	add_attribute(buf, "y", y);
-	buf_add_char(buf, '>');
-	add_escaped(buf, text);
-	buf_add(buf, "</text>\n");
-}
-
-static void add_line(struct buf *buf, const char *class, double x1, double y1, double x2, double y2)
-{
-	buf_printf(buf, "<line class=\"%s\"", class);
-	add_attribute(buf, "x1", x1);
-	add_attribute(buf, "y1", y1);
-	add_attribute(buf, "x2", x2);
-	add_attribute(buf, "y2", y2);
-	buf_add(buf, "/>\n");
-}
-
-static void add_rect(struct buf *buf, double x, double y, double width, double height)
-{
-	add_attribute(buf, "x", x);
-	add_attribute(buf, "y", y);
-	add_attribute(buf, "width", width);
-	add_attribute(buf, "height", height);
-}
-
-static double wide(const char *text)
-{
-	return (double)text_width(text, strlen(text)) * COLUMN_WIDTH;
-}
-
 /* ---- titles and legends ---- */
 
 static void add_titles(struct page *page, const char *title, const char *subtitle)
 {
 	if (title) {
-		add_text(page->buf, "t h", "start", MARGIN, page->y + 17, title);
+		svg_add_text(page->buf, "t h", "start", MARGIN, page->y + 17, title);
 		page->y += TITLE_HEIGHT;
 	}
 	if (subtitle) {
-		add_text(page->buf, "m", "start", MARGIN, page->y + 11, subtitle);
+		svg_add_text(page->buf, "m", "start", MARGIN, page->y + 11, subtitle);
 		page->y += SUBTITLE_HEIGHT;
 	}
 }
@@ -177,16 +95,16 @@ static void add_legend_mark(struct buf *buf, size_t series, bool bars, double x,
 	if (bars) {
 		buf_add(buf, "<rect");
 		add_bar_look(buf, series);
-		add_rect(buf, x, y - 9, 12, 10);
+		svg_add_rect(buf, x, y - 9, 12, 10);
 		buf_add(buf, "/>\n");
 		return;
 	}
 	buf_add(buf, "<path");
 	add_line_look(buf, series);
 	buf_add(buf, " d=\"M");
-	add_px(buf, x);
+	svg_add_px(buf, x);
 	buf_add_char(buf, ' ');
-	add_px(buf, y - 4);
+	svg_add_px(buf, y - 4);
 	buf_add(buf, "h18\"/>\n");
 }
 
@@ -196,14 +114,14 @@ static void add_legend(struct page *page, const char *const *names, size_t count
 	double x = MARGIN, mark = bars ? 18 : 24;
 
 	for (size_t i = 0; i < count; i++) {
-		double width = mark + wide(names[i]);
+		double width = mark + svg_wide(names[i]);
 
 		if (i > 0 && x + width > PAGE_WIDTH - MARGIN) {
 			x = MARGIN;
 			page->y += LEGEND_ROW_HEIGHT;
 		}
 		add_legend_mark(page->buf, i, bars, x, page->y + 13);
-		add_text(page->buf, "t", "start", x + mark, page->y + 13, names[i]);
+		svg_add_text(page->buf, "t", "start", x + mark, page->y + 13, names[i]);
 		x += width + 18;
 	}
 	page->y += LEGEND_ROW_HEIGHT;
@@ -216,8 +134,8 @@ static struct field open_field(struct page *page, const struct svg_ruler *y)
 	double widest = 0;
 
 	for (size_t i = 0; i < y->tick_count; i++)
-		if (wide(y->labels[i]) > widest)
-			widest = wide(y->labels[i]);
+		if (svg_wide(y->labels[i]) > widest)
+			widest = svg_wide(y->labels[i]);
 	struct field field = {
 		.left = MARGIN + widest + 8,
 		.right = PAGE_WIDTH - MARGIN,
@@ -260,10 +178,11 @@ static void add_y_axis(struct page *page, const struct field *field, const struc
 		double y = field_y(field, ruler, ruler->ticks[i]);
 
 		if (y < field->bottom - 0.5)
-			add_line(page->buf, "g", field->left, y, field->right, y);
-		add_text(page->buf, "m", "end", field->left - 8, y + 4, ruler->labels[i]);
+			svg_add_line(page->buf, "g", field->left, y, field->right, y);
+		svg_add_text(page->buf, "m", "end", field->left - 8, y + 4, ruler->labels[i]);
 	}
-	add_text(page->buf, "m", "start", MARGIN, field->top - 12, axis_label(page, axis, ruler));
+	svg_add_text(page->buf, "m", "start", MARGIN, field->top - 12,
+		     axis_label(page, axis, ruler));
 }
 
 static void add_x_axis(struct page *page, const struct field *field, const struct svg_axis *axis,
@@ -272,11 +191,11 @@ static void add_x_axis(struct page *page, const struct field *field, const struc
 	for (size_t i = 0; i < ruler->tick_count; i++) {
 		double x = field_x(field, ruler, ruler->ticks[i]);
 
-		add_line(page->buf, "a", x, field->bottom, x, field->bottom + 4);
-		add_text(page->buf, "m", "middle", x, field->bottom + 18, ruler->labels[i]);
+		svg_add_line(page->buf, "a", x, field->bottom, x, field->bottom + 4);
+		svg_add_text(page->buf, "m", "middle", x, field->bottom + 18, ruler->labels[i]);
 	}
-	add_text(page->buf, "m", "middle", (field->left + field->right) / 2, field->bottom + 36,
-		 axis_label(page, axis, ruler));
+	svg_add_text(page->buf, "m", "middle", (field->left + field->right) / 2, field->bottom + 36,
+		     axis_label(page, axis, ruler));
 }
 
 /* ---- lines ---- */
@@ -307,9 +226,9 @@ static void line_rulers(const struct svg_lines *lines, struct svg_ruler *x, stru
 static void add_point(struct buf *buf, double x, double y, bool first, bool steps)
 {
 	buf_add_char(buf, first ? 'M' : steps ? 'H' : 'L');
-	add_px(buf, x);
+	svg_add_px(buf, x);
 	buf_add_char(buf, first || !steps ? ' ' : 'V');
-	add_px(buf, y);
+	svg_add_px(buf, y);
 }
 
 static int add_curve(struct page *page, const struct svg_lines *lines, size_t index,
@@ -338,7 +257,7 @@ static int add_curve(struct page *page, const struct svg_lines *lines, size_t in
 		first = false;
 	}
 	buf_add(page->buf, "\"><title>");
-	add_escaped(page->buf, series->name);
+	svg_add_escaped(page->buf, series->name);
 	buf_add(page->buf, "</title></path>\n");
 	return 0;
 }
@@ -358,7 +277,7 @@ static int add_lines(struct page *page, const struct svg_lines *lines, struct st
 		if (rc)
 			return rc;
 	}
-	add_line(page->buf, "a", field.left, field.bottom, field.right, field.bottom);
+	svg_add_line(page->buf, "a", field.left, field.bottom, field.right, field.bottom);
 	return 0;
 }
 
@@ -395,15 +314,15 @@ static void add_bar(struct page *page, const struct svg_bars *bars, size_t group
 	svg_number(value, value, number);
 	buf_add(page->buf, "<rect");
 	add_bar_look(page->buf, series);
-	add_rect(page->buf, x, to < from ? to : from, width, fabs(to - from));
+	svg_add_rect(page->buf, x, to < from ? to : from, width, fabs(to - from));
 	buf_add(page->buf, "><title>");
-	add_escaped(page->buf, bars->groups[group]);
+	svg_add_escaped(page->buf, bars->groups[group]);
 	buf_add(page->buf, ", ");
-	add_escaped(page->buf, bars->series[series]);
+	svg_add_escaped(page->buf, bars->series[series]);
 	buf_printf(page->buf, ": %s</title></rect>\n", number);
-	if (wide(number) * 0.85 <= width + 6)
-		add_text(page->buf, "m v", "middle", x + width / 2, to <= from ? to - 4 : to + 12,
-			 number);
+	if (svg_wide(number) * 0.85 <= width + 6)
+		svg_add_text(page->buf, "m v", "middle", x + width / 2,
+			     to <= from ? to - 4 : to + 12, number);
 }
 
 static void add_group(struct page *page, const struct svg_bars *bars, size_t group,
@@ -422,7 +341,7 @@ static void add_group(struct page *page, const struct svg_bars *bars, size_t gro
 	for (size_t i = 0; i < bars->series_count; i++, x += width + 2)
 		if (isfinite(bar_value(bars, group, i)))
 			add_bar(page, bars, group, i, x, width, field, ruler);
-	add_text(page->buf, "t", "middle", middle, field->bottom + 18, bars->groups[group]);
+	svg_add_text(page->buf, "t", "middle", middle, field->bottom + 18, bars->groups[group]);
 }
 
 static void add_bars(struct page *page, const struct svg_bars *bars)
@@ -436,7 +355,7 @@ static void add_bars(struct page *page, const struct svg_bars *bars)
 	add_y_axis(page, &field, &bars->y, &ruler);
 	for (size_t i = 0; i < bars->group_count; i++)
 		add_group(page, bars, i, &field, &ruler);
-	add_line(page->buf, "a", field.left, base, field.right, base);
+	svg_add_line(page->buf, "a", field.left, base, field.right, base);
 	page->y -= FIELD_BOTTOM_GAP - 30; /* there is no label of an x axis */
 }
 
@@ -466,25 +385,29 @@ static bool same_names(const char **a, size_t a_count, const char **b, size_t b_
 static int add_panel(struct page *page, const struct svg_panel *panel,
 		     const struct svg_panel *above, struct strata_error *err)
 {
+	const struct svg_lines *lines = panel->lines;
+	const struct svg_bars *bars = panel->bars;
 	size_t count, above_count;
-	const char **names = names_of(page, panel, &count), **above_names;
+	const char **names, **above_names;
 	bool repeated = false;
 
+	assert(!lines != !bars);
+	names = names_of(page, panel, &count);
 	if (!names)
 		return strata_fail_memory(err);
-	if (above && !above->bars == !panel->bars) {
+	if (above && !above->bars == !bars) {
 		above_names = names_of(page, above, &above_count);
 		if (!above_names)
 			return strata_fail_memory(err);
 		repeated = same_names(names, count, above_names, above_count);
 	}
-	add_titles(page, panel->lines ? panel->lines->title : panel->bars->title,
-		   panel->lines ? panel->lines->subtitle : panel->bars->subtitle);
+	add_titles(page, lines ? lines->title : bars->title,
+		   lines ? lines->subtitle : bars->subtitle);
 	if (count > 0 && !repeated)
-		add_legend(page, names, count, panel->bars != NULL);
-	if (panel->lines)
-		return add_lines(page, panel->lines, err);
-	add_bars(page, panel->bars);
+		add_legend(page, names, count, bars != NULL);
+	if (lines)
+		return add_lines(page, lines, err);
+	add_bars(page, bars);
 	return 0;
 }
 

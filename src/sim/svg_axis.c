@@ -100,13 +100,13 @@ static void even_ticks(struct svg_ruler *ruler, double step, double unit, bool w
 	double first = ceil(ruler->min / step - 1e-9);
 	double largest = fmax(fabs(ruler->min), fabs(ruler->max)) / unit;
 
-	for (double i = first; i * step <= ruler->max + step * 1e-9; i++) {
-		double label = i * step / unit;
+	for (size_t i = 0; i < SVG_TICKS_MAX; i++) {
+		double value = (first + (double)i) * step, label = value / unit;
 
-		/* i·step carries the error of step itself: near 0 it must not show */
-		add_tick(ruler, i * step, fabs(label) < step / unit * 1e-6 ? 0 : label, largest);
-		if (ruler->tick_count == SVG_TICKS_MAX)
+		if (value > ruler->max + step * 1e-9)
 			break;
+		/* value carries the error of step itself: near 0 it must not show */
+		add_tick(ruler, value, fabs(label) < step / unit * 1e-6 ? 0 : label, largest);
 	}
 }
 
@@ -163,13 +163,16 @@ static void log_ticks(struct svg_ruler *ruler, size_t ticks, bool whole)
 		high *= 10;
 	size_t per_decade = decades * 3 <= ticks + 1 ? 3 : 1, every = 1 + decades / (ticks + 1);
 
-	for (; power <= ruler->max * (1 + 1e-9); power *= 10, index++)
+	while (power <= ruler->max * (1 + 1e-9)) {
 		for (size_t i = 0; i < per_decade && index % every == 0; i++) {
 			double value = power * factors[i];
 
 			if (value >= ruler->min * (1 - 1e-9) && value <= ruler->max * (1 + 1e-9))
 				add_tick(ruler, value, value, value);
 		}
+		power *= 10;
+		index++;
+	}
 }
 
 static void choose_range(struct svg_ruler *ruler, const struct svg_axis *axis, double low,
