@@ -1,10 +1,15 @@
 /* Every kind of class in the library, one line each, in the order of the documents. */
 #include <strata/class.h>
+#include <strata/cluster.h>
 #include <strata/noise.h>
 
 #include <string.h>
 
 static const struct strata_kind *const kinds[] = {
+	&strata_order_kind,
+	&strata_placement_kind,
+	&strata_backfill_kind,
+	&strata_prediction_kind,
 	&strata_noise_kind,
 };
 

@@ -4,11 +4,13 @@
 extern const struct workload_class workload_gpu;
 extern const struct workload_class workload_lublin;
 
+/* clang-format off */
 static const struct strata_class *const classes[] = {
 	&workload_gpu.base,
 	&workload_lublin.base,
 	NULL,
 };
+/* clang-format on */
 
 const struct strata_kind workload_kind = {
 	.name = "workload",

@@ -4,7 +4,7 @@
 it 'lists the kinds'
 run strata classes
 gives 0
-prints_some 'noise        3  where the random numbers of a picture come from'
+prints_some "noise             3  where the random numbers of a picture come from"
 run strata classes --json
 prints_json '{"kind": "noise", "classes": 3, "summary": "where the random numbers of a picture come from"} in d'
 

@@ -1,0 +1,180 @@
+/*
+ * easy: the job at the head of the queue is promised the earliest time at which it will fit; jobs behind it may start now if that
+ * does not delay it (Lifka, 1995). easy_sjbf looks at them in the order of their predicted run times, shortest first (Tsafrir,
+ * Etsion and Feitelson, 2007).
+ *
+ * When only new jobs have come since the last pass, what was turned down then would be turned down again: the reservation stands, and
+ * only the new ones are looked at.
+ */
+#include "cluster/cluster_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct easy_conf {
+	bool bands[STRATA_BAND_COUNT];
+};
+
+struct easy_state {
+	struct reservation reservation; /* .job NULL: none */
+};
+
+static const struct strata_option easy_options[] = {
+	{ "low", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_LOW]), .boolean = true,
+	  .help = "jobs of the low band may be started out of order" },
+	{ "normal", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_NORMAL]),
+	  .boolean = true, .help = "jobs of the normal band may be started out of order" },
+	{ "high", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_HIGH]), .boolean = true,
+	  .help = "jobs of the high band may be started out of order" },
+	{ 0 }
+};
+
+/* Looks at the lots behind the head in the order of the queue. */
+static int fill_in_order(struct pass *pass, const struct easy_conf *conf,
+			 struct reservation *reservation, struct lot *lot)
+{
+	while (lot) {
+		struct lot *next = queue_lot(tree_next(&lot->in_order));
+		size_t left = lot->count;
+
+		if (!conf->bands[lot->band]) {
+			lot = next;
+			continue;
+		}
+		enum pass_result result = pass_try(pass, lot, reservation);
+
+		if (result == PASS_FAILED)
+			return -ENOMEM;
+		lot = result == PASS_STARTED ? pass_next(lot, next, left > 1) : next;
+	}
+	return 0;
+}
+
+/* Looks only at jobs that have come since the last pass. */
+static int fill_new(struct pass *pass, const struct easy_conf *conf,
+		    struct reservation *reservation)
+{
+	struct strata_cluster *cluster = pass->cluster;
+
+	struct job *job;
+
+	while ((job = queue_take_new(cluster))) {
+		struct lot *lot = job->lot;
+
+		/* jobs before it in its lot were turned down, and so would it be */
+		if (!lot || lot->first != job || !conf->bands[lot->band])
+			continue;
+		if (pass_try(pass, lot, reservation) == PASS_FAILED)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct candidate {
+	struct lot *lot;
+	struct job *job; /* the lot's first when it was looked up */
+	int64_t predicted_ns;
+	size_t position;
+};
+
+static int compare_candidates(const void *a_any, const void *b_any)
+{
+	const struct candidate *a = a_any, *b = b_any;
+
+	if (a->predicted_ns != b->predicted_ns)
+		return a->predicted_ns < b->predicted_ns ? -1 : 1;
+	return a->position < b->position ? -1 : a->position > b->position;
+}
+
+/* Looks at the lots behind the head, shortest first; jobs of one lot are equally long. */
+static int fill_shortest(struct pass *pass, const struct easy_conf *conf,
+			 struct reservation *reservation, struct lot *lot)
+{
+	size_t room = tree_count(&pass->cluster->queue), count = 0;
+	struct candidate *candidates = strata_arena_array(pass->arena, room, sizeof(*candidates));
+
+	if (!candidates)
+		return strata_fail_memory(pass->err);
+	for (; lot; lot = queue_lot(tree_next(&lot->in_order)))
+		if (conf->bands[lot->band] && lot->ask->failed != pass->cluster->version &&
+		    lot->ask->possible) {
+			candidates[count] = (struct candidate){ .lot = lot,
+								.job = lot->first,
+								.position = count };
+			candidates[count++].predicted_ns = queue_predict(pass->cluster, lot->first);
+		}
+	qsort(candidates, count, sizeof(*candidates), compare_candidates);
+	for (size_t i = 0; i < count; i++) {
+		size_t left = candidates[i].lot->count;
+		enum pass_result result = PASS_STARTED;
+
+		while (left > 0 && result == PASS_STARTED) {
+			result = pass_try(pass, candidates[i].lot, reservation);
+			left -= result == PASS_STARTED;
+		}
+		if (result == PASS_FAILED)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct easy_state *state,
+			bool shortest)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct reservation *reservation = &state->reservation;
+	struct lot *first = queue_lot(tree_first(&cluster->queue)), *blocked;
+
+	if (!cluster->changed && !shortest && !cluster->order->changes_with_time &&
+	    reservation->job && first && first->first == reservation->job)
+		return fill_new(pass, conf, reservation);
+	int rc = pass_start_head(pass, &blocked);
+
+	reservation->job = NULL;
+	queue_forget_new(cluster);
+	if (rc || !blocked)
+		return rc;
+	reserve_find(cluster, blocked->first, reservation);
+	blocked->first->reason = reservation->start_ns == INT64_MAX ? STRATA_REASON_NODE_DOWN
+								    : STRATA_REASON_RESOURCES;
+	blocked->first->promised_ns = reservation->start_ns == INT64_MAX ? 0
+									 : reservation->start_ns;
+	struct lot *behind = queue_lot(tree_next(&blocked->in_order));
+
+	if (shortest)
+		return fill_shortest(pass, conf, reservation, behind);
+	return fill_in_order(pass, conf, reservation, behind);
+}
+
+static int easy_pass(struct pass *pass, const void *conf, void *state)
+{
+	return easy_pass_by(pass, conf, state, false);
+}
+
+static int easy_sjbf_pass(struct pass *pass, const void *conf, void *state)
+{
+	return easy_pass_by(pass, conf, state, true);
+}
+
+const struct backfill_class backfill_easy = {
+	.base = {
+		.name = "easy",
+		.summary = "jobs behind the head start if they do not delay it",
+		.conf_size = sizeof(struct easy_conf),
+		.options = easy_options,
+	},
+	.state_size = sizeof(struct easy_state),
+	.pass = easy_pass,
+};
+
+const struct backfill_class backfill_easy_sjbf = {
+	.base = {
+		.name = "easy_sjbf",
+		.aliases = "sjbf, easy++",
+		.summary = "the same, the shortest first",
+		.conf_size = sizeof(struct easy_conf),
+		.options = easy_options,
+	},
+	.state_size = sizeof(struct easy_state),
+	.pass = easy_sjbf_pass,
+};

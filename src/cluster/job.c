@@ -1,0 +1,89 @@
+/* The states of a job, which may follow which, and what they are called. */
+#include "cluster/cluster_int.h"
+
+#include <assert.h>
+
+/* May a job go from the state of the row to that of the bit? */
+#define TO(state) (1u << STRATA_JOB_##state)
+static const unsigned next_states[STRATA_JOB_STATE_COUNT] = {
+	[STRATA_JOB_QUEUED] = TO(SCHEDULED) | TO(FAILED) | TO(CANCELLED),
+	[STRATA_JOB_SCHEDULED] = TO(RUNNING) | TO(QUEUED) | TO(PREEMPTED) | TO(COMPLETED) |
+				 TO(FAILED) | TO(CANCELLED),
+	[STRATA_JOB_RUNNING] = TO(QUEUED) | TO(PREEMPTED) | TO(COMPLETED) | TO(FAILED) |
+			       TO(CANCELLED),
+	[STRATA_JOB_PREEMPTED] = TO(QUEUED) | TO(SCHEDULED) | TO(COMPLETED) | TO(FAILED) |
+				 TO(CANCELLED),
+};
+
+bool strata_job_may(enum strata_job_state from, enum strata_job_state to)
+{
+	return (unsigned)from < STRATA_JOB_STATE_COUNT && (unsigned)to < STRATA_JOB_STATE_COUNT &&
+	       (next_states[from] >> to & 1);
+}
+
+bool strata_job_ended(enum strata_job_state state)
+{
+	return state >= STRATA_JOB_COMPLETED;
+}
+
+const char *strata_job_state_name(enum strata_job_state state)
+{
+	static const char *const names[STRATA_JOB_STATE_COUNT] = {
+		[STRATA_JOB_QUEUED] = "queued",       [STRATA_JOB_SCHEDULED] = "scheduled",
+		[STRATA_JOB_RUNNING] = "running",     [STRATA_JOB_PREEMPTED] = "preempted",
+		[STRATA_JOB_COMPLETED] = "completed", [STRATA_JOB_FAILED] = "failed",
+		[STRATA_JOB_CANCELLED] = "cancelled",
+	};
+
+	return (unsigned)state < STRATA_JOB_STATE_COUNT ? names[state] : "unknown";
+}
+
+static const struct {
+	const char *name, *words;
+} reasons[STRATA_REASON_COUNT] = {
+	[STRATA_REASON_NONE] = { "none", "" },
+	[STRATA_REASON_PRIORITY] = { "priority", "others are before it" },
+	[STRATA_REASON_RESOURCES] = { "resources", "it is next; what it needs is not free" },
+	[STRATA_REASON_BEGIN_TIME] = { "begin_time", "it asked to start later" },
+	[STRATA_REASON_HELD] = { "held", "it is held" },
+	[STRATA_REASON_IMPOSSIBLE] = { "impossible", "no node could take it, however empty" },
+	[STRATA_REASON_NODE_DOWN] = { "node_down",
+				      "the nodes that could take it are down or drained" },
+	[STRATA_REASON_TIME_LIMIT] = { "time_limit", "it ran past its time limit" },
+	[STRATA_REASON_NODE_FAILURE] = { "node_failure", "its node failed" },
+	[STRATA_REASON_EXIT_CODE] = { "exit_code", "its exit status was not 0" },
+};
+
+const char *strata_reason_name(enum strata_reason reason)
+{
+	return (unsigned)reason < STRATA_REASON_COUNT ? reasons[reason].name : "unknown";
+}
+
+const char *strata_reason_words(enum strata_reason reason)
+{
+	return (unsigned)reason < STRATA_REASON_COUNT ? reasons[reason].words : "";
+}
+
+const char *strata_band_name(enum strata_band band)
+{
+	static const char *const names[STRATA_BAND_COUNT] = { "low", "normal", "high" };
+
+	return (unsigned)band < STRATA_BAND_COUNT ? names[band] : "unknown";
+}
+
+void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_job_state state,
+		   enum strata_reason reason)
+{
+	assert(strata_job_may(job->state, state));
+	cluster->stats.jobs[job->state]--;
+	cluster->stats.jobs[state]++;
+	job->state = state;
+	job->reason = reason;
+}
+
+double job_size(const struct ask *ask)
+{
+	double gpus = ask->need.gpus + ask->need.gpu_milli / 1000.0;
+
+	return ask->tasks * (gpus > 0 ? gpus : (double)ask->need.cpu_milli / 1000);
+}

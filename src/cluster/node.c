@@ -1,0 +1,264 @@
+/*
+ * Nodes and the groups of those that look alike. A node that is up belongs to the group of its shape and its room; whenever
+ * its room changes it moves. Groups with nodes are also chained by when they last gained one: what did not fit any group
+ * at some version can fit only a group that changed since, so a job that waits is looked at again only where something
+ * happened.
+ *
+ * There are never more groups with nodes than nodes, and room for so many is made when a node is added: moving a
+ * node cannot fail.
+ */
+#include "cluster/cluster_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t group_hash(const struct shape *shape, const struct strata_room *room)
+{
+	uint64_t hash = mix(shape->index, (uint64_t)room->cpu_milli);
+	uint64_t words[sizeof(room->gpu_milli) / sizeof(uint64_t)];
+
+	hash = mix(hash, (uint64_t)room->memory_bytes);
+	memcpy(words, room->gpu_milli, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = mix(hash, words[i]);
+	return hash;
+}
+
+static int compare_rows(const struct tree_node *a, const struct tree_node *b, void *context)
+{
+	const struct node *left = container_of(a, struct node, in_group),
+			  *right = container_of(b, struct node, in_group);
+
+	(void)context;
+	return left->row < right->row ? -1 : left->row > right->row;
+}
+
+static void unlink_group(struct strata_cluster *cluster, struct group *group)
+{
+	if (group->newer)
+		group->newer->older = group->older;
+	else if (cluster->newest == group)
+		cluster->newest = group->older;
+	if (group->older)
+		group->older->newer = group->newer;
+	group->newer = group->older = NULL;
+}
+
+static struct group *find_group(struct strata_cluster *cluster, const struct shape *shape,
+				const struct strata_room *room, uint64_t hash)
+{
+	struct group *group = cluster->group_table[hash & (cluster->group_buckets - 1)];
+
+	while (group && (group->hash != hash || group->shape != shape ||
+			 memcmp(&group->room, room, sizeof(*room)) != 0))
+		group = group->next;
+	return group;
+}
+
+static struct group *make_group(struct strata_cluster *cluster, struct node *node, uint64_t hash)
+{
+	struct group **bucket = &cluster->group_table[hash & (cluster->group_buckets - 1)];
+	uint64_t handle;
+	struct group *group = slab_get(&cluster->group_slab, &handle);
+
+	assert(group); /* reserved when the node was added */
+	group->handle = handle;
+	group->shape = node->shape;
+	group->room = node->room;
+	group->whole_gpus = room_whole_gpus(&node->room, node->shape->gpu_count);
+	group->fullest = room_fullest(&node->room, node->shape->gpu_count);
+	group->hash = hash;
+	tree_init(&group->nodes, compare_rows, NULL);
+	group->next = *bucket;
+	*bucket = group;
+	return group;
+}
+
+void node_attach(struct strata_cluster *cluster, struct node *node)
+{
+	uint64_t hash = group_hash(node->shape, &node->room);
+	struct group *group = find_group(cluster, node->shape, &node->room, hash);
+
+	assert(!node->group);
+	if (group)
+		unlink_group(cluster, group);
+	else
+		group = make_group(cluster, node, hash);
+	group->changed = ++cluster->version;
+	group->older = cluster->newest;
+	if (group->older)
+		group->older->newer = group;
+	cluster->newest = group;
+	node->group = group;
+	tree_insert(&group->nodes, &node->in_group, 0);
+}
+
+void node_detach(struct strata_cluster *cluster, struct node *node)
+{
+	struct group *group = node->group, **at;
+
+	if (!group)
+		return;
+	tree_remove(&group->nodes, &node->in_group);
+	node->group = NULL;
+	if (tree_count(&group->nodes))
+		return;
+	unlink_group(cluster, group);
+	at = &cluster->group_table[group->hash & (cluster->group_buckets - 1)];
+	while (*at != group)
+		at = &(*at)->next;
+	*at = group->next;
+	slab_put(&cluster->group_slab, group->handle);
+}
+
+/* The shape of a node, known or new. */
+static struct shape *find_shape(struct strata_cluster *cluster, const struct shape *wanted)
+{
+	for (uint32_t i = 0; i < cluster->shape_count; i++) {
+		struct shape *shape = cluster->shapes[i];
+
+		if (memcmp(&shape->whole, &wanted->whole, sizeof(shape->whole)) == 0 &&
+		    shape->gpu_count == wanted->gpu_count && shape->gpu_type == wanted->gpu_type &&
+		    shape->features == wanted->features &&
+		    shape->partitions == wanted->partitions &&
+		    memcmp(shape->numa, wanted->numa, sizeof(shape->numa)) == 0)
+			return shape;
+	}
+	return NULL;
+}
+
+static int get_shape(struct strata_cluster *cluster, const struct strata_node_conf *conf,
+		     struct shape **ret_shape, struct strata_error *err)
+{
+	struct shape wanted = { .gpu_count = conf->gpu_count }, *shape;
+	uint64_t handle;
+
+	wanted.whole.cpu_milli = conf->cpu_milli;
+	wanted.whole.memory_bytes = conf->memory_bytes;
+	for (uint32_t i = 0; i < conf->gpu_count; i++) {
+		wanted.whole.gpu_milli[i] = 1000;
+		wanted.numa[i] = conf->numa[i];
+	}
+	wanted.gpu_type = cluster_text(cluster, conf->gpu_type);
+	wanted.features = cluster_text(cluster, conf->features);
+	wanted.partitions = cluster_text(cluster, conf->partitions);
+	if (!wanted.gpu_type || !wanted.features || !wanted.partitions)
+		return strata_fail_memory(err);
+	*ret_shape = find_shape(cluster, &wanted);
+	if (*ret_shape)
+		return 0;
+	if (cluster->shape_count == cluster->shape_room) {
+		uint32_t room = cluster->shape_room ? cluster->shape_room * 2 : 8;
+		struct shape **shapes = strata_memory_resize(cluster->memory, cluster->shapes,
+							     cluster->shape_room * sizeof(*shapes),
+							     room * sizeof(*shapes));
+
+		if (!shapes)
+			return strata_fail_memory(err);
+		cluster->shapes = shapes;
+		cluster->shape_room = room;
+	}
+	shape = slab_get(&cluster->shape_slab, &handle);
+	if (!shape)
+		return strata_fail_memory(err);
+	wanted.index = cluster->shape_count;
+	*shape = wanted;
+	cluster->shapes[cluster->shape_count++] = shape;
+	*ret_shape = shape;
+	return 0;
+}
+
+static int check_node(const struct strata_node_conf *conf, struct strata_error *err)
+{
+	if (!conf->name || !*conf->name)
+		return strata_fail_at(err, -EINVAL, "name", "a node has no name");
+	if (conf->gpu_count > STRATA_NODE_GPUS_MAX)
+		return strata_fail_at(err, -ERANGE, "gpu_count",
+				      "node %s has %u GPUs; expected at most %d", conf->name,
+				      conf->gpu_count, STRATA_NODE_GPUS_MAX);
+	if (conf->cpu_milli < 0 || conf->memory_bytes < 0)
+		return strata_fail(err, -ERANGE, "node %s has less than no CPU or memory",
+				   conf->name);
+	return 0;
+}
+
+/* Rehashes nothing: nodes are added before the first job, when each group is small. */
+static int grow_tables(struct strata_cluster *cluster, struct strata_error *err)
+{
+	if (cluster->node_count == cluster->node_room) {
+		uint32_t room = cluster->node_room ? cluster->node_room * 2 : 16;
+		struct node *nodes = strata_memory_get(cluster->memory, room * sizeof(*nodes));
+		struct group **table =
+			strata_memory_get(cluster->memory, 4 * room * sizeof(*table));
+
+		if (!nodes || !table) {
+			strata_memory_put(cluster->memory, nodes, room * sizeof(*nodes));
+			strata_memory_put(cluster->memory, table, 4 * room * sizeof(*table));
+			return strata_fail_memory(err);
+		}
+		for (uint32_t i = 0; i < cluster->node_count; i++)
+			node_detach(cluster, &cluster->nodes[i]);
+		if (cluster->node_count)
+			memcpy(nodes, cluster->nodes, cluster->node_count * sizeof(*nodes));
+		strata_memory_put(cluster->memory, cluster->nodes,
+				  cluster->node_room * sizeof(*nodes));
+		strata_memory_put(cluster->memory, cluster->group_table,
+				  cluster->group_buckets * sizeof(*table));
+		cluster->nodes = nodes;
+		cluster->node_room = room;
+		cluster->group_table = table;
+		cluster->group_buckets = 4 * (size_t)room;
+		for (uint32_t i = 0; i < cluster->node_count; i++)
+			node_attach(cluster, &cluster->nodes[i]);
+	}
+	return slab_reserve(&cluster->group_slab,
+			    cluster->node_count + 1 - cluster->group_slab.count)
+		       ? strata_fail_memory(err)
+		       : 0;
+}
+
+int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_node_conf *conf,
+			    uint32_t *ret_row, struct strata_error *err)
+{
+	struct shape *shape;
+	int rc = check_node(conf, err);
+
+	if (rc)
+		return rc;
+	if (cluster->sequence)
+		return strata_fail(
+			err, -EBUSY,
+			"node %s comes after the first job; expected all nodes before it",
+			conf->name);
+	rc = grow_tables(cluster, err);
+	if (rc == 0)
+		rc = get_shape(cluster, conf, &shape, err);
+	if (rc)
+		return rc;
+	struct node *node = &cluster->nodes[cluster->node_count];
+
+	*node = (struct node){ .row = cluster->node_count, .shape = shape, .room = shape->whole };
+	node->name = cluster_text(cluster, conf->name);
+	if (!node->name)
+		return strata_fail_memory(err);
+	node_attach(cluster, node);
+	cluster->node_count++;
+	cluster->stats.node_count++;
+	cluster->stats.nodes_up++;
+	cluster->stats.cpu_milli += conf->cpu_milli;
+	cluster->stats.cpu_milli_free += conf->cpu_milli;
+	cluster->stats.gpu_milli += 1000 * (int64_t)conf->gpu_count;
+	cluster->stats.gpu_milli_free += 1000 * (int64_t)conf->gpu_count;
+	cluster->size = cluster->stats.gpu_milli ? (double)cluster->stats.gpu_milli / 1000
+						 : (double)cluster->stats.cpu_milli / 1000;
+	if (ret_row)
+		*ret_row = node->row;
+	return 0;
+}
