@@ -95,6 +95,8 @@ void cli_print(struct cli *cli, const char *text);
 int cli_print_json(struct cli *cli, json_t *json);
 /* Writes what is waiting. A reader that went away ends the program with 0, a full disk with 1. */
 void cli_flush(struct cli *cli);
+/* One line on stderr that is not about a failure. */
+void cli_note(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* One line on stderr: "strata: …". */
 void cli_say(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -52,16 +52,30 @@ const char *cli_style(const struct cli *cli, enum cli_style style)
 	return style_text(cli->color, style);
 }
 
+static void say(const struct cli *cli, enum cli_style style, const char *format, va_list args)
+{
+	fprintf(stderr, "%sstrata:%s ", style_text(cli->talk_color, style),
+		style_text(cli->talk_color, CLI_PLAIN));
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
 void cli_say(const struct cli *cli, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%sstrata:%s ", style_text(cli->talk_color, CLI_RED),
-		style_text(cli->talk_color, CLI_PLAIN));
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	say(cli, CLI_RED, format, args);
 	va_end(args);
-	fputc('\n', stderr);
+}
+
+void cli_note(const struct cli *cli, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(cli, CLI_YELLOW, format, args);
+	va_end(args);
 }
 
 void cli_flush(struct cli *cli)

@@ -57,7 +57,7 @@ static int merge(struct cli *cli, const struct strata_trace_input *inputs, size_
 	int rc = strata_trace_merge(inputs, count, &cli->memory, sink, &merged, &cli->err);
 
 	if (rc == 0 && merged.clocks_differ)
-		cli_say(cli, "the files name different clocks: their times do not line up");
+		cli_note(cli, "the files name different clocks: their times do not line up");
 	return rc;
 }
 
