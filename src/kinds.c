@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* clang-format off */
 static const struct strata_kind *const kinds[] = {
 	&strata_order_kind,
 	&strata_placement_kind,
@@ -12,6 +13,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_prediction_kind,
 	&strata_noise_kind,
 };
+/* clang-format on */
 
 const struct strata_kind *strata_kind_at(size_t index)
 {

@@ -40,7 +40,10 @@ void cli_overview(struct cli *cli)
 		   cli_style(cli, CLI_BOLD), cli_style(cli, CLI_PLAIN));
 	list_commands(cli, NULL);
 	print_options(cli, "options of every command", &cli_globals_schema);
-	cli_print(cli, "\n`strata help COMMAND` tells more about one of them.\n");
+	cli_print(cli, "\nexit status: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 "
+		       "server not "
+		       "reachable, 6 conflict\n"
+		       "`strata help COMMAND` tells more about one of them.\n");
 }
 
 int cli_help_command(struct cli *cli, const struct cli_command *command)

@@ -7,6 +7,7 @@
  */
 #include "cluster/cluster_int.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -68,6 +69,8 @@ int64_t queue_predict(const struct strata_cluster *cluster, const struct job *jo
 static double lot_order_key(struct strata_cluster *cluster, const struct lot *lot)
 {
 	const struct job *job = lot->first;
+
+	assert(job); /* an empty lot is gone */
 	struct strata_order_job view = {
 		.submit_ns = job->submit_ns,
 		.now_ns = cluster->now_ns,
