@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 static uint64_t group_hash(const struct shape *shape, const struct strata_room *room)
 {
 	uint64_t hash = mix(shape->index, (uint64_t)room->cpu_milli);
-	uint64_t words[sizeof(room->gpu_milli) / sizeof(uint64_t)];
+	uint64_t words[sizeof(room->gpu_milli) / (sizeof(uint64_t))];
 
 	hash = mix(hash, (uint64_t)room->memory_bytes);
 	memcpy(words, room->gpu_milli, sizeof(words));
