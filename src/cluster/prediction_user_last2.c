@@ -1,11 +1,32 @@
 /*
- * user_last2: the mean of the user's last two run times, never more than the job asked for. Users run the same thing again and
- * again, and two runs know more than any request (Tsafrir, Etsion and Feitelson, 2007). A job that runs longer than predicted gets
- * a little more, then more and more.
+ * user_last2: the mean of the user's last two run times, never more than the job asked for. Users
+ * run the same thing again and again, and two runs know more than any request (Tsafrir, Etsion and
+ * Feitelson, 2007). A job that runs longer than predicted is from then on believed to need all it
+ * asked for, or, as an option, a little more each time.
  */
 #include <strata/cluster.h>
 
-#include <string.h>
+#define SECOND_NS INT64_C(1000000000)
+
+enum { CORRECT_REQUESTED, CORRECT_STEPS, CORRECT_DOUBLE };
+
+struct user_last2_conf {
+	int correct;
+};
+
+static const struct strata_choice corrections_choices[] = {
+	{ "requested", CORRECT_REQUESTED, "all that was asked for" },
+	{ "steps", CORRECT_STEPS, "1, 5, 15, 30 minutes more, 1, 2, 5, 10 hours more …" },
+	{ "double", CORRECT_DOUBLE, "twice as long as it has run" },
+	{ 0 }
+};
+
+static const struct strata_option user_last2_options[] = {
+	{ "correct", STRATA_ENUM, offsetof(struct user_last2_conf, correct),
+	  .choice = { corrections_choices, CORRECT_REQUESTED },
+	  .help = "what is believed of a job that runs longer than predicted" },
+	{ 0 }
+};
 
 struct history {
 	int64_t last_ns[2]; /* the last, and the one before */
@@ -51,19 +72,32 @@ static int64_t user_last2_predict(const void *conf, const void *state_any,
 	(void)conf;
 	if (!history || history->count < 2)
 		return run->requested_ns;
-	return history->last_ns[0] / 2 + history->last_ns[1] / 2;
+	int64_t mean_ns = history->last_ns[0] / 2 + history->last_ns[1] / 2;
+
+	/* whole seconds: finer ones are not known, and would make ends of their own that nobody sees */
+	return (mean_ns + SECOND_NS - 1) / SECOND_NS * SECOND_NS;
 }
 
-static int64_t user_last2_correct(const void *conf, const void *state, const struct strata_run *run,
-				  int64_t elapsed_ns, uint32_t corrections)
+static int64_t user_last2_correct(const void *conf_any, const void *state,
+				  const struct strata_run *run, int64_t elapsed_ns,
+				  uint32_t corrections)
 {
-	/* how much longer, in seconds, after the first, the second … time that it was predicted too short */
+	/* how much longer, in seconds, after the first, the second … time */
 	static const int64_t more_s[] = { 60,    300,   900,   1800,   3600,  7200,
 					  18000, 36000, 72000, 180000, 360000 };
-	size_t last = sizeof(more_s) / sizeof(more_s[0]) - 1;
+	const size_t last = sizeof(more_s) / sizeof(more_s[0]) - 1;
+	const struct user_last2_conf *conf = conf_any;
 
-	(void)conf, (void)state, (void)run;
-	return elapsed_ns + more_s[corrections < last ? corrections : last] * 1000000000;
+	(void)state;
+	switch (conf->correct) {
+	case CORRECT_STEPS:
+		return elapsed_ns + more_s[corrections < last ? corrections : last] * SECOND_NS;
+	case CORRECT_DOUBLE:
+		return elapsed_ns < run->requested_ns / 2 ? 2 * elapsed_ns + SECOND_NS
+							  : run->requested_ns;
+	default:
+		return run->requested_ns;
+	}
 }
 
 static void user_last2_learn(const void *conf, void *state_any, const struct strata_run *run,
@@ -98,6 +132,8 @@ const struct strata_prediction_class strata_prediction_user_last2 = {
 		.name = "user_last2",
 		.aliases = "tsafrir",
 		.summary = "the mean of the user's last two run times",
+		.conf_size = sizeof(struct user_last2_conf),
+		.options = user_last2_options,
 	},
 	.open = user_last2_open,
 	.close = user_last2_close,
