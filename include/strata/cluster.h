@@ -162,10 +162,18 @@ extern const struct strata_kind strata_order_kind;
 /* What jobs are like on this cluster, for placements that leave room for the usual ones. */
 struct strata_mix {
 	const struct strata_need *needs; /* borrowed */
-	const char *const *gpu_types;    /* of each need; NULL entries: any */
+	const char *const *gpu_types;    /* of each need, as in a request; NULL entries: any */
 	const double *parts;             /* of each need; they add up to 1 or less */
 	size_t count;
 };
+
+/* Counts what has been asked for and keeps the most common needs until they make up `cover` (above 0, up to 1) of all, at
+ * most STRATA_MIX_COUNT_MAX; their parts add up to 1. Needs that differ in memory alone count as one, and the mix has
+ * none of it. Equally common ones come in the order of their first appearance. gpu_types may be NULL: any for all. The
+ * arrays are in the arena, the texts stay the caller's. */
+int strata_mix_make(const struct strata_need *needs, const char *const *gpu_types, size_t count,
+		    double cover, struct strata_arena *arena, struct strata_mix *ret_mix,
+		    struct strata_error *err);
 
 /* A node as a placement sees it. Nodes that are alike in all of this are asked about once. */
 struct strata_candidate {
@@ -178,11 +186,18 @@ struct strata_candidate {
 
 struct strata_placement_class {
 	struct strata_class base;
-	/* How bad it would be to put the need there, which fits: the smallest wins, then the lowest row. ret_gpu may be
-	 * set to the GPU that a shared need (gpu_milli) should use; it comes as the fullest that will do. */
-	double (*score)(const void *conf, const struct strata_mix *mix,
-			const struct strata_candidate *node, const struct strata_need *need,
-			uint32_t *ret_gpu);
+	bool ignores_need; /* the score looks at the node alone; it is asked for once, with a need of nothing */
+	bool keeps_together; /* of equal scores, one where the GPUs are in one NUMA domain wins before the lowest row */
+	/* The state is the class's own, made from the mix (NULL: nothing is known) and the memory given, both borrowed until
+	 * close. NULL functions: there is none. */
+	int (*open)(const void *conf, const struct strata_mix *mix, struct strata_memory *memory,
+		    void **ret_state, struct strata_error *err);
+	void (*close)(void *state);
+	/* How bad it would be to put the need there, which fits: the smallest wins, then the lowest row. Finite, and the
+	 * same whenever it is asked for: it may be remembered. ret_gpu may be set to the GPU that a shared need (gpu_milli)
+	 * should use; it comes as the fullest that will do. */
+	double (*score)(const void *conf, void *state, const struct strata_candidate *node,
+			const struct strata_need *need, uint32_t *ret_gpu);
 };
 extern const struct strata_kind strata_placement_kind;
 
@@ -290,6 +305,12 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 
 /* When a pass is due even if nothing happens: a begin time, a promised start, an end that was predicted. INT64_MAX: never. */
 int64_t strata_cluster_next_ns(const struct strata_cluster *cluster);
+
+/* How good a placement is, to be shown to people: 50 on several nodes; on one node 100, up to 20 more the less of that node
+ * is left idle (its GPUs, or its CPUs when it has none), as things stand, and 30 more when the job's GPUs are in one NUMA
+ * domain, as one GPU or none always is. 0 without pieces. The pieces are of this cluster. */
+int strata_placement_quality(const struct strata_cluster *cluster,
+			     const struct strata_piece *pieces, uint32_t piece_count);
 
 /* What is known about a job. */
 struct strata_job_view {

@@ -35,6 +35,9 @@ enum {
 	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
+	/* cluster */
+	STRATA_MIX_COUNT_MAX = 512, /* typical needs of a mix */
+
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */

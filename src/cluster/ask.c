@@ -86,9 +86,10 @@ struct strata_need ask_need(const struct ask *ask, uint32_t node_count, const st
 		return (struct strata_need){ .cpu_milli = shape->whole.cpu_milli,
 					     .memory_bytes = shape->whole.memory_bytes,
 					     .gpus = shape->gpu_count };
-	need.cpu_milli *= tasks;
-	need.memory_bytes *= tasks;
-	need.gpus *= tasks;
+	if (__builtin_mul_overflow(need.cpu_milli, tasks, &need.cpu_milli) ||
+	    __builtin_mul_overflow(need.memory_bytes, tasks, &need.memory_bytes) ||
+	    __builtin_mul_overflow(need.gpus, tasks, &need.gpus))
+		need.gpus = UINT32_MAX; /* more than any node has */
 	return need;
 }
 
@@ -159,6 +160,7 @@ static int fill_sets(struct strata_cluster *cluster, struct ask *ask)
 
 static void free_ask(struct strata_cluster *cluster, struct ask *ask)
 {
+	board_free(cluster, ask->board);
 	strata_memory_put(cluster->memory, ask->shapes_ok, ask->shape_words * sizeof(uint64_t));
 	strata_memory_put(cluster->memory, ask->nodes_ok, ask->node_words * sizeof(uint64_t));
 	slab_put(&cluster->ask_slab, ask->handle);

@@ -398,7 +398,7 @@ static int start_unplanned(struct pass *pass, struct conservative *state)
 	int rc = list_waiting(pass, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		const struct ask *ask = jobs[i]->ask;
+		struct ask *ask = jobs[i]->ask;
 		struct search search = { cluster, state, ask, 0, jobs[i]->limit_ns };
 
 		if (jobs[i]->plan || !ask->possible || nodes_wanted(cluster, ask) != 0)

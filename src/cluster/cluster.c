@@ -60,10 +60,13 @@ static int choose_all(struct strata_cluster *cluster, struct strata_error *err)
 		if (!cluster->backfill_state)
 			return strata_fail_memory(err);
 	}
-	if (cluster->prediction->open)
-		return cluster->prediction->open(conf->prediction.conf, cluster->memory,
-						 &cluster->prediction_state, err);
-	return 0;
+	if (cluster->placement->open)
+		rc = cluster->placement->open(conf->placement.conf, conf->mix, cluster->memory,
+					      &cluster->placement_state, err);
+	if (rc == 0 && cluster->prediction->open)
+		rc = cluster->prediction->open(conf->prediction.conf, cluster->memory,
+					       &cluster->prediction_state, err);
+	return rc;
 }
 
 int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_memory *memory,
@@ -92,6 +95,7 @@ int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_mem
 	tree_init(&cluster->queue, queue_compare, NULL);
 	tree_init(&cluster->running, compare_ends, NULL);
 	heap_init(&cluster->begins, memory, NULL, NULL);
+	heap_init(&cluster->picks, memory, placing_compare, NULL);
 	int rc = share_new(memory, conf->half_life_ns ? conf->half_life_ns : HALF_LIFE_NS,
 			   &cluster->share, err);
 
@@ -126,10 +130,14 @@ void strata_cluster_free(struct strata_cluster *cluster)
 		put_claims(cluster, job);
 		ask_put(cluster, job->ask);
 	}
+	if (cluster->placement && cluster->placement->close)
+		cluster->placement->close(cluster->placement_state);
 	if (cluster->prediction && cluster->prediction->close)
 		cluster->prediction->close(cluster->prediction_state);
 	share_free(cluster->share);
 	heap_fini(&cluster->begins);
+	heap_fini(&cluster->picks);
+	roster_fini(&cluster->roster, cluster->memory);
 	slab_fini(&cluster->job_slab);
 	slab_fini(&cluster->lot_slab);
 	slab_fini(&cluster->ask_slab);

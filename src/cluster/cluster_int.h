@@ -22,6 +22,8 @@
 #include "core/slab.h"
 #include "core/tree.h"
 
+/* What all boards may take. */
+#define CLUSTER_BOARDS_BYTES_MAX ((size_t)64 << 20)
 /* A job past its limit that has not ended is expected to within this. */
 #define CLUSTER_OVERRUN_NS (INT64_C(60) * 1000000000)
 
@@ -55,14 +57,13 @@ struct group {
 	struct tree nodes;           /* by row */
 	uint64_t changed;            /* the cluster's version when it last gained a node */
 	struct group *newer, *older; /* groups with nodes, by `changed` */
-	uint32_t whole_gpus;         /* untouched ones */
-	uint32_t fullest;            /* milli left on the emptiest GPU */
 	uint64_t hash;
 	uint64_t handle;
 	struct group *next;       /* in the hash table */
 	struct tree_node *cursor; /* scratch of one placement: its next node to be taken */
-	double score;
+	struct heap_node in_picks;
 	uint32_t gpu;
+	bool apart;
 };
 
 /* A piece of a job on a node. */
@@ -88,6 +89,8 @@ struct ask {
 	uint64_t refused; /* the version at which it fitted, but not past the reservation … */
 	uint64_t refused_look; /* … of this look */
 	uint64_t handle;
+	uint64_t sought; /* the cluster's board_clock when a place was last looked for; 0: never */
+	struct board *board; /* NULL: none yet, or none any more */
 };
 
 struct user {
@@ -142,6 +145,26 @@ struct lot {
 	uint64_t handle;
 };
 
+/* What a search must know of a group, by the group's index. */
+struct roster_entry {
+	double score;      /* for placements that ignore the need */
+	int64_t cpu_milli; /* -1: there is no such group */
+	int64_t memory_bytes;
+	uint32_t row; /* of its first node */
+	uint32_t shape;
+	uint16_t fullest; /* milli left on the emptiest GPU */
+	uint8_t whole_gpus;
+	bool untouched; /* nobody is there */
+};
+
+struct roster {
+	struct roster_entry *entries; /* owned, the log in the same block */
+	uint32_t *log;                /* the last `room` changes: indexes of groups, in a ring */
+	uint64_t changes;             /* ever */
+	uint32_t end;                 /* indexes from here on were never used */
+	uint32_t room;                /* a power of two */
+};
+
 struct backfill_class;
 
 struct strata_cluster {
@@ -152,6 +175,7 @@ struct strata_cluster {
 	const struct strata_placement_class *placement;
 	const struct strata_prediction_class *prediction;
 	const struct backfill_class *backfill;
+	void *placement_state;
 	void *prediction_state;
 	void *backfill_state;
 
@@ -170,6 +194,11 @@ struct strata_cluster {
 	size_t group_buckets;
 	struct map_text lots, asks; /* by the bytes of their keys */
 	struct group *newest;       /* of the groups that have nodes */
+	struct roster roster;
+	struct heap picks;                         /* groups, while nodes of a job are picked */
+	struct board *board_newest, *board_oldest; /* by when they were last used */
+	size_t board_bytes;                        /* of all boards */
+	uint64_t board_clock;                      /* goes up whenever a board is asked for */
 
 	struct tree queue;   /* lots by band, key and sequence of their first job */
 	struct tree running; /* placed jobs by expected end */
@@ -197,6 +226,9 @@ bool cluster_word_in(const char *words, const char *word, size_t length, char se
 uint32_t room_whole_gpus(const struct strata_room *room, uint32_t gpu_count);
 uint32_t room_fullest(const struct strata_room *room, uint32_t gpu_count);
 bool room_fits(const struct strata_room *room, uint32_t gpu_count, const struct strata_need *need);
+/* Is there a NUMA domain with so many whole GPUs? */
+bool room_together(const struct strata_room *room, uint32_t gpu_count, const uint8_t *numa,
+		   uint32_t gpus);
 /* Which GPUs the need would get; `gpu` is the placement's choice for a shared one. */
 struct strata_piece room_pick(const struct strata_room *room, uint32_t gpu_count,
 			      const uint8_t *numa, const struct strata_need *need, uint32_t gpu);
@@ -210,6 +242,62 @@ void node_attach(struct strata_cluster *cluster,
 		 struct node *node); /* into the group its room says */
 void node_detach(struct strata_cluster *cluster, struct node *node);
 
+/* roster.c */
+int roster_init(struct roster *roster, struct strata_memory *memory, uint32_t room);
+void roster_fini(struct roster *roster, struct strata_memory *memory);
+void roster_enter(struct strata_cluster *cluster, const struct group *group); /* a new group */
+/* It gained or lost a node, and has one. */
+void roster_note(struct strata_cluster *cluster, const struct group *group);
+void roster_leave(struct strata_cluster *cluster, const struct group *group);
+/* The group of a change, one of the last `room`. */
+static inline uint32_t roster_changed(const struct roster *roster, uint64_t change)
+{
+	return roster->log[change & (roster->room - 1)];
+}
+static inline bool roster_has(const struct roster_entry *entry, const struct strata_need *need)
+{
+	return (need->cpu_milli <= entry->cpu_milli) & (need->gpus <= entry->whole_gpus) &
+	       (need->gpu_milli <= entry->fullest) & (need->memory_bytes <= entry->memory_bytes);
+}
+
+/* board.c */
+struct board_entry {
+	double score;        /* infinite: it cannot take the ask */
+	uint32_t generation; /* of the group that was scored; 0: none */
+	uint8_t gpu;
+	bool apart;
+};
+struct board {
+	struct ask *ask;
+	struct board *newer, *older;
+	uint64_t used; /* the cluster's board_clock then */
+	uint64_t seen; /* changes of the roster that are in it */
+	uint32_t room;
+	struct board_entry *entries; /* by the index of the group; in the same block, as the next */
+	uint32_t *best;              /* of each block of groups */
+};
+enum { BOARD_NONE = UINT32_MAX };
+/* The board of an ask, up to date; NULL when it has none. */
+struct board *board_get(struct strata_cluster *cluster, struct ask *ask);
+void board_free(struct strata_cluster *cluster, struct board *board);
+/* The index of the best group; BOARD_NONE: none can take the ask. */
+uint32_t board_best(const struct strata_cluster *cluster, struct board *board);
+
+/* mix.c: the GPU types that a mix names, and one more for all others. */
+struct mix_types {
+	const char **names; /* of all but the last; borrowed from the mix, not ended by NUL */
+	size_t *lengths;
+	size_t count; /* the other types included */
+};
+int mix_types_init(struct mix_types *types, const struct strata_mix *mix,
+		   struct strata_arena *arena); /* 0 or -ENOMEM */
+size_t mix_types_find(const struct mix_types *types, const char *gpu_type);
+/* Is the type one of these ("": any)? */
+bool mix_types_take(const struct mix_types *types, size_t type, const char *gpu_types);
+/* Of a need of the mix: the types it takes, "" for any; whether it wants GPUs, as far as a node can have them. */
+const char *mix_gpu_types(const struct strata_mix *mix, size_t index);
+bool mix_wants_gpu(const struct strata_need *need);
+
 /* ask.c */
 int ask_get(struct strata_cluster *cluster, const struct strata_job_request *request,
 	    struct ask **ret_ask, struct strata_error *err);
@@ -219,7 +307,8 @@ bool ask_takes_node(const struct ask *ask, uint32_t row);
 /* How many of its tasks fit into the room of a node. */
 uint32_t ask_tasks_in(const struct ask *ask, const struct strata_room *room,
 		      const struct shape *shape);
-/* The need on one node when the tasks are spread over node_count nodes (the largest part). */
+/* The need on one node when the tasks are spread over node_count nodes (the largest part). The shape matters to exclusive ones
+ * only. */
 struct strata_need ask_need(const struct ask *ask, uint32_t node_count, const struct shape *shape);
 
 /* placing.c: where a job would go. */
@@ -227,13 +316,23 @@ struct spot {
 	struct node *node;
 	struct strata_piece piece;
 };
-/* May the need go to this node, as far as a reservation is concerned? */
+/* May the need go to this node, as far as a reservation is concerned? The node's group says which GPU a share would get. */
 typedef bool placing_filter(struct strata_cluster *cluster, struct node *node,
 			    const struct strata_need *need, void *context);
 /* Fills `spots` (room for placing_spot_max) and returns how many, 0 when it does not fit now. A job on one node is looked for
  * only in groups that changed after version `since`: 0 for all. */
-uint32_t placing_find(struct strata_cluster *cluster, const struct ask *ask, uint64_t since,
+uint32_t placing_find(struct strata_cluster *cluster, struct ask *ask, uint64_t since,
 		      placing_filter *filter, void *context, struct spot *spots);
+/* What the placement class says of a group; ret_gpu (may be NULL): the GPU for a share. */
+double placing_score(struct strata_cluster *cluster, const struct group *group,
+		     const struct strata_need *need, uint32_t *ret_gpu);
+/* Would the GPUs be in several NUMA domains, as far as the placement cares? */
+bool placing_apart(const struct strata_cluster *cluster, const struct group *group,
+		   const struct strata_need *need);
+/* Can the group of an entry take a part of the ask, spread over so many nodes? Then ret_need is that part. */
+bool placing_fits(const struct roster_entry *entry, const struct ask *ask, uint32_t node_count,
+		  const struct shape *shape, struct strata_need *ret_need);
+heap_compare placing_compare; /* of the picks */
 uint32_t placing_spot_max(const struct strata_cluster *cluster, const struct ask *ask);
 
 /* queue.c */
@@ -283,6 +382,8 @@ int pass_start_head(struct pass *pass, struct lot **ret_blocked);
 /* Walks the queue from a lot on while jobs are started and lots move: the lot to look at after `lot`, of which a job was started
  * or not; `next` is what came behind it before. */
 struct lot *pass_next(struct lot *lot, struct lot *next, bool still_there);
+
+extern const struct strata_placement_class strata_placement_best_fit;
 
 struct backfill_class {
 	struct strata_class base;

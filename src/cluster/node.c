@@ -72,12 +72,11 @@ static struct group *make_group(struct strata_cluster *cluster, struct node *nod
 	group->handle = handle;
 	group->shape = node->shape;
 	group->room = node->room;
-	group->whole_gpus = room_whole_gpus(&node->room, node->shape->gpu_count);
-	group->fullest = room_fullest(&node->room, node->shape->gpu_count);
 	group->hash = hash;
 	tree_init(&group->nodes, compare_rows, NULL);
 	group->next = *bucket;
 	*bucket = group;
+	roster_enter(cluster, group);
 	return group;
 }
 
@@ -98,6 +97,7 @@ void node_attach(struct strata_cluster *cluster, struct node *node)
 	cluster->newest = group;
 	node->group = group;
 	tree_insert(&group->nodes, &node->in_group, 0);
+	roster_note(cluster, group);
 }
 
 void node_detach(struct strata_cluster *cluster, struct node *node)
@@ -108,8 +108,11 @@ void node_detach(struct strata_cluster *cluster, struct node *node)
 		return;
 	tree_remove(&group->nodes, &node->in_group);
 	node->group = NULL;
-	if (tree_count(&group->nodes))
+	if (tree_count(&group->nodes)) {
+		roster_note(cluster, group);
 		return;
+	}
+	roster_leave(cluster, group);
 	unlink_group(cluster, group);
 	at = &cluster->group_table[group->hash & (cluster->group_buckets - 1)];
 	while (*at != group)
@@ -189,35 +192,44 @@ static int check_node(const struct strata_node_conf *conf, struct strata_error *
 	return 0;
 }
 
-/* Rehashes nothing: nodes are added before the first job, when each group is small. */
+/* Moves everything that is as large as there are nodes into larger tables. Nodes are added before the first job, so nothing else
+ * points into these. */
+static int grow_to(struct strata_cluster *cluster, uint32_t room)
+{
+	struct strata_memory *memory = cluster->memory;
+	struct node *nodes = strata_memory_get(memory, room * sizeof(*nodes));
+	struct group **table = strata_memory_get(memory, 4 * room * sizeof(*table));
+	struct roster roster = { 0 };
+
+	if (!nodes || !table || roster_init(&roster, memory, room) ||
+	    heap_reserve(&cluster->picks, room)) {
+		strata_memory_put(memory, nodes, room * sizeof(*nodes));
+		strata_memory_put(memory, table, 4 * room * sizeof(*table));
+		roster_fini(&roster, memory);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < cluster->node_count; i++)
+		node_detach(cluster, &cluster->nodes[i]);
+	if (cluster->node_count)
+		memcpy(nodes, cluster->nodes, cluster->node_count * sizeof(*nodes));
+	strata_memory_put(memory, cluster->nodes, cluster->node_room * sizeof(*nodes));
+	strata_memory_put(memory, cluster->group_table, cluster->group_buckets * sizeof(*table));
+	roster_fini(&cluster->roster, memory);
+	cluster->nodes = nodes;
+	cluster->node_room = room;
+	cluster->group_table = table;
+	cluster->group_buckets = 4 * (size_t)room;
+	cluster->roster = roster;
+	for (uint32_t i = 0; i < cluster->node_count; i++)
+		node_attach(cluster, &cluster->nodes[i]);
+	return 0;
+}
+
 static int grow_tables(struct strata_cluster *cluster, struct strata_error *err)
 {
-	if (cluster->node_count == cluster->node_room) {
-		uint32_t room = cluster->node_room ? cluster->node_room * 2 : 16;
-		struct node *nodes = strata_memory_get(cluster->memory, room * sizeof(*nodes));
-		struct group **table =
-			strata_memory_get(cluster->memory, 4 * room * sizeof(*table));
-
-		if (!nodes || !table) {
-			strata_memory_put(cluster->memory, nodes, room * sizeof(*nodes));
-			strata_memory_put(cluster->memory, table, 4 * room * sizeof(*table));
-			return strata_fail_memory(err);
-		}
-		for (uint32_t i = 0; i < cluster->node_count; i++)
-			node_detach(cluster, &cluster->nodes[i]);
-		if (cluster->node_count)
-			memcpy(nodes, cluster->nodes, cluster->node_count * sizeof(*nodes));
-		strata_memory_put(cluster->memory, cluster->nodes,
-				  cluster->node_room * sizeof(*nodes));
-		strata_memory_put(cluster->memory, cluster->group_table,
-				  cluster->group_buckets * sizeof(*table));
-		cluster->nodes = nodes;
-		cluster->node_room = room;
-		cluster->group_table = table;
-		cluster->group_buckets = 4 * (size_t)room;
-		for (uint32_t i = 0; i < cluster->node_count; i++)
-			node_attach(cluster, &cluster->nodes[i]);
-	}
+	if (cluster->node_count == cluster->node_room &&
+	    grow_to(cluster, cluster->node_room ? cluster->node_room * 2 : 16))
+		return strata_fail_memory(err);
 	return slab_reserve(&cluster->group_slab,
 			    cluster->node_count + 1 - cluster->group_slab.count)
 		       ? strata_fail_memory(err)

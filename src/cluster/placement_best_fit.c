@@ -2,11 +2,10 @@
  * both in thousandths. Large jobs then find nodes that are still empty. */
 #include <strata/cluster.h>
 
-static double best_fit_score(const void *conf, const struct strata_mix *mix,
-			     const struct strata_candidate *node, const struct strata_need *need,
-			     uint32_t *ret_gpu)
+static double best_fit_score(const void *conf, void *state, const struct strata_candidate *node,
+			     const struct strata_need *need, uint32_t *ret_gpu)
 {
-	(void)conf, (void)mix, (void)need, (void)ret_gpu;
+	(void)conf, (void)state, (void)need, (void)ret_gpu;
 	int64_t gpu_milli = 0;
 
 	for (uint32_t i = 0; i < node->gpu_count; i++)
@@ -21,5 +20,7 @@ const struct strata_placement_class strata_placement_best_fit = {
 		.aliases = "bestfit, bfd",
 		.summary = "the node that is left with least",
 	},
+	.ignores_need = true,
+	.keeps_together = true,
 	.score = best_fit_score,
 };

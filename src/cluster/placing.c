@@ -1,50 +1,80 @@
 /*
- * Where a job would go now. Groups that can take it are scored by the placement class, once each; the best score wins, then the
- * lowest row. A job of several nodes gets the best nodes one after the other, all or none; one that did not say how many nodes
- * gets as few as will do.
+ * Where a job would go now. Groups that can take it are scored by the placement class; the best score wins, then (for classes that
+ * say so) one NUMA domain before several, then the lowest row. A job of several nodes gets the best nodes one after the other, all
+ * or none; one that did not say how many nodes gets as few as will do.
+ *
+ * A job on one node is looked for in its ask's board where there is one, else in the groups that changed since it last did not fit
+ * when these are few, else in the whole roster.
  */
 #include "cluster/cluster_int.h"
 
-#include <string.h>
+#include "core/real.h"
+
+#include <float.h>
+#include <math.h>
 
 struct search {
 	struct strata_cluster *cluster;
-	const struct ask *ask;
+	struct ask *ask;
+	uint32_t node_count; /* that the tasks are spread over */
 	placing_filter *filter;
 	void *context;
-	uint64_t since; /* only groups that changed after this version */
 };
 
-static bool group_takes(const struct group *group, const struct ask *ask,
-			const struct strata_need *need)
-{
-	if (need->cpu_milli > group->room.cpu_milli ||
-	    need->memory_bytes > group->room.memory_bytes || need->gpus > group->whole_gpus ||
-	    need->gpu_milli > group->fullest)
-		return false;
-	if (!ask_takes_shape(ask, group->shape))
-		return false;
-	return !ask->exclusive ||
-	       memcmp(&group->room, &group->shape->whole, sizeof(group->room)) == 0;
-}
+struct best {
+	struct node *node; /* NULL: none yet */
+	double score;
+	bool apart;
+	uint32_t gpu;
+	struct strata_need need;
+};
 
-static void score_group(const struct search *search, struct group *group,
-			const struct strata_need *need)
+/* ---- one group ---- */
+
+double placing_score(struct strata_cluster *cluster, const struct group *group,
+		     const struct strata_need *need, uint32_t *ret_gpu)
 {
-	const struct strata_cluster *cluster = search->cluster;
+	const struct shape *shape = group->shape;
 	struct strata_candidate candidate = {
 		.room = &group->room,
-		.whole = &group->shape->whole,
-		.gpu_count = group->shape->gpu_count,
-		.gpu_type = *group->shape->gpu_type ? group->shape->gpu_type : NULL,
-		.numa = group->shape->numa,
+		.whole = &shape->whole,
+		.gpu_count = shape->gpu_count,
+		.gpu_type = *shape->gpu_type ? shape->gpu_type : NULL,
+		.numa = shape->numa,
 	};
+	uint32_t usual = need->gpu_milli
+				 ? room_shared_gpu(&group->room, shape->gpu_count, need->gpu_milli)
+				 : 0;
+	uint32_t gpu = usual;
+	double score = cluster->placement->score(cluster->conf.placement.conf,
+						 cluster->placement_state, &candidate, need, &gpu);
 
-	group->gpu = need->gpu_milli ? room_shared_gpu(&group->room, group->shape->gpu_count,
-						       need->gpu_milli)
-				     : 0;
-	group->score = cluster->placement->score(cluster->conf.placement.conf, cluster->conf.mix,
-						 &candidate, need, &group->gpu);
+	if (ret_gpu) /* a class that points at a GPU without room is not believed */
+		*ret_gpu = need->gpu_milli && (gpu >= shape->gpu_count ||
+					       group->room.gpu_milli[gpu] < need->gpu_milli)
+				   ? usual
+				   : gpu;
+	return isfinite(score) ? score : DBL_MAX;
+}
+
+bool placing_apart(const struct strata_cluster *cluster, const struct group *group,
+		   const struct strata_need *need)
+{
+	return cluster->placement->keeps_together && need->gpus > 1 &&
+	       !room_together(&group->room, group->shape->gpu_count, group->shape->numa,
+			      need->gpus);
+}
+
+bool placing_fits(const struct roster_entry *entry, const struct ask *ask, uint32_t node_count,
+		  const struct shape *shape, struct strata_need *ret_need)
+{
+	uint32_t tasks = (ask->tasks + node_count - 1) / node_count;
+
+	if (ask->exclusive &&
+	    (!entry->untouched || ask_tasks_in(ask, &shape->whole, shape) < tasks))
+		return false;
+	*ret_need = ask_need(ask, node_count, shape);
+	return roster_has(entry, ret_need) && ask_takes_shape(ask, shape);
 }
 
 /* The first node from the cursor on that may be used. */
@@ -72,119 +102,257 @@ static void fill_spot(struct spot *spot, struct node *node, const struct strata_
 	spot->piece.tasks = tasks;
 }
 
-/* All tasks on one node: one walk over the groups. */
-static bool find_one(const struct search *search, struct spot *spot)
+/* ---- all tasks on one node ---- */
+
+/* A group that the need fits into and that has a score: does it beat the best so far? */
+static void consider(const struct search *search, struct group *group, double score, bool apart,
+		     const struct strata_need *need, struct best *best)
 {
-	struct node *best = NULL;
-	double best_score = 0;
-	uint32_t best_gpu = 0;
-	struct strata_need best_need = { 0 };
+	if (best->node && (score > best->score || (score == best->score && apart > best->apart)))
+		return;
+	group->cursor = tree_first(&group->nodes);
+	struct node *node = next_node(search, group, need);
 
-	for (struct group *group = search->cluster->newest; group && group->changed > search->since;
-	     group = group->older) {
-		struct strata_need need = ask_need(search->ask, 1, group->shape);
+	if (!node || (best->node && score == best->score && apart == best->apart &&
+		      node->row > best->node->row))
+		return;
+	*best = (struct best){ node, score, apart, group->gpu, *need };
+}
 
-		if (!group_takes(group, search->ask, &need))
-			continue;
-		score_group(search, group, &need);
-		if (best && group->score > best_score)
-			continue;
-		group->cursor = tree_first(&group->nodes);
-		struct node *node = next_node(search, group, &need);
+static void look_at(const struct search *search, uint32_t index, const struct strata_need *need,
+		    struct best *best)
+{
+	struct strata_cluster *cluster = search->cluster;
+	struct group *group = slab_by_index(&cluster->group_slab, index);
+	double score;
 
-		if (!node || (best && group->score == best_score && node->row > best->row))
-			continue;
-		best = node;
-		best_score = group->score;
-		best_gpu = group->gpu;
-		best_need = need;
+	if (cluster->placement->ignores_need) {
+		score = cluster->roster.entries[index].score;
+		group->gpu = need->gpu_milli
+				     ? room_shared_gpu(&group->room, group->shape->gpu_count,
+						       need->gpu_milli)
+				     : 0;
+	} else {
+		score = placing_score(cluster, group, need, &group->gpu);
 	}
-	if (!best)
-		return false;
-	fill_spot(spot, best, &best_need, best_gpu, search->ask->tasks);
+	consider(search, group, score, placing_apart(cluster, group, need), need, best);
+}
+
+/* The next index from here on whose group has room for the need and, if its score is known, may beat the best. One test without
+ * branches: which groups fit cannot be foretold. */
+static uint32_t next_index(const struct roster *roster, uint32_t index,
+			   const struct strata_need *need, bool known, const struct best *best)
+{
+	double limit = known && best->node ? best->score : INFINITY;
+	uint32_t row = known && best->node && !best->apart ? best->node->row : UINT32_MAX;
+
+	while (index < roster->end) {
+		const struct roster_entry *entry = &roster->entries[index];
+
+		if (((entry->score < limit) | ((entry->score == limit) & (entry->row < row))) &
+		    roster_has(entry, need))
+			break;
+		index++;
+	}
+	return index;
+}
+
+/* Looks at every group. */
+static void look_at_all(const struct search *search, struct best *best)
+{
+	struct strata_cluster *cluster = search->cluster;
+	const struct roster *roster = &cluster->roster;
+	bool known = cluster->placement->ignores_need;
+	struct strata_need wanted = { 0 }, need;
+
+	if (!search->ask->exclusive)
+		wanted = ask_need(search->ask, 1, NULL);
+	for (uint32_t index = next_index(roster, 0, &wanted, known, best); index < roster->end;
+	     index = next_index(roster, index + 1, &wanted, known, best)) {
+		const struct roster_entry *entry = &roster->entries[index];
+
+		if (placing_fits(entry, search->ask, 1, cluster->shapes[entry->shape], &need))
+			look_at(search, index, &need, best);
+	}
+}
+
+/* Looks at the groups that changed after a version, if they are few: false when not. */
+static bool look_at_changed(const struct search *search, uint64_t since, struct best *best)
+{
+	struct strata_cluster *cluster = search->cluster;
+	uint32_t left = cluster->roster.end / 8;
+
+	for (struct group *group = cluster->newest; group && group->changed > since;
+	     group = group->older) {
+		uint32_t index = slab_index(group->handle);
+		struct strata_need need;
+
+		if (left-- == 0)
+			return false;
+		if (placing_fits(&cluster->roster.entries[index], search->ask, 1, group->shape,
+				 &need))
+			look_at(search, index, &need, best);
+	}
 	return true;
 }
 
-/* Exactly ask->nodes nodes, tasks spread evenly; the first ones get the odd tasks. */
+static void look_at_entry(const struct search *search, const struct board *board, uint32_t index,
+			  struct best *best)
+{
+	const struct board_entry *entry = &board->entries[index];
+
+	if (entry->score == INFINITY || (best->node && entry->score > best->score))
+		return;
+	struct group *group = slab_by_index(&search->cluster->group_slab, index);
+	struct strata_need need = ask_need(search->ask, 1, group->shape);
+
+	group->gpu = entry->gpu;
+	consider(search, group, entry->score, entry->apart, &need, best);
+}
+
+/* The best of the board; when its first node may not be used, the best that may. */
+static void look_at_board(const struct search *search, struct board *board, struct best *best)
+{
+	struct strata_cluster *cluster = search->cluster;
+	uint32_t first = board_best(cluster, board);
+
+	if (first == BOARD_NONE)
+		return;
+	look_at_entry(search, board, first, best);
+	if (best->node && best->node->row == cluster->roster.entries[first].row)
+		return;
+	for (uint32_t index = 0; index < cluster->roster.end; index++)
+		look_at_entry(search, board, index, best);
+}
+
+static bool find_one(const struct search *search, uint64_t since, struct spot *spot)
+{
+	struct strata_cluster *cluster = search->cluster;
+	struct best best = { 0 };
+	struct board *board = NULL;
+
+	if (!cluster->placement->ignores_need)
+		board = board_get(cluster, search->ask);
+	if (board) {
+		look_at_board(search, board, &best);
+	} else if (!since || !look_at_changed(search, since, &best)) {
+		best.node = NULL;
+		look_at_all(search, &best);
+	}
+	if (!best.node)
+		return false;
+	fill_spot(spot, best.node, &best.need, best.gpu, search->ask->tasks);
+	return true;
+}
+
+/* ---- several nodes ---- */
+
+int placing_compare(const struct heap_node *a, const struct heap_node *b, void *context)
+{
+	const struct group *left = container_of(a, struct group, in_picks),
+			   *right = container_of(b, struct group, in_picks);
+	uint32_t left_row = container_of(left->cursor, struct node, in_group)->row,
+		 right_row = container_of(right->cursor, struct node, in_group)->row;
+
+	(void)context;
+	if (left->apart != right->apart)
+		return left->apart < right->apart ? -1 : 1;
+	return left_row < right_row ? -1 : left_row > right_row;
+}
+
+/* Puts a group on the heap, if one of its nodes may be used. There is room for all. */
+static void add_pick(const struct search *search, struct group *group,
+		     const struct strata_need *need, uint64_t key)
+{
+	group->cursor = tree_first(&group->nodes);
+	if (next_node(search, group, need))
+		heap_push(&search->cluster->picks, &group->in_picks, key);
+}
+
+/* Takes the best node off the heap; its group stays there while it has others. */
+static struct node *take_pick(const struct search *search, const struct strata_need *need)
+{
+	struct heap *picks = &search->cluster->picks;
+	struct group *group = container_of(heap_top(picks), struct group, in_picks);
+	struct node *node = container_of(group->cursor, struct node, in_group);
+	uint64_t key = heap_key(picks, &group->in_picks);
+
+	heap_pop(picks);
+	group->cursor = tree_next(group->cursor);
+	if (next_node(search, group, need))
+		heap_push(picks, &group->in_picks, key);
+	return node;
+}
+
+/* Exactly so many nodes, tasks spread evenly; the first ones get the odd tasks. */
 static uint32_t find_fixed(const struct search *search, struct spot *spots)
 {
+	struct strata_cluster *cluster = search->cluster;
 	const struct ask *ask = search->ask;
+	struct strata_need need;
 	uint32_t found = 0;
 
-	for (struct group *group = search->cluster->newest; group; group = group->older) {
-		struct strata_need need = ask_need(ask, ask->nodes, group->shape);
+	for (uint32_t index = 0; index < cluster->roster.end; index++) {
+		const struct roster_entry *entry = &cluster->roster.entries[index];
+		const struct shape *shape = cluster->shapes[entry->shape];
 
-		group->cursor = NULL;
-		if (!group_takes(group, ask, &need))
+		if (entry->cpu_milli < 0 ||
+		    !placing_fits(entry, ask, search->node_count, shape, &need))
 			continue;
-		score_group(search, group, &need);
-		group->cursor = tree_first(&group->nodes);
+		struct group *group = slab_by_index(&cluster->group_slab, index);
+		double score = cluster->placement->ignores_need
+				       ? entry->score
+				       : placing_score(cluster, group, &need, &group->gpu);
+
+		group->apart = placing_apart(cluster, group, &need);
+		add_pick(search, group, &need, real_key(score));
 	}
-	while (found < ask->nodes) {
-		struct group *best = NULL;
-		struct node *best_node = NULL;
-
-		for (struct group *group = search->cluster->newest; group; group = group->older) {
-			struct strata_need need = ask_need(ask, ask->nodes, group->shape);
-			struct node *node = next_node(search, group, &need);
-
-			if (node && (!best || group->score < best->score ||
-				     (group->score == best->score && node->row < best_node->row))) {
-				best = group;
-				best_node = node;
-			}
-		}
-		if (!best)
-			return 0;
-		uint32_t tasks = ask->tasks / ask->nodes + (found < ask->tasks % ask->nodes);
+	while (found < ask->nodes && heap_top(&cluster->picks)) {
+		const struct group *group =
+			container_of(heap_top(&cluster->picks), struct group, in_picks);
 		struct ask part = *ask;
 
-		part.tasks = tasks;
-		struct strata_need need = ask_need(&part, 1, best->shape);
+		need = ask_need(ask, search->node_count, group->shape);
+		struct node *node = take_pick(search, &need);
 
-		fill_spot(&spots[found++], best_node, &need, best->gpu, tasks);
-		best->cursor = tree_next(best->cursor);
+		part.tasks = ask->tasks / ask->nodes + (found < ask->tasks % ask->nodes);
+		need = ask_need(&part, 1, node->shape);
+		fill_spot(&spots[found++], node, &need, 0, part.tasks);
 	}
-	return found;
+	heap_clear(&cluster->picks);
+	return found == ask->nodes ? found : 0;
 }
 
 /* As few nodes as will do: the emptiest first, each as many tasks as it takes. */
 static uint32_t find_few(const struct search *search, struct spot *spots)
 {
+	struct strata_cluster *cluster = search->cluster;
 	const struct ask *ask = search->ask;
 	uint32_t left = ask->tasks, found = 0;
 
-	for (struct group *group = search->cluster->newest; group; group = group->older) {
-		group->gpu = ask_takes_shape(ask, group->shape)
-				     ? ask_tasks_in(ask, &group->room, group->shape)
-				     : 0;
-		group->cursor = group->gpu ? tree_first(&group->nodes) : NULL;
+	for (struct group *group = cluster->newest; group; group = group->older) {
+		uint32_t tasks = ask_takes_shape(ask, group->shape)
+					 ? ask_tasks_in(ask, &group->room, group->shape)
+					 : 0;
+
+		group->apart = false;
+		if (tasks)
+			add_pick(search, group, &ask->need, UINT32_MAX - tasks);
 	}
-	while (left) {
-		struct group *best = NULL;
-		struct node *best_node = NULL;
-
-		for (struct group *group = search->cluster->newest; group; group = group->older) {
-			struct node *node = next_node(search, group, &ask->need);
-
-			if (node && (!best || group->gpu > best->gpu ||
-				     (group->gpu == best->gpu && node->row < best_node->row))) {
-				best = group;
-				best_node = node;
-			}
-		}
-		if (!best)
-			return 0;
+	while (left && heap_top(&cluster->picks)) {
 		struct ask part = *ask;
+		uint32_t most = UINT32_MAX -
+				(uint32_t)heap_key(&cluster->picks, heap_top(&cluster->picks));
+		struct node *node = take_pick(search, &ask->need);
 
-		part.tasks = best->gpu < left ? best->gpu : left;
-		struct strata_need need = ask_need(&part, 1, best->shape);
+		part.tasks = most < left ? most : left;
+		struct strata_need need = ask_need(&part, 1, node->shape);
 
-		fill_spot(&spots[found++], best_node, &need, 0, part.tasks);
+		fill_spot(&spots[found++], node, &need, 0, part.tasks);
 		left -= part.tasks;
-		best->cursor = tree_next(best->cursor);
 	}
-	return found;
+	heap_clear(&cluster->picks);
+	return left ? 0 : found;
 }
 
 uint32_t placing_spot_max(const struct strata_cluster *cluster, const struct ask *ask)
@@ -194,14 +362,14 @@ uint32_t placing_spot_max(const struct strata_cluster *cluster, const struct ask
 	return most < cluster->node_count ? most : cluster->node_count;
 }
 
-uint32_t placing_find(struct strata_cluster *cluster, const struct ask *ask, uint64_t since,
+uint32_t placing_find(struct strata_cluster *cluster, struct ask *ask, uint64_t since,
 		      placing_filter *filter, void *context, struct spot *spots)
 {
-	struct search search = { cluster, ask, filter, context, since };
+	struct search search = { cluster, ask, ask->nodes ? ask->nodes : 1, filter, context };
 
 	if (ask->nodes > 1)
 		return ask->nodes <= cluster->node_count ? find_fixed(&search, spots) : 0;
-	if (find_one(&search, spots))
+	if (find_one(&search, since, spots))
 		return 1;
 	if (ask->tasks == 1 || ask->nodes == 1)
 		return 0;

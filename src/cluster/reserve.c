@@ -95,17 +95,13 @@ bool reserve_allows(struct strata_cluster *cluster, struct node *node,
 {
 	struct reservation *reservation = context;
 	struct strata_room later;
-	uint32_t gpu;
 
 	look_at(cluster, reservation, node);
 	if (node->worth == 0)
 		return true;
 	later = node->later;
-	gpu = need->gpu_milli
-		      ? room_shared_gpu(&node->room, node->shape->gpu_count, need->gpu_milli)
-		      : 0;
-	struct strata_piece piece =
-		room_pick(&node->room, node->shape->gpu_count, node->shape->numa, need, gpu);
+	struct strata_piece piece = room_pick(&node->room, node->shape->gpu_count,
+					      node->shape->numa, need, node->group->gpu);
 
 	room_take(&later, &piece);
 	return node->worth - worth(reservation, node, &later) <= reservation->spare;

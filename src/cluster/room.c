@@ -49,15 +49,23 @@ uint32_t room_shared_gpu(const struct strata_room *room, uint32_t gpu_count, uin
 static int closest_domain(const struct strata_room *room, uint32_t gpu_count, const uint8_t *numa,
 			  uint32_t gpus)
 {
-	uint32_t whole[256] = { 0 };
+	uint8_t whole[256];
 	int best = -1;
 
 	for (uint32_t i = 0; i < gpu_count; i++)
-		whole[numa[i]] += room->gpu_milli[i] == WHOLE_MILLI;
+		whole[numa[i]] = 0;
+	for (uint32_t i = 0; i < gpu_count; i++)
+		whole[numa[i]] = (uint8_t)(whole[numa[i]] + (room->gpu_milli[i] == WHOLE_MILLI));
 	for (uint32_t i = 0; i < gpu_count; i++)
 		if (whole[numa[i]] >= gpus && (best < 0 || whole[numa[i]] < whole[best]))
 			best = numa[i];
 	return best;
+}
+
+bool room_together(const struct strata_room *room, uint32_t gpu_count, const uint8_t *numa,
+		   uint32_t gpus)
+{
+	return closest_domain(room, gpu_count, numa, gpus) >= 0;
 }
 
 struct strata_piece room_pick(const struct strata_room *room, uint32_t gpu_count,

@@ -150,3 +150,10 @@ void heap_update(struct heap *heap, struct heap_node *node, uint64_t key)
 {
 	settle(heap, index_of(heap, node), (struct heap_entry){ key, node });
 }
+
+void heap_clear(struct heap *heap)
+{
+	for (uint32_t i = 0; i < heap->count; i++)
+		heap->entries[i].node->position = 0;
+	heap->count = 0;
+}

@@ -54,6 +54,8 @@ struct heap_node *heap_pop(struct heap *heap);
 void heap_remove(struct heap *heap, struct heap_node *node);
 /* Gives a node another key, or the same one when what the callback looks at has changed. */
 void heap_update(struct heap *heap, struct heap_node *node, uint64_t key);
+/* Removes all. */
+void heap_clear(struct heap *heap);
 
 /* The smallest, or NULL. */
 static inline struct heap_node *heap_top(const struct heap *heap)

@@ -57,6 +57,25 @@ TEST(things_come_out_in_order_of_key_then_callback)
 	CHECK_INT(memory.used_bytes, 0);
 }
 
+TEST(a_cleared_heap_lets_go_of_everything)
+{
+	struct thing things[20] = { 0 };
+	struct strata_memory memory = { 0 };
+	struct heap heap;
+
+	heap_init(&heap, &memory, by_id, NULL);
+	heap_clear(&heap);
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < 20; i++)
+			CHECK_INT(heap_push(&heap, &things[i].node, i % 7), 0);
+		heap_clear(&heap);
+		CHECK(!heap_top(&heap));
+		for (uint64_t i = 0; i < 20; i++)
+			CHECK(!heap_node_in(&things[i].node));
+	}
+	heap_fini(&heap);
+}
+
 TEST(the_callback_gets_its_context_and_only_sees_equal_keys)
 {
 	struct thing things[64] = { 0 };
