@@ -276,7 +276,7 @@ struct board {
 	struct board_entry *entries; /* by the index of the group; in the same block, as the next */
 	uint32_t *best;              /* of each block of groups */
 };
-enum { BOARD_NONE = UINT32_MAX };
+#define BOARD_NONE UINT32_MAX
 /* The board of an ask, up to date; NULL when it has none. */
 struct board *board_get(struct strata_cluster *cluster, struct ask *ask);
 void board_free(struct strata_cluster *cluster, struct board *board);
