@@ -1,7 +1,8 @@
 /*
  * What one placement costs: CPU time in µs from the submission of a job to the decision where it starts, on a cluster of 8-GPU nodes
  * that are loaded at random to about three quarters, so that hardly two of them are alike. Before each placement a random
- * job ends. Jobs ask for one of so many different things; "new" means that nobody ever asked for the same. Mean of STEPS.
+ * job ends. Jobs ask for one of so many different things; "new" means that nobody ever asked for the same, "16 nodes" is a job
+ * of 16 tasks on as many nodes. Mean of STEPS.
  *
  *	bench_place [name]	only the placements that contain the name
  */
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEPS = 2000, NEED_COUNT = 512, NODE_GPUS = 8, JOBS_MAX = 200000 };
+enum { STEPS = 2000, NEED_COUNT = 512, NODE_GPUS = 8, JOBS_MAX = 200000, WIDE = 16 };
 static const uint32_t node_counts[] = { 1213, 12500 };
 static const uint32_t varieties[] = { 1, 64, NEED_COUNT, 0 }; /* 0: new ones */
 
@@ -30,7 +31,6 @@ static struct bench {
 	size_t running_count;
 	uint64_t last_id;
 	uint64_t seed;
-	double gpus_used;
 } bench;
 
 static void must(int rc, const struct strata_error *err)
@@ -64,13 +64,14 @@ static struct strata_need random_need(int64_t cpu_step)
 }
 
 /* Submits a job and lets the cluster decide; returns the time that took. */
-static double place(const struct strata_need *need)
+static double place(const struct strata_need *need, uint32_t nodes)
 {
 	struct strata_error err = { 0 };
 	struct strata_job_request request = {
 		.id = ++bench.last_id,
 		.user = "somebody",
-		.tasks = 1,
+		.tasks = nodes,
+		.nodes = nodes,
 		.cpu_milli = need->cpu_milli,
 		.memory_bytes = need->memory_bytes,
 		.gpus = need->gpus,
@@ -140,7 +141,7 @@ static void make_cluster(const struct strata_spec *placement, const struct strat
 	}
 	bench.running_count = 0;
 	while (part_free() > 0.1)
-		place(&bench.needs[random_below(&bench.seed, NEED_COUNT)]);
+		place(&bench.needs[random_below(&bench.seed, NEED_COUNT)], 1);
 	while (part_free() < 0.25)
 		end_one();
 }
@@ -154,11 +155,24 @@ static double measure(uint32_t variety)
 						  : random_need(1);
 
 		end_one();
-		double time = place(&need);
+		double time = place(&need, 1);
 
 		total += i < 3 * variety ? 0 : time;
 	}
 	return total / STEPS / 1000;
+}
+
+static double measure_wide(void)
+{
+	struct strata_need need = { .cpu_milli = 4000, .gpus = 1 };
+	double total = 0;
+
+	for (uint32_t i = 0; i < STEPS / WIDE; i++) {
+		for (int ends = 0; ends < WIDE; ends++)
+			end_one();
+		total += place(&need, WIDE);
+	}
+	return total / (STEPS / WIDE) / 1000;
 }
 
 static void run_class(const struct strata_spec *placement, const struct strata_spec *backfill)
@@ -170,6 +184,7 @@ static void run_class(const struct strata_spec *placement, const struct strata_s
 			printf(" %8.1f", measure(varieties[i]));
 			fflush(stdout);
 		}
+		printf(" %8.1f", measure_wide());
 		strata_cluster_free(bench.cluster);
 	}
 	putchar('\n');
@@ -199,9 +214,10 @@ int main(int argc, char **argv)
 	}
 	bench.mix = (struct strata_mix){ bench.needs, NULL, bench.parts, NEED_COUNT };
 	read_spec(&strata_backfill_kind, "none", &specs, &backfills, &backfill);
-	printf("%-12s %35s %35s\n%-12s", "us", "1,213 nodes", "12,500 nodes", "needs");
+	printf("%-12s %44s %44s\n%-12s", "us", "1,213 nodes", "12,500 nodes", "needs");
 	for (int i = 0; i < 2; i++)
-		printf(" %8d %8d %8d %8s", varieties[0], varieties[1], varieties[2], "new");
+		printf(" %8u %8u %8u %8s %8s", varieties[0], varieties[1], varieties[2], "new",
+		       "16 nodes");
 	putchar('\n');
 	for (const struct strata_class *const *at = strata_placement_kind.classes; *at; at++) {
 		if (argc > 1 && !strstr((*at)->name, argv[1]))

@@ -51,6 +51,7 @@ struct state_key {
 	uint32_t type;
 	uint16_t whole;                      /* untouched GPUs */
 	uint16_t left[STRATA_NODE_GPUS_MAX]; /* of the others, ascending, zeros at the end */
+	uint16_t padding;                    /* 0: keys are compared as bytes */
 };
 
 struct memo {
