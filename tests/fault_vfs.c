@@ -169,7 +169,9 @@ static int file_sync(sqlite3_file *file, int flags)
 	resize(&node->durable, 0);
 	put(&node->durable, node->now.at, node->now.size, 0);
 	forget_pending(node);
-	node->there_surely = node->there; /* SQLite syncs the directory of a new log */
+	if (node->there && !node->there_surely) /* SQLite syncs the directory of a new file */
+		for (int i = 0; i < FILES_MAX; i++)
+			nodes[i].there_surely = nodes[i].there;
 	return SQLITE_OK;
 }
 
@@ -459,6 +461,7 @@ static int vfs_error(sqlite3_vfs *self, int room, char *text)
 
 void fault_vfs_start(uint64_t seed)
 {
+	fault_vfs_stop(); /* a test that failed may have left it */
 	fault_vfs = (struct fault_vfs){ 0 };
 	coin = seed;
 	stopped = false;
@@ -536,5 +539,7 @@ void fault_vfs_stop(void)
 		free_regions(&nodes[i]);
 	}
 	memset(nodes, 0, sizeof(nodes));
-	sqlite3_vfs_unregister(&vfs);
+	if (real)
+		sqlite3_vfs_unregister(&vfs);
+	real = NULL;
 }

@@ -34,6 +34,6 @@ extern struct fault_vfs fault_vfs;
 
 void fault_vfs_start(uint64_t seed);
 void fault_vfs_crash(void);
-void fault_vfs_stop(void);
+void fault_vfs_stop(void); /* when it was not started, nothing */
 
 #endif

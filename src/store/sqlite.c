@@ -1,6 +1,6 @@
 /*
  * SQLite: the store of one machine, a file. The log is written ahead (WAL), so readers and the writer do not wait for each
- * other, and synced at every commit (synchronous=FULL), so what was committed outlasts the power. Who leads holds the file
+ * other, and synced at every commit, so what was committed outlasts the power. Who leads holds the file
  * "PATH.lock" with flock, which the kernel gives back when the process ends, however it ends.
  */
 #include "store/store_int.h"
@@ -266,10 +266,15 @@ static int configure(struct sqlite *self, struct strata_error *err)
 	sqlite3_db_config(self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (self->base.read_only)
 		return 0;
-	int rc = store_ask(&self->base, "PRAGMA journal_mode = WAL", NULL, 0, text, 1, is_wal, self,
-			   err);
+	if (sqlite3_db_readonly(self->db,
+				"main")) /* SQLite would wait with this until the first write */
+		return strata_fail(err, -EROFS, "%s may not be written to", self->path);
+	/* EXTRA is FULL for a write-ahead log, and until there is one it syncs the directory, too. */
+	int rc = store_run(&self->base, "PRAGMA synchronous = EXTRA", NULL, 0, err);
 
-	return rc < 0 ? rc : store_run(&self->base, "PRAGMA synchronous = FULL", NULL, 0, err);
+	return rc < 0 ? rc
+		      : store_ask(&self->base, "PRAGMA journal_mode = WAL", NULL, 0, text, 1,
+				  is_wal, self, err);
 }
 
 static void sqlite_close(struct store *store)

@@ -51,10 +51,10 @@ static int code_of(int rc, int system_errno)
 
 int sqlite_fail(sqlite3 *db, const char *path, struct strata_error *err)
 {
-	int code = code_of(sqlite3_extended_errcode(db), sqlite3_system_errno(db));
+	int rc = sqlite3_extended_errcode(db), code = code_of(rc, sqlite3_system_errno(db));
 	const char *words = sqlite3_errmsg(db);
 
-	if (code == -EEXIST || code == -ENOENT)
+	if ((rc & 0xFF) == SQLITE_CONSTRAINT && code != -EINVAL)
 		return store_fail_constraint(err, code, words);
 	if (code == -ENOMEM)
 		return strata_fail_memory(err);
