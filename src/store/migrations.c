@@ -186,7 +186,7 @@ int store_migrate(struct store *store, const struct store_migration *migrations,
 	struct plan plan = { .migrations = migrations, .count = count };
 
 	buf_init(&plan.sql, store->memory, 0);
-	int rc = store_transact(store, UINT64_MAX, migrate, &plan, err);
+	int rc = store_transact(store, NULL, migrate, &plan, err);
 
 	buf_fini(&plan.sql);
 	return rc;

@@ -219,6 +219,30 @@ static int check_limit(size_t limit, struct strata_error *err)
 	return 0;
 }
 
+/* SQLite would find nothing, PostgreSQL refuse it in its own words. */
+static int check_text(const char *name, const char *text, struct strata_error *err)
+{
+	if (text && !text_valid(text, strlen(text)))
+		return strata_fail_at(err, -EINVAL, name, "%s is not valid UTF-8", name);
+	return 0;
+}
+
+static int check_query(const struct store_query *query, struct strata_error *err)
+{
+	int rc = check_limit(query->limit, err);
+
+	if (rc == 0 && query->state_count > STRATA_STORE_STATES_MAX)
+		return strata_fail_at(err, -ERANGE, "states", "%zu states; expected up to %d",
+				      query->state_count, STRATA_STORE_STATES_MAX);
+	for (size_t i = 0; i < query->state_count && rc == 0; i++)
+		rc = check_text("states", query->states[i], err);
+	if (rc == 0)
+		rc = check_text("user", query->user, err);
+	if (rc == 0)
+		rc = check_text("account", query->account, err);
+	return rc < 0 ? rc : check_text("partition", query->partition, err);
+}
+
 static void add_query(struct request *request, const struct store_query *query)
 {
 	if (query->state_count > 0) {
@@ -253,13 +277,10 @@ int store_jobs_page(struct store *store, const struct store_query *query, store_
 {
 	struct walk walk = { .each = each, .context = context };
 	struct request request;
-	int rc = check_limit(query->limit, err);
+	int rc = check_query(query, err);
 
 	if (rc < 0)
 		return rc;
-	if (query->state_count > STRATA_STORE_STATES_MAX)
-		return strata_fail_at(err, -ERANGE, "states", "%zu states; expected up to %d",
-				      query->state_count, STRATA_STORE_STATES_MAX);
 	request_init(&request, store, STORE_JOB);
 	add_query(&request, query);
 	add_order(&request, query->descending, query->limit);
