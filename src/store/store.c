@@ -304,12 +304,17 @@ static int transact_once(struct store *store, const uint64_t *epoch, store_body 
 	return rc;
 }
 
+static int fail_read_only(struct strata_error *err)
+{
+	return strata_fail(err, -EROFS, "the store was opened to be read only");
+}
+
 int store_transact(struct store *store, const uint64_t *epoch, store_body *body, void *context,
 		   struct strata_error *err)
 {
 	assert(!store->inside && !store->asking);
 	if (store->read_only)
-		return strata_fail(err, -EROFS, "the store was opened to be read only");
+		return fail_read_only(err);
 	int rc = transact_once(store, epoch, body, context, err);
 
 	if (rc == -ECONNRESET)
@@ -340,7 +345,14 @@ static int raise_epoch(struct store *store, void *context, struct strata_error *
 int store_lead(struct store *store, uint64_t *ret_epoch, struct strata_error *err)
 {
 	int64_t epoch = 0;
-	int rc = store_transact(store, NULL, raise_epoch, &epoch, err);
+
+	if (store->read_only)
+		return fail_read_only(err);
+	/* First alone, so that who cannot lead does not wait for the one who does. */
+	int rc = store->cls->lock(store, err);
+
+	if (rc == 0)
+		rc = store_transact(store, NULL, raise_epoch, &epoch, err);
 
 	if (rc < 0)
 		return rc;
