@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+extern const struct cli_command cli_backup;
 extern const struct cli_command cli_classes;
 extern const struct cli_command cli_complete_words;
 extern const struct cli_command cli_completion;
@@ -20,6 +21,7 @@ extern const struct cli_command cli_version;
 
 /* clang-format off */
 static const struct cli_command *const commands[] = {
+	&cli_backup,
 	&cli_classes,      &cli_complete_words, &cli_completion, &cli_config_show,
 	&cli_help,         &cli_manual,         &cli_noise,      &cli_sim_cluster,
 	&cli_sim_place,
