@@ -45,6 +45,7 @@ struct node {
 struct handle {
 	sqlite3_file base;
 	struct node *node;
+	bool temporary;                               /* gone when it is closed */
 	int level;                                    /* of its lock */
 	bool shm_shared[LOCKS], shm_exclusive[LOCKS]; /* held by it */
 };
@@ -319,10 +320,23 @@ static int shm_unmap(sqlite3_file *file, int remove)
 	return SQLITE_OK;
 }
 
+static void free_node(struct node *node)
+{
+	forget_pending(node);
+	free(node->now.at);
+	free(node->durable.at);
+	free_regions(node);
+	memset(node, 0, sizeof(*node));
+}
+
 static int file_close(sqlite3_file *file)
 {
+	struct handle *handle = (struct handle *)file;
+
 	file_unlock(file, SQLITE_LOCK_NONE);
 	shm_unmap(file, 0);
+	if (handle->temporary)
+		free_node(handle->node);
 	return SQLITE_OK;
 }
 
@@ -376,7 +390,9 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 
 	(void)self;
 	file->pMethods = NULL;
-	if (!name) { /* a temporary file */
+	bool temporary = !name;
+
+	if (temporary) {
 		snprintf(made_up, sizeof(made_up), "temp-%llu",
 			 (unsigned long long)random_next(&coin));
 		name = made_up;
@@ -396,6 +412,7 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 	memset(handle, 0, sizeof(*handle));
 	handle->base.pMethods = &methods;
 	handle->node = node;
+	handle->temporary = temporary;
 	if (ret_flags)
 		*ret_flags = fault_vfs.read_only ? SQLITE_OPEN_READONLY : flags;
 	return SQLITE_OK;
@@ -530,15 +547,9 @@ void fault_vfs_crash(void)
 
 void fault_vfs_stop(void)
 {
-	for (int i = 0; i < FILES_MAX; i++) {
-		if (!nodes[i].name[0])
-			continue;
-		forget_pending(&nodes[i]);
-		free(nodes[i].now.at);
-		free(nodes[i].durable.at);
-		free_regions(&nodes[i]);
-	}
-	memset(nodes, 0, sizeof(nodes));
+	for (int i = 0; i < FILES_MAX; i++)
+		if (nodes[i].name[0])
+			free_node(&nodes[i]);
 	if (real)
 		sqlite3_vfs_unregister(&vfs);
 	real = NULL;

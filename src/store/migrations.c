@@ -29,6 +29,7 @@ static const char *const first[] = {
 	"@text)@end",
 	"CREATE INDEX jobs_state ON jobs (state, id)",
 	"CREATE INDEX jobs_user ON jobs (user_id, id)",
+	"CREATE INDEX jobs_account ON jobs (account, id) WHERE account IS NOT NULL",
 	"CREATE INDEX jobs_created ON jobs (created_at)",
 	"CREATE INDEX jobs_live ON jobs (id) WHERE completed_at = 0",
 	"CREATE INDEX jobs_ended ON jobs (completed_at, id) WHERE completed_at > 0",

@@ -574,8 +574,8 @@ EACH(pages_are_complete)
 			query.until_ns = 1000 * (int64_t)random_below(&seed, 3 * HISTORY);
 		if (random_below(&seed, 4) == 0)
 			query.array_id = 1 + (int64_t)random_below(&seed, 3);
-		query.states = states + random_below(&seed, 3);
-		query.state_count = random_below(&seed, 3);
+		query.states = states + random_below(&seed, 2);
+		query.state_count = random_below(&seed, 4);
 		query.descending = random_below(&seed, 2);
 		check_query(store, query);
 	}
