@@ -103,9 +103,11 @@ static void forget_pending(struct node *node)
 	node->last = &node->first;
 }
 
-/* One change: may it happen? */
-static int change(void)
+/* One change: may it happen? What is temporary does not count. */
+static int change(const struct handle *handle)
 {
+	if (handle && handle->temporary)
+		return stopped ? SQLITE_IOERR : SQLITE_OK;
 	fault_vfs.changes++;
 	if (fault_vfs.crash_at && fault_vfs.changes >= fault_vfs.crash_at)
 		stopped = true;
@@ -138,7 +140,7 @@ static int file_read(sqlite3_file *file, void *bytes, int size, sqlite3_int64 of
 static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)
 {
 	struct node *node = ((struct handle *)file)->node;
-	int rc = change();
+	int rc = change((const struct handle *)file);
 
 	if (rc != SQLITE_OK)
 		return rc == SQLITE_IOERR ? SQLITE_IOERR_WRITE : rc;
@@ -153,7 +155,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	struct node *node = ((struct handle *)file)->node;
 
-	if (change() != SQLITE_OK)
+	if (change((const struct handle *)file) != SQLITE_OK)
 		return SQLITE_IOERR_TRUNCATE;
 	resize(&node->now, size);
 	remember(node, NULL, size, 0);
@@ -165,7 +167,7 @@ static int file_sync(sqlite3_file *file, int flags)
 	struct node *node = ((struct handle *)file)->node;
 
 	(void)flags;
-	if (change() != SQLITE_OK)
+	if (change((const struct handle *)file) != SQLITE_OK)
 		return SQLITE_IOERR_FSYNC;
 	resize(&node->durable, 0);
 	put(&node->durable, node->now.at, node->now.size, 0);
@@ -400,7 +402,7 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 	struct node *node = find(name);
 
 	if (!node || !node->there) {
-		if (!(flags & SQLITE_OPEN_CREATE) || change() != SQLITE_OK)
+		if (!(flags & SQLITE_OPEN_CREATE) || (!temporary && change(NULL) != SQLITE_OK))
 			return SQLITE_CANTOPEN;
 		node = node ? node : create(name);
 		resize(&node->now, 0);
@@ -425,7 +427,7 @@ static int vfs_delete(sqlite3_vfs *self, const char *name, int sync)
 	(void)self;
 	if (!node || !node->there)
 		return SQLITE_IOERR_DELETE_NOENT;
-	if (change() != SQLITE_OK)
+	if (change(NULL) != SQLITE_OK)
 		return SQLITE_IOERR_DELETE;
 	node->there = false;
 	if (sync)
