@@ -121,8 +121,8 @@ int store_transact(struct store *store, const uint64_t *epoch, store_body *body,
 
 struct store_column {
 	const char *name;
-	enum store_type type;
 	size_t offset; /* of the field; of bytes, its length lies behind the pointer */
+	enum store_type type;
 	bool required; /* a text that must not be NULL; a number that must be > 0 */
 };
 
