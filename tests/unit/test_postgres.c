@@ -241,3 +241,37 @@ TEST(statements_make_room_for_each_other)
 	CHECK_OK(sample_put_job(store, 2, epoch, &err));
 	store_close(store);
 }
+
+static int take_name(void *context, const void *row, struct strata_error *error)
+{
+	(void)error;
+	strcat(context, ((const struct store_node *)row)->name);
+	return 0;
+}
+
+/* Whatever the language of the database: "a" before "B" would be another order than SQLite's. */
+TEST(keys_are_in_the_order_of_their_bytes)
+{
+	struct store_node nodes[] = { { .name = "a", .state = "up" },
+				      { .name = "B", .state = "up" } };
+	struct store_change changes[] = { STORE_PUT(&nodes[0]), STORE_PUT(&nodes[1]) };
+	char english[512], names[8] = "";
+	struct store *store;
+	uint64_t epoch;
+
+	snprintf(address, sizeof(address), "%s", postgres_server_url());
+	if (!postgres_server_try("CREATE DATABASE english TEMPLATE template0 ENCODING 'UTF8' "
+				 "LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"))
+		test_skip("this PostgreSQL has no ICU");
+	const char *host = strstr(address, "?host=");
+
+	snprintf(english, sizeof(english), "postgres://strata@/english%.*s",
+		 (int)strcspn(host, "&"), host);
+	memory = (struct strata_memory){ 0 };
+	CHECK_OK(store_open(english, false, &memory, &store, &err));
+	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_apply(store, changes, 2, epoch, &err));
+	CHECK_OK(store_load(store, STORE_NODE, NULL, take_name, names, &err));
+	CHECK_TEXT(names, "Ba");
+	store_close(store);
+}
