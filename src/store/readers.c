@@ -102,12 +102,14 @@ static struct place *wait_for_place(struct store_readers *readers, int64_t wait_
 	return place;
 }
 
-static void give_place(struct store_readers *readers, struct place *place)
+/* The place is free again, with this store in it. */
+static void give_place(struct store_readers *readers, struct place *place, struct store *store)
 {
 	pthread_mutex_lock(&readers->lock);
 	assert(place->taken);
 	place->taken = false;
-	place->given = place->store ? ++readers->givings : 0;
+	place->store = store;
+	place->given = store ? ++readers->givings : 0;
 	pthread_cond_signal(&readers->given);
 	pthread_mutex_unlock(&readers->lock);
 }
@@ -116,17 +118,21 @@ int store_readers_take(struct store_readers *readers, int64_t wait_ns, struct st
 		       struct strata_error *err)
 {
 	struct place *place = wait_for_place(readers, wait_ns);
+	struct store *store;
 
 	if (!place)
 		return strata_fail(err, -EAGAIN, "all %zu readers of the store are busy",
 				   readers->count);
 	if (!place->store) { /* the place is ours: opening holds up nobody else */
-		int rc = store_open(readers->address, true, &place->memory, &place->store, err);
+		int rc = store_open(readers->address, true, &place->memory, &store, err);
 
 		if (rc < 0) {
-			give_place(readers, place);
+			give_place(readers, place, NULL);
 			return rc;
 		}
+		pthread_mutex_lock(&readers->lock); /* store_readers_give looks at all places */
+		place->store = store;
+		pthread_mutex_unlock(&readers->lock);
 	}
 	*ret_store = place->store;
 	return 0;
@@ -136,8 +142,10 @@ void store_readers_give(struct store_readers *readers, struct store *store)
 {
 	size_t i = 0;
 
+	pthread_mutex_lock(&readers->lock);
 	while (i < readers->count && readers->places[i].store != store)
 		i++;
+	pthread_mutex_unlock(&readers->lock);
 	assert(i < readers->count);
-	give_place(readers, &readers->places[i]);
+	give_place(readers, &readers->places[i], store);
 }
