@@ -32,8 +32,8 @@ static size_t plan_bytes(uint32_t count)
 	return sizeof(struct plan) + count * sizeof(struct spot);
 }
 
-static void drop_plan(struct strata_cluster *cluster, struct conservative *state, struct job *job,
-		      int64_t from_ns)
+/* What is past of it was forgotten already. */
+static void drop_plan(struct strata_cluster *cluster, struct conservative *state, struct job *job)
 {
 	struct plan *plan = job->plan;
 
@@ -41,33 +41,11 @@ static void drop_plan(struct strata_cluster *cluster, struct conservative *state
 		return;
 	for (uint32_t i = 0; i < plan->count; i++)
 		timeline_give(&state->lines[plan->spots[i].node->row],
-			      from_ns > plan->start_ns ? from_ns : plan->start_ns, plan->end_ns,
-			      &plan->spots[i].piece);
+			      cluster->now_ns > plan->start_ns ? cluster->now_ns : plan->start_ns,
+			      plan->end_ns, &plan->spots[i].piece);
 	strata_memory_put(cluster->memory, plan, plan_bytes(plan->count));
 	job->plan = NULL;
 	state->freed = true;
-}
-
-/* How many nodes to plan for when the job did not say: as few as could take it, evenly, if they were empty. 0: no number of nodes
- * can, though they can unevenly. */
-static uint32_t nodes_wanted(const struct strata_cluster *cluster, const struct ask *ask)
-{
-	if (ask->nodes)
-		return ask->nodes;
-	for (uint32_t nodes = 1; nodes <= ask->tasks && nodes <= cluster->node_count; nodes++) {
-		uint32_t found = 0;
-
-		for (uint32_t row = 0; row < cluster->node_count && found < nodes; row++) {
-			const struct shape *shape = cluster->nodes[row].shape;
-
-			found += ask_takes_shape(ask, shape) && ask_takes_node(ask, row) &&
-				 ask_tasks_in(ask, &shape->whole, shape) >=
-					 (ask->tasks + nodes - 1) / nodes;
-		}
-		if (found == nodes)
-			return nodes;
-	}
-	return 0;
 }
 
 struct search {
@@ -149,17 +127,126 @@ static void fill_plan(const struct search *search, struct plan *plan)
 	}
 }
 
+/* The next time after this at which something changes on a node that is up; INT64_MAX: never. */
+static int64_t next_change(const struct strata_cluster *cluster, const struct conservative *state,
+			   int64_t after_ns)
+{
+	int64_t next = INT64_MAX;
+
+	for (uint32_t row = 0; row < cluster->node_count; row++) {
+		const struct timeline *line = &state->lines[row];
+
+		for (size_t i = 0; i < line->count; i++)
+			if (line->steps[i].time_ns > after_ns) {
+				next = line->steps[i].time_ns < next ? line->steps[i].time_ns
+								     : next;
+				break;
+			}
+	}
+	return next;
+}
+
+static int64_t longest(const struct job *job)
+{
+	int64_t most_ns = job->suspended ? job->expected_end_ns - job->frozen_ns : 0;
+
+	for (const struct job *at = job->gang ? job->gang->first : NULL; at; at = at->gang_next)
+		most_ns = at->limit_ns > most_ns ? at->limit_ns : most_ns;
+	return most_ns > 0 ? most_ns : 1;
+}
+
+/* Finds the first time at which a gang or a frozen job fits: whenever something changes, does it? */
+static bool find_whole(struct strata_cluster *cluster, const struct conservative *state,
+		       const struct job *job, struct strata_room *rooms, uint32_t *counts,
+		       struct plan *plan)
+{
+	int64_t length_ns = longest(job);
+
+	for (int64_t at_ns = cluster->now_ns; at_ns != INT64_MAX;
+	     at_ns = next_change(cluster, state, at_ns)) {
+		for (uint32_t row = 0; row < cluster->node_count; row++)
+			rooms[row] = timeline_least(&state->lines[row], at_ns, at_ns + length_ns);
+		plan->start_ns = at_ns;
+		plan->end_ns = at_ns + length_ns;
+		plan->count = fit_whole(cluster, job, rooms, plan->spots, counts);
+		if (plan->count)
+			return true;
+	}
+	return false;
+}
+
+/* Enters a plan into the timelines; the block is the job's then. */
+static int enter_plan(struct pass *pass, struct conservative *state, struct job *job,
+		      struct plan *plan)
+{
+	struct strata_memory *memory = pass->cluster->memory;
+
+	for (uint32_t i = 0; i < plan->count; i++) {
+		struct timeline *line = &state->lines[plan->spots[i].node->row];
+
+		if (timeline_reserve(line, memory)) {
+			while (i-- > 0)
+				timeline_give(&state->lines[plan->spots[i].node->row],
+					      plan->start_ns, plan->end_ns, &plan->spots[i].piece);
+			strata_memory_put(memory, plan, plan_bytes(plan->count));
+			return strata_fail_memory(pass->err);
+		}
+		timeline_take(line, plan->start_ns, plan->end_ns, &plan->spots[i].piece);
+	}
+	job->plan = plan;
+	job->promised_ns = plan->start_ns;
+	if (!job->suspended)
+		job->reason = STRATA_REASON_PRIORITY;
+	return 0;
+}
+
+/* Plans a frozen job, or a gang in the plan of the one that stands for it. */
+static int plan_whole(struct pass *pass, struct conservative *state, struct job *job)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct gang *gang = job->gang;
+	uint32_t room = fit_whole_max(cluster, job);
+	struct strata_room *rooms =
+		strata_arena_array(pass->arena, cluster->node_count, sizeof(*rooms));
+	uint32_t *counts = strata_arena_array(pass->arena, gang ? gang->size : 1, sizeof(*counts));
+	struct plan *scratch = strata_arena_get(pass->arena, plan_bytes(room));
+
+	job->promised_ns = 0;
+	if (!rooms || !counts || !scratch)
+		return strata_fail_memory(pass->err);
+	if ((gang && !gang->possible) || pass_obstructed(cluster, job))
+		return 0;
+	if (!find_whole(cluster, state, job, rooms, counts, scratch)) {
+		if (gang)
+			job->reason = STRATA_REASON_NODE_DOWN;
+		return 0;
+	}
+	struct plan *plan = strata_memory_get(cluster->memory, plan_bytes(scratch->count));
+
+	if (!plan)
+		return strata_fail_memory(pass->err);
+	memcpy(plan, scratch, plan_bytes(scratch->count));
+	int rc = enter_plan(pass, state, job, plan);
+
+	for (struct job *at = gang ? gang->first : NULL; rc == 0 && at; at = at->gang_next)
+		at->planned = *counts++;
+	return rc;
+}
+
 /* Plans a waiting job at its earliest place. One that has none stays without. */
 static int make_plan(struct pass *pass, struct conservative *state, struct job *job)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	struct search search = { cluster, state, job->ask, nodes_wanted(cluster, job->ask),
+	struct search search = { cluster, state, job->ask, fit_node_count(cluster, job->ask),
 				 job->limit_ns };
 	int64_t *times = strata_arena_array(pass->arena, cluster->node_count, sizeof(*times)),
 		start_ns;
 
 	job->promised_ns = 0;
-	if (!job->ask->possible || search.nodes == 0 || search.nodes > cluster->node_count)
+	if (fit_is_whole(job))
+		return plan_whole(pass, state, job);
+	if (!job->ask->possible || search.nodes == 0 || search.nodes > cluster->node_count ||
+	    pass_obstructed(cluster, job))
 		return 0;
 	if (!times)
 		return strata_fail_memory(pass->err);
@@ -175,18 +262,7 @@ static int make_plan(struct pass *pass, struct conservative *state, struct job *
 	plan->start_ns = start_ns;
 	plan->end_ns = start_ns + job->limit_ns;
 	fill_plan(&search, plan);
-	for (uint32_t i = 0; i < plan->count; i++)
-		if (timeline_reserve(&state->lines[plan->spots[i].node->row], cluster->memory)) {
-			strata_memory_put(cluster->memory, plan, plan_bytes(search.nodes));
-			return strata_fail_memory(pass->err);
-		}
-	for (uint32_t i = 0; i < plan->count; i++)
-		timeline_take(&state->lines[plan->spots[i].node->row], plan->start_ns, plan->end_ns,
-			      &plan->spots[i].piece);
-	job->plan = plan;
-	job->promised_ns = start_ns;
-	job->reason = STRATA_REASON_PRIORITY;
-	return 0;
+	return enter_plan(pass, state, job, plan);
 }
 
 /* What a placed job will hold from now on. */
@@ -199,7 +275,7 @@ static int hold(struct pass *pass, struct conservative *state, struct job *job)
 		return strata_fail_memory(pass->err);
 	plan->start_ns = pass->now_ns;
 	plan->end_ns = job->start_ns + job->limit_ns;
-	if (job->expected_end_ns > plan->end_ns)
+	if (job->expected_end_ns > plan->end_ns || job->stopping)
 		plan->end_ns = job->expected_end_ns;
 	for (uint32_t i = 0; i < job->claim_count; i++)
 		if (timeline_reserve(&state->lines[job->claims[i].node->row], cluster->memory)) {
@@ -217,11 +293,11 @@ static int hold(struct pass *pass, struct conservative *state, struct job *job)
 	return 0;
 }
 
-static int compare_jobs(const void *a, const void *b)
+static int compare_jobs(const void *a, const void *b, void *mixed_bands)
 {
 	const struct job *left = *(struct job *const *)a, *right = *(struct job *const *)b;
 
-	if (left->lot->band != right->lot->band)
+	if (!*(const bool *)mixed_bands && left->lot->band != right->lot->band)
 		return left->lot->band > right->lot->band ? -1 : 1;
 	if (left->lot->key != right->lot->key)
 		return left->lot->key < right->lot->key ? -1 : 1;
@@ -246,7 +322,7 @@ static int list_waiting(struct pass *pass, struct job ***ret_jobs, size_t *ret_c
 	     lot = queue_lot(tree_next(&lot->in_order)))
 		for (struct job *job = lot->first; job; job = job->after)
 			*to++ = job;
-	qsort(jobs, count, sizeof(*jobs), compare_jobs);
+	qsort_r(jobs, count, sizeof(*jobs), compare_jobs, &cluster->conf.mixed_bands);
 	*ret_jobs = jobs;
 	*ret_count = count;
 	return 0;
@@ -275,6 +351,28 @@ static void forget_plans(struct strata_cluster *cluster)
 	}
 }
 
+/* A frozen job keeps its memory, nobody knows for how long. */
+static int hold_memory(struct pass *pass, struct conservative *state)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	const struct map_u64_entry *entry = NULL;
+
+	while ((entry = map_u64_next(&cluster->jobs, entry))) {
+		const struct job *job = entry->value;
+
+		for (uint32_t i = 0; job->suspended && i < job->claim_count; i++) {
+			const struct claim *claim = &job->claims[i];
+			struct timeline *line = &state->lines[claim->node->row];
+			struct strata_piece piece = { .memory_bytes = claim->piece.memory_bytes };
+
+			if (timeline_reserve(line, cluster->memory))
+				return strata_fail_memory(pass->err);
+			timeline_take(line, pass->now_ns, INT64_MAX, &piece);
+		}
+	}
+	return 0;
+}
+
 static int open_lines(struct pass *pass, struct conservative *state)
 {
 	struct strata_cluster *cluster = pass->cluster;
@@ -300,7 +398,7 @@ static int open_lines(struct pass *pass, struct conservative *state)
 		}
 	for (at = tree_first(&cluster->running); rc == 0 && at; at = tree_next(at))
 		rc = hold(pass, state, container_of(at, struct job, by_end));
-	return rc;
+	return rc ? rc : hold_memory(pass, state);
 }
 
 /* Everything from scratch. */
@@ -320,6 +418,36 @@ static int plan_anew(struct pass *pass, struct conservative *state)
 	return rc;
 }
 
+/* Where a gang fits first is not always found again: then it stays where it was. */
+static int replan_gang(struct pass *pass, struct conservative *state, struct job *job)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct gang *gang = job->gang;
+	size_t bytes = plan_bytes(((struct plan *)job->plan)->count);
+	struct plan *old = strata_memory_get(cluster->memory, bytes);
+	uint32_t *planned = strata_arena_array(pass->arena, gang->size, sizeof(*planned)), at = 0;
+
+	if (!old || !planned) {
+		strata_memory_put(cluster->memory, old, bytes);
+		return strata_fail_memory(pass->err);
+	}
+	memcpy(old, job->plan, bytes);
+	for (const struct job *member = gang->first; member; member = member->gang_next)
+		planned[at++] = member->planned;
+	drop_plan(cluster, state, job);
+	int rc = plan_whole(pass, state, job);
+
+	if (rc || (job->plan && job->promised_ns <= old->start_ns)) {
+		strata_memory_put(cluster->memory, old, bytes);
+		return rc;
+	}
+	drop_plan(cluster, state, job);
+	at = 0;
+	for (struct job *member = gang->first; member; member = member->gang_next)
+		member->planned = planned[at++];
+	return enter_plan(pass, state, job, old);
+}
+
 /* Each waiting job to its earliest place, the others staying where they are. */
 static int compress(struct pass *pass, struct conservative *state)
 {
@@ -330,10 +458,12 @@ static int compress(struct pass *pass, struct conservative *state)
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		int64_t promised_ns = jobs[i]->promised_ns;
 
-		drop_plan(pass->cluster, state, jobs[i], INT64_MIN);
-		rc = make_plan(pass, state, jobs[i]);
-		if (promised_ns < pass->now_ns)
-			promised_ns = promised_ns ? pass->now_ns : 0; /* this pass comes late */
+		if (jobs[i]->gang && jobs[i]->plan) {
+			rc = replan_gang(pass, state, jobs[i]);
+		} else {
+			drop_plan(pass->cluster, state, jobs[i]);
+			rc = make_plan(pass, state, jobs[i]);
+		}
 		assert(rc || !promised_ns || jobs[i]->promised_ns <= promised_ns);
 	}
 	state->freed = false;
@@ -344,17 +474,43 @@ static int compress(struct pass *pass, struct conservative *state)
 /* Is what was planned really free? It is, unless somebody overran. */
 static bool spots_free(const struct plan *plan)
 {
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct strata_room *room = &plan->spots[i].node->room;
-		const struct strata_piece *piece = &plan->spots[i].piece;
-
-		if (room->cpu_milli < piece->cpu_milli || room->memory_bytes < piece->memory_bytes)
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (!room_has(&plan->spots[i].node->room, &plan->spots[i].piece))
 			return false;
-		for (uint32_t mask = piece->gpu_mask; mask; mask &= mask - 1)
-			if (room->gpu_milli[__builtin_ctz(mask)] < piece->gpu_milli)
-				return false;
-	}
 	return true;
+}
+
+/* The plan of a gang that starts becomes one for each of its jobs: nothing else changes. */
+static int split_plan(struct pass *pass, struct gang *gang, struct plan *whole)
+{
+	struct strata_memory *memory = pass->cluster->memory;
+	const struct spot *spots = whole->spots;
+	int rc = 0;
+
+	gang->first->plan = NULL;
+	for (struct job *job = gang->first; job; job = job->gang_next) {
+		struct plan *plan = strata_memory_get(memory, plan_bytes(job->planned));
+
+		if (plan) {
+			*plan = (struct plan){ whole->start_ns, whole->end_ns, job->planned };
+			memcpy(plan->spots, spots, job->planned * sizeof(*spots));
+			job->plan = plan;
+		} else {
+			rc = strata_fail_memory(pass->err); /* everything is planned anew then */
+		}
+		spots += job->planned;
+	}
+	strata_memory_put(memory, whole, plan_bytes(whole->count));
+	return rc;
+}
+
+static int start_gang(struct pass *pass, struct job *job)
+{
+	struct gang *gang = job->gang;
+	struct plan *plan = job->plan;
+	enum pass_result result = gang_start(pass, gang, plan->spots);
+
+	return result == PASS_STARTED ? split_plan(pass, gang, plan) : -ENOMEM;
 }
 
 static int start_due(struct pass *pass, struct conservative *state)
@@ -368,11 +524,18 @@ static int start_due(struct pass *pass, struct conservative *state)
 
 		if (!plan || plan->start_ns > pass->now_ns)
 			continue;
-		if (!spots_free(plan)) {
+		if (pass_obstructed(pass->cluster, jobs[i])) {
+			drop_plan(pass->cluster, state, jobs[i]);
+			jobs[i]->promised_ns = 0;
+		} else if (jobs[i]->suspended ? !claim_thaws(jobs[i]) : !spots_free(plan)) {
 			state->broken = true;
-			continue;
+		} else if (jobs[i]->suspended) {
+			rc = pass_resume(pass, jobs[i]);
+		} else if (jobs[i]->gang) {
+			rc = start_gang(pass, jobs[i]);
+		} else {
+			rc = pass_start(pass, jobs[i], plan->spots, plan->count);
 		}
-		rc = pass_start(pass, jobs[i], plan->spots, plan->count);
 	}
 	return rc;
 }
@@ -401,7 +564,8 @@ static int start_unplanned(struct pass *pass, struct conservative *state)
 		struct ask *ask = jobs[i]->ask;
 		struct search search = { cluster, state, ask, 0, jobs[i]->limit_ns };
 
-		if (jobs[i]->plan || !ask->possible || nodes_wanted(cluster, ask) != 0)
+		if (jobs[i]->plan || fit_is_whole(jobs[i]) || !ask->possible ||
+		    fit_node_count(cluster, ask) != 0 || pass_obstructed(cluster, jobs[i]))
 			continue;
 		struct spot *spots = strata_arena_array(pass->arena, placing_spot_max(cluster, ask),
 							sizeof(*spots));
@@ -423,7 +587,7 @@ static void note_next(struct pass *pass, struct job **jobs, size_t count)
 {
 	pass->cluster->wake_ns = INT64_MAX;
 	for (size_t i = 0; i < count; i++)
-		if (jobs[i]->state == STRATA_JOB_QUEUED && jobs[i]->promised_ns > pass->now_ns &&
+		if (job_waits(jobs[i]) && jobs[i]->promised_ns > pass->now_ns &&
 		    jobs[i]->promised_ns < pass->cluster->wake_ns)
 			pass->cluster->wake_ns = jobs[i]->promised_ns;
 }
@@ -440,12 +604,17 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 	if (state->line_count != cluster->node_count || cluster->disturbed ||
 	    cluster->order->changes_with_time)
 		state->broken = true;
+	if (cluster->limited && cluster->changed)
+		state->freed = true; /* somebody may be below its limit again */
 	cluster->disturbed = false;
 	for (uint32_t i = 0; !state->broken && i < state->line_count; i++)
 		timeline_trim(&state->lines[i], pass->now_ns);
-	if (state->broken)
+	/* who is due goes first: a pass always comes a little late, and a plan that has begun cannot be moved */
+	if (!state->broken)
+		rc = start_due(pass, state);
+	if (rc == 0 && state->broken)
 		rc = plan_anew(pass, state);
-	if (rc == 0 && state->freed)
+	else if (rc == 0 && state->freed)
 		rc = compress(pass, state);
 	while (rc == 0 && (job = queue_take_new(cluster)))
 		if (job->lot && !job->plan)
@@ -470,7 +639,7 @@ static void conservative_gone(struct strata_cluster *cluster, void *state_any, s
 {
 	struct conservative *state = state_any;
 
-	drop_plan(cluster, state, job, cluster->now_ns);
+	drop_plan(cluster, state, job);
 	job->promised_ns = 0;
 }
 

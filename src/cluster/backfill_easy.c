@@ -45,7 +45,7 @@ static int fill_in_order(struct pass *pass, const struct easy_conf *conf,
 
 		if (result == PASS_FAILED)
 			return -ENOMEM;
-		lot = result == PASS_STARTED ? pass_next(lot, next, left > 1) : next;
+		lot = result == PASS_STARTED ? pass_next(pass, lot, next, left > 1) : next;
 	}
 	return 0;
 }
@@ -118,15 +118,27 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf,
 	return 0;
 }
 
+/* Is every job that has come since the last pass behind this one? */
+static bool all_behind(const struct strata_cluster *cluster, const struct job *job)
+{
+	void *mixed = (void *)&cluster->conf.mixed_bands;
+
+	for (const struct job *at = cluster->new_first; at; at = at->next_new)
+		if (at->lot && at->lot != job->lot &&
+		    queue_compare(&at->lot->in_order, &job->lot->in_order, mixed) < 0)
+			return false;
+	return true;
+}
+
 static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct easy_state *state,
 			bool shortest)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	struct reservation *reservation = &state->reservation;
-	struct lot *first = queue_lot(tree_first(&cluster->queue)), *blocked;
+	struct lot *blocked;
 
 	if (!cluster->changed && !shortest && !cluster->order->changes_with_time &&
-	    reservation->job && first && first->first == reservation->job)
+	    reservation->job && all_behind(cluster, reservation->job))
 		return fill_new(pass, conf, reservation);
 	int rc = pass_start_head(pass, &blocked);
 
@@ -134,9 +146,13 @@ static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct 
 	queue_forget_new(cluster);
 	if (rc || !blocked)
 		return rc;
-	reserve_find(cluster, blocked->first, reservation);
-	blocked->first->reason = reservation->start_ns == INT64_MAX ? STRATA_REASON_NODE_DOWN
-								    : STRATA_REASON_RESOURCES;
+	rc = reserve_find(pass, blocked->first, reservation);
+	if (rc)
+		return rc;
+	if (!blocked->first->suspended)
+		blocked->first->reason = reservation->start_ns == INT64_MAX
+						 ? STRATA_REASON_NODE_DOWN
+						 : STRATA_REASON_RESOURCES;
 	blocked->first->promised_ns = reservation->start_ns == INT64_MAX ? 0
 									 : reservation->start_ns;
 	struct lot *behind = queue_lot(tree_next(&blocked->in_order));
