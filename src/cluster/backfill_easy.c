@@ -3,16 +3,22 @@
  * does not delay it (Lifka, 1995). easy_sjbf looks at them in the order of their predicted run times, shortest first (Tsafrir,
  * Etsion and Feitelson, 2007).
  *
+ * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only after waiting past its first
+ * promise for as long again as it may run (an option) are jobs in front of it taken by their limits.
+ *
  * When only new jobs have come since the last pass, what was turned down then would be turned down again: the reservation stands, and
  * only the new ones are looked at.
  */
 #include "cluster/cluster_int.h"
+
+#include <strata/limits.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
 struct easy_conf {
 	bool bands[STRATA_BAND_COUNT];
+	double patience;
 };
 
 struct easy_state {
@@ -26,6 +32,9 @@ static const struct strata_option easy_options[] = {
 	  .boolean = true, .help = "jobs of the normal band may be started out of order" },
 	{ "high", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_HIGH]), .boolean = true,
 	  .help = "jobs of the high band may be started out of order" },
+	{ "patience", STRATA_REAL, offsetof(struct easy_conf, patience), .real = { 1, 0, 1000 },
+	  .help = "how long past its promise the first may be kept waiting by predictions",
+	  .unit = "limits" },
 	{ 0 }
 };
 
@@ -118,6 +127,27 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf,
 	return 0;
 }
 
+/* Tells the head what it may count on. Jobs that were predicted to be short and were not can delay it again and again: when that
+ * has cost it more than its patience, only limits count. */
+static void promise(const struct easy_conf *conf, struct reservation *reservation)
+{
+	struct job *job = reservation->job;
+
+	if (reservation->start_ns == INT64_MAX) {
+		job->reason = STRATA_REASON_NODE_DOWN;
+		job->promised_ns = 0;
+		return;
+	}
+	job->reason = STRATA_REASON_RESOURCES;
+	job->promised_ns = reservation->start_ns;
+	if (job->first_promised_ns == 0)
+		job->first_promised_ns = reservation->start_ns;
+	double firm_ns = (double)job->first_promised_ns + conf->patience * (double)job->limit_ns;
+
+	if (firm_ns < (double)STRATA_TIME_NS_MAX)
+		reservation->firm_ns = (int64_t)firm_ns;
+}
+
 static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct easy_state *state,
 			bool shortest)
 {
@@ -135,10 +165,7 @@ static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct 
 	if (rc || !blocked)
 		return rc;
 	reserve_find(cluster, blocked->first, reservation);
-	blocked->first->reason = reservation->start_ns == INT64_MAX ? STRATA_REASON_NODE_DOWN
-								    : STRATA_REASON_RESOURCES;
-	blocked->first->promised_ns = reservation->start_ns == INT64_MAX ? 0
-									 : reservation->start_ns;
+	promise(conf, reservation);
 	struct lot *behind = queue_lot(tree_next(&blocked->in_order));
 
 	if (shortest)

@@ -121,6 +121,7 @@ struct job {
 	int64_t limit_ns;
 	int64_t expected_end_ns; /* while placed: by prediction, corrected when exceeded */
 	int64_t promised_ns;
+	int64_t first_promised_ns; /* 0: none yet */
 	struct tree_node by_end;   /* while placed */
 	struct heap_node by_begin; /* while it waits for its begin time */
 	struct claim *claims;
@@ -399,6 +400,7 @@ struct backfill_class {
 struct reservation {
 	struct job *job;
 	int64_t start_ns;        /* INT64_MAX: never, as things stand */
+	int64_t firm_ns;         /* from then on nothing goes before it on a prediction alone */
 	uint64_t wanted;         /* nodes, or tasks when it did not say how many nodes */
 	uint64_t spare;          /* how many more there will be at that time */
 	uint32_t tasks_per_node; /* when `wanted` counts nodes */
@@ -411,9 +413,9 @@ bool reserve_allows(struct strata_cluster *cluster, struct node *node,
 /* The same of all spots together. */
 bool reserve_allows_all(struct strata_cluster *cluster, const struct reservation *reservation,
 			const struct spot *spots, uint32_t count);
-/* A job was started after the reservation was found. */
+/* A job was started after the reservation was found, and stays past it or is taken to be gone by then. */
 void reserve_note(struct strata_cluster *cluster, struct reservation *reservation,
-		  const struct job *job);
+		  const struct job *job, bool stays);
 
 /* cluster.c */
 void cluster_release(struct strata_cluster *cluster,

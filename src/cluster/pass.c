@@ -47,7 +47,8 @@ int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uin
 		strata_memory_put(cluster->memory, claims, spot_count * sizeof(*claims));
 		return strata_fail_memory(pass->err);
 	}
-	int64_t predicted = queue_predict(cluster, job);
+	int64_t length_ns = cluster->prediction->correct ? queue_predict(cluster, job)
+							 : job->limit_ns;
 
 	queue_remove(cluster, job);
 	for (uint32_t i = 0; i < spot_count; i++) {
@@ -65,7 +66,7 @@ int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uin
 	job->attempt++;
 	job->corrections = 0;
 	job->start_ns = pass->now_ns;
-	job->expected_end_ns = pass->now_ns + predicted;
+	job->expected_end_ns = pass->now_ns + length_ns;
 	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
 	tree_insert(&cluster->running, &job->by_end, 0);
 	user_accrue(cluster, job->user, pass->now_ns);
@@ -81,6 +82,15 @@ int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uin
 	return 0;
 }
 
+/* When a waiting job will have ended, started now: by prediction, or, once the reserved job has been patient enough, at its limit. */
+static int64_t ends_ns(const struct pass *pass, const struct job *job,
+		       const struct reservation *reservation)
+{
+	return pass->now_ns + (pass->now_ns < reservation->firm_ns
+				       ? queue_predict(pass->cluster, job)
+				       : job->limit_ns);
+}
+
 enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation *reservation)
 {
 	struct strata_cluster *cluster = pass->cluster;
@@ -90,8 +100,7 @@ enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation
 	/* what was turned down is turned down for everybody who asks the same, until something changes */
 	if (ask->failed == cluster->version || !ask->possible)
 		return PASS_NO_ROOM;
-	bool stays = reservation &&
-		     pass->now_ns + queue_predict(cluster, job) > reservation->start_ns;
+	bool stays = reservation && ends_ns(pass, job, reservation) > reservation->start_ns;
 
 	if (stays && ask->refused == cluster->version && ask->refused_look == cluster->look)
 		return PASS_NO_ROOM;
@@ -112,7 +121,7 @@ enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation
 		return PASS_FAILED;
 	pass->started = job;
 	if (reservation)
-		reserve_note(cluster, reservation, job);
+		reserve_note(cluster, reservation, job, stays);
 	return PASS_STARTED;
 }
 
@@ -179,7 +188,7 @@ static void correct(struct strata_cluster *cluster)
 
 		if (job->expected_end_ns > cluster->now_ns)
 			break;
-		if (elapsed < job->limit_ns && !cluster->prediction->exact)
+		if (elapsed < job->limit_ns && cluster->prediction->correct)
 			total = cluster->prediction->correct(cluster->conf.prediction.conf,
 							     cluster->prediction_state, &run,
 							     elapsed, job->corrections++);
@@ -253,7 +262,7 @@ int64_t strata_cluster_next_ns(const struct strata_cluster *cluster)
 {
 	int64_t next = cluster->wake_ns;
 	struct heap_node *begin = heap_top(&cluster->begins);
-	struct tree_node *end = cluster->prediction->exact ? NULL : tree_first(&cluster->running);
+	struct tree_node *end = cluster->prediction->correct ? tree_first(&cluster->running) : NULL;
 
 	if (begin && container_of(begin, struct job, by_begin)->begin_ns < next)
 		next = container_of(begin, struct job, by_begin)->begin_ns;

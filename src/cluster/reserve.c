@@ -60,7 +60,8 @@ void reserve_find(struct strata_cluster *cluster, struct job *job,
 	struct reservation *reservation = ret_reservation;
 	const struct ask *ask = job->ask;
 
-	*reservation = (struct reservation){ .job = job, .start_ns = INT64_MAX };
+	*reservation =
+		(struct reservation){ .job = job, .start_ns = INT64_MAX, .firm_ns = INT64_MAX };
 	reservation->wanted = ask->nodes ? ask->nodes : ask->tasks;
 	reservation->tasks_per_node = ask->nodes ? (ask->tasks + ask->nodes - 1) / ask->nodes : 0;
 	cluster->look++;
@@ -108,7 +109,7 @@ bool reserve_allows(struct strata_cluster *cluster, struct node *node,
 }
 
 void reserve_note(struct strata_cluster *cluster, struct reservation *reservation,
-		  const struct job *job)
+		  const struct job *job, bool stays)
 {
 	for (uint32_t i = 0; i < job->claim_count; i++) {
 		struct node *node = job->claims[i].node;
@@ -119,7 +120,7 @@ void reserve_note(struct strata_cluster *cluster, struct reservation *reservatio
 			room_give(&node->later, &job->claims[i].piece);
 			node->worth = worth(reservation, node, &node->later);
 		}
-		if (job->expected_end_ns <= reservation->start_ns)
+		if (!stays)
 			continue;
 		room_take(&node->later, &job->claims[i].piece);
 		uint32_t now = worth(reservation, node, &node->later);
