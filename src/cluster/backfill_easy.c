@@ -3,8 +3,8 @@
  * does not delay it (Lifka, 1995). easy_sjbf looks at them in the order of their predicted run times, shortest first (Tsafrir,
  * Etsion and Feitelson, 2007).
  *
- * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only after waiting past its first
- * promise for as long again as it may run (an option) are jobs in front of it taken by their limits.
+ * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only when it has waited past its
+ * first promise for half as long as it may run (an option) are the others taken by their limits.
  *
  * When only new jobs have come since the last pass, what was turned down then would be turned down again: the reservation stands, and
  * only the new ones are looked at.
@@ -32,7 +32,7 @@ static const struct strata_option easy_options[] = {
 	  .boolean = true, .help = "jobs of the normal band may be started out of order" },
 	{ "high", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_HIGH]), .boolean = true,
 	  .help = "jobs of the high band may be started out of order" },
-	{ "patience", STRATA_REAL, offsetof(struct easy_conf, patience), .real = { 1, 0, 1000 },
+	{ "patience", STRATA_REAL, offsetof(struct easy_conf, patience), .real = { 0.5, 0, 1000 },
 	  .help = "how long past its promise the first may be kept waiting by predictions",
 	  .unit = "limits" },
 	{ 0 }

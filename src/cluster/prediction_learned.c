@@ -111,13 +111,13 @@ static uint64_t about(int64_t limit_ns)
 
 static struct kinds kinds_of(const struct strata_run *run)
 {
-	uint64_t size, user = narrow(1, run->user), name = narrow(user, run->name),
+	uint64_t size, user = narrow(narrow(0, 1), run->user), name = narrow(user, run->name),
 		       limit = narrow(name, (uint64_t)run->requested_ns);
 
 	_Static_assert(sizeof(size) == sizeof(run->size), "a size has as many bits as a key");
 	memcpy(&size, &run->size, sizeof(size));
-	return (struct kinds){ { narrow(2, about(run->requested_ns)), user, run->name ? name : 0,
-				 limit, narrow(limit, size) } };
+	return (struct kinds){ { narrow(narrow(0, 2), about(run->requested_ns)), user,
+				 run->name ? name : 0, limit, narrow(limit, size) } };
 }
 
 static struct set *set_of(const struct learned_state *state, uint64_t key)
