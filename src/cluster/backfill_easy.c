@@ -4,7 +4,8 @@
  * Etsion and Feitelson, 2007).
  *
  * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only when it has waited past its
- * first promise for half as long as it may run (an option) are the others taken by their limits.
+ * first promise for half as long as it may run (an option) are the others taken by their limits. Not so with predictions of placed
+ * jobs' ends too, on which promises cannot be kept anyway.
  *
  * When only new jobs have come since the last pass, what was turned down then would be turned down again: the reservation stands, and
  * only the new ones are looked at.
@@ -34,7 +35,7 @@ static const struct strata_option easy_options[] = {
 	  .help = "jobs of the high band may be started out of order" },
 	{ "patience", STRATA_REAL, offsetof(struct easy_conf, patience), .real = { 0.5, 0, 1000 },
 	  .help = "how long past its promise the first may be kept waiting by predictions",
-	  .unit = "limits" },
+	  .unit = "times its limit" },
 	{ 0 }
 };
 
@@ -127,9 +128,10 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf,
 	return 0;
 }
 
-/* Tells the head what it may count on. Jobs that were predicted to be short and were not can delay it again and again: when that
- * has cost it more than its patience, only limits count. */
-static void promise(const struct easy_conf *conf, struct reservation *reservation)
+/* Tells the head what it may count on, and when its patience ends. A promise that was itself made on predicted ends is no measure for
+ * that: it is early by design. */
+static void promise(const struct strata_cluster *cluster, const struct easy_conf *conf,
+		    struct reservation *reservation)
 {
 	struct job *job = reservation->job;
 
@@ -144,7 +146,7 @@ static void promise(const struct easy_conf *conf, struct reservation *reservatio
 		job->first_promised_ns = reservation->start_ns;
 	double firm_ns = (double)job->first_promised_ns + conf->patience * (double)job->limit_ns;
 
-	if (firm_ns < (double)STRATA_TIME_NS_MAX)
+	if (!cluster->prediction->correct && firm_ns < (double)STRATA_TIME_NS_MAX)
 		reservation->firm_ns = (int64_t)firm_ns;
 }
 
@@ -165,7 +167,7 @@ static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct 
 	if (rc || !blocked)
 		return rc;
 	reserve_find(cluster, blocked->first, reservation);
-	promise(conf, reservation);
+	promise(cluster, conf, reservation);
 	struct lot *behind = queue_lot(tree_next(&blocked->in_order));
 
 	if (shortest)

@@ -98,6 +98,23 @@ TEST(only_waiting_jobs_are_predicted_when_nothing_is_corrected)
 	small_close();
 }
 
+TEST(who_goes_first_on_a_prediction_does_not_open_the_door_to_others)
+{
+	struct strata_job_request other = small_request(100, 6, 100);
+
+	small_open_predicting("learned", "fifo", "easy_sjbf", 1, 0);
+	teach_short();
+	other.user = "bob";
+	small_submit(other, 100);
+	other.id = 101, other.cpu_milli = 8000;
+	small_submit(other, 100); /* promised at 200 */
+	small_submit(small_request(102, 1, 1000), 100);
+	other.id = 103, other.cpu_milli = 1000, other.time_limit_ns = 9000 * SECOND;
+	small_submit(other, 100); /* nothing says that it will be gone by then */
+	CHECK_TEXT(small_pass(100), "100 102");
+	small_close();
+}
+
 TEST(the_head_is_patient_and_then_no_more)
 {
 	struct strata_job_request other = small_request(100, 6, 100);
