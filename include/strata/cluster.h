@@ -266,14 +266,15 @@ struct strata_run {
 
 struct strata_prediction_class {
 	struct strata_class base;
-	bool exact; /* predicts the limit itself: nothing is learned and nothing needs correction */
+	bool exact; /* predicts the limit itself: nothing is learned */
 	/* The state is the class's own, made from the memory given; NULL functions: there is none. */
 	int (*open)(const void *conf, struct strata_memory *memory, void **ret_state,
 		    struct strata_error *err);
 	void (*close)(void *state);
 	/* How long a waiting job will run: 1 to requested_ns. */
 	int64_t (*predict)(const void *conf, const void *state, const struct strata_run *run);
-	/* It is still running after elapsed_ns, as long as predicted: how long now? More than elapsed_ns, or requested_ns. */
+	/* It is still running after elapsed_ns, as long as predicted: how long now? More than elapsed_ns, or requested_ns.
+	 * NULL: only waiting jobs are predicted, and of a placed one it is requested_ns from the start. */
 	int64_t (*correct)(const void *conf, const void *state, const struct strata_run *run,
 			   int64_t elapsed_ns, uint32_t corrections);
 	/* It ended by itself after ran_ns. For lack of memory it may forget. */
@@ -524,7 +525,7 @@ struct strata_job_view {
 	uint32_t attempt;
 	int64_t submit_ns, start_ns, end_ns; /* 0: not yet */
 	int64_t expected_end_ns;             /* of a placed job */
-	int64_t promised_ns; /* no later than this, unless others run longer than they asked for; 0: no promise */
+	int64_t promised_ns; /* no later than this, unless others run longer than was predicted; 0: no promise */
 	uint32_t preempted;                /* how often it was stopped for another */
 	bool stopping;                     /* it was asked to end */
 	const struct strata_piece *pieces; /* of a placed job; until the next change */

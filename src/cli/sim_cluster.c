@@ -545,7 +545,7 @@ const struct cli_command cli_sim_cluster = {
 		 "classes: `strata classes order` lists them.",
 	.examples = "  strata sim cluster kth.swf.gz --backfill easy\n"
 		    "  strata sim cluster kth.swf.gz --compare "
-		    "fifo/none,fifo/easy,fifo/easy_sjbf/user_last2 --plot kth.svg\n"
+		    "fifo/none,fifo/easy,fifo/easy_sjbf/learned --plot kth.svg\n"
 		    "  strata sim cluster philly.swf.gz --procs 512 --order sjf --json",
 	.options = &sim_schema,
 	.operands_min = 1,

@@ -3,6 +3,10 @@
  * does not delay it (Lifka, 1995). easy_sjbf looks at them in the order of their predicted run times, shortest first (Tsafrir,
  * Etsion and Feitelson, 2007).
  *
+ * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only when it has waited past its
+ * first promise for half as long as it may run (an option) are the others taken by their limits. Not so with predictions of placed
+ * jobs' ends too, on which promises cannot be kept anyway.
+ *
  * When only new jobs have come since the last pass, what was turned down then would be turned down again: the reservation stands, and
  * only the new ones are looked at.
  */
@@ -13,6 +17,7 @@
 
 struct easy_conf {
 	bool bands[STRATA_BAND_COUNT];
+	double patience;
 };
 
 struct easy_state {
@@ -26,6 +31,9 @@ static const struct strata_option easy_options[] = {
 	  .boolean = true, .help = "jobs of the normal band may be started out of order" },
 	{ "high", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_HIGH]), .boolean = true,
 	  .help = "jobs of the high band may be started out of order" },
+	{ "patience", STRATA_REAL, offsetof(struct easy_conf, patience), .real = { 0.5, 0, 1000 },
+	  .help = "how long past its promise the first may be kept waiting by predictions",
+	  .unit = "times its limit" },
 	{ 0 }
 };
 
@@ -118,6 +126,27 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf,
 	return 0;
 }
 
+/* Tells the head what it may count on, and when its patience ends. A promise that was itself made on predicted ends is no measure for
+ * that: it is early by design. */
+static void promise(const struct strata_cluster *cluster, const struct easy_conf *conf,
+		    struct reservation *reservation)
+{
+	struct job *job = reservation->job;
+	bool never = reservation->start_ns == INT64_MAX;
+
+	if (!job->suspended)
+		job->reason = never ? STRATA_REASON_NODE_DOWN : STRATA_REASON_RESOURCES;
+	job->promised_ns = never ? 0 : reservation->start_ns;
+	if (never)
+		return;
+	if (job->first_promised_ns == 0)
+		job->first_promised_ns = reservation->start_ns;
+	double firm_ns = (double)job->first_promised_ns + conf->patience * (double)job->limit_ns;
+
+	if (!cluster->prediction->correct && firm_ns < (double)STRATA_TIME_NS_MAX)
+		reservation->firm_ns = (int64_t)firm_ns;
+}
+
 /* Is every job that has come since the last pass behind this one? */
 static bool all_behind(const struct strata_cluster *cluster, const struct job *job)
 {
@@ -149,12 +178,7 @@ static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct 
 	rc = reserve_find(pass, blocked->first, reservation);
 	if (rc)
 		return rc;
-	if (!blocked->first->suspended)
-		blocked->first->reason = reservation->start_ns == INT64_MAX
-						 ? STRATA_REASON_NODE_DOWN
-						 : STRATA_REASON_RESOURCES;
-	blocked->first->promised_ns = reservation->start_ns == INT64_MAX ? 0
-									 : reservation->start_ns;
+	promise(cluster, conf, reservation);
 	struct lot *behind = queue_lot(tree_next(&blocked->in_order));
 
 	if (shortest)

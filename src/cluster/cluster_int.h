@@ -199,6 +199,7 @@ struct job {
 	int64_t limit_ns;
 	int64_t expected_end_ns; /* while placed: by prediction, corrected when exceeded */
 	int64_t promised_ns;
+	int64_t first_promised_ns; /* 0: none yet */
 	int64_t frozen_ns;         /* since when, while suspended */
 	struct tree_node by_end;   /* while placed */
 	struct heap_node by_begin; /* while it waits for its begin time */
@@ -485,6 +486,8 @@ void queue_forget_new(struct strata_cluster *cluster);
 int queue_compare(const struct tree_node *a, const struct tree_node *b, void *context);
 int64_t queue_predict(const struct strata_cluster *cluster,
 		      const struct job *job); /* run time, 1 to its limit */
+/* How long a job is counted on to hold its place: as predicted, if predictions of placed jobs are corrected; else its limit. */
+int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *job);
 /* Brings the order up to date with the time, for orders whose keys change with it. */
 int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		  struct strata_error *err);
@@ -665,6 +668,7 @@ struct backfill_class {
 struct reservation {
 	struct job *job;
 	int64_t start_ns;        /* INT64_MAX: never, as things stand */
+	int64_t firm_ns;         /* from then on nothing goes before it on a prediction alone */
 	uint64_t wanted;         /* nodes, or tasks when it did not say how many nodes */
 	uint64_t spare;          /* how many more there will be at that time */
 	uint32_t tasks_per_node; /* when `wanted` counts nodes */

@@ -197,7 +197,7 @@ static bool ends_by(const struct strata_cluster *cluster, const struct gang *gan
 		    int64_t before_ns)
 {
 	for (const struct job *job = gang->first; job; job = job->gang_next)
-		if (before_ns - cluster->now_ns < queue_predict(cluster, job))
+		if (before_ns - cluster->now_ns < job->limit_ns)
 			return false;
 	return true;
 }

@@ -284,7 +284,7 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 	enqueue_undo(cluster, job);
 	job->attempt = attempt;
 	job->start_ns = start_ns;
-	job->expected_end_ns = start_ns + queue_predict(cluster, job);
+	job->expected_end_ns = start_ns + queue_hold_ns(cluster, job);
 	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
 	note_started(cluster, job);
 	tree_insert(&cluster->running, &job->by_end, 0);
@@ -404,7 +404,7 @@ int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 		enqueue_later(cluster, job);
 	} else if (!job->stopping) {
 		tree_remove(&cluster->running, &job->by_end);
-		job->expected_end_ns = job->start_ns + queue_predict(cluster, job);
+		job->expected_end_ns = job->start_ns + queue_hold_ns(cluster, job);
 		if (job->expected_end_ns <= cluster->now_ns)
 			job->expected_end_ns = cluster->now_ns + 1;
 		tree_insert(&cluster->running, &job->by_end, 0);

@@ -72,7 +72,7 @@ void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces
 	job->attempt++;
 	job->corrections = 0;
 	job->start_ns = pass->now_ns;
-	job->expected_end_ns = pass->now_ns + queue_predict(cluster, job);
+	job->expected_end_ns = pass->now_ns + queue_hold_ns(cluster, job);
 	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
 	tree_insert(&cluster->running, &job->by_end, 0);
 	checkpoint_watch(cluster, job);
@@ -154,6 +154,15 @@ bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
 	return reason != STRATA_REASON_NONE;
 }
 
+/* When a waiting job will have ended, started now: by prediction, or, once the reserved job has been patient enough, at its limit. */
+static int64_t ends_ns(const struct pass *pass, const struct job *job,
+		       const struct reservation *reservation)
+{
+	return pass->now_ns + (pass->now_ns < reservation->firm_ns
+				       ? queue_predict(pass->cluster, job)
+				       : job->limit_ns);
+}
+
 static enum pass_result try_plain(struct pass *pass, struct lot *lot,
 				  struct reservation *reservation)
 {
@@ -164,8 +173,7 @@ static enum pass_result try_plain(struct pass *pass, struct lot *lot,
 	/* what was turned down is turned down for everybody who asks the same, until something changes */
 	if (ask->failed == cluster->version)
 		return PASS_NO_ROOM;
-	bool stays = reservation &&
-		     pass->now_ns + queue_predict(cluster, job) > reservation->start_ns;
+	bool stays = reservation && ends_ns(pass, job, reservation) > reservation->start_ns;
 
 	if (stays && ask->refused == cluster->version && ask->refused_look == cluster->look)
 		return PASS_NO_ROOM;
@@ -248,7 +256,7 @@ static void correct(struct strata_cluster *cluster)
 
 		if (job->expected_end_ns > cluster->now_ns)
 			break;
-		if (elapsed < job->limit_ns && !cluster->prediction->exact && !job->stopping)
+		if (elapsed < job->limit_ns && cluster->prediction->correct && !job->stopping)
 			total = cluster->prediction->correct(cluster->conf.prediction.conf,
 							     cluster->prediction_state, &run,
 							     elapsed, job->corrections++);
@@ -337,7 +345,7 @@ int64_t strata_cluster_next_ns(const struct strata_cluster *cluster)
 	int64_t next = cluster->wake_ns;
 	int64_t checkpoint_ns = checkpoint_next_ns(cluster);
 	struct heap_node *begin = heap_top(&cluster->begins);
-	struct tree_node *end = cluster->prediction->exact ? NULL : tree_first(&cluster->running);
+	struct tree_node *end = cluster->prediction->correct ? tree_first(&cluster->running) : NULL;
 
 	if (begin && container_of(begin, struct job, by_begin)->begin_ns < next)
 		next = container_of(begin, struct job, by_begin)->begin_ns;

@@ -64,6 +64,11 @@ int64_t queue_predict(const struct strata_cluster *cluster, const struct job *jo
 	return predicted < 1 ? 1 : predicted > job->limit_ns ? job->limit_ns : predicted;
 }
 
+int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *job)
+{
+	return cluster->prediction->correct ? queue_predict(cluster, job) : job->limit_ns;
+}
+
 static double lot_order_key(struct strata_cluster *cluster, const struct lot *lot)
 {
 	const struct job *job = lot->first;

@@ -161,7 +161,8 @@ static int find_whole(struct pass *pass, struct reservation *reservation)
 
 int reserve_find(struct pass *pass, struct job *job, struct reservation *ret_reservation)
 {
-	*ret_reservation = (struct reservation){ .job = job, .start_ns = INT64_MAX };
+	*ret_reservation =
+		(struct reservation){ .job = job, .start_ns = INT64_MAX, .firm_ns = INT64_MAX };
 	pass->cluster->look++;
 	if (fit_is_whole(job))
 		return find_whole(pass, ret_reservation);

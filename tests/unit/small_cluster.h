@@ -36,16 +36,18 @@ static inline void small_close(void)
 }
 
 /* node_count nodes of 8 cores, 64 GiB and gpu_count GPUs of type "a100" in two NUMA domains. */
-static inline void small_open(const char *order, const char *backfill, uint32_t node_count,
-			      uint32_t gpu_count)
+static inline void small_open_predicting(const char *prediction, const char *order,
+					 const char *backfill, uint32_t node_count,
+					 uint32_t gpu_count)
 {
 	strata_cluster_free(small);
 	small = NULL;
 	strata_arena_fini(&small_arena);
 	strata_arena_init(&small_arena, &small_memory, 0);
 	struct strata_cluster_conf conf = { .order = small_spec(&strata_order_kind, order),
-					    .backfill =
-						    small_spec(&strata_backfill_kind, backfill) };
+					    .backfill = small_spec(&strata_backfill_kind, backfill),
+					    .prediction = small_spec(&strata_prediction_kind,
+								     prediction) };
 
 	CHECK_OK(strata_cluster_new(&conf, &small_memory, &small, &err));
 	for (uint32_t i = 0; i < node_count; i++) {
@@ -63,6 +65,12 @@ static inline void small_open(const char *order, const char *backfill, uint32_t 
 		snprintf(name, sizeof(name), "n%u", i);
 		CHECK_OK(strata_cluster_add_node(small, &node, NULL, &err));
 	}
+}
+
+static inline void small_open(const char *order, const char *backfill, uint32_t node_count,
+			      uint32_t gpu_count)
+{
+	small_open_predicting("requested", order, backfill, node_count, gpu_count);
 }
 
 static inline struct strata_job_request small_request(uint64_t id, int64_t cpus, int64_t seconds)
