@@ -1,0 +1,247 @@
+/*
+ * What strata sim cluster shows: tables, JSON, starts, plots. Measures are defined in sim/metrics.h and sim/fragments.h.
+ */
+#include "cli/sim_cluster.h"
+
+#include "core/env.h"
+#include "formats/starts.h"
+#include "sim/series.h"
+#include "sim/svg.h"
+
+#include <strata/text.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { NAMED_MAX = 20 }; /* impossible jobs that are named */
+
+/* Appends numbers of impossible jobs to a list, up to NAMED_MAX. */
+static json_t *impossible_json(const struct sim *sim, const struct sim_trial *trial)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < trial->impossible_count && i < NAMED_MAX; i++)
+		json_array_append_new(list,
+				      json_integer(sim->arrivals[trial->impossible[i]].number));
+	return list;
+}
+
+static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
+{
+	const struct metrics *m = &trial->metrics;
+	json_t *json = json_pack(
+		"{s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:f,s:I,s:I,s:f}", "order",
+		trial->order, "placement", sim->conf->placement, "backfill", trial->backfill,
+		"prediction", trial->prediction, "jobs", (json_int_t)m->jobs, "mean_wait_s",
+		m->mean_wait_s, "avg_bsld", m->avg_bsld, "max_wait_s", m->max_wait_s, "makespan_s",
+		m->makespan_s, "utilization", m->utilization, "fairness", m->user_jain,
+		"worst_user", (json_int_t)m->worst_user, "worst_user_bsld", m->user_max_bsld,
+		"impossible", (json_int_t)trial->impossible_count, "passes",
+		(json_int_t)trial->passes, "wall_ms", trial->wall_ms);
+
+	if (!json)
+		return NULL;
+	json_object_set_new(json, "gpu_fragmentation",
+			    isnan(trial->gpu_fragmentation) ? json_null()
+							    : json_real(trial->gpu_fragmentation));
+	if (trial->impossible_count && !sim->window_count)
+		json_object_set_new(json, "impossible_jobs", impossible_json(sim, trial));
+	if (sim->window_count) {
+		json_t *windows = json_array();
+
+		for (size_t i = 0; windows && i < sim->window_count; i++)
+			json_array_append_new(windows, json_real(trial->window_bsld[i]));
+		json_object_set_new(json, "window_bsld", windows);
+	}
+	return json;
+}
+
+static int print_json(struct sim *sim)
+{
+	if (!sim->conf->compare)
+		return cli_print_json(sim->cli, trial_json(sim, &sim->trials[0]));
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < sim->trial_count; i++)
+		json_array_append_new(list, trial_json(sim, &sim->trials[i]));
+	return cli_print_json(sim->cli, list);
+}
+
+static int print_table(struct sim *sim)
+{
+	static const struct cli_column columns[] = {
+		{ "ORDER", .style = CLI_BOLD },
+		{ "BACKFILL" },
+		{ "PREDICTION" },
+		{ "JOBS", .right = true },
+		{ "MEAN WAIT", .right = true },
+		{ "SLOWDOWN", .right = true },
+		{ "MAX WAIT", .right = true },
+		{ "MAKESPAN", .right = true },
+		{ "BUSY", .right = true },
+		{ "FAIR", .right = true },
+		{ "WORST USER", .right = true },
+		{ "TOOK", .right = true },
+		{ "FRAGMENTED", .right = true },
+	};
+	struct cli_table *table;
+	bool gpus = sim->machine.gpu_count > 0;
+	int rc = cli_table_new(sim->cli, columns, sizeof(columns) / sizeof(columns[0]) - !gpus,
+			       &table);
+
+	for (size_t i = 0; rc == 0 && i < sim->trial_count; i++) {
+		const struct sim_trial *trial = &sim->trials[i];
+		const struct metrics *m = &trial->metrics;
+		char wait[STRATA_FORM_BYTES], most[STRATA_FORM_BYTES], span[STRATA_FORM_BYTES],
+			took[STRATA_FORM_BYTES];
+
+		cli_table_add(table, "%s", trial->order);
+		cli_table_add(table, "%s", trial->backfill);
+		cli_table_add(table, "%s", trial->prediction);
+		cli_table_add(table, "%zu", m->jobs);
+		cli_table_add(table, "%s",
+			      strata_duration_print_short((int64_t)(m->mean_wait_s * 1e9), wait));
+		cli_table_add(table, "%.2f", m->avg_bsld);
+		cli_table_add(table, "%s",
+			      strata_duration_print_short((int64_t)(m->max_wait_s * 1e9), most));
+		cli_table_add(table, "%s",
+			      strata_duration_print_short((int64_t)(m->makespan_s * 1e9), span));
+		cli_table_add(table, "%.1f %%", m->utilization * 100);
+		cli_table_add(table, "%.2f", m->user_jain);
+		cli_table_add(table, "%.2f", m->user_max_bsld);
+		cli_table_add(table, "%s",
+			      strata_duration_print_short((int64_t)(trial->wall_ms * 1e6), took));
+		if (gpus && isnan(trial->gpu_fragmentation))
+			cli_table_add(table, "-");
+		else if (gpus)
+			cli_table_add(table, "%.1f %%", trial->gpu_fragmentation * 100);
+	}
+	return rc ? rc : cli_table_print(table);
+}
+
+/* Who is not in the figures. */
+static void note_left_out(struct sim *sim)
+{
+	const struct sim_trial *trial = &sim->trials[0];
+	size_t count = trial->impossible_count;
+	struct buf names;
+
+	if (sim->left_out)
+		cli_note(sim->cli, "%zu jobs of the trace cannot be replayed and were left out",
+			 sim->left_out);
+	if (count == 0)
+		return;
+	buf_init(&names, &sim->cli->memory, 0);
+	for (size_t i = 0; !sim->window_count && i < count && i < NAMED_MAX; i++)
+		buf_printf(&names, "%s%" PRId64, i ? ", " : ": ",
+			   sim->arrivals[trial->impossible[i]].number);
+	cli_note(sim->cli, "%zu impossible jobs, which no node could ever take, were left out%s%s",
+		 count, names.text, names.length && count > NAMED_MAX ? ", …" : "");
+	buf_fini(&names);
+}
+
+int sim_report_print(struct sim *sim)
+{
+	if (sim->cli->globals.json)
+		return print_json(sim);
+	note_left_out(sim);
+	return print_table(sim);
+}
+
+static int write_file(struct sim *sim, const char *path, const struct buf *buf)
+{
+	int rc = buf_check(buf, &sim->cli->err);
+
+	return rc ? rc
+		  : env_write_file(env_system(), AT_FDCWD, path, buf->text, buf->length, 0644,
+				   &sim->cli->err);
+}
+
+int sim_report_starts(struct sim *sim)
+{
+	const struct sim_trial *trial = &sim->trials[0];
+	struct starts_row *rows =
+		strata_arena_array(&sim->cli->arena, trial->job_count, sizeof(*rows));
+	struct buf buf;
+
+	if (!rows)
+		return strata_fail_memory(&sim->cli->err);
+	for (size_t i = 0; i < trial->job_count; i++)
+		rows[i] = (struct starts_row){ sim->arrivals[trial->indices[i]].number,
+					       trial->jobs[i].start_ns };
+	buf_init(&buf, &sim->cli->memory, 0);
+	starts_add(&buf, rows, trial->job_count);
+	int rc = write_file(sim, sim->conf->starts, &buf);
+
+	buf_fini(&buf);
+	return rc;
+}
+
+static const char *trial_name(struct sim *sim, const struct sim_trial *trial)
+{
+	return strata_arena_printf(&sim->cli->arena, "%s / %s / %s", trial->order, trial->backfill,
+				   trial->prediction);
+}
+
+/* Busy processors and waiting jobs over time, and with several trials their slowdowns as bars. */
+int sim_report_plot(struct sim *sim)
+{
+	enum { BINS = 400 };
+	struct cli *cli = sim->cli;
+	struct svg_series busy[SIM_COMPARE_MAX], waiting[SIM_COMPARE_MAX];
+	const char *names[SIM_COMPARE_MAX];
+	double slowdowns[SIM_COMPARE_MAX];
+	struct buf buf;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sim->trial_count; i++) {
+		const struct sim_trial *trial = &sim->trials[i];
+		struct series curve, mean;
+
+		names[i] = trial_name(sim, trial);
+		slowdowns[i] = trial->metrics.avg_bsld;
+		rc = names[i] ? series_make(trial->jobs, trial->job_count, SERIES_BUSY, &cli->arena,
+					    &curve, &cli->err)
+			      : strata_fail_memory(&cli->err);
+		if (rc == 0)
+			rc = series_average(&curve, BINS, &cli->arena, &mean, &cli->err);
+		for (size_t k = 0; rc == 0 && k < mean.count; k++)
+			mean.y[k] *= 100.0 / (double)sim->machine.capacity;
+		busy[i] = (struct svg_series){ names[i], mean.x, mean.y, mean.count };
+		if (rc == 0)
+			rc = series_make(trial->jobs, trial->job_count, SERIES_WAITING, &cli->arena,
+					 &curve, &cli->err);
+		if (rc == 0)
+			rc = series_average(&curve, BINS, &cli->arena, &mean, &cli->err);
+		waiting[i] = (struct svg_series){ names[i], mean.x, mean.y, mean.count };
+	}
+	if (rc)
+		return rc;
+	struct svg_lines use = { .title = "Machine in use",
+				 .x = { "time", SVG_TIME },
+				 .y = { "busy [%]", .max = 100 },
+				 .series = busy,
+				 .series_count = sim->trial_count,
+				 .steps = true };
+	struct svg_lines queue = { .title = "Jobs waiting",
+				   .x = { "time", SVG_TIME },
+				   .y = { "jobs" },
+				   .series = waiting,
+				   .series_count = sim->trial_count,
+				   .steps = true };
+	struct svg_bars bars = { .title = "Average bounded slowdown",
+				 .y = { "slowdown", SVG_LOG },
+				 .groups = (const char *const[]){ "" },
+				 .group_count = 1,
+				 .series = names,
+				 .series_count = sim->trial_count,
+				 .values = slowdowns };
+	struct svg_panel panels[] = { { .lines = &use }, { .lines = &queue }, { .bars = &bars } };
+
+	buf_init(&buf, &cli->memory, 0);
+	rc = svg_add_page(&buf, panels, sim->trial_count > 1 ? 3 : 2, &cli->arena, &cli->err);
+	if (rc == 0)
+		rc = write_file(sim, sim->conf->plot, &buf);
+	buf_fini(&buf);
+	return rc;
+}
