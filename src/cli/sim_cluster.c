@@ -25,7 +25,9 @@ static const struct strata_option sim_options[] = {
 	{ "predict", STRATA_TEXT, offsetof(struct sim_conf, predict), .text = { "requested" },
 	  .value = "SPEC", .aliases = "prediction", .help = "how long jobs are taken to run" },
 	{ "compare", STRATA_TEXT, offsetof(struct sim_conf, compare), .value = "O/B/R,…",
-	  .help = "several order/backfill/prediction side by side" },
+	  .help = "several order/backfill/prediction/placement side by side; what is left out is "
+		  "as the options "
+		  "say" },
 	{ "windows", STRATA_TEXT, offsetof(struct sim_conf, windows), .value = "I,I,…:N",
 	  .help = "windows of N jobs from these indices, each on an empty machine" },
 	{ "starts", STRATA_TEXT, offsetof(struct sim_conf, starts), .value = "FILE",
@@ -54,42 +56,47 @@ static int read_spec(struct sim *sim, const struct strata_kind *kind, const char
 				     &sim->cli->err);
 }
 
-static int add_trial(struct sim *sim, const char *order, const char *backfill,
-		     const char *prediction)
+/* Parts of a trial's name, in their order there. */
+enum { ORDER, BACKFILL, PREDICTION, PLACEMENT, PART_COUNT };
+
+static int add_trial(struct sim *sim, const char *const parts[PART_COUNT])
 {
 	struct sim_trial *trial = &sim->trials[sim->trial_count++];
-	int rc = read_spec(sim, &strata_order_kind, order, &trial->classes.order);
+	struct strata_cluster_conf *classes = &trial->classes;
+	int rc = read_spec(sim, &strata_order_kind, parts[ORDER], &classes->order);
 
-	trial->order = order;
-	trial->backfill = backfill;
-	trial->prediction = prediction;
+	trial->order = parts[ORDER];
+	trial->backfill = parts[BACKFILL];
+	trial->prediction = parts[PREDICTION];
+	trial->placement = parts[PLACEMENT];
 	if (rc == 0)
-		rc = read_spec(sim, &strata_placement_kind, sim->conf->placement,
-			       &trial->classes.placement);
+		rc = read_spec(sim, &strata_placement_kind, parts[PLACEMENT], &classes->placement);
 	if (rc == 0)
-		rc = read_spec(sim, &strata_backfill_kind, backfill, &trial->classes.backfill);
+		rc = read_spec(sim, &strata_backfill_kind, parts[BACKFILL], &classes->backfill);
 	if (rc == 0)
-		rc = read_spec(sim, &strata_prediction_kind, prediction,
-			       &trial->classes.prediction);
+		rc = read_spec(sim, &strata_prediction_kind, parts[PREDICTION],
+			       &classes->prediction);
 	return rc;
 }
 
-/* "fifo/easy/requested,fifo/easy_sjbf/user_last2" */
+/* "fifo/easy/requested,fifo/easy_sjbf/user_last2,///fgd"; an empty part is what the option says. */
 static int read_compare(struct sim *sim)
 {
-	const char *at = sim->conf->compare;
+	const struct sim_conf *conf = sim->conf;
+	const char *const defaults[PART_COUNT] = { conf->order, conf->backfill, conf->predict,
+						   conf->placement };
 	int rc = 0;
 
-	if (!at)
-		return add_trial(sim, sim->conf->order, sim->conf->backfill, sim->conf->predict);
-	for (; rc == 0 && *at; at += *at == ',') {
-		const char *parts[3] = { sim->conf->order, sim->conf->backfill,
-					 sim->conf->predict };
+	if (!conf->compare)
+		return add_trial(sim, defaults);
+	for (const char *at = conf->compare; rc == 0 && *at; at += *at == ',') {
+		const char *parts[PART_COUNT];
 
+		memcpy(parts, defaults, sizeof(parts));
 		if (sim->trial_count == SIM_COMPARE_MAX)
 			return strata_fail(&sim->cli->err, -EINVAL,
 					   "--compare has more than %d entries", SIM_COMPARE_MAX);
-		for (int i = 0; i < 3; i++) {
+		for (int i = 0; i < PART_COUNT; i++) {
 			size_t span = strcspn(at, "/,");
 
 			if (span)
@@ -102,11 +109,11 @@ static int read_compare(struct sim *sim)
 			at++;
 		}
 		if (*at && *at != ',')
-			return strata_fail(
-				&sim->cli->err, -EINVAL,
-				"--compare is '%.60s'; expected ORDER/BACKFILL/PREDICTION,…",
-				sim->conf->compare);
-		rc = add_trial(sim, parts[0], parts[1], parts[2]);
+			return strata_fail(&sim->cli->err, -EINVAL,
+					   "--compare is '%.60s'; expected "
+					   "ORDER/BACKFILL/PREDICTION/PLACEMENT,…",
+					   conf->compare);
+		rc = add_trial(sim, parts);
 	}
 	return rc;
 }
@@ -414,7 +421,8 @@ const struct cli_command cli_sim_cluster = {
 		"  strata sim cluster kth.swf.gz --compare "
 		"fifo/none,fifo/easy,fifo/easy_sjbf/user_last2 --plot kth.svg\n"
 		"  strata sim cluster philly.swf.gz --procs 512 --order sjf --json\n"
-		"  strata sim cluster gpu.swf --nodes nodes.csv --placement fgd --trace gpu.json",
+		"  strata sim cluster gpu.swf --nodes nodes.csv --placement fgd --trace gpu.json\n"
+		"  strata sim cluster gpu.swf --nodes nodes.csv --compare ///best_fit,///fgd",
 	.options = &sim_schema,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -18,7 +18,7 @@ enum { SIM_COMPARE_MAX = 8, SIM_WINDOWS_MAX = 64 };
 
 /* One combination of classes and what came of it. */
 struct sim_trial {
-	const char *order, *backfill, *prediction;
+	const char *order, *backfill, *prediction, *placement;
 	struct strata_cluster_conf classes;
 	struct metrics_job *jobs; /* of the last window */
 	size_t *indices;          /* of their arrivals, from the window's first on */

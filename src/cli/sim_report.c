@@ -31,7 +31,7 @@ static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
 	const struct metrics *m = &trial->metrics;
 	json_t *json = json_pack(
 		"{s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:f,s:I,s:I,s:f}", "order",
-		trial->order, "placement", sim->conf->placement, "backfill", trial->backfill,
+		trial->order, "placement", trial->placement, "backfill", trial->backfill,
 		"prediction", trial->prediction, "jobs", (json_int_t)m->jobs, "mean_wait_s",
 		m->mean_wait_s, "avg_bsld", m->avg_bsld, "max_wait_s", m->max_wait_s, "makespan_s",
 		m->makespan_s, "utilization", m->utilization, "fairness", m->user_jain,
@@ -67,55 +67,73 @@ static int print_json(struct sim *sim)
 	return cli_print_json(sim->cli, list);
 }
 
+static const struct report_column {
+	struct cli_column column;
+	bool nodes; /* only where the machine has nodes */
+	bool gpus;  /* only where they have GPUs */
+} report_columns[] = {
+	{ { "ORDER", .style = CLI_BOLD } },
+	{ { "BACKFILL" } },
+	{ { "PREDICTION" } },
+	{ { "PLACEMENT" }, .nodes = true },
+	{ { "JOBS", .right = true } },
+	{ { "MEAN WAIT", .right = true } },
+	{ { "SLOWDOWN", .right = true } },
+	{ { "MAX WAIT", .right = true } },
+	{ { "MAKESPAN", .right = true } },
+	{ { "BUSY", .right = true } },
+	{ { "FRAGMENTED", .right = true }, .gpus = true },
+	{ { "FAIR", .right = true } },
+	{ { "WORST USER", .right = true } },
+	{ { "TOOK", .right = true } },
+};
+enum { REPORT_COLUMNS = sizeof(report_columns) / sizeof(report_columns[0]) };
+
+static void add_duration(struct cli_table *table, double seconds)
+{
+	char text[STRATA_FORM_BYTES];
+
+	cli_table_add(table, "%s", strata_duration_print_short((int64_t)(seconds * 1e9), text));
+}
+
+static void add_row(const struct sim *sim, const struct sim_trial *trial, struct cli_table *table)
+{
+	const struct metrics *m = &trial->metrics;
+
+	cli_table_add(table, "%s", trial->order);
+	cli_table_add(table, "%s", trial->backfill);
+	cli_table_add(table, "%s", trial->prediction);
+	if (!sim->machine.flat)
+		cli_table_add(table, "%s", trial->placement);
+	cli_table_add(table, "%zu", m->jobs);
+	add_duration(table, m->mean_wait_s);
+	cli_table_add(table, "%.2f", m->avg_bsld);
+	add_duration(table, m->max_wait_s);
+	add_duration(table, m->makespan_s);
+	cli_table_add(table, "%.1f %%", m->utilization * 100);
+	if (sim->machine.gpu_count && isnan(trial->gpu_fragmentation))
+		cli_table_add(table, "-");
+	else if (sim->machine.gpu_count)
+		cli_table_add(table, "%.1f %%", trial->gpu_fragmentation * 100);
+	cli_table_add(table, "%.2f", m->user_jain);
+	cli_table_add(table, "%.2f", m->user_max_bsld);
+	add_duration(table, trial->wall_ms / 1e3);
+}
+
 static int print_table(struct sim *sim)
 {
-	static const struct cli_column columns[] = {
-		{ "ORDER", .style = CLI_BOLD },
-		{ "BACKFILL" },
-		{ "PREDICTION" },
-		{ "JOBS", .right = true },
-		{ "MEAN WAIT", .right = true },
-		{ "SLOWDOWN", .right = true },
-		{ "MAX WAIT", .right = true },
-		{ "MAKESPAN", .right = true },
-		{ "BUSY", .right = true },
-		{ "FAIR", .right = true },
-		{ "WORST USER", .right = true },
-		{ "TOOK", .right = true },
-		{ "FRAGMENTED", .right = true },
-	};
+	struct cli_column columns[REPORT_COLUMNS];
 	struct cli_table *table;
-	bool gpus = sim->machine.gpu_count > 0;
-	int rc = cli_table_new(sim->cli, columns, sizeof(columns) / sizeof(columns[0]) - !gpus,
-			       &table);
+	size_t count = 0;
 
-	for (size_t i = 0; rc == 0 && i < sim->trial_count; i++) {
-		const struct sim_trial *trial = &sim->trials[i];
-		const struct metrics *m = &trial->metrics;
-		char wait[STRATA_FORM_BYTES], most[STRATA_FORM_BYTES], span[STRATA_FORM_BYTES],
-			took[STRATA_FORM_BYTES];
+	for (size_t i = 0; i < REPORT_COLUMNS; i++)
+		if (!(report_columns[i].nodes && sim->machine.flat) &&
+		    !(report_columns[i].gpus && !sim->machine.gpu_count))
+			columns[count++] = report_columns[i].column;
+	int rc = cli_table_new(sim->cli, columns, count, &table);
 
-		cli_table_add(table, "%s", trial->order);
-		cli_table_add(table, "%s", trial->backfill);
-		cli_table_add(table, "%s", trial->prediction);
-		cli_table_add(table, "%zu", m->jobs);
-		cli_table_add(table, "%s",
-			      strata_duration_print_short((int64_t)(m->mean_wait_s * 1e9), wait));
-		cli_table_add(table, "%.2f", m->avg_bsld);
-		cli_table_add(table, "%s",
-			      strata_duration_print_short((int64_t)(m->max_wait_s * 1e9), most));
-		cli_table_add(table, "%s",
-			      strata_duration_print_short((int64_t)(m->makespan_s * 1e9), span));
-		cli_table_add(table, "%.1f %%", m->utilization * 100);
-		cli_table_add(table, "%.2f", m->user_jain);
-		cli_table_add(table, "%.2f", m->user_max_bsld);
-		cli_table_add(table, "%s",
-			      strata_duration_print_short((int64_t)(trial->wall_ms * 1e6), took));
-		if (gpus && isnan(trial->gpu_fragmentation))
-			cli_table_add(table, "-");
-		else if (gpus)
-			cli_table_add(table, "%.1f %%", trial->gpu_fragmentation * 100);
-	}
+	for (size_t i = 0; rc == 0 && i < sim->trial_count; i++)
+		add_row(sim, &sim->trials[i], table);
 	return rc ? rc : cli_table_print(table);
 }
 
@@ -179,8 +197,10 @@ int sim_report_starts(struct sim *sim)
 
 static const char *trial_name(struct sim *sim, const struct sim_trial *trial)
 {
-	return strata_arena_printf(&sim->cli->arena, "%s / %s / %s", trial->order, trial->backfill,
-				   trial->prediction);
+	return strata_arena_printf(&sim->cli->arena, "%s / %s / %s%s%s", trial->order,
+				   trial->backfill, trial->prediction,
+				   sim->machine.flat ? "" : " / ",
+				   sim->machine.flat ? "" : trial->placement);
 }
 
 /* Busy processors and waiting jobs over time, and with several trials their slowdowns as bars. */

@@ -45,6 +45,11 @@ run strata sim cluster small.swf --compare fifo/none,fifo/easy,sjf/easy_sjbf/use
 gives 0
 prints_some 'easy_sjbf  user_last2'
 grep -q '</svg>' p.svg || problem 'no plot was written'
+run strata sim cluster small.swf --compare ///first_fit,sjf///best_fit --json
+prints_json '[(t["order"], t["placement"]) for t in d] == [("fifo", "first_fit"), ("sjf", "best_fit")]'
+run strata sim cluster small.swf --compare fifo/easy/requested/best_fit/5
+gives 2
+says_some 'expected ORDER/BACKFILL/PREDICTION/PLACEMENT'
 
 it 'takes windows of a trace, each on an empty machine'
 trace
