@@ -180,7 +180,8 @@ static void show(const char *what, double us, double target_us, const char *othe
 	else
 		printf("  %8s", "");
 	if (other)
-		printf("  %s: %s, %.3gx", other, form(other_us, theirs), other_us / us);
+		printf("  %s: %s, %.*fx", other, form(other_us, theirs), other_us < 100 * us,
+		       other_us / us);
 	printf("\n");
 }
 

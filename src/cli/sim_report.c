@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { NAMED_MAX = 20 }; /* impossible jobs that are named */
 
@@ -195,73 +196,120 @@ int sim_report_starts(struct sim *sim)
 	return rc;
 }
 
+/* What tells a trial from the others; all of it when there is only one. */
 static const char *trial_name(struct sim *sim, const struct sim_trial *trial)
 {
-	return strata_arena_printf(&sim->cli->arena, "%s / %s / %s%s%s", trial->order,
-				   trial->backfill, trial->prediction,
-				   sim->machine.flat ? "" : " / ",
-				   sim->machine.flat ? "" : trial->placement);
+	const struct sim_trial *first = &sim->trials[0];
+	bool differ[4] = { sim->trial_count == 1, sim->trial_count == 1, sim->trial_count == 1,
+			   sim->trial_count == 1 && !sim->machine.flat };
+	const char *const parts[4] = { trial->order, trial->backfill, trial->prediction,
+				       trial->placement };
+	const char *name = "";
+
+	for (size_t i = 0; i < sim->trial_count; i++) {
+		differ[0] |= strcmp(sim->trials[i].order, first->order) != 0;
+		differ[1] |= strcmp(sim->trials[i].backfill, first->backfill) != 0;
+		differ[2] |= strcmp(sim->trials[i].prediction, first->prediction) != 0;
+		differ[3] |= strcmp(sim->trials[i].placement, first->placement) != 0;
+	}
+	for (size_t i = 0; name && i < 4; i++)
+		if (differ[i])
+			name = strata_arena_printf(&sim->cli->arena, "%s%s%s", name,
+						   *name ? " / " : "", parts[i]);
+	return name;
+}
+
+/* A curve of a trial with its values times `scale`, calm enough to be looked at. */
+static int trial_curve(struct sim *sim, const struct sim_trial *trial, enum series_kind kind,
+		       double scale, struct svg_series *ret_curve)
+{
+	enum { BINS = 400 };
+	struct cli *cli = sim->cli;
+	const char *name = trial_name(sim, trial);
+	struct series curve, mean;
+	int rc = name ? series_make(trial->jobs, trial->job_count, kind, &cli->arena, &curve,
+				    &cli->err)
+		      : strata_fail_memory(&cli->err);
+
+	if (rc == 0)
+		rc = series_average(&curve, BINS, &cli->arena, &mean, &cli->err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < mean.count; i++)
+		mean.y[i] *= scale;
+	*ret_curve = (struct svg_series){ name, mean.x, mean.y, mean.count };
+	return 0;
+}
+
+/* The first of 2, 5, 10, 20 … above the value: where an axis of slowdowns ends. */
+static double axis_end(double value)
+{
+	double power = 1;
+
+	while (power * 10 <= value)
+		power *= 10;
+	return value < 2 * power ? 2 * power : value < 5 * power ? 5 * power : 10 * power;
+}
+
+static int draw_page(struct sim *sim, const struct svg_series *busy,
+		     const struct svg_series *waiting)
+{
+	struct cli *cli = sim->cli;
+	size_t count = sim->trial_count;
+	const char *names[SIM_COMPARE_MAX];
+	double slowdowns[SIM_COMPARE_MAX], end_s = 0, worst = 1;
+	struct buf buf;
+
+	for (size_t i = 0; i < count; i++) {
+		names[i] = busy[i].name;
+		slowdowns[i] = sim->trials[i].metrics.avg_bsld;
+		worst = fmax(worst, slowdowns[i]);
+		end_s = fmax(end_s, busy[i].count ? busy[i].x[busy[i].count - 1] : 0);
+	}
+	struct svg_axis time = { "time", SVG_TIME, 0, end_s };
+	struct svg_lines use = { .title = "Machine in use",
+				 .x = time,
+				 .y = { "busy [%]", .max = 100 },
+				 .series = busy,
+				 .series_count = count,
+				 .steps = true };
+	struct svg_lines queue = { .title = "Jobs waiting",
+				   .x = time,
+				   .y = { "jobs" },
+				   .series = waiting,
+				   .series_count = count,
+				   .steps = true };
+	struct svg_bars bars = { .title = "Average bounded slowdown",
+				 .y = { "slowdown", SVG_LOG, 1, axis_end(worst) },
+				 .groups = (const char *const[]){ "" },
+				 .group_count = 1,
+				 .series = names,
+				 .series_count = count,
+				 .values = slowdowns };
+	struct svg_panel panels[] = { { .lines = &use }, { .lines = &queue }, { .bars = &bars } };
+
+	buf_init(&buf, &cli->memory, 0);
+	int rc = svg_add_page(&buf, panels, count > 1 ? 3 : 2, &cli->arena, &cli->err);
+
+	if (rc == 0)
+		rc = write_file(sim, sim->conf->plot, &buf);
+	buf_fini(&buf);
+	return rc;
 }
 
 /* Busy processors and waiting jobs over time, and with several trials their slowdowns as bars. */
 int sim_report_plot(struct sim *sim)
 {
-	enum { BINS = 400 };
-	struct cli *cli = sim->cli;
 	struct svg_series busy[SIM_COMPARE_MAX], waiting[SIM_COMPARE_MAX];
-	const char *names[SIM_COMPARE_MAX];
-	double slowdowns[SIM_COMPARE_MAX];
-	struct buf buf;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sim->trial_count; i++) {
 		const struct sim_trial *trial = &sim->trials[i];
-		struct series curve, mean;
 
-		names[i] = trial_name(sim, trial);
-		slowdowns[i] = trial->metrics.avg_bsld;
-		rc = names[i] ? series_make(trial->jobs, trial->job_count, SERIES_BUSY, &cli->arena,
-					    &curve, &cli->err)
-			      : strata_fail_memory(&cli->err);
+		rc = trial_curve(sim, trial, SERIES_BUSY, 100.0 / (double)sim->machine.capacity,
+				 &busy[i]);
 		if (rc == 0)
-			rc = series_average(&curve, BINS, &cli->arena, &mean, &cli->err);
-		for (size_t k = 0; rc == 0 && k < mean.count; k++)
-			mean.y[k] *= 100.0 / (double)sim->machine.capacity;
-		busy[i] = (struct svg_series){ names[i], mean.x, mean.y, mean.count };
-		if (rc == 0)
-			rc = series_make(trial->jobs, trial->job_count, SERIES_WAITING, &cli->arena,
-					 &curve, &cli->err);
-		if (rc == 0)
-			rc = series_average(&curve, BINS, &cli->arena, &mean, &cli->err);
-		waiting[i] = (struct svg_series){ names[i], mean.x, mean.y, mean.count };
+			rc = trial_curve(sim, trial, SERIES_WAITING, 1, &waiting[i]);
 	}
-	if (rc)
-		return rc;
-	struct svg_lines use = { .title = "Machine in use",
-				 .x = { "time", SVG_TIME },
-				 .y = { "busy [%]", .max = 100 },
-				 .series = busy,
-				 .series_count = sim->trial_count,
-				 .steps = true };
-	struct svg_lines queue = { .title = "Jobs waiting",
-				   .x = { "time", SVG_TIME },
-				   .y = { "jobs" },
-				   .series = waiting,
-				   .series_count = sim->trial_count,
-				   .steps = true };
-	struct svg_bars bars = { .title = "Average bounded slowdown",
-				 .y = { "slowdown", SVG_LOG },
-				 .groups = (const char *const[]){ "" },
-				 .group_count = 1,
-				 .series = names,
-				 .series_count = sim->trial_count,
-				 .values = slowdowns };
-	struct svg_panel panels[] = { { .lines = &use }, { .lines = &queue }, { .bars = &bars } };
-
-	buf_init(&buf, &cli->memory, 0);
-	rc = svg_add_page(&buf, panels, sim->trial_count > 1 ? 3 : 2, &cli->arena, &cli->err);
-	if (rc == 0)
-		rc = write_file(sim, sim->conf->plot, &buf);
-	buf_fini(&buf);
-	return rc;
+	return rc ? rc : draw_page(sim, busy, waiting);
 }
