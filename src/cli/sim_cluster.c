@@ -16,6 +16,8 @@ static const struct strata_option sim_options[] = {
 	  .help = "processors of the machine; the trace's own number when left out" },
 	{ "nodes", STRATA_TEXT, offsetof(struct sim_conf, nodes), .value = "FILE",
 	  .help = "CSV of nodes (sn, cpu_milli, memory_mib, gpu, model) instead of one flat pool" },
+	{ "bands", STRATA_BOOL, offsetof(struct sim_conf, bands),
+	  .help = "queues that the trace's header calls low, normal and high are bands" },
 	{ "order", STRATA_TEXT, offsetof(struct sim_conf, order), .text = { "fifo" },
 	  .value = "SPEC", .help = "order of the queue" },
 	{ "placement", STRATA_TEXT, offsetof(struct sim_conf, placement), .text = { "best_fit" },
@@ -192,6 +194,9 @@ static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_
 				     &sim->left_out, &cli->err);
 	if (rc == 0 && sim->conf->nodes)
 		rc = load_demands(sim, ret_swf);
+	if (rc == 0 && sim->conf->bands)
+		rc = machine_bands(ret_swf, sim->arrivals, sim->arrival_count, &cli->arena,
+				   &sim->bands, &cli->err);
 	for (size_t i = 0; rc == 0 && i < sim->window_count; i++)
 		if (sim->windows[i] + sim->window_length > sim->arrival_count)
 			rc = strata_fail(&cli->err, -EINVAL,
@@ -245,6 +250,7 @@ static int run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, si
 		.arrivals = sim->arrivals + from,
 		.arrival_count = count,
 		.demands = sim->demands ? sim->demands + from : NULL,
+		.bands = sim->bands ? sim->bands + from : NULL,
 		.gantt = sim->gantt,
 		.progress = show_progress,
 		.progress_context = sim,

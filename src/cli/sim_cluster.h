@@ -10,6 +10,7 @@
 
 struct sim_conf {
 	int64_t procs;
+	bool bands;
 	const char *nodes, *order, *placement, *backfill, *predict, *compare, *windows, *starts,
 		*plot, *trace;
 };
@@ -38,6 +39,7 @@ struct sim {
 	struct machine machine;
 	struct strata_swf_arrival *arrivals;
 	const struct swf_demand **demands; /* of each arrival; NULL: none has */
+	enum strata_band *bands;           /* likewise; NULL: all are normal */
 	size_t arrival_count, left_out;
 	size_t windows[SIM_WINDOWS_MAX], window_count, window_length;
 	struct sim_trial trials[SIM_COMPARE_MAX];

@@ -223,7 +223,7 @@ static const char *trial_name(struct sim *sim, const struct sim_trial *trial)
 static int trial_curve(struct sim *sim, const struct sim_trial *trial, enum series_kind kind,
 		       double scale, struct svg_series *ret_curve)
 {
-	enum { BINS = 400 };
+	const size_t bins = sim->trial_count > 1 ? 150 : 400; /* several must be told apart */
 	struct cli *cli = sim->cli;
 	const char *name = trial_name(sim, trial);
 	struct series curve, mean;
@@ -232,7 +232,7 @@ static int trial_curve(struct sim *sim, const struct sim_trial *trial, enum seri
 		      : strata_fail_memory(&cli->err);
 
 	if (rc == 0)
-		rc = series_average(&curve, BINS, &cli->arena, &mean, &cli->err);
+		rc = series_average(&curve, bins, &cli->arena, &mean, &cli->err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < mean.count; i++)

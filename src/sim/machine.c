@@ -1,8 +1,11 @@
 /* Machines and requests: see machine.h. Nothing is decided here, not even whether a job fits. */
 #include "sim/machine.h"
 
+#include <strata/text.h>
+
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #define MIB (INT64_C(1) << 20)
 
@@ -102,4 +105,47 @@ int64_t machine_size(const struct machine *machine, const struct strata_job_requ
 		return (int64_t)request->tasks *
 		       ((int64_t)request->gpus * OPENB_GPU_MILLI + request->gpu_milli);
 	return (int64_t)request->tasks * request->cpu_milli;
+}
+
+/* The band that the header gives a queue; false: it says nothing of it. */
+static bool find_band(const struct strata_swf *swf, int64_t queue, enum strata_band *ret_band)
+{
+	for (size_t i = 0; i < swf->note_count; i++) {
+		const char *value = swf->notes[i].value;
+		size_t digits = strspn(value, "0123456789");
+		int64_t number;
+
+		if (strcmp(swf->notes[i].key, "Queue") != 0 ||
+		    strata_int_parse(value, digits, 0, INT64_MAX, &number, NULL) || number != queue)
+			continue;
+		value += digits + strspn(value + digits, " ");
+		for (int band = 0; band < STRATA_BAND_COUNT; band++)
+			if (strcmp(value, strata_band_name((enum strata_band)band)) == 0) {
+				*ret_band = (enum strata_band)band;
+				return true;
+			}
+	}
+	return false;
+}
+
+int machine_bands(const struct strata_swf *swf, const struct strata_swf_arrival *arrivals,
+		  size_t count, struct strata_arena *arena, enum strata_band **ret_bands,
+		  struct strata_error *err)
+{
+	enum strata_band *bands = strata_arena_array(arena, count, sizeof(*bands));
+	int64_t last_queue = -1;
+	enum strata_band last = STRATA_BAND_NORMAL;
+
+	if (!bands)
+		return strata_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		int64_t queue = swf->jobs[arrivals[i].job].queue;
+
+		if (queue != last_queue && !find_band(swf, queue, &last))
+			last = STRATA_BAND_NORMAL;
+		last_queue = queue;
+		bands[i] = last;
+	}
+	*ret_bands = bands;
+	return 0;
 }

@@ -28,11 +28,16 @@ int machine_init_flat(struct machine *machine, int64_t procs, struct strata_aren
 int machine_init_nodes(struct machine *machine, const struct openb_node *rows, size_t count,
 		       struct strata_arena *arena, struct strata_error *err);
 
-/* What a job asks for, but for its id and user. A flat pool counts processors and looks at no demand; without a demand (NULL) a job
+/* What a job asks for, but for its id, user and band (normal). A flat pool counts processors and looks at no demand; without a demand (NULL) a job
  * is tasks of one GPU, or of one CPU where there is no GPU. */
 struct strata_job_request machine_request(const struct machine *machine,
 					  const struct strata_swf_arrival *arrival,
 					  const struct swf_demand *demand);
+
+/* The band of each arrival: that which the header calls its queue ("; Queue: 2 high"), else normal. In the arena. */
+int machine_bands(const struct strata_swf *swf, const struct strata_swf_arrival *arrivals,
+		  size_t count, struct strata_arena *arena, enum strata_band **ret_bands,
+		  struct strata_error *err);
 
 /* How much of the machine's capacity that is. */
 int64_t machine_size(const struct machine *machine, const struct strata_job_request *request);

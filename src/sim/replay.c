@@ -83,6 +83,8 @@ static int submit(struct replay *replay, struct strata_error *err)
 	snprintf(user, sizeof(user), "u%" PRId64, replay->conf->arrivals[index].user);
 	request.id = index + 1;
 	request.user = user;
+	if (replay->conf->bands)
+		request.band = replay->conf->bands[index];
 	replay->jobs[index].procs = machine_size(replay->conf->machine, &request);
 	int rc = strata_cluster_submit(replay->cluster, &request, replay->now_ns, err);
 

@@ -21,8 +21,9 @@ struct replay_conf {
 	const struct strata_swf_arrival *arrivals; /* in order of submission */
 	size_t arrival_count;
 	const struct swf_demand *const
-		*demands;          /* of each arrival, NULL for one that has none; NULL: none has */
-	replay_progress *progress; /* may be NULL */
+		*demands; /* of each arrival, NULL for one that has none; NULL: none has */
+	const enum strata_band *bands; /* of each arrival; NULL: all are normal */
+	replay_progress *progress;     /* may be NULL */
 	void *progress_context;
 	struct gantt *gantt; /* to write to; may be NULL */
 };

@@ -151,3 +151,13 @@ prints_some FRAGMENTED
 says_some '2 impossible jobs'
 run strata sim cluster gpu.swf --json
 prints_json 'd["jobs"] == 5 and d["gpu_fragmentation"] is None'
+
+it 'lets queues be bands'
+trace
+sed -i '1a ; Queue: 1 high' small.swf
+sed -i '$s/-1 -1 -1 -1$/1 -1 -1 -1/' small.swf
+sed -i '$s/500/80/' small.swf
+run strata sim cluster small.swf --starts plain.csv
+run strata sim cluster small.swf --bands --starts bands.csv
+gives 0
+cmp -s plain.csv bands.csv && problem 'a job of a high band waits as long as before'

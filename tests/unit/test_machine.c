@@ -124,6 +124,31 @@ TEST(the_limit_is_no_less_than_the_run_time_and_not_nothing)
 	strata_arena_fini(&arena);
 }
 
+TEST(queues_may_be_called_bands)
+{
+	struct strata_swf_note notes[] = { { "Queue", "0 low", 0 },
+					   { "Queue", "7   high", 0 },
+					   { "Queue", "8 higher", 0 },
+					   { "Queue", "high", 0 },
+					   { "Note", "3 low", 0 } };
+	struct strata_swf_job jobs[] = { { .queue = 7 }, { .queue = 0 },  { .queue = 8 },
+					 { .queue = 3 }, { .queue = -1 }, { .queue = 7 } };
+	const struct strata_swf swf = { notes, 5, jobs, 6 };
+	static const enum strata_band want[] = { STRATA_BAND_HIGH,   STRATA_BAND_LOW,
+						 STRATA_BAND_NORMAL, STRATA_BAND_NORMAL,
+						 STRATA_BAND_NORMAL, STRATA_BAND_HIGH };
+	struct strata_swf_arrival arrivals[6];
+	enum strata_band *bands;
+
+	begin();
+	for (size_t i = 0; i < 6; i++)
+		arrivals[i] = (struct strata_swf_arrival){ .job = i };
+	CHECK_OK(machine_bands(&swf, arrivals, 6, &arena, &bands, &err));
+	for (size_t i = 0; i < 6; i++)
+		CHECK_INT(bands[i], want[i]);
+	strata_arena_fini(&arena);
+}
+
 TEST(machines_that_are_none_are_refused)
 {
 	const struct openb_node many = { "big", "T4", 1000, 0, STRATA_NODE_GPUS_MAX + 1 },
@@ -147,6 +172,7 @@ static int make(struct strata_memory *own, void *context, struct strata_error *r
 	const struct openb_node node = { "a", "T4", 1000, 0, 1 };
 	struct strata_arena scratch;
 	struct machine machine;
+	enum strata_band *bands;
 
 	(void)context;
 	strata_arena_init(&scratch, own, 0);
@@ -154,6 +180,8 @@ static int make(struct strata_memory *own, void *context, struct strata_error *r
 
 	if (rc == 0)
 		rc = machine_init_flat(&machine, 8, &scratch, ret_err);
+	if (rc == 0)
+		rc = machine_bands(&(struct strata_swf){ 0 }, NULL, 0, &scratch, &bands, ret_err);
 	strata_arena_fini(&scratch);
 	return rc;
 }
