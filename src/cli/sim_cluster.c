@@ -266,8 +266,10 @@ static int run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, si
 	trial->jobs = result.jobs;
 	trial->indices = result.indices;
 	trial->job_count = result.job_count;
-	trial->impossible = result.impossible;
-	trial->impossible_count += result.impossible_count;
+	for (size_t i = 0; i < result.impossible_count; i++, trial->impossible_count++)
+		if (trial->impossible_count < SIM_NAMED_MAX)
+			trial->impossible[trial->impossible_count] =
+				conf.arrivals[result.impossible[i]].number;
 	trial->passes += result.passes;
 	trial->gpu_fragmentation += result.gpu_fragmentation /
 				    (double)(sim->window_count ? sim->window_count : 1);
@@ -338,10 +340,13 @@ static int run_traced(struct sim *sim)
 }
 
 /* Nothing that can be known before is found out after minutes. */
-static int check_outputs(struct sim *sim)
+static int check_options(struct sim *sim)
 {
 	bool one = !sim->conf->windows && !sim->conf->compare;
 
+	if (sim->conf->procs && sim->conf->nodes)
+		return strata_fail(&sim->cli->err, -EINVAL,
+				   "--procs and --nodes are two machines; expected one of them");
 	if (!one && (sim->conf->starts || sim->conf->trace))
 		return strata_fail(&sim->cli->err, -EINVAL,
 				   "--%s goes with one run over the whole trace, not with "
@@ -364,7 +369,7 @@ static int check_jobs(struct sim *sim)
 static int simulate(struct sim *sim, const char *path)
 {
 	struct strata_swf swf;
-	int rc = check_outputs(sim);
+	int rc = check_options(sim);
 
 	if (rc == 0)
 		rc = read_compare(sim);

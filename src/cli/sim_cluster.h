@@ -15,7 +15,11 @@ struct sim_conf {
 		*plot, *trace;
 };
 
-enum { SIM_COMPARE_MAX = 8, SIM_WINDOWS_MAX = 64 };
+enum {
+	SIM_COMPARE_MAX = 8,
+	SIM_WINDOWS_MAX = 64,
+	SIM_NAMED_MAX = 20, /* impossible jobs that are named */
+};
 
 /* One combination of classes and what came of it. */
 struct sim_trial {
@@ -24,9 +28,9 @@ struct sim_trial {
 	struct metrics_job *jobs; /* of the last window */
 	size_t *indices;          /* of their arrivals, from the window's first on */
 	size_t job_count;
-	size_t impossible_count; /* of all windows */
-	size_t *impossible;      /* arrivals, of the last window */
-	struct metrics metrics;  /* means over windows, where there are several */
+	size_t impossible_count;           /* of all windows */
+	int64_t impossible[SIM_NAMED_MAX]; /* numbers of the first of them */
+	struct metrics metrics;            /* means over windows, where there are several */
 	double gpu_fragmentation;
 	double window_bsld[SIM_WINDOWS_MAX];
 	double wall_ms;

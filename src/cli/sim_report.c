@@ -14,16 +14,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAMED_MAX = 20 }; /* impossible jobs that are named */
+static size_t named_count(const struct sim_trial *trial)
+{
+	return trial->impossible_count < SIM_NAMED_MAX ? trial->impossible_count : SIM_NAMED_MAX;
+}
 
-/* Appends numbers of impossible jobs to a list, up to NAMED_MAX. */
-static json_t *impossible_json(const struct sim *sim, const struct sim_trial *trial)
+static json_t *impossible_json(const struct sim_trial *trial)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list && i < trial->impossible_count && i < NAMED_MAX; i++)
-		json_array_append_new(list,
-				      json_integer(sim->arrivals[trial->impossible[i]].number));
+	for (size_t i = 0; list && i < named_count(trial); i++)
+		json_array_append_new(list, json_integer(trial->impossible[i]));
 	return list;
 }
 
@@ -45,8 +46,7 @@ static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
 	json_object_set_new(json, "gpu_fragmentation",
 			    isnan(trial->gpu_fragmentation) ? json_null()
 							    : json_real(trial->gpu_fragmentation));
-	if (trial->impossible_count && !sim->window_count)
-		json_object_set_new(json, "impossible_jobs", impossible_json(sim, trial));
+	json_object_set_new(json, "impossible_jobs", impossible_json(trial));
 	if (sim->window_count) {
 		json_t *windows = json_array();
 
@@ -151,11 +151,11 @@ static void note_left_out(struct sim *sim)
 	if (count == 0)
 		return;
 	buf_init(&names, &sim->cli->memory, 0);
-	for (size_t i = 0; !sim->window_count && i < count && i < NAMED_MAX; i++)
-		buf_printf(&names, "%s%" PRId64, i ? ", " : ": ",
-			   sim->arrivals[trial->impossible[i]].number);
-	cli_note(sim->cli, "%zu impossible jobs, which no node could ever take, were left out%s%s",
-		 count, names.text, names.length && count > NAMED_MAX ? ", …" : "");
+	for (size_t i = 0; i < named_count(trial); i++)
+		buf_printf(&names, "%s%" PRId64, i ? ", " : "", trial->impossible[i]);
+	cli_note(sim->cli,
+		 "%zu impossible jobs, which no node could ever take, were left out: %s%s", count,
+		 names.text, count > SIM_NAMED_MAX ? ", …" : "");
 	buf_fini(&names);
 }
 

@@ -71,6 +71,11 @@ gives 0
 says_some '2 impossible jobs, which no node could ever take, were left out: 1, 2'
 run strata sim cluster small.swf --procs 4 --json
 prints_json 'd["jobs"] == 2 and d["impossible"] == 2 and d["impossible_jobs"] == [1, 2]'
+run strata sim cluster small.swf --procs 4 --windows 1,2:2 --json
+prints_json 'd["jobs"] == 3 and d["impossible_jobs"] == [2]'
+run strata sim cluster small.swf --procs 4 --nodes nodes.csv
+gives 2
+says_some '--procs and --nodes are two machines; expected one of them'
 sed -i '$d' small.swf
 run strata sim cluster small.swf --procs 1
 gives 2

@@ -178,6 +178,31 @@ TEST(a_gantt_shows_every_job_once)
 	CHECK_INT(memory.used_bytes, 0);
 }
 
+static int replay_again(struct strata_memory *own, void *context, struct strata_error *ret_err)
+{
+	static const struct strata_node_conf node = {
+		.name = "a", .cpu_milli = 8000, .gpu_count = 2, .gpu_type = "T4"
+	};
+	static const struct machine machine = { &node, 1, .gpu_count = 2, .capacity = 2000 };
+	struct strata_swf_arrival arrivals[] = { arrival(1, 0, 1, 1, 1), arrival(2, 0, 1, 1, 9) };
+	struct replay_conf conf = { .machine = &machine, .arrivals = arrivals, .arrival_count = 2 };
+	struct replay_result result = { .job_count = 77 };
+	struct strata_arena scratch;
+
+	(void)context;
+	strata_arena_init(&scratch, own, 0);
+	int rc = replay_run(&conf, &scratch, &result, ret_err);
+
+	CHECK_INT(result.job_count, rc ? 77 : 1);
+	strata_arena_fini(&scratch);
+	return rc;
+}
+
+TEST(running_out_of_memory_is_reported)
+{
+	CHECK(test_every_allocation(replay_again, NULL) >= 6);
+}
+
 static bool stop(void *context, size_t ended, size_t total)
 {
 	(void)context, (void)total;
