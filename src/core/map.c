@@ -100,6 +100,8 @@ static int grow_u64(struct map_u64 *map)
 	struct strata_memory *memory = map->slots.memory;
 	struct map_u64 grown = *map;
 
+	assert(map->cells || map->cell_count == 0);
+
 	grown.cell_count = map->cell_count ? map->cell_count * 2 : CELLS_MIN;
 	grown.cells = strata_memory_get(memory, grown.cell_count * sizeof(*grown.cells));
 	if (!grown.cells)
@@ -134,7 +136,7 @@ int map_u64_put(struct map_u64 *map, uint64_t key, void *value, void **ret_old)
 	struct map_u64_slot *slot = cell ? cell->slot : NULL;
 
 	assert(value);
-	if (!slot && map->count == map->cell_count / 2) {
+	if (!slot && (!cell || map->count == map->cell_count / 2)) {
 		if (grow_u64(map))
 			return -ENOMEM;
 		cell = find_u64(map, key);

@@ -54,12 +54,21 @@ void trace_out_text(struct trace_out *out, const char *text)
 	trace_out_bytes(out, text, strlen(text));
 }
 
+/* At least so many digits. Files have millions of numbers: printf is too slow for them. */
+static void out_digits(struct trace_out *out, uint64_t value, int digits)
+{
+	char text[24], *end = text + sizeof(text), *at = end;
+
+	for (; value > 0 || digits > 0; value /= 10, digits--)
+		*--at = (char)('0' + value % 10);
+	trace_out_bytes(out, at, (size_t)(end - at));
+}
+
 void trace_out_int(struct trace_out *out, int64_t value)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	trace_out_text(out, text);
+	if (value < 0)
+		trace_out_bytes(out, "-", 1);
+	out_digits(out, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
 }
 
 int trace_out_finish(struct trace_out *out, struct strata_error *err)
@@ -146,6 +155,10 @@ static void out_real(struct trace_out *out, double value)
 		trace_out_text(out, "null");
 		return;
 	}
+	if (value == trunc(value) && fabs(value) < 1e15 && !signbit(value)) {
+		trace_out_int(out, (int64_t)value);
+		return;
+	}
 	snprintf(text, sizeof(text), "%.17g", value);
 	/* The host program's locale may have put anything in place of the point. */
 	for (const char *from = text; *from;) {
@@ -163,11 +176,12 @@ static void out_real(struct trace_out *out, double value)
 void trace_out_time(struct trace_out *out, int64_t time_ns)
 {
 	uint64_t size = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
-	char text[40];
 
-	snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", time_ns < 0 ? "-" : "", size / 1000,
-		 (unsigned)(size % 1000));
-	trace_out_text(out, text);
+	if (time_ns < 0)
+		trace_out_bytes(out, "-", 1);
+	out_digits(out, size / 1000, 1);
+	trace_out_bytes(out, ".", 1);
+	out_digits(out, size % 1000, 3);
 }
 
 /* ---- what is written ---- */
@@ -273,11 +287,12 @@ static int find_first_of_flows(struct trace_snapshot *snapshots, size_t count, i
 
 void trace_out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid)
 {
-	char text[80];
-
-	snprintf(text, sizeof(text), ",\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32,
-		 phase, pid, tid);
-	trace_out_text(out, text);
+	trace_out_text(out, ",\n{\"ph\":\"");
+	trace_out_text(out, phase);
+	trace_out_text(out, "\",\"pid\":");
+	trace_out_int(out, pid);
+	trace_out_text(out, ",\"tid\":");
+	trace_out_int(out, tid);
 }
 
 static void out_arg(struct trace_out *out, const struct strata_trace_arg *arg)
