@@ -150,7 +150,7 @@ static int64_t longest(const struct job *job)
 {
 	int64_t most_ns = job->suspended ? job->expected_end_ns - job->frozen_ns : 0;
 
-	for (const struct job *at = job->gang ? job->gang->first : NULL; at; at = at->gang_next)
+	for (const struct job *at = job_gang(job) ? job->gang->first : NULL; at; at = at->gang_next)
 		most_ns = at->limit_ns > most_ns ? at->limit_ns : most_ns;
 	return most_ns > 0 ? most_ns : 1;
 }
@@ -204,7 +204,7 @@ static int enter_plan(struct pass *pass, struct conservative *state, struct job 
 static int plan_whole(struct pass *pass, struct conservative *state, struct job *job)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	struct gang *gang = job->gang;
+	struct gang *gang = job_gang(job);
 	uint32_t room = fit_whole_max(cluster, job);
 	struct strata_room *rooms =
 		strata_arena_array(pass->arena, cluster->node_count, sizeof(*rooms));
@@ -458,7 +458,7 @@ static int compress(struct pass *pass, struct conservative *state)
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		int64_t promised_ns = jobs[i]->promised_ns;
 
-		if (jobs[i]->gang && jobs[i]->plan) {
+		if (job_gang(jobs[i]) && jobs[i]->plan) {
 			rc = replan_gang(pass, state, jobs[i]);
 		} else {
 			drop_plan(pass->cluster, state, jobs[i]);

@@ -257,7 +257,7 @@ void cluster_lose(struct strata_cluster *cluster, struct job *job, bool again,
 		job->end_ns = cluster->now_ns;
 	job_set_state(cluster, job, again ? STRATA_JOB_QUEUED : STRATA_JOB_FAILED, reason);
 	if (again)
-		enqueue_later(cluster, job);
+		enqueue_back(cluster, job);
 	if (!job->is_lost) {
 		job->is_lost = true;
 		job->next_lost = cluster->lost;

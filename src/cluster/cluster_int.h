@@ -464,6 +464,11 @@ uint32_t fit_first(struct strata_cluster *cluster, const struct ask *ask, struct
 		   bool down_too, struct spot *spots);
 /* Is the node up and one that the ask may have? */
 bool fit_takes(const struct ask *ask, const struct node *node);
+/* The gang it starts with; a frozen job goes on alone. */
+static inline struct gang *job_gang(const struct job *job)
+{
+	return job->suspended ? NULL : job->gang;
+}
 /* A job that is placed as a whole or not at all: one that stands for a gang, or a frozen one, which goes on where it is. */
 static inline bool fit_is_whole(const struct job *job)
 {
@@ -691,6 +696,8 @@ void reserve_note(struct strata_cluster *cluster, struct reservation *reservatio
 int enqueue_job(struct strata_cluster *cluster, struct job *job);
 /* Out of wherever it waits. */
 void enqueue_undo(struct strata_cluster *cluster, struct job *job);
+/* The same now, or when there is no memory for it at the next pass: cannot fail. */
+void enqueue_back(struct strata_cluster *cluster, struct job *job);
 /* To be looked at again by the next pass: cannot fail. */
 void enqueue_later(struct strata_cluster *cluster, struct job *job);
 /* Looks at those, and at begin times that have come. */

@@ -9,7 +9,7 @@
 /* In the queue it has no reason of its own yet. */
 static int join_queue(struct strata_cluster *cluster, struct job *job)
 {
-	bool possible = job->gang ? job->gang->possible : job->ask->possible;
+	bool possible = job_gang(job) ? job->gang->possible : job->ask->possible;
 	int rc = queue_add(cluster, job);
 
 	if (rc)
@@ -41,7 +41,7 @@ int enqueue_job(struct strata_cluster *cluster, struct job *job)
 		job->reason = reason;
 		return 0;
 	}
-	if (!job->gang)
+	if (!job_gang(job))
 		return join_queue(cluster, job);
 	job->gang_ready = true;
 	job->reason = STRATA_REASON_GANG;
@@ -64,6 +64,12 @@ void enqueue_undo(struct strata_cluster *cluster, struct job *job)
 		queue_remove(cluster, job);
 	if (heap_node_in(&job->by_begin))
 		heap_remove(&cluster->begins, &job->by_begin);
+}
+
+void enqueue_back(struct strata_cluster *cluster, struct job *job)
+{
+	if (enqueue_job(cluster, job))
+		enqueue_later(cluster, job);
 }
 
 void enqueue_later(struct strata_cluster *cluster, struct job *job)

@@ -91,11 +91,11 @@ static uint32_t fit_frozen(const struct job *job, struct strata_room *rooms, str
 uint32_t fit_whole(struct strata_cluster *cluster, const struct job *job, struct strata_room *rooms,
 		   struct spot *spots, uint32_t *counts)
 {
-	return job->gang ? gang_fit(cluster, job->gang, rooms, false, spots, counts)
-			 : fit_frozen(job, rooms, spots);
+	return job_gang(job) ? gang_fit(cluster, job->gang, rooms, false, spots, counts)
+			     : fit_frozen(job, rooms, spots);
 }
 
 uint32_t fit_whole_max(const struct strata_cluster *cluster, const struct job *job)
 {
-	return job->gang ? gang_spot_max(cluster, job->gang) : job->claim_count;
+	return job_gang(job) ? gang_spot_max(cluster, job->gang) : job->claim_count;
 }

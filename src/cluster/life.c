@@ -167,7 +167,7 @@ static void send_back(struct strata_cluster *cluster, struct job *job, enum stra
 {
 	claim_release(cluster, job);
 	job_set_state(cluster, job, state, reason);
-	enqueue_later(cluster, job);
+	enqueue_back(cluster, job);
 }
 
 /* One could not start, so none of its gang may: those that did are stopped and come back as well. */
@@ -191,7 +191,7 @@ static void note_stopped(struct strata_cluster *cluster, struct job *job)
 			note_started(cluster, job); /* or there would be nothing to freeze */
 		claim_freeze(cluster, job);
 		job_set_state(cluster, job, STRATA_JOB_PREEMPTED, STRATA_REASON_SUSPENDED);
-		enqueue_later(cluster, job);
+		enqueue_back(cluster, job);
 		return;
 	}
 	if (mode == STRATA_STOP_REQUEUE && !for_other) {
@@ -356,7 +356,7 @@ int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, 
 		job->reason = STRATA_REASON_HELD;
 	} else {
 		job->reason = STRATA_REASON_PRIORITY;
-		enqueue_later(cluster, job);
+		enqueue_back(cluster, job);
 	}
 	cluster->changed = true;
 	return 0;
@@ -401,7 +401,7 @@ int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 	if (change->what & STRATA_CHANGE_TIME_LIMIT)
 		job->limit_ns = change->time_limit_ns;
 	if (job_waits(job)) {
-		enqueue_later(cluster, job);
+		enqueue_back(cluster, job);
 	} else if (!job->stopping) {
 		tree_remove(&cluster->running, &job->by_end);
 		job->expected_end_ns = job->start_ns + queue_hold_ns(cluster, job);

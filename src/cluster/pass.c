@@ -143,7 +143,7 @@ bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
 
 	if (job->array && job->array->limit && job->array->placed >= job->array->limit)
 		reason = STRATA_REASON_ARRAY_LIMIT;
-	else if (job->gang)
+	else if (job_gang(job))
 		reason = gang_limit(cluster, job->gang);
 	else
 		reason = party_limit(cluster, job->owner, job->ask);
@@ -202,11 +202,11 @@ enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation
 	struct strata_cluster *cluster = pass->cluster;
 	struct job *job = lot->first;
 
-	if (job->gang ? !job->gang->possible : !job->suspended && !lot->ask->possible)
+	if (job_gang(job) ? !job->gang->possible : !job->suspended && !lot->ask->possible)
 		return PASS_SKIP;
 	if (pass_obstructed(cluster, job))
 		return PASS_SKIP;
-	if (job->gang)
+	if (job_gang(job))
 		return gang_try(pass, job->gang, reservation ? reservation->start_ns : INT64_MAX);
 	if (job->suspended)
 		return try_frozen(pass, job, reservation);

@@ -128,7 +128,7 @@ static int find_whole(struct pass *pass, struct reservation *reservation)
 		.rooms = strata_arena_array(arena, cluster->node_count, sizeof(*search.rooms)),
 		.spots = strata_arena_array(arena, fit_whole_max(cluster, job),
 					    sizeof(*search.spots)),
-		.counts = strata_arena_array(arena, job->gang ? job->gang->size : 1,
+		.counts = strata_arena_array(arena, job_gang(job) ? job->gang->size : 1,
 					     sizeof(*search.counts)),
 	};
 	size_t low = 0, high = tree_count(&cluster->running);

@@ -59,7 +59,7 @@ static struct run run(const char *trace, int64_t procs, const char *backfill,
 		      const char *prediction)
 {
 	struct strata_node_conf pool = { .name = "pool" };
-	struct replay_machine machine = { &pool, 1, true, 0 };
+	struct machine machine = { &pool, 1, .flat = true };
 	struct strata_swf swf;
 	struct run run;
 	size_t length;
