@@ -26,6 +26,11 @@ static const struct strata_option sim_options[] = {
 	  .value = "SPEC", .help = "who may start out of order" },
 	{ "predict", STRATA_TEXT, offsetof(struct sim_conf, predict), .text = { "requested" },
 	  .value = "SPEC", .aliases = "prediction", .help = "how long jobs are taken to run" },
+	{ "preempt", STRATA_TEXT, offsetof(struct sim_conf, preempt), .value = "SPEC",
+	  .help = "whom to stop for jobs of a higher band (see --bands); nobody when left out" },
+	{ "checkpoint", STRATA_DURATION, offsetof(struct sim_conf, checkpoint_ns), .unit = "s",
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX },
+	  .help = "how often jobs save their work; when left out, who is stopped begins anew" },
 	{ "compare", STRATA_TEXT, offsetof(struct sim_conf, compare), .value = "O/B/R,…",
 	  .help = "several order/backfill/prediction/placement side by side; what is left out is "
 		  "as the options "
@@ -78,6 +83,8 @@ static int add_trial(struct sim *sim, const char *const parts[PART_COUNT])
 	if (rc == 0)
 		rc = read_spec(sim, &strata_prediction_kind, parts[PREDICTION],
 			       &classes->prediction);
+	if (rc == 0 && sim->conf->preempt)
+		rc = read_spec(sim, &strata_victims_kind, sim->conf->preempt, &classes->victims);
 	return rc;
 }
 
@@ -251,6 +258,7 @@ static int run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, si
 		.arrival_count = count,
 		.demands = sim->demands ? sim->demands + from : NULL,
 		.bands = sim->bands ? sim->bands + from : NULL,
+		.checkpoint_ns = sim->conf->checkpoint_ns,
 		.gantt = sim->gantt,
 		.progress = show_progress,
 		.progress_context = sim,
@@ -271,6 +279,9 @@ static int run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, si
 			trial->impossible[trial->impossible_count] =
 				conf.arrivals[result.impossible[i]].number;
 	trial->passes += result.passes;
+	trial->preemptions += result.preemptions;
+	trial->cancelled += result.cancelled;
+	trial->lost_hours += result.lost_hours;
 	trial->gpu_fragmentation += result.gpu_fragmentation /
 				    (double)(sim->window_count ? sim->window_count : 1);
 	return metrics_measure(result.jobs, result.job_count, sim->machine.capacity, &cli->arena,

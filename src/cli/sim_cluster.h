@@ -9,10 +9,10 @@
 #include "sim/gantt.h"
 
 struct sim_conf {
-	int64_t procs;
+	int64_t procs, checkpoint_ns;
 	bool bands;
-	const char *nodes, *order, *placement, *backfill, *predict, *compare, *windows, *starts,
-		*plot, *trace;
+	const char *nodes, *order, *placement, *backfill, *predict, *preempt, *compare, *windows,
+		*starts, *plot, *trace;
 };
 
 enum {
@@ -32,6 +32,9 @@ struct sim_trial {
 	int64_t impossible[SIM_NAMED_MAX]; /* numbers of the first of them */
 	struct metrics metrics;            /* means over windows, where there are several */
 	double gpu_fragmentation;
+	uint64_t preemptions; /* of all windows, as the next two */
+	size_t cancelled;
+	double lost_hours;
 	double window_bsld[SIM_WINDOWS_MAX];
 	double wall_ms;
 	uint64_t passes;
@@ -49,7 +52,7 @@ struct sim {
 	struct sim_trial trials[SIM_COMPARE_MAX];
 	size_t trial_count;
 	struct strata_registry
-		*registries[5]; /* one per kind, NULL behind them; the specs borrow from them */
+		*registries[6]; /* one per kind, NULL behind them; the specs borrow from them */
 	struct gantt *gantt;    /* NULL: none is wanted */
 	struct cli_progress progress;
 	size_t progress_calls;

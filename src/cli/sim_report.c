@@ -47,6 +47,9 @@ static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
 			    isnan(trial->gpu_fragmentation) ? json_null()
 							    : json_real(trial->gpu_fragmentation));
 	json_object_set_new(json, "impossible_jobs", impossible_json(trial));
+	json_object_set_new(json, "preemptions", json_integer((json_int_t)trial->preemptions));
+	json_object_set_new(json, "cancelled", json_integer((json_int_t)trial->cancelled));
+	json_object_set_new(json, "lost_hours", json_real(trial->lost_hours));
 	if (sim->window_count) {
 		json_t *windows = json_array();
 
@@ -70,8 +73,9 @@ static int print_json(struct sim *sim)
 
 static const struct report_column {
 	struct cli_column column;
-	bool nodes; /* only where the machine has nodes */
-	bool gpus;  /* only where they have GPUs */
+	bool nodes;   /* only where the machine has nodes */
+	bool gpus;    /* only where they have GPUs */
+	bool preempt; /* only where jobs are stopped for others */
 } report_columns[] = {
 	{ { "ORDER", .style = CLI_BOLD } },
 	{ { "BACKFILL" } },
@@ -84,6 +88,8 @@ static const struct report_column {
 	{ { "MAKESPAN", .right = true } },
 	{ { "BUSY", .right = true } },
 	{ { "FRAGMENTED", .right = true }, .gpus = true },
+	{ { "STOPPED", .right = true }, .preempt = true },
+	{ { "LOST HOURS", .right = true }, .preempt = true },
 	{ { "FAIR", .right = true } },
 	{ { "WORST USER", .right = true } },
 	{ { "TOOK", .right = true } },
@@ -116,6 +122,10 @@ static void add_row(const struct sim *sim, const struct sim_trial *trial, struct
 		cli_table_add(table, "-");
 	else if (sim->machine.gpu_count)
 		cli_table_add(table, "%.1f %%", trial->gpu_fragmentation * 100);
+	if (sim->conf->preempt) {
+		cli_table_add(table, "%" PRIu64, trial->preemptions);
+		cli_table_add(table, "%.1f", trial->lost_hours);
+	}
 	cli_table_add(table, "%.2f", m->user_jain);
 	cli_table_add(table, "%.2f", m->user_max_bsld);
 	add_duration(table, trial->wall_ms / 1e3);
@@ -129,7 +139,8 @@ static int print_table(struct sim *sim)
 
 	for (size_t i = 0; i < REPORT_COLUMNS; i++)
 		if (!(report_columns[i].nodes && sim->machine.flat) &&
-		    !(report_columns[i].gpus && !sim->machine.gpu_count))
+		    !(report_columns[i].gpus && !sim->machine.gpu_count) &&
+		    !(report_columns[i].preempt && !sim->conf->preempt))
 			columns[count++] = report_columns[i].column;
 	int rc = cli_table_new(sim->cli, columns, count, &table);
 

@@ -17,7 +17,12 @@
 
 struct ending {
 	struct heap_node by_end;
-	size_t index; /* of the arrival */
+	size_t index;       /* of the arrival */
+	int64_t begun_ns;   /* this run, or where it went on */
+	int64_t carried_ns; /* work it had done by then */
+	int64_t saved_ns;   /* work that is in a checkpoint */
+	int64_t ran_ns;     /* all that it ran, lost or not */
+	bool stopping;      /* the next time it is due it stops, unless it has done its work */
 	struct strata_piece
 		*pieces; /* where it runs, when somebody wants to know; the replay's memory */
 	size_t piece_count;
@@ -33,7 +38,7 @@ struct replay {
 	struct metrics_job *jobs; /* one per arrival */
 	struct strata_mix mix;
 	struct fragments fragments;
-	size_t arrived, ended, impossible;
+	size_t arrived, ended, impossible, cancelled;
 	int64_t now_ns;
 	uint64_t passes;
 };
@@ -85,6 +90,8 @@ static int submit(struct replay *replay, struct strata_error *err)
 	request.user = user;
 	if (replay->conf->bands)
 		request.band = replay->conf->bands[index];
+	request.preemptible = replay->conf->cluster.victims.cls != NULL;
+	request.checkpoint_ns = replay->conf->checkpoint_ns;
 	replay->jobs[index].procs = machine_size(replay->conf->machine, &request);
 	int rc = strata_cluster_submit(replay->cluster, &request, replay->now_ns, err);
 
@@ -158,16 +165,62 @@ static void show_end(struct replay *replay, struct ending *ending)
 
 /* ---- what happens ---- */
 
-static int end(struct replay *replay, struct strata_error *err)
+static int64_t work_of(const struct replay *replay, const struct ending *ending)
 {
-	struct ending *ending = container_of(heap_pop(&replay->ends), struct ending, by_end);
+	return replay->conf->arrivals[ending->index].run_ns;
+}
+
+/* The work it has done by now, this run and before. */
+static int64_t done_ns(const struct replay *replay, const struct ending *ending)
+{
+	return ending->carried_ns + replay->now_ns - ending->begun_ns;
+}
+
+/* It has done its work. To the measures, all that was not work was waiting. */
+static int complete(struct replay *replay, struct ending *ending, struct strata_error *err)
+{
 	uint64_t id = ending->index + 1;
 	int rc = strata_cluster_ended(replay->cluster, id, STRATA_OUTCOME_COMPLETED, replay->now_ns,
 				      err);
 
-	show_end(replay, ending);
+	ending->ran_ns += replay->now_ns - ending->begun_ns;
+	replay->jobs[ending->index].start_ns = replay->now_ns - work_of(replay, ending);
 	replay->ended++;
 	return rc ? rc : strata_cluster_forget(replay->cluster, id, err);
+}
+
+/* It stops for another: what it can save it does, if jobs of this trace write checkpoints. */
+static int stop(struct replay *replay, struct ending *ending, struct strata_error *err)
+{
+	uint64_t id = ending->index + 1;
+	struct strata_job_view view;
+	int rc = strata_cluster_ended(replay->cluster, id, STRATA_OUTCOME_STOPPED, replay->now_ns,
+				      err);
+
+	if (rc == 0)
+		rc = strata_cluster_job(replay->cluster, id, &view, err);
+	if (rc)
+		return rc;
+	ending->stopping = false;
+	ending->ran_ns += replay->now_ns - ending->begun_ns;
+	if (view.reason == STRATA_REASON_SUSPENDED || replay->conf->checkpoint_ns)
+		ending->saved_ns = done_ns(replay, ending);
+	ending->carried_ns = ending->saved_ns;
+	if (!strata_job_ended(view.state))
+		return 0;
+	replay->jobs[ending->index].start_ns = NEVER;
+	replay->cancelled++;
+	return strata_cluster_forget(replay->cluster, id, err);
+}
+
+static int end(struct replay *replay, struct strata_error *err)
+{
+	struct ending *ending = container_of(heap_pop(&replay->ends), struct ending, by_end);
+
+	show_end(replay, ending);
+	if (ending->stopping && done_ns(replay, ending) < work_of(replay, ending))
+		return stop(replay, ending, err);
+	return complete(replay, ending, err);
 }
 
 static int64_t next_end_ns(const struct replay *replay)
@@ -204,16 +257,57 @@ static int start(struct replay *replay, const struct strata_effect *effect,
 {
 	size_t index = (size_t)effect->job - 1;
 	struct ending *ending = &replay->endings[index];
-	int64_t end_ns = replay->now_ns + replay->conf->arrivals[index].run_ns;
 	int rc = strata_cluster_started(replay->cluster, effect->job, replay->now_ns, err);
 
-	replay->jobs[index].start_ns = replay->now_ns;
 	ending->index = index;
+	ending->begun_ns = replay->now_ns;
+	replay->jobs[index].start_ns = replay->now_ns;
+	int64_t end_ns = replay->now_ns + work_of(replay, ending) - ending->carried_ns;
+
 	if (rc == 0)
 		rc = show_start(replay, ending, effect, err);
 	if (rc == 0 && heap_push(&replay->ends, &ending->by_end, heap_key_time(end_ns)))
 		rc = strata_fail_memory(err);
 	return rc;
+}
+
+/* It is asked to stop: it does after the grace, frozen at once. */
+static void ask_to_stop(struct replay *replay, const struct strata_effect *effect)
+{
+	struct ending *ending = &replay->endings[effect->job - 1];
+	int64_t grace_ns = effect->mode == STRATA_STOP_SUSPEND ? 0 : effect->grace_ns;
+	uint64_t key = heap_key_time(replay->now_ns + grace_ns);
+
+	ending->stopping = true;
+	if (key < heap_key(&replay->ends, &ending->by_end))
+		heap_update(&replay->ends, &ending->by_end, key);
+}
+
+static int save(struct replay *replay, const struct strata_effect *effect, struct strata_error *err)
+{
+	struct ending *ending = &replay->endings[effect->job - 1];
+	struct strata_checkpoint checkpoint = { "checkpoint", 0, replay->now_ns, -1 };
+
+	ending->saved_ns = done_ns(replay, ending);
+	return strata_cluster_checkpoint(replay->cluster, effect->job, &checkpoint, replay->now_ns,
+					 err);
+}
+
+static int carry_out(struct replay *replay, const struct strata_effect *effect,
+		     struct strata_error *err)
+{
+	switch (effect->kind) {
+	case STRATA_EFFECT_START:
+	case STRATA_EFFECT_RESUME:
+		return start(replay, effect, err);
+	case STRATA_EFFECT_STOP:
+		ask_to_stop(replay, effect);
+		return 0;
+	case STRATA_EFFECT_CHECKPOINT:
+		return save(replay, effect, err);
+	default:
+		return 0;
+	}
 }
 
 static int pass(struct replay *replay, struct strata_error *err)
@@ -225,8 +319,7 @@ static int pass(struct replay *replay, struct strata_error *err)
 
 	replay->passes++;
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		if (effects[i].kind == STRATA_EFFECT_START)
-			rc = start(replay, &effects[i], err);
+		rc = carry_out(replay, &effects[i], err);
 	if (rc == 0 && replay->conf->gantt) {
 		struct strata_cluster_stats stats;
 
@@ -242,7 +335,8 @@ static int run(struct replay *replay, struct strata_error *err)
 	const struct replay_conf *conf = replay->conf;
 	int rc = add_nodes(replay, err);
 
-	while (rc == 0 && replay->ended + replay->impossible < conf->arrival_count) {
+	while (rc == 0 &&
+	       replay->ended + replay->impossible + replay->cancelled < conf->arrival_count) {
 		uint64_t before = replay->ended + replay->arrived;
 
 		rc = step(replay, err);
@@ -322,16 +416,25 @@ static int prepare(struct replay *replay, struct strata_arena *arena, struct str
 static int sort_out(const struct replay *replay, struct strata_arena *arena,
 		    struct replay_result *result, struct strata_error *err)
 {
-	size_t count = replay->conf->arrival_count;
+	size_t count = replay->conf->arrival_count,
+	       left_out = replay->impossible + replay->cancelled;
+	double unit = replay->conf->machine->flat ? 1 : 1000; /* as the capacity is counted */
 
 	result->jobs = replay->jobs;
 	result->indices = strata_arena_array(arena, count, sizeof(size_t));
-	result->impossible = strata_arena_array(arena, replay->impossible, sizeof(size_t));
+	result->impossible = strata_arena_array(arena, left_out, sizeof(size_t));
 	if (!result->indices || !result->impossible)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < count; i++) {
+		const struct ending *ending = &replay->endings[i];
+
+		result->lost_hours +=
+			(double)(ending->ran_ns -
+				 (replay->jobs[i].start_ns == NEVER ? 0 : replay->jobs[i].run_ns)) *
+			(double)replay->jobs[i].procs / unit / 3.6e12;
 		if (replay->jobs[i].start_ns == NEVER) {
-			result->impossible[result->impossible_count++] = i;
+			if (ending->ran_ns == 0)
+				result->impossible[result->impossible_count++] = i;
 			continue;
 		}
 		result->jobs[result->job_count] = replay->jobs[i];
@@ -356,6 +459,13 @@ int replay_run(const struct replay_conf *conf, struct strata_arena *arena,
 		rc = sort_out(&replay, arena, &result, err);
 	for (size_t i = 0; rc && replay.endings && i < conf->arrival_count; i++)
 		forget_pieces(&replay, &replay.endings[i]);
+	if (rc == 0) {
+		struct strata_cluster_stats stats;
+
+		strata_cluster_stats(replay.cluster, &stats);
+		result.preemptions = stats.preemptions;
+		result.cancelled = replay.cancelled;
+	}
 	strata_cluster_free(replay.cluster);
 	heap_fini(&replay.ends);
 	strata_arena_fini(&replay.scratch);

@@ -2,6 +2,9 @@
  * Replaying a trace through the cluster level: the same decisions as in the service, on a virtual clock. Everything that happens in
  * one instant (ends before arrivals) is told first, then one pass decides.
  *
+ * A job that is stopped for another loses what is in no checkpoint, comes back and does the rest. To the measures all the time
+ * between its submission and its end that was not its work is waiting: it starts its work's length before its end.
+ *
  * A job that no node could ever take is not waited for: it is set aside, and the result names it.
  */
 #ifndef SIM_REPLAY_H
@@ -23,7 +26,8 @@ struct replay_conf {
 	const struct swf_demand *const
 		*demands; /* of each arrival, NULL for one that has none; NULL: none has */
 	const enum strata_band *bands; /* of each arrival; NULL: all are normal */
-	replay_progress *progress;     /* may be NULL */
+	int64_t checkpoint_ns; /* all jobs write one so often, and before they stop for another; 0: none does */
+	replay_progress *progress; /* may be NULL */
 	void *progress_context;
 	struct gantt *gantt; /* to write to; may be NULL */
 };
@@ -36,6 +40,10 @@ struct replay_result {
 	size_t *impossible; /* arrivals that no node could take, in their order */
 	size_t impossible_count;
 	double gpu_fragmentation; /* see fragments.h; NAN without GPUs */
+	uint64_t
+		preemptions; /* jobs stopped for others; all may be where the cluster has a victim chooser */
+	size_t cancelled; /* of them for good: they are among neither the jobs nor the impossible */
+	double lost_hours; /* processor-hours run in vain */
 	uint64_t passes;
 	size_t peak_bytes; /* of the cluster's memory */
 };

@@ -39,6 +39,74 @@ static int replay(const struct strata_swf_arrival *arrivals, size_t count,
 	return replay_run(&conf, &arena, ret_result, &err);
 }
 
+/* A long job, and a more urgent one 100 s later that needs its place; grace is 10 s. */
+static struct replay_result preempt(const char *victims, int64_t checkpoint_s)
+{
+	static const struct strata_node_conf pool = { .name = "pool", .cpu_milli = 8000 };
+	static const struct machine machine = { &pool, 1, .flat = true, .capacity = 8 };
+	static const enum strata_band bands[] = { STRATA_BAND_LOW, STRATA_BAND_HIGH };
+	struct strata_swf_arrival arrivals[] = { arrival(1, 0, 1000, 2000, 8),
+						 arrival(2, 100, 50, 50, 4) };
+	struct replay_conf conf = { .machine = &machine,
+				    .arrivals = arrivals,
+				    .arrival_count = 2,
+				    .bands = bands,
+				    .checkpoint_ns = checkpoint_s * SECOND };
+	struct strata_registry *registry;
+	struct replay_result result;
+
+	strata_arena_fini(&arena);
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(strata_registry_new(&strata_victims_kind, &memory, &registry, &err));
+	CHECK_OK(strata_spec_read(registry, victims, strlen(victims), &arena, &conf.cluster.victims,
+				  &err));
+	CHECK_OK(replay_run(&conf, &arena, &result, &err));
+	strata_registry_free(registry);
+	return result;
+}
+
+TEST(who_is_stopped_begins_anew_without_checkpoints)
+{
+	struct replay_result result = preempt("least_lost:grace=10:protect=0", 0);
+
+	CHECK_INT(result.preemptions, 1);
+	CHECK_INT(result.jobs[1].start_ns, 110 * SECOND); /* after the grace */
+	CHECK_INT(result.jobs[0].start_ns, 160 * SECOND); /* and all of its work again */
+	CHECK_NEAR(result.lost_hours, 110 * 8 / 3600.0, 1e-9);
+	strata_arena_fini(&arena);
+}
+
+TEST(who_is_stopped_goes_on_from_its_checkpoint)
+{
+	struct replay_result result = preempt("least_lost:grace=10:protect=0", 60);
+
+	CHECK_INT(result.jobs[1].start_ns, 110 * SECOND);
+	CHECK_INT(result.jobs[0].start_ns, 50 * SECOND); /* 50 s of 1050 were not work */
+	CHECK_NEAR(result.lost_hours, 0, 1e-9);
+	strata_arena_fini(&arena);
+}
+
+TEST(who_is_frozen_goes_on_where_it_was)
+{
+	struct replay_result result = preempt("least_lost:grace=10:protect=0:mode=suspend", 0);
+
+	CHECK_INT(result.jobs[1].start_ns, 100 * SECOND); /* at once */
+	CHECK_INT(result.jobs[0].start_ns, 50 * SECOND);
+	CHECK_NEAR(result.lost_hours, 0, 1e-9);
+	strata_arena_fini(&arena);
+}
+
+TEST(who_is_cancelled_is_left_out)
+{
+	struct replay_result result = preempt("least_lost:grace=10:protect=0:mode=cancel", 0);
+
+	CHECK_INT(result.cancelled, 1);
+	CHECK_INT(result.job_count, 1);
+	CHECK_INT(result.impossible_count, 0);
+	CHECK_INT(result.indices[0], 1);
+	strata_arena_fini(&arena);
+}
+
 TEST(jobs_run_when_the_policy_says_so)
 {
 	struct strata_swf_arrival arrivals[] = {
