@@ -534,6 +534,20 @@ struct strata_job_view {
 int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		       struct strata_job_view *ret_view, struct strata_error *err);
 
+/* When a waiting job should start, and where its first part: what `strata why` says. */
+struct strata_forecast {
+	uint64_t job;
+	int64_t start_ns;
+	uint32_t node;       /* row */
+	uint32_t node_count; /* how many nodes it will have */
+	bool promised; /* no later than that, unless somebody runs longer than predicted; else as things stand now */
+};
+/* Of the first `most` jobs in the queue, in its order; those whose turn cannot be foreseen (limits, nodes that are down) are left
+ * out. In the arena. As of the latest time seen. It costs about as much as planning them all, and changes nothing. */
+int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct strata_arena *arena,
+			    const struct strata_forecast **ret_forecasts, size_t *ret_count,
+			    struct strata_error *err);
+
 /* Forgets an ended job. */
 int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
 

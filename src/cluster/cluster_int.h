@@ -496,6 +496,9 @@ int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *jo
 /* Brings the order up to date with the time, for orders whose keys change with it. */
 int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		  struct strata_error *err);
+struct pass;
+/* All jobs in the queue, in its order, in the pass's arena. */
+int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count);
 static inline struct lot *queue_lot(struct tree_node *node)
 {
 	return node ? container_of(node, struct lot, in_order) : NULL;

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct lot_key {
@@ -224,5 +225,39 @@ int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 	}
 	for (size_t i = 0; i < moved; i++)
 		tree_insert(&cluster->queue, &out[i]->in_order, 0);
+	return 0;
+}
+
+static int compare_jobs(const void *a, const void *b, void *mixed_bands)
+{
+	const struct job *left = *(struct job *const *)a, *right = *(struct job *const *)b;
+
+	if (!*(const bool *)mixed_bands && left->lot->band != right->lot->band)
+		return left->lot->band > right->lot->band ? -1 : 1;
+	if (left->lot->key != right->lot->key)
+		return left->lot->key < right->lot->key ? -1 : 1;
+	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
+}
+
+int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	size_t count = 0;
+	struct lot *lot;
+
+	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
+	     lot = queue_lot(tree_next(&lot->in_order)))
+		count += lot->count;
+	struct job **jobs = strata_arena_array(pass->arena, count, sizeof(*jobs)), **to = jobs;
+
+	if (!jobs)
+		return strata_fail_memory(pass->err);
+	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
+	     lot = queue_lot(tree_next(&lot->in_order)))
+		for (struct job *job = lot->first; job; job = job->after)
+			*to++ = job;
+	qsort_r(jobs, count, sizeof(*jobs), compare_jobs, &cluster->conf.mixed_bands);
+	*ret_jobs = jobs;
+	*ret_count = count;
 	return 0;
 }

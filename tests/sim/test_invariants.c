@@ -555,6 +555,17 @@ static void pass(struct world *world)
 	watch(world);
 	for (size_t i = 0; i < count; i++)
 		check_effect(world, &effects[i]);
+	if (one_in(world, 50)) {
+		const struct strata_forecast *forecasts;
+		uint64_t digest = strata_cluster_digest(world->cluster);
+
+		CHECK_OK(strata_cluster_forecast(world->cluster, 100, &world->scratch, &forecasts,
+						 &count, &err));
+		for (size_t i = 0; i < count; i++)
+			CHECK(forecasts[i].start_ns >= world->cluster->now_ns &&
+			      forecasts[i].node < world->node_count);
+		CHECK(strata_cluster_digest(world->cluster) == digest);
+	}
 	drop_forgotten(world);
 	check_world(world);
 	strata_arena_reset(&world->scratch);
@@ -575,9 +586,9 @@ static void tick(struct world *world)
 }
 
 /* May this job wait for ever, and those with it in a gang or behind it? */
-static bool may_wait(const struct job *job)
+static bool may_wait(const struct job *job, enum strata_reason reason)
 {
-	switch (job->reason) {
+	switch (reason) {
 	case STRATA_REASON_IMPOSSIBLE:
 	case STRATA_REASON_DEPENDENCY:
 	case STRATA_REASON_DEPENDENCY_NEVER:
@@ -612,7 +623,10 @@ static void drain(struct world *world)
 	for (size_t i = 0; i < world->live_count; i++) {
 		const struct job *job = map_u64_get(&world->cluster->jobs, world->live[i]);
 
-		if (!may_wait(job))
+		struct strata_job_view view;
+
+		CHECK_OK(strata_cluster_job(world->cluster, job->id, &view, &err));
+		if (!may_wait(job, view.reason))
 			test_fail(__FILE__, __LINE__, "job %llu waits for ever: %s, %s",
 				  (unsigned long long)job->id, strata_job_state_name(job->state),
 				  strata_reason_name(job->reason));
