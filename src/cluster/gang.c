@@ -45,7 +45,7 @@ void gang_unready(struct strata_cluster *cluster, struct job *job)
 	struct job *first = job->gang->first;
 
 	job->gang_ready = false;
-	if (first->lot) {
+	if (first->lot && !first->suspended) {
 		cluster_gone(cluster, first);
 		queue_remove(cluster, first);
 		first->reason = STRATA_REASON_GANG;

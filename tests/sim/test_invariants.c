@@ -452,7 +452,7 @@ static void check_job(const struct job *job, struct strata_room *used)
 	CHECK(!job->lot || job_waits(job));
 	CHECK(!job->suspended || job->state == STRATA_JOB_PREEMPTED);
 	CHECK(!ended || (!job->lot && !job->claims && !job->gang));
-	CHECK(!job->gang || !job->lot || job->gang->first == job);
+	CHECK(!job->gang || !job->lot || job->suspended || job->gang->first == job);
 	for (uint32_t i = 0; i < job->claim_count; i++) {
 		struct strata_piece piece = job->claims[i].piece;
 
