@@ -229,10 +229,11 @@ static double weigh_node(struct search *search, struct want *want, const struct 
 	return cost;
 }
 
-/* The node where a part of the job costs least, and of those the one where fewest are stopped; NULL: none. */
+/* The node where a part of the job costs least; of those where fewest are stopped; then where the first of them goes first. NULL: none. */
 static struct node *cheapest_node(struct search *search, struct want *want)
 {
 	struct strata_cluster *cluster = search->cluster;
+	const struct candidate *best_first = NULL;
 	struct node *best = NULL;
 	double best_cost = INFINITY;
 	size_t best_count = 0;
@@ -243,13 +244,19 @@ static struct node *cheapest_node(struct search *search, struct want *want)
 		if (search->used[row] || !fit_takes(want->ask, node))
 			continue;
 		double cost = weigh_node(search, want, node);
+		const struct candidate *first = want->pick_count ? search->picks[0]->candidate
+								 : NULL;
 
-		if (cost < best_cost ||
-		    (best && cost == best_cost && want->pick_count < best_count)) {
-			best = node;
-			best_cost = cost;
-			best_count = want->pick_count;
-		}
+		if (cost == INFINITY || (best && cost > best_cost))
+			continue;
+		if (best && cost == best_cost &&
+		    (want->pick_count > best_count ||
+		     (want->pick_count == best_count && first >= best_first)))
+			continue;
+		best = node;
+		best_cost = cost;
+		best_count = want->pick_count;
+		best_first = first;
 	}
 	return best;
 }
