@@ -51,6 +51,7 @@ static inline void small_open_predicting(const char *prediction, const char *ord
 
 	conf.order = small_spec(&strata_order_kind, order);
 	conf.backfill = small_spec(&strata_backfill_kind, backfill);
+	conf.prediction = small_spec(&strata_prediction_kind, prediction);
 	if (small_victims)
 		conf.victims = small_spec(&strata_victims_kind, small_victims);
 	CHECK_OK(strata_cluster_new(&conf, &small_memory, &small, &err));
