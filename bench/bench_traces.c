@@ -4,6 +4,7 @@
  */
 #include "formats/swf.h"
 #include "sim/metrics.h"
+#include "sim/replay.h"
 #include "sim/series.h"
 #include "sim/svg.h"
 #include "sim/workload.h"
@@ -22,6 +23,8 @@ static struct strata_swf swf;
 static const char *text;
 static size_t length, sink;
 static struct metrics_job *jobs;
+static struct strata_swf_arrival *arrivals;
+static struct machine machine;
 
 static void must(int rc)
 {
@@ -79,10 +82,10 @@ static void read_log(void)
 
 static void load_log(void)
 {
-	struct strata_swf_arrival *arrivals;
+	struct strata_swf_arrival *loaded;
 	size_t count;
 
-	must(strata_swf_load(&swf, STRATA_SWF_PLAIN, &scratch, &arrivals, &count, NULL, &err));
+	must(strata_swf_load(&swf, STRATA_SWF_PLAIN, &scratch, &loaded, &count, NULL, &err));
 }
 
 static void measure_schedule(void)
@@ -106,6 +109,39 @@ static void plot_schedule(void)
 	buf_fini(&buf);
 }
 
+static void replay(struct gantt *gantt)
+{
+	struct replay_conf conf = {
+		.machine = &machine, .arrivals = arrivals, .arrival_count = JOBS, .gantt = gantt
+	};
+	struct replay_result result;
+
+	must(replay_run(&conf, &scratch, &result, &err));
+	sink += result.passes;
+}
+
+static void replay_plain(void)
+{
+	replay(NULL);
+}
+
+static int drop(void *context, const char *bytes, size_t count)
+{
+	(void)context, (void)bytes;
+	sink += count;
+	return 0;
+}
+
+static void replay_drawn(void)
+{
+	struct strata_trace_sink nowhere = { drop, NULL };
+	struct gantt *gantt;
+
+	must(gantt_open(&memory, &machine, &nowhere, &gantt, &err));
+	replay(gantt);
+	must(gantt_close(gantt, &err));
+}
+
 static const struct row {
 	const char *name;
 	void (*run)(void);
@@ -116,6 +152,8 @@ static const struct row {
 	{ "write", write_log },
 	{ "measure a schedule", measure_schedule },
 	{ "plot its queue", plot_schedule },
+	{ "replay, easy", replay_plain },
+	{ "replay, with a timeline", replay_drawn },
 	{ "make (lublin)", make_lublin },
 	{ "make (gpu)", make_gpu },
 };
@@ -157,6 +195,10 @@ static void prepare(void)
 	strata_arena_init(&scratch, &memory, 0);
 	make("lublin", &kept, &swf);
 	must(strata_swf_write(&swf, &kept, &text, &length, &err));
+	size_t count;
+
+	must(strata_swf_load(&swf, STRATA_SWF_PLAIN, &kept, &arrivals, &count, NULL, &err));
+	must(machine_init_flat(&machine, strata_swf_procs(&swf), &kept, &err));
 	jobs = strata_arena_array(&kept, JOBS, sizeof(*jobs));
 	must(jobs ? 0 : strata_fail_memory(&err));
 	for (size_t i = 0; i < JOBS; i++)

@@ -11,6 +11,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_placement_kind,
 	&strata_backfill_kind,
 	&strata_prediction_kind,
+	&strata_victims_kind,
 	&strata_noise_kind,
 };
 /* clang-format on */

@@ -40,17 +40,27 @@ enum { STRATA_JOB_STATE_COUNT = STRATA_JOB_CANCELLED + 1 };
 /* Why a job is not running, or how it ended. */
 enum strata_reason {
 	STRATA_REASON_NONE,
-	STRATA_REASON_PRIORITY,     /* others are before it */
-	STRATA_REASON_RESOURCES,    /* it is next; what it needs is not free */
-	STRATA_REASON_BEGIN_TIME,   /* it asked to start later */
-	STRATA_REASON_HELD,         /* held by its owner or an operator */
-	STRATA_REASON_IMPOSSIBLE,   /* no node, however empty, could take it */
-	STRATA_REASON_NODE_DOWN,    /* the nodes that could take it are down or drained */
-	STRATA_REASON_TIME_LIMIT,   /* ended: ran past its limit */
-	STRATA_REASON_NODE_FAILURE, /* ended or requeued: its node died */
-	STRATA_REASON_EXIT_CODE,    /* ended: its exit status was not 0 */
+	STRATA_REASON_PRIORITY,         /* others are before it */
+	STRATA_REASON_RESOURCES,        /* it is next; what it needs is not free */
+	STRATA_REASON_BEGIN_TIME,       /* it asked to start later */
+	STRATA_REASON_HELD,             /* held by its owner or an operator */
+	STRATA_REASON_IMPOSSIBLE,       /* no node, however empty, could take it */
+	STRATA_REASON_NODE_DOWN,        /* the nodes that could take it are down or drained */
+	STRATA_REASON_TIME_LIMIT,       /* ended: ran past its limit */
+	STRATA_REASON_NODE_FAILURE,     /* ended or requeued: its node died */
+	STRATA_REASON_EXIT_CODE,        /* ended: its exit status was not 0 */
+	STRATA_REASON_DEPENDENCY,       /* the jobs it waits for are not that far */
+	STRATA_REASON_DEPENDENCY_NEVER, /* what it waits for cannot happen any more */
+	STRATA_REASON_USER_LIMIT,       /* its user has as much as is allowed */
+	STRATA_REASON_ACCOUNT_LIMIT,    /* its account, or one above it, has */
+	STRATA_REASON_QOS_LIMIT,        /* its quality of service has */
+	STRATA_REASON_ARRAY_LIMIT,      /* as many of its array run as were asked for */
+	STRATA_REASON_GANG,             /* the others of its gang cannot start yet */
+	STRATA_REASON_PREEMPTED,        /* it gave up its place for another job */
+	STRATA_REASON_SUSPENDED,        /* it is frozen where it is */
+	STRATA_REASON_REQUEUED,         /* it was sent back to the queue */
 };
-enum { STRATA_REASON_COUNT = STRATA_REASON_EXIT_CODE + 1 };
+enum { STRATA_REASON_COUNT = STRATA_REASON_REQUEUED + 1 };
 
 /* May a job go from one state to the other? */
 bool strata_job_may(enum strata_job_state from, enum strata_job_state to);
@@ -63,12 +73,32 @@ enum strata_band { STRATA_BAND_LOW, STRATA_BAND_NORMAL, STRATA_BAND_HIGH };
 enum { STRATA_BAND_COUNT = STRATA_BAND_HIGH + 1 };
 const char *strata_band_name(enum strata_band band);
 
-/* What a job asks for. Texts are copied. */
+/* What a job waits for. */
+enum strata_dependency_kind {
+	STRATA_AFTER,        /* the other has started, or was cancelled before */
+	STRATA_AFTER_ANY,    /* it has ended, whichever way */
+	STRATA_AFTER_OK,     /* it has completed */
+	STRATA_AFTER_NOT_OK, /* it has failed or was cancelled */
+	STRATA_AFTER_CORR, /* of the same index in that array: it has completed. An element without a partner waits for all */
+	STRATA_SINGLETON, /* all older jobs of this user and name have ended */
+};
+enum { STRATA_DEPENDENCY_KIND_COUNT = STRATA_SINGLETON + 1 };
+const char *strata_dependency_name(enum strata_dependency_kind kind); /* "afterok" */
+
+struct strata_dependency {
+	enum strata_dependency_kind kind;
+	uint64_t job;     /* 0 for SINGLETON */
+	bool array;       /* `job` is the number of an array: all of its elements count */
+	int64_t delay_ns; /* AFTER: so long after the start */
+};
+
+/* What a job asks for. Texts and dependencies are copied. */
 struct strata_job_request {
 	uint64_t id;           /* the caller's, not 0, never used twice */
 	const char *user;      /* not NULL */
 	const char *account;   /* NULL: the user's own */
 	const char *partition; /* NULL: any node */
+	const char *qos;       /* NULL: none */
 	const char *name;      /* NULL: none; what predictions may learn by */
 	enum strata_band band;
 	int64_t priority; /* finer than the band: higher first, 0 normal */
@@ -79,16 +109,36 @@ struct strata_job_request {
 	int64_t memory_bytes; /* of one task */
 	uint32_t gpus;        /* whole GPUs of one task */
 	uint32_t gpu_milli; /* of one task: a share of one GPU, 1 to 999; 0: none. Not with gpus */
-	const char *gpu_type;     /* "a100" or "a100|h100"; NULL: any */
-	const char *features;     /* "big,ib": all of them; NULL: none */
-	const char *node_list;    /* "n1,n2": only these; NULL: any */
-	const char *node_exclude; /* NULL: none */
-	bool exclusive;           /* whole nodes */
+	uint32_t
+		gpus_per_node; /* whole GPUs of every node, however many tasks it gets. Wants nodes; not with the two above */
+	int64_t memory_per_node_bytes; /* of every node, likewise. Wants nodes; not with memory_bytes */
+	const char *gpu_type;          /* "a100" or "a100|h100"; NULL: any */
+	const char *features;          /* "big,ib": all of them; NULL: none */
+	const char *node_list;         /* "n1,n2": only these; NULL: any */
+	const char *node_exclude;      /* NULL: none */
+	bool exclusive;                /* whole nodes */
 
 	int64_t time_limit_ns; /* at least 1 */
 	int64_t begin_ns;      /* not before; 0: at once */
 	bool held;
 	bool requeue; /* goes back to the queue when its node dies; else it fails */
+
+	bool preemptible; /* may be stopped for a job of a higher band, where the cluster does that */
+	int64_t checkpoint_ns; /* it is asked to write a checkpoint so often; 0: only before it is stopped */
+
+	const struct strata_dependency *dependencies;
+	size_t dependency_count; /* up to STRATA_DEPENDENCY_COUNT_MAX */
+	bool any_dependency;     /* one of them is enough */
+	bool cancel_if_never; /* cancelled once they cannot be met any more; else it waits and says so */
+
+	uint64_t array;       /* number of the array it is an element of; 0: none */
+	uint32_t array_index; /* its index there, used once */
+	uint32_t
+		array_limit; /* so many of the array may be placed at a time; 0: any number. The same in all elements */
+
+	uint64_t gang; /* jobs of one gang start together or not at all; 0: none */
+	uint32_t
+		gang_size; /* how many they are, up to STRATA_GANG_SIZE_MAX; none starts before all are there */
 };
 
 /* ---- nodes ---- */
@@ -99,11 +149,12 @@ struct strata_node_conf {
 	const char *name;
 	int64_t cpu_milli;
 	int64_t memory_bytes;
-	uint32_t gpu_count;                 /* up to STRATA_NODE_GPUS_MAX */
-	const char *gpu_type;               /* NULL when gpu_count is 0 */
-	uint8_t numa[STRATA_NODE_GPUS_MAX]; /* NUMA domain of each GPU */
-	const char *features;               /* "big,ib"; NULL: none */
-	const char *partitions;             /* "gpu,debug"; NULL: every partition */
+	uint32_t gpu_count;   /* up to STRATA_NODE_GPUS_MAX */
+	const char *gpu_type; /* NULL when gpu_count is 0 */
+	uint8_t numa
+		[STRATA_NODE_GPUS_MAX]; /* domain of each GPU: its NUMA node, or its NVLink group where those are finer */
+	const char *features;   /* "big,ib"; NULL: none */
+	const char *partitions; /* "gpu,debug"; NULL: every partition */
 };
 
 enum strata_node_state {
@@ -146,6 +197,9 @@ struct strata_order_job {
 	double size;                        /* GPUs, or CPUs when it has none */
 	int64_t priority;
 	enum strata_band band;
+	double boost; /* of its band, see struct strata_cluster_conf */
+	double partition; /* priorities of its partition and quality of service, 0 when nothing is known of them */
+	double qos;
 	double share;        /* of its user: weight / (usage + 1) */
 	double share_factor; /* of its user in the account tree: 0 to 1 */
 	double cluster_size; /* as `size`, of all nodes */
@@ -212,14 +266,15 @@ struct strata_run {
 
 struct strata_prediction_class {
 	struct strata_class base;
-	bool exact; /* predicts the limit itself: nothing is learned and nothing needs correction */
+	bool exact; /* predicts the limit itself: nothing is learned */
 	/* The state is the class's own, made from the memory given; NULL functions: there is none. */
 	int (*open)(const void *conf, struct strata_memory *memory, void **ret_state,
 		    struct strata_error *err);
 	void (*close)(void *state);
 	/* How long a waiting job will run: 1 to requested_ns. */
 	int64_t (*predict)(const void *conf, const void *state, const struct strata_run *run);
-	/* It is still running after elapsed_ns, as long as predicted: how long now? More than elapsed_ns, or requested_ns. */
+	/* It is still running after elapsed_ns, as long as predicted: how long now? More than elapsed_ns, or requested_ns.
+	 * NULL: only waiting jobs are predicted, and of a placed one it is requested_ns from the start. */
 	int64_t (*correct)(const void *conf, const void *state, const struct strata_run *run,
 			   int64_t elapsed_ns, uint32_t corrections);
 	/* It ended by itself after ran_ns. For lack of memory it may forget. */
@@ -230,15 +285,60 @@ extern const struct strata_kind strata_prediction_kind;
 /* Backfills work on the insides of a cluster and cannot be plug-ins. */
 extern const struct strata_kind strata_backfill_kind;
 
+/* How a placed job is stopped. */
+enum strata_stop {
+	STRATA_STOP_REQUEUE, /* it goes back to its place in the queue */
+	STRATA_STOP_CANCEL,  /* for good */
+	STRATA_STOP_SUSPEND, /* frozen; it keeps its memory and goes on where it was */
+};
+
+/* A running job that might be stopped for another one. */
+struct strata_victim {
+	enum strata_band band;
+	int64_t priority;
+	double size;        /* GPUs, or CPUs when it has none */
+	int64_t ran_ns;     /* since this start */
+	int64_t unsaved_ns; /* since its last checkpoint, or since this start */
+	int64_t left_ns;    /* until its expected end */
+	uint32_t preempted; /* how often it was before */
+};
+
+/* Options that every victim chooser has; the first member of its conf. */
+struct strata_victims_conf {
+	int64_t grace_ns;   /* between the request to stop and the end */
+	int64_t protect_ns; /* a job is left alone for so long after its start */
+	int64_t times_max;  /* and once it has been stopped so often */
+	int mode;           /* enum strata_stop */
+};
+
+struct strata_victims_class {
+	struct strata_class base; /* its conf begins with a struct strata_victims_conf */
+	/* What it costs to stop this job: the cheapest are stopped, and of equal ones the lower band, the lower priority, the
+	 * younger. Finite, not negative. */
+	double (*cost)(const void *conf, const struct strata_victim *victim);
+};
+extern const struct strata_kind strata_victims_kind;
+
 /* ---- the cluster ---- */
 
 struct strata_cluster;
 
-/* The specs are borrowed until strata_cluster_free. A zeroed spec means the default: fifo, best_fit, easy, requested. */
+/* What one hour of use costs, in GPU-hours: the dearest of the three counts, so that a job pays for what others cannot have
+ * because of it. All 0: a GPU 1, and a core 1/16, or 1 where there are no GPUs. */
+struct strata_billing {
+	double gpu, cpu, memory_gib;
+};
+
+/* The specs are borrowed until strata_cluster_free. A zeroed spec means the default: fifo, best_fit, easy, requested, and nobody is
+ * preempted. */
 struct strata_cluster_conf {
-	struct strata_spec order, placement, backfill, prediction;
-	int64_t half_life_ns;         /* of usage; 0: 24 hours */
-	const struct strata_mix *mix; /* for placements that want it; borrowed; NULL: none */
+	struct strata_spec order, placement, backfill, prediction, victims;
+	int64_t half_life_ns; /* of usage; 0: 24 hours */
+	struct strata_billing billing;
+	bool mixed_bands; /* a higher band does not simply go first: its boost counts in orders that know it (fair_share, multifactor) */
+	double boosts[STRATA_BAND_COUNT]; /* all 0: 0.5, 1, 2 */
+	int64_t checkpoint_bytes_max;     /* larger checkpoints are refused; 0: any size */
+	const struct strata_mix *mix;     /* for placements that want it; borrowed; NULL: none */
 };
 
 int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_memory *memory,
@@ -249,12 +349,56 @@ void strata_cluster_free(struct strata_cluster *cluster);
 int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_node_conf *conf,
 			    uint32_t *ret_row, struct strata_error *err);
 
-/* Weight of a user's share; made if unknown. */
-int strata_cluster_set_user(struct strata_cluster *cluster, const char *user, double weight,
-			    struct strata_error *err);
+/* ---- who uses it ---- */
 
-/* Takes a job in. -EEXIST for an id that was used, -EINVAL for a request that contradicts itself. A request that no node
- * could ever satisfy is taken and waits with STRATA_REASON_IMPOSSIBLE. */
+/* What may be placed at a time, and used; 0: any amount. */
+struct strata_limits {
+	uint32_t jobs;     /* scheduled or running */
+	uint32_t waiting;  /* a submission beyond this is refused with -EDQUOT */
+	int64_t gpu_milli; /* in use */
+	double gpu_hours;  /* nothing starts while the usage, which fades, is above this */
+};
+
+/* An account below another (NULL: below the root); made if unknown, changed otherwise, but not moved. -ENOENT when there is no
+ * such parent, -EINVAL for a bad weight. */
+int strata_cluster_set_account(struct strata_cluster *cluster, const char *name, const char *parent,
+			       double weight, const struct strata_limits *limits,
+			       struct strata_error *err);
+/* A user; made if unknown. The account is the one its jobs count for when they name none (NULL: none). The weight holds
+ * among the users of an account. Limits are the user's over all accounts. An account a job names is made if it is not known. */
+int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, const char *account,
+			    double weight, const struct strata_limits *limits,
+			    struct strata_error *err);
+/* A quality of service: usage counts usage_factor-fold (at least 0). */
+int strata_cluster_set_qos(struct strata_cluster *cluster, const char *name, double priority,
+			   double usage_factor, const struct strata_limits *limits,
+			   struct strata_error *err);
+int strata_cluster_set_partition(struct strata_cluster *cluster, const char *name, double priority,
+				 struct strata_error *err);
+
+/* Usage from before, read back from a store, in GPU-hours as of that time. account NULL: as in a request. */
+int strata_cluster_add_usage(struct strata_cluster *cluster, const char *user, const char *account,
+			     double gpu_hours, int64_t at_ns, struct strata_error *err);
+
+/* Of a user (name) or an account; what is not known has used nothing. */
+struct strata_usage_view {
+	double weight;
+	double gpu_hours; /* faded */
+	double factor;    /* in the account tree: 0 to 1 */
+	uint32_t jobs;    /* placed now */
+	uint32_t waiting;
+	int64_t gpu_milli;
+};
+void strata_cluster_user(struct strata_cluster *cluster, const char *name,
+			 struct strata_usage_view *ret_view);
+void strata_cluster_account(struct strata_cluster *cluster, const char *name,
+			    struct strata_usage_view *ret_view);
+
+/* ---- what happens ---- */
+
+/* Takes a job in. -EEXIST for an id that was used, -EINVAL for a request that contradicts itself, -ESRCH when it depends on a
+ * job or array that is not known (any more), -EDQUOT when a limit on waiting jobs is reached. A request that no node could ever satisfy
+ * is taken and waits with STRATA_REASON_IMPOSSIBLE. */
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err);
 
@@ -267,8 +411,11 @@ enum strata_outcome {
 	STRATA_OUTCOME_FAILED,
 	STRATA_OUTCOME_TIME_LIMIT,
 	STRATA_OUTCOME_START_FAILED, /* never ran: goes back to its place in the queue */
+	STRATA_OUTCOME_STOPPED, /* as STRATA_EFFECT_STOP said; the job goes where its mode says */
 };
-/* A scheduled or running job has ended: its place is free. */
+enum { STRATA_OUTCOME_COUNT = STRATA_OUTCOME_STOPPED + 1 };
+/* A scheduled, running or suspended job has ended: its place is free. For STOPPED with mode SUSPEND it is frozen. One of a gang whose start
+ * failed takes the others with it: they are stopped and queued again. */
 int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strata_outcome outcome,
 			 int64_t now_ns, struct strata_error *err);
 
@@ -278,23 +425,81 @@ int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t n
 int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
 			struct strata_error *err);
 
+/* Wants a placed job stopped: the next pass returns the effect, and its place is free when the end is reported. A suspended job that
+ * is to be queued again or cancelled gives its memory back likewise. */
+int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata_stop mode,
+			int64_t now_ns, struct strata_error *err);
+
+/* What can change of a job that has not ended. A placed one: its time limit only. */
+enum {
+	STRATA_CHANGE_BAND = 1 << 0,
+	STRATA_CHANGE_PRIORITY = 1 << 1,
+	STRATA_CHANGE_TIME_LIMIT = 1 << 2,
+	STRATA_CHANGE_BEGIN = 1 << 3,
+};
+struct strata_job_change {
+	unsigned what; /* which of these */
+	enum strata_band band;
+	int64_t priority;
+	int64_t time_limit_ns;
+	int64_t begin_ns;
+};
+int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
+			  const struct strata_job_change *change, int64_t now_ns,
+			  struct strata_error *err);
+
+/* A job found running when the service came back: it was just submitted, waits, and is now placed where it is. -EBUSY when
+ * something of it is taken. */
+int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
+			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
+			 struct strata_error *err);
+
+/* A checkpoint that a job has written. The cluster keeps the latest and the one before; an effect asks for the deletion of others. */
+struct strata_checkpoint {
+	const char *path; /* up to STRATA_PATH_BYTES_MAX */
+	int64_t size_bytes;
+	int64_t time_ns;
+	int64_t step; /* the job's own count; -1: unknown */
+};
+/* -EFBIG above checkpoint_bytes_max, -EINVAL without a path or with a step before the last one's. */
+int strata_cluster_checkpoint(struct strata_cluster *cluster, uint64_t id,
+			      const struct strata_checkpoint *checkpoint, int64_t now_ns,
+			      struct strata_error *err);
+/* The latest and the one before it, as many as there are; their number. Paths stay until the job changes. */
+size_t strata_cluster_checkpoints(const struct strata_cluster *cluster, uint64_t id,
+				  struct strata_checkpoint ret_checkpoints[2]);
+/* Forgets them; effects ask for their deletion. */
+int strata_cluster_drop_checkpoints(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
+				    struct strata_error *err);
+
 /* A node dies, is drained or comes back. Jobs of a dead node are requeued or fail, as they asked; the caller is told by the
  * effects of the next pass. */
 int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
 			    enum strata_node_state state, int64_t now_ns, struct strata_error *err);
 
 enum strata_effect_kind {
-	STRATA_EFFECT_START, /* start it on the pieces, then report started or ended */
-	STRATA_EFFECT_LOST, /* its node died: clean up; `state` says whether it failed or is queued again */
+	STRATA_EFFECT_START,  /* start it on the pieces, then report started or ended */
+	STRATA_EFFECT_RESUME, /* let the suspended job go on, on the pieces, then report started */
+	STRATA_EFFECT_LOST, /* its node died, or a node of its gang: clean up; `state` says whether it failed or is queued again */
+	STRATA_EFFECT_STOP, /* ask it to write a checkpoint and end, make it end after grace_ns, or freeze it; then report STOPPED */
+	STRATA_EFFECT_CHECKPOINT, /* ask it to write a checkpoint and go on */
+	STRATA_EFFECT_DELETE,     /* delete the checkpoint at `path` */
+	STRATA_EFFECT_ENDED, /* a waiting job was cancelled, by what it depends on or with its gang */
 };
+enum { STRATA_EFFECT_KIND_COUNT = STRATA_EFFECT_ENDED + 1 };
 
 struct strata_effect {
 	enum strata_effect_kind kind;
 	uint64_t job;
 	enum strata_job_state state;
+	enum strata_reason reason;
 	uint32_t attempt;                  /* 1 for the first start */
-	const struct strata_piece *pieces; /* START: in the pass's arena */
+	const struct strata_piece *pieces; /* START, RESUME: in the pass's arena */
 	uint32_t piece_count;
+	enum strata_stop mode; /* STOP */
+	int64_t grace_ns;      /* STOP */
+	uint64_t preemptor;    /* STOP: the job that needs the place; 0: somebody asked for it */
+	const char *path;      /* DELETE: in the pass's arena */
 };
 
 /* One pass: starts what may start now. Effects are in the arena, in the order of decisions. When it fails for lack of
@@ -320,15 +525,73 @@ struct strata_job_view {
 	uint32_t attempt;
 	int64_t submit_ns, start_ns, end_ns; /* 0: not yet */
 	int64_t expected_end_ns;             /* of a placed job */
-	int64_t promised_ns; /* no later than this, unless others run longer than they asked for; 0: no promise */
+	int64_t promised_ns; /* no later than this, unless others run longer than was predicted; 0: no promise */
+	uint32_t preempted;                /* how often it was stopped for another */
+	bool stopping;                     /* it was asked to end */
 	const struct strata_piece *pieces; /* of a placed job; until the next change */
 	uint32_t piece_count;
 };
 int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		       struct strata_job_view *ret_view, struct strata_error *err);
 
+/* When a waiting job should start, and where its first part: what `strata why` says. */
+struct strata_forecast {
+	uint64_t job;
+	int64_t start_ns;
+	uint32_t node;       /* row */
+	uint32_t node_count; /* how many nodes it will have */
+	bool promised; /* no later than that, unless somebody runs longer than predicted; else as things stand now */
+};
+/* Of the first `most` jobs in the queue, in its order; those whose turn cannot be foreseen (limits, nodes that are down) are left
+ * out. In the arena. As of the latest time seen. It costs about as much as planning them all, and changes nothing. */
+int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct strata_arena *arena,
+			    const struct strata_forecast **ret_forecasts, size_t *ret_count,
+			    struct strata_error *err);
+
 /* Forgets an ended job. */
 int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
+
+/* ---- the log ---- */
+
+/* What was told to a cluster or asked of it, as data: whoever keeps these in order can do everything over. */
+enum strata_event_kind {
+	STRATA_EVENT_SUBMIT,
+	STRATA_EVENT_STARTED,
+	STRATA_EVENT_ENDED,
+	STRATA_EVENT_CANCEL,
+	STRATA_EVENT_HOLD,
+	STRATA_EVENT_RELEASE,
+	STRATA_EVENT_STOP,
+	STRATA_EVENT_CHANGE,
+	STRATA_EVENT_CHECKPOINT,
+	STRATA_EVENT_DROP_CHECKPOINTS,
+	STRATA_EVENT_FORGET,
+	STRATA_EVENT_NODE,
+	STRATA_EVENT_PASS,
+};
+enum { STRATA_EVENT_KIND_COUNT = STRATA_EVENT_PASS + 1 };
+const char *strata_event_name(enum strata_event_kind kind); /* "submit" */
+
+struct strata_event {
+	enum strata_event_kind kind;
+	int64_t now_ns;
+	uint64_t job;                             /* all but SUBMIT, NODE and PASS */
+	const struct strata_job_request *request; /* SUBMIT */
+	enum strata_outcome outcome;              /* ENDED */
+	enum strata_stop mode;                    /* STOP */
+	struct strata_job_change change;          /* CHANGE */
+	struct strata_checkpoint checkpoint;      /* CHECKPOINT */
+	uint32_t node;                            /* NODE: its row … */
+	enum strata_node_state state;             /* … and what it becomes */
+};
+
+/* Does what the event says. ret_effects and ret_count (may be NULL): of a PASS, as there; otherwise none. */
+int strata_cluster_apply(struct strata_cluster *cluster, const struct strata_event *event,
+			 struct strata_arena *arena, const struct strata_effect **ret_effects,
+			 size_t *ret_count, struct strata_error *err);
+
+/* Everything that decides what happens next, as one number: clusters that were told the same have the same. */
+uint64_t strata_cluster_digest(const struct strata_cluster *cluster);
 
 struct strata_cluster_stats {
 	size_t node_count, nodes_up;
@@ -337,6 +600,7 @@ struct strata_cluster_stats {
 	int64_t cpu_milli, cpu_milli_free; /* of nodes that are up */
 	int64_t gpu_milli, gpu_milli_free;
 	uint64_t passes;
+	uint64_t preemptions; /* jobs asked to stop for another */
 };
 void strata_cluster_stats(const struct strata_cluster *cluster,
 			  struct strata_cluster_stats *ret_stats);

@@ -36,7 +36,10 @@ enum {
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
 	/* cluster */
-	STRATA_MIX_COUNT_MAX = 512, /* typical needs of a mix */
+	STRATA_MIX_COUNT_MAX = 512,         /* typical needs of a mix */
+	STRATA_DEPENDENCY_COUNT_MAX = 4096, /* what one job waits for */
+	STRATA_GANG_SIZE_MAX = 256,         /* jobs that start together */
+	STRATA_PATH_BYTES_MAX = 4096,       /* the name of a file */
 
 	/* store */
 	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */

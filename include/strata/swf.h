@@ -80,7 +80,7 @@ struct strata_swf_arrival {
 	int64_t submit_ns;
 	int64_t run_ns;       /* how long it really runs */
 	int64_t requested_ns; /* what the scheduler is told */
-	int64_t procs;        /* at least 1 */
+	int64_t procs;        /* at least 1; with STRATA_SWF_DEMANDS perhaps 0 */
 	int64_t user;
 	size_t job; /* its index in swf->jobs, for the other columns */
 };
@@ -99,6 +99,11 @@ enum strata_swf_rule {
 	 * job number.
 	 */
 	STRATA_SWF_WINDOWS,
+	/*
+	 * As STRATA_SWF_PLAIN, but jobs without processors stay, with 0 of them: for logs that say
+	 * in another way what their jobs ask for.
+	 */
+	STRATA_SWF_DEMANDS,
 };
 
 /*

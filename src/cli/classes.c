@@ -35,7 +35,7 @@ static int print_kinds(struct cli *cli)
 	json_t *list = json_array();
 	int rc = cli_table_new(cli, columns, 3, &table);
 
-	for (size_t i = 0; rc == 0 && (kind = strata_kind_at(i)); i++) {
+	for (size_t i = 0; rc == 0 && (kind = cli_kind_at(i)); i++) {
 		struct strata_registry *registry;
 		size_t count = 0;
 
@@ -138,7 +138,7 @@ static int unknown_kind(struct cli *cli, const char *name)
 	const struct strata_kind *kind;
 
 	text_closest_init(&closest, name, strlen(name));
-	for (size_t i = 0; (kind = strata_kind_at(i)); i++)
+	for (size_t i = 0; (kind = cli_kind_at(i)); i++)
 		text_closest_offer(&closest, kind->name);
 	return strata_fail(&cli->err, -ENOENT, "there is no kind '%.60s'; %s%s%s", name,
 			   closest.best ? "did you mean '" : "`strata classes` lists them",
@@ -152,7 +152,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	(void)conf;
 	if (operand_count == 0)
 		return print_kinds(cli);
-	const struct strata_kind *kind = strata_kind_find(operands[0]);
+	const struct strata_kind *kind = cli_kind_find(operands[0]);
 
 	if (!kind)
 		return unknown_kind(cli, operands[0]);
@@ -173,7 +173,7 @@ static void complete(struct cli *cli, size_t operand_index, struct buf *ret_line
 	const struct strata_kind *kind;
 
 	(void)cli;
-	for (size_t i = 0; operand_index == 0 && (kind = strata_kind_at(i)); i++)
+	for (size_t i = 0; operand_index == 0 && (kind = cli_kind_at(i)); i++)
 		buf_printf(ret_lines, "%s\t%s\n", kind->name, kind->summary);
 }
 

@@ -87,6 +87,10 @@ int cli_config_load(struct cli *cli);
 int cli_registry_open(struct cli *cli, const struct strata_kind *kind,
 		      struct strata_registry **ret_registry);
 
+/* kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is none of the name. */
+const struct strata_kind *cli_kind_at(size_t index);
+const struct strata_kind *cli_kind_find(const char *name);
+
 /* output.c */
 void cli_output_init(struct cli *cli); /* looks at the terminal */
 void cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));

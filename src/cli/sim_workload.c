@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct workload_conf {
-	const char *model, *output;
+	const char *model, *output, *nodes_out;
 	int64_t jobs, seed;
 };
 
@@ -22,11 +22,32 @@ static const struct strata_option workload_options[] = {
 	  .letter = 's', .help = "the same seed gives the same trace" },
 	{ "output", STRATA_TEXT, offsetof(struct workload_conf, output), .letter = 'o',
 	  .value = "FILE", .help = "where to write; standard output when left out" },
+	{ "nodes_out", STRATA_TEXT, offsetof(struct workload_conf, nodes_out), .value = "FILE",
+	  .help = "write the nodes that the jobs are made for, as CSV (model gpu)" },
 	{ 0 }
 };
 static const struct strata_schema workload_schema = { "sim workload", NULL,
 						      sizeof(struct workload_conf),
 						      workload_options };
+
+static int write_nodes(struct cli *cli, const struct strata_spec *spec, const char *path)
+{
+	struct openb_node *nodes;
+	struct buf buf;
+	size_t count;
+	int rc = workload_nodes(spec, &cli->arena, &nodes, &count, &cli->err);
+
+	if (rc)
+		return rc;
+	buf_init(&buf, &cli->memory, 0);
+	openb_add_nodes(&buf, nodes, count);
+	rc = buf_check(&buf, &cli->err);
+	if (rc == 0)
+		rc = env_write_file(env_system(), AT_FDCWD, path, buf.text, buf.length, 0644,
+				    &cli->err);
+	buf_fini(&buf);
+	return rc;
+}
 
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
@@ -48,6 +69,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 				   &swf, &cli->err);
 	if (rc == 0)
 		rc = strata_swf_write(&swf, &cli->arena, &text, &length, &cli->err);
+	if (rc == 0 && conf->nodes_out)
+		rc = write_nodes(cli, &spec, conf->nodes_out);
 	strata_registry_free(registry);
 	if (rc)
 		return rc;
@@ -66,7 +89,9 @@ const struct cli_command cli_sim_workload = {
 		 "model gpu a GPU cluster's, with shares of GPUs. Options of a model follow its "
 		 "name: lublin:load=0.8.",
 	.examples = "  strata sim workload --model lublin:load=0.8 --jobs 5000 -o made.swf\n"
-		    "  strata sim cluster made.swf --compare fifo/none,fifo/easy",
+		    "  strata sim cluster made.swf --compare fifo/none,fifo/easy\n"
+		    "  strata sim workload --model gpu:load=1 -o gpu.swf --nodes-out nodes.csv\n"
+		    "  strata sim cluster gpu.swf --nodes nodes.csv --placement fgd",
 	.options = &workload_schema,
 	.run = run,
 };

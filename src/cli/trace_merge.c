@@ -1,11 +1,12 @@
 /* strata trace merge: the trace files of several processes as one, for ui.perfetto.dev. */
 #include "cli/cli.h"
 
+#include "core/env.h"
+
 #include <strata/trace.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,11 +44,9 @@ static int write_stdout(void *context, const char *bytes, size_t count)
 	return cli->out.failed ? -ENOMEM : 0;
 }
 
-static int write_file(void *context, const char *bytes, size_t count)
+static int write_draft(void *context, const char *bytes, size_t count)
 {
-	FILE *file = context;
-
-	return fwrite(bytes, 1, count, file) == count ? 0 : -errno;
+	return env_draft_add(context, bytes, count);
 }
 
 static int merge(struct cli *cli, const struct strata_trace_input *inputs, size_t count,
@@ -65,28 +64,18 @@ static int merge(struct cli *cli, const struct strata_trace_input *inputs, size_
 static int merge_to_file(struct cli *cli, const struct strata_trace_input *inputs, size_t count,
 			 const char *path)
 {
-	char *temporary = strata_arena_printf(&cli->arena, "%s.XXXXXX", path);
-
-	if (!temporary)
-		return strata_fail_memory(&cli->err);
-	int fd = mkostemp(temporary, O_CLOEXEC);
-	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-	struct strata_trace_sink sink = { write_file, file };
-
-	if (!file)
-		return strata_fail(&cli->err, -errno, "cannot write %s: %s", path, strerror(errno));
+	struct env_draft draft;
+	struct strata_trace_sink sink = { write_draft, &draft };
 	mode_t mask = umask(0);
+	int rc = env_draft_open(&draft, env_system(), AT_FDCWD, path, &cli->err);
 
 	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	int rc = merge(cli, inputs, count, &sink);
-
-	if (fclose(file) != 0 && rc == 0)
-		rc = strata_fail(&cli->err, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (rc == 0 && rename(temporary, path) != 0)
-		rc = strata_fail(&cli->err, -errno, "cannot write %s: %s", path, strerror(errno));
 	if (rc)
-		unlink(temporary);
+		return rc;
+	rc = merge(cli, inputs, count, &sink);
+	if (rc == 0)
+		return env_draft_keep(&draft, 0666 & ~mask, &cli->err);
+	env_draft_drop(&draft);
 	return rc;
 }
 

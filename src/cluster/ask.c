@@ -11,8 +11,9 @@
 struct ask_key {
 	struct strata_need need;
 	const char *partition, *gpu_type, *features, *node_list, *node_exclude;
+	int64_t node_memory_bytes;
 	uint32_t tasks, nodes;
-	uint64_t exclusive;
+	uint32_t node_gpus, exclusive;
 };
 
 static int check_request(const struct strata_job_request *request, struct strata_error *err)
@@ -35,6 +36,18 @@ static int check_request(const struct strata_job_request *request, struct strata
 			err, -EINVAL, "gpu_milli",
 			"gpu_milli is %u; expected 1 to 999, for one task and without whole GPUs",
 			request->gpu_milli);
+	if (request->gpus_per_node && (!request->nodes || request->gpus || request->gpu_milli))
+		return strata_fail_at(
+			err, -EINVAL, "gpus_per_node",
+			"gpus_per_node goes with a number of nodes and without GPUs of tasks");
+	if (request->memory_per_node_bytes &&
+	    (request->memory_per_node_bytes < 0 || !request->nodes || request->memory_bytes))
+		return strata_fail_at(
+			err, -EINVAL, "memory_per_node",
+			"memory_per_node goes with a number of nodes and without memory of tasks");
+	if (request->checkpoint_ns < 0)
+		return strata_fail_at(err, -EINVAL, "checkpoint",
+				      "checkpoints every less than no time");
 	if (request->time_limit_ns < 1)
 		return strata_fail_at(err, -EINVAL, "time_limit", "the time limit is not above 0");
 	if ((unsigned)request->band >= STRATA_BAND_COUNT)
@@ -88,8 +101,11 @@ struct strata_need ask_need(const struct ask *ask, uint32_t node_count, const st
 					     .gpus = shape->gpu_count };
 	if (__builtin_mul_overflow(need.cpu_milli, tasks, &need.cpu_milli) ||
 	    __builtin_mul_overflow(need.memory_bytes, tasks, &need.memory_bytes) ||
-	    __builtin_mul_overflow(need.gpus, tasks, &need.gpus))
+	    __builtin_mul_overflow(need.gpus, tasks, &need.gpus) ||
+	    __builtin_add_overflow(need.memory_bytes, ask->node_memory_bytes, &need.memory_bytes))
 		need.gpus = UINT32_MAX; /* more than any node has */
+	if (ask->node_gpus)
+		need.gpus = ask->node_gpus;
 	return need;
 }
 
@@ -100,6 +116,9 @@ uint32_t ask_tasks_in(const struct ask *ask, const struct strata_room *room,
 	const struct strata_need *need = &ask->need;
 
 	if (ask->exclusive && memcmp(room, &shape->whole, sizeof(*room)) != 0)
+		return 0;
+	if (room->memory_bytes < ask->node_memory_bytes ||
+	    (ask->node_gpus && room_whole_gpus(room, shape->gpu_count) < ask->node_gpus))
 		return 0;
 	if (need->cpu_milli && room->cpu_milli / need->cpu_milli < most)
 		most = room->cpu_milli / need->cpu_milli;
@@ -179,8 +198,30 @@ static struct ask_key make_key(const struct ask *ask)
 	key.node_exclude = ask->node_exclude;
 	key.tasks = ask->tasks;
 	key.nodes = ask->nodes;
+	key.node_gpus = ask->node_gpus;
+	key.node_memory_bytes = ask->node_memory_bytes;
 	key.exclusive = ask->exclusive;
 	return key;
+}
+
+/* How large it is, for orders, limits and bills. */
+static void measure(const struct strata_cluster *cluster, struct ask *ask)
+{
+	const struct strata_billing *billing = &cluster->billing;
+	double cpus = ask->tasks * (double)ask->need.cpu_milli / 1000;
+	double memory = ask->tasks * (double)ask->need.memory_bytes +
+			ask->nodes * (double)ask->node_memory_bytes;
+	double gpus = ask->tasks * (ask->need.gpus + ask->need.gpu_milli / 1000.0) +
+		      (double)ask->nodes * ask->node_gpus;
+
+	ask->size = gpus > 0 ? gpus : cpus;
+	ask->gpu_milli = (int64_t)(gpus * 1000 + 0.5);
+	ask->bill = billing->gpu * gpus;
+	if (billing->cpu * cpus > ask->bill)
+		ask->bill = billing->cpu * cpus;
+	if (billing->memory_gib * memory / (1 << 30) > ask->bill)
+		ask->bill = billing->memory_gib * memory / (1 << 30);
+	ask->partition_priority = party_partition_priority(cluster, ask->partition);
 }
 
 int ask_get(struct strata_cluster *cluster, const struct strata_job_request *request,
@@ -195,6 +236,8 @@ int ask_get(struct strata_cluster *cluster, const struct strata_job_request *req
 			  request->gpu_milli },
 		.tasks = request->tasks,
 		.nodes = request->nodes,
+		.node_gpus = request->gpus_per_node,
+		.node_memory_bytes = request->memory_per_node_bytes,
 		.exclusive = request->exclusive,
 		.partition = cluster_text(cluster, request->partition),
 		.gpu_type = cluster_text(cluster, request->gpu_type),
@@ -223,6 +266,7 @@ int ask_get(struct strata_cluster *cluster, const struct strata_job_request *req
 		free_ask(cluster, ask);
 		return strata_fail_memory(err);
 	}
+	measure(cluster, ask);
 	ask->possible = possible(cluster, ask);
 	ask->users = 1;
 	*ret_ask = ask;

@@ -6,259 +6,102 @@
  * Places are planned on requested times, whatever the prediction: a promise made on less could be broken. Only what nobody promised breaks
  * them: a job that runs past its limit, a node that goes. Then everything is planned anew.
  */
-#include "cluster/timeline.h"
+#include "cluster/plan.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where and when a job will be, or is. */
-struct plan {
-	int64_t start_ns, end_ns;
-	uint32_t count;
-	struct spot spots[];
-};
-
 struct conservative {
-	struct timeline *lines; /* one per node */
-	uint32_t line_count;
+	struct plans plans;
 	bool freed;  /* a stretch was given back since the last pass */
 	bool broken; /* what nobody promised has happened: plan anew */
 };
 
-static size_t plan_bytes(uint32_t count)
-{
-	return sizeof(struct plan) + count * sizeof(struct spot);
-}
-
-static void drop_plan(struct strata_cluster *cluster, struct conservative *state, struct job *job,
-		      int64_t from_ns)
+static void drop_plan(struct strata_cluster *cluster, struct conservative *state, struct job *job)
 {
 	struct plan *plan = job->plan;
 
 	if (!plan)
 		return;
-	for (uint32_t i = 0; i < plan->count; i++)
-		timeline_give(&state->lines[plan->spots[i].node->row],
-			      from_ns > plan->start_ns ? from_ns : plan->start_ns, plan->end_ns,
-			      &plan->spots[i].piece);
+	plan_give(&state->plans, cluster, plan);
 	strata_memory_put(cluster->memory, plan, plan_bytes(plan->count));
 	job->plan = NULL;
 	state->freed = true;
 }
 
-/* How many nodes to plan for when the job did not say: as few as could take it, evenly, if they were empty. 0: no number of nodes
- * can, though they can unevenly. */
-static uint32_t nodes_wanted(const struct strata_cluster *cluster, const struct ask *ask)
+/* A plan becomes the job's: a copy of it, in the timelines already or to be entered there. */
+static int keep_plan(struct pass *pass, struct conservative *state, struct job *job,
+		     const struct plan *plan, bool enter)
 {
-	if (ask->nodes)
-		return ask->nodes;
-	for (uint32_t nodes = 1; nodes <= ask->tasks && nodes <= cluster->node_count; nodes++) {
-		uint32_t found = 0;
+	struct strata_memory *memory = pass->cluster->memory;
+	size_t bytes = plan_bytes(plan->count);
+	struct plan *copy = strata_memory_get(memory, bytes);
 
-		for (uint32_t row = 0; row < cluster->node_count && found < nodes; row++) {
-			const struct shape *shape = cluster->nodes[row].shape;
-
-			found += ask_takes_shape(ask, shape) && ask_takes_node(ask, row) &&
-				 ask_tasks_in(ask, &shape->whole, shape) >=
-					 (ask->tasks + nodes - 1) / nodes;
-		}
-		if (found == nodes)
-			return nodes;
+	if (!copy || (enter && plan_take(&state->plans, pass->cluster, plan))) {
+		strata_memory_put(memory, copy, bytes);
+		return strata_fail_memory(pass->err);
 	}
+	memcpy(copy, plan, bytes);
+	copy->counts = NULL;
+	job->plan = copy;
 	return 0;
 }
 
-struct search {
-	struct strata_cluster *cluster;
-	struct conservative *state;
-	const struct ask *ask;
-	uint32_t nodes;
-	int64_t length_ns;
-};
-
-static int64_t node_earliest(const struct search *search, uint32_t row, int64_t from_ns)
+static int promise(struct pass *pass, struct conservative *state, struct job *job,
+		   const struct plan *plan)
 {
-	const struct node *node = &search->cluster->nodes[row];
-	struct strata_need need = ask_need(search->ask, search->nodes, node->shape);
+	int rc = keep_plan(pass, state, job, plan, true);
 
-	if (node->state != STRATA_NODE_UP || !ask_takes_shape(search->ask, node->shape) ||
-	    !ask_takes_node(search->ask, row))
-		return INT64_MAX;
-	return timeline_earliest(&search->state->lines[row], from_ns, search->length_ns, &need,
-				 node->shape->gpu_count,
-				 search->ask->exclusive ? &node->shape->whole : NULL);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	const int64_t *left = a, *right = b;
-
-	return *left < *right ? -1 : *left > *right;
-}
-
-/* The first time from `from` on at which enough nodes are free together: the k-th smallest of their own first times is a lower bound,
- * and is the time itself once k of them are free exactly then. */
-static int64_t earliest_together(const struct search *search, int64_t from_ns, int64_t *times)
-{
-	for (;;) {
-		uint32_t count = 0, free = 0;
-
-		for (uint32_t row = 0; row < search->cluster->node_count; row++) {
-			times[count] = node_earliest(search, row, from_ns);
-			free += times[count] == from_ns;
-			count += times[count] != INT64_MAX;
-		}
-		if (free >= search->nodes)
-			return from_ns;
-		if (count < search->nodes)
-			return INT64_MAX;
-		qsort(times, count, sizeof(*times), compare_times);
-		from_ns = times[search->nodes - 1] > from_ns ? times[search->nodes - 1]
-							     : from_ns + 1;
-	}
-}
-
-/* The spots at that time, lowest rows first. */
-static void fill_plan(const struct search *search, struct plan *plan)
-{
-	uint32_t tasks = search->ask->tasks;
-
-	for (uint32_t row = 0; plan->count < search->nodes; row++) {
-		struct node *node = &search->cluster->nodes[row];
-
-		assert(row < search->cluster->node_count);
-		if (node_earliest(search, row, plan->start_ns) != plan->start_ns)
-			continue;
-		/* every part as large as the largest, so that it can always be planned where it was */
-		struct strata_need need = ask_need(search->ask, search->nodes, node->shape);
-		struct strata_room least =
-			timeline_least(&search->state->lines[row], plan->start_ns, plan->end_ns);
-		uint32_t gpu = need.gpu_milli ? room_shared_gpu(&least, node->shape->gpu_count,
-								need.gpu_milli)
-					      : 0;
-		struct spot *spot = &plan->spots[plan->count];
-
-		spot->node = node;
-		spot->piece =
-			room_pick(&least, node->shape->gpu_count, node->shape->numa, &need, gpu);
-		spot->piece.node = row;
-		spot->piece.tasks = tasks / search->nodes + (plan->count < tasks % search->nodes);
-		plan->count++;
-	}
+	if (rc)
+		return rc;
+	job->promised_ns = plan->start_ns;
+	if (!job->suspended)
+		job->reason = STRATA_REASON_PRIORITY;
+	return 0;
 }
 
 /* Plans a waiting job at its earliest place. One that has none stays without. */
 static int make_plan(struct pass *pass, struct conservative *state, struct job *job)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	struct search search = { cluster, state, job->ask, nodes_wanted(cluster, job->ask),
-				 job->limit_ns };
-	int64_t *times = strata_arena_array(pass->arena, cluster->node_count, sizeof(*times)),
-		start_ns;
+	bool possible = job_gang(job) ? job->gang->possible : job->ask->possible;
+	struct plan *plan;
 
 	job->promised_ns = 0;
-	if (!job->ask->possible || search.nodes == 0 || search.nodes > cluster->node_count)
+	if ((!possible && !job->suspended) || pass_obstructed(cluster, job))
 		return 0;
-	if (!times)
+	if (plan_find(&state->plans, cluster, job, job->limit_ns, pass->arena, &plan))
 		return strata_fail_memory(pass->err);
-	start_ns = earliest_together(&search, pass->now_ns, times);
-	if (start_ns == INT64_MAX) {
-		job->reason = STRATA_REASON_NODE_DOWN;
-		return 0;
-	}
-	struct plan *plan = strata_memory_get(cluster->memory, plan_bytes(search.nodes));
+	if (plan) {
+		uint32_t at = 0;
 
-	if (!plan)
-		return strata_fail_memory(pass->err);
-	plan->start_ns = start_ns;
-	plan->end_ns = start_ns + job->limit_ns;
-	fill_plan(&search, plan);
-	for (uint32_t i = 0; i < plan->count; i++)
-		if (timeline_reserve(&state->lines[plan->spots[i].node->row], cluster->memory)) {
-			strata_memory_put(cluster->memory, plan, plan_bytes(search.nodes));
-			return strata_fail_memory(pass->err);
-		}
-	for (uint32_t i = 0; i < plan->count; i++)
-		timeline_take(&state->lines[plan->spots[i].node->row], plan->start_ns, plan->end_ns,
-			      &plan->spots[i].piece);
-	job->plan = plan;
-	job->promised_ns = start_ns;
-	job->reason = STRATA_REASON_PRIORITY;
+		for (struct job *member = job_gang(job) ? job->gang->first : NULL; member;
+		     member = member->gang_next)
+			member->planned = plan->counts[at++];
+		return promise(pass, state, job, plan);
+	}
+	if (fit_is_whole(job) ? !job->suspended : fit_node_count(cluster, job->ask) != 0)
+		job->reason = STRATA_REASON_NODE_DOWN;
 	return 0;
 }
 
 /* What a placed job will hold from now on. */
 static int hold(struct pass *pass, struct conservative *state, struct job *job)
 {
-	struct strata_cluster *cluster = pass->cluster;
-	struct plan *plan = strata_memory_get(cluster->memory, plan_bytes(job->claim_count));
+	struct plan *plan = strata_arena_get(pass->arena, plan_bytes(job->claim_count));
 
 	if (!plan)
 		return strata_fail_memory(pass->err);
 	plan->start_ns = pass->now_ns;
 	plan->end_ns = job->start_ns + job->limit_ns;
-	if (job->expected_end_ns > plan->end_ns)
+	if (job->expected_end_ns > plan->end_ns || job->stopping)
 		plan->end_ns = job->expected_end_ns;
-	for (uint32_t i = 0; i < job->claim_count; i++)
-		if (timeline_reserve(&state->lines[job->claims[i].node->row], cluster->memory)) {
-			strata_memory_put(cluster->memory, plan, plan_bytes(job->claim_count));
-			return strata_fail_memory(pass->err);
-		}
-	for (; plan->count < job->claim_count; plan->count++) {
-		const struct claim *claim = &job->claims[plan->count];
-
-		plan->spots[plan->count] = (struct spot){ claim->node, claim->piece };
-		timeline_take(&state->lines[claim->node->row], plan->start_ns, plan->end_ns,
-			      &claim->piece);
-	}
-	job->plan = plan;
-	return 0;
-}
-
-static int compare_jobs(const void *a, const void *b)
-{
-	const struct job *left = *(struct job *const *)a, *right = *(struct job *const *)b;
-
-	if (left->lot->band != right->lot->band)
-		return left->lot->band > right->lot->band ? -1 : 1;
-	if (left->lot->key != right->lot->key)
-		return left->lot->key < right->lot->key ? -1 : 1;
-	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
-}
-
-/* All waiting jobs in the order of the queue, in the arena. */
-static int list_waiting(struct pass *pass, struct job ***ret_jobs, size_t *ret_count)
-{
-	struct strata_cluster *cluster = pass->cluster;
-	size_t count = 0;
-	struct lot *lot;
-
-	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
-	     lot = queue_lot(tree_next(&lot->in_order)))
-		count += lot->count;
-	struct job **jobs = strata_arena_array(pass->arena, count, sizeof(*jobs)), **to = jobs;
-
-	if (!jobs)
-		return strata_fail_memory(pass->err);
-	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
-	     lot = queue_lot(tree_next(&lot->in_order)))
-		for (struct job *job = lot->first; job; job = job->after)
-			*to++ = job;
-	qsort(jobs, count, sizeof(*jobs), compare_jobs);
-	*ret_jobs = jobs;
-	*ret_count = count;
-	return 0;
-}
-
-static void close_lines(struct strata_cluster *cluster, struct conservative *state)
-{
-	for (uint32_t i = 0; i < state->line_count; i++)
-		timeline_fini(&state->lines[i], cluster->memory);
-	strata_memory_put(cluster->memory, state->lines, state->line_count * sizeof(*state->lines));
-	state->lines = NULL;
-	state->line_count = 0;
+	for (; plan->count < job->claim_count; plan->count++)
+		plan->spots[plan->count] = (struct spot){ job->claims[plan->count].node,
+							  job->claims[plan->count].piece };
+	return keep_plan(pass, state, job, plan, true);
 }
 
 static void forget_plans(struct strata_cluster *cluster)
@@ -275,29 +118,16 @@ static void forget_plans(struct strata_cluster *cluster)
 	}
 }
 
-static int open_lines(struct pass *pass, struct conservative *state)
+static int open_plans(struct pass *pass, struct conservative *state)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	struct tree_node *at;
 	int rc = 0;
 
 	forget_plans(cluster);
-	close_lines(cluster, state);
-	state->lines =
-		strata_memory_get(cluster->memory, cluster->node_count * sizeof(*state->lines));
-	if (!state->lines && cluster->node_count)
+	plans_fini(&state->plans, cluster);
+	if (plans_init(&state->plans, cluster))
 		return strata_fail_memory(pass->err);
-	for (; state->line_count < cluster->node_count; state->line_count++)
-		if (timeline_init(&state->lines[state->line_count], cluster->memory,
-				  &cluster->nodes[state->line_count].shape->whole)) {
-			uint32_t made = state->line_count;
-
-			state->line_count =
-				cluster->node_count; /* so that the array is given back whole */
-			memset(&state->lines[made], 0,
-			       (cluster->node_count - made) * sizeof(*state->lines));
-			return strata_fail_memory(pass->err);
-		}
 	for (at = tree_first(&cluster->running); rc == 0 && at; at = tree_next(at))
 		rc = hold(pass, state, container_of(at, struct job, by_end));
 	return rc;
@@ -308,11 +138,11 @@ static int plan_anew(struct pass *pass, struct conservative *state)
 {
 	struct job **jobs;
 	size_t count;
-	int rc = open_lines(pass, state);
+	int rc = open_plans(pass, state);
 
 	queue_forget_new(pass->cluster);
 	if (rc == 0)
-		rc = list_waiting(pass, &jobs, &count);
+		rc = queue_list(pass, &jobs, &count);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = make_plan(pass, state, jobs[i]);
 	state->broken = rc != 0;
@@ -320,20 +150,47 @@ static int plan_anew(struct pass *pass, struct conservative *state)
 	return rc;
 }
 
+/* Where a gang fits first is not always found again: then it stays where it was. */
+static int replan_gang(struct pass *pass, struct conservative *state, struct job *job)
+{
+	struct gang *gang = job->gang;
+	size_t bytes = plan_bytes(((struct plan *)job->plan)->count);
+	struct plan *old = strata_arena_get(pass->arena, bytes);
+	uint32_t *planned = strata_arena_array(pass->arena, gang->size, sizeof(*planned)), at = 0;
+
+	if (!old || !planned)
+		return strata_fail_memory(pass->err);
+	memcpy(old, job->plan, bytes);
+	for (const struct job *member = gang->first; member; member = member->gang_next)
+		planned[at++] = member->planned;
+	drop_plan(pass->cluster, state, job);
+	int rc = make_plan(pass, state, job);
+
+	if (rc || (job->plan && job->promised_ns <= old->start_ns))
+		return rc;
+	drop_plan(pass->cluster, state, job);
+	at = 0;
+	for (struct job *member = gang->first; member; member = member->gang_next)
+		member->planned = planned[at++];
+	return promise(pass, state, job, old);
+}
+
 /* Each waiting job to its earliest place, the others staying where they are. */
 static int compress(struct pass *pass, struct conservative *state)
 {
 	struct job **jobs;
 	size_t count;
-	int rc = list_waiting(pass, &jobs, &count);
+	int rc = queue_list(pass, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		int64_t promised_ns = jobs[i]->promised_ns;
 
-		drop_plan(pass->cluster, state, jobs[i], INT64_MIN);
-		rc = make_plan(pass, state, jobs[i]);
-		if (promised_ns < pass->now_ns)
-			promised_ns = promised_ns ? pass->now_ns : 0; /* this pass comes late */
+		if (job_gang(jobs[i]) && jobs[i]->plan) {
+			rc = replan_gang(pass, state, jobs[i]);
+		} else {
+			drop_plan(pass->cluster, state, jobs[i]);
+			rc = make_plan(pass, state, jobs[i]);
+		}
 		assert(rc || !promised_ns || jobs[i]->promised_ns <= promised_ns);
 	}
 	state->freed = false;
@@ -344,46 +201,85 @@ static int compress(struct pass *pass, struct conservative *state)
 /* Is what was planned really free? It is, unless somebody overran. */
 static bool spots_free(const struct plan *plan)
 {
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct strata_room *room = &plan->spots[i].node->room;
-		const struct strata_piece *piece = &plan->spots[i].piece;
-
-		if (room->cpu_milli < piece->cpu_milli || room->memory_bytes < piece->memory_bytes)
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (!room_has(&plan->spots[i].node->room, &plan->spots[i].piece))
 			return false;
-		for (uint32_t mask = piece->gpu_mask; mask; mask &= mask - 1)
-			if (room->gpu_milli[__builtin_ctz(mask)] < piece->gpu_milli)
-				return false;
-	}
 	return true;
+}
+
+/* The plan of a gang that starts becomes one for each of its jobs: nothing else changes. */
+static int split_plan(struct pass *pass, struct gang *gang, struct plan *whole)
+{
+	struct strata_memory *memory = pass->cluster->memory;
+	const struct spot *spots = whole->spots;
+	int rc = 0;
+
+	gang->first->plan = NULL;
+	for (struct job *job = gang->first; job; job = job->gang_next) {
+		struct plan *plan = strata_memory_get(memory, plan_bytes(job->planned));
+
+		if (plan) {
+			*plan = (struct plan){ whole->start_ns, whole->end_ns, NULL, job->planned };
+			memcpy(plan->spots, spots, job->planned * sizeof(*spots));
+			job->plan = plan;
+		} else {
+			rc = strata_fail_memory(pass->err); /* everything is planned anew then */
+		}
+		spots += job->planned;
+	}
+	strata_memory_put(memory, whole, plan_bytes(whole->count));
+	return rc;
+}
+
+static int start_gang(struct pass *pass, struct job *job)
+{
+	struct gang *gang = job->gang;
+	struct plan *plan = job->plan;
+	enum pass_result result = gang_start(pass, gang, plan->spots);
+
+	return result == PASS_STARTED ? split_plan(pass, gang, plan) : -ENOMEM;
 }
 
 static int start_due(struct pass *pass, struct conservative *state)
 {
 	struct job **jobs;
 	size_t count;
-	int rc = list_waiting(pass, &jobs, &count);
+	int rc = queue_list(pass, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct plan *plan = jobs[i]->plan;
 
 		if (!plan || plan->start_ns > pass->now_ns)
 			continue;
-		if (!spots_free(plan)) {
+		if (pass_obstructed(pass->cluster, jobs[i])) {
+			drop_plan(pass->cluster, state, jobs[i]);
+			jobs[i]->promised_ns = 0;
+		} else if (jobs[i]->suspended ? !claim_thaws(jobs[i]) : !spots_free(plan)) {
 			state->broken = true;
-			continue;
+		} else if (jobs[i]->suspended) {
+			rc = pass_resume(pass, jobs[i]);
+		} else if (jobs[i]->gang) {
+			rc = start_gang(pass, jobs[i]);
+		} else {
+			rc = pass_start(pass, jobs[i], plan->spots, plan->count);
 		}
-		rc = pass_start(pass, jobs[i], plan->spots, plan->count);
 	}
 	return rc;
 }
+
+struct stretch {
+	const struct plans *plans;
+	int64_t length_ns;
+};
 
 /* A job whose tasks cannot be spread evenly has no promise: it starts when it delays nobody. */
 static bool delays_nobody(struct strata_cluster *cluster, struct node *node,
 			  const struct strata_need *need, void *context)
 {
-	const struct search *search = context;
-	struct strata_room least = timeline_least(&search->state->lines[node->row], cluster->now_ns,
-						  cluster->now_ns + search->length_ns);
+	const struct stretch *stretch = context;
+	struct strata_room least = timeline_least(&stretch->plans->lines[node->row],
+						  cluster->now_ns,
+						  cluster->now_ns + stretch->length_ns);
 
 	(void)need;
 	return memcmp(&least, &node->room, sizeof(least)) ==
@@ -395,20 +291,21 @@ static int start_unplanned(struct pass *pass, struct conservative *state)
 	struct strata_cluster *cluster = pass->cluster;
 	struct job **jobs;
 	size_t count;
-	int rc = list_waiting(pass, &jobs, &count);
+	int rc = queue_list(pass, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct ask *ask = jobs[i]->ask;
-		struct search search = { cluster, state, ask, 0, jobs[i]->limit_ns };
+		struct stretch stretch = { &state->plans, jobs[i]->limit_ns };
 
-		if (jobs[i]->plan || !ask->possible || nodes_wanted(cluster, ask) != 0)
+		if (jobs[i]->plan || fit_is_whole(jobs[i]) || !ask->possible ||
+		    fit_node_count(cluster, ask) != 0 || pass_obstructed(cluster, jobs[i]))
 			continue;
 		struct spot *spots = strata_arena_array(pass->arena, placing_spot_max(cluster, ask),
 							sizeof(*spots));
 
 		if (!spots)
 			return strata_fail_memory(pass->err);
-		uint32_t found = placing_find(cluster, ask, 0, delays_nobody, &search, spots);
+		uint32_t found = placing_find(cluster, ask, 0, delays_nobody, &stretch, spots);
 
 		if (found)
 			rc = pass_start(pass, jobs[i], spots, found);
@@ -423,7 +320,7 @@ static void note_next(struct pass *pass, struct job **jobs, size_t count)
 {
 	pass->cluster->wake_ns = INT64_MAX;
 	for (size_t i = 0; i < count; i++)
-		if (jobs[i]->state == STRATA_JOB_QUEUED && jobs[i]->promised_ns > pass->now_ns &&
+		if (job_waits(jobs[i]) && jobs[i]->promised_ns > pass->now_ns &&
 		    jobs[i]->promised_ns < pass->cluster->wake_ns)
 			pass->cluster->wake_ns = jobs[i]->promised_ns;
 }
@@ -437,15 +334,20 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 	int rc = 0;
 
 	(void)conf;
-	if (state->line_count != cluster->node_count || cluster->disturbed ||
+	if (state->plans.line_count != cluster->node_count || cluster->disturbed ||
 	    cluster->order->changes_with_time)
 		state->broken = true;
+	if (cluster->limited && cluster->changed)
+		state->freed = true; /* somebody may be below its limit again */
 	cluster->disturbed = false;
-	for (uint32_t i = 0; !state->broken && i < state->line_count; i++)
-		timeline_trim(&state->lines[i], pass->now_ns);
-	if (state->broken)
+	for (uint32_t i = 0; !state->broken && i < state->plans.line_count; i++)
+		timeline_trim(&state->plans.lines[i], pass->now_ns);
+	/* who is due goes first: a pass always comes a little late, and a plan that has begun cannot be moved */
+	if (!state->broken)
+		rc = start_due(pass, state);
+	if (rc == 0 && state->broken)
 		rc = plan_anew(pass, state);
-	if (rc == 0 && state->freed)
+	else if (rc == 0 && state->freed)
 		rc = compress(pass, state);
 	while (rc == 0 && (job = queue_take_new(cluster)))
 		if (job->lot && !job->plan)
@@ -461,7 +363,7 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 		rc = start_unplanned(pass, state);
 	if (rc)
 		state->broken = true;
-	else if ((rc = list_waiting(pass, &jobs, &count)) == 0)
+	else if ((rc = queue_list(pass, &jobs, &count)) == 0)
 		note_next(pass, jobs, count);
 	return rc;
 }
@@ -470,14 +372,14 @@ static void conservative_gone(struct strata_cluster *cluster, void *state_any, s
 {
 	struct conservative *state = state_any;
 
-	drop_plan(cluster, state, job, cluster->now_ns);
+	drop_plan(cluster, state, job);
 	job->promised_ns = 0;
 }
 
 static void conservative_close(struct strata_cluster *cluster, void *state)
 {
 	forget_plans(cluster);
-	close_lines(cluster, state);
+	plans_fini(&((struct conservative *)state)->plans, cluster);
 }
 
 const struct backfill_class backfill_conservative = {

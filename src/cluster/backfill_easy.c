@@ -3,6 +3,10 @@
  * does not delay it (Lifka, 1995). easy_sjbf looks at them in the order of their predicted run times, shortest first (Tsafrir,
  * Etsion and Feitelson, 2007).
  *
+ * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only when it has waited past its
+ * first promise for half as long as it may run (an option) are the others taken by their limits. Not so with predictions of placed
+ * jobs' ends too, on which promises cannot be kept anyway.
+ *
  * When only new jobs have come since the last pass, what was turned down then would be turned down again: the reservation stands, and
  * only the new ones are looked at.
  */
@@ -13,6 +17,7 @@
 
 struct easy_conf {
 	bool bands[STRATA_BAND_COUNT];
+	double patience;
 };
 
 struct easy_state {
@@ -26,6 +31,9 @@ static const struct strata_option easy_options[] = {
 	  .boolean = true, .help = "jobs of the normal band may be started out of order" },
 	{ "high", STRATA_BOOL, offsetof(struct easy_conf, bands[STRATA_BAND_HIGH]), .boolean = true,
 	  .help = "jobs of the high band may be started out of order" },
+	{ "patience", STRATA_REAL, offsetof(struct easy_conf, patience), .real = { 0.5, 0, 1000 },
+	  .help = "how long past its promise the first may be kept waiting by predictions",
+	  .unit = "times its limit" },
 	{ 0 }
 };
 
@@ -45,7 +53,7 @@ static int fill_in_order(struct pass *pass, const struct easy_conf *conf,
 
 		if (result == PASS_FAILED)
 			return -ENOMEM;
-		lot = result == PASS_STARTED ? pass_next(lot, next, left > 1) : next;
+		lot = result == PASS_STARTED ? pass_next(pass, lot, next, left > 1) : next;
 	}
 	return 0;
 }
@@ -118,15 +126,48 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf,
 	return 0;
 }
 
+/* Tells the head what it may count on, and when its patience ends. A promise that was itself made on predicted ends is no measure for
+ * that: it is early by design. */
+static void promise(const struct strata_cluster *cluster, const struct easy_conf *conf,
+		    struct reservation *reservation)
+{
+	struct job *job = reservation->job;
+	bool never = reservation->start_ns == INT64_MAX;
+
+	if (!job->suspended)
+		job->reason = never ? STRATA_REASON_NODE_DOWN : STRATA_REASON_RESOURCES;
+	job->promised_ns = never ? 0 : reservation->start_ns;
+	if (never)
+		return;
+	if (job->first_promised_ns == 0)
+		job->first_promised_ns = reservation->start_ns;
+	double firm_ns = (double)job->first_promised_ns + conf->patience * (double)job->limit_ns;
+
+	if (!cluster->prediction->correct && firm_ns < (double)STRATA_TIME_NS_MAX)
+		reservation->firm_ns = (int64_t)firm_ns;
+}
+
+/* Is every job that has come since the last pass behind this one? */
+static bool all_behind(const struct strata_cluster *cluster, const struct job *job)
+{
+	void *mixed = (void *)&cluster->conf.mixed_bands;
+
+	for (const struct job *at = cluster->new_first; at; at = at->next_new)
+		if (at->lot && at->lot != job->lot &&
+		    queue_compare(&at->lot->in_order, &job->lot->in_order, mixed) < 0)
+			return false;
+	return true;
+}
+
 static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct easy_state *state,
 			bool shortest)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	struct reservation *reservation = &state->reservation;
-	struct lot *first = queue_lot(tree_first(&cluster->queue)), *blocked;
+	struct lot *blocked;
 
 	if (!cluster->changed && !shortest && !cluster->order->changes_with_time &&
-	    reservation->job && first && first->first == reservation->job)
+	    reservation->job && all_behind(cluster, reservation->job))
 		return fill_new(pass, conf, reservation);
 	int rc = pass_start_head(pass, &blocked);
 
@@ -134,11 +175,10 @@ static int easy_pass_by(struct pass *pass, const struct easy_conf *conf, struct 
 	queue_forget_new(cluster);
 	if (rc || !blocked)
 		return rc;
-	reserve_find(cluster, blocked->first, reservation);
-	blocked->first->reason = reservation->start_ns == INT64_MAX ? STRATA_REASON_NODE_DOWN
-								    : STRATA_REASON_RESOURCES;
-	blocked->first->promised_ns = reservation->start_ns == INT64_MAX ? 0
-									 : reservation->start_ns;
+	rc = reserve_find(pass, blocked->first, reservation);
+	if (rc)
+		return rc;
+	promise(cluster, conf, reservation);
 	struct lot *behind = queue_lot(tree_next(&blocked->in_order));
 
 	if (shortest)

@@ -7,7 +7,7 @@ static int none_pass(struct pass *pass, const void *conf, void *state)
 	int rc = pass_start_head(pass, &blocked);
 
 	(void)conf, (void)state;
-	if (rc == 0 && blocked)
+	if (rc == 0 && blocked && !blocked->first->suspended)
 		blocked->first->reason = STRATA_REASON_RESOURCES;
 	return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * The cluster as its owner sees it: creation, and what can happen to a job or a node. Decisions are in pass.c.
+ * The cluster as its owner sees it: creation, and what can happen to a node. What can happen to a job is in life.c, decisions in pass.c.
  */
 #include "cluster/cluster_int.h"
 
@@ -50,6 +50,7 @@ static int choose_all(struct strata_cluster *cluster, struct strata_error *err)
 		rc = choose(cluster, &strata_prediction_kind, "requested", &conf->prediction, err);
 	if (rc)
 		return rc;
+	cluster->victims = (const struct strata_victims_class *)conf->victims.cls;
 	cluster->order = (const struct strata_order_class *)conf->order.cls;
 	cluster->placement = (const struct strata_placement_class *)conf->placement.cls;
 	cluster->backfill = (const struct backfill_class *)conf->backfill.cls;
@@ -69,6 +70,86 @@ static int choose_all(struct strata_cluster *cluster, struct strata_error *err)
 	return rc;
 }
 
+static void set_weights(struct strata_cluster *cluster)
+{
+	static const double usual[STRATA_BAND_COUNT] = { 0.5, 1, 2 };
+	double *boosts = cluster->conf.boosts;
+
+	if (boosts[STRATA_BAND_LOW] == 0 && boosts[STRATA_BAND_NORMAL] == 0 &&
+	    boosts[STRATA_BAND_HIGH] == 0)
+		memcpy(boosts, usual, sizeof(usual));
+	cluster->billing = cluster->conf.billing;
+	cluster->usual_billing = cluster->billing.gpu == 0 && cluster->billing.cpu == 0 &&
+				 cluster->billing.memory_gib == 0;
+	if (cluster->usual_billing)
+		cluster->billing = (struct strata_billing){ .gpu = 1, .cpu = 1 };
+}
+
+static void open_tables(struct strata_cluster *cluster)
+{
+	struct strata_memory *memory = cluster->memory;
+
+	map_text_init(&cluster->texts, memory);
+	map_text_init(&cluster->users, memory);
+	map_text_init(&cluster->accounts, memory);
+	map_text_init(&cluster->qos, memory);
+	map_text_init(&cluster->partitions, memory);
+	map_text_init(&cluster->owners, memory);
+	map_text_init(&cluster->names, memory);
+	map_text_init(&cluster->lots, memory);
+	map_text_init(&cluster->asks, memory);
+	map_u64_init(&cluster->jobs, memory);
+	map_u64_init(&cluster->arrays, memory);
+	map_u64_init(&cluster->gangs, memory);
+	map_u64_init(&cluster->series, memory);
+	slab_init(&cluster->job_slab, memory, sizeof(struct job), 0);
+	slab_init(&cluster->lot_slab, memory, sizeof(struct lot), 0);
+	slab_init(&cluster->ask_slab, memory, sizeof(struct ask), 0);
+	slab_init(&cluster->group_slab, memory, sizeof(struct group), 0);
+	slab_init(&cluster->shape_slab, memory, sizeof(struct shape), 0);
+	slab_init(&cluster->party_slab, memory, sizeof(struct party), 0);
+	slab_init(&cluster->owner_slab, memory, sizeof(struct owner), 0);
+	slab_init(&cluster->array_slab, memory, sizeof(struct array), 0);
+	slab_init(&cluster->gang_slab, memory, sizeof(struct gang), 0);
+	slab_init(&cluster->series_slab, memory, sizeof(struct series), 0);
+	tree_init(&cluster->queue, queue_compare, &cluster->conf.mixed_bands);
+	tree_init(&cluster->running, compare_ends, NULL);
+	heap_init(&cluster->begins, memory, NULL, NULL);
+	heap_init(&cluster->checkpoints, memory, NULL, NULL);
+	heap_init(&cluster->picks, memory, placing_compare, NULL);
+}
+
+static void close_tables(struct strata_cluster *cluster)
+{
+	heap_fini(&cluster->begins);
+	heap_fini(&cluster->checkpoints);
+	heap_fini(&cluster->picks);
+	roster_fini(&cluster->roster, cluster->memory);
+	slab_fini(&cluster->job_slab);
+	slab_fini(&cluster->lot_slab);
+	slab_fini(&cluster->ask_slab);
+	slab_fini(&cluster->group_slab);
+	slab_fini(&cluster->shape_slab);
+	slab_fini(&cluster->party_slab);
+	slab_fini(&cluster->owner_slab);
+	slab_fini(&cluster->array_slab);
+	slab_fini(&cluster->gang_slab);
+	slab_fini(&cluster->series_slab);
+	map_u64_fini(&cluster->jobs);
+	map_u64_fini(&cluster->arrays);
+	map_u64_fini(&cluster->gangs);
+	map_u64_fini(&cluster->series);
+	map_text_fini(&cluster->asks);
+	map_text_fini(&cluster->lots);
+	map_text_fini(&cluster->names);
+	map_text_fini(&cluster->owners);
+	map_text_fini(&cluster->partitions);
+	map_text_fini(&cluster->qos);
+	map_text_fini(&cluster->accounts);
+	map_text_fini(&cluster->users);
+	map_text_fini(&cluster->texts);
+}
+
 int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_memory *memory,
 		       struct strata_cluster **ret_cluster, struct strata_error *err)
 {
@@ -78,26 +159,12 @@ int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_mem
 		return strata_fail_memory(err);
 	cluster->memory = memory;
 	cluster->conf = *conf;
-	cluster->wake_ns = INT64_MAX;
+	cluster->wake_ns = cluster->limit_wake_ns = cluster->protect_wake_ns = INT64_MAX;
+	cluster->half_life_ns = conf->half_life_ns ? conf->half_life_ns : HALF_LIFE_NS;
 	strata_arena_init(&cluster->confs, memory, 0);
-	map_text_init(&cluster->texts, memory);
-	map_text_init(&cluster->users, memory);
-	map_text_init(&cluster->names, memory);
-	map_text_init(&cluster->lots, memory);
-	map_text_init(&cluster->asks, memory);
-	map_u64_init(&cluster->jobs, memory);
-	slab_init(&cluster->job_slab, memory, sizeof(struct job), 0);
-	slab_init(&cluster->lot_slab, memory, sizeof(struct lot), 0);
-	slab_init(&cluster->ask_slab, memory, sizeof(struct ask), 0);
-	slab_init(&cluster->group_slab, memory, sizeof(struct group), 0);
-	slab_init(&cluster->shape_slab, memory, sizeof(struct shape), 0);
-	slab_init(&cluster->user_slab, memory, sizeof(struct user), 0);
-	tree_init(&cluster->queue, queue_compare, NULL);
-	tree_init(&cluster->running, compare_ends, NULL);
-	heap_init(&cluster->begins, memory, NULL, NULL);
-	heap_init(&cluster->picks, memory, placing_compare, NULL);
-	int rc = share_new(memory, conf->half_life_ns ? conf->half_life_ns : HALF_LIFE_NS,
-			   &cluster->share, err);
+	set_weights(cluster);
+	open_tables(cluster);
+	int rc = share_new(memory, cluster->half_life_ns, &cluster->share, err);
 
 	if (rc == 0)
 		rc = choose_all(cluster, err);
@@ -109,11 +176,12 @@ int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_mem
 	return 0;
 }
 
-static void put_claims(struct strata_cluster *cluster, struct job *job)
+void cluster_free_job(struct strata_cluster *cluster, struct job *job)
 {
-	strata_memory_put(cluster->memory, job->claims, job->claim_count * sizeof(*job->claims));
-	job->claims = NULL;
-	job->claim_count = 0;
+	strata_memory_put(cluster->memory, job->claims, claim_bytes(job->claim_count));
+	strata_memory_put(cluster->memory, job->links, job->link_count * sizeof(*job->links));
+	checkpoint_free(cluster, job);
+	ask_put(cluster, job->ask);
 }
 
 void strata_cluster_free(struct strata_cluster *cluster)
@@ -124,32 +192,22 @@ void strata_cluster_free(struct strata_cluster *cluster)
 		return;
 	if (cluster->backfill && cluster->backfill->close && cluster->backfill_state)
 		cluster->backfill->close(cluster, cluster->backfill_state);
-	while ((entry = map_u64_next(&cluster->jobs, entry))) {
-		struct job *job = entry->value;
+	while ((entry = map_u64_next(&cluster->jobs, entry)))
+		cluster_free_job(cluster, entry->value);
+	while ((entry = map_u64_next(&cluster->arrays, entry)))
+		map_u64_fini(&((struct array *)entry->value)->by_index);
+	while (cluster->condemned) {
+		struct condemned *condemned = cluster->condemned;
 
-		put_claims(cluster, job);
-		ask_put(cluster, job->ask);
+		cluster->condemned = condemned->next;
+		strata_memory_put(cluster->memory, condemned, condemned->bytes);
 	}
 	if (cluster->placement && cluster->placement->close)
 		cluster->placement->close(cluster->placement_state);
 	if (cluster->prediction && cluster->prediction->close)
 		cluster->prediction->close(cluster->prediction_state);
 	share_free(cluster->share);
-	heap_fini(&cluster->begins);
-	heap_fini(&cluster->picks);
-	roster_fini(&cluster->roster, cluster->memory);
-	slab_fini(&cluster->job_slab);
-	slab_fini(&cluster->lot_slab);
-	slab_fini(&cluster->ask_slab);
-	slab_fini(&cluster->group_slab);
-	slab_fini(&cluster->shape_slab);
-	slab_fini(&cluster->user_slab);
-	map_u64_fini(&cluster->jobs);
-	map_text_fini(&cluster->asks);
-	map_text_fini(&cluster->lots);
-	map_text_fini(&cluster->names);
-	map_text_fini(&cluster->users);
-	map_text_fini(&cluster->texts);
+	close_tables(cluster);
 	strata_memory_put(cluster->memory, cluster->nodes,
 			  cluster->node_room * sizeof(*cluster->nodes));
 	strata_memory_put(cluster->memory, cluster->group_table,
@@ -166,6 +224,12 @@ void cluster_clock(struct strata_cluster *cluster, int64_t now_ns)
 		cluster->now_ns = now_ns;
 }
 
+void cluster_gone(struct strata_cluster *cluster, struct job *job)
+{
+	if (cluster->backfill->gone)
+		cluster->backfill->gone(cluster, cluster->backfill_state, job);
+}
+
 void cluster_count_room(struct strata_cluster *cluster, const struct strata_piece *piece, int sign)
 {
 	cluster->stats.cpu_milli_free += sign * piece->cpu_milli;
@@ -173,380 +237,63 @@ void cluster_count_room(struct strata_cluster *cluster, const struct strata_piec
 					 (int64_t)piece->gpu_milli;
 }
 
-/* ---- users ---- */
-
-/* Usage is charged as it accrues: whenever somebody asks, and whenever what a user runs changes. In GPU-hours. */
-void user_accrue(struct strata_cluster *cluster, struct user *user, int64_t now_ns)
-{
-	if (user->rate > 0 && now_ns > user->charged_ns) {
-		double hours = (double)(now_ns - user->charged_ns) / 3.6e12;
-		int rc =
-			share_charge(cluster->share, user->share, user->rate * hours, now_ns, NULL);
-
-		assert(rc == 0);
-	}
-	user->charged_ns = now_ns;
-}
-
-static int get_user(struct strata_cluster *cluster, const char *name, struct user **ret_user,
-		    struct strata_error *err)
-{
-	size_t length = strlen(name);
-	struct user *user = map_text_get(&cluster->users, name, length);
-	uint64_t handle;
-
-	if (user) {
-		*ret_user = user;
-		return 0;
-	}
-	user = slab_get(&cluster->user_slab, &handle);
-	if (!user)
-		return strata_fail_memory(err);
-	int rc = share_add(cluster->share, share_root(cluster->share), name, 1, &user->share, err);
-
-	if (rc == 0 && map_text_put(&cluster->users, name, length, user, NULL)) {
-		share_remove(cluster->share, user->share, NULL);
-		rc = strata_fail_memory(err);
-	}
-	if (rc) {
-		slab_put(&cluster->user_slab, handle);
-		return rc;
-	}
-	user->name = map_text_find(&cluster->users, name, length)->key;
-	user->number = cluster->users.count;
-	user->charged_ns = cluster->now_ns;
-	*ret_user = user;
-	return 0;
-}
-
-int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, double weight,
-			    struct strata_error *err)
-{
-	struct user *user;
-	int rc = get_user(cluster, name, &user, err);
-
-	return rc ? rc : share_set_weight(cluster->share, user->share, weight, err);
-}
-
-/* ---- jobs ---- */
-
-/* Numbers for names, so that predictions need not know texts. 0: no name. */
-static int get_name(struct strata_cluster *cluster, const char *name, uint64_t *ret_number,
-		    struct strata_error *err)
-{
-	size_t length = name ? strlen(name) : 0;
-	uintptr_t number = length ? (uintptr_t)map_text_get(&cluster->names, name, length) : 0;
-
-	if (length && !number) {
-		number = cluster->names.count + 1;
-		if (map_text_put(&cluster->names, name, length, (void *)number, NULL))
-			return strata_fail_memory(err);
-	}
-	*ret_number = number;
-	return 0;
-}
-
-/* Into the queue, or where a job waits that may not be in it yet. */
-static int enqueue(struct strata_cluster *cluster, struct job *job)
-{
-	if (job->held) {
-		job->reason = STRATA_REASON_HELD;
-		return 0;
-	}
-	if (job->begin_ns > cluster->now_ns) {
-		job->reason = STRATA_REASON_BEGIN_TIME;
-		return heap_push(&cluster->begins, &job->by_begin, heap_key_time(job->begin_ns));
-	}
-	job->reason = job->ask->possible ? STRATA_REASON_PRIORITY : STRATA_REASON_IMPOSSIBLE;
-	return queue_add(cluster, job);
-}
-
-/* Tells the backfill that a job holds nothing any more, now or later. */
-static void gone(struct strata_cluster *cluster, struct job *job)
-{
-	if (cluster->backfill->gone)
-		cluster->backfill->gone(cluster, cluster->backfill_state, job);
-}
-
-static void dequeue(struct strata_cluster *cluster, struct job *job)
-{
-	gone(cluster, job);
-	if (job->lot)
-		queue_remove(cluster, job);
-	if (heap_node_in(&job->by_begin))
-		heap_remove(&cluster->begins, &job->by_begin);
-}
-
-int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
-			  int64_t now_ns, struct strata_error *err)
-{
-	struct ask *ask;
-	struct user *user;
-	uint64_t name, handle;
-
-	cluster_clock(cluster, now_ns);
-	if (map_u64_get(&cluster->jobs, request->id))
-		return strata_fail_at(err, -EEXIST, "id", "there is a job %llu already",
-				      (unsigned long long)request->id);
-	int rc = ask_get(cluster, request, &ask, err);
-
-	if (rc)
-		return rc;
-	rc = get_user(cluster, request->user, &user, err);
-	if (rc == 0)
-		rc = get_name(cluster, request->name, &name, err);
-	struct job *job = rc == 0 ? slab_get(&cluster->job_slab, &handle) : NULL;
-
-	if (!job) {
-		ask_put(cluster, ask);
-		return rc ? rc : strata_fail_memory(err);
-	}
-	*job = (struct job){
-		.id = request->id,
-		.handle = handle,
-		.sequence = cluster->sequence + 1,
-		.ask = ask,
-		.user = user,
-		.name = name,
-		.band = request->band,
-		.priority = request->priority,
-		.held = request->held,
-		.requeue = request->requeue,
-		.submit_ns = cluster->now_ns,
-		.begin_ns = request->begin_ns,
-		.limit_ns = request->time_limit_ns,
-	};
-	rc = map_u64_put(&cluster->jobs, job->id, job, NULL);
-	if (rc == 0) {
-		rc = enqueue(cluster, job);
-		if (rc)
-			map_u64_remove(&cluster->jobs, job->id);
-	}
-	if (rc) {
-		ask_put(cluster, ask);
-		slab_put(&cluster->job_slab, handle);
-		return strata_fail_memory(err);
-	}
-	cluster->sequence++;
-	cluster->stats.jobs[STRATA_JOB_QUEUED]++;
-	return 0;
-}
-
-/* NULL with -ESRCH in err when there is none. */
-static struct job *find_job(const struct strata_cluster *cluster, uint64_t id,
-			    struct strata_error *err)
-{
-	struct job *job = map_u64_get(&cluster->jobs, id);
-
-	if (!job)
-		strata_fail_at(err, -ESRCH, "id", "there is no job %llu", (unsigned long long)id);
-	return job;
-}
-
-static int wrong_state(const struct job *job, const char *expected, struct strata_error *err)
-{
-	return strata_fail(err, -ESTALE, "job %llu is %s; expected %s", (unsigned long long)job->id,
-			   strata_job_state_name(job->state), expected);
-}
-
-static bool is_placed(const struct job *job)
-{
-	return job->state == STRATA_JOB_SCHEDULED || job->state == STRATA_JOB_RUNNING;
-}
-
-int strata_cluster_started(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
-			   struct strata_error *err)
-{
-	struct job *job = find_job(cluster, id, err);
-
-	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
-	if (job->state != STRATA_JOB_SCHEDULED)
-		return wrong_state(job, "scheduled", err);
-	job_set_state(cluster, job, STRATA_JOB_RUNNING, STRATA_REASON_NONE);
-	return 0;
-}
-
-void cluster_release(struct strata_cluster *cluster, struct job *job)
-{
-	gone(cluster, job);
-	for (uint32_t i = 0; i < job->claim_count; i++) {
-		struct node *node = job->claims[i].node;
-
-		node_detach(cluster, node);
-		room_give(&node->room, &job->claims[i].piece);
-		cluster_count_room(cluster, &job->claims[i].piece, 1);
-		if (node->state == STRATA_NODE_UP)
-			node_attach(cluster, node);
-	}
-	tree_remove(&cluster->running, &job->by_end);
-	user_accrue(cluster, job->user, cluster->now_ns);
-	job->user->rate -= job_size(job->ask);
-	put_claims(cluster, job);
-	cluster->changed = true;
-}
-
-int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strata_outcome outcome,
-			 int64_t now_ns, struct strata_error *err)
-{
-	struct job *job = find_job(cluster, id, err);
-
-	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
-	if (!is_placed(job))
-		return wrong_state(job, "scheduled or running", err);
-	if (outcome == STRATA_OUTCOME_START_FAILED) {
-		if (queue_add(cluster, job)) /* first what may fail */
-			return strata_fail_memory(err);
-		cluster_release(cluster, job);
-		job_set_state(cluster, job, STRATA_JOB_QUEUED, STRATA_REASON_PRIORITY);
-		return 0;
-	}
-	cluster_release(cluster, job);
-	job->end_ns = cluster->now_ns;
-	if (outcome == STRATA_OUTCOME_COMPLETED && cluster->prediction->learn) {
-		struct strata_run run = { job->user->number, job->name, job_size(job->ask),
-					  job->submit_ns, job->limit_ns };
-
-		cluster->prediction->learn(cluster->conf.prediction.conf, cluster->prediction_state,
-					   &run, job->end_ns - job->start_ns);
-	}
-	job_set_state(cluster, job,
-		      outcome == STRATA_OUTCOME_COMPLETED ? STRATA_JOB_COMPLETED
-							  : STRATA_JOB_FAILED,
-		      outcome == STRATA_OUTCOME_COMPLETED    ? STRATA_REASON_NONE
-		      : outcome == STRATA_OUTCOME_TIME_LIMIT ? STRATA_REASON_TIME_LIMIT
-							     : STRATA_REASON_EXIT_CODE);
-	return 0;
-}
-
-int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
-			  struct strata_error *err)
-{
-	struct job *job = find_job(cluster, id, err);
-
-	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
-	if (strata_job_ended(job->state))
-		return wrong_state(job, "a job that has not ended", err);
-	if (is_placed(job))
-		cluster_release(cluster, job);
-	else
-		dequeue(cluster, job);
-	job->end_ns = cluster->now_ns;
-	job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_NONE);
-	cluster->changed = true;
-	return 0;
-}
-
-int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
-			struct strata_error *err)
-{
-	struct job *job = find_job(cluster, id, err);
-
-	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
-	if (job->state != STRATA_JOB_QUEUED)
-		return wrong_state(job, "queued", err);
-	if (job->held == held)
-		return 0;
-	job->held = held;
-	if (held) {
-		dequeue(cluster, job);
-		job->reason = STRATA_REASON_HELD;
-	} else if (enqueue(cluster, job)) {
-		job->held = true;
-		job->reason = STRATA_REASON_HELD;
-		return strata_fail_memory(err);
-	}
-	cluster->changed = true;
-	return 0;
-}
-
-int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
-{
-	struct job *job = find_job(cluster, id, err);
-
-	if (!job)
-		return -ESRCH;
-	if (!strata_job_ended(job->state))
-		return wrong_state(job, "a job that has ended", err);
-	if (job->next_lost || cluster->lost == job)
-		return strata_fail(err, -EBUSY,
-				   "job %llu was lost with its node and not told of yet",
-				   (unsigned long long)id);
-	if (job->is_new) {
-		queue_forget_new(cluster);
-		cluster->changed = true;
-	}
-	cluster->stats.jobs[job->state]--;
-	map_u64_remove(&cluster->jobs, id);
-	ask_put(cluster, job->ask);
-	slab_put(&cluster->job_slab, job->handle);
-	return 0;
-}
-
-int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
-		       struct strata_job_view *ret_view, struct strata_error *err)
-{
-	struct job *job = find_job(cluster, id, err);
-
-	if (!job)
-		return -ESRCH;
-	*ret_view = (struct strata_job_view){
-		.id = id,
-		.state = job->state,
-		.reason = job->reason,
-		.attempt = job->attempt,
-		.submit_ns = job->submit_ns,
-		.start_ns = job->start_ns,
-		.end_ns = job->end_ns,
-		.expected_end_ns = is_placed(job) ? job->expected_end_ns : 0,
-		.promised_ns = job->promised_ns,
-		.piece_count = job->claim_count,
-	};
-	return 0;
-}
-
 /* ---- nodes ---- */
 
-/* A job loses its node: back to its place in the queue, or failed. */
-static int lose(struct strata_cluster *cluster, struct job *job)
+static bool is_on(const struct job *job, const struct node *node)
 {
-	bool again = job->requeue;
-
-	if (again && queue_add(cluster, job))
-		return -ENOMEM;
-	cluster_release(cluster, job);
-	if (!again)
-		job->end_ns = cluster->now_ns;
-	job_set_state(cluster, job, again ? STRATA_JOB_QUEUED : STRATA_JOB_FAILED,
-		      STRATA_REASON_NODE_FAILURE);
-	job->next_lost = cluster->lost;
-	cluster->lost = job;
-	return 0;
+	for (uint32_t i = 0; i < job->claim_count; i++)
+		if (job->claims[i].node == node)
+			return true;
+	return false;
 }
 
-static int lose_all(struct strata_cluster *cluster, const struct node *node)
+void cluster_lose(struct strata_cluster *cluster, struct job *job, bool again,
+		  enum strata_reason reason)
 {
-	struct tree_node *at, *next;
-
-	for (at = tree_first(&cluster->running); at; at = next) {
-		struct job *job = container_of(at, struct job, by_end);
-
-		next = tree_next(at);
-		for (uint32_t i = 0; i < job->claim_count; i++)
-			if (job->claims[i].node == node) {
-				if (lose(cluster, job))
-					return -ENOMEM;
-				break;
-			}
+	if (job->suspended)
+		enqueue_undo(cluster, job);
+	claim_release(cluster, job);
+	if (!again)
+		job->end_ns = cluster->now_ns;
+	job_set_state(cluster, job, again ? STRATA_JOB_QUEUED : STRATA_JOB_FAILED, reason);
+	if (again)
+		enqueue_back(cluster, job);
+	if (!job->is_lost) {
+		job->is_lost = true;
+		job->next_lost = cluster->lost;
+		cluster->lost = job;
 	}
-	return 0;
+}
+
+/* A gang that loses one loses all: they go back together if all of them may. */
+static void lose_gang(struct strata_cluster *cluster, struct gang *gang)
+{
+	struct job *job, *next;
+	bool again = true;
+
+	for (job = gang->first; job; job = job->gang_next)
+		again &= job->requeue || !job->claims;
+	for (job = gang->first; job; job = next) {
+		next = job->gang_next; /* the last that leaves a gang takes it along */
+		if (job->claims)
+			cluster_lose(cluster, job, again, STRATA_REASON_NODE_FAILURE);
+	}
+}
+
+static void lose_all(struct strata_cluster *cluster, const struct node *node)
+{
+	const struct map_u64_entry *entry = NULL;
+
+	while ((entry = map_u64_next(&cluster->jobs, entry))) {
+		struct job *job = entry->value;
+
+		if (!job->claim_count || !is_on(job, node))
+			continue;
+		if (job->gang)
+			lose_gang(cluster, job->gang);
+		else
+			cluster_lose(cluster, job, job->requeue, STRATA_REASON_NODE_FAILURE);
+	}
 }
 
 int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
@@ -559,8 +306,8 @@ int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
 		return strata_fail(err, -ENOENT, "there is no node %u", row);
 	if (node->state == state)
 		return 0;
-	if (state == STRATA_NODE_DOWN && lose_all(cluster, node))
-		return strata_fail_memory(err);
+	if (state == STRATA_NODE_DOWN)
+		lose_all(cluster, node);
 	bool was_up = node->state == STRATA_NODE_UP, is_up = state == STRATA_NODE_UP;
 
 	node->state = state;

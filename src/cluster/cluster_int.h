@@ -7,6 +7,9 @@
  *	ask	a request as placement sees it: a need per node, how many nodes, which shapes and nodes will do
  *	lot	waiting jobs that are alike in ask, owner, band, priority and limit: first come, first served among themselves
  *	job	one job, in whatever state
+ *	party	a user, an account or a quality of service: what it may have and has
+ *	owner	a user in an account with a quality of service: whom usage is charged to
+ *	array, gang, series	jobs that belong together: by request, to start together, by user and name
  *
  * A pass costs the lots, not the jobs; a placement the groups, not the nodes.
  */
@@ -14,6 +17,7 @@
 #define CLUSTER_CLUSTER_INT_H
 
 #include <strata/cluster.h>
+#include <strata/limits.h>
 
 #include "core/container.h"
 #include "core/heap.h"
@@ -76,14 +80,20 @@ struct claim {
 struct ask {
 	struct strata_need need; /* of one task */
 	uint32_t tasks;
-	uint32_t nodes; /* 0: as few as will do */
+	uint32_t nodes;            /* 0: as few as will do */
+	uint32_t node_gpus;        /* of every node, whatever its tasks need … */
+	int64_t node_memory_bytes; /* … likewise */
 	bool exclusive;
 	const char *partition, *gpu_type, *features, *node_list,
 		*node_exclude; /* texts; "" for none */
 	uint64_t *shapes_ok;   /* bitset by shape index */
 	uint64_t *nodes_ok;    /* bitset by row; NULL: every node of those shapes */
 	uint32_t shape_words, node_words;
-	bool possible;    /* some set of nodes, empty and up or not, could take it */
+	bool possible;     /* some set of nodes, empty and up or not, could take it */
+	double size;       /* GPUs, or CPUs when it has none */
+	double bill;       /* GPU-hours of an hour */
+	int64_t gpu_milli; /* of all tasks */
+	double partition_priority;
 	uint64_t users;   /* jobs that refer to it */
 	uint64_t failed;  /* the cluster's version when it last did not fit; 0: not known */
 	uint64_t refused; /* the version at which it fitted, but not past the reservation … */
@@ -93,12 +103,70 @@ struct ask {
 	struct board *board; /* NULL: none yet, or none any more */
 };
 
-struct user {
-	const char *name;
-	uint64_t share; /* node in the cluster's share */
-	uint64_t number;
-	double rate;        /* billing units per second of what it runs now */
-	int64_t charged_ns; /* usage is charged up to here */
+struct party {
+	const char *name;      /* the map's copy */
+	uint64_t number;       /* from 1, in the order of appearance among its kind */
+	struct party *parent;  /* of an account: the one above; NULL: the root */
+	struct party *account; /* of a user: what its jobs count for; NULL: none */
+	struct strata_limits limits;
+	uint32_t placed, waiting; /* jobs */
+	int64_t gpu_milli;        /* held */
+	double weight;
+	double priority, usage_factor; /* of a quality of service */
+	double used; /* GPU-hours, faded up to used_ns; of users and qualities of service */
+	int64_t used_ns;
+	uint64_t share; /* of an account: its node in the cluster's share */
+};
+
+struct owner {
+	struct party *user, *account, *qos; /* the last two may be NULL */
+	uint64_t leaf;                      /* in the cluster's share */
+	double rate;                        /* GPU-hours per hour of what it runs now … */
+	uint32_t placed;                    /* … and how many jobs that is */
+	int64_t charged_ns;                 /* usage is charged up to here */
+	struct owner *next;                 /* of all */
+};
+
+/* One thing that a job waits for. Unmet ones are chained at what they wait for. */
+enum link_state { LINK_OPEN, LINK_MET, LINK_NEVER };
+struct link {
+	struct job *job;           /* that waits */
+	struct link **from, *next; /* in the chain; from is NULL when in none */
+	int64_t delay_ns;
+	enum strata_dependency_kind kind;
+	enum link_state state;
+};
+
+struct array {
+	uint64_t id;
+	uint64_t handle;
+	uint32_t limit;              /* elements placed at a time; 0: any number */
+	uint32_t placed;             /* now */
+	size_t count;                /* elements that are known */
+	size_t unstarted, open, bad; /* never started, not ended, ended other than completed */
+	struct map_u64 by_index;     /* elements; key: index + 1 */
+	struct link *waiters;
+};
+
+struct gang {
+	uint64_t id;
+	uint64_t handle;
+	uint32_t size, count, ready; /* wanted, there, free of all other reasons to wait */
+	bool whole;                  /* all have been there: no more may come */
+	bool possible;               /* empty nodes, up or not, could take them all */
+	struct job *first;           /* by order of submission */
+	uint64_t failed;             /* the cluster's version when they last did not fit together */
+};
+
+/* Jobs of one user and name that have not ended, by order of submission. */
+struct series {
+	uint64_t handle;
+	struct job *first, *last;
+};
+
+struct checkpoint {
+	char *path; /* owned */
+	int64_t size_bytes, time_ns, step;
 };
 
 struct job {
@@ -108,32 +176,60 @@ struct job {
 	struct lot *lot;            /* while it waits in the queue */
 	struct job *before, *after; /* in its lot */
 	struct ask *ask;
-	struct user *user;
+	struct owner *owner;
 	uint64_t name; /* number of its name */
 	enum strata_band band;
 	int64_t priority;
 	enum strata_job_state state;
 	enum strata_reason reason;
-	bool held, requeue;
+	bool held, requeue, preemptible;
+	bool any_dependency, cancel_if_never, singleton;
+	bool suspended; /* frozen: holds its memory, waits to go on */
+	bool stopping;  /* is to end or freeze; `stop_told`: the caller knows */
+	bool stop_told;
+	bool started; /* ran at least once */
+	bool gang_ready;
+	bool is_new, is_ready, is_stop, is_lost; /* in the lists by these names */
+	enum strata_stop stop_mode;
+	uint64_t preemptor;
 	uint32_t attempt;
 	uint32_t corrections;
+	uint32_t preempted;
 	int64_t submit_ns, begin_ns, start_ns, end_ns;
 	int64_t limit_ns;
 	int64_t expected_end_ns; /* while placed: by prediction, corrected when exceeded */
 	int64_t promised_ns;
+	int64_t first_promised_ns; /* 0: none yet */
+	int64_t frozen_ns;         /* since when, while suspended */
 	struct tree_node by_end;   /* while placed */
 	struct heap_node by_begin; /* while it waits for its begin time */
 	struct claim *claims;
 	uint32_t claim_count;
-	void *plan;            /* the backfill's */
-	struct job *next_lost; /* until the next pass has told of it */
-	struct job *next_new;  /* of the jobs that have come since the last pass */
-	bool is_new;
+	void *plan;             /* the backfill's */
+	struct job *next_lost;  /* until the next pass has told of it */
+	struct job *next_new;   /* of the jobs that have come since the last pass */
+	struct job *next_stop;  /* of those whose stop is to be told */
+	struct job *next_ready; /* of those that may have become free to join the queue */
+	struct link *links;     /* what it waits for; link_count of them */
+	uint32_t link_count, links_met, links_never;
+	struct link *waiters; /* who waits for it */
+	struct array *array;
+	uint32_t array_index;
+	struct gang *gang;
+	struct job *gang_next;
+	uint32_t planned; /* spots, of one of a gang for which the backfill has a plan */
+	struct series *series;
+	struct job *series_before, *series_after;
+	struct ask *
+		own_ask; /* while suspended: what it asked for, `ask` being the same nodes without memory */
+	int64_t checkpoint_every_ns;
+	struct heap_node by_checkpoint; /* while it runs and is to write one */
+	struct checkpoint *checkpoints; /* two: the latest, the one before; NULL: none */
 };
 
 struct lot {
 	struct ask *ask;
-	struct user *user;
+	struct owner *owner;
 	enum strata_band band;
 	int64_t priority;
 	int64_t limit_ns;
@@ -167,6 +263,14 @@ struct roster {
 
 struct backfill_class;
 
+/* The path of a checkpoint that is not wanted any more. */
+struct condemned {
+	struct condemned *next;
+	uint64_t job;
+	size_t bytes; /* of this block */
+	char path[];
+};
+
 struct strata_cluster {
 	struct strata_memory *memory;
 	struct strata_cluster_conf conf;
@@ -175,15 +279,27 @@ struct strata_cluster {
 	const struct strata_placement_class *placement;
 	const struct strata_prediction_class *prediction;
 	const struct backfill_class *backfill;
+	const struct strata_victims_class *victims; /* NULL: nobody is preempted */
 	void *placement_state;
 	void *prediction_state;
 	void *backfill_state;
 
-	struct map_text texts; /* key: the text; value: its text_entry */
-	struct map_text users;
+	struct map_text texts;                /* key: the text; value: its text_entry */
+	struct map_text users, accounts, qos; /* parties */
+	struct map_text partitions;           /* parties, for their priority */
+	struct map_text owners;               /* by the bytes of their keys */
+	struct owner *owner_list;
 	struct map_text names;
-	struct map_u64 jobs;
-	struct slab job_slab, lot_slab, ask_slab, group_slab, shape_slab, user_slab;
+	struct map_u64 jobs, arrays, gangs, series;
+	struct slab job_slab, lot_slab, ask_slab, group_slab, shape_slab, party_slab, owner_slab,
+		array_slab, gang_slab, series_slab;
+	struct strata_billing billing;
+	bool usual_billing;
+	int64_t half_life_ns;
+	bool limited;            /* somebody has limits */
+	int64_t accrued_ns;      /* all usage is charged up to here, if limits were looked at */
+	int64_t protect_wake_ns; /* a job may be stopped from then on that somebody waits for */
+	int64_t limit_wake_ns;   /* a usage above its limit will have faded */
 	struct share *share;
 
 	struct node *nodes;
@@ -200,10 +316,14 @@ struct strata_cluster {
 	size_t board_bytes;                        /* of all boards */
 	uint64_t board_clock;                      /* goes up whenever a board is asked for */
 
-	struct tree queue;   /* lots by band, key and sequence of their first job */
-	struct tree running; /* placed jobs by expected end */
-	struct heap begins;  /* jobs that wait for their begin time */
+	struct tree queue;       /* lots by band, key and sequence of their first job */
+	struct tree running;     /* placed jobs by expected end */
+	struct heap begins;      /* jobs that wait for their begin time */
+	struct heap checkpoints; /* running jobs, by when they are to write one */
 	struct job *lost;
+	struct job *stops;              /* to be told of */
+	struct job *ready, *ready_last; /* look at them again at the next pass */
+	struct condemned *condemned;    /* checkpoints to be deleted */
 
 	int64_t now_ns;
 	uint64_t sequence;
@@ -234,6 +354,8 @@ struct strata_piece room_pick(const struct strata_room *room, uint32_t gpu_count
 			      const uint8_t *numa, const struct strata_need *need, uint32_t gpu);
 /* The fullest GPU that has so much left; gpu_count when there is none. */
 uint32_t room_shared_gpu(const struct strata_room *room, uint32_t gpu_count, uint32_t gpu_milli);
+/* Is all of the piece free? */
+bool room_has(const struct strata_room *room, const struct strata_piece *piece);
 void room_take(struct strata_room *room, const struct strata_piece *piece);
 void room_give(struct strata_room *room, const struct strata_piece *piece);
 
@@ -335,18 +457,48 @@ bool placing_fits(const struct roster_entry *entry, const struct ask *ask, uint3
 heap_compare placing_compare; /* of the picks */
 uint32_t placing_spot_max(const struct strata_cluster *cluster, const struct ask *ask);
 
+/* fit.c: in rooms (by row) that are not the nodes' own. */
+/* Takes what the ask needs, lowest rows first, and returns how many spots that is; 0 and nothing taken when it does not fit.
+ * down_too: also where nothing can start just now. */
+uint32_t fit_first(struct strata_cluster *cluster, const struct ask *ask, struct strata_room *rooms,
+		   bool down_too, struct spot *spots);
+/* Is the node up and one that the ask may have? */
+bool fit_takes(const struct ask *ask, const struct node *node);
+/* The gang it starts with; a frozen job goes on alone. */
+static inline struct gang *job_gang(const struct job *job)
+{
+	return job->suspended ? NULL : job->gang;
+}
+/* A job that is placed as a whole or not at all: one that stands for a gang, or a frozen one, which goes on where it is. */
+static inline bool fit_is_whole(const struct job *job)
+{
+	return job->gang || job->suspended;
+}
+/* Takes what such a job needs; spots has room for fit_whole_max, counts for as many as its gang has jobs. 0 as above. */
+uint32_t fit_whole(struct strata_cluster *cluster, const struct job *job, struct strata_room *rooms,
+		   struct spot *spots, uint32_t *counts);
+uint32_t fit_whole_max(const struct strata_cluster *cluster, const struct job *job);
+/* How many nodes the ask takes when its tasks are spread evenly over as few as will do; 0: they cannot be. */
+uint32_t fit_node_count(const struct strata_cluster *cluster, const struct ask *ask);
+
 /* queue.c */
 int queue_add(struct strata_cluster *cluster, struct job *job); /* at its place among those alike */
 void queue_remove(struct strata_cluster *cluster, struct job *job);
 /* The oldest of the jobs that have joined since the last pass; it is one no longer. NULL: none left. */
 struct job *queue_take_new(struct strata_cluster *cluster);
 void queue_forget_new(struct strata_cluster *cluster);
+/* The context is a bool: bands are mixed. */
 int queue_compare(const struct tree_node *a, const struct tree_node *b, void *context);
 int64_t queue_predict(const struct strata_cluster *cluster,
 		      const struct job *job); /* run time, 1 to its limit */
+/* How long a job is counted on to hold its place: as predicted, if predictions of placed jobs are corrected; else its limit. */
+int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *job);
 /* Brings the order up to date with the time, for orders whose keys change with it. */
 int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		  struct strata_error *err);
+struct pass;
+/* All jobs in the queue, in its order, in the pass's arena. */
+int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count);
 static inline struct lot *queue_lot(struct tree_node *node)
 {
 	return node ? container_of(node, struct lot, in_order) : NULL;
@@ -355,7 +507,124 @@ static inline struct lot *queue_lot(struct tree_node *node)
 /* job.c */
 void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_job_state state,
 		   enum strata_reason reason);
-double job_size(const struct ask *ask); /* GPUs, or CPUs when it has none */
+static inline bool job_waits(const struct job *job)
+{
+	return job->state == STRATA_JOB_QUEUED || job->state == STRATA_JOB_PREEMPTED;
+}
+static inline bool job_placed(const struct job *job)
+{
+	return job->state == STRATA_JOB_SCHEDULED || job->state == STRATA_JOB_RUNNING;
+}
+struct strata_run job_run(const struct job *job); /* as predictions see it */
+
+/* claim.c: what a placed job holds. */
+/* Takes the spots, which are free. 0, or -ENOMEM and nothing happened. */
+int claim_take(struct strata_cluster *cluster, struct job *job, const struct spot *spots,
+	       uint32_t spot_count);
+/* Gives back everything: the backfill is told. */
+void claim_release(struct strata_cluster *cluster, struct job *job);
+/* A placed job becomes a frozen one and back: its memory stays where it is. */
+void claim_freeze(struct strata_cluster *cluster, struct job *job);
+bool claim_thaws(const struct job *job); /* is all it needs to go on free? */
+void claim_thaw(struct strata_cluster *cluster, struct job *job);
+/* Behind the claims, in the same block, are their pieces alone, for those who look from outside. */
+static inline size_t claim_bytes(uint32_t count)
+{
+	return count * (sizeof(struct claim) + sizeof(struct strata_piece));
+}
+static inline const struct strata_piece *claim_pieces(const struct job *job)
+{
+	return job->claims ? (const struct strata_piece *)(job->claims + job->claim_count) : NULL;
+}
+/* The same without memory. */
+static inline struct strata_piece claim_active(struct strata_piece piece)
+{
+	piece.memory_bytes = 0;
+	return piece;
+}
+
+/* party.c */
+int party_owner(struct strata_cluster *cluster, const struct strata_job_request *request,
+		struct owner **ret_owner, struct strata_error *err);
+void party_accrue(struct strata_cluster *cluster, struct owner *owner);
+void party_count_waiting(struct owner *owner, int sign);
+void party_count_placed(struct owner *owner, int64_t gpu_milli, int sign);
+/* May a job of this ask be placed now? NONE, or the reason why not; wake: when to look again for that reason. */
+enum strata_reason party_limit(struct strata_cluster *cluster, struct owner *owner,
+			       const struct ask *ask);
+int party_admits(const struct owner *owner, struct strata_error *err); /* one more waiting job */
+double party_partition_priority(const struct strata_cluster *cluster, const char *partition);
+
+/* depend.c */
+int depend_init(struct strata_cluster *cluster, struct job *job,
+		const struct strata_job_request *request, struct strata_error *err);
+void depend_fini(struct strata_cluster *cluster, struct job *job); /* waits for nothing any more */
+void depend_started(struct strata_cluster *cluster, struct job *job); /* its first start */
+void depend_ended(struct strata_cluster *cluster, struct job *job);
+enum strata_reason depend_reason(const struct job *job); /* NONE: nothing to wait for */
+/* Resolves what waits for this; the state each link gets is by its kind. */
+void depend_resolve(struct strata_cluster *cluster, struct link **waiters,
+		    const enum link_state states[STRATA_DEPENDENCY_KIND_COUNT]);
+
+/* The same for an array, by how its elements have fared. */
+void depend_array(struct strata_cluster *cluster, struct array *array);
+
+/* array.c */
+int array_join(struct strata_cluster *cluster, struct job *job,
+	       const struct strata_job_request *request, struct strata_error *err);
+void array_leave(struct strata_cluster *cluster, struct job *job); /* forgotten */
+void array_started(struct strata_cluster *cluster, struct job *job);
+void array_ended(struct strata_cluster *cluster, struct job *job);
+
+/* gang.c */
+int gang_join(struct strata_cluster *cluster, struct job *job,
+	      const struct strata_job_request *request, struct strata_error *err);
+void gang_leave(struct strata_cluster *cluster, struct job *job);
+/* One is free of other reasons to wait, or is not. The first of a gang that is complete stands for all in the queue: gang_stand
+ * returns it once they all are; NULL before. */
+struct job *gang_stand(struct job *job);
+void gang_unready(struct strata_cluster *cluster, struct job *job);
+struct pass;
+enum pass_result {
+	PASS_STARTED,
+	PASS_NO_ROOM,
+	PASS_SKIP,  /* something but room is in the way: others may go past it */
+	PASS_FAILED /* for lack of memory */
+};
+/* May all of them be placed, as far as limits are concerned? */
+enum strata_reason gang_limit(struct strata_cluster *cluster, const struct gang *gang);
+/* Starts all of them or none; none that would stay past that time. */
+enum pass_result gang_try(struct pass *pass, struct gang *gang, int64_t before_ns);
+/* Starts all of them on spots that are free, `planned` of each. */
+enum pass_result gang_start(struct pass *pass, struct gang *gang, const struct spot *spots);
+/* Where they would all fit, in these rooms (by row), each where it comes first. Takes the room. 0 when they do not; spots of
+ * all, one after the other. */
+uint32_t gang_fit(struct strata_cluster *cluster, const struct gang *gang,
+		  struct strata_room *rooms, bool down_too, struct spot *spots, uint32_t *counts);
+uint32_t gang_spot_max(const struct strata_cluster *cluster, const struct gang *gang);
+
+/* preempt.c */
+int preempt_pass(struct pass *pass);
+
+/* stop.c */
+/* A placed job is to end or freeze within grace_ns. */
+void stop_job(struct strata_cluster *cluster, struct job *job, enum strata_stop mode,
+	      int64_t grace_ns, uint64_t preemptor);
+int stop_pass(struct pass *pass); /* tells of stops that somebody asked for */
+int64_t stop_grace_ns(const struct strata_cluster *cluster);
+void stop_forget(struct strata_cluster *cluster, struct job *job);
+
+/* checkpoint.c */
+void checkpoint_free(struct strata_cluster *cluster, struct job *job);
+int checkpoint_pass(struct pass *pass); /* effects that are due */
+void checkpoint_watch(struct strata_cluster *cluster,
+		      struct job *job); /* it is asked for one when due */
+void checkpoint_unwatch(struct strata_cluster *cluster, struct job *job);
+int64_t checkpoint_next_ns(const struct strata_cluster *cluster);
+static inline int64_t checkpoint_last_ns(const struct job *job)
+{
+	return job->checkpoints ? job->checkpoints[0].time_ns : 0;
+}
 
 struct reservation;
 
@@ -368,20 +637,28 @@ struct pass {
 	size_t effect_count, effect_room;
 	struct spot *spots;
 	uint32_t spot_room;
-	struct job *started; /* by the last pass_try that started one */
 	struct strata_error *err;
 };
 /* Starts a waiting job on these spots, which must be free. 0 or -ENOMEM. */
 int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uint32_t spot_count);
+/* Lets a frozen job go on; what it needs is free. 0 or -ENOMEM. */
+int pass_resume(struct pass *pass, struct job *job);
+/* An effect to fill in; NULL: no memory. */
+struct strata_effect *pass_effect(struct pass *pass);
+/* Room for so many effects, so that the next ones cannot fail. 0 or -ENOMEM. */
+int pass_reserve(struct pass *pass, size_t effect_count);
+/* A job that holds its claims is scheduled. Room for the effect was reserved; pieces for it are in the arena. */
+void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces);
+/* Is something but room in the way of a job in the queue? Its reason is brought up to date. */
+bool pass_obstructed(struct strata_cluster *cluster, struct job *job);
 /* Tries to place and start the first job of the lot. */
-enum pass_result { PASS_STARTED, PASS_NO_ROOM, PASS_FAILED };
 enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation *reservation);
 /* Starts jobs from the head of the queue as long as they fit, past those that never will. ret_blocked: the lot that does not; NULL: none
  * is left. 0 or -ENOMEM. */
 int pass_start_head(struct pass *pass, struct lot **ret_blocked);
 /* Walks the queue from a lot on while jobs are started and lots move: the lot to look at after `lot`, of which a job was started
  * or not; `next` is what came behind it before. */
-struct lot *pass_next(struct lot *lot, struct lot *next, bool still_there);
+struct lot *pass_next(struct pass *pass, struct lot *lot, struct lot *next, bool still_there);
 
 extern const struct strata_placement_class strata_placement_best_fit;
 
@@ -399,27 +676,47 @@ struct backfill_class {
 struct reservation {
 	struct job *job;
 	int64_t start_ns;        /* INT64_MAX: never, as things stand */
+	int64_t firm_ns;         /* from then on nothing goes before it on a prediction alone */
 	uint64_t wanted;         /* nodes, or tasks when it did not say how many nodes */
 	uint64_t spare;          /* how many more there will be at that time */
 	uint32_t tasks_per_node; /* when `wanted` counts nodes */
+	bool exact; /* of a whole: `later` is what its pieces leave, and that alone counts */
 };
-void reserve_find(struct strata_cluster *cluster, struct job *job,
-		  struct reservation *ret_reservation);
+/* 0, or -ENOMEM (of a whole only; scratch is in the pass's arena). */
+int reserve_find(struct pass *pass, struct job *job, struct reservation *ret_reservation);
 /* May a need that would stay past the reserved start go to this node? A placing_filter; the context is the reservation. */
 bool reserve_allows(struct strata_cluster *cluster, struct node *node,
 		    const struct strata_need *need, void *context);
 /* The same of all spots together. */
 bool reserve_allows_all(struct strata_cluster *cluster, const struct reservation *reservation,
 			const struct spot *spots, uint32_t count);
-/* A job was started after the reservation was found. */
+/* These spots were taken after the reservation was found, by a job that stays past it or is taken to be gone by then. */
 void reserve_note(struct strata_cluster *cluster, struct reservation *reservation,
-		  const struct job *job);
+		  const struct spot *spots, uint32_t count, bool stays);
+
+/* enqueue.c: what stands between a job and the queue. */
+/* Into the queue, or where it waits that may not be in it yet. 0 or -ENOMEM. */
+int enqueue_job(struct strata_cluster *cluster, struct job *job);
+/* Out of wherever it waits. */
+void enqueue_undo(struct strata_cluster *cluster, struct job *job);
+/* The same now, or when there is no memory for it at the next pass: cannot fail. */
+void enqueue_back(struct strata_cluster *cluster, struct job *job);
+/* To be looked at again by the next pass: cannot fail. */
+void enqueue_later(struct strata_cluster *cluster, struct job *job);
+/* Looks at those, and at begin times that have come. */
+int enqueue_pass(struct pass *pass);
 
 /* cluster.c */
-void cluster_release(struct strata_cluster *cluster,
-		     struct job *job); /* gives back what a placed job holds */
 void cluster_count_room(struct strata_cluster *cluster, const struct strata_piece *piece, int sign);
 void cluster_clock(struct strata_cluster *cluster, int64_t now_ns);
-void user_accrue(struct strata_cluster *cluster, struct user *user, int64_t now_ns);
+/* NULL with -ESRCH in err when there is none. */
+struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
+			 struct strata_error *err);
+void cluster_free_job(struct strata_cluster *cluster, struct job *job);
+/* A placed job loses its place: back to the queue or failed, told by the next pass. */
+void cluster_lose(struct strata_cluster *cluster, struct job *job, bool again,
+		  enum strata_reason reason);
+/* The cluster tells the backfill that a job holds nothing any more, now or later. */
+void cluster_gone(struct strata_cluster *cluster, struct job *job);
 
 #endif

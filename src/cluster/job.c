@@ -52,6 +52,20 @@ static const struct {
 	[STRATA_REASON_TIME_LIMIT] = { "time_limit", "it ran past its time limit" },
 	[STRATA_REASON_NODE_FAILURE] = { "node_failure", "its node failed" },
 	[STRATA_REASON_EXIT_CODE] = { "exit_code", "its exit status was not 0" },
+	[STRATA_REASON_DEPENDENCY] = { "dependency", "it waits for other jobs" },
+	[STRATA_REASON_DEPENDENCY_NEVER] = { "dependency_never",
+					     "what it waits for cannot happen any more" },
+	[STRATA_REASON_USER_LIMIT] = { "user_limit", "its user has as much as is allowed" },
+	[STRATA_REASON_ACCOUNT_LIMIT] = { "account_limit",
+					  "its account has as much as is allowed" },
+	[STRATA_REASON_QOS_LIMIT] = { "qos_limit",
+				      "its quality of service has as much as is allowed" },
+	[STRATA_REASON_ARRAY_LIMIT] = { "array_limit",
+					"as many of its array run as were asked for" },
+	[STRATA_REASON_GANG] = { "gang", "it starts together with others that cannot start yet" },
+	[STRATA_REASON_PREEMPTED] = { "preempted", "it gave up its place for another job" },
+	[STRATA_REASON_SUSPENDED] = { "suspended", "it is frozen where it is" },
+	[STRATA_REASON_REQUEUED] = { "requeued", "it was sent back to the queue" },
 };
 
 const char *strata_reason_name(enum strata_reason reason)
@@ -74,16 +88,27 @@ const char *strata_band_name(enum strata_band band)
 void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_job_state state,
 		   enum strata_reason reason)
 {
+	bool waited = job_waits(job);
+
 	assert(strata_job_may(job->state, state));
 	cluster->stats.jobs[job->state]--;
 	cluster->stats.jobs[state]++;
 	job->state = state;
 	job->reason = reason;
+	if (waited != job_waits(job))
+		party_count_waiting(job->owner, waited ? -1 : 1);
+	if (strata_job_ended(state)) {
+		gang_leave(cluster, job);
+		array_ended(cluster, job);
+		depend_ended(cluster, job);
+	}
 }
 
-double job_size(const struct ask *ask)
+struct strata_run job_run(const struct job *job)
 {
-	double gpus = ask->need.gpus + ask->need.gpu_milli / 1000.0;
-
-	return ask->tasks * (gpus > 0 ? gpus : (double)ask->need.cpu_milli / 1000);
+	return (struct strata_run){ .user = job->owner->user->number,
+				    .name = job->name,
+				    .size = job->ask->size,
+				    .submit_ns = job->submit_ns,
+				    .requested_ns = job->limit_ns };
 }

@@ -268,6 +268,9 @@ int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_
 	cluster->stats.cpu_milli_free += conf->cpu_milli;
 	cluster->stats.gpu_milli += 1000 * (int64_t)conf->gpu_count;
 	cluster->stats.gpu_milli_free += 1000 * (int64_t)conf->gpu_count;
+	if (cluster->usual_billing && conf->gpu_count)
+		cluster->billing.cpu = 1.0 /
+				       16; /* where there are GPUs, cores are not what is scarce */
 	cluster->size = cluster->stats.gpu_milli ? (double)cluster->stats.gpu_milli / 1000
 						 : (double)cluster->stats.cpu_milli / 1000;
 	if (ret_row)

@@ -7,6 +7,35 @@
 #include <errno.h>
 #include <string.h>
 
+int pass_reserve(struct pass *pass, size_t effect_count)
+{
+	size_t wanted = pass->effect_count + effect_count;
+
+	/* a job that starts may be one that is asked for checkpoints */
+	if (heap_reserve(&pass->cluster->checkpoints,
+			 pass->cluster->checkpoints.count + effect_count))
+		return strata_fail_memory(pass->err);
+	if (wanted <= pass->effect_room)
+		return 0;
+	size_t room = wanted > 2 * pass->effect_room ? wanted + 8 : 2 * pass->effect_room;
+	struct strata_effect *effects = strata_arena_array(pass->arena, room, sizeof(*effects));
+
+	if (!effects)
+		return strata_fail_memory(pass->err);
+	if (pass->effect_count)
+		memcpy(effects, pass->effects, pass->effect_count * sizeof(*effects));
+	pass->effects = effects;
+	pass->effect_room = room;
+	return 0;
+}
+
+struct strata_effect *pass_effect(struct pass *pass)
+{
+	if (pass_reserve(pass, 1))
+		return NULL;
+	return &pass->effects[pass->effect_count++];
+}
+
 static int make_room(struct pass *pass, uint32_t spot_count)
 {
 	if (pass->spot_room < spot_count) {
@@ -17,81 +46,134 @@ static int make_room(struct pass *pass, uint32_t spot_count)
 		pass->spots = spots;
 		pass->spot_room = spot_count;
 	}
-	if (pass->effect_count == pass->effect_room) {
-		size_t room = pass->effect_room ? pass->effect_room * 2 : 8;
-		struct strata_effect *effects =
-			strata_arena_array(pass->arena, room, sizeof(*effects));
-
-		if (!effects)
-			return strata_fail_memory(pass->err);
-		if (pass->effect_count)
-			memcpy(effects, pass->effects, pass->effect_count * sizeof(*effects));
-		pass->effects = effects;
-		pass->effect_room = room;
-	}
-	return 0;
+	return pass_reserve(pass, 1);
 }
 
-/* Takes the room of every spot; nothing can fail any more once the claims are there. */
-int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uint32_t spot_count)
+/* Fills the effect of a start or a resumption, for which there is room. */
+static void tell(struct pass *pass, enum strata_effect_kind kind, const struct job *job,
+		 struct strata_piece *pieces)
 {
-	struct strata_cluster *cluster = pass->cluster;
-	int rc = make_room(pass, 0);
-
-	if (rc)
-		return rc;
-	struct claim *claims = strata_memory_get(cluster->memory, spot_count * sizeof(*claims));
-	struct strata_piece *pieces = strata_arena_array(pass->arena, spot_count, sizeof(*pieces));
-
-	if (!claims || !pieces) {
-		strata_memory_put(cluster->memory, claims, spot_count * sizeof(*claims));
-		return strata_fail_memory(pass->err);
-	}
-	int64_t predicted = queue_predict(cluster, job);
-
-	queue_remove(cluster, job);
-	for (uint32_t i = 0; i < spot_count; i++) {
-		struct node *node = spots[i].node;
-
-		claims[i] = (struct claim){ .job = job, .node = node, .piece = spots[i].piece };
-		pieces[i] = claims[i].piece;
-		node_detach(cluster, node);
-		room_take(&node->room, &claims[i].piece);
-		node_attach(cluster, node);
-		cluster_count_room(cluster, &claims[i].piece, -1);
-	}
-	job->claims = claims;
-	job->claim_count = spot_count;
-	job->attempt++;
-	job->corrections = 0;
-	job->start_ns = pass->now_ns;
-	job->expected_end_ns = pass->now_ns + predicted;
-	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
-	tree_insert(&cluster->running, &job->by_end, 0);
-	user_accrue(cluster, job->user, pass->now_ns);
-	job->user->rate += job_size(job->ask);
+	for (uint32_t i = 0; i < job->claim_count; i++)
+		pieces[i] = job->claims[i].piece;
 	pass->effects[pass->effect_count++] = (struct strata_effect){
-		.kind = STRATA_EFFECT_START,
+		.kind = kind,
 		.job = job->id,
 		.state = job->state,
 		.attempt = job->attempt,
 		.pieces = pieces,
-		.piece_count = spot_count,
+		.piece_count = job->claim_count,
 	};
+}
+
+void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces)
+{
+	struct strata_cluster *cluster = pass->cluster;
+
+	job->attempt++;
+	job->corrections = 0;
+	job->start_ns = pass->now_ns;
+	job->expected_end_ns = pass->now_ns + queue_hold_ns(cluster, job);
+	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
+	tree_insert(&cluster->running, &job->by_end, 0);
+	checkpoint_watch(cluster, job);
+	tell(pass, STRATA_EFFECT_START, job, pieces);
+}
+
+/* Nothing can fail any more once the claims are there. */
+int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uint32_t spot_count)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct strata_piece *pieces = strata_arena_array(pass->arena, spot_count, sizeof(*pieces));
+
+	if (!pieces || pass_reserve(pass, 1) || claim_take(cluster, job, spots, spot_count))
+		return strata_fail_memory(pass->err);
+	queue_remove(cluster, job);
+	pass_commit(pass, job, pieces);
 	return 0;
 }
 
-enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation *reservation)
+int pass_resume(struct pass *pass, struct job *job)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct strata_piece *pieces =
+		strata_arena_array(pass->arena, job->claim_count, sizeof(*pieces));
+
+	if (!pieces || pass_reserve(pass, 1))
+		return strata_fail_memory(pass->err);
+	queue_remove(cluster, job);
+	claim_thaw(cluster, job);
+	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
+	checkpoint_watch(cluster, job);
+	tell(pass, STRATA_EFFECT_RESUME, job, pieces);
+	return 0;
+}
+
+/* A frozen job goes on where it is, or not at all. */
+static enum pass_result try_frozen(struct pass *pass, struct job *job,
+				   struct reservation *reservation)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	int64_t left_ns = job->expected_end_ns - job->frozen_ns;
+	bool stays = reservation && pass->now_ns + left_ns > reservation->start_ns;
+
+	if (!claim_thaws(job))
+		return PASS_NO_ROOM;
+	if (make_room(pass, job->claim_count))
+		return PASS_FAILED;
+	for (uint32_t i = 0; i < job->claim_count; i++)
+		pass->spots[i] =
+			(struct spot){ job->claims[i].node, claim_active(job->claims[i].piece) };
+	if (stays && !reserve_allows_all(cluster, reservation, pass->spots, job->claim_count))
+		return PASS_NO_ROOM;
+	if (pass_resume(pass, job))
+		return PASS_FAILED;
+	if (reservation)
+		reserve_note(cluster, reservation, pass->spots, job->claim_count, stays);
+	return PASS_STARTED;
+}
+
+static bool is_limit(enum strata_reason reason)
+{
+	return reason >= STRATA_REASON_USER_LIMIT && reason <= STRATA_REASON_ARRAY_LIMIT;
+}
+
+bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
+{
+	enum strata_reason reason;
+
+	if (job->array && job->array->limit && job->array->placed >= job->array->limit)
+		reason = STRATA_REASON_ARRAY_LIMIT;
+	else if (job_gang(job))
+		reason = gang_limit(cluster, job->gang);
+	else
+		reason = party_limit(cluster, job->owner, job->ask);
+	if (reason != STRATA_REASON_NONE)
+		job->reason = reason;
+	else if (is_limit(job->reason))
+		job->reason = job->suspended ? STRATA_REASON_SUSPENDED : STRATA_REASON_PRIORITY;
+	return reason != STRATA_REASON_NONE;
+}
+
+/* When a waiting job will have ended, started now: by prediction, or, once the reserved job has been patient enough, at its limit. */
+static int64_t ends_ns(const struct pass *pass, const struct job *job,
+		       const struct reservation *reservation)
+{
+	return pass->now_ns + (pass->now_ns < reservation->firm_ns
+				       ? queue_predict(pass->cluster, job)
+				       : job->limit_ns);
+}
+
+static enum pass_result try_plain(struct pass *pass, struct lot *lot,
+				  struct reservation *reservation)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	struct ask *ask = lot->ask;
 	struct job *job = lot->first;
 
 	/* what was turned down is turned down for everybody who asks the same, until something changes */
-	if (ask->failed == cluster->version || !ask->possible)
+	if (ask->failed == cluster->version)
 		return PASS_NO_ROOM;
-	bool stays = reservation &&
-		     pass->now_ns + queue_predict(cluster, job) > reservation->start_ns;
+	bool stays = reservation && ends_ns(pass, job, reservation) > reservation->start_ns;
 
 	if (stays && ask->refused == cluster->version && ask->refused_look == cluster->look)
 		return PASS_NO_ROOM;
@@ -110,10 +192,25 @@ enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation
 	}
 	if (pass_start(pass, job, pass->spots, count))
 		return PASS_FAILED;
-	pass->started = job;
 	if (reservation)
-		reserve_note(cluster, reservation, job);
+		reserve_note(cluster, reservation, pass->spots, count, stays);
 	return PASS_STARTED;
+}
+
+enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation *reservation)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct job *job = lot->first;
+
+	if (job_gang(job) ? !job->gang->possible : !job->suspended && !lot->ask->possible)
+		return PASS_SKIP;
+	if (pass_obstructed(cluster, job))
+		return PASS_SKIP;
+	if (job_gang(job))
+		return gang_try(pass, job->gang, reservation ? reservation->start_ns : INT64_MAX);
+	if (job->suspended)
+		return try_frozen(pass, job, reservation);
+	return try_plain(pass, lot, reservation);
 }
 
 int pass_start_head(struct pass *pass, struct lot **ret_blocked)
@@ -130,40 +227,21 @@ int pass_start_head(struct pass *pass, struct lot **ret_blocked)
 			lot = queue_lot(tree_first(&pass->cluster->queue));
 			continue;
 		}
-		if (lot->ask->possible)
+		if (result == PASS_NO_ROOM)
 			break;
-		lot->first->reason =
-			STRATA_REASON_IMPOSSIBLE; /* must not stand in the way of all others */
-		lot = queue_lot(tree_next(&lot->in_order));
+		lot = queue_lot(
+			tree_next(&lot->in_order)); /* must not stand in the way of all others */
 	}
 	*ret_blocked = lot;
 	return 0;
 }
 
-struct lot *pass_next(struct lot *lot, struct lot *next, bool still_there)
+struct lot *pass_next(struct pass *pass, struct lot *lot, struct lot *next, bool still_there)
 {
-	if (still_there && next && queue_compare(&lot->in_order, &next->in_order, NULL) < 0)
+	if (still_there && next &&
+	    queue_compare(&lot->in_order, &next->in_order, &pass->cluster->conf.mixed_bands) < 0)
 		return lot;
 	return next ? next : still_there ? lot : NULL;
-}
-
-/* Jobs whose begin time has come join the queue. */
-static int admit(struct strata_cluster *cluster, struct strata_error *err)
-{
-	struct heap_node *top;
-
-	while ((top = heap_top(&cluster->begins))) {
-		struct job *job = container_of(top, struct job, by_begin);
-
-		if (job->begin_ns > cluster->now_ns)
-			break;
-		if (queue_add(cluster, job))
-			return strata_fail_memory(err);
-		heap_pop(&cluster->begins);
-		job->reason = job->ask->possible ? STRATA_REASON_PRIORITY
-						 : STRATA_REASON_IMPOSSIBLE;
-	}
-	return 0;
 }
 
 /* Placed jobs that are past their expected end get a new one. */
@@ -174,19 +252,18 @@ static void correct(struct strata_cluster *cluster)
 	while ((first = tree_first(&cluster->running))) {
 		struct job *job = container_of(first, struct job, by_end);
 		int64_t elapsed = cluster->now_ns - job->start_ns, total = job->limit_ns;
-		struct strata_run run = { job->user->number, job->name, job_size(job->ask),
-					  job->submit_ns, job->limit_ns };
+		struct strata_run run = job_run(job);
 
 		if (job->expected_end_ns > cluster->now_ns)
 			break;
-		if (elapsed < job->limit_ns && !cluster->prediction->exact)
+		if (elapsed < job->limit_ns && cluster->prediction->correct && !job->stopping)
 			total = cluster->prediction->correct(cluster->conf.prediction.conf,
 							     cluster->prediction_state, &run,
 							     elapsed, job->corrections++);
 		if (total > job->limit_ns)
 			total = job->limit_ns;
-		if (total <= elapsed) {
-			/* past its limit and still there: it will be gone in a moment */
+		if (total <= elapsed || job->stopping) {
+			/* past its limit or its grace and still there: it will be gone in a moment */
 			total = elapsed + CLUSTER_OVERRUN_NS;
 			cluster->disturbed = true;
 		}
@@ -204,15 +281,20 @@ static int tell_lost(struct pass *pass)
 	while (cluster->lost) {
 		struct job *job = cluster->lost;
 
-		if (make_room(pass, 0))
+		struct strata_effect *effect = pass_effect(pass);
+
+		if (!effect)
 			return -ENOMEM;
-		pass->effects[pass->effect_count++] =
-			(struct strata_effect){ .kind = STRATA_EFFECT_LOST,
-						.job = job->id,
-						.state = job->state,
-						.attempt = job->attempt };
+		*effect = (struct strata_effect){ .kind = job->state == STRATA_JOB_CANCELLED
+								  ? STRATA_EFFECT_ENDED
+								  : STRATA_EFFECT_LOST,
+						  .job = job->id,
+						  .state = job->state,
+						  .reason = job->reason,
+						  .attempt = job->attempt };
 		cluster->lost = job->next_lost;
 		job->next_lost = NULL;
+		job->is_lost = false;
 	}
 	return 0;
 }
@@ -227,9 +309,17 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 	cluster_clock(cluster, now_ns);
 	pass.now_ns = cluster->now_ns;
 	cluster->stats.passes++;
-	rc = admit(cluster, err);
+	if (cluster->limit_wake_ns <= pass.now_ns)
+		cluster->changed = true; /* somebody's usage has faded below its limit */
+	if (cluster->changed)
+		cluster->limit_wake_ns = INT64_MAX;
+	rc = tell_lost(&pass);
 	if (rc == 0)
-		rc = tell_lost(&pass);
+		rc = enqueue_pass(&pass);
+	if (rc == 0)
+		rc = stop_pass(&pass);
+	if (rc == 0)
+		rc = checkpoint_pass(&pass);
 	if (rc == 0 && cluster->order->changes_with_time)
 		rc = queue_refresh(cluster, arena, err);
 	if (rc == 0) {
@@ -240,6 +330,7 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 	if (rc == 0) {
 		cluster->changed = false;
 		queue_forget_new(cluster);
+		rc = preempt_pass(&pass);
 	}
 	if (rc && pass.effect_count == 0)
 		return rc;
@@ -252,12 +343,17 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 int64_t strata_cluster_next_ns(const struct strata_cluster *cluster)
 {
 	int64_t next = cluster->wake_ns;
+	int64_t checkpoint_ns = checkpoint_next_ns(cluster);
 	struct heap_node *begin = heap_top(&cluster->begins);
-	struct tree_node *end = cluster->prediction->exact ? NULL : tree_first(&cluster->running);
+	struct tree_node *end = cluster->prediction->correct ? tree_first(&cluster->running) : NULL;
 
 	if (begin && container_of(begin, struct job, by_begin)->begin_ns < next)
 		next = container_of(begin, struct job, by_begin)->begin_ns;
 	if (end && container_of(end, struct job, by_end)->expected_end_ns < next)
 		next = container_of(end, struct job, by_end)->expected_end_ns;
-	return next;
+	if (checkpoint_ns < next)
+		next = checkpoint_ns;
+	if (cluster->protect_wake_ns < next)
+		next = cluster->protect_wake_ns;
+	return cluster->limit_wake_ns < next ? cluster->limit_wake_ns : next;
 }

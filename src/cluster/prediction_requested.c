@@ -7,13 +7,6 @@ static int64_t requested_predict(const void *conf, const void *state, const stru
 	return run->requested_ns;
 }
 
-static int64_t requested_correct(const void *conf, const void *state, const struct strata_run *run,
-				 int64_t elapsed_ns, uint32_t corrections)
-{
-	(void)conf, (void)state, (void)elapsed_ns, (void)corrections;
-	return run->requested_ns;
-}
-
 const struct strata_prediction_class strata_prediction_requested = {
 	.base = {
 		.name = "requested",
@@ -22,5 +15,4 @@ const struct strata_prediction_class strata_prediction_requested = {
 	},
 	.exact = true,
 	.predict = requested_predict,
-	.correct = requested_correct,
 };

@@ -9,13 +9,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct lot_key {
 	const struct ask *ask;
-	const struct user *user;
+	const struct owner *owner;
+	const struct array *array; /* its limit is theirs alone */
 	int64_t priority, limit_ns;
 	uint64_t name, band;
+	uint64_t
+		alone; /* the id of a job that is like no other: frozen, or standing for its gang */
 };
 
 static struct lot_key make_key(const struct strata_cluster *cluster, const struct job *job)
@@ -24,7 +28,9 @@ static struct lot_key make_key(const struct strata_cluster *cluster, const struc
 
 	memset(&key, 0, sizeof(key));
 	key.ask = job->ask;
-	key.user = job->user;
+	key.owner = job->owner;
+	key.array = job->array;
+	key.alone = job->suspended || job->gang ? job->id : 0;
 	key.priority = job->priority;
 	key.limit_ns = job->limit_ns;
 	key.band = job->band;
@@ -38,8 +44,7 @@ int queue_compare(const struct tree_node *a, const struct tree_node *b, void *co
 	const struct lot *left = container_of(a, struct lot, in_order),
 			 *right = container_of(b, struct lot, in_order);
 
-	(void)context;
-	if (left->band != right->band)
+	if (!*(const bool *)context && left->band != right->band)
 		return left->band > right->band ? -1 : 1;
 	if (left->key != right->key)
 		return left->key < right->key ? -1 : 1;
@@ -50,13 +55,7 @@ int queue_compare(const struct tree_node *a, const struct tree_node *b, void *co
 
 int64_t queue_predict(const struct strata_cluster *cluster, const struct job *job)
 {
-	struct strata_run run = {
-		.user = job->user->number,
-		.name = job->name,
-		.size = job_size(job->ask),
-		.submit_ns = job->submit_ns,
-		.requested_ns = job->limit_ns,
-	};
+	struct strata_run run = job_run(job);
 	int64_t predicted;
 
 	if (cluster->prediction->exact)
@@ -64,6 +63,11 @@ int64_t queue_predict(const struct strata_cluster *cluster, const struct job *jo
 	predicted = cluster->prediction->predict(cluster->conf.prediction.conf,
 						 cluster->prediction_state, &run);
 	return predicted < 1 ? 1 : predicted > job->limit_ns ? job->limit_ns : predicted;
+}
+
+int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *job)
+{
+	return cluster->prediction->correct ? queue_predict(cluster, job) : job->limit_ns;
 }
 
 static double lot_order_key(struct strata_cluster *cluster, const struct lot *lot)
@@ -76,16 +80,19 @@ static double lot_order_key(struct strata_cluster *cluster, const struct lot *lo
 		.now_ns = cluster->now_ns,
 		.requested_ns = job->limit_ns,
 		.predicted_ns = queue_predict(cluster, job),
-		.size = job_size(job->ask),
+		.size = job->ask->size,
 		.priority = job->priority,
 		.band = job->band,
+		.boost = cluster->conf.boosts[job->band],
+		.partition = job->ask->partition_priority,
+		.qos = job->owner->qos ? job->owner->qos->priority : 0,
 		.cluster_size = cluster->size,
 	};
 
 	if (cluster->order->wants_share) {
-		user_accrue(cluster, job->user, cluster->now_ns);
-		view.share = share_priority(cluster->share, job->user->share, cluster->now_ns);
-		view.share_factor = share_factor(cluster->share, job->user->share, cluster->now_ns);
+		party_accrue(cluster, job->owner);
+		view.share = share_priority(cluster->share, job->owner->leaf, cluster->now_ns);
+		view.share_factor = share_factor(cluster->share, job->owner->leaf, cluster->now_ns);
 	}
 	return cluster->order->key(cluster->conf.order.conf, &view);
 }
@@ -107,7 +114,7 @@ static struct lot *get_lot(struct strata_cluster *cluster, const struct job *job
 	}
 	lot->handle = handle;
 	lot->ask = job->ask;
-	lot->user = job->user;
+	lot->owner = job->owner;
 	lot->band = job->band;
 	cluster->stats.lots++;
 	return lot;
@@ -208,7 +215,8 @@ int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		lot->key = lot_order_key(cluster, lot);
 	for (lot = queue_lot(tree_first(&cluster->queue)); lot; lot = next) {
 		next = queue_lot(tree_next(&lot->in_order));
-		if (last && queue_compare(&last->in_order, &lot->in_order, NULL) > 0) {
+		if (last && queue_compare(&last->in_order, &lot->in_order,
+					  &cluster->conf.mixed_bands) > 0) {
 			tree_remove(&cluster->queue, &lot->in_order);
 			out[moved++] = lot;
 		} else {
@@ -217,5 +225,39 @@ int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 	}
 	for (size_t i = 0; i < moved; i++)
 		tree_insert(&cluster->queue, &out[i]->in_order, 0);
+	return 0;
+}
+
+static int compare_jobs(const void *a, const void *b, void *mixed_bands)
+{
+	const struct job *left = *(struct job *const *)a, *right = *(struct job *const *)b;
+
+	if (!*(const bool *)mixed_bands && left->lot->band != right->lot->band)
+		return left->lot->band > right->lot->band ? -1 : 1;
+	if (left->lot->key != right->lot->key)
+		return left->lot->key < right->lot->key ? -1 : 1;
+	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
+}
+
+int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	size_t count = 0;
+	struct lot *lot;
+
+	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
+	     lot = queue_lot(tree_next(&lot->in_order)))
+		count += lot->count;
+	struct job **jobs = strata_arena_array(pass->arena, count, sizeof(*jobs)), **to = jobs;
+
+	if (!jobs)
+		return strata_fail_memory(pass->err);
+	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
+	     lot = queue_lot(tree_next(&lot->in_order)))
+		for (struct job *job = lot->first; job; job = job->after)
+			*to++ = job;
+	qsort_r(jobs, count, sizeof(*jobs), compare_jobs, &cluster->conf.mixed_bands);
+	*ret_jobs = jobs;
+	*ret_count = count;
 	return 0;
 }

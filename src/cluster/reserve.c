@@ -3,6 +3,8 @@
  * on the nodes as they are. It is found by walking the placed jobs in the order of their expected ends and giving back their
  * room on a copy of the nodes they hold; nodes that nobody leaves before that time are not touched.
  *
+ * A gang, or a job that is frozen where it is, is given its places at that time, and what they leave is what others may have.
+ *
  * A job may then be started ahead of it if it ends by that time, or if, with that job where it is, enough nodes can still take the
  * reserved one at that time.
  */
@@ -54,16 +56,12 @@ static uint64_t worth_now(struct strata_cluster *cluster, const struct reservati
 	return total;
 }
 
-void reserve_find(struct strata_cluster *cluster, struct job *job,
-		  struct reservation *ret_reservation)
+static void find_single(struct strata_cluster *cluster, struct reservation *reservation)
 {
-	struct reservation *reservation = ret_reservation;
-	const struct ask *ask = job->ask;
+	const struct ask *ask = reservation->job->ask;
 
-	*reservation = (struct reservation){ .job = job, .start_ns = INT64_MAX };
 	reservation->wanted = ask->nodes ? ask->nodes : ask->tasks;
 	reservation->tasks_per_node = ask->nodes ? (ask->tasks + ask->nodes - 1) / ask->nodes : 0;
-	cluster->look++;
 	uint64_t total = worth_now(cluster, reservation);
 
 	if (total >= reservation->wanted)
@@ -90,6 +88,90 @@ void reserve_find(struct strata_cluster *cluster, struct job *job,
 	reservation->spare = total > reservation->wanted ? total - reservation->wanted : 0;
 }
 
+/* ---- wholes ---- */
+
+struct whole_search {
+	struct strata_cluster *cluster;
+	const struct job *job;
+	struct strata_room *rooms; /* what its pieces leave, by row */
+	struct spot *spots;
+	uint32_t *counts;
+};
+
+/* Does it fit once this many placed jobs, the first to end first, have ended? ret_time: when that is. */
+static bool fits_after(const struct whole_search *search, size_t ended, int64_t *ret_time_ns)
+{
+	struct strata_cluster *cluster = search->cluster;
+	struct tree_node *at = tree_first(&cluster->running);
+
+	*ret_time_ns = cluster->now_ns;
+	for (uint32_t row = 0; row < cluster->node_count; row++)
+		search->rooms[row] = cluster->nodes[row].room;
+	for (size_t i = 0; i < ended; i++, at = tree_next(at)) {
+		const struct job *job = container_of(at, struct job, by_end);
+
+		*ret_time_ns = job->expected_end_ns;
+		for (uint32_t k = 0; k < job->claim_count; k++)
+			room_give(&search->rooms[job->claims[k].node->row], &job->claims[k].piece);
+	}
+	return fit_whole(cluster, search->job, search->rooms, search->spots, search->counts) > 0;
+}
+
+static int find_whole(struct pass *pass, struct reservation *reservation)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	const struct job *job = reservation->job;
+	struct strata_arena *arena = pass->arena;
+	struct whole_search search = {
+		.cluster = cluster,
+		.job = job,
+		.rooms = strata_arena_array(arena, cluster->node_count, sizeof(*search.rooms)),
+		.spots = strata_arena_array(arena, fit_whole_max(cluster, job),
+					    sizeof(*search.spots)),
+		.counts = strata_arena_array(arena, job_gang(job) ? job->gang->size : 1,
+					     sizeof(*search.counts)),
+	};
+	size_t low = 0, high = tree_count(&cluster->running);
+	int64_t time_ns;
+
+	if (!search.rooms || !search.spots || !search.counts)
+		return strata_fail_memory(pass->err);
+	reservation->exact = true;
+	bool fits = fits_after(&search, high, &time_ns);
+
+	while (fits && low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (fits_after(&search, middle, &time_ns))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (fits && fits_after(&search, high, &time_ns))
+		reservation->start_ns = time_ns;
+	for (uint32_t row = 0; row < cluster->node_count; row++) {
+		struct node *node = &cluster->nodes[row];
+
+		node->seen = cluster->look;
+		/* with nothing to wait for, nothing is kept free */
+		node->later = fits ? search.rooms[row] : node->shape->whole;
+	}
+	return 0;
+}
+
+int reserve_find(struct pass *pass, struct job *job, struct reservation *ret_reservation)
+{
+	*ret_reservation =
+		(struct reservation){ .job = job, .start_ns = INT64_MAX, .firm_ns = INT64_MAX };
+	pass->cluster->look++;
+	if (fit_is_whole(job))
+		return find_whole(pass, ret_reservation);
+	find_single(pass->cluster, ret_reservation);
+	return 0;
+}
+
+/* ---- going ahead of it ---- */
+
 bool reserve_allows(struct strata_cluster *cluster, struct node *node,
 		    const struct strata_need *need, void *context)
 {
@@ -97,31 +179,35 @@ bool reserve_allows(struct strata_cluster *cluster, struct node *node,
 	struct strata_room later;
 
 	look_at(cluster, reservation, node);
-	if (node->worth == 0)
+	if (!reservation->exact && node->worth == 0)
 		return true;
 	later = node->later;
 	struct strata_piece piece = room_pick(&node->room, node->shape->gpu_count,
 					      node->shape->numa, need, node->group->gpu);
 
+	if (reservation->exact)
+		return room_has(&later, &piece);
 	room_take(&later, &piece);
 	return node->worth - worth(reservation, node, &later) <= reservation->spare;
 }
 
 void reserve_note(struct strata_cluster *cluster, struct reservation *reservation,
-		  const struct job *job)
+		  const struct spot *spots, uint32_t count, bool stays)
 {
-	for (uint32_t i = 0; i < job->claim_count; i++) {
-		struct node *node = job->claims[i].node;
+	for (uint32_t i = 0; i < count; i++) {
+		struct node *node = spots[i].node;
 
 		if (node->seen != cluster->look) {
 			node->seen = cluster->look;
 			node->later = node->room;
-			room_give(&node->later, &job->claims[i].piece);
+			room_give(&node->later, &spots[i].piece);
 			node->worth = worth(reservation, node, &node->later);
 		}
-		if (job->expected_end_ns <= reservation->start_ns)
+		if (!stays)
 			continue;
-		room_take(&node->later, &job->claims[i].piece);
+		room_take(&node->later, &spots[i].piece);
+		if (reservation->exact)
+			continue;
 		uint32_t now = worth(reservation, node, &node->later);
 
 		reservation->spare -= node->worth - now < reservation->spare ? node->worth - now
@@ -141,6 +227,10 @@ bool reserve_allows_all(struct strata_cluster *cluster, const struct reservation
 		look_at(cluster, reservation, node);
 		struct strata_room later = node->later;
 
+		if (reservation->exact && !room_has(&later, &spots[i].piece))
+			return false;
+		if (reservation->exact)
+			continue;
 		room_take(&later, &spots[i].piece);
 		loss += node->worth - worth(reservation, node, &later);
 	}

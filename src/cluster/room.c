@@ -94,6 +94,16 @@ struct strata_piece room_pick(const struct strata_room *room, uint32_t gpu_count
 	return piece;
 }
 
+bool room_has(const struct strata_room *room, const struct strata_piece *piece)
+{
+	if (room->cpu_milli < piece->cpu_milli || room->memory_bytes < piece->memory_bytes)
+		return false;
+	for (uint32_t mask = piece->gpu_mask; mask; mask &= mask - 1)
+		if (room->gpu_milli[__builtin_ctz(mask)] < piece->gpu_milli)
+			return false;
+	return true;
+}
+
 void room_take(struct strata_room *room, const struct strata_piece *piece)
 {
 	room->cpu_milli -= piece->cpu_milli;

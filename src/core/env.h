@@ -114,6 +114,24 @@ int env_random(const struct env *env, void *bytes, size_t count, struct strata_e
 int env_write_file(const struct env *env, int dir, const char *path, const void *bytes,
 		   size_t count, mode_t mode, struct strata_error *err);
 
+/*
+ * The same for contents that come a part at a time and need not be in memory: open, add as often as there is something,
+ * then either keep or drop; both end the draft. Until it is kept, `path` stays as it is.
+ */
+enum { ENV_TEMP_NAME_BYTES = 40 };
+struct env_draft {
+	const struct env *env;
+	const char *path, *name; /* the caller's, until the draft ends; its last part */
+	int dir, fd;
+	char temp[ENV_TEMP_NAME_BYTES];
+};
+int env_draft_open(struct env_draft *draft, const struct env *env, int dir, const char *path,
+		   struct strata_error *err);
+/* 0 or a negative errno code; the draft is then to be dropped. */
+int env_draft_add(struct env_draft *draft, const void *bytes, size_t count);
+int env_draft_keep(struct env_draft *draft, mode_t mode, struct strata_error *err);
+void env_draft_drop(struct env_draft *draft);
+
 /* Creates a file that must not exist, contents and all: of several callers one succeeds, the others get -EEXIST. After
  * a failure it is not there; after a crash it is there in full or not at all. Needs a file system with hard links. */
 int env_claim_file(const struct env *env, int dir, const char *path, const void *bytes,

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEMP_NAME_BYTES = 40, TEMP_TRIES = 8, READ_FIRST_BYTES = 4096 };
+enum { TEMP_TRIES = 8, READ_FIRST_BYTES = 4096 };
 
 /* A name and the opened directory it is in, so that nobody can swap the directory between two steps. */
 struct place {
@@ -94,7 +94,7 @@ static int create_temp(const struct env *env, int dir, char *name, struct strata
 
 		if (rc < 0)
 			return rc;
-		snprintf(name, TEMP_NAME_BYTES, ".strata-%016" PRIx64 ".tmp", number);
+		snprintf(name, ENV_TEMP_NAME_BYTES, ".strata-%016" PRIx64 ".tmp", number);
 		fd = ENV_RETRY(env->open(env->context, dir, name,
 					 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 					 0600));
@@ -103,25 +103,89 @@ static int create_temp(const struct env *env, int dir, char *name, struct strata
 		      : fd;
 }
 
-/* Contents and mode, durable, under a temporary name in the place's directory. */
-static int write_temp(const struct env *env, const struct place *place, const void *bytes,
-		      size_t count, mode_t mode, char *temp, struct strata_error *err)
+/* ---- drafts ---- */
+
+int env_draft_open(struct env_draft *draft, const struct env *env, int dir, const char *path,
+		   struct strata_error *err)
 {
 	struct strata_error why;
-	int fd = create_temp(env, place->dir, temp, &why);
+	struct place place;
+	int rc = open_place(env, dir, path, &place, err);
 
-	if (fd < 0)
-		return strata_fail(err, fd, "cannot write %.250s: %s", place->path, why.text);
-	int rc = write_all(env, fd, bytes, count);
+	if (rc < 0)
+		return rc;
+	*draft = (struct env_draft){
+		.env = env, .path = path, .name = place.name, .dir = place.dir
+	};
+	draft->fd = create_temp(env, draft->dir, draft->temp, &why);
+	if (draft->fd >= 0)
+		return 0;
+	rc = strata_fail(err, draft->fd, "cannot write %.250s: %s", path, why.text);
+	close_fd(env, draft->dir);
+	return rc;
+}
+
+int env_draft_add(struct env_draft *draft, const void *bytes, size_t count)
+{
+	return write_all(draft->env, draft->fd, bytes, count);
+}
+
+void env_draft_drop(struct env_draft *draft)
+{
+	close_fd(draft->env, draft->fd);
+	remove_name(draft->env, draft->dir, draft->temp);
+	close_fd(draft->env, draft->dir);
+}
+
+/* Makes contents and mode durable; all that is missing then is the name. After a failure the draft is gone. */
+static int seal(struct env_draft *draft, mode_t mode, struct strata_error *err)
+{
+	const struct env *env = draft->env;
+	int rc = ENV_RETRY(env->chmod(env->context, draft->fd, mode));
 
 	if (rc == 0)
-		rc = ENV_RETRY(env->chmod(env->context, fd, mode));
-	if (rc == 0)
-		rc = ENV_RETRY(env->sync(env->context, fd, false));
-	close_fd(env, fd);
+		rc = ENV_RETRY(env->sync(env->context, draft->fd, false));
 	if (rc < 0) {
-		remove_name(env, place->dir, temp);
-		return fail(err, rc, "write", place->path);
+		env_draft_drop(draft);
+		return fail(err, rc, "write", draft->path);
+	}
+	close_fd(env, draft->fd);
+	return 0;
+}
+
+int env_draft_keep(struct env_draft *draft, mode_t mode, struct strata_error *err)
+{
+	const struct env *env = draft->env;
+	int rc = seal(draft, mode, err);
+
+	if (rc < 0)
+		return rc;
+	rc = ENV_RETRY(env->rename(env->context, draft->dir, draft->temp, draft->name));
+	if (rc < 0) {
+		remove_name(env, draft->dir, draft->temp);
+		rc = fail(err, rc, "replace", draft->path);
+	} else {
+		rc = sync_dir(env, draft->dir);
+		if (rc < 0)
+			rc = fail(err, rc,
+				  "make durable (the new contents are in place):", draft->path);
+	}
+	close_fd(env, draft->dir);
+	return rc;
+}
+
+/* A draft with all of its contents. */
+static int open_filled(struct env_draft *draft, const struct env *env, int dir, const char *path,
+		       const void *bytes, size_t count, struct strata_error *err)
+{
+	int rc = env_draft_open(draft, env, dir, path, err);
+
+	if (rc < 0)
+		return rc;
+	rc = env_draft_add(draft, bytes, count);
+	if (rc < 0) {
+		env_draft_drop(draft);
+		return fail(err, rc, "write", path);
 	}
 	return 0;
 }
@@ -129,56 +193,39 @@ static int write_temp(const struct env *env, const struct place *place, const vo
 int env_write_file(const struct env *env, int dir, const char *path, const void *bytes,
 		   size_t count, mode_t mode, struct strata_error *err)
 {
-	char temp[TEMP_NAME_BYTES];
-	struct place place;
-	int rc = open_place(env, dir, path, &place, err);
+	struct env_draft draft;
+	int rc = open_filled(&draft, env, dir, path, bytes, count, err);
 
-	if (rc < 0)
-		return rc;
-	rc = write_temp(env, &place, bytes, count, mode, temp, err);
-	if (rc < 0)
-		goto out;
-	rc = ENV_RETRY(env->rename(env->context, place.dir, temp, place.name));
-	if (rc < 0) {
-		remove_name(env, place.dir, temp);
-		rc = fail(err, rc, "replace", path);
-		goto out;
-	}
-	rc = sync_dir(env, place.dir);
-	if (rc < 0)
-		rc = fail(err, rc, "make durable (the new contents are in place):", path);
-out:
-	close_fd(env, place.dir);
-	return rc;
+	return rc < 0 ? rc : env_draft_keep(&draft, mode, err);
 }
 
 int env_claim_file(const struct env *env, int dir, const char *path, const void *bytes,
 		   size_t count, mode_t mode, struct strata_error *err)
 {
-	char temp[TEMP_NAME_BYTES];
-	struct place place;
-	int rc = open_place(env, dir, path, &place, err);
+	struct env_draft draft;
+	int rc = open_filled(&draft, env, dir, path, bytes, count, err);
 
+	if (rc == 0)
+		rc = seal(&draft, mode, err);
 	if (rc < 0)
 		return rc;
-	rc = write_temp(env, &place, bytes, count, mode, temp, err);
-	if (rc < 0)
-		goto out;
-	rc = ENV_RETRY(env->link(env->context, place.dir, temp, place.name));
-	remove_name(env, place.dir, temp);
+	rc = ENV_RETRY(env->link(env->context, draft.dir, draft.temp, draft.name));
+	remove_name(env, draft.dir, draft.temp);
 	if (rc < 0) {
 		rc = fail(err, rc, "create", path);
 		goto out;
 	}
-	rc = sync_dir(env, place.dir);
+	rc = sync_dir(env, draft.dir);
 	if (rc < 0) {
-		remove_name(env, place.dir, place.name);
+		remove_name(env, draft.dir, draft.name);
 		rc = fail(err, rc, "make durable:", path);
 	}
 out:
-	close_fd(env, place.dir);
+	close_fd(env, draft.dir);
 	return rc;
 }
+
+/* ---- appending ---- */
 
 /* Opens a file to append to; creates it, of this mode, if there is none. */
 static int open_append(const struct env *env, const struct place *place, mode_t mode,

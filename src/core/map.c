@@ -1,10 +1,12 @@
 /*
- * The hash maps of map.h over uthash. Each map has an anchor, an entry in front of all others that
- * no key can find: uthash frees its table with the last entry, and a map that empties and fills
- * again would allocate every time.
+ * The hash maps of map.h. That of numbers is looked up millions of times a second: a table of cells with open addressing
+ * (the next free cell when one is taken, no marks where something was removed), half of them free or more, so that a
+ * number is found with one look into memory, and its slot, which holds the place in the walk, with another.
  *
- * uthash's macros are expanded once for each map and operation, in the small functions here; its
- * allocations go to `memory`, and its failure to `failed`, both names of the function around it.
+ * That of texts is over uthash. It has an anchor, an entry in front of all others that no key can find: uthash frees its
+ * table with the last entry, and a map that empties and fills again would allocate every time. uthash's macros are
+ * expanded once for each operation, in the small functions here; its allocations go to `memory`, and its failure to
+ * `failed`, both names of the function around it.
  */
 #include "core/map.h"
 
@@ -21,11 +23,17 @@
 #include <uthash.h>
 
 enum { ANCHOR_BYTES = -1 }; /* the anchor's length of key, which no lookup asks for */
+enum { CELLS_MIN = 16 };
 
 struct map_u64_slot {
 	struct map_u64_entry entry; /* first: an entry is its slot */
 	uint64_t handle;            /* of this slot in the slab */
-	UT_hash_handle hh;
+	struct map_u64_slot *before, *after;
+};
+
+struct map_u64_cell {
+	uint64_t key;
+	struct map_u64_slot *slot; /* NULL: free */
 };
 
 struct map_text_slot {
@@ -34,20 +42,25 @@ struct map_text_slot {
 	char key[];
 };
 
-/* Mixes all bits into the low ones, which choose the bucket (the finaliser of splitmix64). */
-static unsigned hash_u64(uint64_t key)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-	key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9;
-	key = (key ^ key >> 27) * 0x94D049BB133111EB;
-	return (unsigned)(key ^ key >> 31);
+	hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+	return hash ^ hash >> 32;
 }
 
+/* Eight bytes at a time: keys are names, but also whole structs. */
 static unsigned hash_text(const char *key, size_t key_bytes)
 {
-	unsigned hash;
+	uint64_t hash = key_bytes, word;
 
-	HASH_VALUE(key, key_bytes, hash);
-	return hash;
+	for (; key_bytes >= sizeof(word); key_bytes -= sizeof(word), key += sizeof(word)) {
+		memcpy(&word, key, sizeof(word));
+		hash = mix(hash, word);
+	}
+	word = 0;
+	if (key_bytes > 0)
+		memcpy(&word, key, key_bytes);
+	return (unsigned)mix(mix(hash, word), 0);
 }
 
 void map_u64_init(struct map_u64 *map, struct strata_memory *memory)
@@ -58,81 +71,121 @@ void map_u64_init(struct map_u64 *map, struct strata_memory *memory)
 
 void map_u64_fini(struct map_u64 *map)
 {
-	struct strata_memory *memory = map->slots.memory;
-
-	HASH_CLEAR(hh, map->anchor);
+	strata_memory_put(map->slots.memory, map->cells, map->cell_count * sizeof(*map->cells));
 	slab_fini(&map->slots);
-	map->count = 0;
+	*map = (struct map_u64){ .slots = map->slots };
 }
 
-static struct map_u64_slot *find_u64(const struct map_u64 *map, uint64_t key, unsigned hash)
+/* The cell where the search for a key begins (mixed by the finaliser of splitmix64). */
+static size_t home_u64(const struct map_u64 *map, uint64_t key)
 {
-	struct map_u64_slot *slot;
-
-	HASH_FIND_BYHASHVALUE(hh, map->anchor, &key, sizeof(key), hash, slot);
-	return slot;
+	key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9;
+	key = (key ^ key >> 27) * 0x94D049BB133111EB;
+	return (size_t)(key ^ key >> 31) & (map->cell_count - 1);
 }
 
-/* A new slot, in the table; NULL when out of memory. */
-static struct map_u64_slot *add_u64(struct map_u64 *map, uint64_t key, size_t key_bytes,
-				    unsigned hash)
+/* The cell of a key, or the free one where it belongs. There must be cells. */
+static struct map_u64_cell *find_u64(const struct map_u64 *map, uint64_t key)
+{
+	size_t at = home_u64(map, key);
+
+	while (map->cells[at].slot && map->cells[at].key != key)
+		at = (at + 1) & (map->cell_count - 1);
+	return &map->cells[at];
+}
+
+/* Twice the cells. */
+static int grow_u64(struct map_u64 *map)
 {
 	struct strata_memory *memory = map->slots.memory;
-	bool failed = false;
+	struct map_u64 grown = *map;
+
+	assert(map->cells || map->cell_count == 0);
+
+	grown.cell_count = map->cell_count ? map->cell_count * 2 : CELLS_MIN;
+	grown.cells = strata_memory_get(memory, grown.cell_count * sizeof(*grown.cells));
+	if (!grown.cells)
+		return -ENOMEM;
+	for (size_t i = 0; i < map->cell_count; i++)
+		if (map->cells[i].slot)
+			*find_u64(&grown, map->cells[i].key) = map->cells[i];
+	strata_memory_put(memory, map->cells, map->cell_count * sizeof(*map->cells));
+	*map = grown;
+	return 0;
+}
+
+/* A new slot at the end of the walk, in the free cell where its key belongs; NULL when out of memory. */
+static struct map_u64_slot *add_u64(struct map_u64 *map, uint64_t key, struct map_u64_cell *cell)
+{
 	uint64_t handle;
 	struct map_u64_slot *slot = slab_get(&map->slots, &handle);
 
 	if (!slot)
 		return NULL;
-	slot->entry.key = key;
-	slot->handle = handle;
-	HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->anchor, &slot->entry.key, key_bytes, hash, slot);
-	if (failed)
-		slab_put(&map->slots, handle);
-	return failed ? NULL : slot;
+	*slot = (struct map_u64_slot){ .entry.key = key, .handle = handle, .before = map->last };
+	*(map->last ? &map->last->after : &map->first) = slot;
+	map->last = slot;
+	*cell = (struct map_u64_cell){ key, slot };
+	map->count++;
+	return slot;
 }
 
 int map_u64_put(struct map_u64 *map, uint64_t key, void *value, void **ret_old)
 {
-	unsigned hash = hash_u64(key);
-	void *old = NULL;
+	struct map_u64_cell *cell = map->cells ? find_u64(map, key) : NULL;
+	struct map_u64_slot *slot = cell ? cell->slot : NULL;
 
 	assert(value);
-	if (!map->anchor && !add_u64(map, 0, (size_t)ANCHOR_BYTES, 0))
-		return -ENOMEM;
-	struct map_u64_slot *slot = find_u64(map, key, hash);
-
-	if (slot) {
-		old = slot->entry.value;
-	} else {
-		slot = add_u64(map, key, sizeof(key), hash);
-		if (!slot)
+	if (!slot && (!cell || map->count == map->cell_count / 2)) {
+		if (grow_u64(map))
 			return -ENOMEM;
-		map->count++;
+		cell = find_u64(map, key);
 	}
-	slot->entry.value = value;
+	if (!slot)
+		slot = add_u64(map, key, cell);
+	if (!slot)
+		return -ENOMEM;
 	if (ret_old)
-		*ret_old = old;
+		*ret_old = slot->entry.value;
+	slot->entry.value = value;
 	return 0;
 }
 
 void *map_u64_get(const struct map_u64 *map, uint64_t key)
 {
-	struct map_u64_slot *slot = find_u64(map, key, hash_u64(key));
+	struct map_u64_slot *slot = map->cells ? find_u64(map, key)->slot : NULL;
 
 	return slot ? slot->entry.value : NULL;
 }
 
+/* Frees a cell: those behind it that would not be found any more move up. */
+static void close_gap(struct map_u64 *map, struct map_u64_cell *cell)
+{
+	size_t mask = map->cell_count - 1, gap = (size_t)(cell - map->cells);
+
+	for (size_t at = (gap + 1) & mask; map->cells[at].slot; at = (at + 1) & mask) {
+		size_t home = home_u64(map, map->cells[at].key);
+
+		if (((at - home) & mask) < ((at - gap) & mask))
+			continue; /* it is between its home and here: the gap is not on its way */
+		map->cells[gap] = map->cells[at];
+		gap = at;
+	}
+	map->cells[gap].slot = NULL;
+}
+
 void *map_u64_remove(struct map_u64 *map, uint64_t key)
 {
-	struct strata_memory *memory = map->slots.memory;
-	struct map_u64_slot *slot = find_u64(map, key, hash_u64(key));
+	struct map_u64_cell *cell = map->cells ? find_u64(map, key) : NULL;
+	struct map_u64_slot *slot = cell ? cell->slot : NULL;
 
 	if (!slot)
 		return NULL;
 	void *value = slot->entry.value;
 
-	HASH_DELETE(hh, map->anchor, slot);
+	*(slot->before ? &slot->before->after : &map->first) = slot->after;
+	*(slot->after ? &slot->after->before : &map->last) = slot->before;
+	close_gap(map, cell);
 	slab_put(&map->slots, slot->handle);
 	map->count--;
 	return value;
@@ -141,9 +194,10 @@ void *map_u64_remove(struct map_u64 *map, uint64_t key)
 const struct map_u64_entry *map_u64_next(const struct map_u64 *map,
 					 const struct map_u64_entry *entry)
 {
-	const struct map_u64_slot *slot = entry ? (const void *)entry : map->anchor;
+	const struct map_u64_slot *slot = entry ? ((const struct map_u64_slot *)entry)->after
+						: map->first;
 
-	return slot ? slot->hh.next : NULL;
+	return slot ? &slot->entry : NULL;
 }
 
 void map_text_init(struct map_text *map, struct strata_memory *memory)

@@ -1,6 +1,6 @@
 /*
  * Two hash maps, from numbers and from text to pointers, both walked in the order of insertion, so
- * nothing that is decided on the way depends on hashes. Built on uthash, with memory from a struct
+ * nothing that is decided on the way depends on hashes. Memory comes from a struct
  * strata_memory; a put that runs out of memory changes nothing.
  *
  * A map that has grown keeps its table: putting and removing around a steady size allocates nothing
@@ -19,8 +19,10 @@ struct map_u64_entry {
 };
 
 struct map_u64 {
-	struct slab slots;           /* of struct map_u64_slot, this entry and its links */
-	struct map_u64_slot *anchor; /* in front of all entries; NULL before the first put */
+	struct slab slots;                 /* of struct map_u64_slot, this entry and its links */
+	struct map_u64_cell *cells;        /* owned; NULL before the first put */
+	size_t cell_count;                 /* a power of two, at least twice the count */
+	struct map_u64_slot *first, *last; /* in the order of insertion */
 	size_t count;
 };
 
@@ -48,7 +50,7 @@ struct map_text_entry {
 
 struct map_text {
 	struct strata_memory *memory; /* borrowed until map_text_fini */
-	struct map_text_slot *anchor; /* as above */
+	struct map_text_slot *anchor; /* in front of all entries; NULL before the first put */
 	size_t count;
 };
 

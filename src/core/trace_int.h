@@ -66,6 +66,19 @@ void trace_out_text(struct trace_out *out, const char *text);
 /* A JSON string with its quotes; see trace_escape. */
 void trace_out_string(struct trace_out *out, const char *text);
 void trace_out_int(struct trace_out *out, int64_t value);
+/* The parts of a file: its head with the first process, further processes (after ",\n"), and its end. */
+void trace_out_head(struct trace_out *out, const struct strata_trace_conf *conf, uint64_t dropped);
+void trace_out_process(struct trace_out *out, uint32_t pid, const char *name);
+void trace_out_lane_name(struct trace_out *out, uint32_t pid, uint32_t tid, const char *name);
+void trace_out_tail(struct trace_out *out);
+/* An event: `,{"ph":…,"pid":…,"tid":…`, what else it has, its arguments if any, and `}`. */
+void trace_out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid);
+void trace_out_time(struct trace_out *out, int64_t time_ns);
+void trace_out_args(struct trace_out *out, uint64_t flow, const struct strata_trace_arg *args,
+		    size_t count);
+/* An event of its own, right behind the slice or instant that the flow goes through. */
+void trace_out_flow(struct trace_out *out, uint64_t flow, int64_t time_ns, bool first, uint32_t pid,
+		    uint32_t tid);
 /* Hands over what is left; the rc of all of it, with a sentence. */
 int trace_out_finish(struct trace_out *out, struct strata_error *err);
 

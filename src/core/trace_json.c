@@ -54,12 +54,21 @@ void trace_out_text(struct trace_out *out, const char *text)
 	trace_out_bytes(out, text, strlen(text));
 }
 
+/* At least so many digits. Files have millions of numbers: printf is too slow for them. */
+static void out_digits(struct trace_out *out, uint64_t value, int digits)
+{
+	char text[24], *end = text + sizeof(text), *at = end;
+
+	for (; value > 0 || digits > 0; value /= 10, digits--)
+		*--at = (char)('0' + value % 10);
+	trace_out_bytes(out, at, (size_t)(end - at));
+}
+
 void trace_out_int(struct trace_out *out, int64_t value)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	trace_out_text(out, text);
+	if (value < 0)
+		trace_out_bytes(out, "-", 1);
+	out_digits(out, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
 }
 
 int trace_out_finish(struct trace_out *out, struct strata_error *err)
@@ -146,6 +155,10 @@ static void out_real(struct trace_out *out, double value)
 		trace_out_text(out, "null");
 		return;
 	}
+	if (value == trunc(value) && fabs(value) < 1e15 && !signbit(value)) {
+		trace_out_int(out, (int64_t)value);
+		return;
+	}
 	snprintf(text, sizeof(text), "%.17g", value);
 	/* The host program's locale may have put anything in place of the point. */
 	for (const char *from = text; *from;) {
@@ -160,14 +173,15 @@ static void out_real(struct trace_out *out, double value)
 	trace_out_bytes(out, text, (size_t)(end - text));
 }
 
-static void out_time(struct trace_out *out, int64_t time_ns)
+void trace_out_time(struct trace_out *out, int64_t time_ns)
 {
 	uint64_t size = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
-	char text[40];
 
-	snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", time_ns < 0 ? "-" : "", size / 1000,
-		 (unsigned)(size % 1000));
-	trace_out_text(out, text);
+	if (time_ns < 0)
+		trace_out_bytes(out, "-", 1);
+	out_digits(out, size / 1000, 1);
+	trace_out_bytes(out, ".", 1);
+	out_digits(out, size % 1000, 3);
 }
 
 /* ---- what is written ---- */
@@ -271,42 +285,46 @@ static int find_first_of_flows(struct trace_snapshot *snapshots, size_t count, i
 
 /* ---- the file ---- */
 
-static void out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid)
+void trace_out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid)
 {
-	char text[80];
-
-	snprintf(text, sizeof(text), ",\n{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32,
-		 phase, pid, tid);
-	trace_out_text(out, text);
+	trace_out_text(out, ",\n{\"ph\":\"");
+	trace_out_text(out, phase);
+	trace_out_text(out, "\",\"pid\":");
+	trace_out_int(out, pid);
+	trace_out_text(out, ",\"tid\":");
+	trace_out_int(out, tid);
 }
 
-static void out_args(struct trace_out *out, const struct strata_trace_event *event)
+static void out_arg(struct trace_out *out, const struct strata_trace_arg *arg)
 {
-	const struct strata_trace_arg *arg = &event->arg;
-
-	if (event->flow == 0 && arg->kind == STRATA_TRACE_ARG_NONE)
-		return;
-	trace_out_text(out, ",\"args\":{");
-	if (event->flow) {
-		char text[40];
-
-		/* past INT64_MAX many readers cannot take a number */
-		snprintf(text, sizeof(text),
-			 event->flow > INT64_MAX ? "\"flow\":\"%" PRIu64 "\"" : "\"flow\":%" PRIu64,
-			 event->flow);
-		trace_out_text(out, text);
-	}
-	if (arg->kind != STRATA_TRACE_ARG_NONE) {
-		trace_out_text(out, event->flow ? "," : "");
-		trace_out_string(out, arg->key);
-		trace_out_text(out, ":");
-	}
+	trace_out_string(out, arg->key);
+	trace_out_text(out, ":");
 	if (arg->kind == STRATA_TRACE_ARG_INT)
 		trace_out_int(out, arg->integer);
 	else if (arg->kind == STRATA_TRACE_ARG_REAL)
 		out_real(out, arg->real);
 	else if (arg->kind == STRATA_TRACE_ARG_TEXT)
 		trace_out_string(out, arg->text);
+}
+
+void trace_out_args(struct trace_out *out, uint64_t flow, const struct strata_trace_arg *args,
+		    size_t count)
+{
+	if (flow == 0 && count == 0)
+		return;
+	trace_out_text(out, ",\"args\":{");
+	if (flow) {
+		char text[40];
+
+		/* past INT64_MAX many readers cannot take a number */
+		snprintf(text, sizeof(text),
+			 flow > INT64_MAX ? "\"flow\":\"%" PRIu64 "\"" : "\"flow\":%" PRIu64, flow);
+		trace_out_text(out, text);
+	}
+	for (size_t i = 0; i < count; i++) {
+		trace_out_text(out, flow || i ? "," : "");
+		out_arg(out, &args[i]);
+	}
 	trace_out_text(out, "}");
 }
 
@@ -315,37 +333,37 @@ static void out_event(struct trace_out *out, const struct strata_trace_event *ev
 {
 	static const char phases[][2] = { "B", "E", "i", "C" };
 
-	out_open(out, phases[event->kind], pid, tid);
+	trace_out_open(out, phases[event->kind], pid, tid);
 	trace_out_text(out, ",\"ts\":");
-	out_time(out, event->time_ns);
+	trace_out_time(out, event->time_ns);
 	if (event->kind == STRATA_TRACE_INSTANT)
 		trace_out_text(out, ",\"s\":\"t\"");
 	if (event->name) {
 		trace_out_text(out, ",\"name\":");
 		trace_out_string(out, event->name);
 	}
-	out_args(out, event);
+	trace_out_args(out, event->flow, &event->arg, event->arg.kind != STRATA_TRACE_ARG_NONE);
 	trace_out_text(out, "}");
 }
 
-static void out_flow(struct trace_out *out, const struct strata_trace_event *event, bool first,
-		     uint32_t pid, uint32_t tid)
+void trace_out_flow(struct trace_out *out, uint64_t flow, int64_t time_ns, bool first, uint32_t pid,
+		    uint32_t tid)
 {
 	char text[80];
 
-	out_open(out, first ? "s" : "t", pid, tid);
+	trace_out_open(out, first ? "s" : "t", pid, tid);
 	trace_out_text(out, ",\"ts\":");
-	out_time(out, event->time_ns);
+	trace_out_time(out, time_ns);
 	snprintf(text, sizeof(text),
 		 ",\"id\":\"0x%" PRIx64 "\",\"cat\":\"" TRACE_FLOW_CATEGORY
 		 "\",\"name\":\"" TRACE_FLOW_NAME "\"}",
-		 event->flow);
+		 flow);
 	trace_out_text(out, text);
 }
 
-static void out_lane_name(struct trace_out *out, uint32_t pid, uint32_t tid, const char *name)
+void trace_out_lane_name(struct trace_out *out, uint32_t pid, uint32_t tid, const char *name)
 {
-	out_open(out, "M", pid, tid);
+	trace_out_open(out, "M", pid, tid);
 	trace_out_text(out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
 	trace_out_string(out, name);
 	trace_out_text(out, "}}");
@@ -356,7 +374,7 @@ static void out_lane(struct trace_out *out, const struct trace_snapshot *snapsho
 {
 	struct trace_row row;
 
-	out_lane_name(out, pid, snapshot->tid, snapshot->name);
+	trace_out_lane_name(out, pid, snapshot->tid, snapshot->name);
 	for (size_t slot = 0; slot < snapshot->slot_count; slot += row.slot_count) {
 		trace_row_read(snapshot, slot, &row);
 		if ((int)row.event.kind == KIND_LEFT_OUT)
@@ -366,32 +384,51 @@ static void out_lane(struct trace_out *out, const struct trace_snapshot *snapsho
 		if (row.event.flow) {
 			const struct flow_first *first = find_flow(table, row.event.flow);
 
-			out_flow(out, &row.event, first->lane == lane && first->slot == slot, pid,
-				 snapshot->tid);
+			trace_out_flow(out, row.event.flow, row.event.time_ns,
+				       first->lane == lane && first->slot == slot, pid,
+				       snapshot->tid);
 		}
 	}
+}
+
+void trace_out_process(struct trace_out *out, uint32_t pid, const char *name)
+{
+	trace_out_text(out, "{\"ph\":\"M\",\"pid\":");
+	trace_out_int(out, pid);
+	trace_out_text(out, ",\"name\":\"process_name\",\"args\":{\"name\":");
+	trace_out_string(out, name);
+	trace_out_text(out, "}}");
+}
+
+void trace_out_head(struct trace_out *out, const struct strata_trace_conf *conf, uint64_t dropped)
+{
+	trace_out_text(out, "{\"otherData\":{\"source\":\"strata " STRATA_VERSION "\",\"clock\":");
+	trace_out_string(out, conf->clock_name);
+	trace_out_text(out, ",\"dropped\":");
+	trace_out_int(out, (int64_t)dropped);
+	trace_out_text(out, "},\n\"traceEvents\":[\n");
+	trace_out_process(out, conf->pid, conf->process_name);
+}
+
+void trace_out_tail(struct trace_out *out)
+{
+	trace_out_text(out, "\n]}");
 }
 
 static void out_file(struct trace_out *out, const struct strata_trace *trace,
 		     const struct trace_snapshot *snapshots, size_t count,
 		     const struct flow_table *table)
 {
+	struct strata_trace_conf conf = { trace_pid(trace), trace_process_name(trace),
+					  trace_clock_name(trace) };
 	uint64_t dropped = 0;
 
 	for (size_t i = 0; i < count; i++)
 		dropped += snapshots[i].dropped_count;
-	trace_out_text(out, "{\"otherData\":{\"source\":\"strata " STRATA_VERSION "\",\"clock\":");
-	trace_out_string(out, trace_clock_name(trace));
-	trace_out_text(out, ",\"dropped\":");
-	trace_out_int(out, (int64_t)dropped);
-	trace_out_text(out, "},\n\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":");
-	trace_out_int(out, trace_pid(trace));
-	trace_out_text(out, ",\"name\":\"process_name\",\"args\":{\"name\":");
-	trace_out_string(out, trace_process_name(trace));
-	trace_out_text(out, "}}");
+	trace_out_head(out, &conf, dropped);
 	for (size_t i = 0; i < count; i++)
-		out_lane(out, &snapshots[i], i, table, trace_pid(trace));
-	trace_out_text(out, "\n]}");
+		out_lane(out, &snapshots[i], i, table, conf.pid);
+	trace_out_tail(out);
 }
 
 int strata_trace_write(struct strata_trace *trace, int64_t since_ns, struct strata_arena *arena,

@@ -351,3 +351,20 @@ int csv_seconds(const struct csv *csv, int column, int64_t max_ns, int64_t *ret_
 		 max_ns / STRATA_SECOND_NS);
 	return csv_fail(csv, column, expected, err);
 }
+
+void csv_add_field(struct buf *buf, const char *text)
+{
+	bool plain = !text[strcspn(text, ",\"\r\n")];
+
+	if (plain) {
+		buf_add(buf, text);
+		return;
+	}
+	buf_add_char(buf, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			buf_add_char(buf, '"');
+		buf_add_char(buf, *text);
+	}
+	buf_add_char(buf, '"');
+}

@@ -15,6 +15,8 @@
 #ifndef FORMATS_CSV_H
 #define FORMATS_CSV_H
 
+#include "core/buf.h"
+
 #include <strata/error.h>
 #include <strata/memory.h>
 
@@ -67,6 +69,9 @@ int csv_real(const struct csv *csv, int column, double min, double max, double *
 /* A time or length of time written as seconds, with or without a fraction; in ns, 0 to max_ns. */
 int csv_seconds(const struct csv *csv, int column, int64_t max_ns, int64_t *ret_ns,
 		struct strata_error *err);
+
+/* Appends a field; in quotes where it needs them. Commas and line ends are the caller's. */
+void csv_add_field(struct buf *buf, const char *text);
 
 /* Sets an error about a field: «line 7, column "cpu" is "x"; expected …». */
 int csv_fail(const struct csv *csv, int column, const char *expected, struct strata_error *err);

@@ -8,6 +8,7 @@
 #include "formats/csv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -87,6 +88,18 @@ int openb_read_nodes(const char *text, size_t length, struct strata_arena *arena
 	*ret_nodes = nodes;
 	*ret_count = count;
 	return 0;
+}
+
+void openb_add_nodes(struct buf *buf, const struct openb_node *nodes, size_t count)
+{
+	buf_add(buf, "sn,cpu_milli,memory_mib,gpu,model\n");
+	for (size_t i = 0; i < count; i++) {
+		csv_add_field(buf, nodes[i].name);
+		buf_printf(buf, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", nodes[i].cpu_milli,
+			   nodes[i].memory_mib, nodes[i].gpu_count);
+		csv_add_field(buf, nodes[i].gpu_model);
+		buf_add_char(buf, '\n');
+	}
 }
 
 /* ---- pods ---- */

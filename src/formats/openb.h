@@ -8,6 +8,8 @@
 #ifndef FORMATS_OPENB_H
 #define FORMATS_OPENB_H
 
+#include "core/buf.h"
+
 #include <strata/error.h>
 #include <strata/memory.h>
 
@@ -39,6 +41,9 @@ struct openb_pod {
  * gpu_capacity_num, gpu_model. */
 int openb_read_nodes(const char *text, size_t length, struct strata_arena *arena,
 		     struct openb_node **ret_nodes, size_t *ret_count, struct strata_error *err);
+
+/* Appends such a table, of the first form. */
+void openb_add_nodes(struct buf *buf, const struct openb_node *nodes, size_t count);
 
 /* Reads a table of pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli and, where it has them,
  * gpu_spec, qos, pod_phase, creation_time, deletion_time, scheduled_time. */

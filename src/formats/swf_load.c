@@ -40,7 +40,7 @@ struct view {
 	int64_t procs;
 };
 
-static struct view plain_view(const struct strata_swf_job *job)
+static struct view plain_view(const struct strata_swf_job *job, int64_t procs_min)
 {
 	struct view view = {
 		.run_s = job->run_s,
@@ -48,7 +48,8 @@ static struct view plain_view(const struct strata_swf_job *job)
 		.procs = job->procs_requested > 0 ? job->procs_requested : job->procs_used,
 	};
 
-	view.counts = job->submit_s >= 0 && view.run_s >= 0 && view.procs > 0;
+	view.procs = larger(view.procs, 0);
+	view.counts = job->submit_s >= 0 && view.run_s >= 0 && view.procs >= procs_min;
 	return view;
 }
 
@@ -67,12 +68,13 @@ static struct view windows_view(const struct strata_swf_job *job)
 }
 
 static int load_job(const struct strata_swf_job *job, const struct view *view,
-		    struct strata_swf_arrival *arrival, struct strata_error *err)
+		    enum strata_swf_rule rule, struct strata_swf_arrival *arrival,
+		    struct strata_error *err)
 {
 	const int64_t requested_max_s = STRATA_DURATION_NS_MAX / STRATA_SECOND_NS;
 	int rc = 0;
 
-	if (view->procs < 1)
+	if (view->procs < 1 && rule != STRATA_SWF_DEMANDS)
 		return strata_fail(err, -EBADMSG,
 				   "line %" PRId64 ": job %" PRId64 " has no processors", job->line,
 				   job->number);
@@ -114,8 +116,8 @@ static int by_number(const void *a_any, const void *b_any)
 /* Logs are in order but for a few lines, if at all: ask before sorting. */
 static void sort(struct strata_swf_arrival *arrivals, size_t count, enum strata_swf_rule rule)
 {
-	int (*compare)(const void *, const void *) = rule == STRATA_SWF_PLAIN ? by_submission
-									      : by_number;
+	int (*compare)(const void *, const void *) = rule == STRATA_SWF_WINDOWS ? by_number
+										: by_submission;
 
 	for (size_t i = 1; i < count; i++)
 		if (compare(&arrivals[i - 1], &arrivals[i]) > 0) {
@@ -136,11 +138,13 @@ int strata_swf_load(const struct strata_swf *swf, enum strata_swf_rule rule,
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < swf->job_count; i++) {
 		const struct strata_swf_job *job = &swf->jobs[i];
-		struct view view = rule == STRATA_SWF_PLAIN ? plain_view(job) : windows_view(job);
+		struct view view = rule == STRATA_SWF_WINDOWS
+					   ? windows_view(job)
+					   : plain_view(job, rule == STRATA_SWF_PLAIN);
 
 		if (!view.counts)
 			continue;
-		int rc = load_job(job, &view, &arrivals[count], err);
+		int rc = load_job(job, &view, rule, &arrivals[count], err);
 
 		if (rc)
 			return rc;

@@ -82,8 +82,10 @@ static void measure_users(const struct map_u64 *users, struct metrics *metrics)
 		real_sum_add(&squares, bsld * bsld);
 		if (wait_s > metrics->user_max_wait_s)
 			metrics->user_max_wait_s = wait_s;
-		if (bsld > metrics->user_max_bsld)
+		if (bsld > metrics->user_max_bsld) {
 			metrics->user_max_bsld = bsld;
+			metrics->worst_user = (int64_t)at->key;
+		}
 	}
 	metrics->users = users->count;
 	metrics->user_mean_wait_s = waits.high / (double)users->count;

@@ -44,6 +44,7 @@ struct metrics {
 	double user_max_wait_s;  /* the largest of them */
 	double user_mean_bsld;   /* likewise of their mean bounded slowdowns */
 	double user_max_bsld;
+	int64_t worst_user; /* whose that is; of several the first to submit */
 	double user_jain; /* Jain's index of these, (Σx)² / (n Σx²): 1 when all fare alike, 1/n at worst */
 };
 

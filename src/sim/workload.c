@@ -112,3 +112,15 @@ int workload_make(const struct strata_spec *spec, size_t job_count, uint64_t see
 		*ret_swf = swf;
 	return rc;
 }
+
+int workload_nodes(const struct strata_spec *spec, struct strata_arena *arena,
+		   struct openb_node **ret_nodes, size_t *ret_count, struct strata_error *err)
+{
+	const struct workload_class *model = (const struct workload_class *)spec->cls;
+
+	if (!model->nodes)
+		return strata_fail(err, -EINVAL,
+				   "the jobs of model %s are for a flat pool; it has no nodes",
+				   model->base.name);
+	return model->nodes(spec->conf, arena, ret_nodes, ret_count, err);
+}

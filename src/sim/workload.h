@@ -10,6 +10,7 @@
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
+#include "formats/openb.h"
 #include "formats/swf_demand.h"
 
 #include <strata/class.h>
@@ -37,9 +38,16 @@ struct workload_class {
 	 */
 	int (*make)(const void *conf, uint64_t seed, struct strata_arena *arena,
 		    struct workload *workload, struct strata_error *err);
+	/* The nodes that the jobs are made for, in the arena; 1 or more. NULL: any machine with as many processors. */
+	int (*nodes)(const void *conf, struct strata_arena *arena, struct openb_node **ret_nodes,
+		     size_t *ret_count, struct strata_error *err);
 };
 
 extern const struct strata_kind workload_kind;
+
+/* The nodes of a model with its options; -EINVAL when it has none. */
+int workload_nodes(const struct strata_spec *spec, struct strata_arena *arena,
+		   struct openb_node **ret_nodes, size_t *ret_count, struct strata_error *err);
 
 /* Makes a log of job_count jobs, 1 to STRATA_SWF_JOBS_MAX, with a model and its options. */
 int workload_make(const struct strata_spec *spec, size_t job_count, uint64_t seed,

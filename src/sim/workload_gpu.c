@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 struct gpu_conf {
 	int64_t gpus;
@@ -26,6 +27,7 @@ struct gpu_conf {
 	double high;
 	double night;
 	double weekend;
+	double picky;
 };
 
 #define FIELD(field) offsetof(struct gpu_conf, field)
@@ -54,6 +56,8 @@ static const struct strata_option gpu_options[] = {
 	  .help = "jobs in the quietest hour of the night, beside the busiest of the day" },
 	{ "weekend", STRATA_REAL, FIELD(weekend), .real = { 0.5, 0.01, 1 },
 	  .help = "jobs on a weekend day, beside a weekday" },
+	{ "picky", STRATA_REAL, FIELD(picky), .real = { 0, 0, 1 },
+	  .help = "part of the programs that run on one model of GPU only" },
 	{ 0 }
 };
 
@@ -117,6 +121,42 @@ static const struct size {
 
 static const double program_spread = 1.5, job_spread = 0.8; /* standard deviations of ln s */
 static const double run_max_s = 14 * 86400.0;
+
+/* ---- nodes ---- */
+
+/* One node in four has the newer model, and so has one picky program in four. */
+static const char *const models[] = { "A100", "A100", "A100", "H100" };
+enum { MODELS = sizeof(models) / sizeof(models[0]) };
+
+/* Room for every shape above: what a job with several GPUs wants of each, and what one with none wants at all. */
+enum { GPU_CPU_MILLI = 16000, GPU_MEMORY_MIB = 98304, NODE_CPU_MILLI = 32000 };
+
+static int gpu_nodes(const void *conf_any, struct strata_arena *arena,
+		     struct openb_node **ret_nodes, size_t *ret_count, struct strata_error *err)
+{
+	const struct gpu_conf *conf = conf_any;
+	size_t count = (size_t)(conf->gpus / conf->gpus_per_node);
+	struct openb_node *nodes = strata_arena_array(arena, count, sizeof(*nodes));
+
+	if (!nodes)
+		return strata_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		int64_t cpu_milli = conf->gpus_per_node * GPU_CPU_MILLI;
+
+		nodes[i] = (struct openb_node){
+			.name = strata_arena_printf(arena, "gpu-%04zu", i + 1),
+			.gpu_model = models[i % MODELS],
+			.cpu_milli = cpu_milli > NODE_CPU_MILLI ? cpu_milli : NODE_CPU_MILLI,
+			.memory_mib = conf->gpus_per_node * GPU_MEMORY_MIB,
+			.gpu_count = conf->gpus_per_node,
+		};
+		if (!nodes[i].name)
+			return strata_fail_memory(err);
+	}
+	*ret_nodes = nodes;
+	*ret_count = count;
+	return 0;
+}
 
 /* ---- users and their programs ---- */
 
@@ -201,12 +241,24 @@ static int gather_people(const struct gpu_conf *conf, struct strata_arena *arena
 	return people->programs ? 0 : strata_fail_memory(err);
 }
 
+/* A model of which there are nodes enough. */
+static const char *pick_model(const struct gpu_conf *conf, int64_t nodes, struct strata_rng *rng)
+{
+	int64_t all = conf->gpus / conf->gpus_per_node;
+	const char *model = models[strata_rng_below(rng, MODELS)];
+	bool rare = strcmp(model, models[0]) != 0;
+
+	return rare && all / MODELS < nodes ? models[0] : model;
+}
+
 /* What a program asks of each node; one GPU of several nodes never is shared. */
 static struct swf_demand demand_of(const struct gpu_conf *conf, int64_t executable,
-				   const struct size *size, const struct shape *shape)
+				   const struct size *size, const struct shape *shape,
+				   struct strata_rng *rng)
 {
 	int64_t nodes = size->gpus > conf->gpus_per_node ? size->gpus / conf->gpus_per_node : 1;
 	int64_t gpus = size->gpus / nodes, times = gpus > 1 ? gpus : 1;
+	bool picky = gpus > 0 && strata_rng_real(rng) < conf->picky;
 
 	return (struct swf_demand){
 		.executable = executable,
@@ -215,7 +267,7 @@ static struct swf_demand demand_of(const struct gpu_conf *conf, int64_t executab
 		.gpu_milli = gpus > 0 ? shape->gpu_milli : SWF_DEMAND_GPU_MILLI,
 		.cpu_milli = shape->cpu_milli * times,
 		.memory_mib = shape->memory_mib * times,
-		.gpu_models = "",
+		.gpu_models = picky ? pick_model(conf, nodes, rng) : "",
 	};
 }
 
@@ -237,7 +289,7 @@ static const struct program *pick_program(const struct gpu_conf *conf, struct pe
 	program->ln_run = sizes[size].ln_mean + program_spread * strata_rng_normal(&own);
 	program->number = (int64_t)workload->demand_count + 1;
 	workload->demands[workload->demand_count++] =
-		demand_of(conf, program->number, &sizes[size], program->shape);
+		demand_of(conf, program->number, &sizes[size], program->shape, &own);
 	return program;
 }
 
@@ -382,4 +434,5 @@ const struct workload_class workload_gpu = {
 		.options = gpu_options,
 	},
 	.make = gpu_make,
+	.nodes = gpu_nodes,
 };

@@ -8,6 +8,15 @@ prints_some "noise             3  where the random numbers of a picture come fro
 run strata classes --json
 prints_json '{"kind": "noise", "classes": 3, "summary": "where the random numbers of a picture come from"} in d'
 
+it 'lists the kinds of the simulator too'
+run strata classes
+prints_some 'workload'
+run strata classes workload --json
+prints_json '[c["name"] for c in d] == ["gpu", "lublin"]'
+run strata classes workload gpu
+gives 0
+prints_some 'gpus_per_node'
+
 it 'lists the classes of a kind'
 run strata classes noise
 gives 0

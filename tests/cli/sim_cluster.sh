@@ -45,6 +45,11 @@ run strata sim cluster small.swf --compare fifo/none,fifo/easy,sjf/easy_sjbf/use
 gives 0
 prints_some 'easy_sjbf  user_last2'
 grep -q '</svg>' p.svg || problem 'no plot was written'
+run strata sim cluster small.swf --compare ///first_fit,sjf///best_fit --json
+prints_json '[(t["order"], t["placement"]) for t in d] == [("fifo", "first_fit"), ("sjf", "best_fit")]'
+run strata sim cluster small.swf --compare fifo/easy/requested/best_fit/5
+gives 2
+says_some 'expected ORDER/BACKFILL/PREDICTION/PLACEMENT'
 
 it 'takes windows of a trace, each on an empty machine'
 trace
@@ -62,8 +67,19 @@ run strata sim cluster small.swf
 gives 2
 says_some 'give --procs N'
 run strata sim cluster small.swf --procs 4
+gives 0
+says_some '2 impossible jobs, which no node could ever take, were left out: 1, 2'
+run strata sim cluster small.swf --procs 4 --json
+prints_json 'd["jobs"] == 2 and d["impossible"] == 2 and d["impossible_jobs"] == [1, 2]'
+run strata sim cluster small.swf --procs 4 --windows 1,2:2 --json
+prints_json 'd["jobs"] == 3 and d["impossible_jobs"] == [2]'
+run strata sim cluster small.swf --procs 4 --nodes nodes.csv
 gives 2
-says_some 'job 1 asks for 6 processors; the machine has 4'
+says_some '--procs and --nodes are two machines; expected one of them'
+sed -i '$d' small.swf
+run strata sim cluster small.swf --procs 1
+gives 2
+says_some 'the machine is too small for every job of the trace (3 of them)'
 run strata sim cluster small.swf --procs 8 --backfill eazy
 gives 3
 says_some "there is no backfill 'eazy'; did you mean 'easy'?"
@@ -88,3 +104,65 @@ strata sim cluster small.swf --plot one.svg --starts one.csv >/dev/null 2>&1
 strata sim cluster small.swf --plot two.svg --starts two.csv >/dev/null 2>&1
 cmp -s one.svg two.svg || problem 'the plots differ'
 cmp -s one.csv two.csv || problem 'the starts differ'
+
+it 'draws a timeline that Perfetto reads'
+trace
+run strata sim cluster small.swf --trace out.json
+gives 0
+run cat out.json
+prints_json 'sorted(e["name"] for e in d["traceEvents"] if e["ph"] == "X") == ["job 1", "job 2", "job 3", "job 4"]'
+prints_json '[e["args"]["wait_s"] for e in d["traceEvents"] if e.get("name") == "job 2"] == [49]'
+prints_json '{"jobs", "in use"} == {e["name"] for e in d["traceEvents"] if e["ph"] == "C"}'
+strata sim cluster small.swf --trace two.json >/dev/null
+cmp -s out.json two.json || problem 'the timelines differ'
+run strata trace merge out.json two.json -o all.json
+gives 0
+run strata sim cluster small.swf --trace out.json --compare fifo/none,fifo/easy
+gives 2
+says_some '--trace goes with one run over the whole trace'
+run strata sim cluster small.swf --trace none/out.json
+gives 3
+says_some 'none/out.json'
+
+it 'replays shares of GPUs, memory and types on nodes'
+cat >gpu.swf <<'SWF'
+; MaxProcs: 4
+; Demand: 1 nodes=1:gpus=1:gpu_milli=600
+; Demand: 2 nodes=2:gpus=2
+; Demand: 3 nodes=1:gpus=1:gpu_models=H100
+; Demand: 4 nodes=1:cpu_milli=4000
+; Demand: 5 nodes=1:gpus=1:memory_mib=9000
+1 0 -1 10 1 -1 -1 1 10 -1 1 1 -1 1 -1 -1 -1 -1
+2 0 -1 10 1 -1 -1 1 10 -1 1 1 -1 1 -1 -1 -1 -1
+3 0 -1 10 4 -1 -1 4 10 -1 1 2 -1 2 -1 -1 -1 -1
+4 0 -1 10 1 -1 -1 1 10 -1 1 2 -1 3 -1 -1 -1 -1
+5 0 -1 10 0 -1 -1 0 10 -1 1 2 -1 4 -1 -1 -1 -1
+6 0 -1 10 1 -1 -1 1 10 -1 1 2 -1 5 -1 -1 -1 -1
+SWF
+printf 'sn,cpu_milli,memory_mib,gpu,model\na,4000,8192,2,T4\nb,4000,8192,2,T4\n' >nodes.csv
+run strata sim cluster gpu.swf --nodes nodes.csv --starts out.csv --json
+gives 0
+prints_json 'd["jobs"] == 4 and d["impossible"] == 2 and d["impossible_jobs"] == [4, 6]'
+prints_json '0 < d["gpu_fragmentation"] < 1 and 0 < d["fairness"] <= 1'
+run cat out.csv
+prints 'job_id,start
+1,0
+2,0
+3,10
+5,0'
+run strata sim cluster gpu.swf --nodes nodes.csv
+gives 0
+prints_some FRAGMENTED
+says_some '2 impossible jobs'
+run strata sim cluster gpu.swf --json
+prints_json 'd["jobs"] == 5 and d["gpu_fragmentation"] is None'
+
+it 'lets queues be bands'
+trace
+sed -i '1a ; Queue: 1 high' small.swf
+sed -i '$s/-1 -1 -1 -1$/1 -1 -1 -1/' small.swf
+sed -i '$s/500/80/' small.swf
+run strata sim cluster small.swf --starts plain.csv
+run strata sim cluster small.swf --bands --starts bands.csv
+gives 0
+cmp -s plain.csv bands.csv && problem 'a job of a high band waits as long as before'

@@ -19,6 +19,19 @@ it 'makes a GPU cluster'"'"'s trace'
 run strata sim workload --model gpu --jobs 100 -o gpu.swf
 gives 0
 
+it 'makes the nodes that go with it'
+run strata sim workload --model gpu:gpus=64:gpus_per_node=8:load=1:picky=0.5:cpu_only=0.1 --jobs 2000 -o gpu.swf --nodes-out nodes.csv
+gives 0
+run head -n 2 nodes.csv
+prints 'sn,cpu_milli,memory_mib,gpu,model
+gpu-0001,128000,786432,8,A100'
+run strata sim cluster gpu.swf --nodes nodes.csv --json
+gives 0
+prints_json 'd["jobs"] == 2000 and d["impossible"] == 0 and 0.3 < d["utilization"] <= 1'
+run strata sim workload --model lublin --jobs 10 -o made.swf --nodes-out nodes.csv
+gives 2
+says_some 'the jobs of model lublin are for a flat pool; it has no nodes'
+
 it 'guesses at models and options'
 run strata sim workload --model lubin
 gives 3

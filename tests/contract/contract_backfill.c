@@ -208,13 +208,14 @@ static void drain(struct world *world)
 	}
 }
 
-static void live(const char *backfill, const char *order, uint64_t seed, bool exact)
+static void live(const char *backfill, const char *order, const char *prediction, uint64_t seed,
+		 bool exact)
 {
 	struct world world = { .next_id = 1, .exact = exact };
 
 	strata_rng_init(&world.rng, seed, exact);
 	world.node_count = 1 + (uint32_t)below(&world, 6);
-	small_open(order, backfill, world.node_count, 8);
+	small_open_predicting(prediction, order, backfill, world.node_count, 8);
 	struct strata_arena keep = small_arena; /* the specs stay when the scratch is reset */
 
 	strata_arena_init(&small_arena, &small_memory, 0);
@@ -235,16 +236,17 @@ static void live(const char *backfill, const char *order, uint64_t seed, bool ex
 
 TEST(random_worlds_keep_the_rules)
 {
-	static const char *const orders[] = { "fifo", "sjf", "fair_share", "multifactor" };
+	static const char *const orders[] = { "fifo", "sjf", "fair_share", "multifactor" },
+				 *const predictions[] = { "requested", "learned", "user_last2" };
 
 	for (const struct strata_class *const *at = strata_backfill_kind.classes; *at; at++)
 		for (uint64_t seed = 1; seed <= 40; seed++)
-			live((*at)->name, orders[seed % 4], seed, false);
+			live((*at)->name, orders[seed % 4], predictions[seed % 3], seed, false);
 }
 
 TEST(promises_hold_when_only_jobs_come_and_go)
 {
 	for (const struct strata_class *const *at = strata_backfill_kind.classes; *at; at++)
 		for (uint64_t seed = 1; seed <= 40; seed++)
-			live((*at)->name, "fifo", seed, true);
+			live((*at)->name, "fifo", "requested", seed, true);
 }

@@ -67,8 +67,10 @@ static void bounded(const struct strata_class *cls)
 		struct strata_run run = run_of(&rng);
 		int64_t predicted = one.cls->predict(one.conf, one.state, &run);
 		int64_t ran = 1 + (int64_t)strata_rng_below(&rng, (uint64_t)run.requested_ns);
-		int64_t more = one.cls->correct(one.conf, one.state, &run, ran,
-						(uint32_t)strata_rng_below(&rng, 20));
+		uint32_t corrections = (uint32_t)strata_rng_below(&rng, 20);
+		int64_t more = one.cls->correct ? one.cls->correct(one.conf, one.state, &run, ran,
+								   corrections)
+						: run.requested_ns;
 
 		CHECK_INT(two.cls->predict(two.conf, two.state, &run),
 			  predicted); /* the same history, the same answer */

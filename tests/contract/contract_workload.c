@@ -225,8 +225,10 @@ static int make_again(struct strata_memory *failing, void *context, struct strat
 	const struct strata_class *cls = context;
 	struct strata_schema schema = class_schema(cls);
 	struct strata_swf swf = { .job_count = 77 };
+	struct openb_node *nodes = NULL;
 	struct strata_arena own;
 	struct strata_spec spec = { .cls = cls };
+	size_t node_count = 0;
 
 	strata_arena_init(&own, failing, 0);
 	spec.conf = strata_arena_get(&own, cls->conf_size);
@@ -237,6 +239,10 @@ static int make_again(struct strata_memory *failing, void *context, struct strat
 		rc = workload_make(&spec, 50, 1, &own, &swf, ret_err);
 	if (rc)
 		CHECK_INT(swf.job_count, 77);
+	if (rc == 0 && ((const struct workload_class *)cls)->nodes) {
+		rc = workload_nodes(&spec, &own, &nodes, &node_count, ret_err);
+		CHECK(rc ? !nodes : node_count >= 1);
+	}
 	strata_arena_fini(&own);
 	return rc;
 }

@@ -59,7 +59,7 @@ static struct run run(const char *trace, int64_t procs, const char *backfill,
 		      const char *prediction)
 {
 	struct strata_node_conf pool = { .name = "pool" };
-	struct replay_machine machine = { &pool, 1, true, 0 };
+	struct machine machine = { &pool, 1, .flat = true };
 	struct strata_swf swf;
 	struct run run;
 	size_t length;
@@ -147,6 +147,23 @@ TEST(shortest_first_is_as_good_as_the_reference)
 	near("kth_sp2", "easy_sjbf", 5904.077, 69.4054, 0.01);
 	near("sdsc_sp2", "easy_sjbf", 20793.595, 84.8889, 0.03);
 	near("sdsc_blue", "easy_sjbf", 5821.751, 19.8260, 0.02);
+}
+
+static void at_most(const char *trace, double slowdown)
+{
+	begin();
+	struct run mine = run(trace, 0, "easy_sjbf", "learned");
+
+	CHECK_NEAR(mine.metrics.avg_bsld, slowdown / 2, slowdown / 2);
+	strata_arena_fini(&arena);
+}
+
+/* The best published predictions reach 45.8, 65.0 and 10.6, each with the settings that suit that trace best; here they are one. */
+TEST(learned_run_times_make_waits_shorter)
+{
+	at_most("kth_sp2", 64);
+	at_most("sdsc_sp2", 67);
+	at_most("sdsc_blue", 17.2);
 }
 
 TEST(conservative_is_as_good_as_the_reference)

@@ -35,18 +35,25 @@ static inline void small_close(void)
 	CHECK_INT(small_memory.used_bytes, 0);
 }
 
+static struct strata_cluster_conf small_conf; /* what else the next one is made of … */
+static const char *small_victims;             /* … and whom it stops; NULL: nobody */
+
 /* node_count nodes of 8 cores, 64 GiB and gpu_count GPUs of type "a100" in two NUMA domains. */
-static inline void small_open(const char *order, const char *backfill, uint32_t node_count,
-			      uint32_t gpu_count)
+static inline void small_open_predicting(const char *prediction, const char *order,
+					 const char *backfill, uint32_t node_count,
+					 uint32_t gpu_count)
 {
 	strata_cluster_free(small);
 	small = NULL;
 	strata_arena_fini(&small_arena);
 	strata_arena_init(&small_arena, &small_memory, 0);
-	struct strata_cluster_conf conf = { .order = small_spec(&strata_order_kind, order),
-					    .backfill =
-						    small_spec(&strata_backfill_kind, backfill) };
+	struct strata_cluster_conf conf = small_conf;
 
+	conf.order = small_spec(&strata_order_kind, order);
+	conf.backfill = small_spec(&strata_backfill_kind, backfill);
+	conf.prediction = small_spec(&strata_prediction_kind, prediction);
+	if (small_victims)
+		conf.victims = small_spec(&strata_victims_kind, small_victims);
 	CHECK_OK(strata_cluster_new(&conf, &small_memory, &small, &err));
 	for (uint32_t i = 0; i < node_count; i++) {
 		char name[16];
@@ -65,6 +72,12 @@ static inline void small_open(const char *order, const char *backfill, uint32_t 
 	}
 }
 
+static inline void small_open(const char *order, const char *backfill, uint32_t node_count,
+			      uint32_t gpu_count)
+{
+	small_open_predicting("requested", order, backfill, node_count, gpu_count);
+}
+
 static inline struct strata_job_request small_request(uint64_t id, int64_t cpus, int64_t seconds)
 {
 	return (struct strata_job_request){ .id = id,
@@ -80,9 +93,15 @@ static inline void small_submit(struct strata_job_request request, int64_t now_s
 	CHECK_OK(strata_cluster_submit(small, &request, now_s * SECOND, &err));
 }
 
-/* A pass; the ids that start, as text in the order of decisions: "3 1". */
+/* A pass; the ids that start, as text in the order of decisions: "3 1"; other effects by their word: "stop:2". */
 static inline const char *small_pass(int64_t now_s)
 {
+	static const char *const words[STRATA_EFFECT_KIND_COUNT] = {
+		[STRATA_EFFECT_START] = "",           [STRATA_EFFECT_RESUME] = "resume:",
+		[STRATA_EFFECT_LOST] = "lost:",       [STRATA_EFFECT_STOP] = "stop:",
+		[STRATA_EFFECT_CHECKPOINT] = "save:", [STRATA_EFFECT_DELETE] = "delete:",
+		[STRATA_EFFECT_ENDED] = "ended:",
+	};
 	static char text[4096];
 	const struct strata_effect *effects;
 	size_t count, length = 0;
@@ -91,10 +110,10 @@ static inline const char *small_pass(int64_t now_s)
 	text[0] = '\0';
 	for (size_t i = 0; i < count; i++) {
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s%llu",
-					   i ? " " : "",
-					   effects[i].kind == STRATA_EFFECT_LOST ? "lost:" : "",
+					   i ? " " : "", words[effects[i].kind],
 					   (unsigned long long)effects[i].job);
-		if (effects[i].kind == STRATA_EFFECT_START)
+		if (effects[i].kind == STRATA_EFFECT_START ||
+		    effects[i].kind == STRATA_EFFECT_RESUME)
 			CHECK_OK(strata_cluster_started(small, effects[i].job, now_s * SECOND,
 							&err));
 	}
@@ -106,12 +125,28 @@ static inline void small_end(uint64_t id, int64_t now_s)
 	CHECK_OK(strata_cluster_ended(small, id, STRATA_OUTCOME_COMPLETED, now_s * SECOND, &err));
 }
 
+static inline void small_report(uint64_t id, enum strata_outcome outcome, int64_t now_s)
+{
+	CHECK_OK(strata_cluster_ended(small, id, outcome, now_s * SECOND, &err));
+}
+
 static inline struct strata_job_view small_job(uint64_t id)
 {
 	struct strata_job_view view;
 
 	CHECK_OK(strata_cluster_job(small, id, &view, &err));
 	return view;
+}
+
+/* "queued, priority" */
+static inline const char *small_state(uint64_t id)
+{
+	static char text[64];
+	struct strata_job_view view = small_job(id);
+
+	snprintf(text, sizeof(text), "%s, %s", strata_job_state_name(view.state),
+		 strata_reason_name(view.reason));
+	return text;
 }
 
 #endif

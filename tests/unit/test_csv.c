@@ -266,6 +266,29 @@ TEST(random_tables_come_back)
 	}
 }
 
+TEST(fields_are_written_with_quotes_where_they_need_them)
+{
+	struct buf buf;
+
+	buf_init(&buf, &memory, 0);
+	buf_add(&buf, "a,b,c,d\n");
+	csv_add_field(&buf, "plain text");
+	buf_add(&buf, ",");
+	csv_add_field(&buf, "one, \"two\"");
+	buf_add(&buf, ",");
+	csv_add_field(&buf, "a\nb");
+	buf_add(&buf, ",");
+	csv_add_field(&buf, "");
+	CHECK_TEXT(buf.text, "a,b,c,d\nplain text,\"one, \"\"two\"\"\",\"a\nb\",");
+	CHECK_OK(open_text(buf.text));
+	CHECK_OK(next());
+	check_field(0, "plain text");
+	check_field(1, "one, \"two\"");
+	check_field(2, "a\nb");
+	check_field(3, "");
+	buf_fini(&buf);
+}
+
 static int read_again(struct strata_memory *failing, void *context, struct strata_error *ret_err)
 {
 	static const char text[] = "a,b\n\"1\"\"\",2\n3,4\n";

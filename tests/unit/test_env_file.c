@@ -161,6 +161,34 @@ TEST(paths_without_a_name_are_refused)
 	close(dir);
 }
 
+TEST(a_draft_comes_a_part_at_a_time)
+{
+	struct fault_env fault;
+	struct env_draft draft;
+	struct strata_error err;
+	int dir = open_dir();
+
+	fault_env_init(&fault);
+	put(dir, "a", "old");
+	CHECK_OK(env_draft_open(&draft, &fault.env, dir, "a", &err));
+	CHECK_INT(env_draft_add(&draft, "one ", 4), 0);
+	CHECK_INT(env_draft_add(&draft, "two", 3), 0);
+	CHECK_TEXT(contents(dir, "a"), "old");
+	CHECK_OK(env_draft_keep(&draft, 0644, &err));
+	CHECK_TEXT(contents(dir, "a"), "one two");
+	CHECK_INT(mode_of(dir, "a"), 0644);
+	CHECK_OK(env_draft_open(&draft, &fault.env, dir, "a", &err));
+	CHECK_INT(env_draft_add(&draft, "three", 5), 0);
+	env_draft_drop(&draft);
+	CHECK_TEXT(contents(dir, "a"), "one two");
+	CHECK_ERROR(env_draft_open(&draft, &fault.env, dir, "no/a", &err), -ENOENT,
+		    "cannot open the directory of no/a");
+	CHECK_INT(count_names(dir), 1);
+	CHECK_INT(fault.open_count, 0);
+	fault_env_fini(&fault);
+	close(dir);
+}
+
 TEST(only_one_claim_succeeds)
 {
 	const struct env *env = env_system();

@@ -76,6 +76,7 @@ TEST(four_jobs_by_hand)
 	CHECK_NEAR(metrics.user_max_wait_s, 52.5, 0);
 	CHECK_NEAR(metrics.user_mean_bsld, (2.5 + 2) / 2, 0);
 	CHECK_NEAR(metrics.user_max_bsld, 2.5, 0);
+	CHECK_INT(metrics.worst_user, 7);
 	CHECK_NEAR(metrics.user_jain, 4.5 * 4.5 / (2 * (6.25 + 4)), 1e-15);
 }
 

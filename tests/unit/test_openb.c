@@ -66,6 +66,27 @@ TEST(nodes_of_both_traces_are_read)
 		    -EBADMSG, "from 0 to 1024");
 }
 
+TEST(nodes_that_are_written_are_read)
+{
+	const struct openb_node written[] = { { "a,1", "T4", 32000, 1024, 2 },
+					      { "b", "", 1, 0, 0 } };
+	struct buf buf;
+
+	fresh();
+	buf_init(&buf, &memory, 0);
+	openb_add_nodes(&buf, written, 2);
+	CHECK_TEXT(buf.text,
+		   "sn,cpu_milli,memory_mib,gpu,model\n\"a,1\",32000,1024,2,T4\nb,1,0,0,\n");
+	CHECK_OK(read_nodes(buf.text));
+	CHECK_INT(node_count, 2);
+	CHECK_TEXT(nodes[0].name, "a,1");
+	CHECK_TEXT(nodes[0].gpu_model, "T4");
+	CHECK_INT(nodes[0].memory_mib, 1024);
+	CHECK_INT(nodes[0].gpu_count, 2);
+	CHECK_INT(nodes[1].cpu_milli, 1);
+	buf_fini(&buf);
+}
+
 TEST(pods_are_read_with_and_without_their_history)
 {
 	fresh();

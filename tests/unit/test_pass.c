@@ -77,6 +77,69 @@ TEST(a_band_can_be_kept_from_going_first)
 	small_close();
 }
 
+/* Ann's jobs ask for 1000 s and take 10; she is known for it. */
+static void teach_short(void)
+{
+	for (uint64_t id = 1; id <= 30; id++) {
+		small_submit(small_request(id, 2, 1000), 0);
+		small_pass(0);
+		small_end(id, 10);
+	}
+}
+
+TEST(only_waiting_jobs_are_predicted_when_nothing_is_corrected)
+{
+	small_open_predicting("learned", "fifo", "easy", 1, 0);
+	teach_short();
+	small_submit(small_request(100, 2, 1000), 100);
+	CHECK_TEXT(small_pass(100), "100");
+	CHECK_INT(small_job(100).expected_end_ns, 1100 * SECOND);
+	CHECK_INT(strata_cluster_next_ns(small), INT64_MAX);
+	small_close();
+}
+
+TEST(who_goes_first_on_a_prediction_does_not_open_the_door_to_others)
+{
+	struct strata_job_request other = small_request(100, 6, 100);
+
+	small_open_predicting("learned", "fifo", "easy_sjbf", 1, 0);
+	teach_short();
+	other.user = "bob";
+	small_submit(other, 100);
+	other.id = 101, other.cpu_milli = 8000;
+	small_submit(other, 100); /* promised at 200 */
+	small_submit(small_request(102, 1, 1000), 100);
+	other.id = 103, other.cpu_milli = 1000, other.time_limit_ns = 9000 * SECOND;
+	small_submit(other, 100); /* nothing says that it will be gone by then */
+	CHECK_TEXT(small_pass(100), "100 102");
+	small_close();
+}
+
+TEST(the_head_is_patient_and_then_no_more)
+{
+	struct strata_job_request other = small_request(100, 6, 100);
+
+	small_open_predicting("learned", "fifo", "easy_sjbf:patience=2", 1, 0);
+	teach_short();
+	other.user = "bob";
+	small_submit(other, 100);
+	other.id = 101, other.cpu_milli = 8000;
+	small_submit(other, 100); /* promised at 200, and may run for 100 */
+	small_submit(small_request(102, 2, 1000), 100);
+	CHECK_TEXT(small_pass(100), "100 102"); /* 102 is taken to be gone by 200, and stays */
+	CHECK_INT(small_job(101).promised_ns, 200 * SECOND);
+	small_end(100, 200);
+	small_submit(small_request(103, 2, 1000), 399);
+	CHECK_TEXT(small_pass(399), "103");
+	CHECK_INT(small_job(101).promised_ns, 1100 * SECOND);
+	small_submit(small_request(104, 2, 1000), 400);
+	CHECK_TEXT(small_pass(400), ""); /* 200 + 2 x 100: limits count */
+	small_submit(small_request(105, 2, 1000), 401);
+	small_submit(small_request(106, 2, 699), 401);
+	CHECK_TEXT(small_pass(401), "106"); /* its limit is over when the head starts, at 1100 */
+	small_close();
+}
+
 TEST(several_nodes_or_none)
 {
 	struct strata_job_request request = small_request(10, 8, 60);

@@ -3,8 +3,9 @@
 static struct reservation reserve(uint64_t id)
 {
 	struct reservation reservation;
+	struct pass pass = { .cluster = small, .arena = &small_arena, .err = &err };
 
-	reserve_find(small, map_u64_get(&small->jobs, id), &reservation);
+	CHECK_INT(reserve_find(&pass, map_u64_get(&small->jobs, id), &reservation), 0);
 	return reservation;
 }
 

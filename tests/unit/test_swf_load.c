@@ -83,6 +83,18 @@ TEST(the_plain_rule_fills_what_is_not_known)
 	CHECK_INT(arrivals[4].run_ns, 0);
 }
 
+TEST(with_demands_jobs_need_no_processors)
+{
+	CHECK_OK(load("5 20 1 1 4 1\n7 10 1 -1 0 1\n8 10 1 -1 -1 1\n9 10 -1 1 1 1\n",
+		      STRATA_SWF_DEMANDS));
+	CHECK_INT(count, 3);
+	CHECK_INT(left_out, 1);
+	CHECK_INT(arrivals[0].number, 7);
+	CHECK_INT(arrivals[0].procs, 0);
+	CHECK_INT(arrivals[1].procs, 0);
+	CHECK_INT(arrivals[2].procs, 4);
+}
+
 TEST(the_windows_rule_is_that_of_the_experiments)
 {
 	CHECK_OK(load("9 0 100 4 8 200\n"

@@ -186,8 +186,53 @@ TEST(many_users_fit_into_the_header)
 	CHECK(demand_count > 10000);
 }
 
+TEST(there_are_nodes_for_every_program)
+{
+	static const char *const specs[] = { "gpu:picky=0.5:cpu_only=0.1", "gpu:gpus=8:multi=0.1",
+					     "gpu:gpus=16:gpus_per_node=1:cpu_only=0.2:picky=1",
+					     "gpu:gpus_per_node=16" };
+
+	for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
+		struct openb_node *nodes;
+		size_t node_count;
+		int64_t gpus = 0;
+
+		make(specs[s], 3);
+		CHECK_OK(workload_nodes_from(specs[s], &arena, &nodes, &node_count, &err));
+		for (size_t n = 0; n < node_count; n++)
+			gpus += nodes[n].gpu_count;
+		CHECK_INT(gpus, strata_swf_procs(&swf));
+		for (size_t i = 0; i < demand_count; i++) {
+			const struct swf_demand *demand = &demands[i];
+			int64_t fit = 0;
+
+			for (size_t n = 0; n < node_count; n++)
+				fit += demand->gpus <= nodes[n].gpu_count &&
+				       demand->cpu_milli <= nodes[n].cpu_milli &&
+				       demand->memory_mib <= nodes[n].memory_mib &&
+				       (!*demand->gpu_models ||
+					strcmp(demand->gpu_models, nodes[n].gpu_model) == 0);
+			CHECK(fit >= demand->nodes);
+		}
+	}
+}
+
+TEST(picky_programs_are_as_many_as_asked_for)
+{
+	size_t picky = 0, new = 0;
+
+	make("gpu:picky=0.4:users=500", 1);
+	for (size_t i = 0; i < demand_count; i++) {
+		picky += *demands[i].gpu_models != 0;
+		new += strcmp(demands[i].gpu_models, "H100") == 0;
+	}
+	CHECK_NEAR((double)picky / (double)demand_count, 0.4,
+		   4 * sqrt(0.24 / (double)demand_count));
+	CHECK_NEAR((double)new / (double)picky, 0.25, 4 * sqrt(0.1875 / (double)picky));
+}
+
 TEST(the_bytes_are_the_same_on_every_machine)
 {
 	make("gpu:load=0.8", 7);
-	CHECK_INT(workload_digest(&swf, &arena), 5198864094408499469);
+	CHECK_INT(workload_digest(&swf, &arena), 5820987104724168744);
 }

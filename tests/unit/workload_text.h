@@ -24,6 +24,23 @@ static inline int workload_from(const char *spec_text, size_t jobs, uint64_t see
 	return rc;
 }
 
+static inline int workload_nodes_from(const char *spec_text, struct strata_arena *arena,
+				      struct openb_node **ret_nodes, size_t *ret_count,
+				      struct strata_error *err)
+{
+	struct strata_registry *registry;
+	struct strata_spec spec;
+	int rc = strata_registry_new(&workload_kind, arena->memory, &registry, err);
+
+	if (rc)
+		return rc;
+	rc = strata_spec_read(registry, spec_text, strlen(spec_text), arena, &spec, err);
+	if (rc == 0)
+		rc = workload_nodes(&spec, arena, ret_nodes, ret_count, err);
+	strata_registry_free(registry);
+	return rc;
+}
+
 /* FNV-1a. */
 static inline uint64_t workload_digest(const struct strata_swf *swf, struct strata_arena *arena)
 {

@@ -1,0 +1,67 @@
+/* What the files of strata sim cluster share: sim_cluster.c reads and runs, sim_report.c shows what came of it. */
+#ifndef CLI_SIM_CLUSTER_H
+#define CLI_SIM_CLUSTER_H
+
+#include "cli/cli.h"
+
+#include "sim/machine.h"
+#include "sim/metrics.h"
+#include "sim/gantt.h"
+
+struct sim_conf {
+	int64_t procs, checkpoint_ns;
+	bool bands;
+	const char *nodes, *order, *placement, *backfill, *predict, *preempt, *compare, *windows,
+		*starts, *plot, *trace;
+};
+
+enum {
+	SIM_COMPARE_MAX = 8,
+	SIM_WINDOWS_MAX = 64,
+	SIM_NAMED_MAX = 20, /* impossible jobs that are named */
+};
+
+/* One combination of classes and what came of it. */
+struct sim_trial {
+	const char *order, *backfill, *prediction, *placement;
+	struct strata_cluster_conf classes;
+	struct metrics_job *jobs; /* of the last window */
+	size_t *indices;          /* of their arrivals, from the window's first on */
+	size_t job_count;
+	size_t impossible_count;           /* of all windows */
+	int64_t impossible[SIM_NAMED_MAX]; /* numbers of the first of them */
+	struct metrics metrics;            /* means over windows, where there are several */
+	double gpu_fragmentation;
+	uint64_t preemptions; /* of all windows, as the next two */
+	size_t cancelled;
+	double lost_hours;
+	double window_bsld[SIM_WINDOWS_MAX];
+	double wall_ms;
+	uint64_t passes;
+};
+
+struct sim {
+	struct cli *cli;
+	const struct sim_conf *conf;
+	struct machine machine;
+	struct strata_swf_arrival *arrivals;
+	const struct swf_demand **demands; /* of each arrival; NULL: none has */
+	enum strata_band *bands;           /* likewise; NULL: all are normal */
+	size_t arrival_count, left_out;
+	size_t windows[SIM_WINDOWS_MAX], window_count, window_length;
+	struct sim_trial trials[SIM_COMPARE_MAX];
+	size_t trial_count;
+	struct strata_registry
+		*registries[6]; /* one per kind, NULL behind them; the specs borrow from them */
+	struct gantt *gantt;    /* NULL: none is wanted */
+	struct cli_progress progress;
+	size_t progress_calls;
+};
+
+/* sim_report.c: the measures on stdout, as a table or as JSON; jobs that were left out on stderr. */
+int sim_report_print(struct sim *sim);
+/* When each job started, as CSV, and the curves over time, as SVG. */
+int sim_report_starts(struct sim *sim);
+int sim_report_plot(struct sim *sim);
+
+#endif

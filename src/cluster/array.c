@@ -1,0 +1,99 @@
+/*
+ * Arrays: jobs that were asked for as one, each an element with an index. They are ordinary jobs; the array counts how many are placed, for
+ * the limit that was asked for, and how all of them have fared, for those who wait for the whole.
+ */
+#include "cluster/cluster_int.h"
+
+#include <errno.h>
+
+static struct array *make_array(struct strata_cluster *cluster, uint64_t id, uint32_t limit)
+{
+	uint64_t handle;
+	struct array *array = slab_get(&cluster->array_slab, &handle);
+
+	if (!array)
+		return NULL;
+	*array = (struct array){ .id = id, .handle = handle, .limit = limit };
+	map_u64_init(&array->by_index, cluster->memory);
+	if (map_u64_put(&cluster->arrays, id, array, NULL)) {
+		map_u64_fini(&array->by_index);
+		slab_put(&cluster->array_slab, handle);
+		return NULL;
+	}
+	return array;
+}
+
+static void free_array(struct strata_cluster *cluster, struct array *array)
+{
+	map_u64_remove(&cluster->arrays, array->id);
+	map_u64_fini(&array->by_index);
+	slab_put(&cluster->array_slab, array->handle);
+}
+
+int array_join(struct strata_cluster *cluster, struct job *job,
+	       const struct strata_job_request *request, struct strata_error *err)
+{
+	struct array *array;
+
+	if (!request->array)
+		return 0;
+	array = map_u64_get(&cluster->arrays, request->array);
+	if (array && array->limit != request->array_limit)
+		return strata_fail_at(err, -EINVAL, "array_limit",
+				      "array_limit is %u; in other elements of array %llu it is %u",
+				      request->array_limit, (unsigned long long)array->id,
+				      array->limit);
+	if (array && map_u64_get(&array->by_index, (uint64_t)request->array_index + 1))
+		return strata_fail_at(err, -EEXIST, "array_index",
+				      "array %llu has an element %u already",
+				      (unsigned long long)array->id, request->array_index);
+	if (!array)
+		array = make_array(cluster, request->array, request->array_limit);
+	if (!array)
+		return strata_fail_memory(err);
+	if (map_u64_put(&array->by_index, (uint64_t)request->array_index + 1, job, NULL)) {
+		if (array->count == 0)
+			free_array(cluster, array);
+		return strata_fail_memory(err);
+	}
+	array->count++;
+	array->unstarted++;
+	array->open++;
+	job->array = array;
+	job->array_index = request->array_index;
+	return 0;
+}
+
+void array_leave(struct strata_cluster *cluster, struct job *job)
+{
+	struct array *array = job->array;
+
+	if (!array)
+		return;
+	if (!strata_job_ended(job->state)) { /* it was never quite there */
+		array->open--;
+		array->unstarted--;
+	}
+	map_u64_remove(&array->by_index, (uint64_t)job->array_index + 1);
+	job->array = NULL;
+	if (--array->count == 0)
+		free_array(cluster, array); /* all have ended: nobody waits for it any more */
+}
+
+void array_started(struct strata_cluster *cluster, struct job *job)
+{
+	if (!job->array)
+		return;
+	job->array->unstarted--;
+	depend_array(cluster, job->array);
+}
+
+void array_ended(struct strata_cluster *cluster, struct job *job)
+{
+	if (!job->array)
+		return;
+	job->array->unstarted -= !job->started;
+	job->array->open--;
+	job->array->bad += job->state != STRATA_JOB_COMPLETED;
+	depend_array(cluster, job->array);
+}

@@ -1,0 +1,494 @@
+/*
+ * What can happen to a job, from its submission until it is forgotten. Everything that may fail comes before anything is changed.
+ */
+#include "cluster/cluster_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+/* ---- submission ---- */
+
+/* Numbers for names, so that predictions need not know texts. 0: no name. */
+static int get_name(struct strata_cluster *cluster, const char *name, uint64_t *ret_number,
+		    struct strata_error *err)
+{
+	size_t length = name ? strlen(name) : 0;
+	uintptr_t number = length ? (uintptr_t)map_text_get(&cluster->names, name, length) : 0;
+
+	if (length && !number) {
+		number = cluster->names.count + 1;
+		if (map_text_put(&cluster->names, name, length, (void *)number, NULL))
+			return strata_fail_memory(err);
+	}
+	*ret_number = number;
+	return 0;
+}
+
+/* Everything a new job is bound to. */
+static int bind_job(struct strata_cluster *cluster, struct job *job,
+		    const struct strata_job_request *request, struct strata_error *err)
+{
+	int rc = array_join(cluster, job, request, err);
+
+	if (rc == 0)
+		rc = gang_join(cluster, job, request, err);
+	if (rc == 0)
+		rc = depend_init(cluster, job, request, err);
+	if (rc == 0)
+		rc = map_u64_put(&cluster->jobs, job->id, job, NULL) ? strata_fail_memory(err) : 0;
+	if (rc == 0 && enqueue_job(cluster, job)) {
+		map_u64_remove(&cluster->jobs, job->id);
+		rc = strata_fail_memory(err);
+	}
+	if (rc) {
+		depend_fini(cluster, job);
+		gang_leave(cluster, job);
+		array_leave(cluster, job);
+	}
+	return rc;
+}
+
+static int make_job(struct strata_cluster *cluster, const struct strata_job_request *request,
+		    struct ask *ask, struct strata_error *err)
+{
+	struct owner *owner;
+	uint64_t name, handle;
+	int rc = party_owner(cluster, request, &owner, err);
+
+	if (rc == 0)
+		rc = party_admits(owner, err);
+	if (rc == 0)
+		rc = get_name(cluster, request->name, &name, err);
+	if (rc)
+		return rc;
+	struct job *job = slab_get(&cluster->job_slab, &handle);
+
+	if (!job)
+		return strata_fail_memory(err);
+	*job = (struct job){
+		.id = request->id,
+		.handle = handle,
+		.sequence = cluster->sequence + 1,
+		.ask = ask,
+		.owner = owner,
+		.name = name,
+		.band = request->band,
+		.priority = request->priority,
+		.held = request->held,
+		.requeue = request->requeue,
+		.preemptible = request->preemptible,
+		.any_dependency = request->any_dependency,
+		.cancel_if_never = request->cancel_if_never,
+		.checkpoint_every_ns = request->checkpoint_ns,
+		.submit_ns = cluster->now_ns,
+		.begin_ns = request->begin_ns,
+		.limit_ns = request->time_limit_ns,
+	};
+	rc = bind_job(cluster, job, request, err);
+	if (rc) {
+		slab_put(&cluster->job_slab, handle);
+		return rc;
+	}
+	if (job->cancel_if_never)
+		enqueue_later(cluster, job); /* its dependencies may be past hope already */
+	party_count_waiting(owner, 1);
+	return 0;
+}
+
+int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
+			  int64_t now_ns, struct strata_error *err)
+{
+	struct ask *ask;
+
+	cluster_clock(cluster, now_ns);
+	if (map_u64_get(&cluster->jobs, request->id))
+		return strata_fail_at(err, -EEXIST, "id", "there is a job %llu already",
+				      (unsigned long long)request->id);
+	int rc = ask_get(cluster, request, &ask, err);
+
+	if (rc)
+		return rc;
+	rc = make_job(cluster, request, ask, err);
+	if (rc) {
+		ask_put(cluster, ask);
+		return rc;
+	}
+	cluster->sequence++;
+	cluster->stats.jobs[STRATA_JOB_QUEUED]++;
+	return 0;
+}
+
+/* ---- what is reported of it ---- */
+
+struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
+			 struct strata_error *err)
+{
+	struct job *job = map_u64_get(&cluster->jobs, id);
+
+	if (!job)
+		strata_fail_at(err, -ESRCH, "id", "there is no job %llu", (unsigned long long)id);
+	return job;
+}
+
+static int wrong_state(const struct job *job, const char *expected, struct strata_error *err)
+{
+	return strata_fail(err, -ESTALE, "job %llu is %s; expected %s", (unsigned long long)job->id,
+			   strata_job_state_name(job->state), expected);
+}
+
+static void note_started(struct strata_cluster *cluster, struct job *job)
+{
+	job_set_state(cluster, job, STRATA_JOB_RUNNING, STRATA_REASON_NONE);
+	if (job->started)
+		return;
+	job->started = true;
+	array_started(cluster, job);
+	depend_started(cluster, job);
+}
+
+int strata_cluster_started(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
+			   struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	cluster_clock(cluster, now_ns);
+	if (!job)
+		return -ESRCH;
+	if (job->state != STRATA_JOB_SCHEDULED)
+		return wrong_state(job, "scheduled", err);
+	note_started(cluster, job);
+	return 0;
+}
+
+/* Back to where it was in the queue, which the next pass sees to. */
+static void send_back(struct strata_cluster *cluster, struct job *job, enum strata_job_state state,
+		      enum strata_reason reason)
+{
+	claim_release(cluster, job);
+	job_set_state(cluster, job, state, reason);
+	enqueue_back(cluster, job);
+}
+
+/* One could not start, so none of its gang may: those that did are stopped and come back as well. */
+static void fail_start(struct strata_cluster *cluster, struct job *job)
+{
+	struct gang *gang = job->gang;
+
+	send_back(cluster, job, STRATA_JOB_QUEUED, STRATA_REASON_PRIORITY);
+	for (struct job *other = gang ? gang->first : NULL; other; other = other->gang_next)
+		if (other->claims)
+			cluster_lose(cluster, other, true, STRATA_REASON_GANG);
+}
+
+static void note_stopped(struct strata_cluster *cluster, struct job *job)
+{
+	enum strata_stop mode = job->stop_mode;
+	bool for_other = job->preemptor != 0;
+
+	if (mode == STRATA_STOP_SUSPEND) {
+		if (job->state == STRATA_JOB_SCHEDULED)
+			note_started(cluster, job); /* or there would be nothing to freeze */
+		claim_freeze(cluster, job);
+		job_set_state(cluster, job, STRATA_JOB_PREEMPTED, STRATA_REASON_SUSPENDED);
+		enqueue_back(cluster, job);
+		return;
+	}
+	if (mode == STRATA_STOP_REQUEUE && !for_other) {
+		send_back(cluster, job, STRATA_JOB_QUEUED, STRATA_REASON_REQUEUED);
+		return;
+	}
+	if (mode == STRATA_STOP_REQUEUE) {
+		send_back(cluster, job, STRATA_JOB_PREEMPTED, STRATA_REASON_PREEMPTED);
+		return;
+	}
+	claim_release(cluster, job);
+	job->end_ns = cluster->now_ns;
+	job_set_state(cluster, job, STRATA_JOB_CANCELLED,
+		      for_other ? STRATA_REASON_PREEMPTED : STRATA_REASON_NONE);
+}
+
+static void note_ended(struct strata_cluster *cluster, struct job *job, enum strata_outcome outcome)
+{
+	bool completed = outcome == STRATA_OUTCOME_COMPLETED;
+
+	claim_release(cluster, job);
+	job->end_ns = cluster->now_ns;
+	if (completed && cluster->prediction->learn) {
+		struct strata_run run = job_run(job);
+
+		cluster->prediction->learn(cluster->conf.prediction.conf, cluster->prediction_state,
+					   &run, job->end_ns - job->start_ns);
+	}
+	job_set_state(cluster, job, completed ? STRATA_JOB_COMPLETED : STRATA_JOB_FAILED,
+		      completed                              ? STRATA_REASON_NONE
+		      : outcome == STRATA_OUTCOME_TIME_LIMIT ? STRATA_REASON_TIME_LIMIT
+							     : STRATA_REASON_EXIT_CODE);
+}
+
+int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strata_outcome outcome,
+			 int64_t now_ns, struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	cluster_clock(cluster, now_ns);
+	if (!job)
+		return -ESRCH;
+	if ((unsigned)outcome >= STRATA_OUTCOME_COUNT)
+		return strata_fail(err, -EINVAL, "there is no such outcome");
+	if (!job_placed(job) && !job->suspended)
+		return wrong_state(job, "scheduled or running", err);
+	if (outcome == STRATA_OUTCOME_STOPPED && !job->stopping)
+		return strata_fail(err, -ESTALE, "job %llu was not asked to stop",
+				   (unsigned long long)id);
+	if (job->suspended)
+		enqueue_undo(cluster, job);
+	if (outcome == STRATA_OUTCOME_START_FAILED)
+		fail_start(cluster, job);
+	else if (outcome == STRATA_OUTCOME_STOPPED)
+		note_stopped(cluster, job);
+	else
+		note_ended(cluster, job, outcome);
+	return 0;
+}
+
+int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
+			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
+			 struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	if (!job)
+		return -ESRCH;
+	if (!job_waits(job) || job->suspended || attempt == 0 || piece_count == 0)
+		return wrong_state(job, "waiting, with an attempt and a place", err);
+	for (uint32_t i = 0; i < piece_count; i++)
+		if (pieces[i].node >= cluster->node_count ||
+		    !room_has(&cluster->nodes[pieces[i].node].room, &pieces[i]))
+			return strata_fail(err, -EBUSY,
+					   "the place of job %llu on node %u is not free",
+					   (unsigned long long)id, pieces[i].node);
+	struct spot *spots = strata_memory_get(cluster->memory, piece_count * sizeof(*spots));
+
+	if (!spots)
+		return strata_fail_memory(err);
+	for (uint32_t i = 0; i < piece_count; i++)
+		spots[i] = (struct spot){ &cluster->nodes[pieces[i].node], pieces[i] };
+	int rc = heap_reserve(&cluster->checkpoints, cluster->checkpoints.count + 1);
+
+	if (rc == 0)
+		rc = claim_take(cluster, job, spots, piece_count);
+	strata_memory_put(cluster->memory, spots, piece_count * sizeof(*spots));
+	if (rc)
+		return strata_fail_memory(err);
+	enqueue_undo(cluster, job);
+	job->attempt = attempt;
+	job->start_ns = start_ns;
+	job->expected_end_ns = start_ns + queue_hold_ns(cluster, job);
+	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
+	note_started(cluster, job);
+	tree_insert(&cluster->running, &job->by_end, 0);
+	checkpoint_watch(cluster, job);
+	cluster->changed = cluster->disturbed = true;
+	return 0;
+}
+
+/* ---- what is wanted of it ---- */
+
+/* The others of a gang that has not started cannot start without this one. */
+static void cancel_gang(struct strata_cluster *cluster, struct gang *gang, const struct job *but)
+{
+	struct job *job, *next;
+
+	for (job = gang->first; job; job = job->gang_next)
+		if (job->started)
+			return;
+	for (job = gang->first; job; job = next) {
+		next = job->gang_next;
+		if (job == but || !job_waits(job))
+			continue;
+		enqueue_undo(cluster, job);
+		job->end_ns = cluster->now_ns;
+		job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_GANG);
+		job->is_lost = true;
+		job->next_lost = cluster->lost;
+		cluster->lost = job;
+	}
+}
+
+int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
+			  struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	cluster_clock(cluster, now_ns);
+	if (!job)
+		return -ESRCH;
+	if (strata_job_ended(job->state))
+		return wrong_state(job, "a job that has not ended", err);
+	if (job_waits(job))
+		enqueue_undo(cluster, job);
+	if (job->gang && job_waits(job))
+		cancel_gang(cluster, job->gang, job);
+	if (job->claims)
+		claim_release(cluster, job);
+	job->end_ns = cluster->now_ns;
+	job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_NONE);
+	cluster->changed = true;
+	return 0;
+}
+
+int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
+			struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	cluster_clock(cluster, now_ns);
+	if (!job)
+		return -ESRCH;
+	if (!job_waits(job))
+		return wrong_state(job, "queued", err);
+	if (job->held == held)
+		return 0;
+	job->held = held;
+	if (held) {
+		enqueue_undo(cluster, job);
+		job->reason = STRATA_REASON_HELD;
+	} else {
+		job->reason = STRATA_REASON_PRIORITY;
+		enqueue_back(cluster, job);
+	}
+	cluster->changed = true;
+	return 0;
+}
+
+static int check_change(const struct job *job, const struct strata_job_change *change,
+			struct strata_error *err)
+{
+	if (strata_job_ended(job->state))
+		return wrong_state(job, "a job that has not ended", err);
+	if (!job_waits(job) && (change->what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT))
+		return wrong_state(
+			job, "a waiting one, of which more than the time limit can change", err);
+	if ((change->what & STRATA_CHANGE_TIME_LIMIT) && change->time_limit_ns < 1)
+		return strata_fail_at(err, -EINVAL, "time_limit", "the time limit is not above 0");
+	if ((change->what & STRATA_CHANGE_BAND) && (unsigned)change->band >= STRATA_BAND_COUNT)
+		return strata_fail_at(err, -EINVAL, "band", "there is no such band");
+	return 0;
+}
+
+int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
+			  const struct strata_job_change *change, int64_t now_ns,
+			  struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	cluster_clock(cluster, now_ns);
+	if (!job)
+		return -ESRCH;
+	int rc = check_change(job, change, err);
+
+	if (rc)
+		return rc;
+	if (job_waits(job))
+		enqueue_undo(cluster, job); /* it is found by what changes */
+	if (change->what & STRATA_CHANGE_BAND)
+		job->band = change->band;
+	if (change->what & STRATA_CHANGE_PRIORITY)
+		job->priority = change->priority;
+	if (change->what & STRATA_CHANGE_BEGIN)
+		job->begin_ns = change->begin_ns;
+	if (change->what & STRATA_CHANGE_TIME_LIMIT)
+		job->limit_ns = change->time_limit_ns;
+	if (job_waits(job)) {
+		enqueue_back(cluster, job);
+	} else if (!job->stopping) {
+		tree_remove(&cluster->running, &job->by_end);
+		job->expected_end_ns = job->start_ns + queue_hold_ns(cluster, job);
+		if (job->expected_end_ns <= cluster->now_ns)
+			job->expected_end_ns = cluster->now_ns + 1;
+		tree_insert(&cluster->running, &job->by_end, 0);
+	}
+	cluster->changed = cluster->disturbed = true;
+	return 0;
+}
+
+/* ---- its end ---- */
+
+static void leave_ready(struct strata_cluster *cluster, struct job *job)
+{
+	struct job **at = &cluster->ready, *before = NULL;
+
+	if (!job->is_ready)
+		return;
+	for (; *at != job; at = &(*at)->next_ready)
+		before = *at;
+	*at = job->next_ready;
+	if (cluster->ready_last == job)
+		cluster->ready_last = before;
+	job->is_ready = false;
+}
+
+int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	if (!job)
+		return -ESRCH;
+	if (!strata_job_ended(job->state))
+		return wrong_state(job, "a job that has ended", err);
+	if (job->is_lost)
+		return strata_fail(err, -EBUSY, "the next pass has something to tell of job %llu",
+				   (unsigned long long)id);
+	if (job->is_new) {
+		queue_forget_new(cluster);
+		cluster->changed = true;
+	}
+	leave_ready(cluster, job);
+	stop_forget(cluster, job);
+	array_leave(cluster, job);
+	cluster->stats.jobs[job->state]--;
+	map_u64_remove(&cluster->jobs, id);
+	cluster_free_job(cluster, job);
+	slab_put(&cluster->job_slab, job->handle);
+	return 0;
+}
+
+/* ---- what is known of it ---- */
+
+/* A job behind others like it waits for what they wait for; one of a gang for what the first of it does. */
+static enum strata_reason reason_of(const struct job *job)
+{
+	if (job->gang && job->gang_ready && job->gang->first != job && job->gang->first->lot)
+		return job->gang->first->reason;
+	if (job->lot && job->lot->first != job && job->reason == STRATA_REASON_PRIORITY &&
+	    job->lot->first->reason >= STRATA_REASON_USER_LIMIT &&
+	    job->lot->first->reason <= STRATA_REASON_ARRAY_LIMIT)
+		return job->lot->first->reason;
+	return job->reason;
+}
+
+int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
+		       struct strata_job_view *ret_view, struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	if (!job)
+		return -ESRCH;
+	*ret_view = (struct strata_job_view){
+		.id = id,
+		.state = job->state,
+		.reason = reason_of(job),
+		.attempt = job->attempt,
+		.preempted = job->preempted,
+		.stopping = job->stopping,
+		.submit_ns = job->submit_ns,
+		.start_ns = job->start_ns,
+		.end_ns = job->end_ns,
+		.expected_end_ns = job_placed(job) ? job->expected_end_ns : 0,
+		.promised_ns = job_waits(job) ? job->promised_ns : 0,
+		.pieces = claim_pieces(job),
+		.piece_count = job->claim_count,
+	};
+	return 0;
+}

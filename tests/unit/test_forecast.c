@@ -1,0 +1,32 @@
+#include "small_cluster.h"
+
+TEST(waiting_jobs_are_told_when_and_where)
+{
+	const struct strata_forecast *forecasts;
+	struct strata_job_request request = small_request(3, 8, 50);
+	size_t count;
+
+	small_open("fifo", "easy", 2, 0);
+	small_submit(small_request(1, 8, 100), 0);
+	small_submit(small_request(2, 8, 200), 0);
+	CHECK_TEXT(small_pass(0), "1 2");
+	small_submit(request, 10);
+	request.id = 4;
+	small_submit(request, 10);
+	request.id = 5;
+	request.cpu_milli = 9000; /* nowhere */
+	small_submit(request, 10);
+	CHECK_TEXT(small_pass(10), "");
+	CHECK_OK(strata_cluster_forecast(small, 100, &small_arena, &forecasts, &count, &err));
+	CHECK_INT(count, 2);
+	CHECK_INT(forecasts[0].job, 3);
+	CHECK_INT(forecasts[0].start_ns, 100 * SECOND);
+	CHECK_INT(forecasts[0].node, 0);
+	CHECK(forecasts[0].promised); /* it is at the head */
+	CHECK_INT(forecasts[1].job, 4);
+	CHECK_INT(forecasts[1].start_ns, 150 * SECOND);
+	CHECK(!forecasts[1].promised);
+	CHECK_OK(strata_cluster_forecast(small, 1, &small_arena, &forecasts, &count, &err));
+	CHECK_INT(count, 1);
+	small_close();
+}
