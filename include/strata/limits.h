@@ -41,6 +41,14 @@ enum {
 	STRATA_GANG_SIZE_MAX = 256,         /* jobs that start together */
 	STRATA_PATH_BYTES_MAX = 4096,       /* the name of a file */
 
+	/* store */
+	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */
+	STRATA_STORE_TEXT_BYTES_MAX = 4 << 20, /* one text of a row */
+	STRATA_STORE_BLOB_BYTES_MAX = 64 << 20,
+	STRATA_STORE_PAGE_MAX = 10000, /* rows of a page, jobs forgotten at a time */
+	STRATA_STORE_STATES_MAX = 16,  /* states in one question */
+	STRATA_STORE_READERS_MAX = 256,
+
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */
