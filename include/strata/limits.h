@@ -40,6 +40,7 @@ enum {
 	STRATA_DEPENDENCY_COUNT_MAX = 4096, /* what one job waits for */
 	STRATA_GANG_SIZE_MAX = 256,         /* jobs that start together */
 	STRATA_PATH_BYTES_MAX = 4096,       /* the name of a file */
+	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a job's script */
 
 	/* store */
 	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */
