@@ -69,27 +69,9 @@ void request_refuse(struct request *request, int status, const char *code, const
 
 void request_fail(struct request *request, int code, const struct strata_error *err)
 {
-	static const struct {
-		int code, status;
-		const char *name;
-	} rows[] = {
-		{ -EINVAL, 400, "invalid" },	 { -ERANGE, 400, "invalid" },
-		{ -EBADMSG, 400, "invalid" },	 { -E2BIG, 413, "too_large" },
-		{ -EFBIG, 413, "too_large" },	 { -EPERM, 403, "forbidden" },
-		{ -EACCES, 403, "forbidden" },	 { -ENOENT, 404, "not_found" },
-		{ -ESRCH, 404, "not_found" },	 { -ESTALE, 409, "conflict" },
-		{ -EBUSY, 409, "conflict" },	 { -EEXIST, 409, "exists" },
-		{ -EDQUOT, 429, "quota" },	 { -EAGAIN, 503, "unavailable" },
-		{ -EROFS, 503, "unavailable" },	 { -ENOSPC, 503, "unavailable" },
-		{ -ENOMEM, 503, "unavailable" },
-	};
+	const struct strata_error_kind *kind = strata_error_kind(code);
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].code == code) {
-			answer_error(request, rows[i].status, rows[i].name, err->text, err->field);
-			return;
-		}
-	answer_error(request, 500, "internal", err->text, err->field);
+	answer_error(request, kind->http_status, kind->name, err->text, err->field);
 }
 
 const char *request_query(const struct request *request, const char *name)
