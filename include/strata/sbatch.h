@@ -108,7 +108,7 @@ struct strata_sbatch {
 	int64_t tmp_bytes; /* of temporary disk per node; -1: not asked for */
 	struct strata_sbatch_gpus gpus, gpus_per_node, gpus_per_task, gpus_per_socket;
 	int64_t gpus_total; /* of the whole job, as far as it follows from the above; else 0 */
-	const char *gres;   /* as written; its GPUs are in gpus_per_node too */
+	const char *gres;   /* as written; its GPUs are in gpus_per_node too, and win there */
 	const char *licenses;
 	int64_t time_limit_ns; /* STRATA_DURATION_UNLIMITED; -1: not asked for */
 	int64_t time_min_ns;   /* -1: not asked for */

@@ -168,8 +168,12 @@ static int check_gpus(struct sbatch_reading *reading, struct strata_error *err)
 		rc = check_types(job, &reading->gres, err);
 	if (rc)
 		return rc;
-	if (reading->gres.text) /* which Slurm reads after --gpus-per-node */
-		job->gpus_per_node = reading->gres;
+	if (reading->gres.text) { /* which Slurm reads after --gpus-per-node */
+		job->gpus_per_node.count = reading->gres.count;
+		job->gpus_per_node.type = reading->gres.type;
+		if (!job->gpus_per_node.text)
+			job->gpus_per_node.text = job->gres;
+	}
 	if (job->cpus_per_gpu && job->cpus_per_task_given)
 		return strata_fail(err, -EBADMSG,
 				   "--cpus-per-gpu is mutually exclusive with "
