@@ -2,7 +2,7 @@
  * Batch jobs (<strata/sbatch.h>): script, variables and command line, read in this order by the rows
  * of one table, so that what comes later wins; then what follows from all of them is settled. The
  * command line's options are looked at once before, because help and --wrap make a script needless
- * and an unknown option is reported before anything else.
+ * and its mistakes are reported before those of the script.
  */
 #include "formats/slurm.h"
 
@@ -234,9 +234,12 @@ static int read_all(struct sbatch_reading *reading, const struct glance *glance,
 		    struct strata_error *err)
 {
 	const struct strata_sbatch_input *in = reading->in;
+	struct sbatch_reading trial = *reading; /* bad values there are reported first */
 	size_t end;
-	int rc = glance->wrap ? 0 : read_script(reading, err);
+	int rc = read_words(&trial, in->args, in->arg_count, &end, err);
 
+	if (rc == 0 && !glance->wrap)
+		rc = read_script(reading, err);
 	if (rc == 0) /* a script that says --wrap is still a script */
 		reading->job.wrap = NULL;
 	if (rc == 0)

@@ -5,12 +5,15 @@
  */
 #include "formats/slurm.h"
 
+#include "core/text.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define INVALID_GRES "; Invalid generic resource (gres) specification"
+#define GRES "Invalid generic resource (gres) specification"
+#define INVALID_GRES "; " GRES
 
 int sbatch_warn(struct sbatch_reading *reading, struct strata_error *err, const char *format, ...)
 {
@@ -78,7 +81,7 @@ static int check_types(const struct strata_sbatch *job, const struct strata_sbat
 				   "identification)");
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i]->text && all[i]->type && all[i]->type[0] == '-')
-			return strata_fail(err, -EBADMSG, "%s", INVALID_GRES + 2);
+			return strata_fail(err, -EBADMSG, GRES);
 	return 0;
 }
 
@@ -88,13 +91,24 @@ static int check_per_task(const struct sbatch_reading *reading, struct strata_er
 	const struct strata_sbatch *job = &reading->job;
 	int64_t all = job->gpus.count, each = job->gpus_per_task.count;
 
+	bool counted = job->tasks_given || job->ntasks_per_node || reading->nodes_given;
+
+	if (job->ntasks_per_gpu && !counted && !job->gpus.text && !job->gpus_per_node.text &&
+	    !job->gpus_per_task.text)
+		return strata_fail(err, -EBADMSG,
+				   "gres_job_state_validate: --ntasks-per-tres needs either a GRES "
+				   "GPU specification or a node/ntask specification" INVALID_GRES);
+	if (job->ntasks_per_gpu && job->ntasks_per_node)
+		return strata_fail(err, -EBADMSG,
+				   "fatal: --ntasks-per-node is mutually exclusive with "
+				   "--ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
 	if (!job->gpus_per_task.text)
 		return 0;
 	if (job->ntasks_per_gpu)
 		return strata_fail(err, -EBADMSG,
 				   "fatal: --gpus-per-task is mutually exclusive with "
 				   "--ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
-	if (!job->gpus.text && !job->tasks_given && !job->ntasks_per_node && !reading->nodes_given)
+	if (!job->gpus.text && !counted)
 		return strata_fail(err, -EBADMSG,
 				   "Failed to validate job spec. --gpus-per-task used without "
 				   "either --gpus or -n/--ntasks is not allowed." INVALID_GRES);
@@ -339,6 +353,27 @@ static void settle_gpus(struct strata_sbatch *job)
 		job->gpus_total = times(job->gpus_per_task.count, job->tasks);
 }
 
+/* Slurm looks at hints when all else has been read. */
+static int check_hint(const struct sbatch_reading *reading, struct strata_error *err)
+{
+	static const char *const hints[] = { "compute_bound", "memory_bound", "multithread",
+					     "nomultithread" };
+	const char *hint = NULL;
+	char excerpt[TEXT_EXCERPT_BYTES];
+
+	for (size_t i = 0; i < reading->ignored_count; i++)
+		if (strcmp(reading->ignored[i].name, "hint") == 0)
+			hint = reading->ignored[i].value;
+	for (size_t i = 0; hint && i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (text_same(hint, strlen(hint), hints[i]))
+			hint = NULL;
+	if (!hint)
+		return 0;
+	text_excerpt(hint, strlen(hint), excerpt);
+	return strata_fail_at(err, -EBADMSG, "hint",
+			      "unrecognized --hint argument \"%s\", see --hint=help", excerpt);
+}
+
 /* One warning for all options that have no effect. */
 static int warn_ignored(struct sbatch_reading *reading, struct strata_error *err)
 {
@@ -365,8 +400,10 @@ int sbatch_settle(struct sbatch_reading *reading, struct strata_error *err)
 		job->cpus_per_task = 1;
 	for (size_t i = 0; i < reading->ignored_count; i++)
 		reading->sockets_given |= strcmp(reading->ignored[i].name, "sockets-per-node") == 0;
-	int rc = check_memory(reading, err);
+	int rc = check_hint(reading, err);
 
+	if (rc == 0)
+		rc = check_memory(reading, err);
 	if (rc == 0)
 		rc = check_gpus(reading, err);
 	if (rc == 0)

@@ -336,21 +336,6 @@ int read_ignored_count(struct sbatch_reading *reading, const struct sbatch_row *
 	return rc ? rc : read_ignored(reading, row, value, err);
 }
 
-int read_hint(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	      struct strata_error *err)
-{
-	static const char *const hints[] = { "compute_bound", "memory_bound", "multithread",
-					     "nomultithread" };
-	char excerpt[TEXT_EXCERPT_BYTES];
-
-	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
-		if (text_same(value, strlen(value), hints[i]))
-			return read_ignored(reading, row, value, err);
-	text_excerpt(value, strlen(value), excerpt);
-	return strata_fail_at(err, -EBADMSG, row->option.name,
-			      "unrecognized --hint argument \"%s\", see --hint=help", excerpt);
-}
-
 int read_wait_all(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
 		  struct strata_error *err)
 {

@@ -70,8 +70,8 @@ extern const size_t sbatch_row_count;
 sbatch_read read_text, read_flag, read_count, read_memory, read_limit, read_begin, read_nodes,
 	read_gpus, read_array, read_dependency, read_signal, read_mail, read_exclusive,
 	read_oversubscribe, read_requeue, read_no_requeue, read_nice, read_priority, read_open_mode,
-	read_yes_no, read_export, read_verbose, read_ignored, read_ignored_count, read_hint,
-	read_wait_all, read_input;
+	read_yes_no, read_export, read_verbose, read_ignored, read_ignored_count, read_wait_all,
+	read_input;
 
 /* sbatch_words.c: words as getopt_long takes them apart, stopping at the first operand. */
 

@@ -121,7 +121,7 @@ const struct sbatch_row sbatch_rows[] = {
 	{ { "het-group", 0, STRATA_SLURM_REQUIRED, RUN, NULL, false,
 	    "component of a heterogeneous job" }, read_ignored, 0 },
 	{ { "hint", 0, STRATA_SLURM_REQUIRED, ALL, "SBATCH_HINT", false,
-	    "what the program is like" }, read_hint, 0 },
+	    "what the program is like" }, read_ignored, 0 },
 	{ { "hold", 'H', STRATA_SLURM_NONE, ALL, NULL, true,
 	    "wait until released" }, read_flag, FIELD(hold) },
 	{ { "ignore-pbs", 0, STRATA_SLURM_NONE, BATCH, "SBATCH_IGNORE_PBS", false,

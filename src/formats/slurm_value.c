@@ -113,8 +113,10 @@ int slurm_nodes_parse(const char *text, int64_t *ret_min, int64_t *ret_max,
 	bool good = *text == '-' || node_count(&scan, &min);
 
 	max = min;
-	if (good && scan_char(&scan, '-'))
-		good = node_count(&scan, &max);
+	if (good && scan_char(&scan, '-')) {
+		max = -1; /* nothing behind it is Slurm's -1, and so refused below */
+		good = scan_ended(&scan) || node_count(&scan, &max);
+	}
 	if (!good || !scan_ended(&scan)) {
 		text_excerpt(text, strlen(text), excerpt);
 		return strata_fail(err, -EINVAL, "\"%s\" is not a valid node count", excerpt);

@@ -121,6 +121,8 @@ TEST(what_is_no_batch_job_is_refused)
 	CHECK_ERROR(sbatch_text("", ""), -EBADMSG, "Batch script is empty!");
 	CHECK_ERROR(sbatch_text("#!/bin/sh\n#SBATCH foo\n#SBATCH --nosuch\n", ""), -EINVAL,
 		    "Invalid directive found in batch script: foo");
+	CHECK_ERROR(sbatch_text("#!/bin/sh\n#SBATCH --nosuch\n", "-t 2h"), -EINVAL,
+		    "Invalid --time specification");
 	CHECK_ERROR(sbatch_text("#!/bin/sh\n#SBATCH --nosuch foo\n", ""), -EINVAL,
 		    "unrecognized option '--nosuch'");
 	CHECK_ERROR(sbatch_text("#!/bin/sh\n#SBATCH -N2\n#SBATCH hetjob\n", ""), -EBADMSG,

@@ -16,7 +16,6 @@ TEST(rows_are_sorted_and_complete)
 		CHECK(sbatch_rows[count].read);
 		CHECK_INT(option->acts, sbatch_rows[count].read != read_ignored &&
 						sbatch_rows[count].read != read_ignored_count &&
-						sbatch_rows[count].read != read_hint &&
 						sbatch_rows[count].read != read_wait_all);
 		if (before)
 			CHECK(strcmp(before->name, option->name) < 0 ||

@@ -98,6 +98,8 @@ TEST(numbers_of_nodes_are_read)
 		    "\"{n}\" is not a valid node count");
 	CHECK_ERROR(slurm_nodes_parse("4-2", &min, &max, &err), -EINVAL,
 		    "Maximum node count 2 is less than minimum node count 4");
+	CHECK_ERROR(slurm_nodes_parse("2-", &min, &max, &err), -EINVAL,
+		    "Maximum node count -1 is less than minimum node count 2");
 	CHECK_ERROR(slurm_nodes_parse("", &min, &max, &err), -EINVAL, "not a valid node count");
 	CHECK_ERROR(slurm_nodes_parse("1,2", &min, &max, &err), -EINVAL, "not a valid");
 	CHECK_ERROR(slurm_nodes_parse("2147483648", &min, &max, &err), -EINVAL, "not a valid");
