@@ -36,6 +36,7 @@ enum {
 	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */
 	STRATA_SLURM_VALUE_BYTES_MAX = 1 << 16, /* one value of an option */
 	STRATA_ARRAY_INDEX_MAX = 100000,        /* the largest task number of an array */
+	STRATA_ARRAY_NAMED_MAX = 400000,        /* tasks that an array names, repetitions counted */
 	STRATA_HOSTLIST_COUNT_MAX = 1 << 16,    /* names of a list of hosts */
 	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
 	STRATA_DEPENDENCY_COUNT_MAX = 4096,     /* jobs that one waits for */

@@ -37,7 +37,8 @@ static int read_number(struct scan *scan, int64_t *ret_value, struct strata_erro
 }
 
 /* N, N-M or N-M:STEP. */
-static int read_range(struct scan *scan, struct bitset *set, struct strata_error *err)
+static int read_range(struct scan *scan, struct bitset *set, int64_t *named,
+		      struct strata_error *err)
 {
 	int64_t first, last, step = 1;
 	int rc = read_number(scan, &first, err);
@@ -52,6 +53,11 @@ static int read_range(struct scan *scan, struct bitset *set, struct strata_error
 		return rc;
 	if (last < first || step < 1)
 		return fail_form(scan, err);
+	*named += (last - first) / step + 1;
+	if (*named > STRATA_ARRAY_NAMED_MAX) /* or a short text would be long work */
+		return strata_fail(err, -E2BIG,
+				   "an array names at most %d tasks, repetitions counted",
+				   STRATA_ARRAY_NAMED_MAX);
 	for (int64_t task = first; task <= last; task += step)
 		bitset_set(set, (size_t)task);
 	return 0;
@@ -59,10 +65,11 @@ static int read_range(struct scan *scan, struct bitset *set, struct strata_error
 
 static int read_all(struct scan *scan, struct bitset *set, int64_t *limit, struct strata_error *err)
 {
-	int rc = read_range(scan, set, err);
+	int64_t named = 0;
+	int rc = read_range(scan, set, &named, err);
 
 	while (rc == 0 && scan_char(scan, ','))
-		rc = read_range(scan, set, err);
+		rc = read_range(scan, set, &named, err);
 	if (rc == 0 && scan_char(scan, '%')) {
 		rc = read_number(scan, limit, err);
 		if (rc == 0 && *limit == 0)

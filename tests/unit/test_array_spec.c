@@ -99,6 +99,9 @@ TEST(the_largest_number_has_a_limit)
 	CHECK_INT(array.task_count, STRATA_ARRAY_INDEX_MAX + 1);
 	snprintf(text, sizeof(text), "%d", STRATA_ARRAY_INDEX_MAX + 1);
 	CHECK_ERROR(parse(text), -ERANGE, "0 to 100000");
+	CHECK_OK(parse("1-100000,1-100000,1-100000,1-100000"));
+	CHECK_ERROR(parse("1-100000,1-100000,1-100000,1-100000,7"), -E2BIG,
+		    "at most 400000 tasks, repetitions counted");
 	CHECK_ERROR(parse("1%99999999999999999999"), -ERANGE, "0 to 100000");
 }
 
