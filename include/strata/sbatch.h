@@ -101,7 +101,7 @@ struct strata_sbatch {
 	int64_t cpus_per_task; /* at least 1 */
 	bool cpus_per_task_given;
 	int64_t cpus_per_gpu;
-	int64_t ntasks_per_node, ntasks_per_gpu, ntasks_per_core, ntasks_per_socket;
+	int64_t ntasks_per_node, ntasks_per_gpu;
 	int64_t mem_bytes;         /* per node; 0: all of it; -1: not asked for */
 	int64_t mem_per_cpu_bytes; /* the same per CPU; at most one of the three is asked for */
 	int64_t mem_per_gpu_bytes;
@@ -163,8 +163,8 @@ struct strata_sbatch {
  * Reads all of it. The error's text is Slurm's sentence without "sbatch: error: "; where Slurm
  * prints several lines they are joined by "; ". -EINVAL: an option or its value (Slurm exits with
  * 255), -EBADMSG: a script, number or combination it refuses with 1; -E2BIG past a limit. With
- * help, usage or version among the command line's options neither a script nor valid values are
- * needed.
+ * help, usage or version among the command line's options no script is needed, and only the
+ * command line is read.
  */
 int strata_sbatch_parse(const struct strata_sbatch_input *in, struct strata_arena *arena,
 			struct strata_sbatch *ret_job, struct strata_error *err);

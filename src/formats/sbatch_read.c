@@ -32,14 +32,14 @@ static int keep_text(struct sbatch_reading *reading, const char *value, const ch
 	return 0;
 }
 
-int read_text(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	      struct strata_error *err)
+int sbatch_read_text(struct sbatch_reading *reading, const struct sbatch_row *row,
+		     const char *value, struct strata_error *err)
 {
 	return keep_text(reading, value, field(reading, row), err);
 }
 
-int read_flag(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	      struct strata_error *err)
+int sbatch_read_flag(struct sbatch_reading *reading, const struct sbatch_row *row,
+		     const char *value, struct strata_error *err)
 {
 	*(bool *)field(reading, row) = true;
 	return 0;
@@ -58,8 +58,8 @@ static int parse_count(const struct sbatch_row *row, const char *value, int64_t 
 			      "Invalid numeric value \"%s\" for --%s.", excerpt, row->option.name);
 }
 
-int read_count(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	       struct strata_error *err)
+int sbatch_read_count(struct sbatch_reading *reading, const struct sbatch_row *row,
+		      const char *value, struct strata_error *err)
 {
 	/* --ntasks-per-tres says gpu:N as well. */
 	if (strncmp(value, "gpu:", 4) == 0 && strcmp(row->option.name, "ntasks-per-tres") == 0)
@@ -67,8 +67,8 @@ int read_count(struct sbatch_reading *reading, const struct sbatch_row *row, con
 	return parse_count(row, value, 1, field(reading, row), err);
 }
 
-int read_memory(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		struct strata_error *err)
+int sbatch_read_memory(struct sbatch_reading *reading, const struct sbatch_row *row,
+		       const char *value, struct strata_error *err)
 {
 	int64_t *bytes = field(reading, row);
 	int which = bytes == &reading->job.mem_bytes           ? SBATCH_MEM_NODE
@@ -86,16 +86,16 @@ int read_memory(struct sbatch_reading *reading, const struct sbatch_row *row, co
 	return 0;
 }
 
-int read_limit(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	       struct strata_error *err)
+int sbatch_read_limit(struct sbatch_reading *reading, const struct sbatch_row *row,
+		      const char *value, struct strata_error *err)
 {
 	if (strata_slurm_time_parse(value, STRATA_TEXT_NUL, field(reading, row), NULL))
 		return fail_value(row, err);
 	return 0;
 }
 
-int read_begin(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	       struct strata_error *err)
+int sbatch_read_begin(struct sbatch_reading *reading, const struct sbatch_row *row,
+		      const char *value, struct strata_error *err)
 {
 	char excerpt[TEXT_EXCERPT_BYTES];
 
@@ -110,8 +110,8 @@ int read_begin(struct sbatch_reading *reading, const struct sbatch_row *row, con
 			      excerpt, row->option.name);
 }
 
-int read_nodes(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	       struct strata_error *err)
+int sbatch_read_nodes(struct sbatch_reading *reading, const struct sbatch_row *row,
+		      const char *value, struct strata_error *err)
 {
 	int rc = slurm_nodes_parse(value, &reading->job.nodes, &reading->job.nodes_max, err);
 
@@ -122,35 +122,35 @@ int read_nodes(struct sbatch_reading *reading, const struct sbatch_row *row, con
 
 /* GPUs, arrays and dependencies are looked into at the end: Slurm's client leaves them to others, so
  * that only the last value given counts and every other mistake is reported first. */
-int read_gpus(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	      struct strata_error *err)
+int sbatch_read_gpus(struct sbatch_reading *reading, const struct sbatch_row *row,
+		     const char *value, struct strata_error *err)
 {
 	struct strata_sbatch_gpus *gpus = field(reading, row);
 
 	return keep_text(reading, value, &gpus->text, err);
 }
 
-int read_array(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	       struct strata_error *err)
+int sbatch_read_array(struct sbatch_reading *reading, const struct sbatch_row *row,
+		      const char *value, struct strata_error *err)
 {
 	return keep_text(reading, value, &reading->array, err);
 }
 
-int read_dependency(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		    struct strata_error *err)
+int sbatch_read_dependency(struct sbatch_reading *reading, const struct sbatch_row *row,
+			   const char *value, struct strata_error *err)
 {
 	return keep_text(reading, value, &reading->dependency, err);
 }
 
-int read_signal(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		struct strata_error *err)
+int sbatch_read_signal(struct sbatch_reading *reading, const struct sbatch_row *row,
+		       const char *value, struct strata_error *err)
 {
 	return slurm_signal_parse(value, &reading->job.signal) ? 0 : fail_value(row, err);
 }
 
 /* Several add up, as in Slurm. */
-int read_mail(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	      struct strata_error *err)
+int sbatch_read_mail(struct sbatch_reading *reading, const struct sbatch_row *row,
+		     const char *value, struct strata_error *err)
 {
 	unsigned types;
 
@@ -160,8 +160,8 @@ int read_mail(struct sbatch_reading *reading, const struct sbatch_row *row, cons
 	return 0;
 }
 
-int read_exclusive(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		   struct strata_error *err)
+int sbatch_read_exclusive(struct sbatch_reading *reading, const struct sbatch_row *row,
+			  const char *value, struct strata_error *err)
 {
 	if (!value || text_same(value, strlen(value), "exclusive"))
 		reading->job.share = STRATA_SBATCH_EXCLUSIVE;
@@ -174,29 +174,29 @@ int read_exclusive(struct sbatch_reading *reading, const struct sbatch_row *row,
 	return 0;
 }
 
-int read_oversubscribe(struct sbatch_reading *reading, const struct sbatch_row *row,
-		       const char *value, struct strata_error *err)
+int sbatch_read_oversubscribe(struct sbatch_reading *reading, const struct sbatch_row *row,
+			      const char *value, struct strata_error *err)
 {
 	reading->job.share = STRATA_SBATCH_SHARE_NODE;
 	return 0;
 }
 
-int read_requeue(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		 struct strata_error *err)
+int sbatch_read_requeue(struct sbatch_reading *reading, const struct sbatch_row *row,
+			const char *value, struct strata_error *err)
 {
 	reading->job.requeue = 1;
 	return 0;
 }
 
-int read_no_requeue(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		    struct strata_error *err)
+int sbatch_read_no_requeue(struct sbatch_reading *reading, const struct sbatch_row *row,
+			   const char *value, struct strata_error *err)
 {
 	reading->job.requeue = 0;
 	return 0;
 }
 
-int read_nice(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	      struct strata_error *err)
+int sbatch_read_nice(struct sbatch_reading *reading, const struct sbatch_row *row,
+		     const char *value, struct strata_error *err)
 {
 	const int64_t most = 2147483645, without_value = 100;
 	int64_t nice = without_value;
@@ -212,8 +212,8 @@ int read_nice(struct sbatch_reading *reading, const struct sbatch_row *row, cons
 	return 0;
 }
 
-int read_priority(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		  struct strata_error *err)
+int sbatch_read_priority(struct sbatch_reading *reading, const struct sbatch_row *row,
+			 const char *value, struct strata_error *err)
 {
 	if (text_same(value, strlen(value), "top"))
 		reading->job.priority = STRATA_SBATCH_PRIORITY_TOP;
@@ -223,8 +223,8 @@ int read_priority(struct sbatch_reading *reading, const struct sbatch_row *row, 
 	return 0;
 }
 
-int read_open_mode(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		   struct strata_error *err)
+int sbatch_read_open_mode(struct sbatch_reading *reading, const struct sbatch_row *row,
+			  const char *value, struct strata_error *err)
 {
 	if (*value == 'a' || *value == 'A')
 		reading->job.open_mode = STRATA_SBATCH_OPEN_APPEND;
@@ -235,8 +235,8 @@ int read_open_mode(struct sbatch_reading *reading, const struct sbatch_row *row,
 	return 0;
 }
 
-int read_yes_no(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		struct strata_error *err)
+int sbatch_read_yes_no(struct sbatch_reading *reading, const struct sbatch_row *row,
+		       const char *value, struct strata_error *err)
 {
 	bool yes = text_same(value, strlen(value), "yes");
 
@@ -263,8 +263,8 @@ static size_t item_length(const char *text)
 }
 
 /* ALL, NONE (or NIL), and names or assignments; a list without ALL exports only what it names. */
-int read_export(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		struct strata_error *err)
+int sbatch_read_export(struct sbatch_reading *reading, const struct sbatch_row *row,
+		       const char *value, struct strata_error *err)
 {
 	struct strata_sbatch *job = &reading->job;
 	size_t room = 1;
@@ -295,15 +295,15 @@ int read_export(struct sbatch_reading *reading, const struct sbatch_row *row, co
 	}
 }
 
-int read_verbose(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		 struct strata_error *err)
+int sbatch_read_verbose(struct sbatch_reading *reading, const struct sbatch_row *row,
+			const char *value, struct strata_error *err)
 {
 	reading->job.verbose++;
 	return 0;
 }
 
-int read_input(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-	       struct strata_error *err)
+int sbatch_read_input(struct sbatch_reading *reading, const struct sbatch_row *row,
+		      const char *value, struct strata_error *err)
 {
 	reading->job.input = NULL;
 	return text_same(value, strlen(value), "none")
@@ -312,8 +312,8 @@ int read_input(struct sbatch_reading *reading, const struct sbatch_row *row, con
 }
 
 /* Remembers an option without effect, once, with its last value. */
-int read_ignored(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		 struct strata_error *err)
+int sbatch_read_ignored(struct sbatch_reading *reading, const struct sbatch_row *row,
+			const char *value, struct strata_error *err)
 {
 	const char *copy = value ? strata_arena_text(reading->arena, value, strlen(value)) : NULL;
 	size_t i = 0;
@@ -327,22 +327,22 @@ int read_ignored(struct sbatch_reading *reading, const struct sbatch_row *row, c
 	return 0;
 }
 
-int read_ignored_count(struct sbatch_reading *reading, const struct sbatch_row *row,
-		       const char *value, struct strata_error *err)
+int sbatch_read_ignored_count(struct sbatch_reading *reading, const struct sbatch_row *row,
+			      const char *value, struct strata_error *err)
 {
 	int64_t count;
 	int rc = parse_count(row, value, 1, &count, err);
 
-	return rc ? rc : read_ignored(reading, row, value, err);
+	return rc ? rc : sbatch_read_ignored(reading, row, value, err);
 }
 
-int read_wait_all(struct sbatch_reading *reading, const struct sbatch_row *row, const char *value,
-		  struct strata_error *err)
+int sbatch_read_wait_all(struct sbatch_reading *reading, const struct sbatch_row *row,
+			 const char *value, struct strata_error *err)
 {
 	int64_t count;
 	int rc = parse_count(row, value, 0, &count, err);
 
 	if (rc == 0 && count > 1)
 		rc = fail_value(row, err);
-	return rc ? rc : read_ignored(reading, row, value, err);
+	return rc ? rc : sbatch_read_ignored(reading, row, value, err);
 }

@@ -67,11 +67,13 @@ extern const struct sbatch_row sbatch_rows[];
 extern const size_t sbatch_row_count;
 
 /* sbatch_read.c */
-sbatch_read read_text, read_flag, read_count, read_memory, read_limit, read_begin, read_nodes,
-	read_gpus, read_array, read_dependency, read_signal, read_mail, read_exclusive,
-	read_oversubscribe, read_requeue, read_no_requeue, read_nice, read_priority, read_open_mode,
-	read_yes_no, read_export, read_verbose, read_ignored, read_ignored_count, read_wait_all,
-	read_input;
+sbatch_read sbatch_read_text, sbatch_read_flag, sbatch_read_count, sbatch_read_memory,
+	sbatch_read_limit, sbatch_read_begin, sbatch_read_nodes, sbatch_read_gpus,
+	sbatch_read_array, sbatch_read_dependency, sbatch_read_signal, sbatch_read_mail,
+	sbatch_read_exclusive, sbatch_read_oversubscribe, sbatch_read_requeue,
+	sbatch_read_no_requeue, sbatch_read_nice, sbatch_read_priority, sbatch_read_open_mode,
+	sbatch_read_yes_no, sbatch_read_export, sbatch_read_verbose, sbatch_read_ignored,
+	sbatch_read_ignored_count, sbatch_read_wait_all, sbatch_read_input;
 
 /* sbatch_words.c: words as getopt_long takes them apart, stopping at the first operand. */
 

@@ -14,9 +14,10 @@ TEST(rows_are_sorted_and_complete)
 		CHECK(!option->env || strncmp(option->env, "SBATCH_", 7) == 0);
 		CHECK(!option->env || (option->commands & STRATA_SLURM_SBATCH));
 		CHECK(sbatch_rows[count].read);
-		CHECK_INT(option->acts, sbatch_rows[count].read != read_ignored &&
-						sbatch_rows[count].read != read_ignored_count &&
-						sbatch_rows[count].read != read_wait_all);
+		CHECK_INT(option->acts,
+			  sbatch_rows[count].read != sbatch_read_ignored &&
+				  sbatch_rows[count].read != sbatch_read_ignored_count &&
+				  sbatch_rows[count].read != sbatch_read_wait_all);
 		if (before)
 			CHECK(strcmp(before->name, option->name) < 0 ||
 			      (strcmp(before->name, option->name) == 0 &&
