@@ -97,9 +97,7 @@ struct strata_sbatch {
 	int64_t nodes;         /* the smallest number, at least 1 */
 	int64_t nodes_max;     /* the largest; 0: --nodes was not given */
 	int64_t tasks;         /* at least 1 */
-	bool tasks_given;      /* --ntasks was; else they follow from nodes */
 	int64_t cpus_per_task; /* at least 1 */
-	bool cpus_per_task_given;
 	int64_t cpus_per_gpu;
 	int64_t ntasks_per_node, ntasks_per_gpu;
 	int64_t mem_bytes;         /* per node; 0: all of it; -1: not asked for */
@@ -123,21 +121,18 @@ struct strata_sbatch {
 	/* when */
 	struct strata_array array;
 	struct strata_dependencies dependencies;
-	bool kill_on_invalid_dep, kill_on_invalid_dep_given;
 	int64_t begin_ns, deadline_ns; /* 0: none */
-	bool hold;
+	bool hold, kill_on_invalid_dep;
 	int requeue; /* 1, 0, or -1: not said */
 	int64_t nice;
-	bool nice_given;
 	int64_t priority; /* -1: not said; STRATA_SBATCH_PRIORITY_TOP */
 	struct strata_sbatch_signal signal;
 
 	/* files and environment */
 	const char *output, *error; /* patterns, never NULL; error is output where not given */
-	bool error_given;
-	const char *input; /* pattern; NULL: /dev/null */
-	enum strata_sbatch_open open_mode;
+	const char *input;          /* pattern; NULL: /dev/null */
 	const char *chdir;
+	enum strata_sbatch_open open_mode;
 	enum strata_sbatch_export export_mode; /* of the variables not named */
 	const char **export_items;             /* "NAME" or "NAME=value" */
 	size_t export_count;
@@ -147,6 +142,9 @@ struct strata_sbatch {
 	const char *comment;
 	unsigned mail_types; /* STRATA_MAIL_… */
 	const char *mail_user;
+
+	/* which of the values above were asked for, where they do not tell themselves */
+	bool tasks_given, cpus_per_task_given, nice_given, error_given, kill_on_invalid_dep_given;
 
 	/* the command's own */
 	bool parsable, quiet, test_only, wait, help, usage, version;

@@ -40,7 +40,7 @@ static int read_number(struct scan *scan, int64_t *ret_value, struct strata_erro
 static int read_range(struct scan *scan, struct bitset *set, int64_t *named,
 		      struct strata_error *err)
 {
-	int64_t first, last, step = 1;
+	int64_t first = 0, last, step = 1;
 	int rc = read_number(scan, &first, err);
 
 	last = first;

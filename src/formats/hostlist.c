@@ -175,7 +175,7 @@ static int add_shown(struct names *names, const struct host *host, struct strata
 			return strata_fail(err, -E2BIG, "a host's name has at most %d characters",
 					   STRATA_NAME_BYTES_MAX);
 		memcpy(text + used, piece->text, piece->length);
-		memcpy(text + used + piece->length, number, digits);
+		memcpy(text + used + piece->length, number, digits + 1);
 		used += piece->length + digits;
 	}
 	return add_name(names, text, used, err);

@@ -51,8 +51,8 @@ static int read_script(struct sbatch_reading *reading, struct strata_error *err)
 {
 	const struct strata_sbatch_input *in = reading->in;
 	char excerpt[TEXT_EXCERPT_BYTES];
-	const char **words;
-	size_t count, end;
+	const char **words = NULL;
+	size_t count = 0, end = 0;
 	int rc = sbatch_script_check(in->script, in->script_length, err);
 
 	if (rc == 0)
