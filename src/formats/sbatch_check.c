@@ -160,7 +160,7 @@ static int check_per_node(const struct sbatch_reading *reading, struct strata_er
 					   ") and max_nodes (%" PRId64 ") boundaries." INVALID_GRES,
 					   all / each, job->nodes, job->nodes_max);
 	}
-	if (reading->nodes_given && all < job->nodes)
+	if (all < job->nodes) /* asked for, or named */
 		return strata_fail(err, -EBADMSG,
 				   "Failed to validate job spec, --gpus < -N" INVALID_GRES);
 	return 0;
@@ -311,10 +311,8 @@ static int64_t round_up(int64_t value, int64_t unit)
 static int settle_counts(struct sbatch_reading *reading, struct strata_error *err)
 {
 	struct strata_sbatch *job = &reading->job;
-	int rc = settle_nodelist(reading, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
 	if (reading->nodes_given && job->nodes_max == 0)
 		return strata_fail(err, -EBADMSG,
 				   "Batch job submission failed: Node count specification invalid");
@@ -415,6 +413,8 @@ int sbatch_settle(struct sbatch_reading *reading, struct strata_error *err)
 		rc = check_memory(reading, err);
 	if (rc == 0)
 		rc = check_tasks_per_gpu(job, err);
+	if (rc == 0)
+		rc = settle_nodelist(reading, err);
 	if (rc == 0)
 		rc = check_gpus(reading, err);
 	if (rc == 0)

@@ -101,6 +101,7 @@ TEST(what_does_not_go_together_is_refused)
 		{ "--gpus=4 --gres=gpu:8", "Failed to ensure --gpus >= --gres=gpu" },
 		{ "--gpus=8 --gpus-per-node=4 -N3",
 		  "required nodes (2) doesn't fall between min_nodes (3) and max_nodes (3)" },
+		{ "--gpus=1 -w n[1-2]", "Failed to validate job spec, --gpus < -N" },
 		{ "--gpus=8 -N16", "Failed to validate job spec, --gpus < -N" },
 		{ "--gpus-per-task=2",
 		  "--gpus-per-task used without either --gpus or -n/--ntasks" },
