@@ -39,7 +39,6 @@ enum {
 	STRATA_ARRAY_NAMED_MAX = 400000,        /* tasks that an array names, repetitions counted */
 	STRATA_HOSTLIST_COUNT_MAX = 1 << 16,    /* names of a list of hosts */
 	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
-	STRATA_DEPENDENCY_COUNT_MAX = 4096,     /* jobs that one waits for */
 	STRATA_OUTPUT_PATH_BYTES_MAX = 4096,    /* a file name with its pattern filled in */
 
 	/* containers */

@@ -120,7 +120,7 @@ struct strata_sbatch {
 
 	/* when */
 	struct strata_array array;
-	struct strata_dependencies dependencies;
+	struct strata_slurm_dependencies dependencies;
 	int64_t begin_ns, deadline_ns; /* 0: none */
 	bool hold, kill_on_invalid_dep;
 	int requeue; /* 1, 0, or -1: not said */

@@ -62,41 +62,41 @@ int strata_hostlist_compress(const char *const *names, size_t count, struct stra
 
 /* Dependencies: "afterok:12:13_4,after:9+5", "afterany:1?afterany:2", "singleton". */
 
-enum strata_dependency_kind {
-	STRATA_DEPENDENCY_AFTER,      /* has started (or was cancelled) */
-	STRATA_DEPENDENCY_AFTERANY,   /* has ended */
-	STRATA_DEPENDENCY_AFTERCORR,  /* the task of the same number has ended well */
-	STRATA_DEPENDENCY_AFTERNOTOK, /* has ended badly */
-	STRATA_DEPENDENCY_AFTEROK,    /* has ended well */
-	STRATA_DEPENDENCY_SINGLETON,  /* no other job of this name and user before it */
+enum strata_slurm_dependency_kind {
+	STRATA_SLURM_AFTER,      /* has started (or was cancelled) */
+	STRATA_SLURM_AFTERANY,   /* has ended */
+	STRATA_SLURM_AFTERCORR,  /* the task of the same number has ended well */
+	STRATA_SLURM_AFTERNOTOK, /* has ended badly */
+	STRATA_SLURM_AFTEROK,    /* has ended well */
+	STRATA_SLURM_SINGLETON,  /* no other job of this name and user before it */
 };
 
 enum { STRATA_TASK_NONE = -1, STRATA_TASK_ALL = -2 };
 
-struct strata_dependency {
-	enum strata_dependency_kind kind;
+struct strata_slurm_dependency {
+	enum strata_slurm_dependency_kind kind;
 	int64_t job;      /* 0 for a singleton */
 	int64_t task;     /* of its array; STRATA_TASK_NONE, or STRATA_TASK_ALL ("12_*") */
-	int64_t delay_ns; /* of STRATA_DEPENDENCY_AFTER: this long after its start */
+	int64_t delay_ns; /* of STRATA_SLURM_AFTER: this long after its start */
 };
 
-struct strata_dependencies {
-	struct strata_dependency *items; /* borrowed from the arena */
+struct strata_slurm_dependencies {
+	struct strata_slurm_dependency *items; /* borrowed from the arena */
 	size_t count;
 	bool any; /* one of them is enough ("?"), else all are needed (",") */
 };
 
-int strata_dependencies_parse(const char *text, size_t length, struct strata_arena *arena,
-			      struct strata_dependencies *ret_dependencies,
-			      struct strata_error *err);
+int strata_slurm_dependencies_parse(const char *text, size_t length, struct strata_arena *arena,
+				    struct strata_slurm_dependencies *ret_dependencies,
+				    struct strata_error *err);
 
 /* One kind and job each, as squeue's %E: "afterok:12,afterok:13_4". */
-int strata_dependencies_print(const struct strata_dependencies *dependencies,
-			      struct strata_arena *arena, const char **ret_text,
-			      struct strata_error *err);
+int strata_slurm_dependencies_print(const struct strata_slurm_dependencies *dependencies,
+				    struct strata_arena *arena, const char **ret_text,
+				    struct strata_error *err);
 
 /* "afterok" … */
-const char *strata_dependency_name(enum strata_dependency_kind kind);
+const char *strata_slurm_dependency_name(enum strata_slurm_dependency_kind kind);
 
 /* Patterns of file names: "logs/%x-%5j.out". */
 

@@ -188,8 +188,8 @@ static int add_dependency(struct cli *cli, const struct strata_sbatch *job, json
 	const char *text = NULL;
 
 	if (job->dependencies.count) {
-		int rc = strata_dependencies_print(&job->dependencies, &cli->arena, &text,
-						   &cli->err);
+		int rc = strata_slurm_dependencies_print(&job->dependencies, &cli->arena, &text,
+							 &cli->err);
 
 		if (rc)
 			return rc;

@@ -13,12 +13,12 @@
 
 /* By number. Slurm knows expand and afterburstbuffer as well, which need what we do not have. */
 static const char *const kind_names[] = {
-	[STRATA_DEPENDENCY_AFTER] = "after",         [STRATA_DEPENDENCY_AFTERANY] = "afterany",
-	[STRATA_DEPENDENCY_AFTERCORR] = "aftercorr", [STRATA_DEPENDENCY_AFTERNOTOK] = "afternotok",
-	[STRATA_DEPENDENCY_AFTEROK] = "afterok",     [STRATA_DEPENDENCY_SINGLETON] = "singleton",
+	[STRATA_SLURM_AFTER] = "after",         [STRATA_SLURM_AFTERANY] = "afterany",
+	[STRATA_SLURM_AFTERCORR] = "aftercorr", [STRATA_SLURM_AFTERNOTOK] = "afternotok",
+	[STRATA_SLURM_AFTEROK] = "afterok",     [STRATA_SLURM_SINGLETON] = "singleton",
 };
 
-const char *strata_dependency_name(enum strata_dependency_kind kind)
+const char *strata_slurm_dependency_name(enum strata_slurm_dependency_kind kind)
 {
 	return kind_names[kind];
 }
@@ -30,19 +30,20 @@ static int fail_form(const struct scan *scan, struct strata_error *err)
 			 "after:12+5?afterany:14 or singleton");
 }
 
-static int read_kind(struct scan *scan, enum strata_dependency_kind *ret_kind,
+static int read_kind(struct scan *scan, enum strata_slurm_dependency_kind *ret_kind,
 		     struct strata_error *err)
 {
 	for (size_t i = 0; i < sizeof(kind_names) / sizeof(kind_names[0]); i++)
 		if (scan_word(scan, kind_names[i])) {
-			*ret_kind = (enum strata_dependency_kind)i;
+			*ret_kind = (enum strata_slurm_dependency_kind)i;
 			return 0;
 		}
 	return fail_form(scan, err);
 }
 
 /* JOB, JOB_TASK or JOB_*, and of an "after" +MINUTES. */
-static int read_job(struct scan *scan, struct strata_dependency *item, struct strata_error *err)
+static int read_job(struct scan *scan, struct strata_slurm_dependency *item,
+		    struct strata_error *err)
 {
 	uint64_t number, minutes;
 
@@ -58,7 +59,7 @@ static int read_job(struct scan *scan, struct strata_dependency *item, struct st
 		else
 			return fail_form(scan, err);
 	}
-	if (item->kind == STRATA_DEPENDENCY_AFTER && scan_char(scan, '+')) {
+	if (item->kind == STRATA_SLURM_AFTER && scan_char(scan, '+')) {
 		if (!scan_digits(scan, 1, SIZE_MAX, &minutes) ||
 		    minutes > STRATA_DURATION_NS_MAX / STRATA_MINUTE_NS)
 			return fail_form(scan, err);
@@ -68,9 +69,10 @@ static int read_job(struct scan *scan, struct strata_dependency *item, struct st
 }
 
 /* A kind and the jobs behind it. */
-static int read_items(struct scan *scan, struct strata_dependencies *all, struct strata_error *err)
+static int read_items(struct scan *scan, struct strata_slurm_dependencies *all,
+		      struct strata_error *err)
 {
-	enum strata_dependency_kind kind = STRATA_DEPENDENCY_AFTER;
+	enum strata_slurm_dependency_kind kind = STRATA_SLURM_AFTER;
 	int rc = read_kind(scan, &kind, err);
 
 	if (rc)
@@ -79,10 +81,10 @@ static int read_items(struct scan *scan, struct strata_dependencies *all, struct
 		if (all->count == STRATA_DEPENDENCY_COUNT_MAX)
 			return strata_fail(err, -E2BIG, "a job waits for at most %d others",
 					   STRATA_DEPENDENCY_COUNT_MAX);
-		struct strata_dependency *item = &all->items[all->count];
+		struct strata_slurm_dependency *item = &all->items[all->count];
 
-		*item = (struct strata_dependency){ .kind = kind, .task = STRATA_TASK_NONE };
-		if (kind != STRATA_DEPENDENCY_SINGLETON) {
+		*item = (struct strata_slurm_dependency){ .kind = kind, .task = STRATA_TASK_NONE };
+		if (kind != STRATA_SLURM_SINGLETON) {
 			if (!scan_char(scan, ':'))
 				return fail_form(scan, err);
 			rc = read_job(scan, item, err);
@@ -90,15 +92,15 @@ static int read_items(struct scan *scan, struct strata_dependencies *all, struct
 				return rc;
 		}
 		all->count++;
-	} while (kind != STRATA_DEPENDENCY_SINGLETON && !scan_ended(scan) && *scan->at == ':');
+	} while (kind != STRATA_SLURM_SINGLETON && !scan_ended(scan) && *scan->at == ':');
 	return 0;
 }
 
-int strata_dependencies_parse(const char *text, size_t length, struct strata_arena *arena,
-			      struct strata_dependencies *ret_dependencies,
-			      struct strata_error *err)
+int strata_slurm_dependencies_parse(const char *text, size_t length, struct strata_arena *arena,
+				    struct strata_slurm_dependencies *ret_dependencies,
+				    struct strata_error *err)
 {
-	struct strata_dependencies all = { 0 };
+	struct strata_slurm_dependencies all = { 0 };
 	struct scan scan;
 	size_t room = 1;
 
@@ -126,15 +128,15 @@ int strata_dependencies_parse(const char *text, size_t length, struct strata_are
 	return 0;
 }
 
-int strata_dependencies_print(const struct strata_dependencies *dependencies,
-			      struct strata_arena *arena, const char **ret_text,
-			      struct strata_error *err)
+int strata_slurm_dependencies_print(const struct strata_slurm_dependencies *dependencies,
+				    struct strata_arena *arena, const char **ret_text,
+				    struct strata_error *err)
 {
 	struct buf buf;
 
 	buf_init(&buf, arena->memory, 0);
 	for (size_t i = 0; i < dependencies->count; i++) {
-		const struct strata_dependency *item = &dependencies->items[i];
+		const struct strata_slurm_dependency *item = &dependencies->items[i];
 
 		buf_printf(&buf, "%s%s",
 			   i == 0              ? ""

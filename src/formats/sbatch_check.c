@@ -228,8 +228,8 @@ static int parse_when(struct sbatch_reading *reading, struct strata_error *err)
 	if (rc)
 		return fail_controller(rc, "Invalid job array specification", err);
 	if (reading->dependency)
-		rc = strata_dependencies_parse(reading->dependency, STRATA_TEXT_NUL, reading->arena,
-					       &job->dependencies, err);
+		rc = strata_slurm_dependencies_parse(reading->dependency, STRATA_TEXT_NUL,
+						     reading->arena, &job->dependencies, err);
 	return fail_controller(rc, "Job dependency problem", err);
 }
 

@@ -10,14 +10,14 @@
 static struct strata_memory memory;
 static struct strata_arena arena;
 static struct strata_error err;
-static struct strata_dependencies all;
+static struct strata_slurm_dependencies all;
 
 static int parse(const char *text)
 {
 	strata_arena_fini(&arena);
 	strata_arena_init(&arena, &memory, 0);
-	all = (struct strata_dependencies){ .count = 99 };
-	return strata_dependencies_parse(text, STRATA_TEXT_NUL, &arena, &all, &err);
+	all = (struct strata_slurm_dependencies){ .count = 99 };
+	return strata_slurm_dependencies_parse(text, STRATA_TEXT_NUL, &arena, &all, &err);
 }
 
 static const char *printed(const char *text)
@@ -25,7 +25,7 @@ static const char *printed(const char *text)
 	const char *back = NULL;
 
 	CHECK_OK(parse(text));
-	CHECK_OK(strata_dependencies_print(&all, &arena, &back, &err));
+	CHECK_OK(strata_slurm_dependencies_print(&all, &arena, &back, &err));
 	return back;
 }
 
@@ -34,20 +34,20 @@ TEST(kinds_and_jobs_are_read)
 	CHECK_OK(parse("afterok:12:13_4,after:9+5"));
 	CHECK_INT(all.count, 3);
 	CHECK(!all.any);
-	CHECK_INT(all.items[0].kind, STRATA_DEPENDENCY_AFTEROK);
+	CHECK_INT(all.items[0].kind, STRATA_SLURM_AFTEROK);
 	CHECK_INT(all.items[0].job, 12);
 	CHECK_INT(all.items[0].task, STRATA_TASK_NONE);
 	CHECK_INT(all.items[1].job, 13);
 	CHECK_INT(all.items[1].task, 4);
-	CHECK_INT(all.items[2].kind, STRATA_DEPENDENCY_AFTER);
+	CHECK_INT(all.items[2].kind, STRATA_SLURM_AFTER);
 	CHECK_INT(all.items[2].delay_ns, 5 * STRATA_MINUTE_NS);
 	CHECK_OK(parse("singleton"));
-	CHECK_INT(all.items[0].kind, STRATA_DEPENDENCY_SINGLETON);
+	CHECK_INT(all.items[0].kind, STRATA_SLURM_SINGLETON);
 	CHECK_INT(all.items[0].job, 0);
 	CHECK_OK(parse("afterany:1?afternotok:2?aftercorr:3_*"));
 	CHECK(all.any);
 	CHECK_INT(all.items[2].task, STRATA_TASK_ALL);
-	CHECK_TEXT(strata_dependency_name(all.items[1].kind), "afternotok");
+	CHECK_TEXT(strata_slurm_dependency_name(all.items[1].kind), "afternotok");
 }
 
 TEST(each_job_prints_with_its_kind)
@@ -103,15 +103,16 @@ TEST(their_number_has_a_limit)
 
 static int parse_and_print(struct strata_memory *scarce, void *context, struct strata_error *error)
 {
-	struct strata_dependencies got;
+	struct strata_slurm_dependencies got;
 	struct strata_arena scratch;
 	const char *text;
 
 	strata_arena_init(&scratch, scarce, 0);
-	int rc = strata_dependencies_parse("afterok:1:2", STRATA_TEXT_NUL, &scratch, &got, error);
+	int rc = strata_slurm_dependencies_parse("afterok:1:2", STRATA_TEXT_NUL, &scratch, &got,
+						 error);
 
 	if (rc == 0)
-		rc = strata_dependencies_print(&got, &scratch, &text, error);
+		rc = strata_slurm_dependencies_print(&got, &scratch, &text, error);
 	strata_arena_fini(&scratch);
 	return rc;
 }
