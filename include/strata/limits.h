@@ -31,6 +31,16 @@ enum {
 	STRATA_CSV_ROWS_MAX = 1 << 24,        /* its rows */
 	STRATA_INPUT_BYTES_MAX = 1 << 30,     /* a file of the simulator, unpacked */
 
+	/* batch scripts */
+	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */
+	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */
+	STRATA_SLURM_VALUE_BYTES_MAX = 1 << 16, /* one value of an option */
+	STRATA_ARRAY_INDEX_MAX = 100000,        /* the largest task number of an array */
+	STRATA_ARRAY_NAMED_MAX = 400000,        /* tasks that an array names, repetitions counted */
+	STRATA_HOSTLIST_COUNT_MAX = 1 << 16,    /* names of a list of hosts */
+	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
+	STRATA_OUTPUT_PATH_BYTES_MAX = 4096,    /* a file name with its pattern filled in */
+
 	/* containers */
 	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
