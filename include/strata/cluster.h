@@ -590,6 +590,10 @@ int strata_cluster_apply(struct strata_cluster *cluster, const struct strata_eve
 			 struct strata_arena *arena, const struct strata_effect **ret_effects,
 			 size_t *ret_count, struct strata_error *err);
 
+/* What is free on a node now; -ENOENT when there is none of that row. */
+int strata_cluster_room(const struct strata_cluster *cluster, uint32_t row,
+			struct strata_room *ret_room);
+
 /* Everything that decides what happens next, as one number: clusters that were told the same have the same. */
 uint64_t strata_cluster_digest(const struct strata_cluster *cluster);
 

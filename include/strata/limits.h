@@ -46,15 +46,14 @@ enum {
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
 	/* cluster */
-	STRATA_MIX_COUNT_MAX = 512,         /* typical needs of a mix */
-	STRATA_DEPENDENCY_COUNT_MAX = 4096, /* what one job waits for */
-	STRATA_GANG_SIZE_MAX = 256,         /* jobs that start together */
-	STRATA_SERVER_NODES_MAX = 65536,    /* nodes of one service */
-	STRATA_SERVER_QUEUE_MAX = 16384,    /* requests that wait to be decided */
+	STRATA_MIX_COUNT_MAX = 512,              /* typical needs of a mix */
+	STRATA_DEPENDENCY_COUNT_MAX = 4096,      /* what one job waits for */
+	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
+	STRATA_SERVER_NODES_MAX = 65536,         /* nodes of one service */
+	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
-	STRATA_BULK_COUNT_MAX = 10000,      /* jobs of one submission */
-	STRATA_PATH_BYTES_MAX = 4096,       /* the name of a file */
-	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a job's script */
+	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
+	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
 
 	/* store */
 	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */

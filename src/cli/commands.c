@@ -12,6 +12,7 @@ extern const struct cli_command cli_config_show;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_manual;
 extern const struct cli_command cli_noise;
+extern const struct cli_command cli_serve;
 extern const struct cli_command cli_sim_cluster;
 extern const struct cli_command cli_sim_place;
 extern const struct cli_command cli_sim_workload;
@@ -29,6 +30,7 @@ static const struct cli_command *const commands[] = {
 	&cli_help,
 	&cli_manual,
 	&cli_noise,
+	&cli_serve,
 	&cli_sim_cluster,
 	&cli_sim_place,
 	&cli_sim_workload,

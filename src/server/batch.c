@@ -22,7 +22,8 @@ void batch_init(struct server *server)
 static void *need(void *block)
 {
 	if (!block) {
-		fprintf(stderr, "strata: out of memory; the service ends and can be started again\n");
+		fprintf(stderr,
+			"strata: out of memory; the service ends and can be started again\n");
 		abort();
 	}
 	return block;
@@ -89,7 +90,8 @@ static void turn_away(struct server *server, const struct strata_error *err)
 
 	for (request = server->batch.waiters; request; request = request->next)
 		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "the store is away (%s); whether this was taken is not known yet: ask again",
+			       "the store is away (%s); whether this was taken is not known yet: "
+			       "ask again",
 			       err->text);
 	answer_waiters(server);
 	pthread_mutex_lock(&server->lock);
@@ -158,6 +160,7 @@ int batch_commit(struct server *server, struct strata_error *err)
 	batch->changes = NULL;
 	batch->count = batch->room = 0;
 	batch->dirty = NULL;
+	batch->last_blob[0] = '\0';
 	strata_arena_reset(&batch->arena);
 	return rc;
 }

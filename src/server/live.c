@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REMEMBERED_NS (INT64_C(300) * 1000000000) /* an ended job can be depended on and asked about */
+#define REMEMBERED_NS \
+	(INT64_C(300) * 1000000000) /* an ended job can be depended on and asked about */
 
 /* The texts that stay as they are: in the job's own block. */
-#define TEXTS(row)                                                                                 \
-	{                                                                                          \
-		&(row)->uuid, &(row)->user, &(row)->account, &(row)->partition, &(row)->qos,       \
-			&(row)->name, &(row)->gpu_type, &(row)->command, &(row)->working_dir,      \
-			&(row)->script, &(row)->environment, &(row)->request_key, &(row)->comment  \
+#define TEXTS(row)                                                                                \
+	{                                                                                         \
+		&(row)->uuid, &(row)->user, &(row)->account, &(row)->partition, &(row)->qos,      \
+			&(row)->name, &(row)->gpu_type, &(row)->command, &(row)->working_dir,     \
+			&(row)->script, &(row)->environment, &(row)->request_key, &(row)->comment \
 	}
 
 /* State and reason by the names that are always there. */
@@ -106,14 +107,14 @@ void live_set_place(struct server *server, struct live *live, const struct strat
 	json_t *list = count ? json_array() : NULL;
 
 	for (uint32_t i = 0; list && i < count; i++)
-		json_array_append_new(
-			list,
-			json_pack("{s:s,s:I,s:I,s:I,s:i,s:i}", "node",
-				  server->nodes[pieces[i].node].name, "tasks",
-				  (json_int_t)pieces[i].tasks, "cpu_milli",
-				  (json_int_t)pieces[i].cpu_milli, "memory_bytes",
-				  (json_int_t)pieces[i].memory_bytes, "gpu_mask",
-				  (int)pieces[i].gpu_mask, "gpu_milli", (int)pieces[i].gpu_milli));
+		json_array_append_new(list,
+				      json_pack("{s:s,s:I,s:I,s:I,s:i,s:i}", "node",
+						server->nodes[pieces[i].node].name, "tasks",
+						(json_int_t)pieces[i].tasks, "cpu_milli",
+						(json_int_t)pieces[i].cpu_milli, "memory_bytes",
+						(json_int_t)pieces[i].memory_bytes, "gpu_mask",
+						(int)pieces[i].gpu_mask, "gpu_milli",
+						(int)pieces[i].gpu_milli));
 	free((char *)live->row.place);
 	live->row.place = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);

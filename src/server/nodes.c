@@ -4,6 +4,7 @@
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct declared {
@@ -15,8 +16,8 @@ struct declared {
 #define OFFSET(field) offsetof(struct declared, field)
 static const struct strata_option declared_options[] = {
 	{ "cpus", STRATA_INT, OFFSET(cpus), .integer = { 1, 1, 4096 }, .help = "cores" },
-	{ "memory", STRATA_BYTES, OFFSET(memory_bytes), .integer = { INT64_C(1) << 30, 0, INT64_MAX },
-	  .help = "memory" },
+	{ "memory", STRATA_BYTES, OFFSET(memory_bytes),
+	  .integer = { INT64_C(1) << 30, 0, INT64_MAX }, .help = "memory" },
 	{ "gpus", STRATA_INT, OFFSET(gpus), .integer = { 0, 0, STRATA_NODE_GPUS_MAX },
 	  .help = "GPUs" },
 	{ "gpu_type", STRATA_TEXT, OFFSET(gpu_type), .text = { "gpu", STRATA_NAME_BYTES_MAX },
@@ -25,7 +26,8 @@ static const struct strata_option declared_options[] = {
 	  .integer = { STRATA_NODE_GPUS_MAX, 1, STRATA_NODE_GPUS_MAX },
 	  .help = "so many of them are close to each other" },
 	{ "features", STRATA_TEXT, OFFSET(features), .help = "what jobs may ask for: big,ib" },
-	{ "partitions", STRATA_TEXT, OFFSET(partitions), .help = "it belongs to; all when left out" },
+	{ "partitions", STRATA_TEXT, OFFSET(partitions),
+	  .help = "it belongs to; all when left out" },
 	{ "count", STRATA_INT, OFFSET(count), .integer = { 0, 0, 4096 },
 	  .help = "so many of them, NAME1, NAME2 …" },
 	{ 0 }
@@ -94,13 +96,24 @@ int nodes_open(struct server *server, struct strata_error *err)
 	uint32_t gpu_first = 0;
 	int rc = 0;
 
-	server->nodes = strata_arena_array(&server->confs, STRATA_SERVER_NODES_MAX,
-					   sizeof(*server->nodes));
+	server->nodes =
+		strata_arena_array(&server->confs, STRATA_SERVER_NODES_MAX, sizeof(*server->nodes));
 	if (!server->nodes)
 		return strata_fail_memory(err);
 	for (size_t i = 0; rc == 0 && i < server->conf->nodes.count; i++)
 		rc = add_declared(server, texts[i], &gpu_first, err);
 	return rc;
+}
+
+void nodes_set(struct server *server, uint32_t row, enum strata_node_state state,
+	       const char *reason, int64_t since_ns)
+{
+	struct node_about *node = &server->nodes[row];
+
+	free(node->reason);
+	node->reason = reason ? strdup(reason) : NULL;
+	node->state = state;
+	node->since_ns = since_ns;
 }
 
 struct node_about *nodes_find(const struct server *server, const char *name)

@@ -79,8 +79,8 @@ const char *request_query(const struct request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min, int64_t max,
-		       int64_t *ret_number)
+bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
+		       int64_t max, int64_t *ret_number)
 {
 	const char *text = request_query(request, name);
 	struct strata_error err = { 0 };

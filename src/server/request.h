@@ -39,7 +39,8 @@ struct request {
 	struct strata_arena arena;   /* lives as long as the request */
 	struct identity who;
 	const char *method, *path;
-	const char *segments[REQUEST_SEGMENTS_MAX]; /* the parts of the path that the route leaves open */
+	const char *segments
+		[REQUEST_SEGMENTS_MAX]; /* the parts of the path that the route leaves open */
 	char *body;
 	size_t body_length, body_room;
 	bool refused;  /* answered before the body was read */
@@ -66,8 +67,8 @@ void request_refuse(struct request *request, int status, const char *code, const
 /* A parameter of the query ("?user=ann"), or NULL. HTTP threads only. */
 const char *request_query(const struct request *request, const char *name);
 /* A whole number from there; def when it is missing. False: answered with an error. */
-bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min, int64_t max,
-		       int64_t *ret_number);
+bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
+		       int64_t max, int64_t *ret_number);
 
 /* The body as a JSON object; NULL: answered with an error. The caller's reference. */
 json_t *request_json(struct request *request);

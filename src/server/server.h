@@ -29,7 +29,8 @@
 /* What can be configured: [serve] of the file, STRATA_SERVE_* variables, flags of strata serve. */
 struct server_conf {
 	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
-	struct strata_list nodes; /* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
+	struct strata_list
+		nodes; /* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
 	const char *order, *placement, *backfill, *predict, *preempt;
 	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
 	int64_t keep_ns;
@@ -39,13 +40,14 @@ extern const struct strata_schema server_schema;
 
 /* A job that has not ended, or ended a moment ago. */
 struct live {
-	struct store_job row; /* texts: state and reason static, place and spec their own blocks, the rest in this block */
-	size_t bytes;         /* of this block */
+	struct store_job
+		row; /* texts: state and reason static, place and spec their own blocks, the rest in this block */
+	size_t bytes; /* of this block */
 	struct live *next_dirty;
 	bool dirty;
-	bool cancelled;   /* its stop was asked for by somebody who wants it gone */
-	bool ordered;     /* the executor has its present attempt */
-	bool restart;     /* found placed without an order after a restart: to be ordered again */
+	bool cancelled;    /* its stop was asked for by somebody who wants it gone */
+	bool ordered;      /* the executor has its present attempt */
+	bool restart;      /* found placed without an order after a restart: to be ordered again */
 	int64_t preempted; /* as the cluster counts, from before */
 	int64_t forget_ns; /* ended: known until then; monotonic */
 	struct live *next_ended;
@@ -58,7 +60,7 @@ struct node_about {
 	const char *name;
 	struct strata_node_conf conf;
 	enum strata_node_state state;
-	const char *reason; /* owned; NULL: none */
+	char *reason; /* malloc's; NULL: none */
 	int64_t since_ns;
 	uint32_t gpu_first; /* what the machine calls its GPU 0 */
 };
@@ -70,6 +72,7 @@ struct batch {
 	size_t count, room;
 	struct live *dirty;
 	struct request *waiters; /* to be answered once durable */
+	char last_blob[STORE_HASH_BYTES];
 };
 
 struct server {
@@ -97,7 +100,9 @@ struct server {
 	struct strata_arena scratch; /* of one round */
 	uint64_t rounds, commits;
 	int64_t commit_ns_last;
-	bool lost; /* another leads: nothing may be written or done any more */
+	struct exec_key forget[4096]; /* attempts whose end is in this round's commit */
+	size_t forget_count;
+	bool again; /* the next round follows at once */
 
 	pthread_mutex_t lock; /* of the three below */
 	struct request *first, *last;
@@ -112,7 +117,8 @@ struct server {
 };
 
 /* server.c */
-int server_open(const struct server_conf *conf, struct server **ret_server, struct strata_error *err);
+int server_open(const struct server_conf *conf, struct server **ret_server,
+		struct strata_error *err);
 /* Serves until server_stop, which may be called from a signal handler. */
 int server_run(struct server *server, struct strata_error *err);
 void server_stop(struct server *server);
@@ -138,7 +144,8 @@ int batch_commit(struct server *server, struct strata_error *err);
 /* live.c */
 struct live *live_new(struct server *server, const struct store_job *row);
 void live_free(struct server *server, struct live *live);
-struct live *live_find(const struct server *server, const char *id); /* number or uuid; NULL: none */
+struct live *live_find(const struct server *server,
+		       const char *id); /* number or uuid; NULL: none */
 void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,
 		    uint32_t count);
 /* -ENOENT: it has none; -ENODEV: a node of it is not known any more. */
@@ -154,8 +161,8 @@ void live_sweep(struct server *server); /* forgets those whose while is over */
 /* submit.c */
 struct submission {
 	struct spec spec;
-	json_t *json;         /* without script and environment; the submission's reference */
-	const char *script;   /* bytes, or NULL */
+	json_t *json;       /* without script and environment; the submission's reference */
+	const char *script; /* bytes, or NULL */
 	size_t script_length;
 	const char *environment; /* NAME=value, each with its NUL; or NULL */
 	size_t environment_length;
@@ -167,21 +174,29 @@ int submission_read(json_t *json, struct strata_arena *arena, struct submission 
 int submission_take(struct server *server, const struct submission *submission,
 		    const struct identity *who, struct strata_arena *arena, int64_t **ret_ids,
 		    size_t *ret_count, struct strata_error *err);
-/* The request of a stored job, as it was made to the cluster. */
-int submission_restore(struct server *server, const struct store_job *row, struct strata_arena *arena,
-		       struct spec *ret_spec, struct strata_job_request *ret_request,
-		       struct strata_error *err);
+/* The request of a stored job, as it was made to the cluster. -ECANCELED: what it waits for cannot happen any more. */
+int submission_restore(struct server *server, const struct store_job *row,
+		       struct strata_arena *arena, struct spec *ret_spec,
+		       struct strata_job_request *ret_request, struct strata_error *err);
 
 /* act.c: what was decided, and what jobs report. */
-void act_note(struct server *server, const struct strata_effect *effects, size_t count); /* before the commit */
-void act_do(struct server *server, const struct strata_effect *effects, size_t count);   /* after it */
+void act_note(struct server *server, const struct strata_effect *effects,
+	      size_t count); /* before the commit */
+void act_do(struct server *server, const struct strata_effect *effects,
+	    size_t count); /* after it */
+/* A start that was committed before the service came back is ordered again. */
+void act_restart(struct server *server, struct live *live);
 void act_events(struct server *server); /* takes what the executor has */
+/* Their ends are durable: what the executor keeps of them may go. */
+void act_forget(struct server *server);
 
 /* recover.c */
 int recover(struct server *server, struct strata_error *err);
 
 /* nodes.c */
 int nodes_open(struct server *server, struct strata_error *err);
+void nodes_set(struct server *server, uint32_t row, enum strata_node_state state,
+	       const char *reason, int64_t since_ns);
 struct node_about *nodes_find(const struct server *server, const char *name);
 
 /* view.c */

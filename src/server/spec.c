@@ -8,7 +8,8 @@
 
 #define OFFSET(field) offsetof(struct spec, field)
 
-static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW, "when nobody else wants it" },
+static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW,
+						"when nobody else wants it" },
 					      { "normal", STRATA_BAND_NORMAL, NULL },
 					      { "high", STRATA_BAND_HIGH, "before all others" },
 					      { 0 } };
@@ -29,7 +30,8 @@ static const struct strata_option spec_options[] = {
 	{ "input", STRATA_TEXT, OFFSET(input), .text = { NULL, STRATA_PATH_BYTES_MAX },
 	  .help = "file to read from", .value = "FILE" },
 	{ "output", STRATA_TEXT, OFFSET(output), .text = { NULL, STRATA_PATH_BYTES_MAX },
-	  .help = "file to write to (%j: id, %x: name, %u: user, %a: index); strata-%j.out when left out",
+	  .help = "file to write to (%j: id, %x: name, %u: user, %a: index); strata-%j.out when "
+		  "left out",
 	  .value = "FILE" },
 	{ "error", STRATA_TEXT, OFFSET(error), .text = { NULL, STRATA_PATH_BYTES_MAX },
 	  .help = "file for errors; with the output when left out", .value = "FILE" },
@@ -247,8 +249,7 @@ int spec_request(const struct spec *spec, const struct spec_rules *rules,
 				    (long long)(request.time_limit_ns / 1000000000),
 				    (long long)(rules->time_limit_ns_max / 1000000000));
 	if (rc == 0 && (spec->gang != NULL) != (spec->gang_size > 0))
-		rc = strata_fail_at(err, -EINVAL, "gang_size",
-				    "gang and gang_size go together");
+		rc = strata_fail_at(err, -EINVAL, "gang_size", "gang and gang_size go together");
 	if (rc == 0)
 		*ret_request = request;
 	return rc;
