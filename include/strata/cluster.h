@@ -454,6 +454,11 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
 			 struct strata_error *err);
 
+/* A waiting job that was read back from a store had been started so often before, and stopped for others. -ESTALE when it does not
+ * wait. */
+int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
+			    uint32_t preempted, struct strata_error *err);
+
 /* A checkpoint that a job has written. The cluster keeps the latest and the one before; an effect asks for the deletion of others. */
 struct strata_checkpoint {
 	const char *path; /* up to STRATA_PATH_BYTES_MAX */

@@ -53,7 +53,8 @@ void api_metrics(struct server *server, struct request *request)
 	add(&buf, "nodes_up", "nodes that are up", "gauge", (double)stats.nodes_up);
 	add(&buf, "memory_bytes", "memory of the decider", "gauge",
 	    (double)server->memory.used_bytes);
-	request_answer_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4", buf.text ? buf.text : "");
+	request_answer_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4",
+			    buf.text ? buf.text : "");
 	buf_fini(&buf);
 }
 

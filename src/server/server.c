@@ -10,10 +10,13 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OFFSET(field) offsetof(struct server_conf, field)
 #define SECOND INT64_C(1000000000)
+
+enum { LEAD_TRIES = 40, LEAD_PAUSE_MS = 50 };
 
 static const struct strata_option node_text = { .type = STRATA_TEXT, .value = "NODE" };
 
@@ -109,16 +112,15 @@ static int open_cluster(struct server *server, struct strata_error *err)
 
 static int open_exec(struct server *server, struct strata_error *err)
 {
-	const char *dir = strata_arena_printf(&server->confs, "%s/jobs", server->conf->state_dir);
 	char *self = strata_arena_get(&server->confs, STRATA_PATH_BYTES_MAX);
 	ssize_t length = self ? readlink("/proc/self/exe", self, STRATA_PATH_BYTES_MAX - 1) : -1;
 	struct exec_open open = { .env = server->env,
 				  .memory = &server->memory,
-				  .state_dir = dir,
+				  .state_dir = server->conf->state_dir,
 				  .epoch = (int64_t)server->epoch,
 				  .supervisor = self };
 
-	if (!dir || length <= 0)
+	if (length <= 0)
 		return strata_fail(err, -EIO, "the program does not find itself");
 	if (exec_local.base.conf_size) {
 		struct strata_schema schema = { "exec", NULL, exec_local.base.conf_size,
@@ -139,8 +141,16 @@ static int open_store(struct server *server, struct strata_error *err)
 {
 	int rc = store_open(server->conf->store, false, &server->memory, &server->store, err);
 
-	if (rc == 0)
+	/* a leader that has just died may hold its lock for another moment */
+	for (int i = 0; rc == 0 && i < LEAD_TRIES; i++) {
+		struct timespec pause = { .tv_nsec = LEAD_PAUSE_MS * 1000000L };
+
 		rc = store_lead(server->store, &server->epoch, err);
+		if (rc != -EBUSY)
+			break;
+		rc = i + 1 < LEAD_TRIES ? 0 : rc;
+		nanosleep(&pause, NULL);
+	}
 	if (rc == 0)
 		rc = store_readers_new(server->conf->store, 4, &server->memory, &server->readers,
 				       err);

@@ -212,6 +212,10 @@ static int fill_memory(const struct spec *spec, struct strata_job_request *reque
 int spec_request(const struct spec *spec, const struct spec_rules *rules,
 		 struct strata_job_request *ret_request, struct strata_error *err)
 {
+	int rc = check_program(spec, err);
+
+	if (rc)
+		return rc;
 	struct strata_job_request request = {
 		.account = spec->account,
 		.partition = spec->partition,
@@ -235,12 +239,10 @@ int spec_request(const struct spec *spec, const struct spec_rules *rules,
 		.checkpoint_ns = spec->checkpoint_ns,
 		.cancel_if_never = spec->cancel_if_never,
 	};
-	int rc = check_program(spec, err);
 
-	if (rc == 0 && spec->nodes > spec->tasks)
+	if (spec->nodes > spec->tasks)
 		request.tasks = (uint32_t)spec->nodes; /* one on each, as people expect */
-	if (rc == 0)
-		rc = fill_gpus(spec, rules, &request, err);
+	rc = fill_gpus(spec, rules, &request, err);
 	if (rc == 0)
 		rc = fill_memory(spec, &request, err);
 	if (rc == 0 && request.time_limit_ns > rules->time_limit_ns_max)
