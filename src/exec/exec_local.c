@@ -235,9 +235,10 @@ static int local_ask(struct exec *exec, struct exec_key key, const struct exec_a
  * supervisor begins meanwhile; after the last word none will. */
 static int remove_attempt(struct local *local, int dir, const char *name, struct strata_error *err)
 {
-	int lock = record_exists(dir, RECORD_STATUS) ? -1 : record_lock(dir, err);
+	bool ended = record_exists(dir, RECORD_STATUS);
+	int lock = ended ? -1 : record_lock(dir, err);
 
-	if (lock < 0 && !record_exists(dir, RECORD_STATUS))
+	if (lock < 0 && !ended)
 		return lock;
 	int rc = record_exists(dir, RECORD_ORDER)
 			 ? env_remove_file(local->env, dir, RECORD_ORDER, err)

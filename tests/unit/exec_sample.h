@@ -41,7 +41,8 @@ static inline const char *sample_program(void)
 {
 	static char path[600];
 
-	snprintf(path, sizeof(path), "%s/strata", getenv("STRATA_BUILD") ? getenv("STRATA_BUILD") : "build");
+	snprintf(path, sizeof(path), "%s/strata",
+		 getenv("STRATA_BUILD") ? getenv("STRATA_BUILD") : "build");
 	return path;
 }
 
@@ -130,7 +131,8 @@ static inline struct exec_event sample_await(enum exec_event_type type)
 			return event;
 		if (event.type == EXEC_ENDED || event.type == EXEC_TROUBLE)
 			test_fail(__FILE__, __LINE__, "event %d came, not %d: %s, %s",
-				  (int)event.type, (int)type, exec_how_name((enum exec_how)event.status.how),
+				  (int)event.type, (int)type,
+				  exec_how_name((enum exec_how)event.status.how),
 				  event.status.error ? event.status.error : "");
 	}
 }
