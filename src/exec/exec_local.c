@@ -426,6 +426,7 @@ static void local_close(struct exec *exec)
 	while ((entry = map_text_next(&local->attempts, NULL)))
 		local_drop(local, entry->value);
 	local_free_dropped(local);
+	cgroup_remove_base(local->cgroup);
 	map_text_fini(&local->attempts);
 	map_u64_fini(&local->watches);
 	int fds[] = { local->jobs, local->epoll, local->inotify, local->wake };

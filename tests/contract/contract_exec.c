@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct strata_memory memory;
@@ -120,6 +121,8 @@ static void lives_to_be_forgotten(const struct exec_class *cls, const void *conf
 	CHECK_INT(cls->adopt(exec, found[0].key, &err), -ENOENT);
 	CHECK_OK(cls->scan(exec, &arena, &found, &count, &err));
 	CHECK_INT(count, 0);
+	while (waitpid(-1, NULL, 0) > 0) /* supervisors of the first leader */
+		;
 	cls->close(exec);
 }
 

@@ -139,8 +139,7 @@ TEST(a_real_group_is_entered_frozen_killed_and_removed)
 	}
 	CHECK(access(path, F_OK) < 0);
 	cgroup_close(&group);
-	cgroup_remove(base, "supervisors");
-	cgroup_remove(base, "");
+	cgroup_remove_base(base);
 	CHECK(access(base, F_OK) < 0);
 	strata_arena_fini(&arena);
 }
