@@ -38,6 +38,9 @@ enum {
 	/* cluster */
 	STRATA_MIX_COUNT_MAX = 512, /* typical needs of a mix */
 
+	/* machine */
+	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
+
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */
