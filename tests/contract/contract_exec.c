@@ -69,6 +69,8 @@ static struct exec *open_one(const struct exec_class *cls, const void *conf, int
 
 static struct exec_order small_order(int64_t job)
 {
+	static const char *const environment[] = { "PATH=/bin", NULL };
+
 	return (struct exec_order){ .job = job,
 				    .attempt = 1,
 				    .user = geteuid() ? "" : "root",
@@ -77,7 +79,7 @@ static struct exec_order small_order(int64_t job)
 				    .directory = "/",
 				    .script = "#!/bin/sh\nexit 3\n",
 				    .script_bytes = 17,
-				    .environment = (const char *const[]){ "PATH=/bin", NULL },
+				    .environment = environment,
 				    .time_limit_ns = STRATA_MINUTE_NS };
 }
 

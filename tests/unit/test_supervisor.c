@@ -60,7 +60,6 @@ TEST(a_supervisor_killed_at_every_step_runs_its_job_at_most_once)
 	struct env env = kill_env();
 	int recovered = 0, lost = 0, end = -SIGKILL;
 
-	strata_arena_init(&arena, &memory, 0);
 	for (int step = 1; step < 200 && end == -SIGKILL; step++) {
 		struct exec_order order = sample_order(step, "echo x >> ran; exit 5");
 		struct exec_status status = { 0 };
@@ -77,7 +76,9 @@ TEST(a_supervisor_killed_at_every_step_runs_its_job_at_most_once)
 		bool was_claimed = access(claimed, F_OK) == 0;
 
 		CHECK_INT(run_supervisor(env_system(), path), 0);
+		strata_arena_init(&arena, &memory, 0);
 		CHECK(read_status(path, &status));
+		strata_arena_fini(&arena);
 		CHECK(count_ran() <= 1);
 		if (!was_claimed || end == 0) { /* nothing had been started, so it is */
 			CHECK_INT(status.how, EXEC_EXITED);
@@ -92,7 +93,6 @@ TEST(a_supervisor_killed_at_every_step_runs_its_job_at_most_once)
 	CHECK(recovered > 5 && lost > 5);
 	printf("# killed before the claim: %d, all run once; after it: %d, said to be lost\n",
 	       recovered - 1, lost);
-	strata_arena_fini(&arena);
 }
 
 /* ---- a disk that is full ---- */
