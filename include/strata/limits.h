@@ -63,6 +63,9 @@ enum {
 	STRATA_STORE_STATES_MAX = 16,  /* states in one question */
 	STRATA_STORE_READERS_MAX = 256,
 
+	/* machine */
+	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
+
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */

@@ -231,6 +231,11 @@ int cgroup_enter_supervisors(const char *base, struct strata_error *err)
 	struct cgroup supervisors = { -1 };
 
 	cgroup_find(&supervisors, base, "supervisors");
+	if (base && supervisors.dir < 0 &&
+	    prepare_base(base) == 0) /* a daemon that ended tidied up */
+		cgroup_find(&supervisors, base, "supervisors");
+	if (base && supervisors.dir < 0)
+		return strata_fail(err, -ENOENT, "there is no %.200s/supervisors", base);
 	int rc = cgroup_enter(&supervisors, err);
 
 	cgroup_close(&supervisors);
@@ -266,4 +271,10 @@ void cgroup_remove(const char *base, const char *name)
 
 	if (base && snprintf(path, sizeof(path), "%s/%s", base, name) < (int)sizeof(path))
 		rmdir(path);
+}
+
+void cgroup_remove_base(const char *base)
+{
+	cgroup_remove(base, "supervisors");
+	cgroup_remove(base, "");
 }

@@ -47,7 +47,8 @@ int cgroup_freeze(const struct cgroup *cgroup, bool frozen);
 bool cgroup_ran_out_of_memory(const struct cgroup *cgroup);
 /* The most memory all of it used; 0: not known. */
 int64_t cgroup_memory_peak(const struct cgroup *cgroup);
-/* Once it is empty. */
+/* Once it is empty; does nothing before. */
 void cgroup_remove(const char *base, const char *name);
+void cgroup_remove_base(const char *base);
 
 #endif

@@ -235,9 +235,10 @@ static int local_ask(struct exec *exec, struct exec_key key, const struct exec_a
  * supervisor begins meanwhile; after the last word none will. */
 static int remove_attempt(struct local *local, int dir, const char *name, struct strata_error *err)
 {
-	int lock = record_exists(dir, RECORD_STATUS) ? -1 : record_lock(dir, err);
+	bool ended = record_exists(dir, RECORD_STATUS);
+	int lock = ended ? -1 : record_lock(dir, err);
 
-	if (lock < 0 && !record_exists(dir, RECORD_STATUS))
+	if (lock < 0 && !ended)
 		return lock;
 	int rc = record_exists(dir, RECORD_ORDER)
 			 ? env_remove_file(local->env, dir, RECORD_ORDER, err)
@@ -425,6 +426,7 @@ static void local_close(struct exec *exec)
 	while ((entry = map_text_next(&local->attempts, NULL)))
 		local_drop(local, entry->value);
 	local_free_dropped(local);
+	cgroup_remove_base(local->cgroup);
 	map_text_fini(&local->attempts);
 	map_u64_fini(&local->watches);
 	int fds[] = { local->jobs, local->epoll, local->inotify, local->wake };

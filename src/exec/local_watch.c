@@ -327,6 +327,15 @@ static int next_of(struct local *local, struct attempt *attempt, struct exec_eve
 	return 1;
 }
 
+static void mark_all(struct local *local)
+{
+	const struct map_text_entry *entry = NULL;
+
+	while ((entry = map_text_next(&local->attempts, entry)))
+		if (!((struct attempt *)entry->value)->ended)
+			local_mark(local, entry->value);
+}
+
 static void read_watches(struct local *local)
 {
 	_Alignas(struct inotify_event) char bytes[4096];
@@ -339,12 +348,8 @@ static void read_watches(struct local *local)
 
 			if (attempt && !attempt->ended)
 				local_mark(local, attempt);
-			if (event->mask & IN_Q_OVERFLOW) { /* some were dropped: look everywhere */
-				const struct map_text_entry *entry = NULL;
-
-				while ((entry = map_text_next(&local->attempts, entry)))
-					local_mark(local, entry->value);
-			}
+			if (event->mask & IN_Q_OVERFLOW) /* some were dropped */
+				mark_all(local);
 			at += (ssize_t)sizeof(*event) + event->len;
 		}
 	}

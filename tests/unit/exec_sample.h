@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ static inline const char *sample_program(void)
 {
 	static char path[600];
 
-	snprintf(path, sizeof(path), "%s/strata", getenv("STRATA_BUILD") ? getenv("STRATA_BUILD") : "build");
+	snprintf(path, sizeof(path), "%s/strata",
+		 getenv("STRATA_BUILD") ? getenv("STRATA_BUILD") : "build");
 	return path;
 }
 
@@ -72,6 +74,9 @@ static inline void sample_open(void)
 
 static inline void sample_close(void)
 {
+	/* a supervisor ends a little after its job, and only then its control group can go */
+	for (int i = 0; i < 50 && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = STRATA_MS_NS }, NULL);
 	exec_local.close(exec);
 	strata_arena_fini(&arena);
 	CHECK_INT(memory.used_bytes, 0);
@@ -130,7 +135,8 @@ static inline struct exec_event sample_await(enum exec_event_type type)
 			return event;
 		if (event.type == EXEC_ENDED || event.type == EXEC_TROUBLE)
 			test_fail(__FILE__, __LINE__, "event %d came, not %d: %s, %s",
-				  (int)event.type, (int)type, exec_how_name((enum exec_how)event.status.how),
+				  (int)event.type, (int)type,
+				  exec_how_name((enum exec_how)event.status.how),
 				  event.status.error ? event.status.error : "");
 	}
 }

@@ -93,7 +93,8 @@ TEST(what_cannot_be_is_refused_and_leaves_nothing)
 				   &(struct exec_ask){ .type = EXEC_FREEZE }, &err),
 		    -ENOENT, "no attempt 1.1");
 	CHECK_ERROR(exec_local.adopt(exec, (struct exec_key){ 1, 1 }, &err), -ENOENT, "no attempt");
-	CHECK_ERROR(exec_local.forget(exec, (struct exec_key){ 1, 1 }, &err), -ENOENT, "no attempt");
+	CHECK_ERROR(exec_local.forget(exec, (struct exec_key){ 1, 1 }, &err), -ENOENT,
+		    "no attempt");
 	CHECK_OK(exec_local.scan(exec, &arena, &found, &count, &err));
 	CHECK_INT(count, 0);
 	sample_close();
@@ -170,7 +171,8 @@ TEST(wishes_that_make_no_sense_are_refused)
 
 	CHECK_OK(exec_local.start(exec, &order, &err));
 	CHECK_ERROR(exec_local.ask(exec, key,
-				   &(struct exec_ask){ .type = EXEC_STOP, .how = EXEC_EXITED }, &err),
+				   &(struct exec_ask){ .type = EXEC_STOP, .how = EXEC_EXITED },
+				   &err),
 		    -EINVAL, "cannot be stopped as \"exited\"");
 	CHECK_ERROR(exec_local.ask(exec, key,
 				   &(struct exec_ask){ .type = EXEC_SIGNAL, .signal = 65 }, &err),
