@@ -45,6 +45,7 @@ struct node {
 struct handle {
 	sqlite3_file base;
 	struct node *node;
+	bool temporary;                               /* gone when it is closed */
 	int level;                                    /* of its lock */
 	bool shm_shared[LOCKS], shm_exclusive[LOCKS]; /* held by it */
 };
@@ -102,9 +103,11 @@ static void forget_pending(struct node *node)
 	node->last = &node->first;
 }
 
-/* One change: may it happen? */
-static int change(void)
+/* One change: may it happen? What is temporary does not count. */
+static int change(const struct handle *handle)
 {
+	if (handle && handle->temporary)
+		return stopped ? SQLITE_IOERR : SQLITE_OK;
 	fault_vfs.changes++;
 	if (fault_vfs.crash_at && fault_vfs.changes >= fault_vfs.crash_at)
 		stopped = true;
@@ -137,7 +140,7 @@ static int file_read(sqlite3_file *file, void *bytes, int size, sqlite3_int64 of
 static int file_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)
 {
 	struct node *node = ((struct handle *)file)->node;
-	int rc = change();
+	int rc = change((const struct handle *)file);
 
 	if (rc != SQLITE_OK)
 		return rc == SQLITE_IOERR ? SQLITE_IOERR_WRITE : rc;
@@ -152,7 +155,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	struct node *node = ((struct handle *)file)->node;
 
-	if (change() != SQLITE_OK)
+	if (change((const struct handle *)file) != SQLITE_OK)
 		return SQLITE_IOERR_TRUNCATE;
 	resize(&node->now, size);
 	remember(node, NULL, size, 0);
@@ -164,7 +167,7 @@ static int file_sync(sqlite3_file *file, int flags)
 	struct node *node = ((struct handle *)file)->node;
 
 	(void)flags;
-	if (change() != SQLITE_OK)
+	if (change((const struct handle *)file) != SQLITE_OK)
 		return SQLITE_IOERR_FSYNC;
 	resize(&node->durable, 0);
 	put(&node->durable, node->now.at, node->now.size, 0);
@@ -319,10 +322,23 @@ static int shm_unmap(sqlite3_file *file, int remove)
 	return SQLITE_OK;
 }
 
+static void free_node(struct node *node)
+{
+	forget_pending(node);
+	free(node->now.at);
+	free(node->durable.at);
+	free_regions(node);
+	memset(node, 0, sizeof(*node));
+}
+
 static int file_close(sqlite3_file *file)
 {
+	struct handle *handle = (struct handle *)file;
+
 	file_unlock(file, SQLITE_LOCK_NONE);
 	shm_unmap(file, 0);
+	if (handle->temporary)
+		free_node(handle->node);
 	return SQLITE_OK;
 }
 
@@ -376,7 +392,9 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 
 	(void)self;
 	file->pMethods = NULL;
-	if (!name) { /* a temporary file */
+	bool temporary = !name;
+
+	if (temporary) {
 		snprintf(made_up, sizeof(made_up), "temp-%llu",
 			 (unsigned long long)random_next(&coin));
 		name = made_up;
@@ -384,7 +402,7 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 	struct node *node = find(name);
 
 	if (!node || !node->there) {
-		if (!(flags & SQLITE_OPEN_CREATE) || change() != SQLITE_OK)
+		if (!(flags & SQLITE_OPEN_CREATE) || (!temporary && change(NULL) != SQLITE_OK))
 			return SQLITE_CANTOPEN;
 		node = node ? node : create(name);
 		resize(&node->now, 0);
@@ -396,6 +414,7 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 	memset(handle, 0, sizeof(*handle));
 	handle->base.pMethods = &methods;
 	handle->node = node;
+	handle->temporary = temporary;
 	if (ret_flags)
 		*ret_flags = fault_vfs.read_only ? SQLITE_OPEN_READONLY : flags;
 	return SQLITE_OK;
@@ -408,7 +427,7 @@ static int vfs_delete(sqlite3_vfs *self, const char *name, int sync)
 	(void)self;
 	if (!node || !node->there)
 		return SQLITE_IOERR_DELETE_NOENT;
-	if (change() != SQLITE_OK)
+	if (change(NULL) != SQLITE_OK)
 		return SQLITE_IOERR_DELETE;
 	node->there = false;
 	if (sync)
@@ -530,15 +549,9 @@ void fault_vfs_crash(void)
 
 void fault_vfs_stop(void)
 {
-	for (int i = 0; i < FILES_MAX; i++) {
-		if (!nodes[i].name[0])
-			continue;
-		forget_pending(&nodes[i]);
-		free(nodes[i].now.at);
-		free(nodes[i].durable.at);
-		free_regions(&nodes[i]);
-	}
-	memset(nodes, 0, sizeof(nodes));
+	for (int i = 0; i < FILES_MAX; i++)
+		if (nodes[i].name[0])
+			free_node(&nodes[i]);
 	if (real)
 		sqlite3_vfs_unregister(&vfs);
 	real = NULL;

@@ -21,5 +21,7 @@ void postgres_server_start(void);
 
 /* Runs SQL as its owner, in the schema of the last address. */
 void postgres_server_run(const char *sql);
+/* The same; false when the server refuses. */
+bool postgres_server_try(const char *sql);
 
 #endif

@@ -49,7 +49,6 @@ enum {
 	STRATA_MIX_COUNT_MAX = 512,              /* typical needs of a mix */
 	STRATA_DEPENDENCY_COUNT_MAX = 4096,      /* what one job waits for */
 	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
-	STRATA_SERVER_NODES_MAX = 65536,         /* nodes of one service */
 	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
 	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */

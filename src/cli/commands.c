@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+extern const struct cli_command cli_backup;
 extern const struct cli_command cli_classes;
 extern const struct cli_command cli_complete_words;
 extern const struct cli_command cli_completion;
@@ -23,6 +24,7 @@ extern const struct cli_command cli_version;
 
 /* clang-format off */
 static const struct cli_command *const commands[] = {
+	&cli_backup,
 	&cli_classes,
 	&cli_complete_words,
 	&cli_completion,

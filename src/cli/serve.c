@@ -71,26 +71,6 @@ static int make_directory(struct cli *cli, const char *path, mode_t mode)
 	return 0;
 }
 
-/* One node: this machine, as far as it can be seen without looking into devices. */
-static int fill_nodes(struct cli *cli, struct server_conf *conf)
-{
-	char host[256] = "localhost";
-	const char **list = strata_arena_array(&cli->arena, 1, sizeof(*list));
-
-	if (conf->nodes.count)
-		return 0;
-	gethostname(host, sizeof(host) - 1);
-	host[strcspn(host, ".")] = '\0';
-	if (list)
-		list[0] = strata_arena_printf(
-			&cli->arena, "%s:cpus=%ld:memory=%lld", host, sysconf(_SC_NPROCESSORS_ONLN),
-			(long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
-	if (!list || !list[0])
-		return strata_fail_memory(&cli->err);
-	conf->nodes = (struct strata_list){ list, 1 };
-	return 0;
-}
-
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	struct server_conf conf = *(const struct server_conf *)conf_any;
@@ -99,8 +79,6 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	int rc = fill_places(cli, &conf);
 
 	(void)operands, (void)operand_count;
-	if (rc == 0)
-		rc = fill_nodes(cli, &conf);
 	if (rc == 0)
 		rc = make_directory(cli, conf.state_dir, 0755);
 	if (rc == 0)

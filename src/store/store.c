@@ -114,7 +114,7 @@ int store_open(const char *address, bool read_only, struct strata_memory *memory
 	rc = check_tables(store, err);
 	if (rc < 0) {
 		store_close(store);
-		return rc == -ECONNRESET ? -EAGAIN : rc;
+		return rc;
 	}
 	*ret_store = store;
 	return 0;
@@ -190,6 +190,16 @@ int store_run(struct store *store, const char *sql, const struct store_value *va
 	return rc < 0 ? rc : store->cls->run(store, statement, values, count, err);
 }
 
+/* Between the store and its back ends a lost connection is -ECONNRESET; to others it is -EAGAIN. */
+static int tell_lost(int rc, struct strata_error *err)
+{
+	if (rc != -ECONNRESET)
+		return rc;
+	if (err)
+		err->code = -EAGAIN;
+	return -EAGAIN;
+}
+
 int store_ask(struct store *store, const char *sql, const struct store_value *values, size_t count,
 	      const enum store_type *types, size_t cell_count, store_cells *each, void *context,
 	      struct strata_error *err)
@@ -197,10 +207,14 @@ int store_ask(struct store *store, const char *sql, const struct store_value *va
 	struct store_statement *statement = NULL;
 	int rc = store_statement(store, sql, &statement, err);
 
-	if (rc == 0)
-		rc = store->cls->query(store, statement, values, count, types, cell_count, each,
-				       context, err);
-	return rc == -ECONNRESET && !store->inside ? -EAGAIN : rc;
+	if (rc < 0)
+		return rc;
+	assert(!store->asking); /* not from inside a callback */
+	store->asking = true;
+	rc = store->cls->query(store, statement, values, count, types, cell_count, each, context,
+			       err);
+	store->asking = false;
+	return store->inside ? rc : tell_lost(rc, err);
 }
 
 static int keep_number(void *context, const struct store_value *cells, size_t count,
@@ -271,15 +285,15 @@ static int check_epoch(struct store *store, uint64_t epoch, struct strata_error 
 	return rc;
 }
 
-static int transact_once(struct store *store, uint64_t epoch, store_body *body, void *context,
-			 struct strata_error *err)
+static int transact_once(struct store *store, const uint64_t *epoch, store_body *body,
+			 void *context, struct strata_error *err)
 {
 	int rc = store->cls->begin(store, err);
 
 	if (rc < 0)
 		return rc;
 	store->inside = true;
-	rc = epoch == UINT64_MAX ? 0 : check_epoch(store, epoch, err);
+	rc = epoch ? check_epoch(store, *epoch, err) : 0;
 	if (rc == 0)
 		rc = body(store, context, err);
 	if (rc == 0)
@@ -290,21 +304,22 @@ static int transact_once(struct store *store, uint64_t epoch, store_body *body, 
 	return rc;
 }
 
-int store_transact(struct store *store, uint64_t epoch, store_body *body, void *context,
+static int fail_read_only(struct strata_error *err)
+{
+	return strata_fail(err, -EROFS, "the store was opened to be read only");
+}
+
+int store_transact(struct store *store, const uint64_t *epoch, store_body *body, void *context,
 		   struct strata_error *err)
 {
+	assert(!store->inside && !store->asking);
 	if (store->read_only)
-		return strata_fail(err, -EROFS, "the store was opened to be read only");
+		return fail_read_only(err);
 	int rc = transact_once(store, epoch, body, context, err);
 
 	if (rc == -ECONNRESET)
 		rc = transact_once(store, epoch, body, context, err);
-	if (rc == -ECONNRESET) {
-		if (err)
-			err->code = -EAGAIN;
-		return -EAGAIN;
-	}
-	return rc;
+	return tell_lost(rc, err);
 }
 
 int store_epoch(struct store *store, uint64_t *ret_epoch, struct strata_error *err)
@@ -330,7 +345,14 @@ static int raise_epoch(struct store *store, void *context, struct strata_error *
 int store_lead(struct store *store, uint64_t *ret_epoch, struct strata_error *err)
 {
 	int64_t epoch = 0;
-	int rc = store_transact(store, UINT64_MAX, raise_epoch, &epoch, err);
+
+	if (store->read_only)
+		return fail_read_only(err);
+	/* First alone, so that who cannot lead does not wait for the one who does. */
+	int rc = store->cls->lock(store, err);
+
+	if (rc == 0)
+		rc = store_transact(store, NULL, raise_epoch, &epoch, err);
 
 	if (rc < 0)
 		return rc;
@@ -434,7 +456,7 @@ int store_apply(struct store *store, const struct store_change *changes, size_t 
 		if (rc < 0)
 			return strata_fail_under(err, rc, "changes[%zu]", i);
 	}
-	return store_transact(store, epoch, apply_batch, &batch, err);
+	return store_transact(store, &epoch, apply_batch, &batch, err);
 }
 
 int store_backup(struct store *store, const char *path, struct strata_error *err)

@@ -54,13 +54,14 @@ static int forget_blob(struct store *store, const char *hash, struct strata_erro
 				    &value, 1, err);
 }
 
+#define NOT_THE_LAST_EVENT "sequence < (SELECT max(sequence) FROM events)"
+
 static int forget_job(struct store *store, const struct doomed *job, struct strata_error *err)
 {
 	static const char *const texts[] = {
 		"DELETE FROM steps WHERE job = $1",
 		"DELETE FROM checkpoints WHERE job = $1",
-		"DELETE FROM events WHERE job = $1 AND sequence < (SELECT max(sequence) FROM "
-		"events)",
+		("DELETE FROM events WHERE job = $1 AND " NOT_THE_LAST_EVENT),
 		"DELETE FROM jobs WHERE id = $1",
 	};
 	struct store_value id = STORE_INT_OF(job->id), array = STORE_INT_OF(job->array_id);
@@ -79,7 +80,7 @@ static int forget_job(struct store *store, const struct doomed *job, struct stra
 	return rc < 0 ? rc : forget_blob(store, job->environment, err);
 }
 
-static int forget_event(void *context, const struct store_value *cells, size_t count,
+static int count_events(void *context, const struct store_value *cells, size_t count,
 			struct strata_error *err)
 {
 	struct forget *forget = context;
@@ -89,10 +90,9 @@ static int forget_event(void *context, const struct store_value *cells, size_t c
 	return 0;
 }
 
-#define OLD_EVENTS                                           \
-	"FROM events WHERE job = 0 AND happened_at < $1 "    \
-	"AND sequence < (SELECT max(sequence) FROM events) " \
-	"ORDER BY sequence LIMIT $2"
+/* clang-format off */
+#define OLD_EVENTS "FROM events WHERE job = 0 AND happened_at < $1 AND " NOT_THE_LAST_EVENT " ORDER BY sequence LIMIT $2"
+/* clang-format on */
 
 static int forget_events(struct store *store, struct forget *forget, struct strata_error *err)
 {
@@ -100,7 +100,7 @@ static int forget_events(struct store *store, struct forget *forget, struct stra
 	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
 					STORE_INT_OF((int64_t)forget->limit) };
 	int rc = store_ask(store, "SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
-			   values, 2, type, 1, forget_event, forget, err);
+			   values, 2, type, 1, count_events, forget, err);
 
 	if (rc == 0 && forget->event_count > 0)
 		rc = store_run(store,
@@ -140,7 +140,7 @@ int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t 
 	forget.jobs = strata_memory_get(store->memory, limit * sizeof(*forget.jobs));
 	if (!forget.jobs)
 		return strata_fail_memory(err);
-	int rc = store_transact(store, epoch, forget_all, &forget, err);
+	int rc = store_transact(store, &epoch, forget_all, &forget, err);
 
 	strata_memory_put(store->memory, forget.jobs, limit * sizeof(*forget.jobs));
 	if (rc == 0)

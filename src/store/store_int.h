@@ -89,6 +89,7 @@ struct store {
 	bool read_only;
 	bool leading; /* store_lead succeeded */
 	bool inside;  /* a transaction is under way */
+	bool asking;  /* a query is under way: its rows are being handed over */
 	struct store_statement statements[STORE_STATEMENTS_MAX + STORE_FIXED];
 	uint64_t uses; /* of statements so far */
 };
@@ -110,18 +111,18 @@ int store_ask_number(struct store *store, const char *sql, int64_t *ret_number,
 /* -EEXIST or -ENOENT from what a database says about a constraint that a change broke. */
 int store_fail_constraint(struct strata_error *err, int code, const char *words);
 
-/* A transaction that writes: begin, epoch, body, commit; all of it once more when the connection broke. The body may
- * run twice. */
+/* A transaction that writes: begin, epoch (NULL: of nobody), body, commit; all of it once more when the connection broke.
+ * So the body may run twice. */
 typedef int store_body(struct store *store, void *context, struct strata_error *err);
-int store_transact(struct store *store, uint64_t epoch, store_body *body, void *context,
+int store_transact(struct store *store, const uint64_t *epoch, store_body *body, void *context,
 		   struct strata_error *err);
 
 /* ---- tables (store_rows.c) ---- */
 
 struct store_column {
 	const char *name;
-	enum store_type type;
 	size_t offset; /* of the field; of bytes, its length lies behind the pointer */
+	enum store_type type;
 	bool required; /* a text that must not be NULL; a number that must be > 0 */
 };
 

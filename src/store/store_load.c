@@ -219,17 +219,32 @@ static int check_limit(size_t limit, struct strata_error *err)
 	return 0;
 }
 
+/* SQLite would find nothing, PostgreSQL refuse it in its own words. */
+static int check_text(const char *name, const char *text, struct strata_error *err)
+{
+	if (text && !text_valid(text, strlen(text)))
+		return strata_fail_at(err, -EINVAL, name, "%s is not valid UTF-8", name);
+	return 0;
+}
+
+static int check_query(const struct store_query *query, struct strata_error *err)
+{
+	int rc = check_limit(query->limit, err);
+
+	if (rc == 0 && query->state_count > STRATA_STORE_STATES_MAX)
+		return strata_fail_at(err, -ERANGE, "states", "%zu states; expected up to %d",
+				      query->state_count, STRATA_STORE_STATES_MAX);
+	for (size_t i = 0; i < query->state_count && rc == 0; i++)
+		rc = check_text("states", query->states[i], err);
+	if (rc == 0)
+		rc = check_text("user", query->user, err);
+	if (rc == 0)
+		rc = check_text("account", query->account, err);
+	return rc < 0 ? rc : check_text("partition", query->partition, err);
+}
+
 static void add_query(struct request *request, const struct store_query *query)
 {
-	if (query->state_count > 0) {
-		add_where(request);
-		buf_add(&request->sql, "state IN (");
-		for (size_t i = 0; i < query->state_count; i++) {
-			buf_add(&request->sql, i ? ", " : "");
-			add_value(request, store_text_of(query->states[i]));
-		}
-		buf_add(&request->sql, ")");
-	}
 	if (query->user)
 		add_condition(request, "user_id =", store_text_of(query->user));
 	if (query->account)
@@ -246,6 +261,43 @@ static void add_query(struct request *request, const struct store_query *query)
 	if (query->after)
 		add_condition(request, query->descending ? "id <" : "id >",
 			      STORE_INT_OF(query->after));
+	add_order(request, query->descending, query->limit);
+}
+
+/* A part of the text once more. */
+static void add_again(struct request *request, size_t start, size_t length)
+{
+	for (size_t i = 0; i < length && !request->sql.failed; i++)
+		buf_add_char(&request->sql, request->sql.text[start + i]);
+}
+
+/*
+ * A page of several states: that many of each, already in order by its index, and of those the first. Asked for all states
+ * at once, a database would sort all that was ever in one of them for every page.
+ */
+static void add_states(struct request *request, const struct store_query *query)
+{
+	size_t rest = 0, rest_end = 0;
+	int limit = 0;
+
+	buf_add(&request->sql, " WHERE id IN (");
+	for (size_t i = 0; i < query->state_count; i++) {
+		buf_add(&request->sql, i ? " UNION ALL " : "");
+		buf_add(&request->sql, "SELECT id FROM (SELECT id FROM jobs");
+		request->limited = false;
+		add_condition(request, "state =", store_text_of(query->states[i]));
+		if (i == 0) {
+			rest = request->sql.length;
+			add_query(request, query);
+			rest_end = request->sql.length;
+			limit = (int)request->count; /* the last value of it */
+		} else {                             /* the same text, the same values */
+			add_again(request, rest, rest_end - rest);
+		}
+		buf_printf(&request->sql, ") AS s%zu", i);
+	}
+	buf_printf(&request->sql, ") ORDER BY id%s LIMIT $%d", query->descending ? " DESC" : "",
+		   limit);
 }
 
 int store_jobs_page(struct store *store, const struct store_query *query, store_each *each,
@@ -253,16 +305,18 @@ int store_jobs_page(struct store *store, const struct store_query *query, store_
 {
 	struct walk walk = { .each = each, .context = context };
 	struct request request;
-	int rc = check_limit(query->limit, err);
+	int rc = check_query(query, err);
 
 	if (rc < 0)
 		return rc;
-	if (query->state_count > STRATA_STORE_STATES_MAX)
-		return strata_fail_at(err, -ERANGE, "states", "%zu states; expected up to %d",
-				      query->state_count, STRATA_STORE_STATES_MAX);
 	request_init(&request, store, STORE_JOB);
-	add_query(&request, query);
-	add_order(&request, query->descending, query->limit);
+	if (query->state_count > 1) {
+		add_states(&request, query);
+	} else {
+		if (query->state_count == 1)
+			add_condition(&request, "state =", store_text_of(query->states[0]));
+		add_query(&request, query);
+	}
 	return request_run(&request, store, &walk, err);
 }
 

@@ -11,31 +11,20 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define INT(row, field, column)                                               \
-	{                                                                     \
-		column, STORE_INT, offsetof(struct store_##row, field), false \
+#define COLUMN(row, field, column, type, required)                          \
+	{                                                                   \
+		column, offsetof(struct store_##row, field), type, required \
 	}
-#define ID(row, field, column)                                               \
-	{                                                                    \
-		column, STORE_INT, offsetof(struct store_##row, field), true \
-	}
-#define REAL(row, field, column)                                               \
-	{                                                                      \
-		column, STORE_REAL, offsetof(struct store_##row, field), false \
-	}
-#define TEXT(row, field, column)                                              \
-	{                                                                     \
-		column, STORE_TEXT, offsetof(struct store_##row, field), true \
-	}
-#define MAYBE(row, field, column)                                              \
-	{                                                                      \
-		column, STORE_TEXT, offsetof(struct store_##row, field), false \
-	}
+#define INT(row, field, column) COLUMN(row, field, column, STORE_INT, false)
+#define ID(row, field, column) COLUMN(row, field, column, STORE_INT, true)
+#define REAL(row, field, column) COLUMN(row, field, column, STORE_REAL, false)
+#define TEXT(row, field, column) COLUMN(row, field, column, STORE_TEXT, true)
+#define MAYBE(row, field, column) COLUMN(row, field, column, STORE_TEXT, false)
 
 /* clang-format off */
 static const struct store_column blob_columns[] = {
 	TEXT(blob, hash, "hash"),
-	{ "bytes", STORE_BYTES, offsetof(struct store_blob, bytes), true },
+	COLUMN(blob, bytes, "bytes", STORE_BYTES, true),
 };
 
 static const struct store_column job_columns[] = {

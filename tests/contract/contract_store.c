@@ -450,6 +450,7 @@ EACH(an_older_epoch_is_refused)
 	CHECK_OK(sample_put_job(store, 1, epoch, &err));
 	CHECK_ERROR(sample_put_job(store, 2, epoch + 1, &err), -ESTALE, "replaced by an older one");
 	CHECK_ERROR(sample_put_job(store, 2, 0, &err), -ESTALE, "another server leads");
+	CHECK_ERROR(sample_put_job(store, 2, UINT64_MAX, &err), -ESTALE, "older one");
 	/* Only one leads. */
 	CHECK_OK(store_open(address, false, &memory, &other, &err));
 	CHECK_ERROR(store_lead(other, &later, &err), -EBUSY, "another server");
@@ -573,8 +574,8 @@ EACH(pages_are_complete)
 			query.until_ns = 1000 * (int64_t)random_below(&seed, 3 * HISTORY);
 		if (random_below(&seed, 4) == 0)
 			query.array_id = 1 + (int64_t)random_below(&seed, 3);
-		query.states = states + random_below(&seed, 3);
-		query.state_count = random_below(&seed, 3);
+		query.states = states + random_below(&seed, 2);
+		query.state_count = random_below(&seed, 4);
 		query.descending = random_below(&seed, 2);
 		check_query(store, query);
 	}
@@ -596,6 +597,9 @@ EACH(pages_are_complete)
 	query.state_count++;
 	CHECK_ERROR(store_jobs_page(store, &query, sample_take_id, &found, &err), -ERANGE,
 		    "17 states");
+	query = (struct store_query){ .limit = 1, .user = "\xff" };
+	CHECK_ERROR(store_jobs_page(store, &query, sample_take_id, &found, &err), -EINVAL,
+		    "user is not valid UTF-8");
 	store_close(store);
 }
 

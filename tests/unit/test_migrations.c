@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,7 @@ static void check_killed(const char *address)
 		if (pid == 0) {
 			struct strata_memory own = { 0 };
 
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (store_open(address, false, &own, &store, NULL) == 0)
 				store_migrate(store, more, count, NULL);
 			_exit(0);

@@ -8,6 +8,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -298,6 +299,7 @@ static void lead_and_write(int pipe_fd)
 	struct store *store;
 	uint64_t epoch;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody behind */
 	if (store_open(address, false, &own, &store, NULL) < 0 ||
 	    store_lead(store, &epoch, NULL) < 0)
 		_exit(1);
