@@ -13,18 +13,14 @@
 static int read_declared(struct server *server, const char *text,
 			 struct inventory_declared *ret_declared, struct strata_error *err)
 {
-	size_t span = strcspn(text, ":");
-	int rc = strata_schema_defaults(&inventory_declared_schema, &server->confs, ret_declared,
-					err);
+	const char *whole = strata_arena_printf(&server->confs, "name=%s", text);
+	int rc = whole ? strata_schema_defaults(&inventory_declared_schema, &server->confs,
+						ret_declared, err)
+		       : strata_fail_memory(err);
 
-	if (rc == 0 && text[span])
-		rc = strata_schema_read_text(&inventory_declared_schema, text + span + 1,
-					     strlen(text + span + 1), &server->confs, ret_declared,
-					     err);
-	if (rc)
-		return rc;
-	ret_declared->name = strata_arena_text(&server->confs, text, span);
-	return ret_declared->name ? 0 : strata_fail_memory(err);
+	return rc ? rc
+		  : strata_schema_read_text(&inventory_declared_schema, whole, strlen(whole),
+					    &server->confs, ret_declared, err);
 }
 
 static int find_inventory(struct server *server, struct inventory *ret_inventory,
