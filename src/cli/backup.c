@@ -1,0 +1,35 @@
+/* strata backup: a copy of the service's state, while the service runs. */
+#include "cli/cli.h"
+#include "store/store.h"
+
+static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	struct store *store;
+	int rc = store_open(operands[0], true, &cli->memory, &store, &cli->err);
+
+	(void)conf, (void)operand_count;
+	if (rc < 0)
+		return rc;
+	rc = store_backup(store, operands[1], &cli->err);
+	store_close(store);
+	return rc;
+}
+
+const struct cli_command cli_backup = {
+	.name = "backup",
+	.operands = "STORE FILE",
+	.summary = "copy the state of the service into a new file",
+	.about = "STORE is the path of the database. The server may run meanwhile: the copy is of "
+		 "one "
+		 "moment, checked,\n"
+		 "and on the disk when the command ends. To restore, stop the server and put the "
+		 "copy "
+		 "in place of the\n"
+		 "database, without the files NAME-wal and NAME-shm beside it. PostgreSQL has its "
+		 "own "
+		 "tool: pg_dump.",
+	.examples = "  strata backup /var/lib/strata/strata.db /backup/strata-monday.db",
+	.operands_min = 2,
+	.operands_max = 2,
+	.run = run,
+};

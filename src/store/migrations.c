@@ -1,0 +1,215 @@
+/*
+ * The tables, as the steps that lead to them. A database's version is the number of migrations it has seen; opening it to
+ * write applies the rest in one transaction, so it is at the old version or at the new one, whenever the power goes. A
+ * migration that was released is never changed: what comes later is appended.
+ *
+ * One text serves both databases; the names of types are the back end's (@int …).
+ */
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const first[] = {
+	"CREATE TABLE blobs (hash @text PRIMARY KEY, bytes @bytes NOT NULL)@end",
+	"CREATE TABLE jobs ("
+	"id @int PRIMARY KEY, uuid @text NOT NULL UNIQUE, user_id @text NOT NULL, uid @int NOT "
+	"NULL, "
+	"gid @int NOT NULL, account @text, partition_name @text, qos @text, job_name @text, "
+	"state @text NOT NULL, reason @text, band @int NOT NULL, priority @int NOT NULL, "
+	"gpu_count @int NOT NULL, gpu_type @text, cpu_cores @int NOT NULL, memory_bytes @int NOT "
+	"NULL, "
+	"command @text NOT NULL, working_dir @text, created_at @int NOT NULL, eligible_at @int NOT "
+	"NULL, "
+	"scheduled_at @int NOT NULL, started_at @int NOT NULL, completed_at @int NOT NULL, "
+	"time_limit @int NOT NULL, attempt @int NOT NULL, exit_code @int NOT NULL, "
+	"exit_signal @int NOT NULL, array_id @int NOT NULL, array_index @int NOT NULL, "
+	"gang_id @int NOT NULL, spec @text, script @text REFERENCES blobs (hash), "
+	"environment @text REFERENCES blobs (hash), place @text, request_key @text, comment "
+	"@text)@end",
+	"CREATE INDEX jobs_state ON jobs (state, id)",
+	"CREATE INDEX jobs_user ON jobs (user_id, id)",
+	"CREATE INDEX jobs_account ON jobs (account, id) WHERE account IS NOT NULL",
+	"CREATE INDEX jobs_created ON jobs (created_at)",
+	"CREATE INDEX jobs_live ON jobs (id) WHERE completed_at = 0",
+	"CREATE INDEX jobs_ended ON jobs (completed_at, id) WHERE completed_at > 0",
+	"CREATE INDEX jobs_array ON jobs (array_id, id) WHERE array_id > 0",
+	"CREATE INDEX jobs_script ON jobs (script) WHERE script IS NOT NULL",
+	"CREATE INDEX jobs_environment ON jobs (environment) WHERE environment IS NOT NULL",
+	"CREATE UNIQUE INDEX jobs_request_key ON jobs (user_id, request_key) WHERE request_key IS "
+	"NOT NULL",
+	"CREATE TABLE steps ("
+	"job @int NOT NULL, number @int NOT NULL, name @text, state @text NOT NULL, command @text, "
+	"place @text, started_at @int NOT NULL, completed_at @int NOT NULL, exit_code @int NOT "
+	"NULL, "
+	"exit_signal @int NOT NULL, PRIMARY KEY (job, number))@end",
+	"CREATE TABLE arrays ("
+	"id @int PRIMARY KEY, user_id @text NOT NULL, task_count @int NOT NULL, running_max @int "
+	"NOT NULL, "
+	"created_at @int NOT NULL, indexes @text)@end",
+	"CREATE TABLE events ("
+	"sequence @int PRIMARY KEY, happened_at @int NOT NULL, job @int NOT NULL, kind @text NOT "
+	"NULL, "
+	"about @text)@end",
+	"CREATE INDEX events_job ON events (job, sequence)",
+	"CREATE TABLE usage ("
+	"account @text NOT NULL, user_id @text NOT NULL, from_at @int NOT NULL, amount @real NOT "
+	"NULL, "
+	"gpu_seconds @real NOT NULL, cpu_seconds @real NOT NULL, memory_byte_seconds @real NOT "
+	"NULL, "
+	"job_count @int NOT NULL, updated_at @int NOT NULL, PRIMARY KEY (account, user_id, "
+	"from_at))@end",
+	"CREATE TABLE parties ("
+	"kind @text NOT NULL, name @text NOT NULL, parent @text, settings @text, PRIMARY KEY "
+	"(kind, name))@end",
+	"CREATE TABLE tokens ("
+	"id @text PRIMARY KEY, hash @text NOT NULL, user_id @text NOT NULL, role @text NOT NULL, "
+	"created_at @int NOT NULL, expires_at @int NOT NULL, revoked_at @int NOT NULL, used_at "
+	"@int NOT NULL, "
+	"comment @text)@end",
+	"CREATE TABLE nodes ("
+	"name @text PRIMARY KEY, state @text NOT NULL, reason @text, since_at @int NOT NULL, "
+	"settings @text)@end",
+	"CREATE TABLE reservations ("
+	"name @text PRIMARY KEY, begin_at @int NOT NULL, end_at @int NOT NULL, settings @text)@end",
+	"CREATE TABLE checkpoints ("
+	"job @int NOT NULL, rank @int NOT NULL, path @text NOT NULL, size_bytes @int NOT NULL, "
+	"taken_at @int NOT NULL, step @int NOT NULL, PRIMARY KEY (job, rank))@end",
+	"INSERT INTO meta (name, number) VALUES ('epoch', 0)",
+	NULL,
+};
+
+const struct store_migration store_migrations[] = {
+	{ first },
+};
+const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
+
+#define ASK_VERSION "SELECT number FROM meta WHERE name = 'schema'"
+
+static int too_new(struct store *store, int64_t version, size_t count, struct strata_error *err)
+{
+	return strata_fail(err, -ENOTSUP,
+			   "the tables of %s are of version %lld, this program knows up to %zu: "
+			   "a newer one wrote them",
+			   store->cls->base.name, (long long)version, count);
+}
+
+/* The step with the back end's words in place of @int … */
+static int translate(const struct store_class *cls, const char *step, struct buf *buf,
+		     struct strata_error *err)
+{
+	static const char *const words[] = { "@int", "@real", "@text", "@bytes", "@end" };
+	const char *const texts[] = { cls->types[STORE_INT], cls->types[STORE_REAL],
+				      cls->types[STORE_TEXT], cls->types[STORE_BYTES],
+				      cls->table_end };
+
+	buf_reset(buf);
+	while (*step) {
+		size_t i = 0;
+
+		while (i < 5 && strncmp(step, words[i], strlen(words[i])) != 0)
+			i++;
+		if (i < 5) {
+			buf_add(buf, texts[i]);
+			step += strlen(words[i]);
+		} else {
+			buf_add_char(buf, *step++);
+		}
+	}
+	return buf_check(buf, err);
+}
+
+struct plan {
+	const struct store_migration *migrations;
+	size_t count;
+	struct buf sql;
+};
+
+static int run_migration(struct store *store, struct plan *plan, size_t index,
+			 struct strata_error *err)
+{
+	for (const char *const *step = plan->migrations[index].steps; *step; step++) {
+		int rc = translate(store->cls, *step, &plan->sql, err);
+
+		if (rc == 0)
+			rc = store_run(store, plan->sql.text, NULL, 0, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int ignore_cells(void *context, const struct store_value *cells, size_t count,
+			struct strata_error *err)
+{
+	(void)context, (void)cells, (void)count, (void)err;
+	return 0;
+}
+
+static int prepare_meta(struct store *store, struct plan *plan, struct strata_error *err)
+{
+	int rc = 0;
+
+	if (store->cls->migration_lock)
+		rc = store_ask(store, store->cls->migration_lock, NULL, 0, NULL, 0, ignore_cells,
+			       NULL, err);
+	if (rc == 0)
+		rc = translate(store->cls,
+			       "CREATE TABLE IF NOT EXISTS meta (name @text PRIMARY KEY, number "
+			       "@int NOT NULL)@end",
+			       &plan->sql, err);
+	return rc < 0 ? rc : store_run(store, plan->sql.text, NULL, 0, err);
+}
+
+static int migrate(struct store *store, void *context, struct strata_error *err)
+{
+	struct plan *plan = context;
+	int64_t version = 0;
+	int rc = prepare_meta(store, plan, err);
+
+	if (rc == 0)
+		rc = store_ask_number(store, ASK_VERSION, &version, err);
+	if (rc == 0 && version > (int64_t)plan->count)
+		return too_new(store, version, plan->count, err);
+	for (size_t i = (size_t)version; i < plan->count && rc == 0; i++)
+		rc = run_migration(store, plan, i, err);
+	if (rc == 0 && version < (int64_t)plan->count)
+		rc = store_run(store,
+			       "INSERT INTO meta (name, number) VALUES ('schema', $1) "
+			       "ON CONFLICT (name) DO UPDATE SET number = excluded.number",
+			       &STORE_INT_OF((int64_t)plan->count), 1, err);
+	return rc;
+}
+
+int store_migrate(struct store *store, const struct store_migration *migrations, size_t count,
+		  struct strata_error *err)
+{
+	struct plan plan = { .migrations = migrations, .count = count };
+	int64_t version;
+
+	/* When there is nothing to do, nobody is kept from writing, nor waited for. Without tables this fails. */
+	if (store_ask_number(store, ASK_VERSION, &version, NULL) == 0 && version == (int64_t)count)
+		return 0;
+	buf_init(&plan.sql, store->memory, 0);
+	int rc = store_transact(store, NULL, migrate, &plan, err);
+
+	buf_fini(&plan.sql);
+	return rc;
+}
+
+int store_check_version(struct store *store, size_t count, struct strata_error *err)
+{
+	int64_t version = 0;
+	int rc = store_ask_number(store, ASK_VERSION, &version, err);
+
+	if (rc < 0)
+		return rc;
+	if (version > (int64_t)count)
+		return too_new(store, version, count, err);
+	if (version < (int64_t)count)
+		return strata_fail(err, -ENOTSUP,
+				   "the tables of %s are of version %lld, this program reads "
+				   "version %zu: the server brings them up to date when it starts",
+				   store->cls->base.name, (long long)version, count);
+	return 0;
+}

@@ -1,0 +1,149 @@
+/*
+ * Retention. The jobs to forget are listed first; then each goes with what belongs to it, by its key, so the cost is that
+ * of what is forgotten and not of what is kept. The newest job and event stay: their numbers are how the next ones are
+ * found.
+ */
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct doomed {
+	int64_t id, array_id;
+	char script[STORE_HASH_BYTES], environment[STORE_HASH_BYTES]; /* "": none */
+};
+
+struct forget {
+	int64_t before_ns;
+	size_t limit;
+	struct doomed *jobs; /* room for limit */
+	size_t job_count;
+	size_t event_count; /* of no job */
+};
+
+static void keep_hash(char to[STORE_HASH_BYTES], const struct store_value *cell)
+{
+	to[0] = '\0';
+	if (!cell->null && cell->size_bytes < STORE_HASH_BYTES)
+		memcpy(to, cell->bytes, cell->size_bytes + 1);
+}
+
+static int list_job(void *context, const struct store_value *cells, size_t count,
+		    struct strata_error *err)
+{
+	struct forget *forget = context;
+	struct doomed *job = &forget->jobs[forget->job_count++];
+
+	(void)count, (void)err;
+	job->id = cells[0].number;
+	job->array_id = cells[1].number;
+	keep_hash(job->script, &cells[2]);
+	keep_hash(job->environment, &cells[3]);
+	return 0;
+}
+
+static int forget_blob(struct store *store, const char *hash, struct strata_error *err)
+{
+	struct store_value value = store_text_of(hash);
+
+	return !hash[0] ? 0
+			: store_run(store,
+				    "DELETE FROM blobs WHERE hash = $1 "
+				    "AND NOT EXISTS (SELECT 1 FROM jobs WHERE script = $1) "
+				    "AND NOT EXISTS (SELECT 1 FROM jobs WHERE environment = $1)",
+				    &value, 1, err);
+}
+
+#define NOT_THE_LAST_EVENT "sequence < (SELECT max(sequence) FROM events)"
+
+static int forget_job(struct store *store, const struct doomed *job, struct strata_error *err)
+{
+	static const char *const texts[] = {
+		"DELETE FROM steps WHERE job = $1",
+		"DELETE FROM checkpoints WHERE job = $1",
+		("DELETE FROM events WHERE job = $1 AND " NOT_THE_LAST_EVENT),
+		"DELETE FROM jobs WHERE id = $1",
+	};
+	struct store_value id = STORE_INT_OF(job->id), array = STORE_INT_OF(job->array_id);
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && rc == 0; i++)
+		rc = store_run(store, texts[i], &id, 1, err);
+	if (rc == 0 && job->array_id)
+		rc = store_run(
+			store,
+			"DELETE FROM arrays WHERE id = $1 AND id < (SELECT max(id) FROM arrays) "
+			"AND NOT EXISTS (SELECT 1 FROM jobs WHERE array_id > 0 AND array_id = $1)",
+			&array, 1, err);
+	if (rc == 0)
+		rc = forget_blob(store, job->script, err);
+	return rc < 0 ? rc : forget_blob(store, job->environment, err);
+}
+
+static int count_events(void *context, const struct store_value *cells, size_t count,
+			struct strata_error *err)
+{
+	struct forget *forget = context;
+
+	(void)count, (void)err;
+	forget->event_count += (size_t)cells[0].number;
+	return 0;
+}
+
+/* clang-format off */
+#define OLD_EVENTS "FROM events WHERE job = 0 AND happened_at < $1 AND " NOT_THE_LAST_EVENT " ORDER BY sequence LIMIT $2"
+/* clang-format on */
+
+static int forget_events(struct store *store, struct forget *forget, struct strata_error *err)
+{
+	static const enum store_type type[] = { STORE_INT };
+	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
+					STORE_INT_OF((int64_t)forget->limit) };
+	int rc = store_ask(store, "SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
+			   values, 2, type, 1, count_events, forget, err);
+
+	if (rc == 0 && forget->event_count > 0)
+		rc = store_run(store,
+			       "DELETE FROM events WHERE sequence IN (SELECT sequence " OLD_EVENTS
+			       ")",
+			       values, 2, err);
+	return rc;
+}
+
+static int forget_all(struct store *store, void *context, struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_INT, STORE_INT, STORE_TEXT, STORE_TEXT };
+	struct forget *forget = context;
+	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
+					STORE_INT_OF((int64_t)forget->limit) };
+
+	forget->job_count = forget->event_count = 0; /* this may be the second try */
+	int rc = store_ask(store,
+			   "SELECT id, array_id, script, environment FROM jobs "
+			   "WHERE completed_at > 0 AND completed_at < $1 "
+			   "AND id < (SELECT max(id) FROM jobs) ORDER BY completed_at, id LIMIT $2",
+			   values, 2, types, 4, list_job, forget, err);
+
+	for (size_t i = 0; i < forget->job_count && rc == 0; i++)
+		rc = forget_job(store, &forget->jobs[i], err);
+	return rc < 0 ? rc : forget_events(store, forget, err);
+}
+
+int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
+		 size_t *ret_count, struct strata_error *err)
+{
+	struct forget forget = { .before_ns = before_ns, .limit = limit };
+
+	if (limit < 1 || limit > STRATA_STORE_PAGE_MAX)
+		return strata_fail_at(err, -ERANGE, "limit", "limit is %zu; expected 1 to %d",
+				      limit, STRATA_STORE_PAGE_MAX);
+	forget.jobs = strata_memory_get(store->memory, limit * sizeof(*forget.jobs));
+	if (!forget.jobs)
+		return strata_fail_memory(err);
+	int rc = store_transact(store, &epoch, forget_all, &forget, err);
+
+	strata_memory_put(store->memory, forget.jobs, limit * sizeof(*forget.jobs));
+	if (rc == 0)
+		*ret_count = forget.job_count + forget.event_count;
+	return rc;
+}

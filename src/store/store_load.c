@@ -1,0 +1,448 @@
+/*
+ * Reading: walks over a table in the order of its key, pages of the history, single rows. A walk goes in chunks, each of
+ * which begins behind the key of the last row, so that neither side keeps a large result and no read holds up a writer.
+ * Conditions are put together as text, values never are.
+ */
+#include "store/store_int.h"
+
+#include "core/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+enum { CHUNK_ROWS = 1000 };
+
+/* A statement in the making: its text and its parameters. */
+struct request {
+	const struct store_table *table;
+	struct buf sql;
+	struct store_value values[STORE_VALUES_MAX];
+	size_t count;
+	bool limited; /* a condition was added: the next goes behind AND */
+};
+
+static void request_init(struct request *request, struct store *store, enum store_row kind)
+{
+	*request = (struct request){ .table = store_table(kind) };
+	buf_init(&request->sql, store->memory, 0);
+	buf_add(&request->sql, "SELECT ");
+	store_add_columns(&request->sql, request->table, request->table->column_count);
+	buf_printf(&request->sql, " FROM %s", request->table->name);
+}
+
+static void add_where(struct request *request)
+{
+	buf_add(&request->sql, request->limited ? " AND " : " WHERE ");
+	request->limited = true;
+}
+
+static void add_value(struct request *request, struct store_value value)
+{
+	assert(request->count < STORE_VALUES_MAX);
+	request->values[request->count++] = value;
+	buf_printf(&request->sql, "$%zu", request->count);
+}
+
+/* "column = $n", with any comparison. */
+static void add_condition(struct request *request, const char *comparison, struct store_value value)
+{
+	add_where(request);
+	buf_printf(&request->sql, "%s ", comparison);
+	add_value(request, value);
+}
+
+static void add_order(struct request *request, bool descending, size_t limit)
+{
+	buf_add(&request->sql, " ORDER BY ");
+	for (size_t i = 0; i < request->table->key_count; i++)
+		buf_printf(&request->sql, "%s%s%s", i ? ", " : "", request->table->columns[i].name,
+			   descending ? " DESC" : "");
+	buf_add(&request->sql, " LIMIT ");
+	add_value(request, STORE_INT_OF((int64_t)limit));
+}
+
+/* A row of any kind. */
+union row {
+	struct store_blob blob;
+	struct store_job job;
+	struct store_step step;
+	struct store_array array;
+	struct store_event event;
+	struct store_usage usage;
+	struct store_party party;
+	struct store_token token;
+	struct store_node node;
+	struct store_reservation reservation;
+	struct store_checkpoint checkpoint;
+};
+
+struct walk {
+	const struct store_table *table;
+	store_each *each;
+	void *context;
+	size_t count;       /* rows so far */
+	bool keep_key;      /* of the last row of a full chunk */
+	struct buf keys[3]; /* the texts of that key */
+	int64_t numbers[3]; /* and its numbers */
+};
+
+static int keep_key(struct walk *walk, const struct store_value *cells, struct strata_error *err)
+{
+	for (size_t i = 0; i < walk->table->key_count; i++) {
+		walk->numbers[i] = cells[i].number;
+		if (cells[i].type != STORE_TEXT)
+			continue;
+		buf_reset(&walk->keys[i]);
+		buf_add_bytes(&walk->keys[i], cells[i].bytes, cells[i].size_bytes);
+		int rc = buf_check(&walk->keys[i], err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int give_row(void *context, const struct store_value *cells, size_t count,
+		    struct strata_error *err)
+{
+	struct walk *walk = context;
+	union row row = { 0 };
+
+	assert(count == walk->table->column_count);
+	store_fill(walk->table, cells, &row);
+	walk->count++;
+	int rc = walk->each(walk->context, &row, err);
+
+	if (rc == 0 && walk->keep_key && walk->count % CHUNK_ROWS == 0)
+		rc = keep_key(walk, cells, err);
+	return rc;
+}
+
+/* Runs the request and ends it. */
+static int request_run(struct request *request, struct store *store, struct walk *walk,
+		       struct strata_error *err)
+{
+	enum store_type types[STORE_VALUES_MAX];
+
+	for (size_t i = 0; i < request->table->column_count; i++)
+		types[i] = request->table->columns[i].type;
+	walk->table = request->table;
+	int rc = buf_check(&request->sql, err);
+
+	if (rc == 0)
+		rc = store_ask(store, request->sql.text, request->values, request->count, types,
+			       request->table->column_count, give_row, walk, err);
+	buf_fini(&request->sql);
+	return rc;
+}
+
+/* ---- walks ---- */
+
+/* "(a, b) > ($1, $2)" */
+static void add_beyond(struct request *request, const struct walk *walk)
+{
+	const struct store_table *table = request->table;
+
+	add_where(request);
+	buf_add(&request->sql, "(");
+	store_add_columns(&request->sql, table, table->key_count);
+	buf_add(&request->sql, ") > (");
+	for (size_t i = 0; i < table->key_count; i++) {
+		buf_add(&request->sql, i ? ", " : "");
+		add_value(request, table->columns[i].type == STORE_TEXT
+					   ? store_text_of(walk->keys[i].text)
+					   : STORE_INT_OF(walk->numbers[i]));
+	}
+	buf_add(&request->sql, ")");
+}
+
+static int load_chunk(struct store *store, enum store_row kind, const struct store_filter *filter,
+		      struct walk *walk, struct strata_error *err)
+{
+	const struct store_table *table = store_table(kind);
+	struct request request;
+
+	request_init(&request, store, kind);
+	if (filter->live && table->live) {
+		add_where(&request);
+		buf_add(&request.sql, table->live);
+	}
+	if (filter->job && table->job)
+		add_condition(&request, "job =", STORE_INT_OF(filter->job));
+	if (walk->count > 0)
+		add_beyond(&request, walk);
+	add_order(&request, false, CHUNK_ROWS);
+	return request_run(&request, store, walk, err);
+}
+
+int store_load(struct store *store, enum store_row kind, const struct store_filter *filter,
+	       store_each *each, void *context, struct strata_error *err)
+{
+	static const struct store_filter all = { 0 };
+	struct walk walk = { .each = each, .context = context, .keep_key = true };
+	size_t wanted = 0;
+	int rc = 0;
+
+	assert(kind != STORE_BLOB);
+	for (size_t i = 0; i < 3; i++)
+		buf_init(&walk.keys[i], store->memory, 0);
+	while (rc == 0 && walk.count == wanted) { /* the last chunk was full */
+		wanted += CHUNK_ROWS;
+		rc = load_chunk(store, kind, filter ? filter : &all, &walk, err);
+	}
+	for (size_t i = 0; i < 3; i++)
+		buf_fini(&walk.keys[i]);
+	return rc;
+}
+
+int store_last(struct store *store, enum store_row kind, int64_t *ret_number,
+	       struct strata_error *err)
+{
+	const struct store_table *table = store_table(kind);
+	char sql[96] = "SELECT max(";
+
+	assert(kind == STORE_JOB || kind == STORE_ARRAY || kind == STORE_EVENT);
+	strcat(sql, table->columns[0].name);
+	strcat(sql, ") FROM ");
+	strcat(sql, table->name);
+	return store_ask_number(store, sql, ret_number, err);
+}
+
+/* ---- pages ---- */
+
+static int check_limit(size_t limit, struct strata_error *err)
+{
+	if (limit < 1 || limit > STRATA_STORE_PAGE_MAX)
+		return strata_fail_at(err, -ERANGE, "limit", "limit is %zu; expected 1 to %d",
+				      limit, STRATA_STORE_PAGE_MAX);
+	return 0;
+}
+
+/* SQLite would find nothing, PostgreSQL refuse it in its own words. */
+static int check_text(const char *name, const char *text, struct strata_error *err)
+{
+	if (text && !text_valid(text, strlen(text)))
+		return strata_fail_at(err, -EINVAL, name, "%s is not valid UTF-8", name);
+	return 0;
+}
+
+static int check_query(const struct store_query *query, struct strata_error *err)
+{
+	int rc = check_limit(query->limit, err);
+
+	if (rc == 0 && query->state_count > STRATA_STORE_STATES_MAX)
+		return strata_fail_at(err, -ERANGE, "states", "%zu states; expected up to %d",
+				      query->state_count, STRATA_STORE_STATES_MAX);
+	for (size_t i = 0; i < query->state_count && rc == 0; i++)
+		rc = check_text("states", query->states[i], err);
+	if (rc == 0)
+		rc = check_text("user", query->user, err);
+	if (rc == 0)
+		rc = check_text("account", query->account, err);
+	return rc < 0 ? rc : check_text("partition", query->partition, err);
+}
+
+static void add_query(struct request *request, const struct store_query *query)
+{
+	if (query->user)
+		add_condition(request, "user_id =", store_text_of(query->user));
+	if (query->account)
+		add_condition(request, "account =", store_text_of(query->account));
+	if (query->partition)
+		add_condition(request, "partition_name =", store_text_of(query->partition));
+	if (query->since_ns)
+		add_condition(request, "created_at >=", STORE_INT_OF(query->since_ns));
+	if (query->until_ns)
+		add_condition(request, "created_at <", STORE_INT_OF(query->until_ns));
+	if (query->array_id)
+		add_condition(request,
+			      "array_id > 0 AND array_id =", STORE_INT_OF(query->array_id));
+	if (query->after)
+		add_condition(request, query->descending ? "id <" : "id >",
+			      STORE_INT_OF(query->after));
+	add_order(request, query->descending, query->limit);
+}
+
+/* A part of the text once more. */
+static void add_again(struct request *request, size_t start, size_t length)
+{
+	for (size_t i = 0; i < length && !request->sql.failed; i++)
+		buf_add_char(&request->sql, request->sql.text[start + i]);
+}
+
+/*
+ * A page of several states: that many of each, already in order by its index, and of those the first. Asked for all states
+ * at once, a database would sort all that was ever in one of them for every page.
+ */
+static void add_states(struct request *request, const struct store_query *query)
+{
+	size_t rest = 0, rest_end = 0;
+	int limit = 0;
+
+	buf_add(&request->sql, " WHERE id IN (");
+	for (size_t i = 0; i < query->state_count; i++) {
+		buf_add(&request->sql, i ? " UNION ALL " : "");
+		buf_add(&request->sql, "SELECT id FROM (SELECT id FROM jobs");
+		request->limited = false;
+		add_condition(request, "state =", store_text_of(query->states[i]));
+		if (i == 0) {
+			rest = request->sql.length;
+			add_query(request, query);
+			rest_end = request->sql.length;
+			limit = (int)request->count; /* the last value of it */
+		} else {                             /* the same text, the same values */
+			add_again(request, rest, rest_end - rest);
+		}
+		buf_printf(&request->sql, ") AS s%zu", i);
+	}
+	buf_printf(&request->sql, ") ORDER BY id%s LIMIT $%d", query->descending ? " DESC" : "",
+		   limit);
+}
+
+int store_jobs_page(struct store *store, const struct store_query *query, store_each *each,
+		    void *context, struct strata_error *err)
+{
+	struct walk walk = { .each = each, .context = context };
+	struct request request;
+	int rc = check_query(query, err);
+
+	if (rc < 0)
+		return rc;
+	request_init(&request, store, STORE_JOB);
+	if (query->state_count > 1) {
+		add_states(&request, query);
+	} else {
+		if (query->state_count == 1)
+			add_condition(&request, "state =", store_text_of(query->states[0]));
+		add_query(&request, query);
+	}
+	return request_run(&request, store, &walk, err);
+}
+
+int store_events_page(struct store *store, int64_t after, size_t limit, store_each *each,
+		      void *context, struct strata_error *err)
+{
+	struct walk walk = { .each = each, .context = context };
+	struct request request;
+	int rc = check_limit(limit, err);
+
+	if (rc < 0)
+		return rc;
+	request_init(&request, store, STORE_EVENT);
+	add_condition(&request, "sequence >", STORE_INT_OF(after));
+	add_order(&request, false, limit);
+	return request_run(&request, store, &walk, err);
+}
+
+/* ---- one row ---- */
+
+struct keep {
+	enum store_row kind;
+	struct strata_arena *arena;
+	void *row; /* the copy; NULL: none was found */
+};
+
+static int keep_row(void *context, const void *row, struct strata_error *err)
+{
+	struct keep *keep = context;
+
+	keep->row = store_row_copy(keep->kind, row, keep->arena);
+	return keep->row ? 0 : strata_fail_memory(err);
+}
+
+/* The row that meets one or two conditions, on the arena; NULL when there is none. */
+static int get_row(struct store *store, struct keep *keep, const char *const *conditions,
+		   const struct store_value *values, size_t count, struct strata_error *err)
+{
+	struct walk walk = { .each = keep_row, .context = keep };
+	struct request request;
+
+	request_init(&request, store, keep->kind);
+	for (size_t i = 0; i < count; i++)
+		add_condition(&request, conditions[i], values[i]);
+	return request_run(&request, store, &walk, err);
+}
+
+int store_job_get(struct store *store, int64_t id, struct strata_arena *arena,
+		  struct store_job *ret_job, struct strata_error *err)
+{
+	struct keep keep = { .kind = STORE_JOB, .arena = arena };
+	int rc = get_row(store, &keep, (const char *const[]){ "id =" }, &STORE_INT_OF(id), 1, err);
+
+	if (rc < 0)
+		return rc;
+	if (!keep.row)
+		return strata_fail(err, -ENOENT, "there is no job %lld", (long long)id);
+	*ret_job = *(const struct store_job *)keep.row;
+	return 0;
+}
+
+int store_job_find(struct store *store, const char *uuid, struct strata_arena *arena,
+		   struct store_job *ret_job, struct strata_error *err)
+{
+	struct keep keep = { .kind = STORE_JOB, .arena = arena };
+	struct store_value value = store_text_of(uuid);
+	char excerpt[TEXT_EXCERPT_BYTES];
+
+	/* A text that is not valid is no job's, and PostgreSQL would refuse it in its own words. */
+	if (text_valid(uuid, value.size_bytes)) {
+		int rc = get_row(store, &keep, (const char *const[]){ "uuid =" }, &value, 1, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (!keep.row)
+		return strata_fail(err, -ENOENT, "there is no job %s",
+				   text_excerpt(uuid, value.size_bytes, excerpt));
+	*ret_job = *(const struct store_job *)keep.row;
+	return 0;
+}
+
+int store_job_requested(struct store *store, const char *user, const char *request_key,
+			struct strata_arena *arena, struct store_job *ret_job,
+			struct strata_error *err)
+{
+	static const char *const conditions[] = { "user_id =", "request_key =" };
+	struct store_value values[] = { store_text_of(user), store_text_of(request_key) };
+	struct keep keep = { .kind = STORE_JOB, .arena = arena };
+
+	if (text_valid(user, values[0].size_bytes) &&
+	    text_valid(request_key, values[1].size_bytes)) {
+		int rc = get_row(store, &keep, conditions, values, 2, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (!keep.row)
+		return strata_fail(err, -ENOENT, "no job was submitted with this key");
+	*ret_job = *(const struct store_job *)keep.row;
+	return 0;
+}
+
+int store_blob_get(struct store *store, const char *hash, struct strata_arena *arena,
+		   struct store_blob *ret_blob, struct strata_error *err)
+{
+	struct keep keep = { .kind = STORE_BLOB, .arena = arena };
+	struct store_value value = store_text_of(hash);
+	char found[STORE_HASH_BYTES], excerpt[TEXT_EXCERPT_BYTES];
+
+	if (text_valid(hash, value.size_bytes)) {
+		int rc = get_row(store, &keep, (const char *const[]){ "hash =" }, &value, 1, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (!keep.row)
+		return strata_fail(err, -ENOENT, "there is no blob %s",
+				   text_excerpt(hash, value.size_bytes, excerpt));
+	struct store_blob blob = *(const struct store_blob *)keep.row;
+
+	store_blob_hash(blob.bytes, blob.size_bytes, found);
+	if (strcmp(found, hash) != 0)
+		return strata_fail(err, -EBADMSG,
+				   "the blob %s is damaged: its contents have the hash %s", hash,
+				   found);
+	*ret_blob = blob;
+	return 0;
+}
