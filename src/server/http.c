@@ -181,6 +181,15 @@ static enum MHD_Result handle(struct request *request)
 	return MHD_YES;
 }
 
+static bool body_is_small(const struct request *request)
+{
+	enum { SMALL_BYTES = 1 << 16 };
+	const char *length = header(request, "Content-Length");
+
+	return !header(request, "Transfer-Encoding") &&
+	       (!length || strtoull(length, NULL, 10) <= SMALL_BYTES);
+}
+
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_length, void **request_slot)
@@ -194,7 +203,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 			return MHD_NO;
 		*request_slot = request;
 		look_at_head(request);
-		return request->refused ? send_answer(request) : MHD_YES;
+		/* a small body is let through unread, so that its sender sees the answer and not a closed door */
+		return request->refused && !body_is_small(request) ? send_answer(request) : MHD_YES;
 	}
 	if (*upload_length) {
 		if (!request->refused && !add_body(request, upload, *upload_length)) {

@@ -61,9 +61,11 @@ def as_nobody(service, method, path, body=None):
             os.setgroups([])
             os.setgid(entry.pw_gid)
             os.setuid(entry.pw_uid)
-            os.write(there, json.dumps(service.ask(method, path, body)).encode())
-        finally:
-            os._exit(0)
+            answer = service.ask(method, path, body)
+        except Exception as trouble:
+            answer = [0, repr(trouble)]
+        os.write(there, json.dumps(answer).encode())
+        os._exit(0)
     os.close(there)
     with os.fdopen(here) as pipe:
         text = pipe.read()
