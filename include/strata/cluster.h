@@ -454,6 +454,11 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
 			 struct strata_error *err);
 
+/* A waiting job that was read back from a store had been started so often before, and stopped for others. -ESTALE when it does not
+ * wait. */
+int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
+			    uint32_t preempted, struct strata_error *err);
+
 /* A checkpoint that a job has written. The cluster keeps the latest and the one before; an effect asks for the deletion of others. */
 struct strata_checkpoint {
 	const char *path; /* up to STRATA_PATH_BYTES_MAX */
@@ -589,6 +594,10 @@ struct strata_event {
 int strata_cluster_apply(struct strata_cluster *cluster, const struct strata_event *event,
 			 struct strata_arena *arena, const struct strata_effect **ret_effects,
 			 size_t *ret_count, struct strata_error *err);
+
+/* What is free on a node now; -ENOENT when there is none of that row. */
+int strata_cluster_room(const struct strata_cluster *cluster, uint32_t row,
+			struct strata_room *ret_room);
 
 /* Everything that decides what happens next, as one number: clusters that were told the same have the same. */
 uint64_t strata_cluster_digest(const struct strata_cluster *cluster);

@@ -31,15 +31,28 @@ enum {
 	STRATA_CSV_ROWS_MAX = 1 << 24,        /* its rows */
 	STRATA_INPUT_BYTES_MAX = 1 << 30,     /* a file of the simulator, unpacked */
 
+	/* batch scripts */
+	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */
+	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */
+	STRATA_SLURM_VALUE_BYTES_MAX = 1 << 16, /* one value of an option */
+	STRATA_ARRAY_INDEX_MAX = 100000,        /* the largest task number of an array */
+	STRATA_ARRAY_NAMED_MAX = 400000,        /* tasks that an array names, repetitions counted */
+	STRATA_HOSTLIST_COUNT_MAX = 1 << 16,    /* names of a list of hosts */
+	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
+	STRATA_OUTPUT_PATH_BYTES_MAX = 4096,    /* a file name with its pattern filled in */
+
 	/* containers */
 	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
 	/* cluster */
-	STRATA_MIX_COUNT_MAX = 512,         /* typical needs of a mix */
-	STRATA_DEPENDENCY_COUNT_MAX = 4096, /* what one job waits for */
-	STRATA_GANG_SIZE_MAX = 256,         /* jobs that start together */
-	STRATA_PATH_BYTES_MAX = 4096,       /* the name of a file */
+	STRATA_MIX_COUNT_MAX = 512,              /* typical needs of a mix */
+	STRATA_DEPENDENCY_COUNT_MAX = 4096,      /* what one job waits for */
+	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
+	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
+	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
+	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
+	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
 
 	/* store */
 	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */
@@ -48,6 +61,9 @@ enum {
 	STRATA_STORE_PAGE_MAX = 10000, /* rows of a page, jobs forgotten at a time */
 	STRATA_STORE_STATES_MAX = 16,  /* states in one question */
 	STRATA_STORE_READERS_MAX = 256,
+
+	/* machine */
+	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
 
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */

@@ -13,19 +13,33 @@ extern const struct cli_command cli_config_show;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_manual;
 extern const struct cli_command cli_noise;
+extern const struct cli_command cli_serve;
 extern const struct cli_command cli_sim_cluster;
 extern const struct cli_command cli_sim_place;
 extern const struct cli_command cli_sim_workload;
+extern const struct cli_command cli_slurm_parse;
+extern const struct cli_command cli_supervise;
 extern const struct cli_command cli_trace_merge;
 extern const struct cli_command cli_version;
 
 /* clang-format off */
 static const struct cli_command *const commands[] = {
 	&cli_backup,
-	&cli_classes,      &cli_complete_words, &cli_completion, &cli_config_show,
-	&cli_help,         &cli_manual,         &cli_noise,      &cli_sim_cluster,
+	&cli_classes,
+	&cli_complete_words,
+	&cli_completion,
+	&cli_config_show,
+	&cli_help,
+	&cli_manual,
+	&cli_noise,
+	&cli_serve,
+	&cli_sim_cluster,
 	&cli_sim_place,
-	&cli_sim_workload, &cli_trace_merge,    &cli_version,
+	&cli_sim_workload,
+	&cli_slurm_parse,
+	&cli_supervise,
+	&cli_trace_merge,
+	&cli_version,
 };
 /* clang-format on */
 

@@ -1,6 +1,21 @@
 /* none: strict order. The first job that does not fit stops the pass. */
 #include "cluster/cluster_int.h"
 
+#include <errno.h>
+
+/* When all is quiet and the first still does not fit, what frozen jobs hold may be what it lacks: they go on. */
+static int wake_frozen(struct pass *pass, struct lot *lot)
+{
+	while (lot) {
+		struct lot *next = queue_lot(tree_next(&lot->in_order));
+
+		if (lot->first->suspended && pass_try(pass, lot, NULL) == PASS_FAILED)
+			return -ENOMEM;
+		lot = next;
+	}
+	return 0;
+}
+
 static int none_pass(struct pass *pass, const void *conf, void *state)
 {
 	struct lot *blocked;
@@ -9,6 +24,8 @@ static int none_pass(struct pass *pass, const void *conf, void *state)
 	(void)conf, (void)state;
 	if (rc == 0 && blocked && !blocked->first->suspended)
 		blocked->first->reason = STRATA_REASON_RESOURCES;
+	if (rc == 0 && blocked && tree_count(&pass->cluster->running) == 0)
+		rc = wake_frozen(pass, blocked);
 	return rc;
 }
 

@@ -329,3 +329,12 @@ void strata_cluster_stats(const struct strata_cluster *cluster,
 {
 	*ret_stats = cluster->stats;
 }
+
+int strata_cluster_room(const struct strata_cluster *cluster, uint32_t row,
+			struct strata_room *ret_room)
+{
+	if (row >= cluster->node_count)
+		return -ENOENT;
+	*ret_room = cluster->nodes[row].room;
+	return 0;
+}

@@ -293,6 +293,20 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 	return 0;
 }
 
+int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
+			    uint32_t preempted, struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	if (!job)
+		return -ESRCH;
+	if (!job_waits(job))
+		return wrong_state(job, "waiting", err);
+	job->attempt = attempt;
+	job->preempted = preempted;
+	return 0;
+}
+
 /* ---- what is wanted of it ---- */
 
 /* The others of a gang that has not started cannot start without this one. */

@@ -65,6 +65,19 @@ TEST(a_job_found_running_is_adopted)
 	small_close();
 }
 
+TEST(attempts_from_before_are_not_used_again)
+{
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 1, 100), 0);
+	CHECK_OK(strata_cluster_remember(small, 1, 4, 2, &err));
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_INT(small_job(1).attempt, 5);
+	CHECK_INT(small_job(1).preempted, 2);
+	CHECK_ERROR(strata_cluster_remember(small, 1, 4, 2, &err), -ESTALE,
+		    "job 1 is running; expected waiting");
+	small_close();
+}
+
 TEST(every_node_gets_what_was_asked_for_it)
 {
 	struct strata_job_request request = small_request(1, 1, 100);

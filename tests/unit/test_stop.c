@@ -41,6 +41,34 @@ TEST(a_job_can_be_frozen_and_is_let_go_when_there_is_room)
 	small_close();
 }
 
+TEST(a_frozen_job_does_not_lock_out_who_waits_for_its_memory)
+{
+	static const char *const backfills[] = { "none", "easy", "conservative" };
+	struct strata_job_request request = small_request(1, 4, 1000),
+				  whole = small_request(2, 1, 10);
+
+	request.memory_bytes = INT64_C(40) << 30;
+	whole.exclusive =
+		true; /* an empty node, which there is not while the other keeps its memory */
+	for (int i = 0; i < 3; i++) {
+		small_open("fifo", backfills[i], 1, 0);
+		small_submit(request, 0);
+		CHECK_TEXT(small_pass(0), "1");
+		CHECK_OK(stop(1, STRATA_STOP_SUSPEND, 5));
+		CHECK_TEXT(small_pass(5), "stop:1");
+		small_report(1, STRATA_OUTCOME_STOPPED, 6);
+		CHECK_OK(strata_cluster_hold(small, 1, true, 6 * SECOND, &err));
+		whole.band = STRATA_BAND_HIGH;
+		small_submit(whole, 7);
+		CHECK_TEXT(small_pass(7), "");
+		CHECK_OK(strata_cluster_hold(small, 1, false, 8 * SECOND, &err));
+		CHECK_TEXT(small_pass(8), "resume:1");
+		small_end(1, 20);
+		CHECK_TEXT(small_pass(20), "2");
+		small_close();
+	}
+}
+
 TEST(an_end_for_good_counts_more_than_what_was_asked_before)
 {
 	one_running();

@@ -1,0 +1,493 @@
+/*
+ * Running jobs on this machine. Starting one means writing its order to disk and then starting a supervisor on it; all else is
+ * the supervisor's, which outlives us. Asking something of one means writing the wish to disk and waking its supervisor.
+ * local_watch.c sees what becomes of them.
+ */
+#include "exec/cgroup.h"
+#include "exec/local.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct conf {
+	const char *cgroup;
+};
+
+static const struct strata_option options[] = {
+	{ "cgroup", STRATA_TEXT, offsetof(struct conf, cgroup), .text = { "auto" }, .value = "DIR",
+	  .help = "directory for control groups of jobs; auto: below the service's own, none: do "
+		  "without" },
+	{ 0 }
+};
+
+static int local_fd(const struct exec *exec)
+{
+	return ((const struct local *)exec)->epoll;
+}
+
+/* ---- orders ---- */
+
+static int check_order(const struct exec_order *order, struct strata_error *err)
+{
+	if (order->job < 1 || order->attempt < 1 || order->attempt > UINT32_MAX)
+		return strata_fail(err, -EINVAL,
+				   "job %" PRId64 ", attempt %" PRId64 "; expected numbers from 1",
+				   order->job, order->attempt);
+	if (!order->program == !order->script)
+		return strata_fail(err, -EINVAL,
+				   "an order needs a program or a script, and not both");
+	if (order->program && !strchr(order->program, '/'))
+		return strata_fail(err, -EINVAL,
+				   "the program is %.100s; expected a path with a slash",
+				   order->program);
+	if (!order->directory || order->directory[0] != '/')
+		return strata_fail(err, -EINVAL,
+				   "the directory is %.100s; expected an absolute path",
+				   order->directory ? order->directory : "missing");
+	if (order->time_limit_ns < 1)
+		return strata_fail(err, -EINVAL,
+				   "the time limit is %" PRId64 " ns; expected at least 1",
+				   order->time_limit_ns);
+	if (geteuid() != 0 && (uid_t)order->uid != geteuid())
+		return strata_fail(err, -EPERM,
+				   "the service does not run as root, so it runs jobs of user %u "
+				   "only, not of %" PRId64,
+				   geteuid(), order->uid);
+	return 0;
+}
+
+/* The directory is open for its user to pass through, for the script and the token, which are the user's. */
+static int make_attempt_dir(struct local *local, const char *name, struct strata_error *err)
+{
+	int rc = env_make_dir(local->env, local->jobs, name, 0711, err);
+	int dir = rc ? rc : local_open_dir(local, name, err);
+
+	if (dir >= 0)
+		local->env->chmod(local->env->context, dir, 0711);
+	return dir;
+}
+
+static int local_start(struct exec *exec, const struct exec_order *order, struct strata_error *err)
+{
+	struct local *local = (struct local *)exec;
+	char name[RECORD_NAME_BYTES];
+	struct attempt *attempt;
+	int rc = check_order(order, err);
+
+	if (rc)
+		return rc;
+	struct exec_key key = { (uint64_t)order->job, (uint32_t)order->attempt };
+	int dir = make_attempt_dir(local, record_name(key, name), err);
+
+	if (dir < 0)
+		return dir;
+	struct exec_order own = *order;
+
+	own.epoch = local->epoch;
+	own.cgroup = local->cgroup;
+	if (record_exists(dir, RECORD_ORDER))
+		rc = strata_fail(err, -EEXIST, "attempt %s was ordered before", name);
+	else
+		rc = local_take(local, key, &attempt, err);
+	if (rc == 0) {
+		rc = record_write_order(local->env, dir, &own, local->memory, err);
+		if (rc && !record_exists(dir, RECORD_ORDER))
+			local_drop(local, attempt);
+		else
+			local_mark(local, attempt),
+				rc = 0; /* it counts: what went wrong comes as an event */
+	}
+	if (rc == 0)
+		local_ensure_supervisor(local, attempt, dir, NULL);
+	close(dir);
+	return rc;
+}
+
+static int local_adopt(struct exec *exec, struct exec_key key, struct strata_error *err)
+{
+	struct local *local = (struct local *)exec;
+	struct attempt *attempt = local_find(local, key);
+	char name[RECORD_NAME_BYTES];
+
+	if (attempt) { /* after trouble */
+		attempt->tries = 0;
+		attempt->troubled = false;
+		local_mark(local, attempt);
+		return 0;
+	}
+	int dir = local_open_dir(local, record_name(key, name), err);
+
+	if (dir < 0)
+		return dir;
+	int rc = record_exists(dir, RECORD_ORDER)
+			 ? local_take(local, key, &attempt, err)
+			 : strata_fail(err, -ENOENT, "there is no attempt %s", name);
+
+	close(dir);
+	if (rc == 0)
+		local_mark(local, attempt);
+	return rc;
+}
+
+/* ---- wishes ---- */
+
+static int add_wish(struct record_control *control, const struct exec_ask *ask,
+		    struct strata_error *err)
+{
+	switch (ask->type) {
+	case EXEC_STOP:
+		if (ask->how != EXEC_CANCELLED && ask->how != EXEC_PREEMPTED &&
+		    ask->how != EXEC_REQUEUED)
+			return strata_fail(err, -EINVAL, "a job cannot be stopped as \"%s\"",
+					   exec_how_name(ask->how));
+		control->stop = 1 + (int64_t)ask->how;
+		control->grace_ns = ask->grace_ns;
+		break;
+	case EXEC_FREEZE:
+	case EXEC_THAW:
+		control->frozen = ask->type == EXEC_FREEZE;
+		break;
+	case EXEC_CHECKPOINT:
+		control->checkpoints++;
+		break;
+	case EXEC_SIGNAL:
+		if (ask->signal < 1 || ask->signal >= _NSIG)
+			return strata_fail(err, -EINVAL, "signal %d; expected 1 to %d", ask->signal,
+					   _NSIG - 1);
+		control->signals++;
+		control->signal = ask->signal;
+		break;
+	case EXEC_LIMIT:
+		if (ask->limit_ns < 1)
+			return strata_fail(err, -EINVAL,
+					   "a time limit of %" PRId64 " ns; expected at least 1",
+					   ask->limit_ns);
+		control->limit_ns = ask->limit_ns;
+		break;
+	}
+	return 0;
+}
+
+static int write_wish(struct local *local, int dir, const struct exec_ask *ask,
+		      struct strata_error *err)
+{
+	struct record_control control = { 0 };
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, local->memory, 0);
+	int rc = record_read(local->env, dir, RECORD_CONTROL, &record_control_schema, &arena,
+			     &control, err);
+
+	strata_arena_fini(&arena);
+	if (rc == 0 || rc == -ENOENT)
+		rc = add_wish(&control, ask, err);
+	if (rc == 0)
+		rc = record_write(local->env, dir, RECORD_CONTROL, &record_control_schema, &control,
+				  local->memory, err);
+	return rc;
+}
+
+/* Tells the supervisor, if there is one by now; one that comes later reads the file anyway. */
+static int wake_supervisor(struct local *local, int dir, struct strata_error *err)
+{
+	struct env_process holder;
+	int rc = local_find_supervisor(dir, &holder, err);
+
+	if (rc || !holder.pid)
+		return rc;
+	env_signal(local->env, &holder, SIGHUP, false, NULL);
+	env_process_close(local->env, &holder);
+	return 0;
+}
+
+static int local_ask(struct exec *exec, struct exec_key key, const struct exec_ask *ask,
+		     struct strata_error *err)
+{
+	struct local *local = (struct local *)exec;
+	char name[RECORD_NAME_BYTES];
+	int dir = local_open_dir(local, record_name(key, name), err), rc = 0;
+
+	if (dir < 0)
+		return dir;
+	if (!record_exists(dir, RECORD_ORDER))
+		rc = strata_fail(err, -ENOENT, "there is no attempt %s", name);
+	else if (!record_exists(dir, RECORD_STATUS))
+		rc = write_wish(local, dir, ask, err);
+	if (rc == 0)
+		rc = wake_supervisor(local, dir, err);
+	close(dir);
+	return rc;
+}
+
+/* ---- finding and forgetting ---- */
+
+/* Removes what is in an attempt's directory, the order first: without it the rest means nothing. Under the lock, so that no
+ * supervisor begins meanwhile; after the last word none will. */
+static int remove_attempt(struct local *local, int dir, const char *name, struct strata_error *err)
+{
+	bool ended = record_exists(dir, RECORD_STATUS);
+	int lock = ended ? -1 : record_lock(dir, err);
+
+	if (lock < 0 && !ended)
+		return lock;
+	int rc = record_exists(dir, RECORD_ORDER)
+			 ? env_remove_file(local->env, dir, RECORD_ORDER, err)
+			 : 0;
+	DIR *list = rc ? NULL : fdopendir(fcntl(dir, F_DUPFD_CLOEXEC, 0));
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list)))
+		unlinkat(dir, entry->d_name, 0);
+	if (list)
+		closedir(list);
+	if (rc == 0 && unlinkat(local->jobs, name, AT_REMOVEDIR) < 0)
+		rc = strata_fail(err, -errno, "cannot remove %s/%s: %s", local->jobs_path, name,
+				 strerror(errno));
+	if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
+static int local_forget(struct exec *exec, struct exec_key key, struct strata_error *err)
+{
+	struct local *local = (struct local *)exec;
+	struct attempt *attempt = local_find(local, key);
+	char name[RECORD_NAME_BYTES];
+	int dir = local_open_dir(local, record_name(key, name), err), rc = 0;
+
+	if (dir < 0)
+		return dir;
+	if (record_exists(dir, RECORD_CLAIMED) && !record_exists(dir, RECORD_STATUS))
+		rc = strata_fail(err, -EBUSY, "attempt %s has not ended", name);
+	else
+		rc = remove_attempt(local, dir, name, err);
+	close(dir);
+	if (rc == 0 && attempt)
+		local_drop(local, attempt);
+	return rc;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct exec_key *one = &((const struct exec_found *)a)->key;
+	const struct exec_key *two = &((const struct exec_found *)b)->key;
+
+	if (one->job != two->job)
+		return one->job < two->job ? -1 : 1;
+	return one->attempt < two->attempt ? -1 : one->attempt > two->attempt;
+}
+
+/* One entry of the jobs directory: 1 and what it is, 0 when it is nothing. A directory without an order is what a start left
+ * behind that was cut short before anybody could rely on it. */
+static int examine(struct local *local, const char *name, struct exec_found *found,
+		   struct strata_error *err)
+{
+	struct exec_order order = { 0 };
+	struct strata_arena arena;
+	struct exec_key key;
+
+	if (!record_key(name, &key))
+		return 0;
+	int dir = local_open_dir(local, name, err);
+
+	if (dir < 0)
+		return dir;
+	strata_arena_init(&arena, local->memory, 0);
+	int rc = record_read(local->env, dir, RECORD_ORDER, &record_order_schema, &arena, &order,
+			     err);
+
+	if (rc == -ENOENT && !local_find(local, key))
+		remove_attempt(local, dir, name, NULL);
+	if (rc == 0)
+		*found = (struct exec_found){ key, order.epoch, record_exists(dir, RECORD_STATUS) };
+	strata_arena_fini(&arena);
+	close(dir);
+	return rc == 0 ? 1 : rc == -ENOENT ? 0 : rc;
+}
+
+static int local_scan(struct exec *exec, struct strata_arena *arena, struct exec_found **ret_found,
+		      size_t *ret_count, struct strata_error *err)
+{
+	struct local *local = (struct local *)exec;
+	struct exec_found *found = NULL;
+	size_t count = 0, room = 0;
+	const struct dirent *entry;
+	int rc = 0;
+	int fd = openat(local->jobs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list)
+		return strata_fail(err, -errno, "cannot read %s: %s", local->jobs_path,
+				   strerror(errno));
+	while (rc >= 0 && (entry = readdir(list))) {
+		if (count == room) {
+			size_t more = room ? room * 2 : 64;
+			struct exec_found *grown = strata_arena_array(arena, more, sizeof(*grown));
+
+			if (!grown) {
+				rc = strata_fail_memory(err);
+				break;
+			}
+			if (count)
+				memcpy(grown, found, count * sizeof(*found));
+			found = grown;
+			room = more;
+		}
+		rc = examine(local, entry->d_name, &found[count], err);
+		count += rc > 0;
+	}
+	closedir(list);
+	if (rc < 0)
+		return rc;
+	if (count)
+		qsort(found, count, sizeof(*found), by_key);
+	*ret_found = found;
+	*ret_count = count;
+	return 0;
+}
+
+/* ---- open and close ---- */
+
+struct leader {
+	int64_t epoch;
+};
+
+static const struct strata_option leader_options[] = {
+	{ "epoch", STRATA_INT, offsetof(struct leader, epoch), .integer = { 0, 0, INT64_MAX },
+	  .help = "of the last leader" },
+	{ 0 }
+};
+static const struct strata_schema leader_schema = { .name = "leader",
+						    .conf_size = sizeof(struct leader),
+						    .options = leader_options };
+
+static int take_leadership(struct local *local, int state, struct strata_error *err)
+{
+	struct leader last = { 0 };
+	int rc = record_read(local->env, state, "leader.json", &leader_schema, &local->arena, &last,
+			     err);
+
+	if (rc && rc != -ENOENT)
+		return rc;
+	if (last.epoch > local->epoch)
+		return strata_fail(err, -ESTALE,
+				   "a leader of epoch %" PRId64
+				   " has taken over from epoch %" PRId64,
+				   last.epoch, local->epoch);
+	if (rc == 0 && last.epoch == local->epoch)
+		return 0;
+	last.epoch = local->epoch;
+	return record_write(local->env, state, "leader.json", &leader_schema, &last, local->memory,
+			    err);
+}
+
+static int open_state(struct local *local, const char *state_dir, struct strata_error *err)
+{
+	char path[PATH_MAX];
+
+	if (!realpath(state_dir, path) ||
+	    snprintf(local->jobs_path, sizeof(local->jobs_path), "%s/jobs", path) >=
+		    (int)sizeof(local->jobs_path) - 2 * RECORD_NAME_BYTES)
+		return strata_fail(err, -errno, "cannot use the directory %.200s: %s", state_dir,
+				   strerror(errno));
+	int rc = env_make_dir(local->env, AT_FDCWD, local->jobs_path, 0711, err);
+	int state = rc ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (rc)
+		return rc;
+	local->jobs = open(local->jobs_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (state < 0 || local->jobs < 0 || fchmod(local->jobs, 0711) < 0)
+		rc = strata_fail(err, -errno, "cannot open %.200s: %s", local->jobs_path,
+				 strerror(errno));
+	else
+		rc = take_leadership(local, state, err);
+	if (state >= 0)
+		close(state);
+	return rc;
+}
+
+static void local_close(struct exec *exec)
+{
+	struct local *local = (struct local *)exec;
+	const struct map_text_entry *entry;
+
+	if (!exec)
+		return;
+	while ((entry = map_text_next(&local->attempts, NULL)))
+		local_drop(local, entry->value);
+	local_free_dropped(local);
+	cgroup_remove_base(local->cgroup);
+	map_text_fini(&local->attempts);
+	map_u64_fini(&local->watches);
+	int fds[] = { local->jobs, local->epoll, local->inotify, local->wake };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	strata_arena_fini(&local->arena);
+	strata_arena_fini(&local->event_arena);
+	strata_memory_put(local->memory, local, sizeof(*local));
+}
+
+static int local_open(const void *conf, const struct exec_open *from, struct exec **ret_exec,
+		      struct strata_error *err)
+{
+	const struct conf *own = conf;
+	struct local *local = strata_memory_get(from->memory, sizeof(*local));
+
+	if (!local)
+		return strata_fail_memory(err);
+	local->base.cls = &exec_local;
+	local->env = from->env;
+	local->memory = from->memory;
+	local->epoch = from->epoch;
+	local->jobs = local->epoll = local->inotify = local->wake = -1;
+	strata_arena_init(&local->arena, from->memory, 0);
+	strata_arena_init(&local->event_arena, from->memory, 0);
+	map_text_init(&local->attempts, from->memory);
+	map_u64_init(&local->watches, from->memory);
+	local->supervisor =
+		strata_arena_text(&local->arena, from->supervisor, strlen(from->supervisor));
+	int rc = local->supervisor ? env_make_dir(from->env, AT_FDCWD, from->state_dir, 0711, err)
+				   : strata_fail_memory(err);
+
+	if (rc == 0)
+		rc = open_state(local, from->state_dir, err);
+	if (rc == 0)
+		rc = local_open_watches(local, err);
+	if (rc == 0)
+		rc = cgroup_find_base(own->cgroup, from->state_dir, &local->arena, &local->cgroup,
+				      err);
+	if (rc) {
+		local_close(&local->base);
+		return rc;
+	}
+	*ret_exec = &local->base;
+	return 0;
+}
+
+const struct exec_class exec_local = {
+	.base = { .name = "local",
+		  .summary = "on this machine, each job under a small supervisor of its own",
+		  .conf_size = sizeof(struct conf),
+		  .options = options },
+	.open = local_open,
+	.close = local_close,
+	.fd = local_fd,
+	.next = local_next,
+	.start = local_start,
+	.ask = local_ask,
+	.scan = local_scan,
+	.adopt = local_adopt,
+	.forget = local_forget,
+};

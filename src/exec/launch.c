@@ -1,0 +1,295 @@
+/*
+ * Starting a job's first process; launch.h says with whose rights. Acting as the user means the file-system identity of
+ * setfsuid: the kernel then checks files as for that user, while nobody can signal or trace us as if we were them.
+ */
+#include "exec/launch.h"
+
+#include "exec/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- the user ---- */
+
+static int find_groups(struct launch_user *user, const char *name, struct strata_error *err)
+{
+	enum { FIRST = 64, MOST = 65536 };
+
+	for (int room = FIRST; room <= MOST; room *= 4) {
+		int count = room;
+		gid_t *groups = malloc((size_t)room * sizeof(*groups));
+
+		if (!groups)
+			return strata_fail_memory(err);
+		if (getgrouplist(name, user->gid, groups, &count) >= 0) {
+			user->groups = groups;
+			user->group_count = (size_t)count;
+			return 0;
+		}
+		free(groups);
+	}
+	return strata_fail(err, -E2BIG, "user %s is in more than 65536 groups", name);
+}
+
+int launch_user_init(struct launch_user *user, const struct exec_order *order,
+		     struct strata_error *err)
+{
+	*user = (struct launch_user){ .uid = (uid_t)order->uid, .gid = (gid_t)order->gid };
+	if (geteuid() != 0) {
+		if (user->uid == geteuid())
+			return 0;
+		return strata_fail(err, -EPERM,
+				   "the service does not run as root, so it runs jobs of user %u "
+				   "only, not of %u",
+				   geteuid(), user->uid);
+	}
+	int rc = find_groups(user, order->user ? order->user : "", err);
+
+	if (rc)
+		return rc;
+	if (setgroups(user->group_count, user->groups) < 0) {
+		rc = strata_fail(err, -errno, "cannot take on the groups of user %u: %s", user->uid,
+				 strerror(errno));
+		launch_user_fini(user);
+		return rc;
+	}
+	user->switches = true;
+	return 0;
+}
+
+void launch_user_fini(struct launch_user *user)
+{
+	free(user->groups);
+	user->groups = NULL;
+}
+
+void launch_as_user_begin(const struct launch_user *user)
+{
+	if (!user->switches)
+		return;
+	setfsgid(user->gid);
+	setfsuid(user->uid);
+	if (setfsuid((uid_t)-1) != (int)user->uid || setfsgid((gid_t)-1) != (int)user->gid)
+		abort(); /* it has no other way to fail, and going on would be with root's rights */
+}
+
+void launch_as_user_end(const struct launch_user *user)
+{
+	if (!user->switches)
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+}
+
+/* ---- files ---- */
+
+static const char *why_not(int code)
+{
+	return code == ENOENT  ? "its directory does not exist"
+	       : code == ENXIO ? "it is a pipe that nobody reads"
+			       : strerror(code);
+}
+
+/* Not blocking, since a pipe's other end may never come. */
+static int open_file(int cwd, const char *path, int flags, const char *what, int *ret_fd,
+		     struct strata_error *err)
+{
+	int fd = openat(cwd, path ? path : "/dev/null", flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			0666);
+
+	if (fd < 0 && (flags & O_ACCMODE) == O_RDONLY)
+		return strata_fail(err, -errno, "cannot open its %s file %.200s: %s", what, path,
+				   strerror(errno));
+	if (fd < 0)
+		return strata_fail(err, -errno, "cannot open its %s file %.200s: %s", what, path,
+				   why_not(errno));
+	fcntl(fd, F_SETFL, flags & O_APPEND);
+	*ret_fd = fd;
+	return 0;
+}
+
+static int open_files(int cwd, const struct exec_order *order, int fds[3], struct strata_error *err)
+{
+	int flags = O_WRONLY | O_CREAT | (order->append ? O_APPEND : O_TRUNC);
+	bool shared = !order->error_output ||
+		      (order->output && strcmp(order->output, order->error_output) == 0);
+	int rc = open_file(cwd, order->input, O_RDONLY, "input", &fds[0], err);
+
+	if (rc == 0)
+		rc = open_file(cwd, order->output, flags, "output", &fds[1], err);
+	if (rc == 0 && shared) {
+		fds[2] = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
+		rc = fds[2] < 0 ? strata_fail(err, -errno, "no descriptor: %s", strerror(errno))
+				: 0;
+	} else if (rc == 0) {
+		rc = open_file(cwd, order->error_output, flags, "error", &fds[2], err);
+	}
+	return rc;
+}
+
+/* In a place of the service's the user cannot make it, anywhere else we must not do so with more rights than theirs. */
+static int make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
+			       struct strata_error *err)
+{
+	int code = 0;
+
+	if (!order->checkpoint_place)
+		launch_as_user_begin(user);
+	if (mkdir(order->checkpoint_dir, 0700) < 0)
+		code = errno;
+	if (!order->checkpoint_place)
+		launch_as_user_end(user);
+	else if (code == 0 && user->switches &&
+		 lchown(order->checkpoint_dir, user->uid, user->gid) < 0)
+		code = errno;
+	if (code && code != EEXIST)
+		return strata_fail(err, -code, "cannot make its checkpoint directory %.200s: %s",
+				   order->checkpoint_dir, strerror(code));
+	return 0;
+}
+
+/* The script and the token are in our directory, which users cannot write to; they become the user's. */
+static int give_away(int fd, const struct launch_user *user, const char *what,
+		     struct strata_error *err)
+{
+	int rc = 0;
+
+	if (fd < 0 || (user->switches && fchown(fd, user->uid, user->gid) < 0))
+		rc = strata_fail(err, -errno, "cannot give it its %s: %s", what, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int write_token(int dir, const struct exec_order *order, const struct launch_user *user,
+		       struct strata_error *err)
+{
+	if (!order->token)
+		return 0;
+	int fd = openat(dir, RECORD_TOKEN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	size_t length = strlen(order->token);
+
+	if (fd >= 0 && write(fd, order->token, length) != (ssize_t)length) {
+		int code = errno ? errno : EIO;
+
+		close(fd);
+		return strata_fail(err, -code, "cannot write its token: %s", strerror(code));
+	}
+	return give_away(fd, user, "token", err);
+}
+
+/* ---- the process ---- */
+
+/* Capabilities that a daemon was given to pass on are not for jobs. */
+static void drop_inherited(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2];
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return;
+	sets[0].inheritable = sets[1].inheritable = 0;
+	syscall(SYS_capset, &header, sets);
+}
+
+static int spawn(const struct env *env, const char *dir_path, const struct exec_order *order,
+		 const struct launch_user *user, const int fds[3], struct env_process *ret_process,
+		 struct strata_error *err)
+{
+	char script[PATH_MAX + 16];
+	const char *program = order->script ? script : order->program;
+	const struct env_identity identity = { user->uid, user->gid, user->groups,
+					       user->group_count };
+	const char **argv = calloc(order->arguments.count + 2, sizeof(*argv));
+
+	if (!argv)
+		return strata_fail_memory(err);
+	snprintf(script, sizeof(script), "%s/%s", dir_path, RECORD_SCRIPT);
+	argv[0] = program;
+	if (order->arguments.count)
+		memcpy(argv + 1, order->arguments.items, order->arguments.count * sizeof(*argv));
+	const struct env_command command = {
+		.program = program,
+		.argv = argv,
+		.envp = order->environment,
+		.cwd = order->directory,
+		.fds = { fds[0], fds[1], fds[2] },
+		.new_session = true,
+		.die_with_parent = true,
+		.identity = user->switches ? &identity : NULL,
+	};
+	int rc = env_spawn(env, &command, ret_process, err);
+
+	free(argv);
+	return rc;
+}
+
+static int prepare(int dir, const struct exec_order *order, const struct launch_user *user,
+		   int fds[3], struct strata_error *err)
+{
+	const char *directory = order->directory ? order->directory : "/";
+	int rc = write_token(dir, order, user, err);
+
+	if (rc == 0 && order->script)
+		rc = give_away(openat(dir, RECORD_SCRIPT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), user,
+			       "script", err);
+	if (rc == 0 && order->checkpoint_dir)
+		rc = make_checkpoint_dir(order, user, err);
+	if (rc)
+		return rc;
+	launch_as_user_begin(user);
+	int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (cwd < 0)
+		rc = strata_fail(err, -errno, "cannot enter its directory %.200s: %s", directory,
+				 strerror(errno));
+	else
+		rc = open_files(cwd, order, fds, err);
+	launch_as_user_end(user);
+	if (cwd >= 0)
+		close(cwd);
+	return rc;
+}
+
+int launch_start(const struct env *env, int dir, const char *dir_path,
+		 const struct exec_order *order, const struct launch_user *user,
+		 const struct cgroup *cgroup, struct launch *ret_launch, struct strata_error *err)
+{
+	struct launch launch = { .message_fd = -1 };
+	int fds[3] = { -1, -1, -1 };
+	struct stat info;
+
+	umask((mode_t)order->umask);
+	drop_inherited();
+	int rc = prepare(dir, order, user, fds, err);
+
+	if (rc == 0)
+		rc = cgroup_enter(cgroup, err);
+	if (rc == 0)
+		rc = spawn(env, dir_path, order, user, fds, &launch.process, err);
+	cgroup_enter_supervisors(order->cgroup, NULL);
+	if (rc == 0 && fstat(fds[2], &info) == 0 && S_ISREG(info.st_mode)) {
+		launch.message_fd = fds[2];
+		fds[2] = -1;
+	}
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	umask(0077); /* our own files are nobody's business */
+	if (rc == 0)
+		*ret_launch = launch;
+	return rc;
+}

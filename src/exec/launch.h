@@ -1,0 +1,41 @@
+/*
+ * From an order to a running process. Files are opened, and directories made, with the rights of the job's user and no more,
+ * so that a path cannot lead where that user may not go.
+ */
+#ifndef EXEC_LAUNCH_H
+#define EXEC_LAUNCH_H
+
+#include "exec/cgroup.h"
+#include "exec/exec.h"
+
+/* Who the job is. */
+struct launch_user {
+	bool switches; /* this process is root and becomes somebody else where it acts for the job */
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* owned */
+	size_t group_count;
+};
+
+/* What runs. */
+struct launch {
+	struct env_process process;
+	int message_fd; /* a duplicate of its stderr when that is a file, for a last line; -1: none */
+};
+
+/* -EPERM when this process may not act for the order's user. Root takes on the user's groups. */
+int launch_user_init(struct launch_user *user, const struct exec_order *order,
+		     struct strata_error *err);
+void launch_user_fini(struct launch_user *user);
+
+/* From here to _end files are touched with the user's rights. */
+void launch_as_user_begin(const struct launch_user *user);
+void launch_as_user_end(const struct launch_user *user);
+
+/* Starts the order's program in the cgroup. `dir` and `dir_path` are the attempt's directory. On failure nothing runs, and the
+ * sentence is one for the job's owner. */
+int launch_start(const struct env *env, int dir, const char *dir_path,
+		 const struct exec_order *order, const struct launch_user *user,
+		 const struct cgroup *cgroup, struct launch *ret_launch, struct strata_error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * The insides of the local executor: what it knows of each attempt. exec_local.c takes orders and wishes, local_watch.c looks
+ * after what runs.
+ */
+#ifndef EXEC_LOCAL_H
+#define EXEC_LOCAL_H
+
+#include "core/map.h"
+#include "exec/exec.h"
+#include "exec/record.h"
+
+#include <limits.h>
+
+/* An attempt that is watched. */
+struct attempt {
+	struct exec_key key;
+	char name[RECORD_NAME_BYTES];
+	struct env_process supervisor; /* pid 0: none known */
+	bool child;                    /* the supervisor is ours to wait for */
+	bool gone;                     /* it has ended, as far as we know */
+	int watch;                     /* of inotify; -1: none */
+	int tries;                     /* supervisors that ended without a word */
+	bool started, ended, troubled; /* reported */
+	int64_t checkpoints;           /* reported */
+	bool dirty;
+	struct attempt *next_dirty; /* while dirty */
+	bool dropped; /* nobody knows it any more, but its supervisor is still to be waited for */
+	struct attempt *next_dropped, **dropped_link;
+};
+
+struct local {
+	struct exec base;
+	const struct env *env;
+	struct strata_memory *memory;
+	struct strata_arena arena;       /* texts that live as long as this */
+	struct strata_arena event_arena; /* texts of the last event */
+	char jobs_path[PATH_MAX];
+	int jobs; /* directory */
+	int64_t epoch;
+	const char *supervisor, *cgroup;
+	int epoll, inotify, wake;
+	struct map_text attempts; /* by name; owned */
+	struct map_u64 watches;   /* attempts by inotify's number */
+	struct attempt *first_dirty, *last_dirty;
+	struct attempt *dropped;
+};
+
+/* The directory of an attempt; -ENOENT when there is none. */
+int local_open_dir(struct local *local, const char *name, struct strata_error *err);
+
+/* Begins to watch an attempt; drop ends that. What waits for its supervisor is freed with it, or by free_dropped. */
+int local_take(struct local *local, struct exec_key key, struct attempt **ret_attempt,
+	       struct strata_error *err);
+void local_drop(struct local *local, struct attempt *attempt);
+void local_free_dropped(struct local *local);
+struct attempt *local_find(struct local *local, struct exec_key key); /* NULL: not watched */
+
+/* The next call of `next` looks at its directory. */
+void local_mark(struct local *local, struct attempt *attempt);
+/* For an attempt without a status: finds its supervisor or starts one. */
+int local_ensure_supervisor(struct local *local, struct attempt *attempt, int dir,
+			    struct strata_error *err);
+/* Who holds the lock of the directory; pid 0: nobody. The pidfd is the caller's. */
+int local_find_supervisor(int dir, struct env_process *ret_process, struct strata_error *err);
+
+int local_next(struct exec *exec, struct exec_event *ret_event, struct strata_error *err);
+int local_open_watches(struct local *local, struct strata_error *err);
+
+#endif

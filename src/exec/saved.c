@@ -1,0 +1,126 @@
+/* Checkpoints a job wrote; saved.h has the contract. Looked for by polling: watches are few per user, supervisors many. */
+#include "exec/saved.h"
+
+#include <strata/text.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int64_t time_of(const struct stat *info)
+{
+	return (int64_t)info->st_mtim.tv_sec * STRATA_SECOND_NS + info->st_mtim.tv_nsec;
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+	size_t length = strlen(name), tail = strlen(ending);
+
+	return length >= tail && strcmp(name + length - tail, ending) == 0;
+}
+
+static bool is_whole(const char *name)
+{
+	return name[0] != '.' && !ends_in(name, ".tmp") && !ends_in(name, ".part") &&
+	       strlen(name) < SAVED_NAME_BYTES;
+}
+
+/* The newest of an open directory; of equal times the name that sorts last, which is the higher number. */
+static void find_newest(DIR *dir, struct saved *newest)
+{
+	const struct dirent *entry;
+	struct stat info;
+
+	while ((entry = readdir(dir))) {
+		if (!is_whole(entry->d_name) ||
+		    fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		int64_t written_ns = time_of(&info);
+
+		if (newest->name[0] &&
+		    (written_ns < newest->written_ns || (written_ns == newest->written_ns &&
+							 strcmp(entry->d_name, newest->name) <= 0)))
+			continue;
+		snprintf(newest->name, sizeof(newest->name), "%s", entry->d_name);
+		newest->inode = info.st_ino;
+		newest->written_ns = written_ns;
+	}
+}
+
+static bool look(const char *path, struct saved *last)
+{
+	struct saved newest = { 0 };
+	struct stat info;
+
+	if (stat(path, &info) < 0 || time_of(&info) == last->dir_ns)
+		return false;
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		return false;
+	find_newest(dir, &newest);
+	closedir(dir);
+	/* a change within the clock's grain of this look must not hide the next one */
+	last->dir_ns = time_of(&info);
+	if (!newest.name[0] ||
+	    (strcmp(newest.name, last->name) == 0 && newest.inode == last->inode &&
+	     newest.written_ns == last->written_ns))
+		return false;
+	newest.dir_ns = last->dir_ns;
+	*last = newest;
+	return true;
+}
+
+bool saved_look(const struct launch_user *user, const char *checkpoint_dir, struct saved *last)
+{
+	launch_as_user_begin(user);
+	bool found = look(checkpoint_dir, last);
+
+	launch_as_user_end(user);
+	return found;
+}
+
+static int record_path(const char *checkpoint_dir, char *path, size_t room,
+		       struct strata_error *err)
+{
+	size_t length = strlen(checkpoint_dir);
+
+	while (length > 1 && checkpoint_dir[length - 1] == '/')
+		length--;
+	if (length + sizeof(".json") > room)
+		return strata_fail(err, -ENAMETOOLONG, "the path of the checkpoints is too long");
+	snprintf(path, room, "%.*s.json", (int)length, checkpoint_dir);
+	return 0;
+}
+
+int saved_record(const struct env *env, const struct launch_user *user,
+		 const struct exec_order *order, const struct record_checkpoint *checkpoint,
+		 struct strata_memory *memory, struct strata_error *err)
+{
+	char path[PATH_MAX];
+	int rc = record_path(order->checkpoint_dir, path, sizeof(path), err);
+
+	if (rc)
+		return rc;
+	if (!order->checkpoint_place)
+		launch_as_user_begin(user);
+	rc = record_write(env, AT_FDCWD, path, &record_checkpoint_schema, checkpoint, memory, err);
+	if (!order->checkpoint_place)
+		launch_as_user_end(user);
+	return rc;
+}
+
+int saved_find(const struct env *env, const char *checkpoint_dir, struct strata_arena *arena,
+	       struct record_checkpoint *ret_checkpoint, struct strata_error *err)
+{
+	char path[PATH_MAX];
+	int rc = record_path(checkpoint_dir, path, sizeof(path), err);
+
+	return rc ? rc
+		  : record_read(env, AT_FDCWD, path, &record_checkpoint_schema, arena,
+				ret_checkpoint, err);
+}

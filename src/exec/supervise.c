@@ -1,0 +1,369 @@
+/*
+ * The supervisor; supervise.h says what it is. It sleeps in poll() on its signals: SIGCHLD when a process of the job ends, SIGHUP
+ * when control.json has changed, SIGTERM when it is to end. What is wished is read from the file and compared with what
+ * is, so a signal may be lost, doubled or sent by a daemon that has died since. Deadlines are of the clock that does not jump.
+ */
+#include "exec/supervise.h"
+
+#include "exec/processes.h"
+#include "exec/supervisor.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KILL_AGAIN_NS (100 * STRATA_MS_NS)
+#define LOOK_NS (5 * STRATA_SECOND_NS) /* for a checkpoint that was not asked for */
+
+/* ---- wishes ---- */
+
+static int read_control(struct supervisor *sup, struct record_control *ret_control)
+{
+	struct strata_arena arena;
+	struct strata_error err;
+
+	strata_arena_init(&arena, &sup->memory, 0);
+	int rc = record_read(sup->env, sup->dir, RECORD_CONTROL, &record_control_schema, &arena,
+			     ret_control, &err);
+
+	strata_arena_fini(&arena);
+	if (rc < 0 && rc != -ENOENT)
+		supervisor_say(sup, "its control file cannot be read: %s", err.text);
+	return rc;
+}
+
+static void obey(struct supervisor *sup)
+{
+	struct record_control wish;
+
+	if (read_control(sup, &wish) < 0)
+		return;
+	struct record_control done = sup->done;
+
+	sup->done = wish;
+	if (wish.limit_ns != done.limit_ns && sup->kill_at_ns == SUPERVISOR_NEVER)
+		supervisor_set_limit(sup, wish.limit_ns ? wish.limit_ns : sup->order.time_limit_ns);
+	if (sup->kill_at_ns == SUPERVISOR_NEVER)
+		supervisor_set_frozen(sup, wish.frozen);
+	if (wish.checkpoints > done.checkpoints)
+		supervisor_ask_checkpoint(sup);
+	if (wish.signals > done.signals && wish.signal)
+		processes_signal((int)wish.signal, false);
+	if (wish.stop)
+		supervisor_stop(sup, (enum exec_how)(wish.stop - 1), wish.grace_ns);
+}
+
+/* ---- the loop ---- */
+
+/* Takes in the dead. True while any process is left. */
+static bool reap(struct supervisor *sup)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid == 0)
+			return true;
+		if (pid < 0)
+			return errno == EINTR;
+		if (pid != sup->launch.process.pid)
+			continue;
+		sup->running = false;
+		if (WIFEXITED(status))
+			sup->status.exit_code = WEXITSTATUS(status);
+		else
+			sup->status.signal = WTERMSIG(status);
+		sup->status.core_dumped = WIFSIGNALED(status) && WCOREDUMP(status);
+	}
+}
+
+static int64_t earliest(const struct supervisor *sup)
+{
+	int64_t at = sup->kill_at_ns;
+
+	if (!sup->frozen_since_ns) {
+		at = sup->limit_at_ns < at ? sup->limit_at_ns : at;
+		at = sup->warn_at_ns < at ? sup->warn_at_ns : at;
+	}
+	return sup->look_at_ns < at ? sup->look_at_ns : at;
+}
+
+static void wait_for_something(struct supervisor *sup, int64_t until_ns)
+{
+	struct pollfd waiting = { sup->signals, POLLIN, 0 };
+	struct signalfd_siginfo info;
+	int64_t left_ns = until_ns - supervisor_now_ns(sup);
+	struct timespec timeout = { left_ns / STRATA_SECOND_NS, left_ns % STRATA_SECOND_NS };
+
+	if (left_ns < 0)
+		timeout = (struct timespec){ 0 };
+	if (ppoll(&waiting, 1, until_ns == SUPERVISOR_NEVER ? NULL : &timeout, NULL) <= 0)
+		return;
+	while (read(sup->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (!sup->running)
+			continue; /* it has ended by then: nothing more can be asked of it */
+		if (info.ssi_signo == SIGHUP)
+			obey(sup);
+		if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+			supervisor_stop(sup, EXEC_SHUT_DOWN, sup->order.grace_ns);
+	}
+}
+
+static void keep_deadlines(struct supervisor *sup)
+{
+	int64_t now_ns = supervisor_now_ns(sup);
+
+	if (now_ns >= sup->look_at_ns) {
+		supervisor_look_for_checkpoint(sup);
+		sup->look_at_ns = now_ns + (now_ns < sup->look_soon_until_ns
+						    ? SUPERVISOR_LOOK_SOON_NS
+						    : LOOK_NS);
+	}
+	if (!sup->frozen_since_ns && now_ns >= sup->warn_at_ns) {
+		sup->warn_at_ns = SUPERVISOR_NEVER;
+		processes_signal((int)sup->order.warn_signal, true);
+	}
+	if (!sup->frozen_since_ns && now_ns >= sup->limit_at_ns)
+		supervisor_stop(sup, EXEC_TIME_LIMIT, sup->order.grace_ns);
+	if (now_ns >= sup->kill_at_ns) {
+		supervisor_kill_all(sup);
+		sup->kill_at_ns = now_ns + KILL_AGAIN_NS; /* until nobody is left */
+	}
+}
+
+/* Until the first process has ended, and then until the last: what it leaves behind is killed. */
+static void watch(struct supervisor *sup)
+{
+	while (reap(sup) && sup->running) {
+		keep_deadlines(sup);
+		wait_for_something(sup, earliest(sup));
+	}
+	int64_t ended_ns = supervisor_now_ns(sup);
+
+	if (sup->frozen_since_ns) /* killed from outside */
+		supervisor_set_frozen(sup, false);
+	sup->status.ran_ns = ended_ns - sup->start_ns - sup->status.frozen_ns;
+	while (reap(sup)) {
+		supervisor_kill_all(sup);
+		wait_for_something(sup, supervisor_now_ns(sup) + KILL_AGAIN_NS / 10);
+	}
+}
+
+/* ---- the beginning ---- */
+
+/* Takes the lock, and finds out whether there is anything to do. */
+static int take_up(struct supervisor *sup, int64_t epoch, bool *ret_idle, struct strata_error *err)
+{
+	sup->lock = record_lock(sup->dir, err); /* until the process ends */
+	*ret_idle = sup->lock == -EBUSY ||
+		    (sup->lock >= 0 && record_exists(sup->dir, RECORD_STATUS));
+	if (*ret_idle)
+		return 0;
+	int rc = sup->lock < 0
+			 ? sup->lock
+			 : record_read_order(sup->env, sup->dir, &sup->arena, &sup->order, err);
+
+	if (rc)
+		return rc;
+	*ret_idle = sup->order.epoch != epoch;
+	if (*ret_idle)
+		supervisor_say(sup,
+			       "the order is of epoch %" PRId64 ", not %" PRId64 "; left alone",
+			       sup->order.epoch, epoch);
+	return 0;
+}
+
+/* Its supervisor died with the claim in its hands. Whether the job ran nobody can say, so it is not started again; but what is
+ * left of it ends here. */
+static int end_lost(struct supervisor *sup)
+{
+	cgroup_find(&sup->cgroup, sup->order.cgroup, sup->name);
+	cgroup_kill(&sup->cgroup);
+	for (int i = 0; i < 100 && processes_kill_orphans(sup->path) > 0; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 10 * STRATA_MS_NS }, NULL);
+	struct record_start start;
+	struct record_checkpoint checkpoint;
+
+	if (record_read(sup->env, sup->dir, RECORD_STARTED, &record_start_schema, &sup->arena,
+			&start, NULL) == 0)
+		sup->status.started_ns = start.started_ns;
+	if (record_read(sup->env, sup->dir, RECORD_CHECKPOINT, &record_checkpoint_schema,
+			&sup->arena, &checkpoint, NULL) == 0)
+		sup->status.checkpoint = checkpoint.path;
+	return supervisor_end_unstarted(sup, EXEC_LOST, 0,
+					"its supervisor, or the machine, ended before it did");
+}
+
+static int claim(struct supervisor *sup, struct strata_error *err)
+{
+	const struct record_claim mine = { getpid(), sup->order.epoch,
+					   env_now_ns(sup->env, ENV_REALTIME) };
+
+	return record_claim(sup->env, sup->dir, &mine, &sup->memory, err);
+}
+
+/* The few texts of the order that are needed while the job runs; all else, mostly environment, is given back. */
+static int keep_little(struct supervisor *sup)
+{
+	struct strata_arena small;
+	const char **texts[] = { &sup->order.checkpoint_dir, &sup->order.node, &sup->order.cgroup };
+
+	strata_arena_init(&small, &sup->memory, 0);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!*texts[i])
+			continue;
+		*texts[i] = strata_arena_text(&small, *texts[i], strlen(*texts[i]));
+		if (!*texts[i])
+			return -ENOMEM;
+	}
+	strata_arena_fini(&sup->arena);
+	sup->arena = small;
+	sup->order.user = sup->order.directory = sup->order.program = NULL;
+	sup->order.input = sup->order.output = sup->order.error_output = NULL;
+	sup->order.script = sup->order.token = NULL;
+	sup->order.arguments = (struct strata_list){ 0 };
+	sup->order.environment = NULL;
+	return 0;
+}
+
+static int start(struct supervisor *sup, struct strata_error *err)
+{
+	const struct cgroup_limits limits = { sup->order.cpu_milli, sup->order.memory_bytes,
+					      sup->order.process_count };
+	struct strata_error why;
+
+	if (sup->order.cgroup && cgroup_enter_supervisors(sup->order.cgroup, &why) < 0) {
+		supervisor_say(sup, "runs without control group: %s", why.text);
+		sup->order.cgroup = NULL; /* we could not get out of the job's again */
+	}
+	if (cgroup_make(&sup->cgroup, sup->order.cgroup, sup->name, &limits, &why) < 0)
+		supervisor_say(sup, "runs without control group: %s", why.text);
+	int rc = launch_user_init(&sup->user, &sup->order, err);
+
+	if (rc == 0)
+		rc = launch_start(sup->env, sup->dir, sup->path, &sup->order, &sup->user,
+				  &sup->cgroup, &sup->launch, err);
+	return rc;
+}
+
+static void run(struct supervisor *sup)
+{
+	struct strata_error err;
+
+	sup->running = true;
+	sup->start_ns = supervisor_now_ns(sup);
+	sup->status.how = EXEC_EXITED;
+	sup->status.started_ns = env_now_ns(sup->env, ENV_REALTIME);
+	sup->kill_at_ns = SUPERVISOR_NEVER;
+	sup->look_at_ns = sup->order.checkpoint_dir ? sup->start_ns + SUPERVISOR_LOOK_SOON_NS
+						    : SUPERVISOR_NEVER;
+	supervisor_set_limit(sup, sup->order.time_limit_ns);
+	const struct record_start record = { sup->launch.process.pid, sup->status.started_ns };
+
+	if (record_write(sup->env, sup->dir, RECORD_STARTED, &record_start_schema, &record,
+			 &sup->memory, &err) < 0)
+		supervisor_say(sup, "its start cannot be reported: %s", err.text);
+	if (keep_little(sup) < 0)
+		supervisor_say(sup, "no memory to give memory back");
+	obey(sup);
+	watch(sup);
+	supervisor_look_for_checkpoint(sup);
+	if (sup->status.how == EXEC_EXITED && cgroup_ran_out_of_memory(&sup->cgroup))
+		sup->status.how = EXEC_MEMORY;
+	supervisor_end(sup);
+	env_process_close(sup->env, &sup->launch.process);
+}
+
+static int attend(struct supervisor *sup, int64_t epoch, struct strata_error *err)
+{
+	struct record_control wish;
+	bool idle = false;
+	int rc = take_up(sup, epoch, &idle, err);
+
+	if (rc || idle)
+		return rc;
+	if (record_exists(sup->dir, RECORD_CLAIMED))
+		return end_lost(sup);
+	rc = claim(sup, err);
+	if (rc)
+		return rc;
+	if (read_control(sup, &wish) == 0 && wish.stop)
+		return supervisor_end_unstarted(sup, (enum exec_how)(wish.stop - 1), 0, NULL);
+	rc = start(sup, err);
+	if (rc)
+		return supervisor_end_unstarted(sup, EXEC_NOT_STARTED, rc, err->text);
+	run(sup);
+	return 0;
+}
+
+/* Blocked from the start, so that none is missed between two looks. */
+static int take_signals(struct supervisor *sup, struct strata_error *err)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	sup->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (sup->signals < 0)
+		return strata_fail(err, -errno, "no signalfd: %s", strerror(errno));
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return strata_fail(err, -errno, "cannot be a subreaper: %s", strerror(errno));
+	return 0;
+}
+
+int supervise(const struct env *env, const char *path, int64_t epoch, struct strata_error *err)
+{
+	struct strata_error own;
+	struct supervisor sup = { .env = env,
+				  .path = path,
+				  .lock = -1,
+				  .signals = -1,
+				  .cgroup = { -1 },
+				  .launch = { .message_fd = -1 } };
+	const char *slash = strrchr(path, '/');
+
+	err = err ? err : &own;
+	umask(0077);
+	snprintf(sup.name, sizeof(sup.name), "%s", slash ? slash + 1 : path);
+	strata_arena_init(&sup.arena, &sup.memory, 0);
+	sup.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = sup.dir < 0
+			 ? strata_fail(err, -errno, "cannot open %.200s: %s", path, strerror(errno))
+			 : take_signals(&sup, err);
+
+	if (rc == 0)
+		rc = attend(&sup, epoch, err);
+	launch_user_fini(&sup.user);
+	strata_arena_fini(&sup.arena);
+	if (sup.launch.message_fd >= 0)
+		close(sup.launch.message_fd);
+	if (sup.signals >= 0)
+		close(sup.signals);
+	if (sup.lock >= 0)
+		close(sup.lock);
+	if (sup.dir >= 0)
+		close(sup.dir);
+	return rc;
+}

@@ -1,0 +1,65 @@
+/*
+ * What a supervisor knows, and what it can do to its job. supervise.c decides when, supervisor.c does it.
+ */
+#ifndef EXEC_SUPERVISOR_H
+#define EXEC_SUPERVISOR_H
+
+#include "exec/launch.h"
+#include "exec/record.h"
+#include "exec/saved.h"
+
+#include <limits.h>
+
+#define SUPERVISOR_NEVER INT64_MAX
+#define SUPERVISOR_LOOK_SOON_NS INT64_C(200000000) /* for a checkpoint that was asked for */
+
+struct supervisor {
+	const struct env *env;
+	struct strata_memory memory;
+	struct strata_arena arena; /* the order; given back once the job runs, but for `kept` */
+	int dir, lock;
+	const char *path;
+	char name[RECORD_NAME_BYTES];
+	int signals; /* signalfd */
+
+	struct exec_order order; /* its texts: those of `kept` only, once the job runs */
+	struct launch_user user;
+	struct cgroup cgroup;
+	struct launch launch;
+	struct record_control done; /* what has been carried out */
+	struct exec_status status;
+	bool running; /* its first process */
+
+	/* moments of the monotonic clock */
+	int64_t start_ns, frozen_since_ns; /* 0: not frozen */
+	int64_t warn_at_ns, limit_at_ns, kill_at_ns;
+	int64_t look_at_ns, look_soon_until_ns;
+
+	struct saved saved;
+	int64_t checkpoint_count;
+	char checkpoint[PATH_MAX + SAVED_NAME_BYTES];
+};
+
+int64_t supervisor_now_ns(const struct supervisor *sup); /* of the clock that does not jump */
+
+/* To whoever reads the service's log. */
+void supervisor_say(const struct supervisor *sup, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void supervisor_kill_all(const struct supervisor *sup);
+void supervisor_set_frozen(struct supervisor *sup, bool frozen);
+/* SIGTERM now, SIGKILL after the grace. The first reason counts; a second wish may shorten the grace and no more. */
+void supervisor_stop(struct supervisor *sup, enum exec_how how, int64_t grace_ns);
+/* Asks for a checkpoint those processes that listen: the signal's default action would end the others. */
+void supervisor_ask_checkpoint(struct supervisor *sup);
+/* Counted from the start. */
+void supervisor_set_limit(struct supervisor *sup, int64_t limit_ns);
+/* Reports a checkpoint, if there is a new one. */
+void supervisor_look_for_checkpoint(struct supervisor *sup);
+
+/* The last word. It must get to disk, however long that takes: until then the attempt counts as running. */
+void supervisor_end(struct supervisor *sup);
+/* The same for an attempt of which nothing ran. */
+int supervisor_end_unstarted(struct supervisor *sup, enum exec_how how, int code, const char *why);
+
+#endif

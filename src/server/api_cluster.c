@@ -1,0 +1,374 @@
+/* The queue, nodes, people, accounting and events. */
+#include "server/route.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the queue ---- */
+
+struct queue_query {
+	const char *user, *state;
+	int64_t limit;
+};
+
+void api_queue_parse(struct request *request)
+{
+	struct queue_query *query = strata_arena_get(&request->arena, sizeof(*query));
+
+	if (!query) {
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "out of memory");
+		return;
+	}
+	query->user = request_query(request, "user");
+	query->state = request_query(request, "state");
+	request->parsed = query;
+	request_query_int(request, "limit", 1000, 1, 1000000, &query->limit);
+}
+
+static bool wanted(const struct queue_query *query, const struct live *live)
+{
+	if (query->user && strcmp(query->user, live->row.user) != 0)
+		return false;
+	return !query->state || strstr(query->state, live->row.state);
+}
+
+/* Forecasts by job, so that the list is walked once. */
+static void set_forecasts(struct server *server, json_t *jobs)
+{
+	enum { FORESEEN_MAX = 200 };
+	const struct strata_forecast *list;
+	struct map_u64 by_job;
+	size_t count, index;
+	json_t *job;
+
+	if (strata_cluster_forecast(server->cluster, FORESEEN_MAX, &server->scratch, &list, &count,
+				    NULL))
+		return;
+	map_u64_init(&by_job, &server->memory);
+	for (size_t i = 0; i < count; i++)
+		map_u64_put(&by_job, list[i].job, (void *)&list[i], NULL);
+	json_array_foreach(jobs, index, job)
+	{
+		const struct strata_forecast *forecast = map_u64_get(
+			&by_job, (uint64_t)json_integer_value(json_object_get(job, "id")));
+
+		if (!forecast)
+			continue;
+		json_object_set_new(job, "expected_start_at", view_time(forecast->start_ns));
+		json_object_set_new(job, "expected_node",
+				    json_string(server->nodes[forecast->node].name));
+		json_object_set_new(job, "promised", json_boolean(forecast->promised));
+		json_object_set_new(job, "position",
+				    json_integer((json_int_t)(forecast - list) + 1));
+	}
+	map_u64_fini(&by_job);
+}
+
+void api_queue(struct server *server, struct request *request)
+{
+	const struct queue_query *query = request->parsed;
+	json_t *jobs = json_array(), *counts = json_object();
+	struct strata_cluster_stats stats;
+	const struct map_u64_entry *entry;
+
+	strata_cluster_stats(server->cluster, &stats);
+	/* running ones first, then those that wait, in the order of submission */
+	for (int waiting = 0; waiting < 2; waiting++)
+		for (entry = map_u64_next(&server->jobs, NULL); entry;
+		     entry = map_u64_next(&server->jobs, entry)) {
+			const struct live *live = entry->value;
+			bool placed = live->row.place != NULL;
+
+			if (live->row.completed_ns || placed == (bool)waiting ||
+			    !wanted(query, live) || (int64_t)json_array_size(jobs) >= query->limit)
+				continue;
+			json_array_append_new(jobs, view_job(server, live));
+		}
+	set_forecasts(server, jobs);
+	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
+		json_object_set_new(counts, strata_job_state_name((enum strata_job_state)i),
+				    json_integer((json_int_t)stats.jobs[i]));
+	request_answer(request, MHD_HTTP_OK,
+		       json_pack("{s:o,s:o,s:o}", "at", view_time(server_now_ns(server)), "jobs",
+				 jobs, "counts", counts));
+}
+
+/* ---- nodes ---- */
+
+static json_t *words(const char *text)
+{
+	json_t *list = json_array();
+
+	while (text && *text) {
+		size_t span = strcspn(text, ",");
+
+		if (span)
+			json_array_append_new(list, json_stringn(text, span));
+		text += span + (text[span] != '\0');
+	}
+	return list;
+}
+
+static json_t *view_node(struct server *server, uint32_t row)
+{
+	static const char *const states[] = { "up", "drained", "down" };
+	const struct node_about *node = &server->nodes[row];
+	struct strata_room room;
+	json_t *gpus = json_array(), *jobs = json_array();
+	const struct map_u64_entry *entry;
+	double gpus_free = 0;
+
+	strata_cluster_room(server->cluster, row, &room);
+	for (uint32_t i = 0; i < node->conf.gpu_count; i++) {
+		json_array_append_new(gpus, json_real(room.gpu_milli[i] / 1000.0));
+		gpus_free += room.gpu_milli[i] / 1000.0;
+	}
+	for (entry = map_u64_next(&server->jobs, NULL); entry;
+	     entry = map_u64_next(&server->jobs, entry)) {
+		const struct live *live = entry->value;
+		struct strata_job_view view;
+
+		if (!live->row.place ||
+		    strata_cluster_job(server->cluster, entry->key, &view, NULL))
+			continue;
+		for (uint32_t i = 0; i < view.piece_count; i++)
+			if (view.pieces[i].node == row)
+				json_array_append_new(jobs, json_integer((json_int_t)entry->key));
+	}
+	return json_pack("{s:s,s:s,s:s?,s:o,s:f,s:f,s:I,s:I,s:i,s:f,s:s?,s:o,s:o,s:o,s:o}", "name",
+			 node->name, "state", states[node->state], "reason", node->reason, "since",
+			 view_time(node->since_ns), "cpus", (double)node->conf.cpu_milli / 1000,
+			 "cpus_free", (double)room.cpu_milli / 1000, "memory_bytes",
+			 (json_int_t)node->conf.memory_bytes, "memory_free_bytes",
+			 (json_int_t)room.memory_bytes, "gpus", (int)node->conf.gpu_count,
+			 "gpus_free", gpus_free, "gpu_type", node->conf.gpu_type, "gpu_free", gpus,
+			 "features", words(node->conf.features), "partitions",
+			 words(node->conf.partitions), "jobs", jobs);
+}
+
+void api_nodes(struct server *server, struct request *request)
+{
+	json_t *list = json_array();
+
+	for (uint32_t row = 0; row < server->node_count; row++)
+		json_array_append_new(list, view_node(server, row));
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "nodes", list));
+}
+
+struct node_change {
+	int state;
+	const char *reason;
+};
+static const struct strata_choice node_states[] = { { "up", STRATA_NODE_UP, NULL },
+						    { "drained", STRATA_NODE_DRAINED, NULL },
+						    { "down", STRATA_NODE_DOWN, NULL },
+						    { 0 } };
+static const struct strata_option node_change_options[] = {
+	{ "state", STRATA_ENUM, offsetof(struct node_change, state),
+	  .choice = { node_states, STRATA_NODE_UP }, .flags = STRATA_REQUIRED,
+	  .help = "what it is to be" },
+	{ "reason", STRATA_TEXT, offsetof(struct node_change, reason), .text = { NULL, 256 },
+	  .help = "why" },
+	{ 0 }
+};
+static const struct strata_schema node_change_schema = { "node change", NULL,
+							 sizeof(struct node_change),
+							 node_change_options };
+
+void api_node_change_parse(struct request *request)
+{
+	struct node_change *change = strata_arena_get(&request->arena, sizeof(*change));
+	struct strata_error err = { 0 };
+	int rc = change ? strata_schema_read_json(
+				  &node_change_schema, request->body ? request->body : "",
+				  request->body_length, &request->arena, change, &err)
+			: strata_fail_memory(&err);
+
+	request->parsed = change;
+	if (rc)
+		request_fail(request, rc, &err);
+}
+
+void api_node_change(struct server *server, struct request *request)
+{
+	const struct node_change *change = request->parsed;
+	struct node_about *node = nodes_find(server, request->segments[0]);
+	struct strata_error err = { 0 };
+
+	if (!node) {
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "there is no node %.40s",
+			       request->segments[0]);
+		return;
+	}
+	uint32_t row = (uint32_t)(node - server->nodes);
+	int rc = strata_cluster_set_node(server->cluster, row,
+					 (enum strata_node_state)change->state,
+					 server_now_ns(server), &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	nodes_set(server, row, (enum strata_node_state)change->state, change->reason,
+		  server_now_ns(server));
+	struct store_node stored = { .name = node->name,
+				     .state = node_states[change->state].name,
+				     .reason = node->reason,
+				     .since_ns = node->since_ns };
+
+	batch_put(server, STORE_PUT(&stored));
+	batch_event(server, 0, "node.changed",
+		    json_pack("{s:s,s:s,s:s}", "node", node->name, "state", stored.state, "by",
+			      request->who.user));
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, view_node(server, row));
+}
+
+/* ---- people ---- */
+
+static void add_user(struct server *server, json_t *list, struct map_text *seen, const char *name)
+{
+	struct strata_usage_view view;
+
+	if (map_text_get(seen, name, strlen(name)) ||
+	    map_text_put(seen, name, strlen(name), list, NULL))
+		return;
+	strata_cluster_user(server->cluster, name, &view);
+	json_array_append_new(
+		list, json_pack("{s:s,s:f,s:f,s:f,s:I,s:I,s:f}", "name", name, "weight",
+				view.weight, "gpu_hours", view.gpu_hours, "factor", view.factor,
+				"running", (json_int_t)view.jobs, "waiting",
+				(json_int_t)view.waiting, "gpus", (double)view.gpu_milli / 1000));
+}
+
+void api_users(struct server *server, struct request *request)
+{
+	const struct map_u64_entry *entry;
+	struct map_text seen;
+	json_t *list = json_array();
+
+	map_text_init(&seen, &server->memory);
+	for (entry = map_u64_next(&server->jobs, NULL); entry;
+	     entry = map_u64_next(&server->jobs, entry))
+		add_user(server, list, &seen, ((const struct live *)entry->value)->row.user);
+	map_text_fini(&seen);
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "users", list));
+}
+
+/* ---- accounting ---- */
+
+struct sum {
+	json_t *rows; /* by user */
+	int64_t since_ns, now_ns, last;
+	size_t count;
+};
+
+static int add_job(void *context, const void *row_any, struct strata_error *err)
+{
+	struct sum *sum = context;
+	const struct store_job *row = row_any;
+	int64_t end_ns = row->completed_ns ? row->completed_ns : sum->now_ns;
+	double hours = row->started_ns && end_ns > row->started_ns
+			       ? (double)(end_ns - row->started_ns) / 3.6e12
+			       : 0;
+	json_t *entry = json_object_get(sum->rows, row->user);
+
+	sum->last = row->id;
+	sum->count++;
+	if (!entry) {
+		entry = json_pack("{s:s,s:s?,s:i,s:f,s:f}", "user", row->user, "account",
+				  row->account, "jobs", 0, "gpu_hours", 0.0, "cpu_hours", 0.0);
+		if (!entry || json_object_set_new(sum->rows, row->user, entry))
+			return strata_fail_memory(err);
+	}
+	json_integer_set(json_object_get(entry, "jobs"),
+			 json_integer_value(json_object_get(entry, "jobs")) + 1);
+	json_real_set(json_object_get(entry, "gpu_hours"),
+		      json_real_value(json_object_get(entry, "gpu_hours")) +
+			      hours * (double)row->gpu_count);
+	json_real_set(json_object_get(entry, "cpu_hours"),
+		      json_real_value(json_object_get(entry, "cpu_hours")) +
+			      hours * (double)row->cpu_cores);
+	return 0;
+}
+
+void api_accounting(struct request *request)
+{
+	const char *since = request_query(request, "since"), *key;
+	struct sum sum = { .rows = json_object(), .now_ns = server_now_ns(request->server) };
+	struct store_query query = { .limit = 1000 };
+	struct strata_error err = { 0 };
+	struct store *store;
+	json_t *list = json_array(), *row;
+	int rc = 0;
+
+	if (since)
+		rc = strata_time_parse(since, STRATA_TEXT_NUL, sum.now_ns, 0, &query.since_ns,
+				       &err);
+	if (rc == 0)
+		rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store,
+					&err);
+	if (rc == 0) {
+		do {
+			sum.count = 0;
+			query.after = sum.last;
+			rc = store_jobs_page(store, &query, add_job, &sum, &err);
+		} while (rc == 0 && sum.count == query.limit);
+		store_readers_give(request->server->readers, store);
+	}
+	json_object_foreach(sum.rows, key, row) json_array_append(list, row);
+	json_decref(sum.rows);
+	if (rc) {
+		json_decref(list);
+		request_fail(request, rc, &err);
+		return;
+	}
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "rows", list));
+}
+
+/* ---- events ---- */
+
+static int add_event(void *context, const void *row_any, struct strata_error *err)
+{
+	const struct store_event *row = row_any;
+	json_t *about = row->about ? json_loads(row->about, 0, NULL) : NULL;
+
+	return json_array_append_new(context, json_pack("{s:I,s:o,s:I,s:s,s:o}", "sequence",
+							(json_int_t)row->sequence, "at",
+							view_time(row->at_ns), "job",
+							(json_int_t)row->job, "kind", row->kind,
+							"about", about ? about : json_object()))
+		       ? strata_fail_memory(err)
+		       : 0;
+}
+
+void api_events(struct request *request)
+{
+	struct strata_error err = { 0 };
+	json_t *list = json_array();
+	struct store *store;
+	int64_t after, limit;
+
+	if (!request_query_int(request, "after", 0, 0, INT64_MAX, &after) ||
+	    !request_query_int(request, "limit", 100, 1, 1000, &limit)) {
+		json_decref(list);
+		return;
+	}
+	int rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store, &err);
+
+	if (rc == 0) {
+		rc = store_events_page(store, after, (size_t)limit, add_event, list, &err);
+		store_readers_give(request->server->readers, store);
+	}
+	if (rc) {
+		json_decref(list);
+		request_fail(request, rc, &err);
+		return;
+	}
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "events", list));
+}

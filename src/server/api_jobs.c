@@ -1,0 +1,686 @@
+/* /api/v1/jobs: submission, the history, and what can be asked of one job. */
+#include "server/route.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+/* ---- submission ---- */
+
+struct submissions {
+	struct submission *list;
+	size_t count;
+	bool bulk;
+	const char *key; /* of all of them; NULL: none */
+};
+
+static int read_list(struct request *request, json_t *jobs, struct submissions *all,
+		     struct strata_error *err)
+{
+	size_t count = json_array_size(jobs), index;
+	json_t *job;
+
+	if (!json_is_array(jobs) || count == 0 || count > STRATA_BULK_COUNT_MAX)
+		return strata_fail_at(err, -EINVAL, "jobs", "jobs is not a list of 1 to %d jobs",
+				      STRATA_BULK_COUNT_MAX);
+	all->list = strata_arena_array(&request->arena, count, sizeof(*all->list));
+	if (!all->list)
+		return strata_fail_memory(err);
+	all->bulk = true;
+	json_array_foreach(jobs, index, job)
+	{
+		int rc = json_is_object(job)
+				 ? submission_read(job, &request->arena, &all->list[index], err)
+				 : strata_fail(err, -EINVAL, "it is not an object");
+
+		if (rc)
+			return strata_fail_under(err, rc, "jobs[%zu]", index);
+		json_incref(job);
+		all->count++;
+	}
+	return 0;
+}
+
+void api_jobs_submit_parse(struct request *request)
+{
+	struct submissions *all = strata_arena_get(&request->arena, sizeof(*all));
+	struct strata_error err = { 0 };
+	json_t *json = all ? request_json(request) : NULL;
+	int rc;
+
+	if (!json) {
+		if (!request->answered)
+			request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+				       "out of memory");
+		return;
+	}
+	if (json_object_get(json, "jobs")) {
+		rc = read_list(request, json_object_get(json, "jobs"), all, &err);
+		json_decref(json);
+	} else {
+		all->list = strata_arena_get(&request->arena, sizeof(*all->list));
+		rc = all->list ? submission_read(json, &request->arena, all->list, &err)
+			       : strata_fail_memory(&err);
+		all->count = rc == 0;
+		if (rc)
+			json_decref(json);
+	}
+	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+					       "Idempotency-Key");
+	if (all->key && all->count)
+		all->list[0].spec.request_key = all->key;
+	request->parsed = all;
+	if (rc) {
+		for (size_t i = 0; i < all->count; i++)
+			json_decref(all->list[i].json);
+		request_fail(request, rc, &err);
+	}
+}
+
+static json_t *ids_json(const int64_t *ids, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < count; i++)
+		json_array_append_new(list, json_integer(ids[i]));
+	return list;
+}
+
+/* The same key as before: the same answer as before. */
+static bool answered_before(struct server *server, struct request *request, const char *key)
+{
+	struct store_job row;
+	json_t *ids;
+
+	if (!key ||
+	    store_job_requested(server->store, request->who.user, key, &request->arena, &row, NULL))
+		return false;
+	ids = json_array();
+	json_array_append_new(ids, json_integer(row.id));
+	request_answer(
+		request, MHD_HTTP_OK,
+		json_pack("{s:I,s:s,s:o}", "id", (json_int_t)row.id, "uuid", row.uuid, "ids", ids));
+	return true;
+}
+
+void api_jobs_submit(struct server *server, struct request *request)
+{
+	struct submissions *all = request->parsed;
+	const char *key = all->list[0].spec.request_key;
+	struct strata_error err = { 0 };
+	json_t *ids = json_array();
+	const struct live *first = NULL;
+	int rc = 0;
+
+	if (answered_before(server, request, key)) {
+		json_decref(ids);
+		ids = NULL;
+	}
+	for (size_t i = 0; ids && rc == 0 && i < all->count; i++) {
+		int64_t *taken;
+		size_t count;
+
+		rc = submission_take(server, &all->list[i], &request->who, &request->arena, &taken,
+				     &count, &err);
+		if (rc && all->bulk)
+			strata_fail_under(&err, rc, "jobs[%zu]", i);
+		if (rc == 0) {
+			json_t *some = ids_json(taken, count);
+
+			json_array_extend(ids, some);
+			json_decref(some);
+			if (!first)
+				first = map_u64_get(&server->jobs, (uint64_t)taken[0]);
+		}
+	}
+	for (size_t i = 0; i < all->count; i++)
+		json_decref(all->list[i].json);
+	if (!ids)
+		return;
+	if (rc) {
+		/* those before it are taken back: a bulk is one submission */
+		size_t index;
+		json_t *id;
+
+		json_array_foreach(ids, index, id)
+		{
+			struct live *live =
+				map_u64_get(&server->jobs, (uint64_t)json_integer_value(id));
+
+			strata_cluster_cancel(server->cluster, (uint64_t)live->row.id,
+					      server_now_ns(server), NULL);
+			live_update(server, live);
+			live_ended(server, live);
+		}
+		json_decref(ids);
+		request_fail(request, rc, &err);
+		return;
+	}
+	batch_event(server, first->row.id, "job.submitted",
+		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs",
+			      (json_int_t)json_array_size(ids)));
+	request->durable = true;
+	request_answer(
+		request, MHD_HTTP_CREATED,
+		json_pack("{s:I,s:s,s:O,s:o}", "id", (json_int_t)first->row.id, "uuid",
+			  first->row.uuid, "ids", ids, "array_id",
+			  first->row.array_id ? json_integer(first->row.array_id) : json_null()));
+	json_decref(ids);
+}
+
+/* ---- the history ---- */
+
+static int add_row(void *context, const void *row, struct strata_error *err)
+{
+	return json_array_append_new(context, view_row(row)) ? strata_fail_memory(err) : 0;
+}
+
+/* "queued,running" */
+static size_t split_states(struct request *request, const char *text, const char **states,
+			   size_t room)
+{
+	char *copy = text ? strata_arena_text(&request->arena, text, strlen(text)) : NULL, *rest;
+	size_t count = 0;
+
+	for (char *at = copy ? strtok_r(copy, ",", &rest) : NULL; at && count < room;
+	     at = strtok_r(NULL, ",", &rest))
+		states[count++] = at;
+	return count;
+}
+
+void api_jobs_list(struct request *request)
+{
+	const char *states[8], *since = request_query(request, "since");
+	struct store_query query = { .states = states,
+				     .user = request_query(request, "user"),
+				     .account = request_query(request, "account"),
+				     .descending = true };
+	struct strata_error err = { 0 };
+	struct store *store;
+	int64_t limit;
+
+	query.state_count = split_states(request, request_query(request, "state"), states, 8);
+	if (!request_query_int(request, "limit", 100, 1, 1000, &limit) ||
+	    !request_query_int(request, "after", 0, 0, INT64_MAX, &query.after))
+		return;
+	query.limit = (size_t)limit;
+	if (since && strata_time_parse(since, STRATA_TEXT_NUL, server_now_ns(request->server), 0,
+				       &query.since_ns, &err)) {
+		request_fail(request, -EINVAL, &err);
+		return;
+	}
+	json_t *jobs = json_array();
+	int rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store, &err);
+
+	if (rc == 0) {
+		rc = store_jobs_page(store, &query, add_row, jobs, &err);
+		store_readers_give(request->server->readers, store);
+	}
+	if (rc) {
+		json_decref(jobs);
+		request_fail(request, rc, &err);
+		return;
+	}
+	json_t *last = json_array_get(jobs, json_array_size(jobs) - 1);
+	json_t *next = json_array_size(jobs) == query.limit
+			       ? json_incref(json_object_get(last, "id"))
+			       : json_null();
+
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o,s:o}", "jobs", jobs, "next", next));
+}
+
+/* ---- one job ---- */
+
+/* Live, or NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
+static bool find(struct server *server, struct request *request, bool own, struct live **ret_live)
+{
+	struct live *live = live_find(server, request->segments[0]);
+
+	*ret_live = live;
+	if (live && own && live->row.uid != (int64_t)request->who.uid &&
+	    request->who.role < ROLE_OPERATOR) {
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "job %lld is %s's; you are %s", (long long)live->row.id,
+			       live->row.user, request->who.user);
+		return false;
+	}
+	return true;
+}
+
+static void not_live(struct request *request)
+{
+	request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+		       "there is no live job %.40s (strata show finds ended ones)",
+		       request->segments[0]);
+}
+
+/* Its turn and place, if it is near enough to the head of the queue to be foreseen. */
+static void set_forecast(struct server *server, const struct live *live, json_t *json)
+{
+	enum { FORESEEN_MAX = 200 };
+	const struct strata_forecast *list;
+	size_t count;
+
+	if (strata_cluster_forecast(server->cluster, FORESEEN_MAX, &server->scratch, &list, &count,
+				    NULL))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].job != (uint64_t)live->row.id)
+			continue;
+		json_object_set_new(json, "expected_start_at", view_time(list[i].start_ns));
+		json_object_set_new(json, "expected_node",
+				    json_string(server->nodes[list[i].node].name));
+		json_object_set_new(json, "promised", json_boolean(list[i].promised));
+		json_object_set_new(json, "position", json_integer((json_int_t)i + 1));
+	}
+}
+
+void api_job_show(struct server *server, struct request *request)
+{
+	struct live *live;
+
+	if (!find(server, request, false, &live) || !live)
+		return; /* the history is looked at then */
+	json_t *json = view_job(server, live);
+
+	if (json && live->row.completed_ns == 0)
+		set_forecast(server, live, json);
+	request_answer(request, MHD_HTTP_OK, json);
+}
+
+void api_job_history(struct request *request)
+{
+	const char *id = request->segments[0];
+	struct strata_error err = { 0 };
+	struct store_job row;
+	struct store *store;
+	int64_t number;
+	int rc;
+
+	if (request->answered)
+		return;
+	rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store, &err);
+	if (rc == 0) {
+		if (strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &number, NULL) == 0)
+			rc = store_job_get(store, number, &request->arena, &row, &err);
+		else
+			rc = store_job_find(store, id, &request->arena, &row, &err);
+		store_readers_give(request->server->readers, store);
+	}
+	if (rc == -ENOENT)
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "there is no job %.40s",
+			       id);
+	else if (rc)
+		request_fail(request, rc, &err);
+	else
+		request_answer(request, MHD_HTTP_OK, view_row(&row));
+}
+
+/* ---- changes ---- */
+
+struct change {
+	int hold, requeue, suspend; /* -1: not asked for */
+	struct strata_job_change change;
+	json_t *json;
+};
+
+struct change_conf {
+	int priority;
+	int64_t nice, time_limit_ns, begin_ns;
+	bool hold, requeue, suspend;
+};
+
+static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW, NULL },
+					      { "normal", STRATA_BAND_NORMAL, NULL },
+					      { "high", STRATA_BAND_HIGH, NULL },
+					      { 0 } };
+static const struct strata_option change_options[] = {
+	{ "hold", STRATA_BOOL, offsetof(struct change_conf, hold), .help = "keep it waiting" },
+	{ "requeue", STRATA_BOOL, offsetof(struct change_conf, requeue),
+	  .help = "stop it and queue it again" },
+	{ "suspend", STRATA_BOOL, offsetof(struct change_conf, suspend), .help = "freeze it" },
+	{ "priority", STRATA_ENUM, offsetof(struct change_conf, priority),
+	  .choice = { bands, STRATA_BAND_NORMAL }, .help = "band" },
+	{ "nice", STRATA_INT, offsetof(struct change_conf, nice),
+	  .integer = { 0, -2147483645, 2147483645 }, .help = "later among equals" },
+	{ "time_limit", STRATA_DURATION, offsetof(struct change_conf, time_limit_ns),
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "time limit" },
+	{ "begin", STRATA_TIME, offsetof(struct change_conf, begin_ns), .help = "not before" },
+	{ 0 }
+};
+static const struct strata_schema change_schema = { "job change", NULL, sizeof(struct change_conf),
+						    change_options };
+
+void api_job_change_parse(struct request *request)
+{
+	struct change *change = strata_arena_get(&request->arena, sizeof(*change));
+	struct change_conf conf = { 0 };
+	struct strata_error err = { 0 };
+	json_t *json = request_json(request);
+
+	if (!json)
+		return;
+	int rc = strata_schema_read_json(&change_schema, request->body, request->body_length,
+					 &request->arena, &conf, &err);
+
+	if (rc == 0 && !change)
+		rc = strata_fail_memory(&err);
+	if (rc == 0) {
+		change->hold = json_object_get(json, "hold") ? conf.hold : -1;
+		change->requeue = json_object_get(json, "requeue") ? conf.requeue : -1;
+		change->suspend = json_object_get(json, "suspend") ? conf.suspend : -1;
+		change->change = (struct strata_job_change){
+			.what = (json_object_get(json, "priority") ? STRATA_CHANGE_BAND : 0u) |
+				(json_object_get(json, "nice") ? STRATA_CHANGE_PRIORITY : 0u) |
+				(json_object_get(json, "time_limit") ? STRATA_CHANGE_TIME_LIMIT
+								     : 0u) |
+				(json_object_get(json, "begin") ? STRATA_CHANGE_BEGIN : 0u),
+			.band = (enum strata_band)conf.priority,
+			.priority = -conf.nice,
+			.time_limit_ns = conf.time_limit_ns,
+			.begin_ns = conf.begin_ns,
+		};
+	}
+	json_decref(json);
+	request->parsed = change;
+	if (rc)
+		request_fail(request, rc, &err);
+}
+
+static int set_hold(struct server *server, struct live *live, bool hold, int64_t now_ns,
+		    struct strata_error *err)
+{
+	int rc = strata_cluster_hold(server->cluster, (uint64_t)live->row.id, hold, now_ns, err);
+	json_t *spec = rc == 0 ? json_loads(live->row.spec, 0, NULL) : NULL;
+
+	if (spec) {
+		json_object_set_new(spec, "hold", json_boolean(hold));
+		live_set_spec(server, live, spec);
+		json_decref(spec);
+	}
+	return rc;
+}
+
+static int apply_change(struct server *server, struct live *live, const struct change *change,
+			enum role role, struct strata_error *err)
+{
+	uint64_t id = (uint64_t)live->row.id;
+	int64_t now_ns = server_now_ns(server);
+	int rc = 0;
+
+	if (change->hold >= 0)
+		rc = set_hold(server, live, change->hold, now_ns, err);
+	if (rc == 0 && change->requeue > 0)
+		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_REQUEUE, now_ns, err);
+	if (rc == 0 && change->suspend > 0)
+		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_SUSPEND, now_ns, err);
+	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_PRIORITY) &&
+	    change->change.priority > 0)
+		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");
+	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_TIME_LIMIT) &&
+	    live->row.attempt && change->change.time_limit_ns > live->row.time_limit_ns)
+		return strata_fail_at(err, -EPERM, "time_limit",
+				      "only operators may give a running job more time");
+	if (rc == 0 && change->change.what)
+		rc = strata_cluster_change(server->cluster, id, &change->change, now_ns, err);
+	if (rc)
+		return rc;
+	if (change->change.what & STRATA_CHANGE_BAND)
+		live->row.band = change->change.band;
+	if (change->change.what & STRATA_CHANGE_PRIORITY)
+		live->row.priority = change->change.priority;
+	if (change->change.what & STRATA_CHANGE_TIME_LIMIT)
+		live->row.time_limit_ns = change->change.time_limit_ns;
+	if (change->change.what & STRATA_CHANGE_BEGIN)
+		live->row.eligible_ns = change->change.begin_ns;
+	if ((change->change.what & STRATA_CHANGE_TIME_LIMIT) && live->ordered) {
+		struct exec_key key = { id, (uint32_t)live->row.attempt };
+		struct exec_ask ask = { .type = EXEC_LIMIT, .limit_ns = live->row.time_limit_ns };
+
+		server->exec->cls->ask(server->exec, key, &ask, NULL);
+	}
+	return 0;
+}
+
+void api_job_change(struct server *server, struct request *request)
+{
+	struct strata_error err = { 0 };
+	struct live *live;
+
+	if (!find(server, request, true, &live))
+		return;
+	if (!live) {
+		not_live(request);
+		return;
+	}
+	int rc = apply_change(server, live, request->parsed, request->who.role, &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	live_update(server, live);
+	batch_event(server, live->row.id, "job.changed",
+		    json_pack("{s:s}", "by", request->who.user));
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, view_job(server, live));
+}
+
+void api_job_cancel(struct server *server, struct request *request)
+{
+	int64_t now_ns = server_now_ns(server);
+	struct strata_error err = { 0 };
+	struct strata_job_view view;
+	struct live *live;
+	int rc;
+
+	if (!find(server, request, true, &live))
+		return;
+	if (!live) {
+		not_live(request);
+		return;
+	}
+	rc = strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, &err);
+	bool placed = rc == 0 && view.piece_count > 0;
+
+	if (rc == 0)
+		rc = placed ? strata_cluster_stop(server->cluster, (uint64_t)live->row.id,
+						  STRATA_STOP_CANCEL, now_ns, &err)
+			    : strata_cluster_cancel(server->cluster, (uint64_t)live->row.id, now_ns,
+						    &err);
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	live_update(server, live);
+	if (!placed)
+		live_ended(server, live);
+	batch_event(server, live->row.id, placed ? "job.cancelling" : "job.ended",
+		    json_pack("{s:s,s:s}", "by", request->who.user, "state", live->row.state));
+	request->durable = true;
+	request_answer(request, placed ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK,
+		       json_pack("{s:I,s:s,s:b}", "id", (json_int_t)live->row.id, "state",
+				 live->row.state, "stopping", placed));
+}
+
+/* ---- why ---- */
+
+static void say(json_t *sentences, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(json_t *sentences, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	json_array_append_new(sentences, json_string(text));
+}
+
+void api_job_why(struct server *server, struct request *request)
+{
+	struct strata_cluster_stats stats;
+	struct live *live;
+
+	if (!find(server, request, false, &live) || !live)
+		return;
+	json_t *json = view_job(server, live), *sentences = json_array();
+	const char *state = json_string_value(json_object_get(json, "state"));
+	const char *words = json_string_value(json_object_get(json, "reason_text"));
+
+	set_forecast(server, live, json);
+	strata_cluster_stats(server->cluster, &stats);
+	if (words && *words)
+		say(sentences, "Job %lld is %s: %s.", (long long)live->row.id, state, words);
+	else
+		say(sentences, "Job %lld is %s.", (long long)live->row.id, state);
+	if (strcmp(state, "queued") == 0 || strcmp(state, "preempted") == 0) {
+		const char *node = json_string_value(json_object_get(json, "expected_node"));
+		const char *start = json_string_value(json_object_get(json, "expected_start_at"));
+
+		say(sentences,
+		    "It asks for %lld GPUs, %lld cores and %lld MiB; %.1f GPUs and %.1f cores are "
+		    "free now.",
+		    (long long)live->row.gpu_count, (long long)live->row.cpu_cores,
+		    (long long)(live->row.memory_bytes >> 20), (double)stats.gpu_milli_free / 1000,
+		    (double)stats.cpu_milli_free / 1000);
+		if (json_object_get(json, "position"))
+			say(sentences, "It is number %lld in the queue.",
+			    (long long)json_integer_value(json_object_get(json, "position")));
+		if (start)
+			say(sentences, "It should start %s %s%s%s.",
+			    json_is_true(json_object_get(json, "promised")) ? "no later than"
+									    : "about",
+			    start, node ? " on " : "", node ? node : "");
+	}
+	json_object_set_new(json, "sentences", sentences);
+	request_answer(request, MHD_HTTP_OK, json);
+}
+
+/* ---- output ---- */
+
+struct output {
+	char *path;
+	uid_t uid;
+	gid_t gid;
+	int64_t from;
+};
+
+void api_job_output(struct server *server, struct request *request)
+{
+	struct live *live;
+	struct output *output;
+
+	if (!find(server, request, true, &live))
+		return;
+	output = strata_arena_get(&request->arena, sizeof(*output));
+	if (!live || !live->output || !output) {
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "job %.40s has not written anything yet, or has ended a while ago",
+			       request->segments[0]);
+		return;
+	}
+	output->path = strata_arena_text(&request->arena, live->output, strlen(live->output));
+	output->uid = (uid_t)live->row.uid;
+	output->gid = (gid_t)live->row.gid;
+	request->parsed = output;
+}
+
+/* With the rights of the job's user, whatever the path has become since. */
+void api_job_output_read(struct request *request)
+{
+	enum { PART_BYTES = 1 << 20 };
+	const struct output *output = request->parsed;
+	int64_t from;
+
+	if (request->answered || !output || !output->path ||
+	    !request_query_int(request, "from", 0, 0, INT64_MAX, &from))
+		return;
+	bool root = geteuid() == 0;
+
+	if (root) {
+		setfsgid(output->gid);
+		setfsuid(output->uid);
+	}
+	int fd = open(output->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), code = errno;
+
+	if (root) {
+		setfsuid(0);
+		setfsgid(0);
+	}
+	char *text = fd >= 0 ? malloc(PART_BYTES + 1) : NULL;
+	ssize_t count = text ? pread(fd, text, PART_BYTES, from) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (count < 0) {
+		free(text);
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "cannot read %s: %s",
+			       output->path, strerror(fd < 0 ? code : errno));
+		return;
+	}
+	text[count] = '\0';
+	request_answer_text(request, MHD_HTTP_OK, "text/plain; charset=utf-8", text);
+	free(text);
+}
+
+/* ---- checkpoints ---- */
+
+void api_job_checkpoints(struct server *server, struct request *request)
+{
+	struct strata_checkpoint kept[2];
+	struct live *live;
+
+	if (!find(server, request, false, &live))
+		return;
+	if (!live) {
+		not_live(request);
+		return;
+	}
+	json_t *list = json_array();
+	size_t count = strata_cluster_checkpoints(server->cluster, (uint64_t)live->row.id, kept);
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_pack("{s:s,s:I,s:o,s:I}", "path", kept[i].path,
+						      "size_bytes", (json_int_t)kept[i].size_bytes,
+						      "time", view_time(kept[i].time_ns), "step",
+						      (json_int_t)kept[i].step));
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "checkpoints", list));
+}
+
+void api_job_drop_checkpoints(struct server *server, struct request *request)
+{
+	struct strata_error err = { 0 };
+	struct live *live;
+
+	if (!find(server, request, true, &live))
+		return;
+	if (!live) {
+		not_live(request);
+		return;
+	}
+	int rc = strata_cluster_drop_checkpoints(server->cluster, (uint64_t)live->row.id,
+						 server_now_ns(server), &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	for (int64_t rank = 0; rank < 2; rank++) {
+		struct store_checkpoint row = { .job = live->row.id, .rank = rank };
+
+		batch_put(server, STORE_DELETE(&row));
+	}
+	free(live->checkpoint);
+	live->checkpoint = NULL;
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:I}", "id", (json_int_t)live->row.id));
+}

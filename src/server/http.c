@@ -1,0 +1,296 @@
+/*
+ * HTTP, by libmicrohttpd: connections in, answers out. A request is refused before its body is read when its caller may not make it, its path
+ * is not known or its body would be too large. One that is to be decided is handed over and its connection suspended, so that
+ * a waiting request costs no thread.
+ */
+#include "server/route.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { IDLE_SECONDS = 30, CONNECTIONS_MAX = 12000, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
+
+/* ---- who is it? ---- */
+
+/* By the socket: the kernel knows. */
+static void identify(struct server *server, struct MHD_Connection *connection,
+		     struct identity *ret_who)
+{
+	const union MHD_ConnectionInfo *about =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	struct passwd entry, *found = NULL;
+	char text[4096];
+
+	(void)server;
+	*ret_who = (struct identity){ .role = ROLE_NONE, .uid = (uid_t)-1 };
+	if (!about || getsockopt(about->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return;
+	ret_who->uid = peer.uid;
+	ret_who->gid = peer.gid;
+	ret_who->local = true;
+	if (getpwuid_r(peer.uid, &entry, text, sizeof(text), &found) == 0 && found)
+		snprintf(ret_who->user, sizeof(ret_who->user), "%s", found->pw_name);
+	else
+		snprintf(ret_who->user, sizeof(ret_who->user), "%u", (unsigned)peer.uid);
+	if (peer.uid == 0 || peer.uid == geteuid())
+		ret_who->role = ROLE_ADMIN;
+	else if (geteuid() == 0)
+		ret_who->role = ROLE_USER;
+}
+
+/* ---- a request comes ---- */
+
+static void free_request(struct request *request)
+{
+	free(request->body);
+	free(request->text);
+	strata_arena_fini(&request->arena);
+	free(request);
+}
+
+static struct request *new_request(struct server *server, struct MHD_Connection *connection,
+				   const char *method, const char *url)
+{
+	struct request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return NULL;
+	request->server = server;
+	request->connection = connection;
+	request->arrived_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	strata_arena_init(&request->arena, &request->memory, REQUEST_ARENA_BYTES_MAX);
+	request->method = strata_arena_text(&request->arena, method, strlen(method));
+	request->path = strata_arena_text(&request->arena, url, strlen(url));
+	if (!request->method || !request->path) {
+		free_request(request);
+		return NULL;
+	}
+	return request;
+}
+
+static const char *header(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* Everything that can be said before the body is read. */
+static void look_at_head(struct request *request)
+{
+	char *path = strata_arena_text(&request->arena, request->path, strlen(request->path));
+	const char *length = header(request, "Content-Length");
+	bool known = false;
+
+	identify(request->server, request->connection, &request->who);
+	request->route = path ? route_find(request->method, path, request->segments, &known) : NULL;
+	request->refused = true;
+	if (request->who.role == ROLE_NONE &&
+	    !(request->route && request->route->role == ROLE_NONE))
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "this service serves the user it runs as; %s is another",
+			       request->who.user[0] ? request->who.user : "you");
+	else if (!request->route && known)
+		request_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "method",
+			       "%s is not possible for %.80s", request->method, request->path);
+	else if (!request->route)
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "there is no %.80s",
+			       request->path);
+	else if (request->who.role < request->route->role)
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "%s needs the role %s; %s has %s", request->route->summary,
+			       role_name(request->route->role), request->who.user,
+			       role_name(request->who.role));
+	else if (length && header(request, "Transfer-Encoding"))
+		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
+			       "the request has two lengths");
+	else if (length && strtoull(length, NULL, 10) > request->route->body_bytes_max)
+		request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
+			       "the body has %s bytes; expected at most %zu", length,
+			       request->route->body_bytes_max);
+	else
+		request->refused = false;
+}
+
+static bool add_body(struct request *request, const char *bytes, size_t count)
+{
+	if (request->body_length + count > request->route->body_bytes_max)
+		return false;
+	if (request->body_length + count + 1 > request->body_room) {
+		size_t room = 2 * (request->body_length + count + 1);
+		char *body = realloc(request->body, room);
+
+		if (!body)
+			return false;
+		request->body = body;
+		request->body_room = room;
+	}
+	memcpy(request->body + request->body_length, bytes, count);
+	request->body_length += count;
+	request->body[request->body_length] = '\0';
+	return true;
+}
+
+/* ---- an answer goes ---- */
+
+static enum MHD_Result send_answer(struct request *request)
+{
+	size_t length = request->text ? strlen(request->text) : 0;
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		length, request->text ? request->text : (char *)"", MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	request->text = NULL; /* the response's now */
+	MHD_add_response_header(response, "Content-Type",
+				request->media ? request->media : "application/json");
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	result = MHD_queue_response(request->connection, (unsigned)request->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+void http_answered(struct request *request)
+{
+	MHD_resume_connection(request->connection); /* the handler is called again, by its thread */
+}
+
+/* The body is there: parse, and hand over what is to be decided. */
+static enum MHD_Result handle(struct request *request)
+{
+	const struct route *route = request->route;
+
+	if (route->parse)
+		route->parse(request);
+	if (request->answered)
+		return send_answer(request);
+	request->queued = true;
+	MHD_suspend_connection(request->connection);
+	if (!decider_take(request->server, request))
+		MHD_resume_connection(request->connection);
+	return MHD_YES;
+}
+
+static bool body_is_small(const struct request *request)
+{
+	enum { SMALL_BYTES = 1 << 16 };
+	const char *length = header(request, "Content-Length");
+
+	return !header(request, "Transfer-Encoding") &&
+	       (!length || strtoull(length, NULL, 10) <= SMALL_BYTES);
+}
+
+static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_length, void **request_slot)
+{
+	struct request *request = *request_slot;
+
+	(void)version;
+	if (!request) {
+		request = new_request(context, connection, method, url);
+		if (!request)
+			return MHD_NO;
+		*request_slot = request;
+		look_at_head(request);
+		/* a small body is let through unread, so that its sender sees the answer and not a closed door */
+		return request->refused && !body_is_small(request) ? send_answer(request) : MHD_YES;
+	}
+	if (*upload_length) {
+		if (!request->refused && !add_body(request, upload, *upload_length)) {
+			request->refused = true;
+			request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
+				       "the body has more than %zu bytes",
+				       request->route->body_bytes_max);
+		}
+		*upload_length = 0;
+		return MHD_YES;
+	}
+	if (request->queued && request->route->finish)
+		request->route->finish(request);
+	if (request->refused || request->queued)
+		return send_answer(request);
+	return handle(request);
+}
+
+static void completed(void *context, struct MHD_Connection *connection, void **request_slot,
+		      enum MHD_RequestTerminationCode code)
+{
+	(void)context, (void)connection, (void)code;
+	if (*request_slot)
+		free_request(*request_slot);
+	*request_slot = NULL;
+}
+
+/* ---- opening ---- */
+
+/* A socket that is left over is taken away, one that answers is not. */
+static int listen_on(const char *path, int *ret_fd, struct strata_error *err)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return strata_fail(err, -errno, "no socket: %s", strerror(errno));
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		close(fd);
+		return strata_fail_at(err, -ENAMETOOLONG, "socket",
+				      "the socket's path has %zu bytes; expected at most %zu",
+				      strlen(path), sizeof(address.sun_path) - 1);
+	}
+	strcpy(address.sun_path, path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+		close(fd);
+		return strata_fail_at(err, -EADDRINUSE, "socket", "a service listens on %s already",
+				      path);
+	}
+	close(fd);
+	unlink(path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) ||
+	    listen(fd, 1024)) {
+		int code = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return strata_fail_at(err, code, "socket", "cannot listen on %s: %s", path,
+				      strerror(-code));
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int http_open(struct server *server, struct strata_error *err)
+{
+	int rc = listen_on(server->conf->socket, &server->socket_fd, err);
+
+	if (rc)
+		return rc;
+	server->http_socket = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+		NULL, NULL, answer, server, MHD_OPTION_LISTEN_SOCKET, server->socket_fd,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_POOL_SIZE,
+		(unsigned)server->conf->http_threads, MHD_OPTION_END);
+	if (!server->http_socket)
+		return strata_fail(err, -EIO, "the HTTP server does not start");
+	return 0;
+}
+
+void http_close(struct server *server)
+{
+	if (server->http_socket)
+		MHD_stop_daemon(server->http_socket);
+	server->http_socket = NULL;
+}

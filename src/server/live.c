@@ -1,0 +1,208 @@
+/* Live jobs: the row of each as the store has it or will, and what is known beside it. */
+#include "server/server.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REMEMBERED_NS \
+	(INT64_C(300) * 1000000000) /* an ended job can be depended on and asked about */
+
+/* The texts that stay as they are: in the job's own block. */
+#define TEXTS(row)                                                                                \
+	{                                                                                         \
+		&(row)->uuid, &(row)->user, &(row)->account, &(row)->partition, &(row)->qos,      \
+			&(row)->name, &(row)->gpu_type, &(row)->command, &(row)->working_dir,     \
+			&(row)->script, &(row)->environment, &(row)->request_key, &(row)->comment \
+	}
+
+/* State and reason by the names that are always there. */
+static const char *state_name(const char *name)
+{
+	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
+		if (strcmp(strata_job_state_name((enum strata_job_state)i), name) == 0)
+			return strata_job_state_name((enum strata_job_state)i);
+	return strata_job_state_name(STRATA_JOB_QUEUED);
+}
+
+static const char *reason_name(const char *name)
+{
+	for (int i = 0; name && i < STRATA_REASON_COUNT; i++)
+		if (strcmp(strata_reason_name((enum strata_reason)i), name) == 0)
+			return strata_reason_name((enum strata_reason)i);
+	return strata_reason_name(STRATA_REASON_NONE);
+}
+
+struct live *live_new(struct server *server, const struct store_job *row)
+{
+	struct store_job source = *row;
+	const char **from[] = TEXTS(&source);
+	size_t bytes = sizeof(struct live);
+
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+		bytes += *from[i] ? strlen(*from[i]) + 1 : 0;
+	struct live *live = strata_memory_get(&server->memory, bytes);
+
+	if (!live)
+		return NULL;
+	live->bytes = bytes;
+	live->row = *row;
+	const char **to[] = TEXTS(&live->row);
+	char *at = (char *)(live + 1);
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		if (!*from[i])
+			continue;
+		size_t length = strlen(*from[i]) + 1;
+
+		*to[i] = memcpy(at, *from[i], length);
+		at += length;
+	}
+	live->row.state = state_name(row->state);
+	live->row.reason = reason_name(row->reason);
+	live->row.spec = row->spec ? strdup(row->spec) : NULL;
+	live->row.place = row->place ? strdup(row->place) : NULL;
+	if ((row->spec && !live->row.spec) || (row->place && !live->row.place) ||
+	    map_u64_put(&server->jobs, (uint64_t)row->id, live, NULL)) {
+		free((char *)live->row.spec);
+		free((char *)live->row.place);
+		strata_memory_put(&server->memory, live, bytes);
+		return NULL;
+	}
+	if (map_text_put(&server->uuids, live->row.uuid, strlen(live->row.uuid), live, NULL)) {
+		live_free(server, live);
+		return NULL;
+	}
+	return live;
+}
+
+void live_free(struct server *server, struct live *live)
+{
+	map_u64_remove(&server->jobs, (uint64_t)live->row.id);
+	map_text_remove(&server->uuids, live->row.uuid, strlen(live->row.uuid));
+	free((char *)live->row.spec);
+	free((char *)live->row.place);
+	free(live->output);
+	free(live->error);
+	free(live->checkpoint);
+	strata_memory_put(&server->memory, live, live->bytes);
+}
+
+struct live *live_find(const struct server *server, const char *id)
+{
+	int64_t number;
+
+	if (strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &number, NULL) == 0)
+		return map_u64_get(&server->jobs, (uint64_t)number);
+	return map_text_get(&server->uuids, id, strlen(id));
+}
+
+/* [{"node":"n1","tasks":1,"cpu_milli":…,"memory_bytes":…,"gpu_mask":…,"gpu_milli":…}] */
+void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,
+		    uint32_t count)
+{
+	json_t *list = count ? json_array() : NULL;
+
+	for (uint32_t i = 0; list && i < count; i++)
+		json_array_append_new(list,
+				      json_pack("{s:s,s:I,s:I,s:I,s:i,s:i}", "node",
+						server->nodes[pieces[i].node].name, "tasks",
+						(json_int_t)pieces[i].tasks, "cpu_milli",
+						(json_int_t)pieces[i].cpu_milli, "memory_bytes",
+						(json_int_t)pieces[i].memory_bytes, "gpu_mask",
+						(int)pieces[i].gpu_mask, "gpu_milli",
+						(int)pieces[i].gpu_milli));
+	free((char *)live->row.place);
+	live->row.place = list ? json_dumps(list, JSON_COMPACT) : NULL;
+	json_decref(list);
+	batch_job(server, live);
+}
+
+int live_get_place(const struct server *server, const struct live *live, struct strata_arena *arena,
+		   struct strata_piece **ret_pieces, uint32_t *ret_count)
+{
+	json_t *list = live->row.place ? json_loads(live->row.place, 0, NULL) : NULL;
+	size_t count = json_array_size(list);
+	struct strata_piece *pieces = strata_arena_array(arena, count, sizeof(*pieces));
+	int rc = pieces && count ? 0 : -ENOENT;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		json_int_t tasks, cpu, memory;
+		int mask, milli;
+		const char *name;
+		const struct node_about *node;
+
+		if (json_unpack(json_array_get(list, i), "{s:s,s:I,s:I,s:I,s:i,s:i}", "node", &name,
+				"tasks", &tasks, "cpu_milli", &cpu, "memory_bytes", &memory,
+				"gpu_mask", &mask, "gpu_milli", &milli))
+			rc = -EBADMSG;
+		else if (!(node = nodes_find(server, name)))
+			rc = -ENODEV; /* it is not in the configuration any more */
+		else
+			pieces[i] = (struct strata_piece){ .node = (uint32_t)(node - server->nodes),
+							   .tasks = (uint32_t)tasks,
+							   .cpu_milli = cpu,
+							   .memory_bytes = memory,
+							   .gpu_mask = (uint16_t)mask,
+							   .gpu_milli = (uint16_t)milli };
+	}
+	json_decref(list);
+	if (rc == 0) {
+		*ret_pieces = pieces;
+		*ret_count = (uint32_t)count;
+	}
+	return rc;
+}
+
+void live_set_spec(struct server *server, struct live *live, json_t *spec)
+{
+	char *text = json_dumps(spec, JSON_COMPACT);
+
+	if (!text)
+		return;
+	free((char *)live->row.spec);
+	live->row.spec = text;
+	batch_job(server, live);
+}
+
+void live_update(struct server *server, struct live *live)
+{
+	struct strata_job_view view;
+
+	if (strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, NULL))
+		return;
+	live->row.state = strata_job_state_name(view.state);
+	live->row.reason = strata_reason_name(view.reason);
+	live->row.attempt = view.attempt;
+	batch_job(server, live);
+}
+
+void live_ended(struct server *server, struct live *live)
+{
+	live->row.completed_ns = server_now_ns(server);
+	live->forget_ns = env_now_ns(server->env, ENV_MONOTONIC) + REMEMBERED_NS;
+	live->next_ended = NULL;
+	*(server->ended_last ? &server->ended_last->next_ended : &server->ended_first) = live;
+	server->ended_last = live;
+	batch_job(server, live);
+}
+
+void live_sweep(struct server *server)
+{
+	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+
+	while (server->ended_first && server->ended_first->forget_ns <= now_ns) {
+		struct live *live = server->ended_first;
+
+		if (live->dirty ||
+		    strata_cluster_forget(server->cluster, (uint64_t)live->row.id, NULL) == -EBUSY)
+			return;
+		server->ended_first = live->next_ended;
+		if (!server->ended_first)
+			server->ended_last = NULL;
+		live_free(server, live);
+	}
+}

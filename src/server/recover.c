@@ -1,0 +1,212 @@
+/*
+ * After a start: the store is the truth. Jobs that wait are submitted again in their order, those that were placed are put where they were, and
+ * what the executor finds on disk says what became of them meanwhile. A start that was committed and not yet ordered is ordered now; an
+ * attempt that nobody knows of any more is stopped and forgotten.
+ */
+#include "server/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+static int recover_node(void *context, const void *row_any, struct strata_error *err)
+{
+	struct server *server = context;
+	const struct store_node *row = row_any;
+	struct node_about *node = nodes_find(server, row->name);
+	enum strata_node_state state = strcmp(row->state, "drained") == 0 ? STRATA_NODE_DRAINED
+				       : strcmp(row->state, "down") == 0  ? STRATA_NODE_DOWN
+									  : STRATA_NODE_UP;
+
+	if (!node)
+		return 0; /* it is not in the configuration any more */
+	uint32_t at = (uint32_t)(node - server->nodes);
+
+	nodes_set(server, at, state, row->reason, row->since_ns);
+	return strata_cluster_set_node(server->cluster, at, state, 0, err);
+}
+
+static int recover_usage(void *context, const void *row_any, struct strata_error *err)
+{
+	struct server *server = context;
+	const struct store_usage *row = row_any;
+
+	return strata_cluster_add_usage(server->cluster, row->user,
+					*row->account ? row->account : NULL, row->amount,
+					row->updated_ns, err);
+}
+
+static int recover_checkpoint(void *context, const void *row_any, struct strata_error *err)
+{
+	struct server *server = context;
+	const struct store_checkpoint *row = row_any;
+	struct live *live = map_u64_get(&server->jobs, (uint64_t)row->job);
+
+	if (live && row->rank == 0) {
+		free(live->checkpoint);
+		live->checkpoint = strdup(row->path);
+		if (!live->checkpoint)
+			return strata_fail_memory(err);
+	}
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static void end_now(struct server *server, struct live *live, enum strata_reason reason)
+{
+	strata_cluster_cancel(server->cluster, (uint64_t)live->row.id, 0, NULL);
+	live->row.state = strata_job_state_name(STRATA_JOB_CANCELLED);
+	live->row.reason = strata_reason_name(reason);
+	live_set_place(server, live, NULL, 0);
+	live_ended(server, live);
+}
+
+static int recover_job(void *context, const void *row_any, struct strata_error *err)
+{
+	struct server *server = context;
+	const struct store_job *row = row_any;
+	struct live *live = live_new(server, row);
+	struct strata_job_request request;
+	struct spec spec;
+
+	if (!live)
+		return strata_fail_memory(err);
+	int rc = submission_restore(server, row, &server->scratch, &spec, &request, err);
+	bool never = rc == -ECANCELED;
+
+	if (rc == 0 || never)
+		rc = strata_cluster_submit(server->cluster, &request, row->created_ns, err);
+	if (rc == 0 && row->attempt) /* each is run once: the next has the next number */
+		rc = strata_cluster_remember(server->cluster, request.id, (uint32_t)row->attempt, 0,
+					     err);
+	if (rc)
+		return strata_fail(err, rc, "job %lld cannot be restored: %s", (long long)row->id,
+				   err->text);
+	if (row->gang_id && spec.gang) {
+		char key[600];
+
+		snprintf(key, sizeof(key), "%s/%s", row->user, spec.gang);
+		if (map_text_put(&server->gangs, key, strlen(key), (void *)(uintptr_t)row->gang_id,
+				 NULL))
+			return strata_fail_memory(err);
+	}
+	if (never)
+		end_now(server, live, STRATA_REASON_DEPENDENCY_NEVER);
+	return 0;
+}
+
+/* Puts a job that was placed back where it was. */
+static int replace(struct server *server, struct live *live, struct strata_error *err)
+{
+	struct strata_piece *pieces;
+	uint32_t count;
+	int64_t started_ns = live->row.started_ns ? live->row.started_ns : live->row.scheduled_ns;
+	int rc = live_get_place(server, live, &server->scratch, &pieces, &count);
+
+	if (rc == 0)
+		rc = strata_cluster_adopt(server->cluster, (uint64_t)live->row.id,
+					  (uint32_t)live->row.attempt, started_ns, pieces, count,
+					  err);
+	if (rc == 0 || rc == -ENOMEM)
+		return rc;
+	/* its node is gone, or smaller than it was: it cannot be said to run */
+	fprintf(stderr, "strata: job %lld is where no node is any more; it is queued again\n",
+		(long long)live->row.id);
+	live_set_place(server, live, NULL, 0);
+	live_update(server, live);
+	return 0;
+}
+
+static int replace_all(struct server *server, struct strata_error *err)
+{
+	int rc = 0;
+
+	for (const struct map_u64_entry *at = map_u64_next(&server->jobs, NULL); rc == 0 && at;
+	     at = map_u64_next(&server->jobs, at)) {
+		struct live *live = at->value;
+
+		if (live->row.place && !live->row.completed_ns) {
+			live->restart = true; /* until the executor is found to have it */
+			rc = replace(server, live, err);
+		}
+	}
+	return rc;
+}
+
+/* ---- what runs ---- */
+
+static void take_found(struct server *server, const struct exec_found *found)
+{
+	struct live *live = map_u64_get(&server->jobs, found->key.job);
+	struct strata_error err = { 0 };
+
+	if (live && live->row.place && !live->row.completed_ns &&
+	    (uint32_t)live->row.attempt == found->key.attempt) {
+		live->restart = false;
+		live->ordered = true;
+		if (server->exec->cls->adopt(server->exec, found->key, &err))
+			fprintf(stderr, "strata: job %llu: %s\n",
+				(unsigned long long)found->key.job, err.text);
+		return;
+	}
+	/* its end is durable, or another attempt has taken its place */
+	struct exec_ask stop = { .type = EXEC_STOP, .how = EXEC_CANCELLED };
+
+	if (!found->ended) {
+		server->exec->cls->ask(server->exec, found->key, &stop, NULL);
+		server->exec->cls->adopt(server->exec, found->key, NULL);
+	} else {
+		server->exec->cls->forget(server->exec, found->key, NULL);
+	}
+}
+
+static int find_running(struct server *server, struct strata_error *err)
+{
+	struct exec_found *found;
+	size_t count;
+	int rc = server->exec->cls->scan(server->exec, &server->scratch, &found, &count, err);
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		take_found(server, &found[i]);
+	return rc;
+}
+
+int recover(struct server *server, struct strata_error *err)
+{
+	static const struct store_filter live = { .live = true };
+	int rc = store_load(server->store, STORE_NODE, NULL, recover_node, server, err);
+
+	if (rc == 0)
+		rc = store_load(server->store, STORE_USAGE, NULL, recover_usage, server, err);
+	if (rc == 0)
+		rc = store_load(server->store, STORE_JOB, &live, recover_job, server, err);
+	if (rc == 0)
+		rc = store_load(server->store, STORE_CHECKPOINT, &live, recover_checkpoint, server,
+				err);
+	if (rc == 0)
+		rc = store_last(server->store, STORE_JOB, &server->next_id, err);
+	if (rc == 0)
+		rc = store_last(server->store, STORE_EVENT, &server->next_event, err);
+	if (rc)
+		return rc;
+	server->next_id++;
+	server->next_event++;
+	rc = replace_all(server, err);
+	if (rc == 0)
+		rc = find_running(server, err);
+	if (rc == 0)
+		rc = batch_commit(server, err);
+	for (const struct map_u64_entry *at = map_u64_next(&server->jobs, NULL); rc == 0 && at;
+	     at = map_u64_next(&server->jobs, at)) {
+		struct live *job = at->value;
+
+		if (job->restart)
+			act_restart(server, job);
+	}
+	strata_arena_reset(&server->scratch);
+	return rc;
+}

@@ -1,0 +1,113 @@
+/* Answers and parts of a request: see request.h. */
+#include "server/request.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const roles[] = { "none", "read-only", "user", "operator", "admin" };
+
+const char *role_name(enum role role)
+{
+	return roles[role];
+}
+
+enum role role_find(const char *name)
+{
+	for (int i = ROLE_READER; i <= ROLE_ADMIN; i++)
+		if (strcmp(roles[i], name) == 0)
+			return (enum role)i;
+	return ROLE_NONE;
+}
+
+void request_answer(struct request *request, int status, json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+	json_decref(json);
+	free(request->text);
+	request->status = text ? status : MHD_HTTP_INTERNAL_SERVER_ERROR;
+	request->text = text;
+	request->media = NULL;
+	request->answered = true;
+}
+
+void request_answer_text(struct request *request, int status, const char *media, const char *text)
+{
+	free(request->text);
+	request->text = strdup(text);
+	request->status = request->text ? status : MHD_HTTP_INTERNAL_SERVER_ERROR;
+	request->media = media;
+	request->answered = true;
+}
+
+static void answer_error(struct request *request, int status, const char *code, const char *message,
+			 const char *field)
+{
+	json_t *error = json_pack("{s:s,s:s,s:s?}", "code", code, "message", message, "field",
+				  field && *field ? field : NULL);
+
+	request_answer(request, status, json_pack("{s:o}", "error", error));
+}
+
+void request_refuse(struct request *request, int status, const char *code, const char *format, ...)
+{
+	char message[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	answer_error(request, status, code, message, NULL);
+}
+
+void request_fail(struct request *request, int code, const struct strata_error *err)
+{
+	const struct strata_error_kind *kind = strata_error_kind(code);
+
+	answer_error(request, kind->http_status, kind->name, err->text, err->field);
+}
+
+const char *request_query(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
+		       int64_t max, int64_t *ret_number)
+{
+	const char *text = request_query(request, name);
+	struct strata_error err = { 0 };
+	int rc;
+
+	*ret_number = def;
+	if (!text)
+		return true;
+	rc = strata_int_parse(text, STRATA_TEXT_NUL, min, max, ret_number, &err);
+	if (rc)
+		answer_error(request, 400, "invalid", err.text, name);
+	return rc == 0;
+}
+
+json_t *request_json(struct request *request)
+{
+	json_error_t error;
+	json_t *json = json_loadb(request->body ? request->body : "", request->body_length,
+				  JSON_REJECT_DUPLICATES, &error);
+
+	if (!json)
+		request_refuse(request, 400, "invalid", "the body is not JSON: line %d, %s",
+			       error.line, error.text);
+	else if (!json_is_object(json)) {
+		json_decref(json);
+		json = NULL;
+		request_refuse(request, 400, "invalid", "the body is not a JSON object");
+	}
+	return json;
+}

@@ -1,0 +1,76 @@
+/*
+ * A request on its way: made by an HTTP thread, which knows who asks (auth.h) and reads the body; handed to the decider, which answers; sent by an
+ * HTTP thread again. It has one owner at a time.
+ */
+#ifndef SERVER_REQUEST_H
+#define SERVER_REQUEST_H
+
+#include <strata/error.h>
+#include <strata/memory.h>
+
+#include <jansson.h>
+#include <sys/types.h>
+
+struct MHD_Connection;
+struct server;
+struct route;
+
+enum role { ROLE_NONE, ROLE_READER, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
+const char *role_name(enum role role);
+/* ROLE_NONE: there is no such role. */
+enum role role_find(const char *name);
+
+struct identity {
+	char user[128]; /* "": nobody */
+	uid_t uid;
+	gid_t gid;
+	enum role role;
+	bool local; /* by the socket: it is this uid on this machine */
+};
+
+enum { REQUEST_SEGMENTS_MAX = 8 };
+
+struct request {
+	struct request *next; /* in the decider's queue */
+	struct server *server;
+	struct MHD_Connection *connection;
+	const struct route *route;
+	struct strata_memory memory; /* of its arena; with a limit */
+	struct strata_arena arena;   /* lives as long as the request */
+	struct identity who;
+	const char *method, *path;
+	const char *segments
+		[REQUEST_SEGMENTS_MAX]; /* the parts of the path that the route leaves open */
+	char *body;
+	size_t body_length, body_room;
+	bool refused;  /* answered before the body was read */
+	bool queued;   /* the decider has it, or had it */
+	bool answered; /* status and text are there */
+	bool durable;  /* the answer waits for the commit of what it says */
+	void *parsed;  /* the route's own, in the arena */
+	int status;
+	char *text;        /* answer; malloc's; NULL: none */
+	const char *media; /* NULL: JSON */
+	const char *location;
+	int64_t arrived_ns; /* monotonic */
+};
+
+/* Answers. The JSON is taken over; NULL is out of memory. */
+void request_answer(struct request *request, int status, json_t *json);
+void request_answer_text(struct request *request, int status, const char *media, const char *text);
+/* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403 …). */
+void request_fail(struct request *request, int code, const struct strata_error *err);
+/* The same with a status and code of its own. */
+void request_refuse(struct request *request, int status, const char *code, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* A parameter of the query ("?user=ann"), or NULL. HTTP threads only. */
+const char *request_query(const struct request *request, const char *name);
+/* A whole number from there; def when it is missing. False: answered with an error. */
+bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
+		       int64_t max, int64_t *ret_number);
+
+/* The body as a JSON object; NULL: answered with an error. The caller's reference. */
+json_t *request_json(struct request *request);
+
+#endif

@@ -1,0 +1,91 @@
+/* The routes: see route.h. */
+#include "server/route.h"
+
+#include <string.h>
+
+#define SMALL ((size_t)1 << 20)
+
+/* clang-format off */
+static const struct route routes[] = {
+	{ "GET", "/healthz", "is it there?", ROLE_NONE, 0, api_health, NULL, NULL },
+	{ "GET", "/readyz", "can it take jobs?", ROLE_NONE, 0, api_ready, NULL, NULL },
+	{ "GET", "/metrics", "figures for Prometheus", ROLE_READER, 0, NULL, api_metrics, NULL },
+	{ "GET", "/openapi.json", "this table, for programs", ROLE_NONE, 0, api_openapi, NULL, NULL },
+	{ "POST", "/api/v1/jobs", "submit", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_jobs_submit_parse, api_jobs_submit, NULL },
+	{ "GET", "/api/v1/jobs", "the history", ROLE_READER, 0, api_jobs_list, NULL, NULL },
+	{ "GET", "/api/v1/jobs/*", "one job", ROLE_READER, 0, NULL, api_job_show, api_job_history },
+	{ "PATCH", "/api/v1/jobs/*", "hold, release, requeue, change", ROLE_USER, SMALL, api_job_change_parse, api_job_change, NULL },
+	{ "DELETE", "/api/v1/jobs/*", "cancel", ROLE_USER, 0, NULL, api_job_cancel, NULL },
+	{ "GET", "/api/v1/jobs/*/why", "why it waits", ROLE_READER, 0, NULL, api_job_why, api_job_history },
+	{ "GET", "/api/v1/jobs/*/output", "what it wrote", ROLE_USER, 0, NULL, api_job_output, api_job_output_read },
+	{ "GET", "/api/v1/jobs/*/checkpoints", "its checkpoints", ROLE_READER, 0, NULL, api_job_checkpoints, NULL },
+	{ "DELETE", "/api/v1/jobs/*/checkpoints", "delete them", ROLE_USER, 0, NULL, api_job_drop_checkpoints, NULL },
+	{ "GET", "/api/v1/queue", "live jobs", ROLE_READER, 0, api_queue_parse, api_queue, NULL },
+	{ "GET", "/api/v1/nodes", "nodes", ROLE_READER, 0, NULL, api_nodes, NULL },
+	{ "GET", "/api/v1/topology", "nodes", ROLE_READER, 0, NULL, api_nodes, NULL },
+	{ "PATCH", "/api/v1/nodes/*", "drain, resume", ROLE_OPERATOR, SMALL, api_node_change_parse, api_node_change, NULL },
+	{ "GET", "/api/v1/users", "users and their shares", ROLE_READER, 0, NULL, api_users, NULL },
+	{ "GET", "/api/v1/accounting", "who used what", ROLE_READER, 0, api_accounting, NULL, NULL },
+	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL },
+};
+/* clang-format on */
+
+const struct route *route_at(size_t index)
+{
+	return index < sizeof(routes) / sizeof(routes[0]) ? &routes[index] : NULL;
+}
+
+/* Part by part; '*' takes one that is not empty. */
+static bool matches(const char *pattern, const char *path)
+{
+	while (*pattern && *path) {
+		if (*pattern == '*') {
+			size_t span = strcspn(path, "/");
+
+			if (span == 0)
+				return false;
+			path += span;
+			pattern++;
+		} else if (*pattern++ != *path++) {
+			return false;
+		}
+	}
+	return *pattern == '\0' && *path == '\0';
+}
+
+static void cut(const char *pattern, char *path, const char *ret_segments[REQUEST_SEGMENTS_MAX])
+{
+	size_t count = 0;
+
+	while (*pattern) {
+		if (*pattern++ != '*') {
+			path++;
+			continue;
+		}
+		size_t span = strcspn(path, "/");
+		bool more = path[span] == '/';
+
+		ret_segments[count++] = path;
+		path[span] = '\0';
+		path += span + more;
+		pattern += more;
+	}
+}
+
+const struct route *route_find(const char *method, char *path,
+			       const char *ret_segments[REQUEST_SEGMENTS_MAX], bool *ret_known)
+{
+	const struct route *route;
+
+	*ret_known = false;
+	for (size_t i = 0; (route = route_at(i)); i++) {
+		if (!matches(route->path, path))
+			continue;
+		*ret_known = true;
+		if (strcmp(route->method, method) == 0) {
+			cut(route->path, path, ret_segments);
+			return route;
+		}
+	}
+	return NULL;
+}

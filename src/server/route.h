@@ -1,0 +1,54 @@
+/* The table of routes: who may call what, and what then happens. One row per method and path; the documents and the tests walk it. */
+#ifndef SERVER_ROUTE_H
+#define SERVER_ROUTE_H
+
+#include "server/server.h"
+
+struct route {
+	const char *method, *path; /* '*' stands for one part of the path */
+	const char *summary;
+	enum role role; /* at least; ROLE_NONE: anybody who can reach the socket */
+	size_t body_bytes_max;
+	/* On an HTTP thread, when the body is there: may answer; else the decider is asked. NULL: nothing to read. */
+	void (*parse)(struct request *request);
+	/* On the decider's thread: answers. NULL: parse did. */
+	void (*decide)(struct server *server, struct request *request);
+	/* On an HTTP thread again, before the answer goes out. NULL: it goes as it is. */
+	void (*finish)(struct request *request);
+};
+
+const struct route *route_at(size_t index); /* NULL past the end */
+/* The row; ret_segments are the parts that '*' stands for, in `path`, which is cut up. NULL: none; ret_known: there is one with another method. */
+const struct route *route_find(const char *method, char *path,
+			       const char *ret_segments[REQUEST_SEGMENTS_MAX], bool *ret_known);
+
+/* api_jobs.c */
+void api_jobs_submit_parse(struct request *request);
+void api_jobs_submit(struct server *server, struct request *request);
+void api_jobs_list(struct request *request);
+void api_job_show(struct server *server, struct request *request);
+void api_job_history(struct request *request); /* when it is not live */
+void api_job_change_parse(struct request *request);
+void api_job_change(struct server *server, struct request *request);
+void api_job_cancel(struct server *server, struct request *request);
+void api_job_why(struct server *server, struct request *request);
+void api_job_output(struct server *server, struct request *request);
+void api_job_output_read(struct request *request);
+void api_job_checkpoints(struct server *server, struct request *request);
+void api_job_drop_checkpoints(struct server *server, struct request *request);
+/* api_cluster.c */
+void api_queue_parse(struct request *request);
+void api_queue(struct server *server, struct request *request);
+void api_nodes(struct server *server, struct request *request);
+void api_node_change_parse(struct request *request);
+void api_node_change(struct server *server, struct request *request);
+void api_users(struct server *server, struct request *request);
+void api_events(struct request *request);
+void api_accounting(struct request *request);
+/* api_health.c */
+void api_health(struct request *request);
+void api_ready(struct request *request);
+void api_metrics(struct server *server, struct request *request);
+void api_openapi(struct request *request);
+
+#endif

@@ -1,0 +1,239 @@
+/* The service's beginning and end: what it is made of, opened in order and closed in reverse. */
+#include "server/server.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OFFSET(field) offsetof(struct server_conf, field)
+#define SECOND INT64_C(1000000000)
+
+enum { LEAD_TRIES = 40, LEAD_PAUSE_MS = 50 };
+
+static const struct strata_option node_text = { .type = STRATA_TEXT, .value = "NODE" };
+
+static const struct strata_option server_options[] = {
+	{ "state_dir", STRATA_TEXT, OFFSET(state_dir), .value = "DIR", .aliases = "state",
+	  .help = "where everything is kept" },
+	{ "store", STRATA_TEXT, OFFSET(store), .value = "ADDRESS",
+	  .help = "sqlite:PATH or postgresql://…; a file in the state directory when left out" },
+	{ "socket", STRATA_TEXT, OFFSET(socket), .value = "PATH",
+	  .help = "Unix socket to listen on" },
+	{ "checkpoint_dir", STRATA_TEXT, OFFSET(checkpoint_dir), .value = "DIR",
+	  .help = "where jobs keep checkpoints" },
+	{ "cluster_name", STRATA_TEXT, OFFSET(cluster_name), .text = { "strata", 64 },
+	  .help = "what to call this cluster" },
+	{ "nodes", STRATA_LIST, OFFSET(nodes), .list = { &node_text, 4096 },
+	  .help = "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100; this machine when left out",
+	  .aliases = "node" },
+	{ "order", STRATA_TEXT, OFFSET(order), .text = { "fair_share" }, .value = "SPEC",
+	  .help = "order of the queue" },
+	{ "placement", STRATA_TEXT, OFFSET(placement), .text = { "best_fit" }, .value = "SPEC",
+	  .help = "choice of nodes" },
+	{ "backfill", STRATA_TEXT, OFFSET(backfill), .text = { "easy:high=no" }, .value = "SPEC",
+	  .help = "who may start out of order" },
+	{ "predict", STRATA_TEXT, OFFSET(predict), .text = { "requested" }, .value = "SPEC",
+	  .help = "how long jobs are taken to run" },
+	{ "preempt", STRATA_TEXT, OFFSET(preempt), .text = { "least_lost" }, .value = "SPEC",
+	  .help = "whom to stop for jobs of a higher band; none: nobody" },
+	{ "half_life", STRATA_DURATION, OFFSET(half_life_ns),
+	  .integer = { 86400 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "after so long half of what was used is forgotten" },
+	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns),
+	  .integer = { 3600 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "of jobs that ask for none" },
+	{ "time_limit_max", STRATA_DURATION, OFFSET(time_limit_ns_max),
+	  .integer = { 30 * 86400 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "that jobs may ask for" },
+	{ "grace", STRATA_DURATION, OFFSET(grace_ns), .integer = { 30 * SECOND, 0, 86400 * SECOND },
+	  .unit = "s", .help = "between the request to end and the end" },
+	{ "checkpoint_max", STRATA_BYTES, OFFSET(checkpoint_bytes_max),
+	  .help = "larger checkpoints are not recorded; any size when 0" },
+	{ "http_threads", STRATA_INT, OFFSET(http_threads), .integer = { 2, 1, 64 },
+	  .help = "threads that read requests" },
+	{ 0 }
+};
+
+const struct strata_schema server_schema = {
+	.name = "serve",
+	.summary = "what the service does",
+	.conf_size = sizeof(struct server_conf),
+	.options = server_options,
+};
+
+int64_t server_now_ns(const struct server *server)
+{
+	return env_now_ns(server->env, ENV_REALTIME);
+}
+
+static int read_spec(struct server *server, size_t index, const struct strata_kind *kind,
+		     const char *text, struct strata_spec *ret_spec, struct strata_error *err)
+{
+	int rc = strata_registry_new(kind, &server->memory, &server->registries[index], err);
+
+	return rc ? rc
+		  : strata_spec_read(server->registries[index], text, strlen(text), &server->confs,
+				     ret_spec, err);
+}
+
+static int open_cluster(struct server *server, struct strata_error *err)
+{
+	const struct server_conf *conf = server->conf;
+	struct strata_cluster_conf cluster = { .half_life_ns = conf->half_life_ns,
+					       .checkpoint_bytes_max = conf->checkpoint_bytes_max };
+	int rc = read_spec(server, 0, &strata_order_kind, conf->order, &cluster.order, err);
+
+	if (rc == 0)
+		rc = read_spec(server, 1, &strata_placement_kind, conf->placement,
+			       &cluster.placement, err);
+	if (rc == 0)
+		rc = read_spec(server, 2, &strata_backfill_kind, conf->backfill, &cluster.backfill,
+			       err);
+	if (rc == 0)
+		rc = read_spec(server, 3, &strata_prediction_kind, conf->predict,
+			       &cluster.prediction, err);
+	if (rc == 0 && strcmp(conf->preempt, "none") != 0)
+		rc = read_spec(server, 4, &strata_victims_kind, conf->preempt, &cluster.victims,
+			       err);
+	if (rc == 0)
+		rc = strata_cluster_new(&cluster, &server->memory, &server->cluster, err);
+	server->rules.time_limit_ns = conf->time_limit_ns;
+	server->rules.time_limit_ns_max = conf->time_limit_ns_max;
+	return rc ? rc : nodes_open(server, err);
+}
+
+static int open_exec(struct server *server, struct strata_error *err)
+{
+	char *self = strata_arena_get(&server->confs, STRATA_PATH_BYTES_MAX);
+	ssize_t length = self ? readlink("/proc/self/exe", self, STRATA_PATH_BYTES_MAX - 1) : -1;
+	struct exec_open open = { .env = server->env,
+				  .memory = &server->memory,
+				  .state_dir = server->conf->state_dir,
+				  .epoch = (int64_t)server->epoch,
+				  .supervisor = self };
+
+	if (length <= 0)
+		return strata_fail(err, -EIO, "the program does not find itself");
+	if (exec_local.base.conf_size) {
+		struct strata_schema schema = { "exec", NULL, exec_local.base.conf_size,
+						exec_local.base.options };
+
+		server->exec_conf = strata_arena_get(&server->confs, exec_local.base.conf_size);
+		int rc = server->exec_conf ? strata_schema_defaults(&schema, &server->confs,
+								    server->exec_conf, err)
+					   : strata_fail_memory(err);
+
+		if (rc)
+			return rc;
+	}
+	return exec_local.open(server->exec_conf, &open, &server->exec, err);
+}
+
+static int open_store(struct server *server, struct strata_error *err)
+{
+	int rc = store_open(server->conf->store, false, &server->memory, &server->store, err);
+
+	/* a leader that has just died may hold its lock for another moment */
+	for (int i = 0; rc == 0 && i < LEAD_TRIES; i++) {
+		struct timespec pause = { .tv_nsec = LEAD_PAUSE_MS * 1000000L };
+
+		rc = store_lead(server->store, &server->epoch, err);
+		if (rc != -EBUSY)
+			break;
+		rc = i + 1 < LEAD_TRIES ? 0 : rc;
+		nanosleep(&pause, NULL);
+	}
+	if (rc == 0)
+		rc = store_readers_new(server->conf->store, 4, &server->memory, &server->readers,
+				       err);
+	return rc;
+}
+
+int server_open(const struct server_conf *conf, struct server **ret_server,
+		struct strata_error *err)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	int rc;
+
+	if (!server)
+		return strata_fail_memory(err);
+	server->conf = conf;
+	server->env = env_system();
+	server->socket_fd = -1;
+	pthread_mutex_init(&server->lock, NULL);
+	strata_arena_init(&server->confs, &server->memory, 0);
+	strata_arena_init(&server->scratch, &server->memory, 0);
+	map_u64_init(&server->jobs, &server->memory);
+	map_text_init(&server->uuids, &server->memory);
+	map_text_init(&server->gangs, &server->memory);
+	batch_init(server);
+	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = server->wake_fd < 0 ? strata_fail(err, -errno, "no eventfd: %s", strerror(errno))
+				 : open_store(server, err);
+	if (rc == 0)
+		rc = open_cluster(server, err);
+	if (rc == 0)
+		rc = open_exec(server, err);
+	if (rc == 0)
+		rc = recover(server, err);
+	if (rc == 0)
+		rc = http_open(server, err);
+	if (rc) {
+		server_close(server);
+		return rc;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+int server_run(struct server *server, struct strata_error *err)
+{
+	return decider_run(server, err);
+}
+
+void server_stop(struct server *server)
+{
+	uint64_t one = 1;
+
+	atomic_store(&server->stopping, true);
+	if (write(server->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is awake */
+}
+
+void server_close(struct server *server)
+{
+	const struct map_u64_entry *entry;
+
+	if (!server)
+		return;
+	http_close(server);
+	if (server->exec)
+		server->exec->cls->close(server->exec);
+	store_readers_free(server->readers);
+	store_close(server->store);
+	while ((entry = map_u64_next(&server->jobs, NULL)))
+		live_free(server, entry->value);
+	strata_cluster_free(server->cluster);
+	for (size_t i = 0; i < 5; i++)
+		strata_registry_free(server->registries[i]);
+	for (uint32_t i = 0; i < server->node_count; i++)
+		free(server->nodes[i].reason);
+	map_u64_fini(&server->jobs);
+	map_text_fini(&server->uuids);
+	map_text_fini(&server->gangs);
+	strata_arena_fini(&server->batch.arena);
+	strata_arena_fini(&server->scratch);
+	strata_arena_fini(&server->confs);
+	if (server->wake_fd >= 0)
+		close(server->wake_fd);
+	pthread_mutex_destroy(&server->lock);
+	free(server);
+}

@@ -1,0 +1,213 @@
+/*
+ * The service. One thread, the decider, owns the cluster, the live jobs, the store and the executor, and goes round and round:
+ *
+ *	take what has come in (requests, what jobs report, the clock)
+ *	tell the cluster, let it decide
+ *	commit all of it in one transaction
+ *	answer who asked, carry out what was decided
+ *
+ * While a commit takes its time the next requests gather, so that they share the next one. Nothing is answered or done before it is
+ * durable. HTTP threads read, authorise and parse; they never see the cluster.
+ */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include <strata/class.h>
+#include <strata/cluster.h>
+
+#include "core/env.h"
+#include "core/map.h"
+#include "exec/exec.h"
+#include "server/request.h"
+#include "server/spec.h"
+#include "store/readers.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What can be configured: [serve] of the file, STRATA_SERVE_* variables, flags of strata serve. */
+struct server_conf {
+	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
+	struct strata_list
+		nodes; /* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
+	const char *order, *placement, *backfill, *predict, *preempt;
+	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
+	int64_t keep_ns;
+	int64_t http_threads;
+};
+extern const struct strata_schema server_schema;
+
+/* A job that has not ended, or ended a moment ago. */
+struct live {
+	struct store_job
+		row; /* texts: state and reason static, place and spec their own blocks, the rest in this block */
+	size_t bytes; /* of this block */
+	struct live *next_dirty;
+	bool dirty;
+	bool cancelled;    /* its stop was asked for by somebody who wants it gone */
+	bool ordered;      /* the executor has its present attempt */
+	bool restart;      /* found placed without an order after a restart: to be ordered again */
+	int64_t preempted; /* as the cluster counts, from before */
+	int64_t forget_ns; /* ended: known until then; monotonic */
+	struct live *next_ended;
+	char *output; /* where it writes, expanded; NULL: not known yet */
+	char *error;
+	char *checkpoint; /* the one to go on from; NULL: none */
+};
+
+struct node_about {
+	const char *name;
+	struct strata_node_conf conf;
+	enum strata_node_state state;
+	char *reason; /* malloc's; NULL: none */
+	int64_t since_ns;
+	uint32_t gpu_first; /* what the machine calls its GPU 0 */
+};
+
+/* Changes of one round. */
+struct batch {
+	struct strata_arena arena;
+	struct store_change *changes;
+	size_t count, room;
+	struct live *dirty;
+	struct request *waiters; /* to be answered once durable */
+	char last_blob[STORE_HASH_BYTES];
+};
+
+struct server {
+	const struct server_conf *conf;
+	const struct env *env;
+	struct strata_memory memory; /* of the decider */
+	struct strata_arena confs;   /* lives as long as the server */
+	struct strata_registry *registries[5];
+	struct strata_cluster *cluster;
+	struct store *store;
+	uint64_t epoch;
+	struct store_readers *readers;
+	struct exec *exec;
+	void *exec_conf;
+	struct spec_rules rules;
+
+	struct node_about *nodes;
+	uint32_t node_count;
+	struct map_u64 jobs;   /* live ones */
+	struct map_text uuids; /* of them */
+	struct map_text gangs; /* "user/name": the number of the gang */
+	struct live *ended_first, *ended_last;
+	int64_t next_id, next_event;
+	struct batch batch;
+	struct strata_arena scratch; /* of one round */
+	uint64_t rounds, commits;
+	int64_t commit_ns_last;
+	struct exec_key forget[4096]; /* attempts whose end is in this round's commit */
+	size_t forget_count;
+	bool again; /* the next round follows at once */
+
+	pthread_mutex_t lock; /* of the three below */
+	struct request *first, *last;
+	size_t waiting;
+	int wake_fd; /* eventfd */
+	atomic_bool stopping;
+	atomic_bool store_down;
+
+	struct MHD_Daemon *http_socket, *http_tcp;
+	int socket_fd;
+	struct auth *auth;
+};
+
+/* server.c */
+int server_open(const struct server_conf *conf, struct server **ret_server,
+		struct strata_error *err);
+/* Serves until server_stop, which may be called from a signal handler. */
+int server_run(struct server *server, struct strata_error *err);
+void server_stop(struct server *server);
+void server_close(struct server *server);
+int64_t server_now_ns(const struct server *server); /* since 1970 */
+
+/* decider.c */
+/* Hands a request over; false: the queue is full or the server stops, and the request is answered. */
+bool decider_take(struct server *server, struct request *request);
+int decider_run(struct server *server, struct strata_error *err);
+
+/* batch.c: what is to be committed. */
+void batch_init(struct server *server);
+/* The job's row is written as it is at the end of the round. */
+void batch_job(struct server *server, struct live *live);
+/* One more row, copied. Lack of memory ends the program: nothing could be promised any more. */
+void batch_put(struct server *server, struct store_change change);
+/* "job.started"; the JSON is taken over, may be NULL. */
+void batch_event(struct server *server, int64_t job, const char *kind, json_t *about);
+/* Commits, however long it takes; while the store is away whoever asks is told so. -ESTALE: another leads. */
+int batch_commit(struct server *server, struct strata_error *err);
+
+/* live.c */
+struct live *live_new(struct server *server, const struct store_job *row);
+void live_free(struct server *server, struct live *live);
+struct live *live_find(const struct server *server,
+		       const char *id); /* number or uuid; NULL: none */
+void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,
+		    uint32_t count);
+/* -ENOENT: it has none; -ENODEV: a node of it is not known any more. */
+int live_get_place(const struct server *server, const struct live *live, struct strata_arena *arena,
+		   struct strata_piece **ret_pieces, uint32_t *ret_count);
+void live_set_spec(struct server *server, struct live *live, json_t *spec);
+/* State and reason as the cluster has them now; the row is to be written. */
+void live_update(struct server *server, struct live *live);
+/* It has ended: remembered for a while. */
+void live_ended(struct server *server, struct live *live);
+void live_sweep(struct server *server); /* forgets those whose while is over */
+
+/* submit.c */
+struct submission {
+	struct spec spec;
+	json_t *json;       /* without script and environment; the submission's reference */
+	const char *script; /* bytes, or NULL */
+	size_t script_length;
+	const char *environment; /* NAME=value, each with its NUL; or NULL */
+	size_t environment_length;
+};
+/* Reads one job object; the JSON is changed. 0 or the error. */
+int submission_read(json_t *json, struct strata_arena *arena, struct submission *ret_submission,
+		    struct strata_error *err);
+/* Takes it in: ids (in the arena) of its jobs, one or those of an array. */
+int submission_take(struct server *server, const struct submission *submission,
+		    const struct identity *who, struct strata_arena *arena, int64_t **ret_ids,
+		    size_t *ret_count, struct strata_error *err);
+/* The request of a stored job, as it was made to the cluster. -ECANCELED: what it waits for cannot happen any more. */
+int submission_restore(struct server *server, const struct store_job *row,
+		       struct strata_arena *arena, struct spec *ret_spec,
+		       struct strata_job_request *ret_request, struct strata_error *err);
+
+/* act.c: what was decided, and what jobs report. */
+void act_note(struct server *server, const struct strata_effect *effects,
+	      size_t count); /* before the commit */
+void act_do(struct server *server, const struct strata_effect *effects,
+	    size_t count); /* after it */
+/* A start that was committed before the service came back is ordered again. */
+void act_restart(struct server *server, struct live *live);
+void act_events(struct server *server); /* takes what the executor has */
+/* Their ends are durable: what the executor keeps of them may go. */
+void act_forget(struct server *server);
+
+/* recover.c */
+int recover(struct server *server, struct strata_error *err);
+
+/* nodes.c */
+int nodes_open(struct server *server, struct strata_error *err);
+void nodes_set(struct server *server, uint32_t row, enum strata_node_state state,
+	       const char *reason, int64_t since_ns);
+struct node_about *nodes_find(const struct server *server, const char *name);
+
+/* view.c */
+json_t *view_job(struct server *server, const struct live *live);
+json_t *view_row(const struct store_job *row); /* of the history */
+json_t *view_time(int64_t ns);                 /* null for 0 */
+
+/* http.c */
+int http_open(struct server *server, struct strata_error *err);
+void http_close(struct server *server);
+/* The decider has answered. */
+void http_answered(struct request *request);
+
+#endif

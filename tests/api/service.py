@@ -1,0 +1,154 @@
+"""A service of one's own for tests: started in a temporary directory, asked over its socket, killed at will; and TAP."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+STRATA = os.path.join(os.environ.get("STRATA_BUILD", "build"), "strata")
+NODES = "n:count=3:cpus=8:memory=32G:gpus=4:gpu_type=a100"
+PATIENCE_S = 60  # sanitizers and a busy machine included
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE_S)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(PATIENCE_S)
+        self.sock.connect(self.path)
+
+
+class Service:
+    def __init__(self, *args, nodes=NODES, store=None):
+        self.dir = tempfile.mkdtemp(prefix="strata-test-")
+        os.chmod(self.dir, 0o755)
+        self.state = os.path.join(self.dir, "state")
+        self.socket = os.path.join(self.dir, "sock")
+        self.args = ["--node", nodes, *args] + (["--store", store] if store else [])
+        self.process = None
+        self.start()
+
+    def start(self, env=None):
+        self.log = open(os.path.join(self.dir, "log"), "a")
+        self.process = subprocess.Popen(
+            [STRATA, "serve", "--state", self.state, "--socket", self.socket, *self.args],
+            stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
+        deadline = time.time() + PATIENCE_S
+        while time.time() < deadline:
+            try:
+                if self.ask("GET", "/healthz")[0] == 200:
+                    return
+            except (OSError, http.client.HTTPException):
+                pass
+            if self.process.poll() is not None:
+                raise AssertionError("the service did not start: " + self.said())
+            time.sleep(0.02)
+        raise AssertionError("the service is not there: " + self.said())
+
+    def said(self):
+        with open(os.path.join(self.dir, "log")) as log:
+            return log.read()
+
+    def kill(self, how=signal.SIGKILL):
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+    def ask(self, method, path, body=None, headers=None):
+        connection = Connection(self.socket)
+        try:
+            text = body if isinstance(body, (str, bytes, type(None))) else json.dumps(body)
+            connection.request(method, path, text, headers or {})
+            answer = connection.getresponse()
+            data = answer.read()
+            if "json" in (answer.getheader("Content-Type") or ""):
+                return answer.status, json.loads(data)
+            return answer.status, data.decode()
+        finally:
+            connection.close()
+
+    def api(self, method, path, body=None, status=200, **kw):
+        got, answer = self.ask(method, "/api/v1" + path, body, **kw)
+        if got != status:
+            raise AssertionError(f"{method} {path} gave {got}, expected {status}: {answer}")
+        return answer
+
+    def submit(self, *command, status=201, **fields):
+        job = {"working_dir": self.dir, "environment": {"PATH": "/usr/bin:/bin"}, **fields}
+        if command:
+            job["command"] = list(command)
+        return self.api("POST", "/jobs", job, status)
+
+    def job(self, job_id):
+        return self.api("GET", f"/jobs/{job_id}")
+
+    def wait(self, job_id, *states, timeout=PATIENCE_S):
+        deadline = time.time() + timeout
+        while True:
+            job = self.job(job_id)
+            if job["state"] in states:
+                return job
+            if time.time() > deadline:
+                raise AssertionError(f"job {job_id} is {job['state']} ({job['reason']}), expected {states}")
+            time.sleep(0.02)
+
+    def output(self, name):
+        with open(os.path.join(self.dir, name)) as file:
+            return file.read()
+
+    def close(self):
+        if self.process.poll() is None:
+            try:
+                for job in self.api("GET", "/queue")["jobs"]:
+                    self.ask("DELETE", f"/api/v1/jobs/{job['id']}")
+            except (OSError, http.client.HTTPException, AssertionError):
+                pass
+            self.kill(signal.SIGTERM)
+        subprocess.run(["pkill", "-KILL", "-f", self.state], check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def run(*tests):
+    """Runs functions that take a service; TAP on stdout."""
+    print(f"1..{len(tests)}")
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        service = None
+        try:
+            arguments = getattr(test, "arguments", [])
+            service = Service(*arguments)
+            test(service)
+            print(f"ok {number} - {test.__name__}", flush=True)
+        except Exception:  # a test may fail in any way
+            failed = 1
+            print(f"not ok {number} - {test.__name__}")
+            for line in traceback.format_exc().splitlines()[-12:]:
+                print("# " + line)
+            if service:
+                for line in service.said().splitlines()[-5:]:
+                    print("# service: " + line)
+            sys.stdout.flush()
+        finally:
+            if service:
+                service.close()
+    sys.exit(failed)
+
+
+def arguments(*words):
+    def decorate(test):
+        test.arguments = words
+        return test
+    return decorate
+
+
+def equal(got, want):
+    assert got == want, f"got {got!r}, expected {want!r}"

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Nodes, users, accounting, events."""
+from service import equal, run
+
+
+def nodes_show_what_is_free(service):
+    job = service.submit("sleep", "60", gpus=3, cpus_per_task=2, memory=1 << 30)["id"]
+    service.wait(job, "running")
+    node = service.api("GET", "/nodes")["nodes"][0]
+    equal((node["gpus"], node["gpus_free"], node["cpus_free"], node["memory_free_bytes"], node["jobs"]),
+          (4, 1, 6, 31 << 30, [job]))
+    equal(node["gpu_free"], [0, 0, 0, 1])
+
+
+def accounting_adds_up(service):
+    ids = [service.submit("sleep", "0.3", gpus=2)["id"] for _ in range(3)]
+    for job in ids:
+        service.wait(job, "completed")
+    row = service.api("GET", "/accounting")["rows"][0]
+    equal(row["jobs"], 3)
+    assert 3 * 2 * 0.2 / 3600 < row["gpu_hours"] < 3 * 2 * 20 / 3600, row
+
+
+def users_are_shown_with_what_they_use(service):
+    job = service.submit("sleep", "60", gpus=2)["id"]
+    service.wait(job, "running")
+    user = service.api("GET", "/users")["users"][0]
+    equal((user["running"], user["waiting"], user["gpus"]), (1, 0, 2))
+
+
+def events_come_in_order_and_can_be_resumed(service):
+    job = service.submit("true")["id"]
+    service.wait(job, "completed")
+    events = service.api("GET", "/events")["events"]
+    kinds = [event["kind"] for event in events if event["job"] == job]
+    equal(kinds, ["job.submitted", "job.scheduled", "job.started", "job.ended"])
+    last = events[1]["sequence"]
+    equal(service.api("GET", f"/events?after={last}")["events"], events[2:])
+
+
+def a_dead_node_gives_its_jobs_back(service):
+    job = service.submit("sleep", "60", node_list="n2")["id"]
+    stays = service.submit("sleep", "60", node_list="n2", requeue=False)["id"]
+    service.wait(job, "running")
+    service.wait(stays, "running")
+    service.api("PATCH", "/nodes/n2", {"state": "down"})
+    equal(service.wait(stays, "failed")["reason"], "node_failure")
+    equal(service.wait(job, "queued")["attempt"], 1)
+    service.api("PATCH", "/nodes/n2", {"state": "up"})
+    equal(service.wait(job, "running")["attempt"], 2)
+
+
+run(nodes_show_what_is_free, accounting_adds_up, users_are_shown_with_what_they_use,
+    events_come_in_order_and_can_be_resumed, a_dead_node_gives_its_jobs_back)

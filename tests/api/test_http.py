@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Who may ask what, and what becomes of requests that are none."""
+import json
+import os
+import pwd
+import socket
+import time
+
+import encodings.idna  # which a connection looks for, when it may be too late
+
+from service import equal, run
+
+NOBODY = "nobody"
+
+
+def raw(service, data, seconds=5):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(seconds)
+        sock.connect(service.socket)
+        sock.sendall(data)
+        answer = b""
+        try:
+            while chunk := sock.recv(65536):
+                answer += chunk
+                if b"\r\n\r\n" in answer and (b"Content-Length: 0" in answer or answer.rstrip().endswith(b"}")):
+                    break
+        except OSError:
+            pass  # closed, or nothing more comes
+        return answer
+
+
+def odd_requests_are_refused(service):
+    for data in [b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+                 b"GET /api/v1/queue HTTP/1.1\r\nHost : x\r\n\r\n",
+                 b"NONSENSE\r\n\r\n",
+                 b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+                 b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"]:
+        answer = raw(service, data)
+        assert not answer.startswith(b"HTTP/1.1 2"), answer[:200]
+    equal(service.ask("GET", "/healthz")[0], 200)
+
+
+def paths_and_methods_are_known_or_not(service):
+    equal(service.ask("GET", "/api/v1/nothing")[0], 404)
+    equal(service.ask("PUT", "/api/v1/jobs")[0], 405)
+    equal(service.ask("GET", "/api/v1/jobs/")[0], 404)
+    equal(service.ask("GET", "/api/v1/jobs/77")[0], 404)
+    equal(service.ask("GET", "/api/v1/jobs/..%2f..")[0], 404)
+    equal(service.ask("POST", "/api/v1/jobs", "no json")[0], 400)
+    equal(service.ask("POST", "/api/v1/jobs", "[1]")[0], 400)
+    equal(service.ask("POST", "/api/v1/jobs", "[" * 100000)[0], 400)
+
+
+def as_nobody(service, method, path, body=None):
+    """Asks as another user: status and answer."""
+    entry = pwd.getpwnam(NOBODY)
+    here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(entry.pw_gid)
+            os.setuid(entry.pw_uid)
+            answer = service.ask(method, path, body)
+        except Exception as trouble:
+            answer = [0, repr(trouble)]
+        os.write(there, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(there)
+    with os.fdopen(here) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
+def the_table_of_who_may_what_holds(service):
+    """Every route, by the one who submitted, and by somebody else."""
+    if os.geteuid() != 0:
+        return
+    job = service.submit("sleep", "60")["id"]
+    service.wait(job, "running")
+    allowed = {
+        ("GET", "/healthz"): 200, ("GET", "/readyz"): 200, ("GET", "/metrics"): 200, ("GET", "/openapi.json"): 200,
+        ("POST", "/api/v1/jobs"): 400, ("GET", "/api/v1/jobs"): 200, ("GET", "/api/v1/jobs/*"): 200,
+        ("PATCH", "/api/v1/jobs/*"): 403, ("DELETE", "/api/v1/jobs/*"): 403, ("GET", "/api/v1/jobs/*/why"): 200,
+        ("GET", "/api/v1/jobs/*/output"): 403, ("GET", "/api/v1/jobs/*/checkpoints"): 200,
+        ("DELETE", "/api/v1/jobs/*/checkpoints"): 403, ("GET", "/api/v1/queue"): 200, ("GET", "/api/v1/nodes"): 200,
+        ("GET", "/api/v1/topology"): 200, ("PATCH", "/api/v1/nodes/*"): 403, ("GET", "/api/v1/users"): 200,
+        ("GET", "/api/v1/accounting"): 200, ("GET", "/api/v1/events"): 200,
+    }
+    routes = {(method.upper(), path) for path, methods in service.ask("GET", "/openapi.json")[1]["paths"].items()
+              for method in methods}
+    equal(routes, set(allowed))  # a route without a row here fails
+    for (method, path), status in sorted(allowed.items()):
+        real = path.replace("nodes/*", "nodes/n1").replace("*", str(job))
+        body = {"state": "up"} if "nodes/" in path else {"hold": True} if method in ("PATCH", "POST") else None
+        got = as_nobody(service, method, real, body)
+        assert got[0] == status, f"{method} {path} by {NOBODY} gave {got}, expected {status}"
+    equal(service.job(job)["state"], "running")
+
+
+def jobs_run_as_who_submitted_them(service):
+    if os.geteuid() != 0:
+        return
+    os.chmod(service.dir, 0o777)
+    status, made = as_nobody(service, "POST", "/api/v1/jobs",
+                             {"command": ["id", "-un"], "working_dir": service.dir, "output": "who"})
+    equal(status, 201)
+    service.wait(made["id"], "completed")
+    equal(service.output("who"), NOBODY + "\n")
+
+
+def half_open_connections_disturb_nobody(service):
+    held = []
+    try:
+        for _ in range(900):  # a plain user may have 1024 files open
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sock.connect(service.socket)
+            sock.sendall(b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\n")
+            held.append(sock)
+        start = time.time()
+        equal(service.ask("GET", "/healthz")[0], 200)
+        service.wait(service.submit("true")["id"], "completed")
+        assert time.time() - start < 20
+    finally:
+        for sock in held:
+            sock.close()
+
+
+run(odd_requests_are_refused, paths_and_methods_are_known_or_not, the_table_of_who_may_what_holds,
+    jobs_run_as_who_submitted_them, half_open_connections_disturb_nobody)

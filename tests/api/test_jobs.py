@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""What can be asked of one job."""
+import time
+
+from service import equal, run
+
+
+def a_held_job_waits_and_is_released(service):
+    job = service.submit("true", hold=True)["id"]
+    equal(service.job(job)["reason"], "held")
+    equal(service.api("PATCH", f"/jobs/{job}", {"hold": False})["state"], "queued")
+    service.wait(job, "completed")
+    error = service.api("PATCH", f"/jobs/{job}", {"hold": True}, 409)["error"]
+    assert "completed" in error["message"], error
+
+
+def waiting_jobs_change_their_place(service):
+    blocker = service.submit("sleep", "1", exclusive=True, nodes=3)["id"]
+    service.wait(blocker, "running")
+    jobs = [service.submit("sleep", "0.2", exclusive=True, nodes=3)["id"] for _ in range(2)]
+    changed = service.api("PATCH", f"/jobs/{jobs[1]}", {"priority": "high", "time_limit": 90})
+    equal((changed["priority"], changed["time_limit_s"]), ("high", 90))
+    first, second = service.wait(jobs[1], "completed"), service.wait(jobs[0], "completed")
+    assert first["started_at"] <= second["started_at"]
+
+
+def a_running_job_gets_less_time(service):
+    job = service.submit("sleep", "60")["id"]
+    service.wait(job, "running")
+    service.api("PATCH", f"/jobs/{job}", {"time_limit": 1})
+    equal(service.wait(job, "failed")["reason"], "time_limit")
+    error = service.api("PATCH", f"/jobs/{job}", {"priority": "high"}, 409)["error"]
+    assert "failed" in error["message"], error
+
+
+def cancelling_says_what_it_did(service):
+    waiting = service.submit("true", hold=True)["id"]
+    equal(service.api("DELETE", f"/jobs/{waiting}"), {"id": waiting, "state": "cancelled", "stopping": False})
+    service.api("DELETE", f"/jobs/{waiting}", status=409)
+    service.api("DELETE", "/jobs/4711", status=404)
+
+
+def a_stubborn_job_is_killed(service):
+    job = service.submit("sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done")["id"]
+    service.wait(job, "running")
+    deadline = time.time() + 20
+    while "up" not in service.output(f"strata-{job}.out") and time.time() < deadline:
+        time.sleep(0.05)
+    service.api("DELETE", f"/jobs/{job}", status=202)
+    service.wait(job, "cancelled")
+
+
+a_stubborn_job_is_killed.arguments = ["--preempt", "least_lost:grace=1"]
+
+run(a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
+    cancelling_says_what_it_did, a_stubborn_job_is_killed)

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""What can be submitted, and what comes of it."""
+from service import equal, run
+
+
+def a_job_runs_and_its_end_is_known(service):
+    made = service.submit("sh", "-c", "echo out; echo err >&2; exit 3")
+    job = service.wait(made["id"], "failed")
+    equal((job["exit_code"], job["exit_signal"], job["reason"]), (3, 0, "exit_code"))
+    equal(service.output(f"strata-{made['id']}.out"), "out\nerr\n")
+    equal(service.job(made["uuid"])["id"], made["id"])
+
+
+def a_script_runs_as_it_is(service):
+    made = service.submit(script="#!/bin/sh\necho script $SLURM_JOB_NAME\n", script_name="x/train.sh",
+                          output="%x-%j.txt")
+    service.wait(made["id"], "completed")
+    equal(service.output(f"train.sh-{made['id']}.txt"), "script train.sh\n")
+
+
+def arrays_run_so_many_at_a_time(service):
+    made = service.submit("sh", "-c", "sleep 0.3; echo $SLURM_ARRAY_TASK_ID", array="1-4%2", name="arr")
+    equal(len(made["ids"]), 4)
+    equal(made["array_id"], made["ids"][0])
+    seen = 0
+    while any(service.job(i)["state"] != "completed" for i in made["ids"]):
+        running = [i for i in made["ids"] if service.job(i)["state"] in ("running", "scheduled")]
+        seen = max(seen, len(running))
+    assert 1 <= seen <= 2, seen
+    equal(service.output(f"strata-{made['array_id']}_3.out"), "3\n")
+
+
+def dependencies_are_waited_for(service):
+    first = service.submit("sleep", "0.5")["id"]
+    bad = service.submit("false")["id"]
+    after = service.submit("true", dependencies=f"afterok:{first}")["id"]
+    never = service.submit("true", dependencies=f"afterok:{bad}")["id"]
+    gone = service.submit("true", dependencies=f"afterok:{bad}", cancel_if_never=True)["id"]
+    equal(service.job(after)["reason"], "dependency")
+    service.wait(after, "completed")
+    service.wait(gone, "cancelled")
+    equal(service.job(never)["reason"], "dependency_never")
+    equal(service.submit("true", dependencies="afterok:999", status=404)["error"]["field"], "dependencies")
+
+
+def gangs_start_together(service):
+    first = service.submit("sleep", "0.2", gang="g", gang_size=2, cpus_per_task=8)["id"]
+    equal(service.job(first)["reason"], "gang")
+    second = service.submit("sleep", "0.2", gang="g", gang_size=2, cpus_per_task=8)["id"]
+    one, two = service.wait(first, "completed"), service.wait(second, "completed")
+    equal(one["scheduled_at"], two["scheduled_at"])
+
+
+def many_are_one_submission(service):
+    jobs = [{"command": ["true"], "working_dir": service.dir, "name": f"j{i}"} for i in range(200)]
+    made = service.api("POST", "/jobs", {"jobs": jobs}, 201)
+    equal(len(made["ids"]), 200)
+    jobs[7]["gpus"] = -1
+    error = service.api("POST", "/jobs", {"jobs": jobs}, 400)["error"]
+    equal(error["field"], "jobs[7].gpus")
+    for job_id in made["ids"]:
+        service.wait(job_id, "completed")
+
+
+def the_same_key_is_the_same_submission(service):
+    headers = {"Idempotency-Key": "abc"}
+    body = {"command": ["true"], "working_dir": service.dir}
+    first = service.api("POST", "/jobs", body, 201, headers=headers)
+    equal(service.api("POST", "/jobs", body, 200, headers=headers)["id"], first["id"])
+    other = service.api("POST", "/jobs", body, 201, headers={"Idempotency-Key": "abd"})
+    assert other["id"] != first["id"]
+
+
+def what_makes_no_sense_is_refused(service):
+    for fields, field in [({}, "command"), ({"command": ["x"], "script": "#!/bin/sh\n"}, "script"),
+                          ({"script": "echo"}, "script"), ({"command": ["x"], "bogus": 1}, "bogus"),
+                          ({"command": ["x"], "gpus": 1, "gpu_share": 0.5}, "gpus"),
+                          ({"command": ["x"], "time_limit": "100000d"}, "time_limit"),
+                          ({"command": ["x"], "working_dir": "here"}, "working_dir"),
+                          ({"command": ["x"], "array": "5-1"}, None),
+                          ({"command": ["x"], "environment": {"A": 1}}, "environment")]:
+        error = service.api("POST", "/jobs", fields, 400)["error"]
+        equal((error["code"], error["field"] if field else None), ("invalid", field))
+    equal(service.api("GET", "/queue")["jobs"], [])
+
+
+run(a_job_runs_and_its_end_is_known, a_script_runs_as_it_is, arrays_run_so_many_at_a_time,
+    dependencies_are_waited_for, gangs_start_together, many_are_one_submission,
+    the_same_key_is_the_same_submission, what_makes_no_sense_is_refused)

@@ -1,0 +1,145 @@
+#include "test.h"
+
+#include "exec/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct strata_memory memory;
+static struct strata_arena arena;
+static struct strata_error err;
+
+static void put_file(const char *name, const char *text)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/group/%s", test_temp_dir(), name);
+	FILE *file = fopen(path, "we");
+
+	fputs(text, file);
+	fclose(file);
+}
+
+static void check_file(const char *name, const char *want)
+{
+	char path[600];
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/group/%s", test_temp_dir(), name);
+	char *text = test_read_file(path, &size);
+
+	CHECK_TEXT(text, want);
+	free(text);
+}
+
+/* A directory with the files of a group in it, as the kernel would have them. */
+TEST(limits_go_into_the_files_of_the_group)
+{
+	static const char *const names[] = { "memory.max", "memory.swap.max", "memory.oom.group",
+					     "cpu.max", "pids.max" };
+	const struct cgroup_limits limits = { 1500, INT64_C(3) << 30, 99 };
+	const struct cgroup_limits none = { 0 };
+	struct cgroup group;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/group", test_temp_dir());
+	CHECK_INT(mkdir(path, 0755), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		put_file(names[i], "");
+	CHECK_OK(cgroup_make(&group, test_temp_dir(), "group", &none, &err));
+	check_file("memory.max", "");
+	cgroup_close(&group);
+	CHECK_OK(cgroup_make(&group, test_temp_dir(), "group", &limits, &err));
+	check_file("memory.max", "3221225472");
+	check_file("memory.swap.max", "0");
+	check_file("memory.oom.group", "1");
+	check_file("cpu.max", "150000 100000");
+	check_file("pids.max", "99");
+	CHECK(!cgroup_ran_out_of_memory(&group));
+	CHECK_INT(cgroup_memory_peak(&group), 0);
+	put_file("memory.events", "low 0\noom 1\noom_kill 0\n");
+	CHECK(!cgroup_ran_out_of_memory(&group));
+	put_file("memory.events", "low 0\noom 1\noom_kill 2\noom_group_kill 1\n");
+	CHECK(cgroup_ran_out_of_memory(&group));
+	put_file("memory.peak", "4096\n");
+	CHECK_INT(cgroup_memory_peak(&group), 4096);
+	cgroup_close(&group);
+}
+
+TEST(without_a_base_there_is_no_group_and_nothing_fails)
+{
+	struct cgroup group;
+
+	CHECK_OK(cgroup_make(&group, NULL, "1.1", &(struct cgroup_limits){ 0 }, &err));
+	CHECK_INT(group.dir, -1);
+	CHECK_OK(cgroup_enter(&group, &err));
+	CHECK_OK(cgroup_enter_supervisors(NULL, &err));
+	CHECK_INT(cgroup_kill(&group), -EOPNOTSUPP);
+	CHECK_INT(cgroup_freeze(&group, true), -EOPNOTSUPP);
+	CHECK(!cgroup_ran_out_of_memory(&group));
+	cgroup_remove(NULL, "1.1");
+	cgroup_close(&group);
+}
+
+TEST(a_base_must_be_among_control_groups)
+{
+	const char *base = "x";
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(cgroup_find_base("none", "/", &arena, &base, &err));
+	CHECK(!base);
+	CHECK_ERROR(cgroup_find_base(test_temp_dir(), "/", &arena, &base, &err), -ENOTSUP,
+		    "it is not in a cgroup2 file system");
+	CHECK_ERROR(cgroup_find_base("/no/such/place", "/", &arena, &base, &err), -ENOENT,
+		    "cannot use /no/such/place for control groups");
+	strata_arena_fini(&arena);
+}
+
+TEST(a_real_group_is_entered_frozen_killed_and_removed)
+{
+	const char *base;
+	struct cgroup group;
+	int status;
+	char path[PATH_MAX];
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(cgroup_find_base("auto", test_temp_dir(), &arena, &base, &err));
+	if (!base) {
+		strata_arena_fini(&arena);
+		test_skip("no control groups to be had");
+	}
+	CHECK_OK(cgroup_make(&group, base, "1.1", &(struct cgroup_limits){ 0 }, &err));
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		cgroup_enter(&group, NULL);
+		fork();
+		pause();
+		_exit(1);
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	CHECK_INT(cgroup_freeze(&group, true), 0);
+	CHECK_INT(cgroup_freeze(&group, false), 0);
+	CHECK_INT(cgroup_kill(&group), 0);
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(WTERMSIG(status), SIGKILL);
+	snprintf(path, sizeof(path), "%s/1.1", base);
+	for (int i = 0; i < 200 && access(path, F_OK) == 0; i++) {
+		cgroup_remove(base, "1.1");
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	CHECK(access(path, F_OK) < 0);
+	cgroup_close(&group);
+	cgroup_remove_base(base);
+	CHECK(access(base, F_OK) < 0);
+	strata_arena_fini(&arena);
+}
