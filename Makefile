@@ -1,6 +1,7 @@
 # The front door. Everything real is in meson.build; this sets up what is missing and calls it.
 #   make            build/strata and build/libstrata.so
 #   make demo       a short tour
+#   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those)
 SAN    ?=
 T      ?=
@@ -25,6 +26,10 @@ deps-dev:
 
 demo: all
 	@BUILD=$(BUILD) tools/demo
+
+run: all
+	@mkdir -p run
+	$(BUILD)/strata serve --state run --node 'n:count=3:cpus=8:memory=64G:gpus=4:gpu_type=a100'
 
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
@@ -57,4 +62,4 @@ install: all
 clean:
 	@rm -rf build build-*
 
-.PHONY: all deps deps-test deps-dev demo test test-long bench fuzz lint format install clean
+.PHONY: all deps deps-test deps-dev demo run test test-long bench fuzz lint format install clean

@@ -383,6 +383,8 @@ static void order_stop(struct server *server, struct live *live, const struct st
 		live_update(server, live);
 		return;
 	}
+	if (effect->preemptor)
+		ask(server, live, (struct exec_ask){ .type = EXEC_CHECKPOINT });
 	ask(server, live,
 	    (struct exec_ask){ .type = EXEC_STOP,
 			       .how = effect->mode == STRATA_STOP_CANCEL && !effect->preemptor
@@ -553,6 +555,10 @@ static void take_event(struct server *server, const struct exec_event *event)
 		if (present) {
 			if (event->status.started_ns && !live->row.started_ns)
 				live->row.started_ns = event->status.started_ns;
+			if (event->status.checkpoint &&
+			    (!live->checkpoint ||
+			     strcmp(live->checkpoint, event->status.checkpoint) != 0))
+				note_checkpoint(server, live, event); /* its last words */
 			note_ended(server, live, event);
 		}
 		break;
