@@ -404,6 +404,8 @@ int local_next(struct exec *exec, struct exec_event *ret_event, struct strata_er
 
 		if (rc == 0 || attempt->ended)
 			unmark_first(local);
+		if (attempt->ended && attempt->gone)
+			let_supervisor_go(local, attempt);
 		if (rc == 0)
 			continue;
 		if (local->first_dirty)

@@ -11,18 +11,13 @@
 #include <strata/limits.h>
 #include <strata/text.h>
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -335,7 +330,7 @@ static int take_signals(struct supervisor *sup, struct strata_error *err)
 
 int supervise(const struct env *env, const char *path, int64_t epoch, struct strata_error *err)
 {
-	struct strata_error own;
+	struct strata_error own = { 0 };
 	struct supervisor sup = { .env = env,
 				  .path = path,
 				  .lock = -1,

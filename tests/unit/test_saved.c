@@ -31,7 +31,8 @@ static void put(const char *name, long seconds)
 	unlink(path);
 	fclose(fopen(path, "we"));
 	const struct timespec times[2] = { { 1000000 + seconds, 0 }, { 1000000 + seconds, 0 } };
-	const struct timespec of_dir[2] = { { ++turn, 0 }, { turn, 0 } };
+	turn++;
+	const struct timespec of_dir[2] = { { turn, 0 }, { turn, 0 } };
 
 	CHECK_INT(utimensat(AT_FDCWD, path, times, 0), 0);
 	CHECK_INT(utimensat(AT_FDCWD, dir, of_dir, 0), 0);
