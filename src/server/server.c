@@ -110,17 +110,38 @@ static int open_cluster(struct server *server, struct strata_error *err)
 	return rc ? rc : nodes_open(server, err);
 }
 
+/* The small program beside this one, where it was built or installed; else this one itself. */
+static const char *find_supervisor(struct server *server)
+{
+	char self[STRATA_PATH_BYTES_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	static const char *const places[] = { "strata-supervisor",
+					      "../libexec/strata/strata-supervisor" };
+
+	if (length <= 0)
+		return NULL;
+	self[length] = '\0';
+	char *slash = strrchr(self, '/');
+
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *path = strata_arena_printf(&server->confs, "%.*s/%s",
+						       (int)(slash - self), self, places[i]);
+
+		if (path && access(path, X_OK) == 0)
+			return path;
+	}
+	return strata_arena_text(&server->confs, self, (size_t)length);
+}
+
 static int open_exec(struct server *server, struct strata_error *err)
 {
-	char *self = strata_arena_get(&server->confs, STRATA_PATH_BYTES_MAX);
-	ssize_t length = self ? readlink("/proc/self/exe", self, STRATA_PATH_BYTES_MAX - 1) : -1;
 	struct exec_open open = { .env = server->env,
 				  .memory = &server->memory,
 				  .state_dir = server->conf->state_dir,
 				  .epoch = (int64_t)server->epoch,
-				  .supervisor = self };
+				  .supervisor = find_supervisor(server) };
 
-	if (length <= 0)
+	if (!open.supervisor)
 		return strata_fail(err, -EIO, "the program does not find itself");
 	if (exec_local.base.conf_size) {
 		struct strata_schema schema = { "exec", NULL, exec_local.base.conf_size,
