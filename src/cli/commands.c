@@ -5,8 +5,12 @@
 
 #include <string.h>
 
+extern const struct cli_command cli_accounting;
+extern const struct cli_command cli_accounts;
+extern const struct cli_command cli_accounts_set;
 extern const struct cli_command cli_backup;
 extern const struct cli_command cli_cancel;
+extern const struct cli_command cli_checkpoints;
 extern const struct cli_command cli_classes;
 extern const struct cli_command cli_complete_words;
 extern const struct cli_command cli_completion;
@@ -30,15 +34,24 @@ extern const struct cli_command cli_sim_workload;
 extern const struct cli_command cli_slurm_parse;
 extern const struct cli_command cli_submit;
 extern const struct cli_command cli_supervise;
+extern const struct cli_command cli_token_create;
+extern const struct cli_command cli_token_list;
+extern const struct cli_command cli_token_revoke;
 extern const struct cli_command cli_trace_merge;
+extern const struct cli_command cli_users;
+extern const struct cli_command cli_users_set;
 extern const struct cli_command cli_version;
 extern const struct cli_command cli_watch;
 extern const struct cli_command cli_why;
 
 /* clang-format off */
 static const struct cli_command *const commands[] = {
+	&cli_accounting,
+	&cli_accounts,
+	&cli_accounts_set,
 	&cli_backup,
 	&cli_cancel,
+	&cli_checkpoints,
 	&cli_classes,
 	&cli_complete_words,
 	&cli_completion,
@@ -62,7 +75,12 @@ static const struct cli_command *const commands[] = {
 	&cli_slurm_parse,
 	&cli_submit,
 	&cli_supervise,
+	&cli_token_create,
+	&cli_token_list,
+	&cli_token_revoke,
 	&cli_trace_merge,
+	&cli_users,
+	&cli_users_set,
 	&cli_version,
 	&cli_watch,
 	&cli_why,
