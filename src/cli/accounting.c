@@ -23,19 +23,19 @@ static const struct strata_schema accounting_schema = { "accounting", NULL,
 							accounting_options };
 
 #define USE                                                                           \
-	{ { .title = "JOBS", .right = true }, view_text, "jobs" },                    \
-		{ { .title = "GPU HOURS", .right = true }, view_hours, "gpu_hours" }, \
+	{ { .title = "JOBS", .right = true }, grid_text, "jobs" },                    \
+		{ { .title = "GPU HOURS", .right = true }, grid_hours, "gpu_hours" }, \
 	{                                                                             \
-		{ .title = "CPU HOURS", .right = true }, view_hours, "cpu_hours"      \
+		{ .title = "CPU HOURS", .right = true }, grid_hours, "cpu_hours"      \
 	}
 
-static const struct view_column by_user[] = {
-	{ { .title = "USER", .style = CLI_BOLD }, view_text, "user" },
-	{ { .title = "ACCOUNT" }, view_text, "account" },
+static const struct grid_column by_user[] = {
+	{ { .title = "USER", .style = CLI_BOLD }, grid_text, "user" },
+	{ { .title = "ACCOUNT" }, grid_text, "account" },
 	USE,
 };
-static const struct view_column by_account[] = {
-	{ { .title = "ACCOUNT", .style = CLI_BOLD }, view_text, "account" },
+static const struct grid_column by_account[] = {
+	{ { .title = "ACCOUNT", .style = CLI_BOLD }, grid_text, "account" },
 	USE,
 };
 #undef USE
@@ -54,7 +54,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	service_path(cli, &path, "accounting", NULL, NULL);
 	client_query(&path, "by", groups[conf->by].name);
 	client_query(&path, "since", conf->since ? since : NULL);
-	return view_collection(cli, &path, "rows", users ? by_user : by_account,
+	return grid_collection(cli, &path, "rows", users ? by_user : by_account,
 			       users ? sizeof(by_user) / sizeof(by_user[0])
 				     : sizeof(by_account) / sizeof(by_account[0]),
 			       "nothing was used; `strata queue` shows what is on its way");

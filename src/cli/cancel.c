@@ -59,11 +59,11 @@ static int find(struct cli *cli, const struct cancel_conf *conf, char ***ret_ids
 
 	json_array_foreach((json_t *)(uintptr_t)jobs, i, job)
 	{
-		const char *name = view_string(job, "name");
+		const char *name = grid_string(job, "name");
 
 		if (!ids || (conf->name && (!name || fnmatch(conf->name, name, 0) != 0)))
 			continue;
-		ids[count] = strata_arena_printf(&cli->arena, "%" PRId64, view_int(job, "id"));
+		ids[count] = strata_arena_printf(&cli->arena, "%" PRId64, grid_int(job, "id"));
 		if (!ids[count++])
 			rc = strata_fail_memory(&cli->err);
 	}

@@ -14,11 +14,11 @@ static const struct strata_schema checkpoints_schema = { "checkpoints", NULL,
 							 sizeof(struct checkpoints_conf),
 							 checkpoints_options };
 
-static const struct view_column columns[] = {
-	{ { .title = "STEP", .right = true }, view_text, "step" },
-	{ { .title = "TIME" }, view_time, "time" },
-	{ { .title = "SIZE", .right = true }, view_size, "size_bytes" },
-	{ { .title = "PATH", .flexible = true }, view_text, "path" },
+static const struct grid_column columns[] = {
+	{ { .title = "STEP", .right = true }, grid_text, "step" },
+	{ { .title = "TIME" }, grid_time, "time" },
+	{ { .title = "SIZE", .right = true }, grid_size, "size_bytes" },
+	{ { .title = "PATH", .flexible = true }, grid_text, "path" },
 };
 
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
@@ -30,7 +30,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	(void)operand_count;
 	service_path(cli, &path, "jobs", operands[0], "/checkpoints");
 	if (!conf->forget)
-		return view_collection(cli, &path, "checkpoints", columns,
+		return grid_collection(cli, &path, "checkpoints", columns,
 				       sizeof(columns) / sizeof(columns[0]),
 				       "the job has no checkpoints; `strata submit --checkpoint "
 				       "10m` asks a job for them");

@@ -52,8 +52,8 @@ static void tell(struct telling *telling, struct followed *job, const json_t *js
 
 	if (telling->cli->globals.json)
 		return;
-	snprintf(known, sizeof(known), "%s/%s", view_or(json_object_get(json, "state"), ""),
-		 view_or(json_object_get(json, "reason"), ""));
+	snprintf(known, sizeof(known), "%s/%s", grid_or(json_object_get(json, "state"), ""),
+		 grid_or(json_object_get(json, "reason"), ""));
 	bool changed = strcmp(known, job->known) != 0;
 
 	memcpy(job->known, known, sizeof(known));

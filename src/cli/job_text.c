@@ -6,7 +6,7 @@
 
 static bool is_state(const json_t *job, const char *name)
 {
-	const char *state = view_string(job, "state");
+	const char *state = grid_string(job, "state");
 
 	return state && strcmp(state, name) == 0;
 }
@@ -18,7 +18,7 @@ bool job_ended(const json_t *job)
 
 int job_exit_code(const json_t *job)
 {
-	int64_t code = view_int(job, "exit_code"), number = view_int(job, "exit_signal");
+	int64_t code = grid_int(job, "exit_code"), number = grid_int(job, "exit_signal");
 
 	if (is_state(job, "completed"))
 		return 0;
@@ -47,7 +47,7 @@ enum cli_style job_style(const char *state)
 /* Held is a reason of the queue, but what people look for in the state. */
 static const char *state_words(const json_t *job)
 {
-	const char *state = view_string(job, "state"), *reason = view_string(job, "reason");
+	const char *state = grid_string(job, "state"), *reason = grid_string(job, "reason");
 
 	if (reason && is_state(job, "queued") && strcmp(reason, "held") == 0)
 		return "held";
@@ -62,7 +62,7 @@ static void add_nodes(const json_t *job, struct buf *buf)
 	size_t count = json_array_size(names);
 
 	for (size_t i = 0; i < count && i < 3; i++)
-		buf_printf(buf, "%s%s", i ? "," : "", view_or(json_array_get(names, i), "?"));
+		buf_printf(buf, "%s%s", i ? "," : "", grid_or(json_array_get(names, i), "?"));
 	if (count > 3)
 		buf_printf(buf, " and %zu more", count - 3);
 }
@@ -81,7 +81,7 @@ static void add_start(const json_t *job, int64_t now_ns, struct buf *buf)
 
 static int64_t left_ns(const json_t *job, int64_t now_ns)
 {
-	int64_t started_ns = when_json(job, "started_at"), limit_s = view_int(job, "time_limit_s");
+	int64_t started_ns = when_json(job, "started_at"), limit_s = grid_int(job, "time_limit_s");
 
 	if (!started_ns || limit_s <= 0 || limit_s > STRATA_DURATION_NS_MAX / STRATA_SECOND_NS)
 		return -1;
@@ -98,8 +98,8 @@ static char *span(int64_t ns, char text[STRATA_FORM_BYTES])
 
 static void add_waiting(const json_t *job, int64_t now_ns, struct buf *buf)
 {
-	const char *why = view_string(job, "reason_text"),
-		   *node = view_string(job, "expected_node");
+	const char *why = grid_string(job, "reason_text"),
+		   *node = grid_string(job, "expected_node");
 	struct buf start;
 
 	if (why && *why)
@@ -129,9 +129,9 @@ static void add_running(const json_t *job, int64_t now_ns, struct buf *buf)
 
 static void add_ended(const json_t *job, struct buf *buf)
 {
-	const char *why = view_string(job, "reason_text");
+	const char *why = grid_string(job, "reason_text");
 	int64_t started_ns = when_json(job, "started_at"), ended_ns = when_json(job, "ended_at");
-	int64_t code = view_int(job, "exit_code"), number = view_int(job, "exit_signal");
+	int64_t code = grid_int(job, "exit_code"), number = grid_int(job, "exit_signal");
 	char text[STRATA_FORM_BYTES];
 
 	if (why && *why && !is_state(job, "completed"))
@@ -149,7 +149,7 @@ void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
 	const char *state = state_words(job);
 	bool verb = is_state(job, "failed"); /* it has failed, but it is cancelled */
 
-	buf_printf(buf, "job %" PRId64 " %s %s", view_int(job, "id"), verb ? "has" : "is", state);
+	buf_printf(buf, "job %" PRId64 " %s %s", grid_int(job, "id"), verb ? "has" : "is", state);
 	if (job_ended(job))
 		add_ended(job, buf);
 	else if (is_state(job, "running"))
@@ -160,9 +160,9 @@ void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
 
 /* ---- columns ---- */
 
-static void name_cell(const struct view_cell *cell)
+static void name_cell(const struct grid_cell *cell)
 {
-	const char *name = view_string(cell->row, "name");
+	const char *name = grid_string(cell->row, "name");
 	const json_t *index = json_object_get(cell->row, "array_index");
 
 	if (json_is_integer(index))
@@ -172,15 +172,15 @@ static void name_cell(const struct view_cell *cell)
 		cli_table_add(cell->table, "%s", name && *name ? name : "-");
 }
 
-static void state_cell(const struct view_cell *cell)
+static void state_cell(const struct grid_cell *cell)
 {
-	cli_table_add_styled(cell->table, job_style(view_string(cell->row, "state")), "%s",
+	cli_table_add_styled(cell->table, job_style(grid_string(cell->row, "state")), "%s",
 			     state_words(cell->row));
 }
 
-static void place_cell(const struct view_cell *cell)
+static void place_cell(const struct grid_cell *cell)
 {
-	const char *why = view_string(cell->row, "reason_text");
+	const char *why = grid_string(cell->row, "reason_text");
 	struct buf buf;
 
 	buf_init(&buf, &cell->cli->memory, 0);
@@ -191,7 +191,7 @@ static void place_cell(const struct view_cell *cell)
 	buf_fini(&buf);
 }
 
-static void time_cell(const struct view_cell *cell)
+static void time_cell(const struct grid_cell *cell)
 {
 	int64_t started_ns = when_json(cell->row, "started_at");
 	int64_t ended_ns = when_json(cell->row, "ended_at");
@@ -202,7 +202,7 @@ static void time_cell(const struct view_cell *cell)
 	cli_table_add(cell->table, "%s", shown ? span(until_ns - started_ns, text) : "-");
 }
 
-static void left_cell(const struct view_cell *cell)
+static void left_cell(const struct grid_cell *cell)
 {
 	int64_t left = is_state(cell->row, "running") ? left_ns(cell->row, cell->now_ns) : -1;
 	char text[STRATA_FORM_BYTES];
@@ -217,13 +217,13 @@ static void left_cell(const struct view_cell *cell)
 	buf_fini(&buf);
 }
 
-const struct view_column job_columns[] = {
-	{ { .title = "ID", .right = true, .style = CLI_BOLD }, view_text, "id" },
+const struct grid_column job_columns[] = {
+	{ { .title = "ID", .right = true, .style = CLI_BOLD }, grid_text, "id" },
 	{ { .title = "NAME", .flexible = true }, name_cell, NULL },
-	{ { .title = "USER" }, view_text, "user" },
+	{ { .title = "USER" }, grid_text, "user" },
 	{ { .title = "STATE" }, state_cell, NULL },
 	{ { .title = "NODES OR WHY", .flexible = true }, place_cell, NULL },
-	{ { .title = "GPUS", .right = true }, view_text, "gpus" },
+	{ { .title = "GPUS", .right = true }, grid_text, "gpus" },
 	{ { .title = "TIME", .right = true }, time_cell, NULL },
 	{ { .title = "LEFT OR START" }, left_cell, NULL },
 };

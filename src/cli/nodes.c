@@ -11,9 +11,9 @@ static double number(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-static void state_cell(const struct view_cell *cell)
+static void state_cell(const struct grid_cell *cell)
 {
-	const char *state = view_string(cell->row, "state");
+	const char *state = grid_string(cell->row, "state");
 	enum cli_style style = !state                       ? CLI_PLAIN
 			       : strcmp(state, "up") == 0   ? CLI_GREEN
 			       : strcmp(state, "down") == 0 ? CLI_RED
@@ -23,7 +23,7 @@ static void state_cell(const struct view_cell *cell)
 }
 
 /* "████░░░░ 4/8": in use, of all. */
-static void gpus_cell(const struct view_cell *cell)
+static void gpus_cell(const struct grid_cell *cell)
 {
 	double all = number(cell->row, "gpus"), used = all - number(cell->row, "gpus_free");
 	struct buf buf;
@@ -33,38 +33,38 @@ static void gpus_cell(const struct view_cell *cell)
 		return;
 	}
 	buf_init(&buf, &cell->cli->memory, 0);
-	view_bar(&buf, used / all, BAR_CELLS);
+	grid_bar(&buf, used / all, BAR_CELLS);
 	buf_printf(&buf, " %.3g/%.0f", used, all);
 	cli_table_add(cell->table, "%s", buf.text);
 	buf_fini(&buf);
 }
 
-static void cpus_cell(const struct view_cell *cell)
+static void cpus_cell(const struct grid_cell *cell)
 {
 	double all = number(cell->row, "cpus");
 
 	cli_table_add(cell->table, "%.6g/%.6g", all - number(cell->row, "cpus_free"), all);
 }
 
-static void memory_cell(const struct view_cell *cell)
+static void memory_cell(const struct grid_cell *cell)
 {
-	int64_t all = view_int(cell->row, "memory_bytes");
-	int64_t used = all - view_int(cell->row, "memory_free_bytes");
+	int64_t all = grid_int(cell->row, "memory_bytes");
+	int64_t used = all - grid_int(cell->row, "memory_free_bytes");
 	char used_text[STRATA_FORM_BYTES], all_text[STRATA_FORM_BYTES];
 
 	cli_table_add(cell->table, "%s/%s", strata_size_print_short(used, used_text),
 		      strata_size_print_short(all, all_text));
 }
 
-const struct view_column node_columns[] = {
-	{ { .title = "NODE", .style = CLI_BOLD }, view_text, "name" },
+const struct grid_column node_columns[] = {
+	{ { .title = "NODE", .style = CLI_BOLD }, grid_text, "name" },
 	{ { .title = "STATE" }, state_cell, NULL },
 	{ { .title = "GPUS" }, gpus_cell, NULL },
-	{ { .title = "TYPE" }, view_text, "gpu_type" },
+	{ { .title = "TYPE" }, grid_text, "gpu_type" },
 	{ { .title = "CPUS", .right = true }, cpus_cell, NULL },
 	{ { .title = "MEMORY", .right = true }, memory_cell, NULL },
-	{ { .title = "JOBS", .flexible = true }, view_text, "jobs" },
-	{ { .title = "NOTE", .flexible = true }, view_text, "reason" },
+	{ { .title = "JOBS", .flexible = true }, grid_text, "jobs" },
+	{ { .title = "NOTE", .flexible = true }, grid_text, "reason" },
 };
 const size_t node_column_count = sizeof(node_columns) / sizeof(node_columns[0]);
 
@@ -74,7 +74,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 
 	(void)conf, (void)operands, (void)operand_count;
 	service_path(cli, &path, "nodes", NULL, NULL);
-	return view_collection(cli, &path, "nodes", node_columns, node_column_count,
+	return grid_collection(cli, &path, "nodes", node_columns, node_column_count,
 			       "the server has no nodes yet; its configuration names them");
 }
 

@@ -4,11 +4,11 @@
 
 #include "cli/service.h"
 
-extern const struct view_column node_columns[];
+extern const struct grid_column node_columns[];
 extern const size_t node_column_count;
 
 /* Sets the state of each; reason may be NULL. */
-int nodes_set(struct cli *cli, char *const *names, size_t count, const char *state,
-	      const char *reason);
+int nodes_change(struct cli *cli, char *const *names, size_t count, const char *state,
+		 const char *reason);
 
 #endif

@@ -44,8 +44,8 @@ static int print_nothing(struct cli *cli, const char *name, const json_t *json)
 	return 0;
 }
 
-int nodes_set(struct cli *cli, char *const *names, size_t count, const char *state,
-	      const char *reason)
+int nodes_change(struct cli *cli, char *const *names, size_t count, const char *state,
+		 const char *reason)
 {
 	struct node_change to = { state, reason };
 
@@ -56,8 +56,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 {
 	const struct drain_conf *conf = conf_any;
 
-	return nodes_set(cli, operands, operand_count, conf->down ? "down" : "drained",
-			 conf->reason);
+	return nodes_change(cli, operands, operand_count, conf->down ? "down" : "drained",
+			    conf->reason);
 }
 
 const struct cli_command cli_nodes_drain = {

@@ -4,7 +4,7 @@
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	(void)conf;
-	return nodes_set(cli, operands, operand_count, "up", NULL);
+	return nodes_change(cli, operands, operand_count, "up", NULL);
 }
 
 const struct cli_command cli_nodes_resume = {

@@ -45,7 +45,7 @@ static const char *limit_name(const char *flag)
 }
 
 /* "4 GPUs, 10 jobs"; 0 is no limit. */
-static void limits_cell(const struct view_cell *cell)
+static void limits_cell(const struct grid_cell *cell)
 {
 	static const char *const words[] = { "GPUs", "jobs", "waiting", "GPU hours" };
 	const json_t *object = json_object_get(cell->row, "limits");
@@ -64,7 +64,7 @@ static void limits_cell(const struct view_cell *cell)
 	buf_fini(&buf);
 }
 
-static void factor_cell(const struct view_cell *cell)
+static void factor_cell(const struct grid_cell *cell)
 {
 	const json_t *value = json_object_get(cell->row, cell->key);
 
@@ -74,15 +74,15 @@ static void factor_cell(const struct view_cell *cell)
 		cli_table_add(cell->table, "-");
 }
 
-static const struct view_column columns[] = {
-	{ { .title = "NAME", .style = CLI_BOLD }, view_text, "name" },
-	{ { .title = "ACCOUNT" }, view_text, "account" },
+static const struct grid_column columns[] = {
+	{ { .title = "NAME", .style = CLI_BOLD }, grid_text, "name" },
+	{ { .title = "ACCOUNT" }, grid_text, "account" },
 	{ { .title = "WEIGHT", .right = true }, factor_cell, "weight" },
 	{ { .title = "FAIR SHARE", .right = true }, factor_cell, "factor" },
-	{ { .title = "RUNNING", .right = true }, view_text, "running" },
-	{ { .title = "WAITING", .right = true }, view_text, "waiting" },
-	{ { .title = "GPUS", .right = true }, view_text, "gpus" },
-	{ { .title = "GPU HOURS", .right = true }, view_hours, "gpu_hours" },
+	{ { .title = "RUNNING", .right = true }, grid_text, "running" },
+	{ { .title = "WAITING", .right = true }, grid_text, "waiting" },
+	{ { .title = "GPUS", .right = true }, grid_text, "gpus" },
+	{ { .title = "GPU HOURS", .right = true }, grid_hours, "gpu_hours" },
 	{ { .title = "AT MOST", .flexible = true }, limits_cell, NULL },
 };
 
@@ -91,7 +91,7 @@ int people_show(struct cli *cli, const char *collection, const char *empty)
 	struct buf path;
 
 	service_path(cli, &path, collection, NULL, NULL);
-	return view_collection(cli, &path, collection, columns,
+	return grid_collection(cli, &path, collection, columns,
 			       sizeof(columns) / sizeof(columns[0]), empty);
 }
 

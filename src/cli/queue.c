@@ -33,7 +33,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	client_query(&path, "state", conf->state);
 	snprintf(limit, sizeof(limit), "%lld", (long long)conf->limit);
 	client_query(&path, "limit", conf->limit ? limit : NULL);
-	return view_collection(
+	return grid_collection(
 		cli, &path, "jobs", job_columns, job_column_count,
 		user || conf->state ? "no such job is queued or running; `strata queue` shows all"
 				    : "nothing is queued or running; `strata submit -- COMMAND` "

@@ -1,5 +1,5 @@
 /*
- * What the commands of the service share: asking it (service.c), times as people read them (when.c), lists as tables (view.c),
+ * What the commands of the service share: asking it (service.c), times as people read them (when.c), lists as tables (grid.c),
  * jobs in words (job_text.c), the same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is
  * drawn again and again (screen.c).
  */
@@ -44,10 +44,10 @@ int64_t when_json(const json_t *object, const char *key);
 /* "7d" (before now) or a time, as the API's text. */
 int when_since(struct cli *cli, const char *text, char ret_text[STRATA_FORM_BYTES]);
 
-/* ---- view.c ---- */
+/* ---- grid.c ---- */
 
 /* What a cell is made from. */
-struct view_cell {
+struct grid_cell {
 	struct cli *cli;
 	struct cli_table *table; /* the cell is to be added to */
 	const json_t *row;
@@ -55,33 +55,33 @@ struct view_cell {
 	int64_t now_ns;
 };
 
-struct view_column {
+struct grid_column {
 	struct cli_column look;
-	void (*add)(const struct view_cell *cell); /* adds exactly one cell */
+	void (*add)(const struct grid_cell *cell); /* adds exactly one cell */
 	const char *key;                           /* in the row; may be NULL */
 };
 
-void view_text(const struct view_cell *cell); /* also lists of texts and numbers; "-" for nothing */
-void view_size(const struct view_cell *cell); /* of bytes */
-void view_span(const struct view_cell *cell); /* of seconds */
-void view_time(const struct view_cell *cell); /* local */
-void view_hours(const struct view_cell *cell); /* with one decimal */
+void grid_text(const struct grid_cell *cell); /* also lists of texts and numbers; "-" for nothing */
+void grid_size(const struct grid_cell *cell); /* of bytes */
+void grid_span(const struct grid_cell *cell); /* of seconds */
+void grid_time(const struct grid_cell *cell); /* local */
+void grid_hours(const struct grid_cell *cell); /* with one decimal */
 
 /* A table of the rows, all of them when limit is 0. */
-int view_print(struct cli *cli, const struct view_column *columns, size_t column_count,
+int grid_print(struct cli *cli, const struct grid_column *columns, size_t column_count,
 	       const json_t *rows, size_t limit);
 /* One row as lines of field and value; what is null, false, zero or empty is left out. The columns' titles name the fields. */
-int view_fields(struct cli *cli, const struct view_column *columns, size_t column_count,
+int grid_fields(struct cli *cli, const struct grid_column *columns, size_t column_count,
 		const json_t *row);
 /* Gets a collection and prints it: the answer's list `key` as a table. Without rows, `empty` is said. */
-int view_collection(struct cli *cli, struct buf *path, const char *key,
-		    const struct view_column *columns, size_t column_count, const char *empty);
+int grid_collection(struct cli *cli, struct buf *path, const char *key,
+		    const struct grid_column *columns, size_t column_count, const char *empty);
 
-const char *view_string(const json_t *object, const char *key);  /* NULL: none */
-const char *view_or(const json_t *value, const char *otherwise); /* what is no text */
-int64_t view_int(const json_t *object, const char *key);         /* 0: none */
+const char *grid_string(const json_t *object, const char *key);  /* NULL: none */
+const char *grid_or(const json_t *value, const char *otherwise); /* what is no text */
+int64_t grid_int(const json_t *object, const char *key);         /* 0: none */
 /* A bar of `width` cells, `part` (0 to 1) of which are full. */
-void view_bar(struct buf *buf, double part, int width);
+void grid_bar(struct buf *buf, double part, int width);
 
 /* ---- job_text.c ---- */
 
@@ -92,7 +92,7 @@ bool job_ended(const json_t *job);
 int job_exit_code(const json_t *job);
 enum cli_style job_style(const char *state);
 /* The queue's columns. */
-extern const struct view_column job_columns[];
+extern const struct grid_column job_columns[];
 extern const size_t job_column_count;
 
 /* ---- job_each.c ---- */

@@ -202,7 +202,7 @@ static int finish(struct submission *submission, json_t *answer)
 
 	if (!ids)
 		return strata_fail_memory(&cli->err);
-	ids[0] = view_int(answer, "id");
+	ids[0] = grid_int(answer, "id");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		ids[i] = json_integer_value(json_array_get(list, i));
 	if (ids[0] <= 0)

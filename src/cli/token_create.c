@@ -40,7 +40,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 
 	if (rc || service_printed(cli, json, &rc))
 		return rc;
-	cli_printf(cli, "%s\n", view_or(json_object_get(json, "token"), ""));
+	cli_printf(cli, "%s\n", grid_or(json_object_get(json, "token"), ""));
 	cli_note(cli, "keep it now, it is not shown again: ~/.config/strata/token (mode 600) or "
 		      "STRATA_TOKEN");
 	json_decref(json);

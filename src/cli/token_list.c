@@ -1,13 +1,13 @@
 /* strata token list: which tokens there are; their texts are known to nobody. */
 #include "cli/service.h"
 
-static const struct view_column columns[] = {
-	{ { .title = "ID", .style = CLI_BOLD }, view_text, "id" },
-	{ { .title = "USER" }, view_text, "user" },
-	{ { .title = "ROLE" }, view_text, "role" },
-	{ { .title = "CREATED" }, view_time, "created_at" },
-	{ { .title = "EXPIRES" }, view_time, "expires_at" },
-	{ { .title = "COMMENT", .flexible = true }, view_text, "comment" },
+static const struct grid_column columns[] = {
+	{ { .title = "ID", .style = CLI_BOLD }, grid_text, "id" },
+	{ { .title = "USER" }, grid_text, "user" },
+	{ { .title = "ROLE" }, grid_text, "role" },
+	{ { .title = "CREATED" }, grid_time, "created_at" },
+	{ { .title = "EXPIRES" }, grid_time, "expires_at" },
+	{ { .title = "COMMENT", .flexible = true }, grid_text, "comment" },
 };
 
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
@@ -16,7 +16,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 
 	(void)conf, (void)operands, (void)operand_count;
 	service_path(cli, &path, "tokens", NULL, NULL);
-	return view_collection(cli, &path, "tokens", columns, sizeof(columns) / sizeof(columns[0]),
+	return grid_collection(cli, &path, "tokens", columns, sizeof(columns) / sizeof(columns[0]),
 			       "there are no tokens; `strata token create` makes one");
 }
 

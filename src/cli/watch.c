@@ -50,7 +50,7 @@ static int draw_screen(struct cli *cli, const json_t *json)
 
 	cli_printf(cli, "%s%zu jobs at %s; ctrl-C ends\n\n", cli_style(cli, CLI_PLAIN), count,
 		   when_print(now_ns, now_ns, text));
-	int rc = view_print(cli, job_columns, job_column_count, jobs, room);
+	int rc = grid_print(cli, job_columns, job_column_count, jobs, room);
 
 	if (room && count > room)
 		cli_printf(cli, "… and %zu more\n", count - room);
@@ -60,11 +60,11 @@ static int draw_screen(struct cli *cli, const json_t *json)
 /* Prints a job whose state is not the one known. */
 static int print_changed(struct cli *cli, struct watching *watching, const json_t *job)
 {
-	const char *state = view_string(job, "state");
+	const char *state = grid_string(job, "state");
 	char id[24];
 
-	snprintf(id, sizeof(id), "%" PRId64, view_int(job, "id"));
-	const char *known = view_string(watching->known, id);
+	snprintf(id, sizeof(id), "%" PRId64, grid_int(job, "id"));
+	const char *known = grid_string(watching->known, id);
 
 	if (!state || (known && strcmp(known, state) == 0))
 		return 0;
@@ -86,7 +86,7 @@ static int print_gone(struct cli *cli, struct watching *watching, const json_t *
 	{
 		char text[24];
 
-		snprintf(text, sizeof(text), "%" PRId64, view_int(job, "id"));
+		snprintf(text, sizeof(text), "%" PRId64, grid_int(job, "id"));
 		json_object_set_new(here, text, json_true());
 	}
 	json_object_foreach_safe(watching->known, next, id, value)

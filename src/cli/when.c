@@ -40,7 +40,7 @@ char *when_print(int64_t ns, int64_t now_ns, char ret_text[STRATA_FORM_BYTES])
 
 int64_t when_json(const json_t *object, const char *key)
 {
-	const char *text = view_string(object, key);
+	const char *text = grid_string(object, key);
 	int64_t ns = 0;
 
 	if (text)

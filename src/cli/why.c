@@ -13,15 +13,15 @@ static int get(struct cli *cli, const char *id, const void *context, json_t **re
 static int print(struct cli *cli, const char *id, const json_t *json)
 {
 	int64_t start_ns = when_json(json, "expected_start_at");
-	const char *node = view_string(json, "expected_node");
+	const char *node = grid_string(json, "expected_node");
 	bool promised = json_is_true(json_object_get(json, "promised"));
 	char text[STRATA_FORM_BYTES];
 	json_t *sentence;
 	size_t i;
 
-	cli_printf(cli, "job %s is %s\n", id, view_or(json_object_get(json, "state"), "?"));
+	cli_printf(cli, "job %s is %s\n", id, grid_or(json_object_get(json, "state"), "?"));
 	json_array_foreach(json_object_get(json, "sentences"), i, sentence)
-		cli_printf(cli, "  %s\n", view_or(sentence, ""));
+		cli_printf(cli, "  %s\n", grid_or(sentence, ""));
 	if (start_ns)
 		cli_printf(cli, "  it starts %s %s%s%s%s\n", promised ? "by" : "≈",
 			   when_print(start_ns, when_now_ns(), text), node ? " on " : "",

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *view_string(const json_t *object, const char *key)
+const char *grid_string(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
 }
 
-const char *view_or(const json_t *value, const char *otherwise)
+const char *grid_or(const json_t *value, const char *otherwise)
 {
 	return json_is_string(value) ? json_string_value(value) : otherwise;
 }
 
-int64_t view_int(const json_t *object, const char *key)
+int64_t grid_int(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 
@@ -52,7 +52,7 @@ static void add_value(struct buf *buf, const json_t *value)
 	}
 }
 
-void view_text(const struct view_cell *cell)
+void grid_text(const struct grid_cell *cell)
 {
 	struct buf buf;
 
@@ -62,18 +62,18 @@ void view_text(const struct view_cell *cell)
 	buf_fini(&buf);
 }
 
-void view_size(const struct view_cell *cell)
+void grid_size(const struct grid_cell *cell)
 {
 	const json_t *value = json_object_get(cell->row, cell->key);
 	char text[STRATA_FORM_BYTES];
 
 	cli_table_add(cell->table, "%s",
 		      json_is_number(value)
-			      ? strata_size_print_short(view_int(cell->row, cell->key), text)
+			      ? strata_size_print_short(grid_int(cell->row, cell->key), text)
 			      : "-");
 }
 
-void view_span(const struct view_cell *cell)
+void grid_span(const struct grid_cell *cell)
 {
 	const json_t *value = json_object_get(cell->row, cell->key);
 	char text[STRATA_FORM_BYTES] = "-";
@@ -83,7 +83,7 @@ void view_span(const struct view_cell *cell)
 	cli_table_add(cell->table, "%s", text);
 }
 
-void view_time(const struct view_cell *cell)
+void grid_time(const struct grid_cell *cell)
 {
 	int64_t ns = when_json(cell->row, cell->key);
 	char text[STRATA_FORM_BYTES];
@@ -91,7 +91,7 @@ void view_time(const struct view_cell *cell)
 	cli_table_add(cell->table, "%s", ns ? when_print(ns, cell->now_ns, text) : "-");
 }
 
-void view_hours(const struct view_cell *cell)
+void grid_hours(const struct grid_cell *cell)
 {
 	const json_t *value = json_object_get(cell->row, cell->key);
 
@@ -101,7 +101,7 @@ void view_hours(const struct view_cell *cell)
 		cli_table_add(cell->table, "-");
 }
 
-void view_bar(struct buf *buf, double part, int width)
+void grid_bar(struct buf *buf, double part, int width)
 {
 	int full = (int)lround(part * width);
 
@@ -109,11 +109,11 @@ void view_bar(struct buf *buf, double part, int width)
 		buf_add(buf, i < full ? "█" : "░");
 }
 
-int view_print(struct cli *cli, const struct view_column *columns, size_t column_count,
+int grid_print(struct cli *cli, const struct grid_column *columns, size_t column_count,
 	       const json_t *rows, size_t limit)
 {
 	struct cli_column *looks = strata_arena_array(&cli->arena, column_count, sizeof(*looks));
-	struct view_cell cell = { .cli = cli, .now_ns = when_now_ns() };
+	struct grid_cell cell = { .cli = cli, .now_ns = when_now_ns() };
 	size_t count = json_array_size(rows);
 
 	if (!looks)
@@ -141,12 +141,12 @@ static bool is_empty(const json_t *value)
 	       (json_is_object(value) && json_object_size(value) == 0);
 }
 
-int view_fields(struct cli *cli, const struct view_column *columns, size_t column_count,
+int grid_fields(struct cli *cli, const struct grid_column *columns, size_t column_count,
 		const json_t *row)
 {
 	static const struct cli_column looks[] = { { .title = "FIELD", .style = CLI_BOLD },
 						   { .title = "VALUE", .flexible = true } };
-	struct view_cell cell = { .cli = cli, .row = row, .now_ns = when_now_ns() };
+	struct grid_cell cell = { .cli = cli, .row = row, .now_ns = when_now_ns() };
 	int rc = cli_table_new(cli, looks, 2, &cell.table);
 
 	if (rc)
@@ -161,8 +161,8 @@ int view_fields(struct cli *cli, const struct view_column *columns, size_t colum
 	return cli_table_print(cell.table);
 }
 
-int view_collection(struct cli *cli, struct buf *path, const char *key,
-		    const struct view_column *columns, size_t column_count, const char *empty)
+int grid_collection(struct cli *cli, struct buf *path, const char *key,
+		    const struct grid_column *columns, size_t column_count, const char *empty)
 {
 	json_t *json;
 	int rc = service_get(cli, path, &json);
@@ -174,7 +174,7 @@ int view_collection(struct cli *cli, struct buf *path, const char *key,
 	if (json_array_size(rows) == 0)
 		cli_note(cli, "%s", empty);
 	else
-		rc = view_print(cli, columns, column_count, rows, 0);
+		rc = grid_print(cli, columns, column_count, rows, 0);
 	json_decref(json);
 	return rc;
 }
