@@ -16,6 +16,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+struct client;
+
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 
 /* Options that every command takes, before or after its name. */
@@ -45,11 +47,14 @@ struct cli {
 	struct cli_globals globals;
 	struct cli_config config;
 	struct origins origins; /* of the values in config */
+	struct origins given;   /* the command's flags that were there */
+	struct client *client;  /* of the service; NULL until it is asked (service.c) */
 	const struct cli_command *command;
 	struct buf out;  /* what goes to stdout, flushed at the end and when it grows */
 	bool color;      /* stdout is a terminal that wants colours */
 	bool talk_color; /* the same of stderr */
 	int columns;     /* width of the terminal on stdout; 0 when it is none */
+	int rows;        /* its height */
 };
 
 struct cli_command {
@@ -63,6 +68,7 @@ struct cli_command {
 	int operands_max; /* −1: any number */
 	bool hidden;      /* works, but is not listed */
 	bool raw;         /* its words are not looked at: it parses them itself */
+	bool stops;       /* the first operand ends the flags: what follows is another command's */
 
 	/* Returns 0, or a negative code with cli->err set; a positive value is an exit code of its own, nothing is
 	 * said then. conf is the filled struct of `options`. */
@@ -121,6 +127,9 @@ int cli_table_new(struct cli *cli, const struct cli_column *columns, size_t coun
 /* One cell after the other, row by row; the text is copied. */
 void cli_table_add(struct cli_table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same, in a style of its own. */
+void cli_table_add_styled(struct cli_table *table, enum cli_style style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Prints it (a row of titles, then the rows) and frees it. */
 int cli_table_print(struct cli_table *table);
 

@@ -5,41 +5,85 @@
 
 #include <string.h>
 
+extern const struct cli_command cli_accounting;
+extern const struct cli_command cli_accounts;
+extern const struct cli_command cli_accounts_set;
 extern const struct cli_command cli_backup;
+extern const struct cli_command cli_cancel;
+extern const struct cli_command cli_checkpoints;
 extern const struct cli_command cli_classes;
 extern const struct cli_command cli_complete_words;
 extern const struct cli_command cli_completion;
 extern const struct cli_command cli_config_show;
 extern const struct cli_command cli_help;
+extern const struct cli_command cli_hold;
+extern const struct cli_command cli_logs;
 extern const struct cli_command cli_manual;
+extern const struct cli_command cli_nodes;
+extern const struct cli_command cli_nodes_drain;
+extern const struct cli_command cli_nodes_resume;
 extern const struct cli_command cli_noise;
+extern const struct cli_command cli_queue;
+extern const struct cli_command cli_release;
+extern const struct cli_command cli_requeue;
 extern const struct cli_command cli_serve;
+extern const struct cli_command cli_show;
 extern const struct cli_command cli_sim_cluster;
 extern const struct cli_command cli_sim_place;
 extern const struct cli_command cli_sim_workload;
 extern const struct cli_command cli_slurm_parse;
+extern const struct cli_command cli_submit;
 extern const struct cli_command cli_supervise;
+extern const struct cli_command cli_token_create;
+extern const struct cli_command cli_token_list;
+extern const struct cli_command cli_token_revoke;
 extern const struct cli_command cli_trace_merge;
+extern const struct cli_command cli_users;
+extern const struct cli_command cli_users_set;
 extern const struct cli_command cli_version;
+extern const struct cli_command cli_watch;
+extern const struct cli_command cli_why;
 
 /* clang-format off */
 static const struct cli_command *const commands[] = {
+	&cli_accounting,
+	&cli_accounts,
+	&cli_accounts_set,
 	&cli_backup,
+	&cli_cancel,
+	&cli_checkpoints,
 	&cli_classes,
 	&cli_complete_words,
 	&cli_completion,
 	&cli_config_show,
 	&cli_help,
+	&cli_hold,
+	&cli_logs,
 	&cli_manual,
+	&cli_nodes,
+	&cli_nodes_drain,
+	&cli_nodes_resume,
 	&cli_noise,
+	&cli_queue,
+	&cli_release,
+	&cli_requeue,
 	&cli_serve,
+	&cli_show,
 	&cli_sim_cluster,
 	&cli_sim_place,
 	&cli_sim_workload,
 	&cli_slurm_parse,
+	&cli_submit,
 	&cli_supervise,
+	&cli_token_create,
+	&cli_token_list,
+	&cli_token_revoke,
 	&cli_trace_merge,
+	&cli_users,
+	&cli_users_set,
 	&cli_version,
+	&cli_watch,
+	&cli_why,
 };
 /* clang-format on */
 
@@ -85,7 +129,7 @@ bool cli_is_group(const char *word)
 
 const struct cli_command *cli_command_find(char *const words[], size_t count, size_t *ret_words)
 {
-	const struct cli_command *command;
+	const struct cli_command *command, *alone = NULL;
 
 	for (size_t i = 0; count && (command = cli_command_at(i)); i++) {
 		size_t first = strcspn(command->name, " ");
@@ -93,10 +137,14 @@ const struct cli_command *cli_command_find(char *const words[], size_t count, si
 
 		if (strlen(words[0]) != first || strncmp(command->name, words[0], first) != 0)
 			continue;
-		if (!second || (count > 1 && strcmp(second, words[1]) == 0)) {
-			*ret_words = second ? 2 : 1;
+		if (second && count > 1 && strcmp(second, words[1]) == 0) {
+			*ret_words = 2;
 			return command;
 		}
+		if (!second)
+			alone = command; /* "nodes", but perhaps "nodes drain" is meant */
 	}
-	return NULL;
+	if (alone)
+		*ret_words = 1;
+	return alone;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 struct completion {
-	const struct cli_command *command;    /* NULL while its name is being typed */
-	const char *group;                    /* first word of a group's command */
+	const struct cli_command *command; /* NULL while its name is being typed */
+	const char *group; /* first word of a group's command, when the second is being typed */
 	const struct strata_option *value_of; /* the last word is this option's value */
 	size_t operand_index;                 /* which operand the last word is */
 };
@@ -48,14 +48,17 @@ static struct completion look(char *const words[], size_t count)
 			if (takes_next && i + 2 == count)
 				now.value_of = option;
 			i += takes_next;
-		} else if (now.command) {
-			now.operand_index++;
 		} else if (named < 2) {
-			size_t used;
+			size_t used = 0;
 
 			name[named++] = words[i];
 			now.command = cli_command_find(name, named, &used);
-			now.group = now.command ? NULL : words[i];
+			now.operand_index = now.command ? named - used : 0;
+			now.group = !now.command || (named == 1 && cli_is_group(words[i]))
+					    ? words[i]
+					    : NULL;
+		} else {
+			now.operand_index++;
 		}
 	}
 	return now;
@@ -95,7 +98,10 @@ static void offer_commands(const char *group, struct buf *lines)
 		if (group && second && strlen(group) == first &&
 		    strncmp(command->name, group, first) == 0)
 			buf_printf(lines, "%s\t%s\n", second, command->summary);
-		if (!group && (!before || strncmp(before->name, command->name, first + 1) != 0))
+		bool new_word = !before || strcspn(before->name, " ") != first ||
+				strncmp(before->name, command->name, first) != 0;
+
+		if (!group && new_word)
 			buf_printf(lines, "%.*s\t%s\n", (int)first, command->name,
 				   second ? "" : command->summary);
 		before = command;
@@ -116,11 +122,11 @@ static int run(struct cli *cli, const void *conf, char **words, size_t count)
 		if (now.command && now.command->options)
 			offer_flags(now.command->options, &lines);
 		offer_flags(&cli_globals_schema, &lines);
-	} else if (now.command) {
-		if (now.command->complete)
-			now.command->complete(cli, now.operand_index, &lines);
 	} else {
-		offer_commands(now.group, &lines);
+		if (now.command && now.command->complete)
+			now.command->complete(cli, now.operand_index, &lines);
+		if (!now.command || now.group)
+			offer_commands(now.group, &lines);
 	}
 	size_t length = strlen(last);
 

@@ -54,6 +54,11 @@ int cli_help_command(struct cli *cli, const struct cli_command *command)
 		   strchr(".?!", command->summary[strlen(command->summary) - 1]) ? "" : ".");
 	if (command->about)
 		cli_printf(cli, "\n%s\n", command->about);
+	if (cli_is_group(command->name)) {
+		cli_printf(cli, "\n%scommands beside it%s\n", cli_style(cli, CLI_BOLD),
+			   cli_style(cli, CLI_PLAIN));
+		list_commands(cli, command->name);
+	}
 	if (command->options)
 		print_options(cli, "options", command->options);
 	print_options(cli, "options of every command", &cli_globals_schema);

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 
+#include "client/client.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -113,7 +114,9 @@ static int run_command(struct cli *cli, const struct cli_command *command, size_
 		       char *argv[])
 {
 	void *conf = NULL;
-	struct args args = { .tables = { { &cli_globals_schema, &cli->globals } } };
+	struct args args = { .tables = { { &cli_globals_schema, &cli->globals } },
+			     .origins = &cli->given,
+			     .stop_at_operand = command && command->stops ? words + 1 : 0 };
 	int rc = 0;
 
 	if (command && command->options) {
@@ -176,7 +179,7 @@ int main(int argc, char *argv[])
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen when writing */
 	strata_arena_init(&cli.arena, &cli.memory, 0);
 	buf_init(&cli.out, &cli.memory, 0);
-	cli.origins.arena = &cli.arena;
+	cli.origins.arena = cli.given.arena = &cli.arena;
 	argc -= argc > 0;
 	argv++;
 	int rc = find_command(&cli, argc, argv, &command, &words);
@@ -187,6 +190,7 @@ int main(int argc, char *argv[])
 		rc = run_command(&cli, command, words, argc, argv);
 	int code = finish(&cli, rc);
 
+	client_close(cli.client);
 	buf_fini(&cli.out);
 	strata_arena_fini(&cli.arena);
 	return code;

@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* scdoc takes these for markup. */
+/* scdoc takes these for markup, and a dash at a line's start for an item of a list. */
 static void add_prose(struct buf *buf, const char *text)
 {
-	for (; *text; text++)
-		buf_printf(buf, "%s%c", strchr("_*#\\<>[]~", *text) ? "\\" : "", *text);
+	for (const char *at = text; *at; at++) {
+		bool item = *at == '-' && (at == text || at[-1] == '\n');
+
+		buf_printf(buf, "%s%c", item || strchr("_*#\\<>[]~", *at) ? "\\" : "", *at);
+	}
 }
 
 static void page_name(const struct cli_command *command, struct buf *buf)

@@ -31,9 +31,11 @@ void cli_output_init(struct cli *cli)
 
 	cli->color = wants_color(cli, STDOUT_FILENO);
 	cli->talk_color = wants_color(cli, STDERR_FILENO);
-	cli->columns = 0;
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+	cli->columns = cli->rows = 0;
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
 		cli->columns = size.ws_col;
+		cli->rows = size.ws_row;
+	}
 }
 
 static const char *style_text(bool color, enum cli_style style)

@@ -1,5 +1,5 @@
 /* strata slurm parse: what a batch script asks for, after command line and SBATCH_* variables. */
-#include "cli/cli.h"
+#include "cli/service.h"
 
 #include "core/env.h"
 #include "formats/slurm.h"
@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct parse_conf {
@@ -329,26 +328,17 @@ static int print_table(struct cli *cli, json_t *json)
 	return cli_table_print(table);
 }
 
-/* Seconds that local time is east of UTC now. */
-static int32_t local_zone(int64_t now_ns)
-{
-	time_t now = (time_t)(now_ns / STRATA_SECOND_NS);
-	struct tm local;
-
-	return localtime_r(&now, &local) ? (int32_t)local.tm_gmtoff : 0;
-}
-
 static int read_job(struct cli *cli, const struct parse_conf *conf, char **operands,
 		    size_t operand_count, struct strata_sbatch *ret_job)
 {
-	int64_t now_ns = env_now_ns(env_system(), ENV_REALTIME);
+	int64_t now_ns = when_now_ns();
 	struct strata_sbatch_input in = {
 		.args = (const char *const *)operands,
 		.arg_count = operand_count,
 		.env = (const char *const *)environ,
 		.nodes = conf->nodes,
 		.now_ns = now_ns,
-		.zone_seconds = local_zone(now_ns),
+		.zone_seconds = when_zone(now_ns),
 	};
 	size_t script;
 	bool wrap;

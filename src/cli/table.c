@@ -11,11 +11,16 @@
 
 enum { GAP = 2, NARROWEST = 8 };
 
+struct cell {
+	const char *text;
+	enum cli_style style;
+};
+
 struct cli_table {
 	struct cli *cli;
 	const struct cli_column *columns;
 	size_t column_count;
-	const char **cells; /* row by row, in the arena */
+	struct cell *cells; /* row by row, in the arena */
 	size_t cell_count, cell_room;
 	size_t *widths;
 	bool failed;
@@ -44,7 +49,7 @@ static bool make_room(struct cli_table *table)
 
 	if (table->cell_count < table->cell_room)
 		return true;
-	const char **cells = strata_arena_array(&table->cli->arena, room, sizeof(*cells));
+	struct cell *cells = strata_arena_array(&table->cli->arena, room, sizeof(*cells));
 
 	if (!cells)
 		return false;
@@ -55,28 +60,45 @@ static bool make_room(struct cli_table *table)
 	return true;
 }
 
-void cli_table_add(struct cli_table *table, const char *format, ...)
+static void add_cell(struct cli_table *table, enum cli_style style, const char *format,
+		     va_list args)
 {
 	struct buf text;
-	va_list args;
 
 	buf_init(&text, &table->cli->memory, 0);
-	va_start(args, format);
 	buf_vprintf(&text, format, args);
-	va_end(args);
-	const char *cell =
+	const char *copy =
 		text.failed ? NULL : strata_arena_text(&table->cli->arena, text.text, text.length);
 	size_t column = table->cell_count % table->column_count,
 	       width = text_width(text.text, text.length);
 
 	buf_fini(&text);
-	if (!cell || !make_room(table)) {
+	if (!copy || !make_room(table)) {
 		table->failed = true;
 		return;
 	}
 	if (width > table->widths[column])
 		table->widths[column] = width;
-	table->cells[table->cell_count++] = cell;
+	table->cells[table->cell_count++] = (struct cell){ copy, style };
+}
+
+void cli_table_add(struct cli_table *table, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_cell(table, table->columns[table->cell_count % table->column_count].style, format,
+		 args);
+	va_end(args);
+}
+
+void cli_table_add_styled(struct cli_table *table, enum cli_style style, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_cell(table, style, format, args);
+	va_end(args);
 }
 
 /* Takes what is too much for the terminal from the flexible column. */
@@ -139,7 +161,7 @@ int cli_table_print(struct cli_table *table)
 	for (size_t i = 0; i < table->cell_count; i++) {
 		size_t column = i % columns;
 
-		print_cell(table, column, table->cells[i], table->columns[column].style);
+		print_cell(table, column, table->cells[i].text, table->cells[i].style);
 		if (column + 1 == columns)
 			cli_print(table->cli, "\n");
 	}

@@ -29,6 +29,7 @@ static const struct strata_error_kind kinds[] = {
 	{ -ENOMEM, 503, STRATA_EXIT_FAILED, "out_of_memory" },
 	{ -EAGAIN, 503, STRATA_EXIT_UNREACHABLE, "unavailable" },
 	{ -ECONNREFUSED, 503, STRATA_EXIT_UNREACHABLE, "unavailable" },
+	{ -ECONNRESET, 503, STRATA_EXIT_UNREACHABLE, "unavailable" },
 	{ -ETIMEDOUT, 504, STRATA_EXIT_UNREACHABLE, "timed_out" },
 	{ -ENOSPC, 507, STRATA_EXIT_FAILED, "no_space" },
 };

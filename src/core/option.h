@@ -118,8 +118,8 @@ struct args_table {
 struct args {
 	struct args_table tables[4]; /* the first with schema NULL ends them */
 	struct origins *origins;     /* may be NULL */
-	bool stop_at_operand; /* as for "submit -- prog args": the first operand ends the flags */
-	char **operands;      /* out: what is not a flag, in the arena */
+	size_t stop_at_operand; /* this operand (1: the first) ends the flags, as for "submit prog args"; 0: none does */
+	char **operands; /* out: what is not a flag, in the arena */
 	size_t operand_count;
 };
 int option_read_args(struct args *args, int argc, char *const argv[], struct strata_arena *arena,

@@ -234,7 +234,7 @@ int option_read_args(struct args *args, int argc, char *const argv[], struct str
 
 		if (flags_ended || argv[i][0] != '-' || !argv[i][1]) {
 			args->operands[args->operand_count++] = argv[i];
-			flags_ended |= args->stop_at_operand;
+			flags_ended |= args->operand_count == args->stop_at_operand;
 		} else if (strcmp(argv[i], "--") == 0) {
 			flags_ended = true;
 		} else if (argv[i][1] == '-') {

@@ -3,7 +3,7 @@
 
 it 'completes in bash'
 run bash -c 'source <(strata completion bash)
-	COMP_WORDS=(strata no) COMP_CWORD=1; _strata; echo "${COMPREPLY[*]}"
+	COMP_WORDS=(strata noi) COMP_CWORD=1; _strata; echo "${COMPREPLY[*]}"
 	COMP_WORDS=(strata noise --se) COMP_CWORD=2; _strata; echo "${COMPREPLY[*]}"
 	COMP_WORDS=(strata trace "") COMP_CWORD=2; _strata; echo "${COMPREPLY[*]}"'
 gives 0

@@ -62,11 +62,15 @@ TEST(operands_may_stand_anywhere_and_two_dashes_end_the_flags)
 	CHECK_TEXT(args.operands[1], "two");
 	CHECK_TEXT(args.operands[2], "-");
 	CHECK_TEXT(args.operands[3], "--three");
-	args.stop_at_operand = true;
+	args.stop_at_operand = 1;
 	CHECK_OK(read_args(&err, "--steps=5", "prog", "--steps", "x", NULL));
 	CHECK_INT(args.operand_count, 3);
 	CHECK_TEXT(args.operands[2], "x");
-	args.stop_at_operand = false;
+	args.stop_at_operand = 2; /* the first is the command's name */
+	CHECK_OK(read_args(&err, "submit", "--steps=5", "prog", "--steps", "x", NULL));
+	CHECK_INT(args.operand_count, 4);
+	CHECK_INT(sample.steps, 5);
+	args.stop_at_operand = 0;
 }
 
 TEST(a_value_may_look_like_a_flag)

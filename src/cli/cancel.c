@@ -1,0 +1,113 @@
+/* strata cancel: jobs by their ids, or all those that are of a user, state or name. */
+#include "cli/service.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+
+struct cancel_conf {
+	bool me;
+	const char *user, *state, *name;
+};
+
+static const struct strata_option cancel_options[] = {
+	{ "me", STRATA_BOOL, offsetof(struct cancel_conf, me), .help = "all of your own" },
+	{ "user", STRATA_TEXT, offsetof(struct cancel_conf, user), .letter = 'u', .value = "NAME",
+	  .help = "all of this user's" },
+	{ "state", STRATA_TEXT, offsetof(struct cancel_conf, state), .value = "STATE,…",
+	  .help = "of these states: queued, running …" },
+	{ "name", STRATA_TEXT, offsetof(struct cancel_conf, name), .value = "PATTERN",
+	  .help = "of this name, with * and ?" },
+	{ 0 }
+};
+static const struct strata_schema cancel_schema = { "cancel", NULL, sizeof(struct cancel_conf),
+						    cancel_options };
+
+static int cancel(struct cli *cli, const char *id, const void *context, json_t **ret_json)
+{
+	struct buf path;
+
+	(void)context;
+	service_path(cli, &path, "jobs", id, NULL);
+	return service_ask(cli, "DELETE", &path, NULL, ret_json);
+}
+
+static int print(struct cli *cli, const char *id, const json_t *json)
+{
+	bool stopping = json_is_true(json_object_get(json, "stopping"));
+
+	cli_printf(cli, "job %s %s\n", id, stopping ? "is being stopped" : "is cancelled");
+	return 0;
+}
+
+/* The ids of those that the filters mean. */
+static int find(struct cli *cli, const struct cancel_conf *conf, char ***ret_ids, size_t *ret_count)
+{
+	struct buf path;
+	json_t *json, *job;
+	size_t i, count = 0;
+
+	service_path(cli, &path, "queue", NULL, NULL);
+	client_query(&path, "user", conf->me ? service_own_name(cli) : conf->user);
+	client_query(&path, "state", conf->state);
+	int rc = service_get(cli, &path, &json);
+
+	if (rc)
+		return rc;
+	const json_t *jobs = json_object_get(json, "jobs");
+	char **ids = strata_arena_array(&cli->arena, json_array_size(jobs) + 1, sizeof(*ids));
+
+	json_array_foreach((json_t *)(uintptr_t)jobs, i, job)
+	{
+		const char *name = grid_string(job, "name");
+
+		if (!ids || (conf->name && (!name || fnmatch(conf->name, name, 0) != 0)))
+			continue;
+		ids[count] = strata_arena_printf(&cli->arena, "%" PRId64, grid_int(job, "id"));
+		if (!ids[count++])
+			rc = strata_fail_memory(&cli->err);
+	}
+	json_decref(json);
+	if (!ids)
+		rc = strata_fail_memory(&cli->err);
+	*ret_ids = ids;
+	*ret_count = count;
+	return rc;
+}
+
+static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
+{
+	const struct cancel_conf *conf = conf_any;
+	bool filtered = conf->me || conf->user || conf->state || conf->name;
+
+	if (filtered == (operand_count > 0))
+		return strata_fail(&cli->err, -EINVAL,
+				   "expected ids of jobs, or else one of --me, --user, --state and "
+				   "--name");
+	if (filtered) {
+		int rc = find(cli, conf, &operands, &operand_count);
+
+		if (rc)
+			return rc;
+		if (operand_count == 0) {
+			cli_note(cli, "no such job is queued or running; `strata queue` shows all");
+			return 0;
+		}
+	}
+	return job_each(cli, operands, operand_count, cancel, NULL, print);
+}
+
+const struct cli_command cli_cancel = {
+	.name = "cancel",
+	.operands = "[ID…]",
+	.summary = "cancel jobs that wait or run",
+	.about = "A job that waits is gone at once, one that runs is asked to stop and then made "
+		 "to. Without ids,\n"
+		 "--me, --user, --state and --name say which; several of them must all hold.",
+	.examples = "  strata cancel 17 18\n"
+		    "  strata cancel --me --state queued\n"
+		    "  strata cancel --me --name 'sweep-*'",
+	.options = &cancel_schema,
+	.operands_max = -1,
+	.run = run,
+};

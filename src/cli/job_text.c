@@ -1,0 +1,230 @@
+/* Jobs in words: one sentence, one row of a table. Every command that speaks of a job does it through here. */
+#include "cli/service.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_state(const json_t *job, const char *name)
+{
+	const char *state = grid_string(job, "state");
+
+	return state && strcmp(state, name) == 0;
+}
+
+bool job_ended(const json_t *job)
+{
+	return is_state(job, "completed") || is_state(job, "failed") || is_state(job, "cancelled");
+}
+
+int job_exit_code(const json_t *job)
+{
+	int64_t code = grid_int(job, "exit_code"), number = grid_int(job, "exit_signal");
+
+	if (is_state(job, "completed"))
+		return 0;
+	if (number > 0 && number < 128)
+		return 128 + (int)number;
+	return code > 0 && code < 256 ? (int)code : STRATA_EXIT_FAILED;
+}
+
+enum cli_style job_style(const char *state)
+{
+	static const struct {
+		const char *state;
+		enum cli_style style;
+	} styles[] = {
+		{ "cancelled", CLI_DIM },  { "completed", CLI_GREEN },  { "failed", CLI_RED },
+		{ "queued", CLI_YELLOW },  { "preempted", CLI_YELLOW }, { "running", CLI_GREEN },
+		{ "scheduled", CLI_BLUE },
+	};
+
+	for (size_t i = 0; state && i < sizeof(styles) / sizeof(styles[0]); i++)
+		if (strcmp(styles[i].state, state) == 0)
+			return styles[i].style;
+	return CLI_PLAIN;
+}
+
+/* Held is a reason of the queue, but what people look for in the state. */
+static const char *state_words(const json_t *job)
+{
+	const char *state = grid_string(job, "state"), *reason = grid_string(job, "reason");
+
+	if (reason && is_state(job, "queued") && strcmp(reason, "held") == 0)
+		return "held";
+	if (reason && is_state(job, "running") && strcmp(reason, "suspended") == 0)
+		return "suspended";
+	return state ? state : "?";
+}
+
+static void add_nodes(const json_t *job, struct buf *buf)
+{
+	const json_t *names = json_object_get(job, "node_names");
+	size_t count = json_array_size(names);
+
+	for (size_t i = 0; i < count && i < 3; i++)
+		buf_printf(buf, "%s%s", i ? "," : "", grid_or(json_array_get(names, i), "?"));
+	if (count > 3)
+		buf_printf(buf, " and %zu more", count - 3);
+}
+
+/* "≈ 14:05"; a promised time is the latest one. */
+static void add_start(const json_t *job, int64_t now_ns, struct buf *buf)
+{
+	int64_t ns = when_json(job, "expected_start_at");
+	char text[STRATA_FORM_BYTES];
+
+	if (ns)
+		buf_printf(buf, "%s %s",
+			   json_is_true(json_object_get(job, "promised")) ? "by" : "≈",
+			   when_print(ns, now_ns, text));
+}
+
+static int64_t left_ns(const json_t *job, int64_t now_ns)
+{
+	int64_t started_ns = when_json(job, "started_at"), limit_s = grid_int(job, "time_limit_s");
+
+	if (!started_ns || limit_s <= 0 || limit_s > STRATA_DURATION_NS_MAX / STRATA_SECOND_NS)
+		return -1;
+	int64_t left = started_ns + limit_s * STRATA_SECOND_NS - now_ns;
+
+	return left > 0 ? left : 0;
+}
+
+/* Whole seconds are enough for anything that a person waits for. */
+static char *span(int64_t ns, char text[STRATA_FORM_BYTES])
+{
+	return strata_duration_print_short(ns - ns % STRATA_SECOND_NS, text);
+}
+
+static void add_waiting(const json_t *job, int64_t now_ns, struct buf *buf)
+{
+	const char *why = grid_string(job, "reason_text"),
+		   *node = grid_string(job, "expected_node");
+	struct buf start;
+
+	if (why && *why)
+		buf_printf(buf, ": %s", why);
+	buf_init(&start, buf->memory, 0);
+	add_start(job, now_ns, &start);
+	if (start.length)
+		buf_printf(buf, "; starts %s%s%s", start.text, node ? " on " : "",
+			   node ? node : "");
+	buf_fini(&start);
+}
+
+static void add_running(const json_t *job, int64_t now_ns, struct buf *buf)
+{
+	int64_t started_ns = when_json(job, "started_at"), left = left_ns(job, now_ns);
+	char text[STRATA_FORM_BYTES];
+
+	if (json_array_size(json_object_get(job, "node_names"))) {
+		buf_add(buf, " on ");
+		add_nodes(job, buf);
+	}
+	if (started_ns)
+		buf_printf(buf, " since %s", when_print(started_ns, now_ns, text));
+	if (left >= 0)
+		buf_printf(buf, "; %s left", span(left, text));
+}
+
+static void add_ended(const json_t *job, struct buf *buf)
+{
+	const char *why = grid_string(job, "reason_text");
+	int64_t started_ns = when_json(job, "started_at"), ended_ns = when_json(job, "ended_at");
+	int64_t code = grid_int(job, "exit_code"), number = grid_int(job, "exit_signal");
+	char text[STRATA_FORM_BYTES];
+
+	if (why && *why && !is_state(job, "completed"))
+		buf_printf(buf, ": %s", why);
+	if (started_ns && ended_ns >= started_ns)
+		buf_printf(buf, "; it ran for %s", span(ended_ns - started_ns, text));
+	if (number)
+		buf_printf(buf, "; ended by signal %" PRId64, number);
+	else if (code)
+		buf_printf(buf, "; exit code %" PRId64, code);
+}
+
+void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
+{
+	const char *state = state_words(job);
+	bool verb = is_state(job, "failed"); /* it has failed, but it is cancelled */
+
+	buf_printf(buf, "job %" PRId64 " %s %s", grid_int(job, "id"), verb ? "has" : "is", state);
+	if (job_ended(job))
+		add_ended(job, buf);
+	else if (is_state(job, "running"))
+		add_running(job, now_ns, buf);
+	else
+		add_waiting(job, now_ns, buf);
+}
+
+/* ---- columns ---- */
+
+static void name_cell(const struct grid_cell *cell)
+{
+	const char *name = grid_string(cell->row, "name");
+	const json_t *index = json_object_get(cell->row, "array_index");
+
+	if (json_is_integer(index))
+		cli_table_add(cell->table, "%s[%" JSON_INTEGER_FORMAT "]", name ? name : "",
+			      json_integer_value(index));
+	else
+		cli_table_add(cell->table, "%s", name && *name ? name : "-");
+}
+
+static void state_cell(const struct grid_cell *cell)
+{
+	cli_table_add_styled(cell->table, job_style(grid_string(cell->row, "state")), "%s",
+			     state_words(cell->row));
+}
+
+static void place_cell(const struct grid_cell *cell)
+{
+	const char *why = grid_string(cell->row, "reason_text");
+	struct buf buf;
+
+	buf_init(&buf, &cell->cli->memory, 0);
+	add_nodes(cell->row, &buf);
+	if (buf.length == 0)
+		buf_add(&buf, why && *why ? why : "-");
+	cli_table_add(cell->table, "%s", buf.text);
+	buf_fini(&buf);
+}
+
+static void time_cell(const struct grid_cell *cell)
+{
+	int64_t started_ns = when_json(cell->row, "started_at");
+	int64_t ended_ns = when_json(cell->row, "ended_at");
+	int64_t until_ns = ended_ns ? ended_ns : cell->now_ns;
+	char text[STRATA_FORM_BYTES];
+	bool shown = started_ns && until_ns >= started_ns;
+
+	cli_table_add(cell->table, "%s", shown ? span(until_ns - started_ns, text) : "-");
+}
+
+static void left_cell(const struct grid_cell *cell)
+{
+	int64_t left = is_state(cell->row, "running") ? left_ns(cell->row, cell->now_ns) : -1;
+	char text[STRATA_FORM_BYTES];
+	struct buf buf;
+
+	buf_init(&buf, &cell->cli->memory, 0);
+	if (left >= 0)
+		buf_printf(&buf, "%s left", span(left, text));
+	else if (!job_ended(cell->row) && !is_state(cell->row, "running"))
+		add_start(cell->row, cell->now_ns, &buf);
+	cli_table_add(cell->table, "%s", buf.length ? buf.text : "-");
+	buf_fini(&buf);
+}
+
+const struct grid_column job_columns[] = {
+	{ { .title = "ID", .right = true, .style = CLI_BOLD }, grid_text, "id" },
+	{ { .title = "NAME", .flexible = true }, name_cell, NULL },
+	{ { .title = "USER" }, grid_text, "user" },
+	{ { .title = "STATE" }, state_cell, NULL },
+	{ { .title = "NODES OR WHY", .flexible = true }, place_cell, NULL },
+	{ { .title = "GPUS", .right = true }, grid_text, "gpus" },
+	{ { .title = "TIME", .right = true }, time_cell, NULL },
+	{ { .title = "LEFT OR START" }, left_cell, NULL },
+};
+const size_t job_column_count = sizeof(job_columns) / sizeof(job_columns[0]);

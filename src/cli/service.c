@@ -1,0 +1,107 @@
+/* Asking the service, from the settings to the answer. */
+#include "cli/service.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *get_variable(void *context, const char *name)
+{
+	(void)context;
+	return getenv(name);
+}
+
+int service_open(struct cli *cli, struct client **ret_client)
+{
+	struct client_hints hints = {
+		.socket_flag = cli->globals.socket,
+		.server_flag = cli->globals.server,
+		.socket_config = cli->config.socket,
+		.server_config = cli->config.server,
+		.system_socket = "/run/strata/strata.sock",
+		.get = get_variable,
+	};
+	struct client_place place;
+	int rc = 0;
+
+	if (!cli->client) {
+		rc = client_find(&hints, &cli->arena, &place, &cli->err);
+		if (rc == 0 && place.server_flag_lost)
+			cli_note(cli, "--server has no effect: STRATA_SOCKET goes before it");
+		if (rc == 0)
+			rc = client_open(&place, &cli->memory, &cli->client, &cli->err);
+	}
+	if (rc == 0)
+		*ret_client = cli->client;
+	return rc;
+}
+
+void service_path(struct cli *cli, struct buf *path, const char *collection, const char *name,
+		  const char *rest)
+{
+	buf_init(path, &cli->memory, 0);
+	buf_printf(path, "/api/v1/%s", collection);
+	if (name) {
+		buf_add_char(path, '/');
+		client_escape(path, name);
+	}
+	buf_add(path, rest ? rest : "");
+}
+
+int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *body,
+		json_t **ret_json)
+{
+	char key[CLIENT_KEY_BYTES];
+	struct client_request request = { .method = method, .body = body };
+	struct client *client;
+	int rc = buf_check(path, &cli->err);
+
+	if (rc == 0)
+		rc = service_open(cli, &client);
+	if (rc == 0 && strcmp(method, "POST") == 0 && strcmp(path->text, "/api/v1/jobs") == 0) {
+		rc = client_new_key(key, &cli->err);
+		request.key = key;
+	}
+	request.path = path->text;
+	if (rc == 0)
+		rc = client_json(client, &request, ret_json, &cli->err);
+	json_decref(body);
+	buf_fini(path);
+	return rc;
+}
+
+int service_get(struct cli *cli, struct buf *path, json_t **ret_json)
+{
+	return service_ask(cli, "GET", path, NULL, ret_json);
+}
+
+int service_list(struct cli *cli, const char *collection, json_t **ret_json)
+{
+	struct buf path;
+
+	service_path(cli, &path, collection, NULL, NULL);
+	return service_get(cli, &path, ret_json);
+}
+
+bool service_printed(struct cli *cli, json_t *json, int *ret_rc)
+{
+	if (!cli->globals.json)
+		return false;
+	*ret_rc = cli_print_json(cli, json);
+	return true;
+}
+
+bool service_away(int rc)
+{
+	return strata_error_kind(rc)->exit_code == STRATA_EXIT_UNREACHABLE;
+}
+
+const char *service_own_name(struct cli *cli)
+{
+	const struct passwd *row = getpwuid(geteuid());
+
+	return row ? strata_arena_printf(&cli->arena, "%s", row->pw_name)
+		   : strata_arena_printf(&cli->arena, "%u", (unsigned)geteuid());
+}

@@ -1,0 +1,135 @@
+/*
+ * What the commands of the service share: asking it (service.c), times as people read them (when.c), lists as tables (grid.c),
+ * jobs in words (job_text.c), the same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is
+ * drawn again and again (screen.c).
+ */
+#ifndef CLI_SERVICE_H
+#define CLI_SERVICE_H
+
+#include "cli/cli.h"
+
+#include "client/client.h"
+
+#include <strata/text.h>
+
+/* ---- service.c ---- */
+
+/* The client, opened at the first call. */
+int service_open(struct cli *cli, struct client **ret_client);
+/* Starts a path: "/api/v1/jobs/17/why" for ("jobs", "17", "/why"). name (escaped) and rest may be NULL. */
+void service_path(struct cli *cli, struct buf *path, const char *collection, const char *name,
+		  const char *rest);
+/* Asks; ends the path and gives back the reference to the body (NULL: none). */
+int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *body,
+		json_t **ret_json);
+int service_get(struct cli *cli, struct buf *path, json_t **ret_json);
+/* The same for a path without a name or query. */
+int service_list(struct cli *cli, const char *collection, json_t **ret_json);
+/* Prints the answer as it is, with --json, and gives back the reference: whether that was all there is to do. */
+bool service_printed(struct cli *cli, json_t *json, int *ret_rc);
+/* Is it that the server cannot be reached just now? */
+bool service_away(int rc);
+/* The caller's name, as the machine knows it; in the arena. */
+const char *service_own_name(struct cli *cli);
+
+/* ---- when.c ---- */
+
+int64_t when_now_ns(void);
+/* Seconds that local time is east of UTC at that time. */
+int32_t when_zone(int64_t ns);
+/* Local time, as short as is clear from now: "14:05", "Tue 14:05", "2026-11-20 14:05". */
+char *when_print(int64_t ns, int64_t now_ns, char ret_text[STRATA_FORM_BYTES]);
+/* A time of the API; 0 for null and what is none. */
+int64_t when_json(const json_t *object, const char *key);
+/* "7d" (before now) or a time, as the API's text. */
+int when_since(struct cli *cli, const char *text, char ret_text[STRATA_FORM_BYTES]);
+
+/* ---- grid.c ---- */
+
+/* What a cell is made from. */
+struct grid_cell {
+	struct cli *cli;
+	struct cli_table *table; /* the cell is to be added to */
+	const json_t *row;
+	const char *key;
+	int64_t now_ns;
+};
+
+struct grid_column {
+	struct cli_column look;
+	void (*add)(const struct grid_cell *cell); /* adds exactly one cell */
+	const char *key;                           /* in the row; may be NULL */
+};
+
+void grid_text(const struct grid_cell *cell); /* also lists of texts and numbers; "-" for nothing */
+void grid_size(const struct grid_cell *cell); /* of bytes */
+void grid_span(const struct grid_cell *cell); /* of seconds */
+void grid_time(const struct grid_cell *cell); /* local */
+void grid_hours(const struct grid_cell *cell); /* with one decimal */
+
+/* A table of the rows, all of them when limit is 0. */
+int grid_print(struct cli *cli, const struct grid_column *columns, size_t column_count,
+	       const json_t *rows, size_t limit);
+/* One row as lines of field and value; what is null, false, zero or empty is left out. The columns' titles name the fields. */
+int grid_fields(struct cli *cli, const struct grid_column *columns, size_t column_count,
+		const json_t *row);
+/* Gets a collection and prints it: the answer's list `key` as a table. Without rows, `empty` is said. */
+int grid_collection(struct cli *cli, struct buf *path, const char *key,
+		    const struct grid_column *columns, size_t column_count, const char *empty);
+
+const char *grid_string(const json_t *object, const char *key);  /* NULL: none */
+const char *grid_or(const json_t *value, const char *otherwise); /* what is no text */
+int64_t grid_int(const json_t *object, const char *key);         /* 0: none */
+/* A bar of `width` cells, `part` (0 to 1) of which are full. */
+void grid_bar(struct buf *buf, double part, int width);
+
+/* ---- job_text.c ---- */
+
+/* "job 17 is queued: it is next; starts ≈ 14:05 on n3" */
+void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf);
+bool job_ended(const json_t *job);
+/* What a program that stands for the job should exit with. */
+int job_exit_code(const json_t *job);
+enum cli_style job_style(const char *state);
+/* The queue's columns. */
+extern const struct grid_column job_columns[];
+extern const size_t job_column_count;
+
+/* ---- job_each.c ---- */
+
+/* Does something to one job; the answer is printed. */
+typedef int job_action(struct cli *cli, const char *id, const void *context, json_t **ret_json);
+/* What to print of an answer. */
+typedef int job_printer(struct cli *cli, const char *id, const json_t *json);
+/* One after the other; one that fails does not keep the others from their turn. */
+int job_each(struct cli *cli, char *const *ids, size_t count, job_action *act, const void *context,
+	     job_printer *print);
+/* PATCH with a body, and the sentence of the job that comes back. The body is borrowed. */
+int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body);
+int job_print_sentence(struct cli *cli, const char *id, const json_t *job);
+
+/* ---- follow.c ---- */
+
+struct follow {
+	const int64_t *ids;
+	size_t count;
+	int64_t interval_ns;
+	bool talk; /* what happens is said on stderr, not printed */
+};
+/* Until all of them have ended. ret_exit: of the first that did not end well, else 0. */
+int follow_jobs(struct cli *cli, const struct follow *follow, int *ret_exit);
+void follow_sleep(int64_t ns);
+
+/* ---- screen.c ---- */
+
+struct screen {
+	int64_t interval_ns;
+	int64_t times; /* how often it is drawn; 0: until the program is stopped */
+	/* Draws once; cli->rows is how much room there is (0: any). */
+	int (*draw)(struct cli *cli, void *context);
+	void *context;
+};
+/* Draws on a cleared terminal; elsewhere what is drawn is printed. Survives a server that is away for a while. */
+int screen_run(struct cli *cli, const struct screen *screen);
+
+#endif

@@ -1,0 +1,44 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
+
+it 'shows what a job has written, byte for byte'
+serve '{"GET /api/v1/jobs/17/output": {"text": "one\ntwo, without an end"}}'
+run strata logs 17
+gives 0
+prints 'one
+two, without an end'
+asked 'p["query"] == ""'
+run strata logs 17 --error
+asked 'p["query"] == "error=1"'
+
+it 'follows until the job ends'
+serve '{"GET /api/v1/jobs/17/output": {"chunks": ["one\n", "two\n"]}}'
+run strata logs -f 17
+gives 0
+prints 'one
+two'
+asked 'p["query"] == "follow=1"'
+
+it 'goes on where it was when the connection breaks'
+serve '{"GET /api/v1/jobs/17/output": [{"chunks": ["one\n", "tw"], "break": true}, {"status": 503, "body": null}, {"chunks": ["o\n"]}]}'
+run strata logs -f 17
+gives 0
+prints 'one
+two'
+says_some 'broke'
+asked '[q["query"] for q in r] == ["follow=1", "from=6&follow=1", "from=6&follow=1"]'
+
+it 'says that there is nothing yet'
+serve '{"GET /api/v1/jobs/17/output": {"text": ""}}'
+run strata logs 17
+gives 0
+prints ''
+says_some 'has written nothing yet; `strata logs -f 17` waits for it'
+
+it 'prints no error page as output'
+serve '{"GET /api/v1/jobs/17/output": {"status": 403, "body": {"error": {"code": "forbidden", "message": "job 17 is not yours", "field": null}}}}'
+run strata logs 17
+gives 4
+prints ''
+says 'strata: job 17 is not yours'

@@ -1,0 +1,21 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
+
+it 'changes what was named and nothing else'
+serve '{"PATCH /api/v1/users/ann": {"body": {"name": "ann"}}}'
+run strata users set ann --weight 2 --account lab --max-gpus 4 --max-gpu-hours 1.5
+gives 0
+prints 'ann is changed'
+asked 'p["body"] == {"weight": 2, "account": "lab", "limits": {"gpus": 4, "gpu_hours": 1.5}}'
+run strata users set ann --max-jobs 0
+asked 'p["body"] == {"limits": {"jobs": 0}}'
+
+it 'asks for something to change'
+serve '{}'
+run strata users set ann
+gives 2
+says 'strata: there is nothing to set; see `strata help users set`'
+run strata users set ann --weight 0
+gives 2
+asked 'len(r) == 0'
