@@ -30,3 +30,20 @@ TEST(waiting_jobs_are_told_when_and_where)
 	CHECK_INT(count, 1);
 	small_close();
 }
+
+TEST(who_is_at_a_limit_is_not_foreseen)
+{
+	const struct strata_forecast *forecasts;
+	struct strata_job_request request = small_request(1, 1, 50);
+	size_t count;
+
+	small_open("fifo", "easy", 1, 0);
+	request.array = 7;
+	request.array_limit = 1;
+	for (; request.id <= 3; request.id++, request.array_index++)
+		small_submit(request, 0);
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_OK(strata_cluster_forecast(small, 100, &small_arena, &forecasts, &count, &err));
+	CHECK_INT(count, 0);
+	small_close();
+}
