@@ -136,6 +136,7 @@ int grid_print(struct cli *cli, const struct grid_column *columns, size_t column
 static bool is_empty(const json_t *value)
 {
 	return !value || json_is_null(value) || json_is_false(value) ||
+	       (json_is_string(value) && json_string_length(value) == 0) ||
 	       (json_is_number(value) && json_number_value(value) == 0) ||
 	       (json_is_array(value) && json_array_size(value) == 0) ||
 	       (json_is_object(value) && json_object_size(value) == 0);

@@ -22,6 +22,7 @@ static const struct strata_schema logs_schema = { "logs", NULL, sizeof(struct lo
 						  logs_options };
 
 enum { AWAY_MAX = 60 }; /* so often the server may be away in a row */
+#define AGAIN_NS (500 * STRATA_MS_NS)
 
 struct pouring {
 	struct cli *cli;
@@ -59,6 +60,40 @@ static int pour_from(struct pouring *pouring, struct client *client, const struc
 	return rc;
 }
 
+static int job_goes_on(struct cli *cli, const char *id, bool *ret_going)
+{
+	struct buf path;
+	json_t *job;
+
+	service_path(cli, &path, "jobs", id, NULL);
+	int rc = service_get(cli, &path, &job);
+
+	if (rc == 0) {
+		*ret_going = !job_ended(job);
+		json_decref(job);
+	}
+	return rc;
+}
+
+/* An answer may end before the job does: then there is more to come. What was written up to the job's end is read after that. */
+static int pour_all(struct pouring *pouring, struct client *client, const struct logs_conf *conf,
+		    const char *id)
+{
+	bool going = false;
+
+	for (bool last = !conf->follow;; last = !going) {
+		int rc = pour_from(pouring, client, conf, id);
+
+		if (rc || last)
+			return rc;
+		rc = job_goes_on(pouring->cli, id, &going);
+		if (rc)
+			return rc;
+		if (going)
+			follow_sleep(AGAIN_NS);
+	}
+}
+
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	const struct logs_conf *conf = conf_any;
@@ -68,8 +103,9 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 
 	(void)operand_count;
 	if (rc == 0)
-		rc = pour_from(&pouring, client, conf, operands[0]);
-	for (bool seen = rc == 0 || rc == -ECONNRESET; seen && conf->follow && service_away(rc);) {
+		rc = pour_all(&pouring, client, conf, operands[0]);
+	for (bool seen = pouring.bytes > 0 || rc == -ECONNRESET;
+	     seen && conf->follow && service_away(rc);) {
 		int64_t before = pouring.bytes;
 
 		if (away++ == 0)
@@ -77,7 +113,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		if (away > AWAY_MAX)
 			return rc;
 		follow_sleep(STRATA_SECOND_NS);
-		rc = pour_from(&pouring, client, conf, operands[0]);
+		rc = pour_all(&pouring, client, conf, operands[0]);
 		away = pouring.bytes > before ? 0 : away;
 	}
 	if (rc == 0 && pouring.bytes == 0 && !conf->follow)

@@ -11,8 +11,7 @@ const struct cli_command cli_requeue = {
 	.name = "requeue",
 	.operands = "ID…",
 	.summary = "send jobs back to the queue, to start over",
-	.about = "A running job is stopped and waits again, with its checkpoints; one that has "
-		 "ended runs once more.",
+	.about = "A running job is stopped and waits again, with its checkpoints.",
 	.examples = "  strata requeue 17",
 	.operands_min = 1,
 	.operands_max = -1,

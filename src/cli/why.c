@@ -19,14 +19,14 @@ static int print(struct cli *cli, const char *id, const json_t *json)
 	json_t *sentence;
 	size_t i;
 
-	cli_printf(cli, "job %s is %s\n", id, grid_or(json_object_get(json, "state"), "?"));
+	(void)id;
 	json_array_foreach(json_object_get(json, "sentences"), i, sentence)
-		cli_printf(cli, "  %s\n", grid_or(sentence, ""));
+		cli_printf(cli, "%s\n", grid_or(sentence, ""));
 	if (start_ns)
-		cli_printf(cli, "  it starts %s %s%s%s%s\n", promised ? "by" : "≈",
+		cli_printf(cli, "It starts %s %s%s%s%s\n", promised ? "by" : "≈",
 			   when_print(start_ns, when_now_ns(), text), node ? " on " : "",
 			   node ? node : "",
-			   promised ? "; nothing that comes later delays it" : "");
+			   promised ? "; nothing that comes later delays it." : ".");
 	return 0;
 }
 

@@ -12,22 +12,34 @@ asked 'p["query"] == ""'
 run strata logs 17 --error
 asked 'p["query"] == "error=1"'
 
+ended="\"GET /api/v1/jobs/17\": {\"body\": $(job 'state="completed"')}"
+
 it 'follows until the job ends'
-serve '{"GET /api/v1/jobs/17/output": {"chunks": ["one\n", "two\n"]}}'
+serve '{"GET /api/v1/jobs/17/output": [{"chunks": ["one\n", "two\n"]}, {"text": ""}], '"$ended}"
 run strata logs -f 17
 gives 0
 prints 'one
 two'
-asked 'p["query"] == "follow=1"'
+asked 'r[0]["query"] == "follow=1" and p["query"] == "from=8&follow=1"'
+
+it 'asks again when the answer ends before the job does'
+serve '{"GET /api/v1/jobs/17/output": [{"text": "one\n"}, {"text": "two\n"}, {"text": "three\n"}],
+	"GET /api/v1/jobs/17": [{"body": '"$(job 'state="running"')"'}, {"body": '"$(job 'state="completed"')"'}]}'
+run strata logs -f 17
+gives 0
+prints 'one
+two
+three'
 
 it 'goes on where it was when the connection breaks'
-serve '{"GET /api/v1/jobs/17/output": [{"chunks": ["one\n", "tw"], "break": true}, {"status": 503, "body": null}, {"chunks": ["o\n"]}]}'
+serve '{"GET /api/v1/jobs/17/output": [{"chunks": ["one\n", "tw"], "break": true}, {"status": 503, "body": null}, {"chunks": ["o\n"]}, {"text": ""}],
+	'"$ended}"
 run strata logs -f 17
 gives 0
 prints 'one
 two'
 says_some 'broke'
-asked '[q["query"] for q in r] == ["follow=1", "from=6&follow=1", "from=6&follow=1"]'
+asked '[q["query"] for q in r if "query" in q][:3] == ["follow=1", "from=6&follow=1", "from=6&follow=1"]'
 
 it 'says that there is nothing yet'
 serve '{"GET /api/v1/jobs/17/output": {"text": ""}}'

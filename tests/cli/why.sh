@@ -3,14 +3,13 @@
 . "$(dirname "$0")/service.sh"
 
 it 'says why a job waits, in sentences'
-serve '{"GET /api/v1/jobs/17/why": {"body": {"id": 17, "state": "queued", "reason": "priority", "sentences": ["two jobs are before it", "it needs 4 GPUs of one node"],
+serve '{"GET /api/v1/jobs/17/why": {"body": {"id": 17, "state": "queued", "reason": "priority", "sentences": ["Two jobs are before it.", "It needs 4 GPUs of one node."],
 	"expected_start_at": "2000-01-01T14:05:00Z", "expected_node": "n3", "promised": true}}}'
 run strata why 17
 gives 0
-prints 'job 17 is queued
-  two jobs are before it
-  it needs 4 GPUs of one node
-  it starts by 2000-01-01 14:05 on n3; nothing that comes later delays it'
+prints 'Two jobs are before it.
+It needs 4 GPUs of one node.
+It starts by 2000-01-01 14:05 on n3; nothing that comes later delays it.'
 run strata why 17 --json
 prints_json 'd["reason"] == "priority"'
 
