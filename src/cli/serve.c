@@ -24,6 +24,7 @@ static int fill_places(struct cli *cli, struct server_conf *conf)
 {
 	const char *home = getenv("HOME"), *state = getenv("XDG_STATE_HOME");
 	struct strata_arena *arena = &cli->arena;
+	bool usual = !conf->state_dir; /* the socket is then where clients look for it */
 
 	if (!conf->state_dir)
 		conf->state_dir = geteuid() == 0 ? "/var/lib/strata"
@@ -42,10 +43,12 @@ static int fill_places(struct cli *cli, struct server_conf *conf)
 	if (!conf->state_dir)
 		return strata_fail_memory(&cli->err);
 	if (!conf->socket)
-		conf->socket = cli->globals.socket  ? cli->globals.socket
-			       : cli->config.socket ? cli->config.socket
-						    : strata_arena_printf(arena, "%s/strata.sock",
-									  conf->state_dir);
+		conf->socket =
+			cli->globals.socket  ? cli->globals.socket
+			: cli->config.socket ? cli->config.socket
+			: usual && geteuid() == 0
+				? "/run/strata/strata.sock"
+				: strata_arena_printf(arena, "%s/strata.sock", conf->state_dir);
 	if (!conf->store)
 		conf->store = strata_arena_printf(arena, "sqlite:%s/strata.db", conf->state_dir);
 	if (!conf->checkpoint_dir)
@@ -83,6 +86,12 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		rc = make_directory(cli, conf.state_dir, 0755);
 	if (rc == 0)
 		rc = make_directory(cli, conf.checkpoint_dir, 0755);
+	if (rc == 0 && strchr(conf.socket, '/') && conf.socket[0] == '/')
+		rc = make_directory(
+			cli,
+			strata_arena_text(&cli->arena, conf.socket,
+					  (size_t)(strrchr(conf.socket, '/') - conf.socket)),
+			0755);
 	if (rc == 0)
 		rc = server_open(&conf, &server, &cli->err);
 	if (rc)

@@ -1,4 +1,4 @@
-/* The queue, nodes, people, accounting and events. */
+/* The queue, nodes, accounting and events. */
 #include "server/route.h"
 
 #include <strata/text.h>
@@ -227,37 +227,6 @@ void api_node_change(struct server *server, struct request *request)
 			      request->who.user));
 	request->durable = true;
 	request_answer(request, MHD_HTTP_OK, view_node(server, row));
-}
-
-/* ---- people ---- */
-
-static void add_user(struct server *server, json_t *list, struct map_text *seen, const char *name)
-{
-	struct strata_usage_view view;
-
-	if (map_text_get(seen, name, strlen(name)) ||
-	    map_text_put(seen, name, strlen(name), list, NULL))
-		return;
-	strata_cluster_user(server->cluster, name, &view);
-	json_array_append_new(
-		list, json_pack("{s:s,s:f,s:f,s:f,s:I,s:I,s:f}", "name", name, "weight",
-				view.weight, "gpu_hours", view.gpu_hours, "factor", view.factor,
-				"running", (json_int_t)view.jobs, "waiting",
-				(json_int_t)view.waiting, "gpus", (double)view.gpu_milli / 1000));
-}
-
-void api_users(struct server *server, struct request *request)
-{
-	const struct map_u64_entry *entry;
-	struct map_text seen;
-	json_t *list = json_array();
-
-	map_text_init(&seen, &server->memory);
-	for (entry = map_u64_next(&server->jobs, NULL); entry;
-	     entry = map_u64_next(&server->jobs, entry))
-		add_user(server, list, &seen, ((const struct live *)entry->value)->row.user);
-	map_text_fini(&seen);
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "users", list));
 }
 
 /* ---- accounting ---- */

@@ -3,7 +3,7 @@
  * what the executor finds on disk says what became of them meanwhile. A start that was committed and not yet ordered is ordered now; an
  * attempt that nobody knows of any more is stopped and forgotten.
  */
-#include "server/server.h"
+#include "server/people.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -180,6 +180,8 @@ int recover(struct server *server, struct strata_error *err)
 	static const struct store_filter live = { .live = true };
 	int rc = store_load(server->store, STORE_NODE, NULL, recover_node, server, err);
 
+	if (rc == 0)
+		rc = people_recover(server, err);
 	if (rc == 0)
 		rc = store_load(server->store, STORE_USAGE, NULL, recover_usage, server, err);
 	if (rc == 0)

@@ -42,9 +42,12 @@ void api_queue(struct server *server, struct request *request);
 void api_nodes(struct server *server, struct request *request);
 void api_node_change_parse(struct request *request);
 void api_node_change(struct server *server, struct request *request);
-void api_users(struct server *server, struct request *request);
 void api_events(struct request *request);
 void api_accounting(struct request *request);
+/* api_people.c */
+void api_people(struct server *server, struct request *request);
+void api_person_parse(struct request *request);
+void api_person_set(struct server *server, struct request *request);
 /* api_health.c */
 void api_health(struct request *request);
 void api_ready(struct request *request);

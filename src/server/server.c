@@ -1,5 +1,5 @@
 /* The service's beginning and end: what it is made of, opened in order and closed in reverse. */
-#include "server/server.h"
+#include "server/people.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -243,6 +243,7 @@ void server_close(struct server *server)
 	while ((entry = map_u64_next(&server->jobs, NULL)))
 		live_free(server, entry->value);
 	strata_cluster_free(server->cluster);
+	people_free(server);
 	for (size_t i = 0; i < 5; i++)
 		strata_registry_free(server->registries[i]);
 	for (uint32_t i = 0; i < server->node_count; i++)

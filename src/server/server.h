@@ -93,6 +93,7 @@ struct server {
 	uint32_t node_count;
 	struct map_u64 jobs;   /* live ones */
 	struct map_text uuids; /* of them */
+	struct person *people; /* see people.h */
 	struct map_text gangs; /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
 	int64_t next_id, next_event;
@@ -111,9 +112,8 @@ struct server {
 	atomic_bool stopping;
 	atomic_bool store_down;
 
-	struct MHD_Daemon *http_socket, *http_tcp;
+	struct MHD_Daemon *http_socket;
 	int socket_fd;
-	struct auth *auth;
 };
 
 /* server.c */

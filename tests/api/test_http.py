@@ -85,7 +85,9 @@ def the_table_of_who_may_what_holds(service):
         ("PATCH", "/api/v1/jobs/*"): 403, ("DELETE", "/api/v1/jobs/*"): 403, ("GET", "/api/v1/jobs/*/why"): 200,
         ("GET", "/api/v1/jobs/*/output"): 403, ("GET", "/api/v1/jobs/*/checkpoints"): 200,
         ("DELETE", "/api/v1/jobs/*/checkpoints"): 403, ("GET", "/api/v1/queue"): 200, ("GET", "/api/v1/nodes"): 200,
-        ("GET", "/api/v1/topology"): 200, ("PATCH", "/api/v1/nodes/*"): 403, ("GET", "/api/v1/users"): 200,
+        ("GET", "/api/v1/topology"): 200, ("PATCH", "/api/v1/nodes/*"): 403, 
+        **{(method, f"/api/v1/{kind}" + ("" if method == "GET" else "/*")): 200 if method == "GET" else 403
+           for kind in ("users", "accounts", "qos", "partitions") for method in ("GET", "PUT", "PATCH")},
         ("GET", "/api/v1/accounting"): 200, ("GET", "/api/v1/events"): 200,
     }
     routes = {(method.upper(), path) for path, methods in service.ask("GET", "/openapi.json")[1]["paths"].items()
@@ -93,7 +95,7 @@ def the_table_of_who_may_what_holds(service):
     equal(routes, set(allowed))  # a route without a row here fails
     for (method, path), status in sorted(allowed.items()):
         real = path.replace("nodes/*", "nodes/n1").replace("*", str(job))
-        body = {"state": "up"} if "nodes/" in path else {"hold": True} if method in ("PATCH", "POST") else None
+        body = {"state": "up"} if "nodes/" in path else {"weight": 2} if path.endswith("s/*") and "jobs" not in path else {"hold": True} if method in ("PATCH", "POST") else None
         got = as_nobody(service, method, real, body)
         assert got[0] == status, f"{method} {path} by {NOBODY} gave {got}, expected {status}"
     equal(service.job(job)["state"], "running")
