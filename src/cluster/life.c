@@ -66,25 +66,23 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 
 	if (!job)
 		return strata_fail_memory(err);
-	*job = (struct job){
-		.id = request->id,
-		.handle = handle,
-		.sequence = cluster->sequence + 1,
-		.ask = ask,
-		.owner = owner,
-		.name = name,
-		.band = request->band,
-		.priority = request->priority,
-		.held = request->held,
-		.requeue = request->requeue,
-		.preemptible = request->preemptible,
-		.any_dependency = request->any_dependency,
-		.cancel_if_never = request->cancel_if_never,
-		.checkpoint_every_ns = request->checkpoint_ns,
-		.submit_ns = cluster->now_ns,
-		.begin_ns = request->begin_ns,
-		.limit_ns = request->time_limit_ns,
-	};
+	job->id = request->id;
+	job->handle = handle;
+	job->sequence = cluster->sequence + 1;
+	job->ask = ask;
+	job->owner = owner;
+	job->name = name;
+	job->band = request->band;
+	job->priority = request->priority;
+	job->held = request->held;
+	job->requeue = request->requeue;
+	job->preemptible = request->preemptible;
+	job->any_dependency = request->any_dependency;
+	job->cancel_if_never = request->cancel_if_never;
+	job->checkpoint_every_ns = request->checkpoint_ns;
+	job->submit_ns = cluster->now_ns;
+	job->begin_ns = request->begin_ns;
+	job->limit_ns = request->time_limit_ns;
 	rc = bind_job(cluster, job, request, err);
 	if (rc) {
 		slab_put(&cluster->job_slab, handle);

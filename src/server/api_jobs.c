@@ -1,180 +1,14 @@
-/* /api/v1/jobs: submission, the history, and what can be asked of one job. */
+/* /api/v1/jobs: the history, and what can be asked of one job. */
 #include "server/route.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
-#include <unistd.h>
-
-/* ---- submission ---- */
-
-struct submissions {
-	struct submission *list;
-	size_t count;
-	bool bulk;
-	const char *key; /* of all of them; NULL: none */
-};
-
-static int read_list(struct request *request, json_t *jobs, struct submissions *all,
-		     struct strata_error *err)
-{
-	size_t count = json_array_size(jobs), index;
-	json_t *job;
-
-	if (!json_is_array(jobs) || count == 0 || count > STRATA_BULK_COUNT_MAX)
-		return strata_fail_at(err, -EINVAL, "jobs", "jobs is not a list of 1 to %d jobs",
-				      STRATA_BULK_COUNT_MAX);
-	all->list = strata_arena_array(&request->arena, count, sizeof(*all->list));
-	if (!all->list)
-		return strata_fail_memory(err);
-	all->bulk = true;
-	json_array_foreach(jobs, index, job)
-	{
-		int rc = json_is_object(job)
-				 ? submission_read(job, &request->arena, &all->list[index], err)
-				 : strata_fail(err, -EINVAL, "it is not an object");
-
-		if (rc)
-			return strata_fail_under(err, rc, "jobs[%zu]", index);
-		json_incref(job);
-		all->count++;
-	}
-	return 0;
-}
-
-void api_jobs_submit_parse(struct request *request)
-{
-	struct submissions *all = strata_arena_get(&request->arena, sizeof(*all));
-	struct strata_error err = { 0 };
-	json_t *json = all ? request_json(request) : NULL;
-	int rc;
-
-	if (!json) {
-		if (!request->answered)
-			request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-				       "out of memory");
-		return;
-	}
-	if (json_object_get(json, "jobs")) {
-		rc = read_list(request, json_object_get(json, "jobs"), all, &err);
-		json_decref(json);
-	} else {
-		all->list = strata_arena_get(&request->arena, sizeof(*all->list));
-		rc = all->list ? submission_read(json, &request->arena, all->list, &err)
-			       : strata_fail_memory(&err);
-		all->count = rc == 0;
-		if (rc)
-			json_decref(json);
-	}
-	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-					       "Idempotency-Key");
-	if (all->key && all->count)
-		all->list[0].spec.request_key = all->key;
-	request->parsed = all;
-	if (rc) {
-		for (size_t i = 0; i < all->count; i++)
-			json_decref(all->list[i].json);
-		request_fail(request, rc, &err);
-	}
-}
-
-static json_t *ids_json(const int64_t *ids, size_t count)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; list && i < count; i++)
-		json_array_append_new(list, json_integer(ids[i]));
-	return list;
-}
-
-/* The same key as before: the same answer as before. */
-static bool answered_before(struct server *server, struct request *request, const char *key)
-{
-	struct store_job row;
-	json_t *ids;
-
-	if (!key ||
-	    store_job_requested(server->store, request->who.user, key, &request->arena, &row, NULL))
-		return false;
-	ids = json_array();
-	json_array_append_new(ids, json_integer(row.id));
-	request_answer(
-		request, MHD_HTTP_OK,
-		json_pack("{s:I,s:s,s:o}", "id", (json_int_t)row.id, "uuid", row.uuid, "ids", ids));
-	return true;
-}
-
-void api_jobs_submit(struct server *server, struct request *request)
-{
-	struct submissions *all = request->parsed;
-	const char *key = all->list[0].spec.request_key;
-	struct strata_error err = { 0 };
-	json_t *ids = json_array();
-	const struct live *first = NULL;
-	int rc = 0;
-
-	if (answered_before(server, request, key)) {
-		json_decref(ids);
-		ids = NULL;
-	}
-	for (size_t i = 0; ids && rc == 0 && i < all->count; i++) {
-		int64_t *taken;
-		size_t count;
-
-		rc = submission_take(server, &all->list[i], &request->who, &request->arena, &taken,
-				     &count, &err);
-		if (rc && all->bulk)
-			strata_fail_under(&err, rc, "jobs[%zu]", i);
-		if (rc == 0) {
-			json_t *some = ids_json(taken, count);
-
-			json_array_extend(ids, some);
-			json_decref(some);
-			if (!first)
-				first = map_u64_get(&server->jobs, (uint64_t)taken[0]);
-		}
-	}
-	for (size_t i = 0; i < all->count; i++)
-		json_decref(all->list[i].json);
-	if (!ids)
-		return;
-	if (rc) {
-		/* those before it are taken back: a bulk is one submission */
-		size_t index;
-		json_t *id;
-
-		json_array_foreach(ids, index, id)
-		{
-			struct live *live =
-				map_u64_get(&server->jobs, (uint64_t)json_integer_value(id));
-
-			strata_cluster_cancel(server->cluster, (uint64_t)live->row.id,
-					      server_now_ns(server), NULL);
-			live_update(server, live);
-			live_ended(server, live);
-		}
-		json_decref(ids);
-		request_fail(request, rc, &err);
-		return;
-	}
-	batch_event(server, first->row.id, "job.submitted",
-		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs",
-			      (json_int_t)json_array_size(ids)));
-	request->durable = true;
-	request_answer(
-		request, MHD_HTTP_CREATED,
-		json_pack("{s:I,s:s,s:O,s:o}", "id", (json_int_t)first->row.id, "uuid",
-			  first->row.uuid, "ids", ids, "array_id",
-			  first->row.array_id ? json_integer(first->row.array_id) : json_null()));
-	json_decref(ids);
-}
 
 /* ---- the history ---- */
 
@@ -239,8 +73,7 @@ void api_jobs_list(struct request *request)
 
 /* ---- one job ---- */
 
-/* Live, or NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
-static bool find(struct server *server, struct request *request, bool own, struct live **ret_live)
+bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live)
 {
 	struct live *live = live_find(server, request->segments[0]);
 
@@ -255,11 +88,16 @@ static bool find(struct server *server, struct request *request, bool own, struc
 	return true;
 }
 
-static void not_live(struct request *request)
+/* One that must be live; NULL: answered. */
+static struct live *find_live(struct server *server, struct request *request, bool own)
 {
-	request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-		       "there is no live job %.40s (strata show finds ended ones)",
-		       request->segments[0]);
+	struct live *live;
+
+	if (api_job_find(server, request, own, &live) && !live)
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "there is no live job %.40s (strata show finds ended ones)",
+			       request->segments[0]);
+	return request->answered ? NULL : live;
 }
 
 /* Its turn and place, if it is near enough to the head of the queue to be foreseen. */
@@ -287,7 +125,7 @@ void api_job_show(struct server *server, struct request *request)
 {
 	struct live *live;
 
-	if (!find(server, request, false, &live) || !live)
+	if (!api_job_find(server, request, false, &live) || !live)
 		return; /* the history is looked at then */
 	json_t *json = view_job(server, live);
 
@@ -453,14 +291,10 @@ static int apply_change(struct server *server, struct live *live, const struct c
 void api_job_change(struct server *server, struct request *request)
 {
 	struct strata_error err = { 0 };
-	struct live *live;
+	struct live *live = find_live(server, request, true);
 
-	if (!find(server, request, true, &live))
+	if (!live)
 		return;
-	if (!live) {
-		not_live(request);
-		return;
-	}
 	int rc = apply_change(server, live, request->parsed, request->who.role, &err);
 
 	if (rc) {
@@ -479,15 +313,11 @@ void api_job_cancel(struct server *server, struct request *request)
 	int64_t now_ns = server_now_ns(server);
 	struct strata_error err = { 0 };
 	struct strata_job_view view;
-	struct live *live;
+	struct live *live = find_live(server, request, true);
 	int rc;
 
-	if (!find(server, request, true, &live))
+	if (!live)
 		return;
-	if (!live) {
-		not_live(request);
-		return;
-	}
 	rc = strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, &err);
 	bool placed = rc == 0 && view.piece_count > 0;
 
@@ -530,7 +360,7 @@ void api_job_why(struct server *server, struct request *request)
 	struct strata_cluster_stats stats;
 	struct live *live;
 
-	if (!find(server, request, false, &live) || !live)
+	if (!api_job_find(server, request, false, &live) || !live)
 		return;
 	json_t *json = view_job(server, live), *sentences = json_array();
 	const char *state = json_string_value(json_object_get(json, "state"));
@@ -565,86 +395,15 @@ void api_job_why(struct server *server, struct request *request)
 	request_answer(request, MHD_HTTP_OK, json);
 }
 
-/* ---- output ---- */
-
-struct output {
-	char *path;
-	uid_t uid;
-	gid_t gid;
-	int64_t from;
-};
-
-void api_job_output(struct server *server, struct request *request)
-{
-	struct live *live;
-	struct output *output;
-
-	if (!find(server, request, true, &live))
-		return;
-	output = strata_arena_get(&request->arena, sizeof(*output));
-	if (!live || !live->output || !output) {
-		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-			       "job %.40s has not written anything yet, or has ended a while ago",
-			       request->segments[0]);
-		return;
-	}
-	output->path = strata_arena_text(&request->arena, live->output, strlen(live->output));
-	output->uid = (uid_t)live->row.uid;
-	output->gid = (gid_t)live->row.gid;
-	request->parsed = output;
-}
-
-/* With the rights of the job's user, whatever the path has become since. */
-void api_job_output_read(struct request *request)
-{
-	enum { PART_BYTES = 1 << 20 };
-	const struct output *output = request->parsed;
-	int64_t from;
-
-	if (request->answered || !output || !output->path ||
-	    !request_query_int(request, "from", 0, 0, INT64_MAX, &from))
-		return;
-	bool root = geteuid() == 0;
-
-	if (root) {
-		setfsgid(output->gid);
-		setfsuid(output->uid);
-	}
-	int fd = open(output->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), code = errno;
-
-	if (root) {
-		setfsuid(0);
-		setfsgid(0);
-	}
-	char *text = fd >= 0 ? malloc(PART_BYTES + 1) : NULL;
-	ssize_t count = text ? pread(fd, text, PART_BYTES, from) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (count < 0) {
-		free(text);
-		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "cannot read %s: %s",
-			       output->path, strerror(fd < 0 ? code : errno));
-		return;
-	}
-	text[count] = '\0';
-	request_answer_text(request, MHD_HTTP_OK, "text/plain; charset=utf-8", text);
-	free(text);
-}
-
 /* ---- checkpoints ---- */
 
 void api_job_checkpoints(struct server *server, struct request *request)
 {
 	struct strata_checkpoint kept[2];
-	struct live *live;
+	struct live *live = find_live(server, request, false);
 
-	if (!find(server, request, false, &live))
+	if (!live)
 		return;
-	if (!live) {
-		not_live(request);
-		return;
-	}
 	json_t *list = json_array();
 	size_t count = strata_cluster_checkpoints(server->cluster, (uint64_t)live->row.id, kept);
 
@@ -659,14 +418,10 @@ void api_job_checkpoints(struct server *server, struct request *request)
 void api_job_drop_checkpoints(struct server *server, struct request *request)
 {
 	struct strata_error err = { 0 };
-	struct live *live;
+	struct live *live = find_live(server, request, true);
 
-	if (!find(server, request, true, &live))
+	if (!live)
 		return;
-	if (!live) {
-		not_live(request);
-		return;
-	}
 	int rc = strata_cluster_drop_checkpoints(server->cluster, (uint64_t)live->row.id,
 						 server_now_ns(server), &err);
 

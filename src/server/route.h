@@ -22,9 +22,12 @@ const struct route *route_at(size_t index); /* NULL past the end */
 const struct route *route_find(const char *method, char *path,
 			       const char *ret_segments[REQUEST_SEGMENTS_MAX], bool *ret_known);
 
-/* api_jobs.c */
+/* api_submit.c */
 void api_jobs_submit_parse(struct request *request);
 void api_jobs_submit(struct server *server, struct request *request);
+/* api_jobs.c */
+/* The job of the path if it is live, else NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
+bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live);
 void api_jobs_list(struct request *request);
 void api_job_show(struct server *server, struct request *request);
 void api_job_history(struct request *request); /* when it is not live */
@@ -32,10 +35,11 @@ void api_job_change_parse(struct request *request);
 void api_job_change(struct server *server, struct request *request);
 void api_job_cancel(struct server *server, struct request *request);
 void api_job_why(struct server *server, struct request *request);
-void api_job_output(struct server *server, struct request *request);
-void api_job_output_read(struct request *request);
 void api_job_checkpoints(struct server *server, struct request *request);
 void api_job_drop_checkpoints(struct server *server, struct request *request);
+/* api_output.c */
+void api_job_output(struct server *server, struct request *request);
+void api_job_output_read(struct request *request);
 /* api_cluster.c */
 void api_queue_parse(struct request *request);
 void api_queue(struct server *server, struct request *request);

@@ -72,13 +72,6 @@ def checkpoints_are_asked_for_and_known(service):
     assert found and found[0]["path"].startswith(os.path.join(service.state, "checkpoints")), found
 
 
-def output_can_be_read(service):
-    job = service.submit("sh", "-c", "echo one; echo two")["id"]
-    service.wait(job, "completed")
-    equal(service.ask("GET", f"/api/v1/jobs/{job}/output"), (200, "one\ntwo\n"))
-    equal(service.ask("GET", f"/api/v1/jobs/{job}/output?from=4"), (200, "two\n"))
-
-
 run(the_place_is_in_the_environment, the_urgent_go_first_and_the_others_come_back,
     a_running_job_can_be_cancelled_requeued_and_frozen, time_limits_hold, a_program_that_is_not_there_says_so,
-    checkpoints_are_asked_for_and_known, output_can_be_read)
+    checkpoints_are_asked_for_and_known)

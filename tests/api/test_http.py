@@ -2,16 +2,10 @@
 """Who may ask what, and what becomes of requests that are none."""
 import json
 import os
-import pwd
 import socket
 import time
 
-import encodings.idna  # which a connection looks for, when it may be too late
-
-from service import equal, run
-
-NOBODY = "nobody"
-
+from service import NOBODY, as_nobody, equal, run
 
 def raw(service, data, seconds=5):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
@@ -49,28 +43,6 @@ def paths_and_methods_are_known_or_not(service):
     equal(service.ask("POST", "/api/v1/jobs", "no json")[0], 400)
     equal(service.ask("POST", "/api/v1/jobs", "[1]")[0], 400)
     equal(service.ask("POST", "/api/v1/jobs", "[" * 100000)[0], 400)
-
-
-def as_nobody(service, method, path, body=None):
-    """Asks as another user: status and answer."""
-    entry = pwd.getpwnam(NOBODY)
-    here, there = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setgid(entry.pw_gid)
-            os.setuid(entry.pw_uid)
-            answer = service.ask(method, path, body)
-        except Exception as trouble:
-            answer = [0, repr(trouble)]
-        os.write(there, json.dumps(answer).encode())
-        os._exit(0)
-    os.close(there)
-    with os.fdopen(here) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return json.loads(text)
 
 
 def the_table_of_who_may_what_holds(service):
