@@ -157,7 +157,7 @@ int strata_cluster_drop_checkpoints(struct strata_cluster *cluster, uint64_t id,
 		const char *path = job->checkpoints[i].path;
 
 		if (path && !(condemned[i] = make_condemned(cluster, job, path))) {
-			if (i)
+			if (condemned[0])
 				strata_memory_put(cluster->memory, condemned[0],
 						  condemned[0]->bytes);
 			return strata_fail_memory(err);

@@ -195,6 +195,10 @@ struct job {
 	uint32_t attempt;
 	uint32_t corrections;
 	uint32_t preempted;
+	uint32_t claim_count;
+	uint32_t link_count, links_met, links_never;
+	uint32_t array_index;
+	uint32_t planned; /* spots, of one of a gang for which the backfill has a plan */
 	int64_t submit_ns, begin_ns, start_ns, end_ns;
 	int64_t limit_ns;
 	int64_t expected_end_ns; /* while placed: by prediction, corrected when exceeded */
@@ -204,20 +208,16 @@ struct job {
 	struct tree_node by_end;   /* while placed */
 	struct heap_node by_begin; /* while it waits for its begin time */
 	struct claim *claims;
-	uint32_t claim_count;
 	void *plan;             /* the backfill's */
 	struct job *next_lost;  /* until the next pass has told of it */
 	struct job *next_new;   /* of the jobs that have come since the last pass */
 	struct job *next_stop;  /* of those whose stop is to be told */
 	struct job *next_ready; /* of those that may have become free to join the queue */
 	struct link *links;     /* what it waits for; link_count of them */
-	uint32_t link_count, links_met, links_never;
-	struct link *waiters; /* who waits for it */
+	struct link *waiters;   /* who waits for it */
 	struct array *array;
-	uint32_t array_index;
 	struct gang *gang;
 	struct job *gang_next;
-	uint32_t planned; /* spots, of one of a gang for which the backfill has a plan */
 	struct series *series;
 	struct job *series_before, *series_after;
 	struct ask *

@@ -88,7 +88,7 @@ static int find_possible(struct strata_cluster *cluster, struct gang *gang)
 	uint32_t *counts = strata_memory_get(cluster->memory, count_bytes);
 	bool there = (rooms || !room_bytes) && (spots || !spot_bytes) && counts;
 
-	for (uint32_t row = 0; there && row < cluster->node_count; row++)
+	for (uint32_t row = 0; there && rooms && row < cluster->node_count; row++)
 		rooms[row] = cluster->nodes[row].shape->whole;
 	if (there)
 		gang->possible = gang_fit(cluster, gang, rooms, true, spots, counts) > 0;

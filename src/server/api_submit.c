@@ -3,6 +3,7 @@
 
 #include <strata/limits.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 
@@ -155,6 +156,7 @@ void api_jobs_submit(struct server *server, struct request *request)
 		request_fail(request, rc, &err);
 		return;
 	}
+	assert(first); /* a submission has at least one job */
 	batch_event(server, first->row.id, "job.submitted",
 		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs",
 			      (json_int_t)json_array_size(ids)));

@@ -328,6 +328,7 @@ static int take_all(struct intake *intake, struct strata_error *err)
 		intake->row.request_key = NULL; /* of an array the first element has it */
 		index = index < 0 ? -1 : strata_array_next(&intake->array, index);
 	} while (rc == 0 && index >= 0);
+	intake->row.uuid = NULL; /* each job has its own */
 	if (rc)
 		take_back(server, intake->ids, intake->count);
 	return rc;
