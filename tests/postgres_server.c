@@ -92,6 +92,28 @@ static void clean_up(void)
 		nftw(base, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The last line that the program wrote: why it failed. */
+static const char *last_words(void)
+{
+	static char text[4096];
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/log", base);
+	FILE *log = fopen(path, "r");
+	size_t count = 0;
+
+	if (log && fseek(log, -(long)(sizeof(text) - 1), SEEK_END) < 0)
+		rewind(log);
+	if (log) {
+		count = fread(text, 1, sizeof(text) - 1, log);
+		fclose(log);
+	}
+	while (count && text[count - 1] == '\n')
+		count--;
+	text[count] = '\0';
+	return strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
+}
+
 static void make_cluster(void)
 {
 	char data[128];
@@ -109,7 +131,8 @@ static void make_cluster(void)
 		test_fail(__FILE__, __LINE__, "chown: %s", strerror(errno));
 	snprintf(data, sizeof(data), "%s/data", base);
 	if (waitpid(start("initdb", argv), &status, 0) < 0 || status != 0)
-		test_fail(__FILE__, __LINE__, "initdb ended with status %d", status);
+		test_fail(__FILE__, __LINE__, "initdb ended with status %d: %s", status,
+			  last_words());
 }
 
 void postgres_server_start(void)
@@ -134,7 +157,7 @@ void postgres_server_start(void)
 	for (int i = 0; i < 3000 && PQping(info) != PQPING_OK; i++) {
 		if (waitpid(server, NULL, WNOHANG) != 0) {
 			server = 0;
-			test_fail(__FILE__, __LINE__, "postgres did not start");
+			test_fail(__FILE__, __LINE__, "postgres did not start: %s", last_words());
 		}
 		usleep(10000);
 	}
