@@ -60,8 +60,13 @@ static void become(const char *program, const char *const *argv)
 	dup2(log, 1);
 	dup2(log, 2);
 	snprintf(path, sizeof(path), "%s/%s", programs, program);
+	/* it finds its other programs by the path it was called by */
+	const char *words[32] = { path };
+
+	for (size_t i = 1; i + 1 < sizeof(words) / sizeof(words[0]) && argv[i]; i++)
+		words[i] = argv[i];
 	if (chdir(base) == 0)
-		execv(path, (char *const *)argv); /* which does not change them */
+		execv(path, (char *const *)words); /* which does not change them */
 	_exit(127);
 }
 
