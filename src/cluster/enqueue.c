@@ -30,7 +30,7 @@ int enqueue_job(struct strata_cluster *cluster, struct job *job)
 	int rc;
 
 	if (job->held)
-		reason = STRATA_REASON_HELD;
+		reason = job->suspended ? STRATA_REASON_SUSPENDED : STRATA_REASON_HELD;
 	if (reason == STRATA_REASON_NONE && job->begin_ns > cluster->now_ns) {
 		rc = heap_push(&cluster->begins, &job->by_begin, heap_key_time(job->begin_ns));
 		if (rc)

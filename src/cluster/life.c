@@ -188,6 +188,7 @@ static void note_stopped(struct strata_cluster *cluster, struct job *job)
 		if (job->state == STRATA_JOB_SCHEDULED)
 			note_started(cluster, job); /* or there would be nothing to freeze */
 		claim_freeze(cluster, job);
+		job->held |= !for_other; /* who froze it lets it go */
 		job_set_state(cluster, job, STRATA_JOB_PREEMPTED, STRATA_REASON_SUSPENDED);
 		enqueue_back(cluster, job);
 		return;
@@ -365,7 +366,7 @@ int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, 
 	job->held = held;
 	if (held) {
 		enqueue_undo(cluster, job);
-		job->reason = STRATA_REASON_HELD;
+		job->reason = job->suspended ? STRATA_REASON_SUSPENDED : STRATA_REASON_HELD;
 	} else {
 		job->reason = STRATA_REASON_PRIORITY;
 		enqueue_back(cluster, job);

@@ -233,17 +233,24 @@ void api_job_change_parse(struct request *request)
 		request_fail(request, rc, &err);
 }
 
+static void keep_hold(struct server *server, struct live *live, bool hold)
+{
+	json_t *spec = json_loads(live->row.spec, 0, NULL);
+
+	if (!spec)
+		return;
+	json_object_set_new(spec, "hold", json_boolean(hold));
+	live_set_spec(server, live, spec);
+	json_decref(spec);
+}
+
 static int set_hold(struct server *server, struct live *live, bool hold, int64_t now_ns,
 		    struct strata_error *err)
 {
 	int rc = strata_cluster_hold(server->cluster, (uint64_t)live->row.id, hold, now_ns, err);
-	json_t *spec = rc == 0 ? json_loads(live->row.spec, 0, NULL) : NULL;
 
-	if (spec) {
-		json_object_set_new(spec, "hold", json_boolean(hold));
-		live_set_spec(server, live, spec);
-		json_decref(spec);
-	}
+	if (rc == 0)
+		keep_hold(server, live, hold);
 	return rc;
 }
 
@@ -260,6 +267,10 @@ static int apply_change(struct server *server, struct live *live, const struct c
 		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_REQUEUE, now_ns, err);
 	if (rc == 0 && change->suspend > 0)
 		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_SUSPEND, now_ns, err);
+	if (rc == 0 && change->suspend > 0)
+		keep_hold(server, live, true); /* until it is let go */
+	if (rc == 0 && change->suspend == 0)
+		rc = set_hold(server, live, false, now_ns, err);
 	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_PRIORITY) &&
 	    change->change.priority > 0)
 		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");

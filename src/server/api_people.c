@@ -1,4 +1,5 @@
 /* Users, accounts, qualities of service, partitions: who they are, what they use, what they may. */
+#include "core/text.h"
 #include "server/people.h"
 #include "server/route.h"
 
@@ -107,6 +108,8 @@ void api_person_parse(struct request *request)
 
 	if (!json)
 		return;
+	if (rc == 0 && !text_valid(request->segments[0], strlen(request->segments[0])))
+		rc = strata_fail_at(&err, -EINVAL, "name", "the name is not a text");
 	if (rc == 0)
 		rc = strata_schema_defaults(&people_settings_schema, &request->arena, conf, &err);
 	if (rc == 0)

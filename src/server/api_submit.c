@@ -1,11 +1,14 @@
 /* POST /api/v1/jobs: one job, an array, or many at once. */
 #include "server/route.h"
 
+#include "core/text.h"
+
 #include <strata/limits.h>
 
 #include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <string.h>
 
 struct submissions {
 	struct submission *list;
@@ -67,6 +70,11 @@ void api_jobs_submit_parse(struct request *request)
 	}
 	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
 					       "Idempotency-Key");
+	if (rc == 0 && all->key &&
+	    (strlen(all->key) > STRATA_NAME_BYTES_MAX || !text_valid(all->key, strlen(all->key))))
+		rc = strata_fail_at(&err, -EINVAL, "request_key",
+				    "the Idempotency-Key is not a text of up to %d bytes",
+				    STRATA_NAME_BYTES_MAX);
 	if (all->key && all->count)
 		all->list[0].spec.request_key = all->key;
 	request->parsed = all;
@@ -89,12 +97,17 @@ static json_t *ids_json(const int64_t *ids, size_t count)
 /* The same key as before: the same answer as before. */
 static bool answered_before(struct server *server, struct request *request, const char *key)
 {
+	const struct live *live = key ? live_requested(server, request->who.user, key) : NULL;
 	struct store_job row;
 	json_t *ids;
 
-	if (!key ||
-	    store_job_requested(server->store, request->who.user, key, &request->arena, &row, NULL))
+	if (live) {
+		row = live->row;
+		request->durable = true; /* it may be of this very round */
+	} else if (!key || store_job_requested(server->store, request->who.user, key,
+					       &request->arena, &row, NULL)) {
 		return false;
+	}
 	ids = json_array();
 	json_array_append_new(ids, json_integer(row.id));
 	request_answer(

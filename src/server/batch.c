@@ -126,7 +126,8 @@ static int apply(struct server *server, struct strata_error *err)
 									 : STRATA_STORE_CHANGES_MAX,
 					 server->epoch, err);
 		}
-		if (rc == 0 || rc == -ESTALE || rc == -EINVAL || rc == -EEXIST || rc == -ENOENT) {
+		if (rc == 0 || rc == -ESTALE || rc == -EINVAL || rc == -E2BIG || rc == -EEXIST ||
+		    rc == -ENOENT) {
 			atomic_store(&server->store_down, false);
 			return rc;
 		}

@@ -5,6 +5,7 @@
 #include <strata/text.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,15 @@ static const char *reason_name(const char *name)
 		if (strcmp(strata_reason_name((enum strata_reason)i), name) == 0)
 			return strata_reason_name((enum strata_reason)i);
 	return strata_reason_name(STRATA_REASON_NONE);
+}
+
+enum { KEY_BYTES = 2 * STRATA_NAME_BYTES_MAX + 2 };
+
+static size_t make_key(char key[KEY_BYTES], const char *user, const char *request_key)
+{
+	int length = snprintf(key, KEY_BYTES, "%s/%s", user, request_key);
+
+	return length < KEY_BYTES ? (size_t)length : KEY_BYTES - 1;
 }
 
 struct live *live_new(struct server *server, const struct store_job *row)
@@ -72,17 +82,35 @@ struct live *live_new(struct server *server, const struct store_job *row)
 		strata_memory_put(&server->memory, live, bytes);
 		return NULL;
 	}
-	if (map_text_put(&server->uuids, live->row.uuid, strlen(live->row.uuid), live, NULL)) {
+	char key[KEY_BYTES];
+
+	if (map_text_put(&server->uuids, live->row.uuid, strlen(live->row.uuid), live, NULL) ||
+	    (live->row.request_key &&
+	     map_text_put(&server->keys, key, make_key(key, live->row.user, live->row.request_key),
+			  live, NULL))) {
 		live_free(server, live);
 		return NULL;
 	}
 	return live;
 }
 
+struct live *live_requested(const struct server *server, const char *user, const char *request_key)
+{
+	char key[KEY_BYTES];
+
+	return map_text_get(&server->keys, key, make_key(key, user, request_key));
+}
+
 void live_free(struct server *server, struct live *live)
 {
 	map_u64_remove(&server->jobs, (uint64_t)live->row.id);
 	map_text_remove(&server->uuids, live->row.uuid, strlen(live->row.uuid));
+	if (live->row.request_key) {
+		char key[KEY_BYTES];
+
+		map_text_remove(&server->keys, key,
+				make_key(key, live->row.user, live->row.request_key));
+	}
 	free((char *)live->row.spec);
 	free((char *)live->row.place);
 	free(live->output);

@@ -99,6 +99,20 @@ static int recover_job(void *context, const void *row_any, struct strata_error *
 	return 0;
 }
 
+/* It was frozen where it is: so it still is, and it waits for somebody to let it go only if somebody froze it. */
+static int freeze(struct server *server, struct live *live, struct strata_error *err)
+{
+	uint64_t id = (uint64_t)live->row.id;
+	json_t *spec = json_loads(live->row.spec, 0, NULL);
+	bool held = json_is_true(json_object_get(spec, "hold"));
+	int rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_SUSPEND, 0, err);
+
+	json_decref(spec);
+	if (rc == 0)
+		rc = strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_STOPPED, 0, err);
+	return rc || held ? rc : strata_cluster_hold(server->cluster, id, false, 0, err);
+}
+
 /* Puts a job that was placed back where it was. */
 static int replace(struct server *server, struct live *live, struct strata_error *err)
 {
@@ -111,6 +125,8 @@ static int replace(struct server *server, struct live *live, struct strata_error
 		rc = strata_cluster_adopt(server->cluster, (uint64_t)live->row.id,
 					  (uint32_t)live->row.attempt, started_ns, pieces, count,
 					  err);
+	if (rc == 0 && strcmp(live->row.state, "preempted") == 0)
+		return freeze(server, live, err);
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
 	/* its node is gone, or smaller than it was: it cannot be said to run */
@@ -148,6 +164,11 @@ static void take_found(struct server *server, const struct exec_found *found)
 	    (uint32_t)live->row.attempt == found->key.attempt) {
 		live->restart = false;
 		live->ordered = true;
+		/* a service that died between freezing it and writing that down left it frozen */
+		struct exec_ask thaw = { .type = EXEC_THAW };
+
+		if (strcmp(live->row.state, "preempted") != 0)
+			server->exec->cls->ask(server->exec, found->key, &thaw, NULL);
 		if (server->exec->cls->adopt(server->exec, found->key, &err))
 			fprintf(stderr, "strata: job %llu: %s\n",
 				(unsigned long long)found->key.job, err.text);

@@ -194,6 +194,7 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	strata_arena_init(&server->scratch, &server->memory, 0);
 	map_u64_init(&server->jobs, &server->memory);
 	map_text_init(&server->uuids, &server->memory);
+	map_text_init(&server->keys, &server->memory);
 	map_text_init(&server->gangs, &server->memory);
 	batch_init(server);
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -250,6 +251,7 @@ void server_close(struct server *server)
 		free(server->nodes[i].reason);
 	map_u64_fini(&server->jobs);
 	map_text_fini(&server->uuids);
+	map_text_fini(&server->keys);
 	map_text_fini(&server->gangs);
 	strata_arena_fini(&server->batch.arena);
 	strata_arena_fini(&server->scratch);

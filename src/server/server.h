@@ -93,6 +93,7 @@ struct server {
 	uint32_t node_count;
 	struct map_u64 jobs;   /* live ones */
 	struct map_text uuids; /* of them */
+	struct map_text keys;  /* "user/key" of those that were submitted with a key */
 	struct person *people; /* see people.h */
 	struct map_text gangs; /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
@@ -144,6 +145,8 @@ int batch_commit(struct server *server, struct strata_error *err);
 /* live.c */
 struct live *live_new(struct server *server, const struct store_job *row);
 void live_free(struct server *server, struct live *live);
+/* The one that its user submitted with this key; NULL: none that is live. */
+struct live *live_requested(const struct server *server, const char *user, const char *request_key);
 struct live *live_find(const struct server *server,
 		       const char *id); /* number or uuid; NULL: none */
 void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,

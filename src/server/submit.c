@@ -362,6 +362,12 @@ int submission_take(struct server *server, const struct submission *submission,
 		sizeof(*intake.ids));
 	if (!intake.row.command || !intake.row.spec || !intake.ids) {
 		rc = strata_fail_memory(err);
+	} else if (strlen(intake.row.command) > STRATA_STORE_TEXT_BYTES_MAX ||
+		   strlen(intake.row.spec) > STRATA_STORE_TEXT_BYTES_MAX) {
+		rc = strata_fail_at(
+			err, -E2BIG, "command",
+			"the job has %zu bytes without script and environment; expected up to %d",
+			strlen(intake.row.spec), STRATA_STORE_TEXT_BYTES_MAX);
 	} else {
 		if (submission->script) {
 			put_blob(server, submission->script, submission->script_length, script);

@@ -33,6 +33,32 @@ def a_running_job_gets_less_time(service):
     assert "failed" in error["message"], error
 
 
+def ticks(service, job):
+    return service.output(f"strata-{job}.out").count("tick")
+
+
+def a_frozen_job_stays_frozen_until_it_is_let_go(service):
+    job = service.submit("sh", "-c", "while :; do echo tick; sleep 0.1; done")["id"]
+    service.wait(job, "running")
+    service.api("PATCH", f"/jobs/{job}", {"suspend": True})
+    frozen = service.wait(job, "preempted")
+    equal((frozen["reason"], frozen["attempt"]), ("suspended", 1))
+    for restart in (False, True):  # it stays so when the service comes back
+        if restart:
+            service.kill()
+            service.start()
+        equal(service.job(job)["state"], "preempted")
+        before = ticks(service, job)
+        time.sleep(0.5)
+        equal(ticks(service, job), before)
+    service.api("PATCH", f"/jobs/{job}", {"suspend": False})
+    equal(service.wait(job, "running")["attempt"], 1)
+    deadline = time.time() + 20
+    while ticks(service, job) == before and time.time() < deadline:
+        time.sleep(0.05)
+    assert ticks(service, job) > before
+
+
 def cancelling_says_what_it_did(service):
     waiting = service.submit("true", hold=True)["id"]
     equal(service.api("DELETE", f"/jobs/{waiting}"), {"id": waiting, "state": "cancelled", "stopping": False})
@@ -53,4 +79,4 @@ def a_stubborn_job_is_killed(service):
 a_stubborn_job_is_killed.arguments = ["--preempt", "least_lost:grace=1"]
 
 run(a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
-    cancelling_says_what_it_did, a_stubborn_job_is_killed)
+    a_frozen_job_stays_frozen_until_it_is_let_go, cancelling_says_what_it_did, a_stubborn_job_is_killed)

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """What can be submitted, and what comes of it."""
+import threading
+
 from service import equal, run
 
 
@@ -71,6 +73,38 @@ def the_same_key_is_the_same_submission(service):
     assert other["id"] != first["id"]
 
 
+def the_same_key_at_the_same_time_is_one_submission(service):
+    body = {"command": ["true"], "working_dir": service.dir, "hold": True}
+    answers = []
+
+    def submit(key):
+        answers.append((key, service.ask("POST", "/api/v1/jobs", body, {"Idempotency-Key": key})))
+
+    for round_number in range(10):
+        threads = [threading.Thread(target=submit, args=(f"k{round_number}",)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    equal(len(answers), 80)
+    for key in {key for key, _ in answers}:
+        equal(len({answer["id"] for k, (_, answer) in answers if k == key}), 1)
+    equal({status for _, (status, _) in answers}, {200, 201})
+
+
+def what_the_store_cannot_keep_is_refused_and_harms_nobody(service):
+    job = {"command": ["true"], "working_dir": service.dir}
+    for body, headers, field in [
+            ({**job, "command": ["x" * 500000] * 12}, {}, "command"),
+            ({**job, "environment": {"A": "x" * 500000, "B" * 200000: "y"}, "comment": "c" * 2000}, {}, "comment"),
+            (job, {"Idempotency-Key": "k" * 200}, "request_key"),
+            (job, {"Idempotency-Key": b"\xff\xfe"}, "request_key")]:
+        status, answer = service.ask("POST", "/api/v1/jobs", body, headers)
+        assert status in (400, 413), (status, answer)
+        equal(answer["error"]["field"], field)
+    service.wait(service.submit("true")["id"], "completed")
+
+
 def what_makes_no_sense_is_refused(service):
     for fields, field in [({}, "command"), ({"command": ["x"], "script": "#!/bin/sh\n"}, "script"),
                           ({"script": "echo"}, "script"), ({"command": ["x"], "bogus": 1}, "bogus"),
@@ -86,4 +120,5 @@ def what_makes_no_sense_is_refused(service):
 
 run(a_job_runs_and_its_end_is_known, a_script_runs_as_it_is, arrays_run_so_many_at_a_time,
     dependencies_are_waited_for, gangs_start_together, many_are_one_submission,
-    the_same_key_is_the_same_submission, what_makes_no_sense_is_refused)
+    the_same_key_is_the_same_submission, the_same_key_at_the_same_time_is_one_submission,
+    what_the_store_cannot_keep_is_refused_and_harms_nobody, what_makes_no_sense_is_refused)
