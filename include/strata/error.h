@@ -64,7 +64,7 @@ int strata_fail_under(struct strata_error *err, int code, const char *prefix, ..
 /* -ENOMEM with the usual sentence. */
 int strata_fail_memory(struct strata_error *err);
 
-/* The row for a code; codes without a row of their own give the row of -EIO ("failed", 500, 1).
+/* The row for a code; codes without a row of their own give the row of -EIO ("internal", 500, 1).
  * Never NULL; static storage. */
 const struct strata_error_kind *strata_error_kind(int code);
 

@@ -74,6 +74,19 @@ static int make_directory(struct cli *cli, const char *path, mode_t mode)
 	return 0;
 }
 
+static void say_where(struct cli *cli, const struct server *server)
+{
+	const struct server_conf *conf = server->conf;
+
+	if (conf->listen)
+		cli_note(cli, "serving on %s and, for callers with a token, http://%.*s:%d",
+			 conf->socket, (int)(strrchr(conf->listen, ':') - conf->listen),
+			 conf->listen, server->tcp_port);
+	else
+		cli_note(cli, "serving on %s", conf->socket);
+	cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
+}
+
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	struct server_conf conf = *(const struct server_conf *)conf_any;
@@ -100,8 +113,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	cli_note(cli, "serving on %s; %u nodes; the state is in %s", conf.socket,
-		 server->node_count, conf.state_dir);
+	say_where(cli, server);
 	rc = server_run(server, &cli->err);
 	running = NULL;
 	server_close(server);

@@ -10,7 +10,7 @@ static const struct strata_option create_options[] = {
 	{ "user", STRATA_TEXT, offsetof(struct create_conf, user), .letter = 'u', .value = "NAME",
 	  .help = "for whom; yourself when left out" },
 	{ "role", STRATA_TEXT, offsetof(struct create_conf, role),
-	  .help = "what it may do: user, operator, admin" },
+	  .help = "what it may do: read-only, user, operator, admin" },
 	{ "expires_in", STRATA_DURATION, offsetof(struct create_conf, expires_ns),
 	  .help = "good for so long" },
 	{ "comment", STRATA_TEXT, offsetof(struct create_conf, comment), .help = "a note" },

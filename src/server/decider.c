@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include "server/route.h"
+#include "server/token.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -97,6 +98,7 @@ static int go_round(struct server *server, struct strata_error *err)
 	if (rc && rc != -ENOMEM)
 		return rc;
 	act_note(server, effects, count);
+	token_keep_uses(server);
 	rc = batch_commit(server, err);
 	if (rc)
 		return rc;

@@ -3,50 +3,17 @@
  * is not known or its body would be too large. One that is to be decided is handed over and its connection suspended, so that
  * a waiting request costs no thread.
  */
+#include "server/identity.h"
+#include "server/listen.h"
 #include "server/route.h"
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { IDLE_SECONDS = 30, CONNECTIONS_MAX = 12000, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
-
-/* ---- who is it? ---- */
-
-/* By the socket: the kernel knows. */
-static void identify(struct server *server, struct MHD_Connection *connection,
-		     struct identity *ret_who)
-{
-	const union MHD_ConnectionInfo *about =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
-	struct passwd entry, *found = NULL;
-	char text[4096];
-
-	(void)server;
-	*ret_who = (struct identity){ .role = ROLE_NONE, .uid = (uid_t)-1 };
-	if (!about || getsockopt(about->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
-		return;
-	ret_who->uid = peer.uid;
-	ret_who->gid = peer.gid;
-	ret_who->local = true;
-	if (getpwuid_r(peer.uid, &entry, text, sizeof(text), &found) == 0 && found)
-		snprintf(ret_who->user, sizeof(ret_who->user), "%s", found->pw_name);
-	else
-		snprintf(ret_who->user, sizeof(ret_who->user), "%u", (unsigned)peer.uid);
-	if (peer.uid == 0 || peer.uid == geteuid())
-		ret_who->role = ROLE_ADMIN;
-	else if (geteuid() == 0)
-		ret_who->role = ROLE_USER;
-}
 
 /* ---- a request comes ---- */
 
@@ -83,6 +50,22 @@ static const char *header(const struct request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+static void refuse_stranger(struct request *request)
+{
+	if (request->who.local)
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "this service serves the user it runs as; %s is another",
+			       request->who.user);
+	else if (request->who.wrong)
+		request_refuse(request, MHD_HTTP_UNAUTHORIZED, "unauthorized",
+			       "the token is not known, has expired or was revoked; "
+			       "`strata token create` makes one");
+	else
+		request_refuse(request, MHD_HTTP_UNAUTHORIZED, "unauthorized",
+			       "a token is needed here: Authorization: Bearer …; "
+			       "`strata token create` makes one");
+}
+
 /* Everything that can be said before the body is read. */
 static void look_at_head(struct request *request)
 {
@@ -95,9 +78,7 @@ static void look_at_head(struct request *request)
 	request->refused = true;
 	if (request->who.role == ROLE_NONE &&
 	    !(request->route && request->route->role == ROLE_NONE))
-		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
-			       "this service serves the user it runs as; %s is another",
-			       request->who.user[0] ? request->who.user : "you");
+		refuse_stranger(request);
 	else if (!request->route && known)
 		request_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "method",
 			       "%s is not possible for %.80s", request->method, request->path);
@@ -155,6 +136,8 @@ static enum MHD_Result send_answer(struct request *request)
 				request->media ? request->media : "application/json");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (request->status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	result = MHD_queue_response(request->connection, (unsigned)request->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -234,63 +217,42 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
 
 /* ---- opening ---- */
 
-/* A socket that is left over is taken away, one that answers is not. */
-static int listen_on(const char *path, int *ret_fd, struct strata_error *err)
+static struct MHD_Daemon *start(struct server *server, int fd)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return strata_fail(err, -errno, "no socket: %s", strerror(errno));
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		close(fd);
-		return strata_fail_at(err, -ENAMETOOLONG, "socket",
-				      "the socket's path has %zu bytes; expected at most %zu",
-				      strlen(path), sizeof(address.sun_path) - 1);
-	}
-	strcpy(address.sun_path, path);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
-		close(fd);
-		return strata_fail_at(err, -EADDRINUSE, "socket", "a service listens on %s already",
-				      path);
-	}
-	close(fd);
-	unlink(path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) ||
-	    listen(fd, 1024)) {
-		int code = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return strata_fail_at(err, code, "socket", "cannot listen on %s: %s", path,
-				      strerror(-code));
-	}
-	*ret_fd = fd;
-	return 0;
-}
-
-int http_open(struct server *server, struct strata_error *err)
-{
-	int rc = listen_on(server->conf->socket, &server->socket_fd, err);
-
-	if (rc)
-		return rc;
-	server->http_socket = MHD_start_daemon(
+	return MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-		NULL, NULL, answer, server, MHD_OPTION_LISTEN_SOCKET, server->socket_fd,
+		NULL, NULL, answer, server, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_POOL_SIZE,
 		(unsigned)server->conf->http_threads, MHD_OPTION_END);
-	if (!server->http_socket)
+}
+
+int http_open(struct server *server, struct strata_error *err)
+{
+	int fd, rc = listen_unix(server->conf->socket, &fd, err);
+
+	if (rc)
+		return rc;
+	server->http_socket = start(server, fd); /* which has the descriptor then */
+	if (server->http_socket && server->conf->listen) {
+		rc = listen_tcp(server->conf->listen, &fd, &server->tcp_port, err);
+		if (rc)
+			return rc;
+		server->http_tcp = start(server, fd);
+	}
+	if (!server->http_socket || (server->conf->listen && !server->http_tcp)) {
+		close(fd);
 		return strata_fail(err, -EIO, "the HTTP server does not start");
+	}
 	return 0;
 }
 
 void http_close(struct server *server)
 {
+	if (server->http_tcp)
+		MHD_stop_daemon(server->http_tcp);
 	if (server->http_socket)
 		MHD_stop_daemon(server->http_socket);
-	server->http_socket = NULL;
+	server->http_socket = server->http_tcp = NULL;
 }

@@ -4,6 +4,7 @@
  * attempt that nobody knows of any more is stopped and forgotten.
  */
 #include "server/people.h"
+#include "server/token.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -203,6 +204,8 @@ int recover(struct server *server, struct strata_error *err)
 
 	if (rc == 0)
 		rc = people_recover(server, err);
+	if (rc == 0)
+		rc = token_recover(server, err);
 	if (rc == 0)
 		rc = store_load(server->store, STORE_USAGE, NULL, recover_usage, server, err);
 	if (rc == 0)

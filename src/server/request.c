@@ -111,3 +111,20 @@ json_t *request_json(struct request *request)
 	}
 	return json;
 }
+
+bool request_read(struct request *request, const struct strata_schema *schema)
+{
+	struct strata_error err = { 0 };
+	void *conf = strata_arena_get(&request->arena, schema->conf_size);
+	int rc = conf ? strata_schema_defaults(schema, &request->arena, conf, &err)
+		      : strata_fail_memory(&err);
+
+	if (rc == 0)
+		rc = strata_schema_read_json(schema, request->body ? request->body : "{}",
+					     request->body_length ? request->body_length : 2,
+					     &request->arena, conf, &err);
+	request->parsed = conf;
+	if (rc)
+		request_fail(request, rc, &err);
+	return rc == 0;
+}

@@ -1,5 +1,5 @@
 /*
- * A request on its way: made by an HTTP thread, which knows who asks (auth.h) and reads the body; handed to the decider, which answers; sent by an
+ * A request on its way: made by an HTTP thread, which knows who asks (identity.h) and reads the body; handed to the decider, which answers; sent by an
  * HTTP thread again. It has one owner at a time.
  */
 #ifndef SERVER_REQUEST_H
@@ -7,6 +7,7 @@
 
 #include <strata/error.h>
 #include <strata/memory.h>
+#include <strata/option.h>
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -26,6 +27,7 @@ struct identity {
 	gid_t gid;
 	enum role role;
 	bool local; /* by the socket: it is this uid on this machine */
+	bool wrong; /* what was shown is no token that is good */
 };
 
 enum { REQUEST_SEGMENTS_MAX = 8 };
@@ -69,6 +71,9 @@ const char *request_query(const struct request *request, const char *name);
 /* A whole number from there; def when it is missing. False: answered with an error. */
 bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
 		       int64_t max, int64_t *ret_number);
+
+/* The body as a table says, on the arena: request->parsed. False: answered with an error. */
+bool request_read(struct request *request, const struct strata_schema *schema);
 
 /* The body as a JSON object; NULL: answered with an error. The caller's reference. */
 json_t *request_json(struct request *request);

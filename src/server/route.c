@@ -36,6 +36,9 @@ static const struct route routes[] = {
 	{ "GET", "/api/v1/partitions", "partitions", ROLE_READER, 0, NULL, api_people, NULL },
 	{ "PUT", "/api/v1/partitions/*", "set a partition", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
 	{ "PATCH", "/api/v1/partitions/*", "change a partition", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
+	{ "GET", "/api/v1/tokens", "one's tokens", ROLE_USER, 0, NULL, api_tokens, NULL },
+	{ "POST", "/api/v1/tokens", "make a token", ROLE_USER, SMALL, api_token_parse, api_token_make, NULL },
+	{ "DELETE", "/api/v1/tokens/*", "revoke a token", ROLE_USER, 0, NULL, api_token_revoke, NULL },
 	{ "GET", "/api/v1/accounting", "who used what", ROLE_READER, 0, api_accounting, NULL, NULL },
 	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL },
 };

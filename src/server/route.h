@@ -52,6 +52,12 @@ void api_accounting(struct request *request);
 void api_people(struct server *server, struct request *request);
 void api_person_parse(struct request *request);
 void api_person_set(struct server *server, struct request *request);
+/* api_token.c */
+extern const struct strata_schema api_token_schema;
+void api_token_parse(struct request *request);
+void api_token_make(struct server *server, struct request *request);
+void api_tokens(struct server *server, struct request *request);
+void api_token_revoke(struct server *server, struct request *request);
 /* api_health.c */
 void api_health(struct request *request);
 void api_ready(struct request *request);

@@ -1,5 +1,6 @@
 /* The service's beginning and end: what it is made of, opened in order and closed in reverse. */
 #include "server/people.h"
+#include "server/token.h"
 
 #include <strata/limits.h>
 
@@ -133,7 +134,6 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 		return strata_fail_memory(err);
 	server->conf = conf;
 	server->env = env_system();
-	server->socket_fd = -1;
 	pthread_mutex_init(&server->lock, NULL);
 	strata_arena_init(&server->confs, &server->memory, 0);
 	strata_arena_init(&server->scratch, &server->memory, 0);
@@ -145,6 +145,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = server->wake_fd < 0 ? strata_fail(err, -errno, "no eventfd: %s", strerror(errno))
 				 : open_store(server, err);
+	if (rc == 0)
+		rc = token_table_new(&server->tokens, err);
 	if (rc == 0)
 		rc = open_cluster(server, err);
 	if (rc == 0)
@@ -190,6 +192,7 @@ void server_close(struct server *server)
 		live_free(server, entry->value);
 	strata_cluster_free(server->cluster);
 	people_free(server);
+	token_table_free(server->tokens);
 	for (size_t i = 0; i < 5; i++)
 		strata_registry_free(server->registries[i]);
 	for (uint32_t i = 0; i < server->node_count; i++)

@@ -114,8 +114,9 @@ struct server {
 	atomic_bool stopping;
 	atomic_bool store_down;
 
-	struct MHD_Daemon *http_socket;
-	int socket_fd;
+	struct token_table *tokens; /* see token.h */
+	struct MHD_Daemon *http_socket, *http_tcp;
+	int tcp_port;
 };
 
 /* server.c */

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -78,11 +79,20 @@ class Service:
         self.process.send_signal(how)
         return self.process.wait(PATIENCE_S)
 
-    def ask(self, method, path, body=None, headers=None):
-        connection = Connection(self.socket)
+    def port(self):
+        """Of a service that was told to --listen; it says so once it serves."""
+        deadline = time.time() + PATIENCE_S
+        while not (found := re.findall(r"http://127.0.0.1:(\d+)", self.said())):
+            assert time.time() < deadline, "the service does not say where it listens"
+            time.sleep(0.02)
+        return int(found[-1])
+
+    def ask(self, method, path, body=None, headers=None, tcp=False, token=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=PATIENCE_S) if tcp else Connection(self.socket)
+        headers = {**(headers or {}), **({"Authorization": f"Bearer {token}"} if token else {})}
         try:
             text = body if isinstance(body, (str, bytes, type(None))) else json.dumps(body)
-            connection.request(method, path, text, headers or {})
+            connection.request(method, path, text, headers)
             answer = connection.getresponse()
             data = answer.read()
             if "json" in (answer.getheader("Content-Type") or ""):

@@ -64,7 +64,7 @@ TEST(every_code_has_an_http_status_an_exit_code_and_a_name)
 	CHECK_INT(strata_error_kind(-ECONNREFUSED)->exit_code, 5);
 	CHECK_INT(strata_error_kind(-EACCES)->exit_code, 4);
 	CHECK_INT(strata_error_kind(-EINVAL)->exit_code, 2);
-	CHECK_TEXT(strata_error_kind(-ENOTDIR)->name, "failed");
+	CHECK_TEXT(strata_error_kind(-ENOTDIR)->name, "internal");
 	CHECK_INT(strata_error_kind(-ENOTDIR)->http_status, 500);
 	CHECK_INT(strata_error_kind(-ENOTDIR)->exit_code, 1);
 }

@@ -1,0 +1,10 @@
+/* Who asks: see identity.c. */
+#ifndef SERVER_IDENTITY_H
+#define SERVER_IDENTITY_H
+
+#include "server/server.h"
+
+/* Any thread. ROLE_NONE: nobody that is known. */
+void identify(struct server *server, struct MHD_Connection *connection, struct identity *ret_who);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Tokens: what stands for a user where the kernel does not say who calls. The text is shown once and kept nowhere; its hash, with whom it stands
+ * for, what it may do and until when, is in the store and here in memory.
+ *
+ * HTTP threads look tokens up, the decider alone changes them.
+ */
+#ifndef SERVER_TOKEN_H
+#define SERVER_TOKEN_H
+
+#include "server/server.h"
+
+enum { TOKEN_TEXT_BYTES = 7 + 43 + 1 }; /* "strata_", 32 bytes in base64url, NUL */
+
+struct token {
+	const char *id, *hash, *user, *comment; /* in the table's block; comment may be NULL */
+	uid_t uid;
+	gid_t gid;
+	bool known; /* the system still has this user */
+	enum role role;
+	int64_t created_ns, expires_ns; /* expires_ns 0: never */
+	_Atomic int64_t used_ns;
+	int64_t kept_ns; /* as used_ns is in the store */
+	struct token *next;
+};
+
+struct token_table;
+int token_table_new(struct token_table **ret_table, struct strata_error *err);
+void token_table_free(struct token_table *table);
+
+/* What the store has. */
+int token_recover(struct server *server, struct strata_error *err);
+
+/* A new one, in the round's batch. The text is only here. */
+int token_make(struct server *server, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
+	       const struct token **ret_token, struct strata_error *err);
+/* It is good no more, from now on. */
+void token_revoke(struct server *server, const struct token *token);
+const struct token *token_at(const struct server *server, const char *id); /* NULL: none */
+const struct token *token_first(const struct server *server);
+/* Uses that the store does not know of yet go into the batch, once an hour for each. */
+void token_keep_uses(struct server *server);
+
+/* Who the bearer is; false: nobody, or too late. Any thread. */
+bool token_identify(struct server *server, const char *text, struct identity *ret_who);
+
+#endif

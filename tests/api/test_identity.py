@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Who may ask what: every route by every kind of caller. A route without a row here fails."""
+import os
+
+from service import NOBODY, arguments, as_nobody, equal, run
+
+TCP = arguments("--listen", "127.0.0.1:0")
+CALLERS = ["socket", "none", "wrong", "read-only", "user", "operator", "admin"]
+
+# What a caller gets: somebody else on the socket; over TCP nobody, with a wrong token, and with a token of each role that is somebody else's.
+ANYBODY = [200, 200, 200, 200, 200, 200, 200]
+READERS = [200, 401, 401, 200, 200, 200, 200]
+OWNERS = [403, 401, 401, 403, 403, 200, 200]  # of somebody else's job
+USERS = [400, 401, 401, 403, 400, 400, 400]  # with a body that makes no sense
+OPERATORS = [403, 401, 401, 403, 403, 200, 200]
+ADMINS = [403, 401, 401, 403, 403, 403, 200]
+
+TABLE = {
+    ("GET", "/healthz"): ANYBODY, ("GET", "/readyz"): ANYBODY, ("GET", "/openapi.json"): ANYBODY,
+    ("GET", "/metrics"): READERS,
+    ("POST", "/api/v1/jobs"): USERS,
+    ("GET", "/api/v1/jobs"): READERS,
+    ("GET", "/api/v1/jobs/*"): READERS,
+    ("PATCH", "/api/v1/jobs/*"): OWNERS,
+    ("GET", "/api/v1/jobs/*/why"): READERS,
+    ("GET", "/api/v1/jobs/*/output"): OWNERS,
+    ("GET", "/api/v1/jobs/*/checkpoints"): READERS,
+    ("DELETE", "/api/v1/jobs/*/checkpoints"): OWNERS,
+    ("DELETE", "/api/v1/jobs/*"): [403, 401, 401, 403, 403, 202, 202],
+    ("GET", "/api/v1/queue"): READERS,
+    ("GET", "/api/v1/nodes"): READERS,
+    ("GET", "/api/v1/topology"): READERS,
+    ("PATCH", "/api/v1/nodes/*"): OPERATORS,
+    ("GET", "/api/v1/tokens"): [200, 401, 401, 403, 200, 200, 200],
+    ("POST", "/api/v1/tokens"): [403, 401, 401, 403, 403, 403, 201],  # for somebody else
+    ("DELETE", "/api/v1/tokens/*"): [404, 401, 401, 403, 404, 404, 200],  # somebody else's
+    ("GET", "/api/v1/accounting"): READERS,
+    ("GET", "/api/v1/events"): READERS,
+}
+for KIND in ("users", "accounts", "qos", "partitions"):
+    TABLE[("GET", f"/api/v1/{KIND}")] = READERS
+    TABLE[("PUT", f"/api/v1/{KIND}/*")] = TABLE[("PATCH", f"/api/v1/{KIND}/*")] = ADMINS
+
+BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
+          ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"}}
+
+
+def real(path, job, token):
+    return (path.replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}")
+            .replace("*", "someone"))
+
+
+@TCP
+def every_cell_of_the_table_holds(service):
+    if os.geteuid() != 0:
+        return
+    routes = {(method.upper(), path) for path, methods in service.ask("GET", "/openapi.json")[1]["paths"].items()
+              for method in methods}
+    equal(routes, set(TABLE))
+    tokens = {role: service.api("POST", "/tokens", {"user": NOBODY, "role": role}, 201)["token"] for role in CALLERS[3:]}
+    for (method, path), row in TABLE.items():
+        body = BODIES.get((method, path), {"priority": 1} if method in ("PUT", "PATCH") else None)
+        for caller, want in zip(CALLERS, row):
+            runs = path.endswith("output") or (method, path) == ("DELETE", "/api/v1/jobs/*")
+            job = service.submit("sleep", "60", output="/dev/null", hold=not runs)["id"]
+            mine = service.api("POST", "/tokens", {}, 201)["id"]
+            if runs:
+                service.wait(job, "running")
+            target = real(path, job, mine)
+            if caller == "socket":
+                got = as_nobody(service, method, target, body)
+            else:
+                token = {"none": None, "wrong": "strata_" + "x" * 43}.get(caller, tokens.get(caller))
+                got = service.ask(method, target, body, tcp=True, token=token)
+            assert got[0] == want, f"{method} {path} by {caller} gave {got}, expected {want}"
+            service.ask("DELETE", f"/api/v1/jobs/{job}")
+            service.ask("DELETE", f"/api/v1/tokens/{mine}")
+
+
+@TCP
+def a_token_counts_instead_of_the_uid(service):
+    token = service.api("POST", "/tokens", {"role": "read-only"}, 201)["token"]
+    equal(service.ask("POST", "/api/v1/jobs", {}, token=token)[0], 403)
+    equal(service.ask("GET", "/api/v1/queue", token="strata_no")[0], 401)
+
+
+@TCP
+def what_is_refused_is_not_read(service):
+    """Authorised before anything is parsed: a body that is no JSON does not matter to who may not send it."""
+    token = service.api("POST", "/tokens", {"role": "read-only"}, 201)["token"]
+    for secret, want in ((None, 401), ("strata_" + "x" * 43, 401), (token, 403)):
+        equal(service.ask("POST", "/api/v1/jobs", "no json", tcp=True, token=secret)[0], want)
+
+
+run(every_cell_of_the_table_holds, a_token_counts_instead_of_the_uid, what_is_refused_is_not_read)
