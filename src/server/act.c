@@ -167,6 +167,7 @@ static int fill_files(struct start *start, struct strata_error *err)
 	free(start->live->error);
 	start->live->output = strdup(order->output);
 	start->live->error = order->error_output ? strdup(order->error_output) : NULL;
+	output_started(server, start->live);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* The queue, nodes, accounting and events. */
+/* The queue, nodes and accounting. */
 #include "server/route.h"
 
 #include <strata/text.h>
@@ -298,46 +298,4 @@ void api_accounting(struct request *request)
 		return;
 	}
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "rows", list));
-}
-
-/* ---- events ---- */
-
-static int add_event(void *context, const void *row_any, struct strata_error *err)
-{
-	const struct store_event *row = row_any;
-	json_t *about = row->about ? json_loads(row->about, 0, NULL) : NULL;
-
-	return json_array_append_new(context, json_pack("{s:I,s:o,s:I,s:s,s:o}", "sequence",
-							(json_int_t)row->sequence, "at",
-							view_time(row->at_ns), "job",
-							(json_int_t)row->job, "kind", row->kind,
-							"about", about ? about : json_object()))
-		       ? strata_fail_memory(err)
-		       : 0;
-}
-
-void api_events(struct request *request)
-{
-	struct strata_error err = { 0 };
-	json_t *list = json_array();
-	struct store *store;
-	int64_t after, limit;
-
-	if (!request_query_int(request, "after", 0, 0, INT64_MAX, &after) ||
-	    !request_query_int(request, "limit", 100, 1, 1000, &limit)) {
-		json_decref(list);
-		return;
-	}
-	int rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store, &err);
-
-	if (rc == 0) {
-		rc = store_events_page(store, after, (size_t)limit, add_event, list, &err);
-		store_readers_give(request->server->readers, store);
-	}
-	if (rc) {
-		json_decref(list);
-		request_fail(request, rc, &err);
-		return;
-	}
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "events", list));
 }

@@ -1,5 +1,11 @@
-/* GET /api/v1/jobs/…/output: what a job has written, read with its user's rights. */
+/*
+ * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is there, or (follow=1) until the job ends.
+ * One that has not begun yet can be followed, too: it is waited for.
+ */
 #include "server/route.h"
+#include "server/stream.h"
+
+#include <strata/text.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,69 +13,194 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-struct output {
-	char *path;
-	uid_t uid;
-	gid_t gid;
+#define LOOK_AGAIN_NS STRATA_SECOND_NS /* for a file that is not there yet */
+
+struct query {
+	bool error, follow;
 	int64_t from;
 };
 
-void api_job_output(struct server *server, struct request *request)
-{
-	struct live *live;
-	struct output *output;
+struct output {
+	struct stream base;
+	int64_t job;
+	uid_t uid;
+	gid_t gid;
+	bool error; /* its standard error */
+	int64_t from;
+	_Atomic(char *) path; /* NULL: it has not begun; set once, by the decider */
+	atomic_bool ended;
+	int fd;            /* -1: not open yet */
+	int64_t looked_ns; /* when there was no file; monotonic */
+};
 
-	if (!api_job_find(server, request, true, &live))
-		return;
-	output = strata_arena_get(&request->arena, sizeof(*output));
-	if (!live || !live->output || !output) {
-		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-			       "job %.40s has not written anything yet, or has ended a while ago",
-			       request->segments[0]);
+void api_job_output_parse(struct request *request)
+{
+	struct query *query = strata_arena_get(&request->arena, sizeof(*query));
+	const char *error = request_query(request, "error");
+	const char *follow = request_query(request, "follow");
+
+	if (!query) {
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "out of memory");
 		return;
 	}
-	output->path = strata_arena_text(&request->arena, live->output, strlen(live->output));
-	output->uid = (uid_t)live->row.uid;
-	output->gid = (gid_t)live->row.gid;
-	request->parsed = output;
+	query->error = error && strcmp(error, "0") != 0;
+	query->follow = follow && strcmp(follow, "0") != 0;
+	request->parsed = query;
+	request_query_int(request, "from", 0, 0, INT64_MAX, &query->from);
 }
 
 /* With the rights of the job's user, whatever the path has become since. */
-void api_job_output_read(struct request *request)
+static int open_as_user(const struct output *output)
 {
-	enum { PART_BYTES = 1 << 20 };
-	const struct output *output = request->parsed;
-	int64_t from;
-
-	if (request->answered || !output || !output->path ||
-	    !request_query_int(request, "from", 0, 0, INT64_MAX, &from))
-		return;
 	bool root = geteuid() == 0;
 
 	if (root) {
 		setfsgid(output->gid);
 		setfsuid(output->uid);
 	}
-	int fd = open(output->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), code = errno;
+	int fd = open(atomic_load(&output->path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int code = errno;
 
 	if (root) {
 		setfsuid(0);
 		setfsgid(0);
 	}
-	char *text = fd >= 0 ? malloc(PART_BYTES + 1) : NULL;
-	ssize_t count = text ? pread(fd, text, PART_BYTES, from) : -1;
+	return fd < 0 ? -code : fd;
+}
 
-	if (fd >= 0)
-		close(fd);
-	if (count < 0) {
-		free(text);
-		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "cannot read %s: %s",
-			       output->path, strerror(fd < 0 ? code : errno));
+/* ---- following ---- */
+
+static ssize_t read_output(struct stream *stream, char *to, size_t room)
+{
+	struct output *output = (struct output *)stream;
+	bool ended = atomic_load(
+		&output->ended); /* before the read: what was written until then is seen */
+
+	if (output->fd < 0 && atomic_load(&output->path))
+		output->fd = open_as_user(output);
+	if (output->fd < 0) {
+		output->looked_ns = env_now_ns(stream->server->env, ENV_MONOTONIC);
+		return ended ? -1 : 0;
+	}
+	ssize_t count = pread(output->fd, to, room, output->from);
+
+	if (count > 0)
+		output->from += count;
+	return count > 0 ? count : count < 0 || ended ? -1 : 0;
+}
+
+static bool output_ready(struct stream *stream, int64_t now_ns)
+{
+	struct output *output = (struct output *)stream;
+	struct stat info;
+
+	if (atomic_load(&output->ended))
+		return true;
+	if (output->fd < 0)
+		return atomic_load(&output->path) && now_ns - output->looked_ns >= LOOK_AGAIN_NS;
+	return fstat(output->fd, &info) || info.st_size > output->from;
+}
+
+static void free_output(struct stream *stream)
+{
+	struct output *output = (struct output *)stream;
+
+	if (output->fd >= 0)
+		close(output->fd);
+	free(atomic_load(&output->path));
+	free(output);
+}
+
+static const struct stream_class output_class = { "text/plain; charset=utf-8", read_output,
+						  output_ready, free_output };
+
+struct news {
+	int64_t job;
+	const char *output, *error;
+	bool ended;
+};
+
+static void tell(struct stream *stream, void *context)
+{
+	struct output *output = (struct output *)stream;
+	const struct news *news = context;
+	const char *path = output->error && news->error ? news->error : news->output;
+
+	if (output->job != news->job)
+		return;
+	if (path && !atomic_load(&output->path))
+		atomic_store(&output->path, strdup(path));
+	if (news->ended)
+		atomic_store(&output->ended, true);
+}
+
+void output_started(struct server *server, const struct live *live)
+{
+	struct news news = { .job = live->row.id, .output = live->output, .error = live->error };
+
+	streams_each(server, &output_class, tell, &news);
+}
+
+void output_ended(struct server *server, const struct live *live)
+{
+	struct news news = { .job = live->row.id, .ended = true };
+
+	streams_each(server, &output_class, tell, &news);
+}
+
+/* ---- the request ---- */
+
+/* As much as is there is a stream whose job counts as ended. */
+void api_job_output(struct server *server, struct request *request)
+{
+	const struct query *query = request->parsed;
+	struct output *output;
+	struct live *live;
+
+	if (!api_job_find(server, request, true, &live))
+		return;
+	if (!live || (!live->output && !query->follow)) {
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "job %.40s has not written anything yet, or has ended a while ago",
+			       request->segments[0]);
 		return;
 	}
-	text[count] = '\0';
-	request_answer_text(request, MHD_HTTP_OK, "text/plain; charset=utf-8", text);
-	free(text);
+	output = calloc(1, sizeof(*output));
+	if (!output) {
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "out of memory");
+		return;
+	}
+	output->base.cls = &output_class;
+	output->fd = -1;
+	output->job = live->row.id;
+	output->uid = (uid_t)live->row.uid;
+	output->gid = (gid_t)live->row.gid;
+	output->error = query->error;
+	output->from = query->from;
+	atomic_init(&output->ended, !query->follow || live->row.completed_ns != 0);
+	if (live->output)
+		atomic_init(&output->path,
+			    strdup(query->error && live->error ? live->error : live->output));
+	stream_answer(request, &output->base);
+}
+
+/* A file that cannot be read is said while there still is a status to say it with. */
+void api_job_output_open(struct request *request)
+{
+	struct output *output = (struct output *)request->stream;
+
+	if (!output || !atomic_load(&output->path))
+		return;
+	output->fd = open_as_user(output);
+	if (output->fd >= 0 || !atomic_load(&output->ended))
+		return;
+	request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "cannot read %s: %s",
+		       atomic_load(&output->path), strerror(-output->fd));
+	stream_drop(&output->base);
+	request->stream = NULL;
 }

@@ -155,6 +155,8 @@ int batch_commit(struct server *server, struct strata_error *err)
 	if (batch->count) {
 		rc = apply(server, err);
 		server->commits++;
+		if (rc == 0)
+			atomic_store(&server->event_last, server->next_event - 1);
 		server->commit_ns_last = env_now_ns(server->env, ENV_MONOTONIC) - start_ns;
 	}
 	answer_waiters(server);

@@ -54,6 +54,9 @@ static const struct strata_option server_options[] = {
 	  .help = "ended jobs are forgotten after so long; 0: never" },
 	{ "inventory_url", STRATA_TEXT, OFFSET(inventory_url), .value = "URL",
 	  .help = "external inventory service to read nodes from and reserve GPUs with" },
+	{ "request_timeout", STRATA_DURATION, OFFSET(request_timeout_ns),
+	  .integer = { 60 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "within which a caller has to say what it wants" },
 	{ "http_threads", STRATA_INT, OFFSET(http_threads), .integer = { 2, 1, 64 },
 	  .help = "threads that read requests" },
 	{ 0 }

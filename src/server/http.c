@@ -3,9 +3,11 @@
  * is not known or its body would be too large. One that is to be decided is handed over and its connection suspended, so that
  * a waiting request costs no thread.
  */
+#include "server/connection.h"
 #include "server/identity.h"
 #include "server/listen.h"
 #include "server/route.h"
+#include "server/stream.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -19,6 +21,8 @@ enum { IDLE_SECONDS = 30, CONNECTIONS_MAX = 12000, REQUEST_ARENA_BYTES_MAX = 512
 
 static void free_request(struct request *request)
 {
+	if (request->stream)
+		stream_drop(request->stream);
 	free(request->body);
 	free(request->text);
 	strata_arena_fini(&request->arena);
@@ -124,16 +128,23 @@ static bool add_body(struct request *request, const char *bytes, size_t count)
 
 static enum MHD_Result send_answer(struct request *request)
 {
+	struct stream *stream = request->stream;
 	size_t length = request->text ? strlen(request->text) : 0;
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		length, request->text ? request->text : (char *)"", MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response =
+		stream ? stream_response(stream)
+		       : MHD_create_response_from_buffer(
+				 length, request->text ? request->text : (char *)"",
+				 request->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
 
+	request->stream = NULL; /* the response's now */
 	if (!response)
 		return MHD_NO;
-	request->text = NULL; /* the response's now */
+	request->text = stream ? request->text : NULL; /* so is this */
 	MHD_add_response_header(response, "Content-Type",
-				request->media ? request->media : "application/json");
+				stream           ? stream->cls->media
+				: request->media ? request->media
+						 : "application/json");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (request->status == MHD_HTTP_UNAUTHORIZED)
@@ -199,6 +210,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		*upload_length = 0;
 		return MHD_YES;
 	}
+	connection_busy(connection, true);
 	if (request->queued && request->route->finish)
 		request->route->finish(request);
 	if (request->refused || request->queued)
@@ -209,7 +221,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 static void completed(void *context, struct MHD_Connection *connection, void **request_slot,
 		      enum MHD_RequestTerminationCode code)
 {
-	(void)context, (void)connection, (void)code;
+	(void)context, (void)code;
+	connection_busy(connection, false);
 	if (*request_slot)
 		free_request(*request_slot);
 	*request_slot = NULL;
@@ -220,12 +233,12 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
 static struct MHD_Daemon *start(struct server *server, int fd)
 {
 	return MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-		NULL, NULL, answer, server, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_POOL_SIZE,
-		(unsigned)server->conf->http_threads, MHD_OPTION_END);
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer,
+		server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, server,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_THREAD_POOL_SIZE, (unsigned)server->conf->http_threads, MHD_OPTION_END);
 }
 
 int http_open(struct server *server, struct strata_error *err)

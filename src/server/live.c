@@ -216,6 +216,7 @@ void live_ended(struct server *server, struct live *live)
 	*(server->ended_last ? &server->ended_last->next_ended : &server->ended_first) = live;
 	server->ended_last = live;
 	batch_job(server, live);
+	output_ended(server, live);
 }
 
 void live_sweep(struct server *server)

@@ -219,6 +219,7 @@ int recover(struct server *server, struct strata_error *err)
 		rc = store_last(server->store, STORE_EVENT, &server->next_event, err);
 	if (rc)
 		return rc;
+	atomic_store(&server->event_last, server->next_event);
 	server->next_id++;
 	server->next_event++;
 	rc = replace_all(server, err);

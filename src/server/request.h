@@ -15,6 +15,7 @@
 struct MHD_Connection;
 struct server;
 struct route;
+struct stream;
 
 enum role { ROLE_NONE, ROLE_READER, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 const char *role_name(enum role role);
@@ -51,10 +52,10 @@ struct request {
 	bool durable;  /* the answer waits for the commit of what it says */
 	void *parsed;  /* the route's own, in the arena */
 	int status;
-	char *text;        /* answer; malloc's; NULL: none */
-	const char *media; /* NULL: JSON */
-	const char *location;
-	int64_t arrived_ns; /* monotonic */
+	char *text;            /* answer; malloc's; NULL: none */
+	const char *media;     /* NULL: JSON */
+	struct stream *stream; /* the answer instead of the text; see stream.h */
+	int64_t arrived_ns;    /* monotonic */
 };
 
 /* Answers. The JSON is taken over; NULL is out of memory. */

@@ -38,16 +38,18 @@ void api_job_why(struct server *server, struct request *request);
 void api_job_checkpoints(struct server *server, struct request *request);
 void api_job_drop_checkpoints(struct server *server, struct request *request);
 /* api_output.c */
+void api_job_output_parse(struct request *request);
 void api_job_output(struct server *server, struct request *request);
-void api_job_output_read(struct request *request);
+void api_job_output_open(struct request *request);
 /* api_cluster.c */
 void api_queue_parse(struct request *request);
 void api_queue(struct server *server, struct request *request);
 void api_nodes(struct server *server, struct request *request);
 void api_node_change_parse(struct request *request);
 void api_node_change(struct server *server, struct request *request);
-void api_events(struct request *request);
 void api_accounting(struct request *request);
+/* api_events.c */
+void api_events(struct request *request);
 /* api_people.c */
 void api_people(struct server *server, struct request *request);
 void api_person_parse(struct request *request);

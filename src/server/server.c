@@ -1,5 +1,8 @@
 /* The service's beginning and end: what it is made of, opened in order and closed in reverse. */
+#include "server/attendant.h"
+#include "server/connection.h"
 #include "server/people.h"
+#include "server/stream.h"
 #include "server/token.h"
 
 #include <strata/limits.h>
@@ -148,6 +151,10 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	if (rc == 0)
 		rc = token_table_new(&server->tokens, err);
 	if (rc == 0)
+		rc = streams_open(server, err);
+	if (rc == 0)
+		rc = connections_open(server, err);
+	if (rc == 0)
 		rc = open_cluster(server, err);
 	if (rc == 0)
 		rc = open_exec(server, err);
@@ -155,6 +162,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 		rc = recover(server, err);
 	if (rc == 0)
 		rc = http_open(server, err);
+	if (rc == 0)
+		rc = attendant_start(server, err);
 	if (rc) {
 		server_close(server);
 		return rc;
@@ -183,7 +192,11 @@ void server_close(struct server *server)
 
 	if (!server)
 		return;
+	attendant_stop(server);
+	streams_close(server);
 	http_close(server);
+	streams_free(server);
+	connections_free(server);
 	if (server->exec)
 		server->exec->cls->close(server->exec);
 	store_readers_free(server->readers);

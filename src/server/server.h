@@ -35,6 +35,7 @@ struct server_conf {
 	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
 	int64_t keep_ns;           /* 0: for ever */
 	const char *inventory_url; /* NULL: none */
+	int64_t request_timeout_ns;
 	int64_t http_threads;
 };
 extern const struct strata_schema server_schema;
@@ -117,6 +118,12 @@ struct server {
 	struct token_table *tokens; /* see token.h */
 	struct MHD_Daemon *http_socket, *http_tcp;
 	int tcp_port;
+	struct streams *streams;         /* see stream.h */
+	struct connections *connections; /* see connection.h */
+	pthread_t attendant;             /* see attendant.h */
+	bool attendant_runs;
+	atomic_bool attendant_stops;
+	_Atomic int64_t event_last; /* the last one that is durable */
 };
 
 /* server.c */
@@ -208,6 +215,10 @@ struct node_about *nodes_find(const struct server *server, const char *name);
 json_t *view_job(struct server *server, const struct live *live);
 json_t *view_row(const struct store_job *row); /* of the history */
 json_t *view_time(int64_t ns);                 /* null for 0 */
+
+/* api_output.c: for those who follow what a job writes. */
+void output_started(struct server *server, const struct live *live); /* where is known now */
+void output_ended(struct server *server, const struct live *live);
 
 /* http.c */
 int http_open(struct server *server, struct strata_error *err);

@@ -101,6 +101,12 @@ class Service:
         finally:
             connection.close()
 
+    def follow(self, path, headers=None):
+        """An answer that is read as it comes: (connection, response)."""
+        connection = Connection(self.socket)
+        connection.request("GET", "/api/v1" + path, headers=headers or {})
+        return connection, connection.getresponse()
+
     def api(self, method, path, body=None, status=200, **kw):
         got, answer = self.ask(method, "/api/v1" + path, body, **kw)
         if got != status:
@@ -140,6 +146,18 @@ class Service:
             self.kill(signal.SIGTERM)
         kill_all(self.state)
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def next_event(response):
+    """The next of a stream of server-sent events: its fields."""
+    fields = {}
+    while line := response.readline().decode():
+        if line == "\n" and "id" in fields:
+            return fields
+        name, _, value = line.rstrip("\n").partition(": ")
+        if name:
+            fields[name] = value
+    return None
 
 
 def as_nobody(service, method, path, body=None):

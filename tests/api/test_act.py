@@ -56,7 +56,7 @@ def time_limits_hold(service):
 def a_program_that_is_not_there_says_so(service):
     job = service.submit("no-such-program")["id"]
     service.wait(job, "failed")
-    events = [e for e in service.api("GET", "/events?limit=1000")["events"] if e["job"] == job]
+    events = [e for e in service.api("GET", "/events?format=json&limit=1000")["events"] if e["job"] == job]
     assert any("no-such-program" in str(e["about"]) for e in events), events
 
 

@@ -31,11 +31,11 @@ def users_are_shown_with_what_they_use(service):
 def events_come_in_order_and_can_be_resumed(service):
     job = service.submit("true")["id"]
     service.wait(job, "completed")
-    events = service.api("GET", "/events")["events"]
+    events = service.api("GET", "/events?format=json")["events"]
     kinds = [event["kind"] for event in events if event["job"] == job]
     equal(kinds, ["job.submitted", "job.scheduled", "job.started", "job.ended"])
     last = events[1]["sequence"]
-    equal(service.api("GET", f"/events?after={last}")["events"], events[2:])
+    equal(service.api("GET", f"/events?format=json&after={last}")["events"], events[2:])
 
 
 def a_dead_node_gives_its_jobs_back(service):

@@ -47,7 +47,7 @@ BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*")
 
 def real(path, job, token):
     return (path.replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}")
-            .replace("*", "someone"))
+            .replace("*", "someone").replace("v1/events", "v1/events?format=json"))
 
 
 @TCP

@@ -30,4 +30,40 @@ def only_what_its_user_may_read_is_shown(service):
     equal(as_nobody(service, "GET", f"/api/v1/jobs/{job}/output")[0], 404)
 
 
-run(output_can_be_read, only_what_its_user_may_read_is_shown)
+def it_can_be_followed_to_its_end(service):
+    go = os.path.join(service.dir, "go")
+    job = service.submit("sh", "-c", f"echo one; until [ -e {go} ]; do sleep 0.05; done; echo two; echo oops >&2", error="err")["id"]
+    service.wait(job, "running")
+    connection, answer = service.follow(f"/jobs/{job}/output?follow=1")
+    equal(answer.readline(), b"one\n")
+    service.api("GET", "/queue")  # it is in nobody's way
+    open(go, "w").close()
+    equal(answer.read(), b"two\n")
+    connection.close()
+    equal(service.ask("GET", f"/api/v1/jobs/{job}/output?follow=1&from=4"), (200, "two\n"))
+    equal(service.ask("GET", f"/api/v1/jobs/{job}/output?error=1"), (200, "oops\n"))
+
+
+def one_that_has_not_begun_is_waited_for(service):
+    job = service.submit("echo", "here", hold=True)["id"]
+    equal(service.ask("GET", f"/api/v1/jobs/{job}/output")[0], 404)
+    connection, answer = service.follow(f"/jobs/{job}/output?follow=1")
+    service.api("PATCH", f"/jobs/{job}", {"hold": False})
+    equal(answer.read(), b"here\n")
+    connection.close()
+    job = service.submit("true", hold=True)["id"]
+    connection, answer = service.follow(f"/jobs/{job}/output?follow=1")
+    service.api("DELETE", f"/jobs/{job}")
+    equal(answer.read(), b"")
+    connection.close()
+
+
+def any_bytes_come_through(service):
+    job = service.submit("sh", "-c", "head -c 3000000 /dev/zero; printf end")["id"]
+    service.wait(job, "completed")
+    connection, answer = service.follow(f"/jobs/{job}/output")
+    equal(answer.read(), bytes(3000000) + b"end")
+    connection.close()
+
+
+run(output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown)

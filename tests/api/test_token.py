@@ -34,7 +34,7 @@ def it_is_good_after_a_restart_and_until_revoked(service):
     service.start()
     equal(service.ask("GET", "/api/v1/queue", tcp=True, token=made["token"])[0], 401)
     assert service.api("POST", "/tokens", {}, 201)["id"] != made["id"]
-    kinds = [event["kind"] for event in service.api("GET", "/events")["events"]]
+    kinds = [event["kind"] for event in service.api("GET", "/events?format=json")["events"]]
     equal(kinds, ["token.made", "token.revoked", "token.made"])
 
 

@@ -1,0 +1,190 @@
+/*
+ * What happened: a page of it as JSON, or server-sent events, which go on until the reader hangs up. Events are read from the store, so that a stream that
+ * was cut goes on where it was, whichever server it comes back to.
+ */
+#include "server/route.h"
+#include "server/stream.h"
+
+#include "core/buf.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_MAX = 1000, STREAM_PAGE = 100 };
+#define READER_WAIT_NS (5 * STRATA_SECOND_NS)
+#define KEEP_ALIVE_NS \
+	(15 *         \
+	 STRATA_SECOND_NS) /* so often something is said, so that proxies and readers see that we live */
+
+static json_t *view_event(const struct store_event *row)
+{
+	json_t *about = row->about ? json_loads(row->about, 0, NULL) : NULL;
+
+	return json_pack("{s:I,s:o,s:I,s:s,s:o}", "sequence", (json_int_t)row->sequence, "at",
+			 view_time(row->at_ns), "job", (json_int_t)row->job, "kind", row->kind,
+			 "about", about ? about : json_object());
+}
+
+static int read_page(struct server *server, int64_t after, size_t limit, store_each *each,
+		     void *context, struct strata_error *err)
+{
+	struct store *store;
+	int rc = store_readers_take(server->readers, READER_WAIT_NS, &store, err);
+
+	if (rc == 0) {
+		rc = store_events_page(store, after, limit, each, context, err);
+		store_readers_give(server->readers, store);
+	}
+	return rc;
+}
+
+/* ---- a page ---- */
+
+static int add_event(void *context, const void *row, struct strata_error *err)
+{
+	return json_array_append_new(context, view_event(row)) ? strata_fail_memory(err) : 0;
+}
+
+static void answer_page(struct request *request, int64_t after)
+{
+	struct strata_error err = { 0 };
+	json_t *list = json_array();
+	int64_t limit;
+
+	if (!request_query_int(request, "limit", STREAM_PAGE, 1, PAGE_MAX, &limit)) {
+		json_decref(list);
+		return;
+	}
+	int rc = read_page(request->server, after, (size_t)limit, add_event, list, &err);
+
+	if (rc) {
+		json_decref(list);
+		request_fail(request, rc, &err);
+		return;
+	}
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "events", list));
+}
+
+/* ---- a stream ---- */
+
+struct events {
+	struct stream base;
+	struct strata_memory memory;
+	struct buf text; /* not sent yet, from `sent` on */
+	size_t sent;
+	int64_t after;
+	int64_t said_ns; /* monotonic */
+};
+
+static int add_text(void *context, const void *row_any, struct strata_error *err)
+{
+	struct events *events = context;
+	const struct store_event *row = row_any;
+	json_t *json = view_event(row);
+	char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+	json_decref(json);
+	if (!data)
+		return strata_fail_memory(err);
+	buf_printf(&events->text, "id: %lld\nevent: %s\ndata: %s\n\n", (long long)row->sequence,
+		   row->kind, data);
+	free(data);
+	events->after = row->sequence;
+	return events->text.failed ? strata_fail_memory(err) : 0;
+}
+
+/* The next page of text, or a sign of life. False: the store is away, or there is no memory; the reader comes back. */
+static bool refill(struct events *events)
+{
+	struct server *server = events->base.server;
+	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+
+	buf_reset(&events->text);
+	events->sent = 0;
+	if (atomic_load(&server->event_last) > events->after &&
+	    read_page(server, events->after, STREAM_PAGE, add_text, events, NULL))
+		return false;
+	if (events->text.length == 0 && now_ns - events->said_ns >= KEEP_ALIVE_NS)
+		buf_add(&events->text, ": here\n\n");
+	if (events->text.length)
+		events->said_ns = now_ns;
+	return !events->text.failed;
+}
+
+static ssize_t read_events(struct stream *stream, char *to, size_t room)
+{
+	struct events *events = (struct events *)stream;
+
+	if (events->sent == events->text.length && !refill(events))
+		return -1;
+	size_t left = events->text.length - events->sent;
+	size_t count = left < room ? left : room;
+
+	memcpy(to, events->text.text + events->sent, count);
+	events->sent += count;
+	return (ssize_t)count;
+}
+
+static bool events_ready(struct stream *stream, int64_t now_ns)
+{
+	const struct events *events = (struct events *)stream;
+
+	return atomic_load(&stream->server->event_last) > events->after ||
+	       now_ns - events->said_ns >= KEEP_ALIVE_NS;
+}
+
+static void free_events(struct stream *stream)
+{
+	struct events *events = (struct events *)stream;
+
+	buf_fini(&events->text);
+	free(events);
+}
+
+static const struct stream_class events_class = { "text/event-stream; charset=utf-8", read_events,
+						  events_ready, free_events };
+
+static void answer_stream(struct request *request, int64_t after)
+{
+	struct events *events = calloc(1, sizeof(*events));
+
+	if (!events) {
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "out of memory");
+		return;
+	}
+	events->base.cls = &events_class;
+	events->after = after;
+	events->said_ns = env_now_ns(request->server->env, ENV_MONOTONIC);
+	buf_init(&events->text, &events->memory, 0);
+	buf_add(&events->text, "retry: 1000\n\n");
+	stream_answer(request, &events->base);
+}
+
+/* Behind which event: what the reader saw last, what it asks for; else a page begins at the beginning and a stream now. */
+void api_events(struct request *request)
+{
+	const char *format = request_query(request, "format");
+	const char *seen =
+		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Last-Event-ID");
+	bool page = format && strcmp(format, "json") == 0;
+	int64_t after;
+
+	if (!request_query_int(request, "after",
+			       page ? 0 : atomic_load(&request->server->event_last), 0, INT64_MAX,
+			       &after))
+		return;
+	if (seen && strata_int_parse(seen, STRATA_TEXT_NUL, 0, INT64_MAX, &after, NULL)) {
+		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
+			       "Last-Event-ID is not the number of an event");
+		return;
+	}
+	if (page)
+		answer_page(request, after);
+	else
+		answer_stream(request, after);
+}

@@ -1,0 +1,21 @@
+/* Connections that take too long to say what they want are hung up on: see connection.c. */
+#ifndef SERVER_CONNECTION_H
+#define SERVER_CONNECTION_H
+
+#include "server/server.h"
+
+#include <microhttpd.h>
+
+struct connections;
+int connections_open(struct server *server, struct strata_error *err);
+void connections_free(struct server *server);
+
+/* libmicrohttpd's notice of beginnings and ends. */
+void connection_noticed(void *server, struct MHD_Connection *connection, void **slot,
+			enum MHD_ConnectionNotificationCode code);
+/* It has said what it wants, and waits for us; or it has its answer. */
+void connection_busy(struct MHD_Connection *connection, bool busy);
+/* Hangs up on those that are late. The attendant's. */
+void connections_sweep(struct server *server, int64_t now_ns);
+
+#endif

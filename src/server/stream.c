@@ -1,0 +1,173 @@
+/* Streams: see stream.h. */
+#include "server/stream.h"
+
+#include <strata/text.h>
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct streams {
+	pthread_mutex_t lock;
+	struct stream *first;
+	bool closing;
+};
+
+enum { BLOCK_BYTES = 32768, CLOSE_TRIES = 100 };
+
+int streams_open(struct server *server, struct strata_error *err)
+{
+	struct streams *streams = calloc(1, sizeof(*streams));
+
+	if (!streams)
+		return strata_fail_memory(err);
+	pthread_mutex_init(&streams->lock, NULL);
+	server->streams = streams;
+	return 0;
+}
+
+void streams_free(struct server *server)
+{
+	if (!server->streams)
+		return;
+	pthread_mutex_destroy(&server->streams->lock);
+	free(server->streams);
+}
+
+static void wake(struct stream *stream)
+{
+	stream->asleep = false;
+	MHD_resume_connection(stream->connection);
+}
+
+void streams_close(struct server *server)
+{
+	struct streams *streams = server->streams;
+
+	if (!streams)
+		return;
+	pthread_mutex_lock(&streams->lock);
+	streams->closing = true;
+	for (struct stream *at = streams->first; at; at = at->next)
+		if (at->asleep)
+			wake(at);
+	for (int i = 0; streams->first && i < CLOSE_TRIES; i++) {
+		static const struct timespec pause = { .tv_nsec = 10 * STRATA_MS_NS };
+
+		pthread_mutex_unlock(&streams->lock);
+		nanosleep(&pause, NULL);
+		pthread_mutex_lock(&streams->lock);
+	}
+	pthread_mutex_unlock(&streams->lock);
+}
+
+void stream_answer(struct request *request, struct stream *stream)
+{
+	struct streams *streams = request->server->streams;
+
+	stream->server = request->server;
+	stream->connection = request->connection;
+	pthread_mutex_lock(&streams->lock);
+	stream->next = streams->first;
+	if (stream->next)
+		stream->next->previous = stream;
+	streams->first = stream;
+	pthread_mutex_unlock(&streams->lock);
+	request->stream = stream;
+	request->status = MHD_HTTP_OK;
+	request->answered = true;
+}
+
+/* libmicrohttpd asks for more. */
+static ssize_t give(void *context, uint64_t position, char *to, size_t room)
+{
+	struct stream *stream = context;
+	struct streams *streams = stream->server->streams;
+	ssize_t count = stream->deserted ? -1 : stream->cls->read(stream, to, room);
+
+	(void)position;
+	if (count > 0)
+		return count;
+	pthread_mutex_lock(&streams->lock);
+	bool over = count < 0 || streams->closing;
+
+	/* whatever came after the read is seen by the attendant, since it looks later than this */
+	if (!over) {
+		stream->asleep = true;
+		MHD_suspend_connection(stream->connection);
+	}
+	pthread_mutex_unlock(&streams->lock);
+	if (stream->deserted)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	return over ? MHD_CONTENT_READER_END_OF_STREAM : 0;
+}
+
+void stream_drop(struct stream *stream)
+{
+	struct streams *streams = stream->server->streams;
+
+	pthread_mutex_lock(&streams->lock);
+	if (stream->next)
+		stream->next->previous = stream->previous;
+	if (stream->previous)
+		stream->previous->next = stream->next;
+	else
+		streams->first = stream->next;
+	pthread_mutex_unlock(&streams->lock);
+	stream->cls->free(stream);
+}
+
+static void drop(void *context)
+{
+	stream_drop(context);
+}
+
+struct MHD_Response *stream_response(struct stream *stream)
+{
+	struct MHD_Response *response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, BLOCK_BYTES, give, stream, drop);
+
+	if (!response)
+		stream_drop(stream);
+	return response;
+}
+
+/* Its reader has hung up: that shows only when somebody looks. */
+static bool is_deserted(const struct stream *stream)
+{
+	const union MHD_ConnectionInfo *about =
+		MHD_get_connection_info(stream->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	char byte;
+
+	return about && recv(about->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+size_t streams_look(struct server *server, int64_t now_ns)
+{
+	struct streams *streams = server->streams;
+	size_t count = 0;
+
+	pthread_mutex_lock(&streams->lock);
+	for (struct stream *at = streams->first; at; at = at->next, count++) {
+		if (!at->asleep)
+			continue;
+		at->deserted = is_deserted(at);
+		if (at->deserted || at->cls->ready(at, now_ns))
+			wake(at);
+	}
+	pthread_mutex_unlock(&streams->lock);
+	return count;
+}
+
+void streams_each(struct server *server, const struct stream_class *cls,
+		  void (*each)(struct stream *stream, void *context), void *context)
+{
+	struct streams *streams = server->streams;
+
+	pthread_mutex_lock(&streams->lock);
+	for (struct stream *at = streams->first; at; at = at->next)
+		if (at->cls == cls)
+			each(at, context);
+	pthread_mutex_unlock(&streams->lock);
+}
