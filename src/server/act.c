@@ -28,6 +28,9 @@ static struct live *job_of(const struct server *server, uint64_t id)
 static void note_start(struct server *server, struct live *live, const struct strata_effect *effect)
 {
 	live->row.scheduled_ns = server_now_ns(server);
+	if (effect->attempt == 1)
+		figures_time(&server->figures, FIGURE_WAIT,
+			     live->row.scheduled_ns - live->row.created_ns);
 	live->row.started_ns = 0;
 	live->row.exit_code = live->row.exit_signal = 0;
 	live_set_place(server, live, effect->pieces, effect->piece_count);

@@ -157,7 +157,8 @@ int batch_commit(struct server *server, struct strata_error *err)
 		server->commits++;
 		if (rc == 0)
 			atomic_store(&server->event_last, server->next_event - 1);
-		server->commit_ns_last = env_now_ns(server->env, ENV_MONOTONIC) - start_ns;
+		figures_time(&server->figures, FIGURE_STORE,
+			     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
 	}
 	answer_waiters(server);
 	batch->changes = NULL;

@@ -92,8 +92,12 @@ static int go_round(struct server *server, struct strata_error *err)
 	wait_for_something(server);
 	decide_requests(server);
 	act_events(server);
+	int64_t start_ns = env_now_ns(server->env, ENV_MONOTONIC);
 	int rc = strata_cluster_pass(server->cluster, server_now_ns(server), &server->scratch,
 				     &effects, &count, err);
+
+	figures_time(&server->figures, FIGURE_PASS,
+		     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
 
 	if (rc && rc != -ENOMEM)
 		return rc;

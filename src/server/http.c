@@ -138,6 +138,7 @@ static enum MHD_Result send_answer(struct request *request)
 	enum MHD_Result result;
 
 	request->stream = NULL; /* the response's now */
+	request->streamed = stream;
 	if (!response)
 		return MHD_NO;
 	request->text = stream ? request->text : NULL; /* so is this */
@@ -218,11 +219,23 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	return handle(request);
 }
 
+static void count_request(const struct request *request)
+{
+	struct server *server = request->server;
+
+	figures_answer(&server->figures, request->status);
+	if (!request->streamed)
+		figures_time(&server->figures, FIGURE_HTTP,
+			     env_now_ns(server->env, ENV_MONOTONIC) - request->arrived_ns);
+}
+
 static void completed(void *context, struct MHD_Connection *connection, void **request_slot,
 		      enum MHD_RequestTerminationCode code)
 {
 	(void)context, (void)code;
 	connection_busy(connection, false);
+	if (*request_slot)
+		count_request(*request_slot);
 	if (*request_slot)
 		free_request(*request_slot);
 	*request_slot = NULL;

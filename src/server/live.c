@@ -211,6 +211,9 @@ void live_update(struct server *server, struct live *live)
 void live_ended(struct server *server, struct live *live)
 {
 	live->row.completed_ns = server_now_ns(server);
+	if (live->row.started_ns)
+		figures_time(&server->figures, FIGURE_RUN,
+			     live->row.completed_ns - live->row.started_ns);
 	live->forget_ns = env_now_ns(server->env, ENV_MONOTONIC) + REMEMBERED_NS;
 	live->next_ended = NULL;
 	*(server->ended_last ? &server->ended_last->next_ended : &server->ended_first) = live;

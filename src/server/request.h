@@ -55,7 +55,8 @@ struct request {
 	char *text;            /* answer; malloc's; NULL: none */
 	const char *media;     /* NULL: JSON */
 	struct stream *stream; /* the answer instead of the text; see stream.h */
-	int64_t arrived_ns;    /* monotonic */
+	bool streamed;
+	int64_t arrived_ns; /* monotonic */
 };
 
 /* Answers. The JSON is taken over; NULL is out of memory. */

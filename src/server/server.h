@@ -18,6 +18,7 @@
 #include "core/env.h"
 #include "core/map.h"
 #include "exec/exec.h"
+#include "server/figures.h"
 #include "server/request.h"
 #include "server/spec.h"
 #include "store/readers.h"
@@ -103,7 +104,7 @@ struct server {
 	struct batch batch;
 	struct strata_arena scratch; /* of one round */
 	uint64_t rounds, commits;
-	int64_t commit_ns_last;
+	struct figures figures;
 	struct exec_key forget[4096]; /* attempts whose end is in this round's commit */
 	size_t forget_count;
 	bool again; /* the next round follows at once */
