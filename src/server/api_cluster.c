@@ -116,7 +116,6 @@ static json_t *words(const char *text)
 
 static json_t *view_node(struct server *server, uint32_t row)
 {
-	static const char *const states[] = { "up", "drained", "down" };
 	const struct node_about *node = &server->nodes[row];
 	struct strata_room room;
 	json_t *gpus = json_array(), *jobs = json_array();
@@ -140,15 +139,15 @@ static json_t *view_node(struct server *server, uint32_t row)
 			if (view.pieces[i].node == row)
 				json_array_append_new(jobs, json_integer((json_int_t)entry->key));
 	}
-	return json_pack("{s:s,s:s,s:s?,s:o,s:f,s:f,s:I,s:I,s:i,s:f,s:s?,s:o,s:o,s:o,s:o}", "name",
-			 node->name, "state", states[node->state], "reason", node->reason, "since",
-			 view_time(node->since_ns), "cpus", (double)node->conf.cpu_milli / 1000,
-			 "cpus_free", (double)room.cpu_milli / 1000, "memory_bytes",
-			 (json_int_t)node->conf.memory_bytes, "memory_free_bytes",
-			 (json_int_t)room.memory_bytes, "gpus", (int)node->conf.gpu_count,
-			 "gpus_free", gpus_free, "gpu_type", node->conf.gpu_type, "gpu_free", gpus,
-			 "features", words(node->conf.features), "partitions",
-			 words(node->conf.partitions), "jobs", jobs);
+	return json_pack(
+		"{s:s,s:s,s:s?,s:o,s:f,s:f,s:I,s:I,s:i,s:f,s:s?,s:o,s:o,s:o,s:o}", "name",
+		node->name, "state", nodes_state_name(node->state), "reason", node->reason, "since",
+		view_time(node->since_ns), "cpus", (double)node->conf.cpu_milli / 1000, "cpus_free",
+		(double)room.cpu_milli / 1000, "memory_bytes", (json_int_t)node->conf.memory_bytes,
+		"memory_free_bytes", (json_int_t)room.memory_bytes, "gpus",
+		(int)node->conf.gpu_count, "gpus_free", gpus_free, "gpu_type", node->conf.gpu_type,
+		"gpu_free", gpus, "features", words(node->conf.features), "partitions",
+		words(node->conf.partitions), "jobs", jobs);
 }
 
 void api_nodes(struct server *server, struct request *request)

@@ -1,6 +1,7 @@
 /* The decider's round, and the queue of requests before it: see server.h. */
 #include "server/server.h"
 
+#include "server/reserve.h"
 #include "server/route.h"
 #include "server/token.h"
 
@@ -56,8 +57,10 @@ static void wait_for_something(struct server *server)
 	struct pollfd fds[] = { { .fd = server->wake_fd, .events = POLLIN },
 				{ .fd = server->exec->cls->fd(server->exec), .events = POLLIN } };
 	int64_t due_ns = strata_cluster_next_ns(server->cluster), now_ns = server_now_ns(server);
+	int64_t over_ns = reservations_sweep(server);
 	int64_t wait_ms = LONGEST_MS;
 
+	due_ns = over_ns < due_ns ? over_ns : due_ns;
 	if (server->batch.count || server->batch.dirty || server->again)
 		wait_ms = 0;
 	else if (due_ns != INT64_MAX)

@@ -57,6 +57,7 @@ int nodes_open(struct server *server, struct strata_error *err)
 	for (uint32_t i = 0; rc == 0 && i < inventory.node_count; i++) {
 		struct node_about *node = &server->nodes[i];
 
+		node->about = &inventory.nodes[i];
 		node->name = inventory.nodes[i].name;
 		node->gpu_first = inventory.nodes[i].gpu_first;
 		inventory_node_conf(&inventory.nodes[i], &node->conf);
@@ -80,6 +81,13 @@ void nodes_set(struct server *server, uint32_t row, enum strata_node_state state
 	node->reason = reason ? strdup(reason) : NULL;
 	node->state = state;
 	node->since_ns = since_ns;
+}
+
+const char *nodes_state_name(enum strata_node_state state)
+{
+	static const char *const names[] = { "up", "drained", "down" };
+
+	return names[state];
 }
 
 struct node_about *nodes_find(const struct server *server, const char *name)

@@ -4,6 +4,7 @@
  * attempt that nobody knows of any more is stopped and forgotten.
  */
 #include "server/people.h"
+#include "server/reserve.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -222,7 +223,9 @@ int recover(struct server *server, struct strata_error *err)
 	atomic_store(&server->event_last, server->next_event);
 	server->next_id++;
 	server->next_event++;
-	rc = replace_all(server, err);
+	rc = reservations_recover(server, err);
+	if (rc == 0)
+		rc = replace_all(server, err);
 	if (rc == 0)
 		rc = find_running(server, err);
 	if (rc == 0)

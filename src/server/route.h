@@ -50,6 +50,14 @@ void api_node_change(struct server *server, struct request *request);
 void api_accounting(struct request *request);
 /* api_events.c */
 void api_events(struct request *request);
+/* api_inventory.c */
+extern const struct strata_schema api_reservation_schema;
+void api_topology(struct server *server, struct request *request);
+void api_gpus(struct server *server, struct request *request);
+void api_reservation_parse(struct request *request);
+void api_reserve(struct server *server, struct request *request);
+void api_reservations(struct server *server, struct request *request);
+void api_give_back(struct server *server, struct request *request);
 /* api_people.c */
 void api_people(struct server *server, struct request *request);
 void api_person_parse(struct request *request);

@@ -2,6 +2,7 @@
 #include "server/attendant.h"
 #include "server/connection.h"
 #include "server/people.h"
+#include "server/reserve.h"
 #include "server/stream.h"
 #include "server/token.h"
 
@@ -206,6 +207,7 @@ void server_close(struct server *server)
 	strata_cluster_free(server->cluster);
 	people_free(server);
 	token_table_free(server->tokens);
+	reservations_free(server);
 	for (size_t i = 0; i < 5; i++)
 		strata_registry_free(server->registries[i]);
 	for (uint32_t i = 0; i < server->node_count; i++)

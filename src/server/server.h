@@ -61,6 +61,7 @@ struct live {
 
 struct node_about {
 	const char *name;
+	const struct inventory_node *about;
 	struct strata_node_conf conf;
 	enum strata_node_state state;
 	char *reason; /* malloc's; NULL: none */
@@ -94,11 +95,13 @@ struct server {
 
 	struct node_about *nodes;
 	uint32_t node_count;
-	struct map_u64 jobs;   /* live ones */
-	struct map_text uuids; /* of them */
-	struct map_text keys;  /* "user/key" of those that were submitted with a key */
-	struct person *people; /* see people.h */
-	struct map_text gangs; /* "user/name": the number of the gang */
+	struct reservation *reservations; /* see reserve.h */
+	uint64_t reservation_count;       /* so many were made */
+	struct map_u64 jobs;              /* live ones */
+	struct map_text uuids;            /* of them */
+	struct map_text keys;             /* "user/key" of those that were submitted with a key */
+	struct person *people;            /* see people.h */
+	struct map_text gangs;            /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
 	int64_t next_id, next_event;
 	struct batch batch;
@@ -210,6 +213,7 @@ int recover(struct server *server, struct strata_error *err);
 int nodes_open(struct server *server, struct strata_error *err);
 void nodes_set(struct server *server, uint32_t row, enum strata_node_state state,
 	       const char *reason, int64_t since_ns);
+const char *nodes_state_name(enum strata_node_state state);
 struct node_about *nodes_find(const struct server *server, const char *name);
 
 /* view.c */

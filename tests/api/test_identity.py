@@ -30,6 +30,10 @@ TABLE = {
     ("GET", "/api/v1/queue"): READERS,
     ("GET", "/api/v1/nodes"): READERS,
     ("GET", "/api/v1/topology"): READERS,
+    ("GET", "/api/v1/gpus"): READERS,
+    ("GET", "/api/v1/reservations"): READERS,
+    ("POST", "/api/v1/reservations"): OPERATORS,
+    ("DELETE", "/api/v1/reservations/*"): [403, 401, 401, 403, 403, 404, 404],
     ("PATCH", "/api/v1/nodes/*"): OPERATORS,
     ("GET", "/api/v1/tokens"): [200, 401, 401, 403, 200, 200, 200],
     ("POST", "/api/v1/tokens"): [403, 401, 401, 403, 403, 403, 201],  # for somebody else
@@ -42,7 +46,8 @@ for KIND in ("users", "accounts", "qos", "partitions"):
     TABLE[("PUT", f"/api/v1/{KIND}/*")] = TABLE[("PATCH", f"/api/v1/{KIND}/*")] = ADMINS
 
 BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
-          ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"}}
+          ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
+          ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"}}
 
 
 def real(path, job, token):
@@ -57,6 +62,7 @@ def every_cell_of_the_table_holds(service):
     routes = {(method.upper(), path) for path, methods in service.ask("GET", "/openapi.json")[1]["paths"].items()
               for method in methods}
     equal(routes, set(TABLE))
+    service.api("POST", "/reservations", {"job_id": "theirs"}, 201)
     tokens = {role: service.api("POST", "/tokens", {"user": NOBODY, "role": role}, 201)["token"] for role in CALLERS[3:]}
     for (method, path), row in TABLE.items():
         body = BODIES.get((method, path), {"priority": 1} if method in ("PUT", "PATCH") else None)
