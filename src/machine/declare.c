@@ -51,7 +51,7 @@ const struct strata_schema inventory_declared_schema = {
 
 /* ---- one declaration ---- */
 
-static int check_name(const char *name, struct strata_error *err)
+int inventory_check_name(const char *name, struct strata_error *err)
 {
 	size_t length = name ? strlen(name) : 0;
 
@@ -90,7 +90,7 @@ static int make_one(const struct inventory_declared *from, const struct inventor
 		    struct strata_arena *arena, struct inventory_node *node,
 		    struct strata_error *err)
 {
-	int rc = check_name(from->name, err);
+	int rc = inventory_check_name(from->name, err);
 
 	if (rc)
 		return rc;

@@ -78,6 +78,15 @@ int inventory_declare(const struct inventory_declared *declared, size_t count,
 		      const struct inventory *here, struct strata_arena *arena,
 		      struct inventory *ret_inventory, struct strata_error *err);
 
+/* 1 to STRATA_NAME_BYTES_MAX letters, digits, - _ . or -EINVAL with the field "name". */
+int inventory_check_name(const char *name, struct strata_error *err);
+
+/* ---- from another service (topology.c) ---- */
+
+/* The nodes of a document as GET /api/v1/topology gives it; gpus may also be a number, with gpu_type. -EBADMSG names what makes no sense. */
+int inventory_read(const char *text, size_t length, struct strata_arena *arena,
+		   struct inventory *ret_inventory, struct strata_error *err);
+
 /* A node as the cluster level wants it. Its texts are borrowed from the node. GPUs of several types make a node of type "mixed". */
 void inventory_node_conf(const struct inventory_node *node, struct strata_node_conf *ret_conf);
 
