@@ -2,7 +2,7 @@
  * From decisions to processes and back: effects of a pass become rows before the commit and orders to the executor after it; what the
  * executor reports becomes events of the cluster and rows of the next commit.
  */
-#include "server/server.h"
+#include "server/remote.h"
 
 #include "exec/environment.h"
 
@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define REFUSED_NS (30 * STRATA_SECOND_NS) /* until a place is asked for again */
 
 static struct live *job_of(const struct server *server, uint64_t id)
 {
@@ -363,10 +365,55 @@ static void order_start(struct server *server, struct live *live)
 	live_ended(server, live);
 }
 
+/* Where an inventory service has a say it is asked first. */
+static void begin(struct server *server, struct live *live)
+{
+	if (server->remote)
+		remote_reserve(server, live);
+	else
+		order_start(server, live);
+}
+
 void act_restart(struct server *server, struct live *live)
 {
 	live->restart = false;
-	order_start(server, live);
+	begin(server, live);
+}
+
+/* The inventory service does not give what we took to be free: the job waits a while and is placed anew. */
+static void refuse(struct server *server, struct live *live, const char *why)
+{
+	int64_t now_ns = server_now_ns(server);
+	uint64_t id = (uint64_t)live->row.id;
+	struct strata_job_change later = { .what = STRATA_CHANGE_BEGIN,
+					   .begin_ns = now_ns + REFUSED_NS };
+
+	strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_START_FAILED, now_ns, NULL);
+	strata_cluster_change(server->cluster, id, &later, now_ns, NULL);
+	batch_event(server, live->row.id, "job.not_reserved", json_pack("{s:s}", "error", why));
+	live_set_place(server, live, NULL, 0);
+	live_update(server, live);
+}
+
+static void take_answers(struct server *server)
+{
+	struct remote_answer answer;
+
+	while (remote_take(server, &answer)) {
+		struct live *live = job_of(server, (uint64_t)answer.job);
+		struct strata_job_view view;
+
+		if (!live || !live->row.place || live->ordered || live->row.completed_ns ||
+		    live->row.attempt != answer.attempt ||
+		    strata_cluster_job(server->cluster, (uint64_t)answer.job, &view, NULL))
+			continue;
+		if (view.stopping)
+			continue; /* the pass is about to say so */
+		if (answer.granted)
+			order_start(server, live);
+		else
+			refuse(server, live, answer.why_not);
+	}
 }
 
 /* ---- after the commit ---- */
@@ -381,8 +428,23 @@ static void ask(struct server *server, const struct live *live, struct exec_ask 
 		fprintf(stderr, "strata: job %lld: %s\n", (long long)live->row.id, err.text);
 }
 
+/* It waits for the inventory service still: there is nothing to stop. */
+static void end_unordered(struct server *server, struct live *live)
+{
+	strata_cluster_ended(server->cluster, (uint64_t)live->row.id, STRATA_OUTCOME_STOPPED,
+			     server_now_ns(server), NULL);
+	live_set_place(server, live, NULL, 0);
+	live_update(server, live);
+	if (strcmp(live->row.state, "cancelled") == 0)
+		live_ended(server, live);
+}
+
 static void order_stop(struct server *server, struct live *live, const struct strata_effect *effect)
 {
+	if (server->remote && !live->ordered) {
+		end_unordered(server, live);
+		return;
+	}
 	if (effect->mode == STRATA_STOP_SUSPEND) {
 		ask(server, live, (struct exec_ask){ .type = EXEC_FREEZE });
 		strata_cluster_ended(server->cluster, effect->job, STRATA_OUTCOME_STOPPED,
@@ -411,7 +473,7 @@ void act_do(struct server *server, const struct strata_effect *effects, size_t c
 			continue;
 		switch (effect->kind) {
 		case STRATA_EFFECT_START:
-			order_start(server, live);
+			begin(server, live);
 			break;
 		case STRATA_EFFECT_RESUME:
 			ask(server, live, (struct exec_ask){ .type = EXEC_THAW });
@@ -582,6 +644,7 @@ void act_events(struct server *server)
 	struct exec_event event;
 	struct strata_error err;
 
+	take_answers(server);
 	for (int i = 0; i < ROUND_MAX; i++) {
 		if (server->exec->cls->next(server->exec, &event, &err) <= 0)
 			return;

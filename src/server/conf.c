@@ -53,7 +53,10 @@ static const struct strata_option server_options[] = {
 	  .integer = { 90 * 86400 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "ended jobs are forgotten after so long; 0: never" },
 	{ "inventory_url", STRATA_TEXT, OFFSET(inventory_url), .value = "URL",
-	  .help = "external inventory service to read nodes from and reserve GPUs with" },
+	  .help = "inventory service to read nodes from and to reserve GPUs with: http://… or "
+		  "unix:PATH" },
+	{ "inventory_token_file", STRATA_TEXT, OFFSET(inventory_token_file), .value = "FILE",
+	  .help = "with the token for it" },
 	{ "request_timeout", STRATA_DURATION, OFFSET(request_timeout_ns),
 	  .integer = { 60 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "within which a caller has to say what it wants" },

@@ -1,5 +1,5 @@
 /* Live jobs: the row of each as the store has it or will, and what is known beside it. */
-#include "server/server.h"
+#include "server/remote.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -143,6 +143,8 @@ void live_set_place(struct server *server, struct live *live, const struct strat
 						(json_int_t)pieces[i].memory_bytes, "gpu_mask",
 						(int)pieces[i].gpu_mask, "gpu_milli",
 						(int)pieces[i].gpu_milli));
+	if (server->remote && live->row.place && !list)
+		remote_give_back(server, live->row.id);
 	free((char *)live->row.place);
 	live->row.place = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);

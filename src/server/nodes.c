@@ -1,5 +1,5 @@
-/* The nodes: those that the configuration names, or this machine; and what the operator said of them. */
-#include "server/server.h"
+/* The nodes: those that the configuration names, or the inventory service, or this machine; and what the operator said of them. */
+#include "server/remote.h"
 
 #include "machine/inventory.h"
 
@@ -29,6 +29,9 @@ static int find_inventory(struct server *server, struct inventory *ret_inventory
 	const char *const *texts = server->conf->nodes.items;
 	size_t count = server->conf->nodes.count;
 	struct inventory here;
+
+	if (server->conf->inventory_url)
+		return remote_nodes(server->conf, &server->confs, ret_inventory, err);
 	struct inventory_declared *declared =
 		strata_arena_array(&server->confs, count, sizeof(*declared));
 	int rc = declared ? inventory_detect(&server->confs, &here, NULL, err)

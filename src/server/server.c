@@ -2,6 +2,7 @@
 #include "server/attendant.h"
 #include "server/connection.h"
 #include "server/people.h"
+#include "server/remote.h"
 #include "server/reserve.h"
 #include "server/stream.h"
 #include "server/token.h"
@@ -160,7 +161,11 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	if (rc == 0)
 		rc = open_exec(server, err);
 	if (rc == 0)
+		rc = remote_open(server, err);
+	if (rc == 0)
 		rc = recover(server, err);
+	if (rc == 0)
+		rc = remote_start(server, err);
 	if (rc == 0)
 		rc = http_open(server, err);
 	if (rc == 0)
@@ -196,6 +201,7 @@ void server_close(struct server *server)
 	attendant_stop(server);
 	streams_close(server);
 	http_close(server);
+	remote_close(server);
 	streams_free(server);
 	connections_free(server);
 	if (server->exec)

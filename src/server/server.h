@@ -36,6 +36,7 @@ struct server_conf {
 	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
 	int64_t keep_ns;           /* 0: for ever */
 	const char *inventory_url; /* NULL: none */
+	const char *inventory_token_file;
 	int64_t request_timeout_ns;
 	int64_t http_threads;
 };
@@ -95,6 +96,7 @@ struct server {
 
 	struct node_about *nodes;
 	uint32_t node_count;
+	struct remote *remote;            /* see remote.h; NULL: none */
 	struct reservation *reservations; /* see reserve.h */
 	uint64_t reservation_count;       /* so many were made */
 	struct map_u64 jobs;              /* live ones */

@@ -50,7 +50,7 @@ class Service:
         os.chmod(self.dir, 0o755)
         self.state = os.path.join(self.dir, "state")
         self.socket = os.path.join(self.dir, "sock")
-        self.args = ["--node", nodes, *args] + (["--store", store] if store else [])
+        self.args = (["--node", nodes] if nodes else []) + [*args] + (["--store", store] if store else [])
         self.process = None
         self.start()
 

@@ -1,0 +1,38 @@
+/*
+ * An inventory service beside this one (conf.inventory_url), which has the last word on who may use which GPUs: nodes are read from it at the start, each job's
+ * place is reserved there before the job is started and given back when it has ended. The calls are made by a thread of their own, in order, so that
+ * a slow service delays starts and nothing else. All of them may be repeated.
+ *
+ * Reservations are called CLUSTER.JOB. What a service that died left reserved is given back at the next start.
+ */
+#ifndef SERVER_REMOTE_H
+#define SERVER_REMOTE_H
+
+#include "machine/inventory.h"
+#include "server/server.h"
+
+struct remote;
+
+/* The nodes. */
+int remote_nodes(const struct server_conf *conf, struct strata_arena *arena,
+		 struct inventory *ret_inventory, struct strata_error *err);
+
+/* Nothing without an inventory_url. Calls can be made from the opening on; the thread that carries them out starts after the recovery, when it is known
+ * what of the earlier ones is still needed. */
+int remote_open(struct server *server, struct strata_error *err);
+int remote_start(struct server *server, struct strata_error *err);
+void remote_close(struct server *server);
+
+/* Asks for the job's place; the answer comes by remote_take. */
+void remote_reserve(struct server *server, const struct live *live);
+void remote_give_back(struct server *server, int64_t job);
+
+/* The next answer: true, and whether the attempt may start; `why_not` until the next call. The decider's. */
+struct remote_answer {
+	int64_t job, attempt;
+	bool granted;
+	const char *why_not;
+};
+bool remote_take(struct server *server, struct remote_answer *ret_answer);
+
+#endif
