@@ -100,25 +100,27 @@ static struct live *find_live(struct server *server, struct request *request, bo
 	return request->answered ? NULL : live;
 }
 
-/* Its turn and place, if it is near enough to the head of the queue to be foreseen. */
-static void set_forecast(struct server *server, const struct live *live, json_t *json)
+size_t api_job_forecast(struct server *server, const struct live *live, json_t *json,
+			const struct strata_forecast **ret_list, size_t *ret_count)
 {
 	enum { FORESEEN_MAX = 200 };
-	const struct strata_forecast *list;
-	size_t count;
 
-	if (strata_cluster_forecast(server->cluster, FORESEEN_MAX, &server->scratch, &list, &count,
-				    NULL))
-		return;
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].job != (uint64_t)live->row.id)
+	if (strata_cluster_forecast(server->cluster, FORESEEN_MAX, &server->scratch, ret_list,
+				    ret_count, NULL))
+		return 0;
+	for (size_t i = 0; i < *ret_count; i++) {
+		const struct strata_forecast *forecast = &(*ret_list)[i];
+
+		if (forecast->job != (uint64_t)live->row.id)
 			continue;
-		json_object_set_new(json, "expected_start_at", view_time(list[i].start_ns));
+		json_object_set_new(json, "expected_start_at", view_time(forecast->start_ns));
 		json_object_set_new(json, "expected_node",
-				    json_string(server->nodes[list[i].node].name));
-		json_object_set_new(json, "promised", json_boolean(list[i].promised));
+				    json_string(server->nodes[forecast->node].name));
+		json_object_set_new(json, "promised", json_boolean(forecast->promised));
 		json_object_set_new(json, "position", json_integer((json_int_t)i + 1));
+		return i + 1;
 	}
+	return 0;
 }
 
 void api_job_show(struct server *server, struct request *request)
@@ -128,29 +130,30 @@ void api_job_show(struct server *server, struct request *request)
 	if (!api_job_find(server, request, false, &live) || !live)
 		return; /* the history is looked at then */
 	json_t *json = view_job(server, live);
+	const struct strata_forecast *list;
+	size_t count;
 
 	if (json && live->row.completed_ns == 0)
-		set_forecast(server, live, json);
+		api_job_forecast(server, live, json, &list, &count);
 	request_answer(request, MHD_HTTP_OK, json);
 }
 
-void api_job_history(struct request *request)
+bool api_job_read(struct request *request, struct store_job *ret_row)
 {
 	const char *id = request->segments[0];
 	struct strata_error err = { 0 };
-	struct store_job row;
 	struct store *store;
 	int64_t number;
 	int rc;
 
 	if (request->answered)
-		return;
+		return false;
 	rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store, &err);
 	if (rc == 0) {
 		if (strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &number, NULL) == 0)
-			rc = store_job_get(store, number, &request->arena, &row, &err);
+			rc = store_job_get(store, number, &request->arena, ret_row, &err);
 		else
-			rc = store_job_find(store, id, &request->arena, &row, &err);
+			rc = store_job_find(store, id, &request->arena, ret_row, &err);
 		store_readers_give(request->server->readers, store);
 	}
 	if (rc == -ENOENT)
@@ -158,7 +161,14 @@ void api_job_history(struct request *request)
 			       id);
 	else if (rc)
 		request_fail(request, rc, &err);
-	else
+	return rc == 0;
+}
+
+void api_job_history(struct request *request)
+{
+	struct store_job row;
+
+	if (api_job_read(request, &row))
 		request_answer(request, MHD_HTTP_OK, view_row(&row));
 }
 
@@ -350,60 +360,6 @@ void api_job_cancel(struct server *server, struct request *request)
 	request_answer(request, placed ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK,
 		       json_pack("{s:I,s:s,s:b}", "id", (json_int_t)live->row.id, "state",
 				 live->row.state, "stopping", placed));
-}
-
-/* ---- why ---- */
-
-static void say(json_t *sentences, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(json_t *sentences, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	json_array_append_new(sentences, json_string(text));
-}
-
-void api_job_why(struct server *server, struct request *request)
-{
-	struct strata_cluster_stats stats;
-	struct live *live;
-
-	if (!api_job_find(server, request, false, &live) || !live)
-		return;
-	json_t *json = view_job(server, live), *sentences = json_array();
-	const char *state = json_string_value(json_object_get(json, "state"));
-	const char *words = json_string_value(json_object_get(json, "reason_text"));
-
-	set_forecast(server, live, json);
-	strata_cluster_stats(server->cluster, &stats);
-	if (words && *words)
-		say(sentences, "Job %lld is %s: %s.", (long long)live->row.id, state, words);
-	else
-		say(sentences, "Job %lld is %s.", (long long)live->row.id, state);
-	if (strcmp(state, "queued") == 0 || strcmp(state, "preempted") == 0) {
-		const char *node = json_string_value(json_object_get(json, "expected_node"));
-		const char *start = json_string_value(json_object_get(json, "expected_start_at"));
-
-		say(sentences,
-		    "It asks for %lld GPUs, %lld cores and %lld MiB; %.1f GPUs and %.1f cores are "
-		    "free now.",
-		    (long long)live->row.gpu_count, (long long)live->row.cpu_cores,
-		    (long long)(live->row.memory_bytes >> 20), (double)stats.gpu_milli_free / 1000,
-		    (double)stats.cpu_milli_free / 1000);
-		if (json_object_get(json, "position"))
-			say(sentences, "It is number %lld in the queue.",
-			    (long long)json_integer_value(json_object_get(json, "position")));
-		if (start)
-			say(sentences, "It should start %s %s%s%s.",
-			    json_is_true(json_object_get(json, "promised")) ? "no later than"
-									    : "about",
-			    start, node ? " on " : "", node ? node : "");
-	}
-	json_object_set_new(json, "sentences", sentences);
-	request_answer(request, MHD_HTTP_OK, json);
 }
 
 /* ---- checkpoints ---- */

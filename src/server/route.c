@@ -16,7 +16,7 @@ static const struct route routes[] = {
 	{ "GET", "/api/v1/jobs/*", "one job", ROLE_READER, 0, NULL, api_job_show, api_job_history },
 	{ "PATCH", "/api/v1/jobs/*", "hold, release, requeue, change", ROLE_USER, SMALL, api_job_change_parse, api_job_change, NULL },
 	{ "DELETE", "/api/v1/jobs/*", "cancel", ROLE_USER, 0, NULL, api_job_cancel, NULL },
-	{ "GET", "/api/v1/jobs/*/why", "why it waits", ROLE_READER, 0, NULL, api_job_why, api_job_history },
+	{ "GET", "/api/v1/jobs/*/why", "why it waits", ROLE_READER, 0, NULL, api_job_why, api_job_why_history },
 	{ "GET", "/api/v1/jobs/*/output", "what it wrote", ROLE_USER, 0, api_job_output_parse, api_job_output, api_job_output_open },
 	{ "GET", "/api/v1/jobs/*/checkpoints", "its checkpoints", ROLE_READER, 0, NULL, api_job_checkpoints, NULL },
 	{ "DELETE", "/api/v1/jobs/*/checkpoints", "delete them", ROLE_USER, 0, NULL, api_job_drop_checkpoints, NULL },

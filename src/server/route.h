@@ -28,15 +28,23 @@ void api_jobs_submit(struct server *server, struct request *request);
 /* api_jobs.c */
 /* The job of the path if it is live, else NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
 bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live);
+/* The job's turn and place, if it is near enough to the head of the queue to be foreseen: set in the JSON. Its number in the list (in the round's
+ * arena), from 1; 0: it is not there. */
+size_t api_job_forecast(struct server *server, const struct live *live, json_t *json,
+			const struct strata_forecast **ret_list, size_t *ret_count);
+/* The job of the path from the store; on an HTTP thread, when the decider did not know it. False: answered. */
+bool api_job_read(struct request *request, struct store_job *ret_row);
 void api_jobs_list(struct request *request);
 void api_job_show(struct server *server, struct request *request);
 void api_job_history(struct request *request); /* when it is not live */
 void api_job_change_parse(struct request *request);
 void api_job_change(struct server *server, struct request *request);
 void api_job_cancel(struct server *server, struct request *request);
-void api_job_why(struct server *server, struct request *request);
 void api_job_checkpoints(struct server *server, struct request *request);
 void api_job_drop_checkpoints(struct server *server, struct request *request);
+/* api_why.c */
+void api_job_why(struct server *server, struct request *request);
+void api_job_why_history(struct request *request);
 /* api_output.c */
 void api_job_output_parse(struct request *request);
 void api_job_output(struct server *server, struct request *request);
