@@ -48,6 +48,7 @@ struct cli {
 	struct cli_config config;
 	struct origins origins; /* of the values in config */
 	struct origins given;   /* the command's flags that were there */
+	void *shared;           /* the struct of the command's shared table, filled; or NULL */
 	struct client *client;  /* of the service; NULL until it is asked (service.c) */
 	const struct cli_command *command;
 	struct buf out;  /* what goes to stdout, flushed at the end and when it grows */
@@ -64,6 +65,7 @@ struct cli_command {
 	const char *about;    /* paragraphs for help and man page; may be NULL */
 	const char *examples; /* lines "command  # what it does"; may be NULL */
 	const struct strata_schema *options; /* of its own; may be NULL */
+	const struct strata_schema *shared;  /* a table of others as well; may be NULL */
 	int operands_min;
 	int operands_max; /* −1: any number */
 	bool hidden;      /* works, but is not listed */

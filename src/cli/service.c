@@ -28,8 +28,6 @@ int service_open(struct cli *cli, struct client **ret_client)
 
 	if (!cli->client) {
 		rc = client_find(&hints, &cli->arena, &place, &cli->err);
-		if (rc == 0 && place.server_flag_lost)
-			cli_note(cli, "--server has no effect: STRATA_SOCKET goes before it");
 		if (rc == 0)
 			rc = client_open(&place, &cli->memory, &cli->client, &cli->err);
 	}

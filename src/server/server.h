@@ -165,7 +165,7 @@ void live_sweep(struct server *server); /* forgets those whose while is over */
 
 /* submit.c */
 struct submission {
-	struct spec spec;
+	struct job_spec spec;
 	json_t *json;       /* without script and environment; the submission's reference */
 	const char *script; /* bytes, or NULL */
 	size_t script_length;
@@ -181,7 +181,7 @@ int submission_take(struct server *server, const struct submission *submission,
 		    size_t *ret_count, struct strata_error *err);
 /* The request of a stored job, as it was made to the cluster. -ECANCELED: what it waits for cannot happen any more. */
 int submission_restore(struct server *server, const struct store_job *row,
-		       struct strata_arena *arena, struct spec *ret_spec,
+		       struct strata_arena *arena, struct job_spec *ret_spec,
 		       struct strata_job_request *ret_request, struct strata_error *err);
 
 /* act.c: what was decided, and what jobs report. */
