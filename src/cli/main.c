@@ -144,6 +144,8 @@ static int run_command(struct cli *cli, const struct cli_command *command, size_
 	cli->command = command;
 	rc = load_config(cli);
 	if (rc)
+		cli->config_error = cli->err;
+	if (rc && !(command && command->tolerant))
 		return rc;
 	if (cli->globals.version)
 		return cli_command_find((char *[]){ (char[]){ "version" } }, 1, &words)
@@ -193,6 +195,7 @@ int main(int argc, char *argv[])
 	cli.origins.arena = cli.given.arena = &cli.arena;
 	argc -= argc > 0;
 	argv++;
+	cli.words = argv;
 	int rc = find_command(&cli, argc, argv, &command, &words);
 
 	if (rc == 0 && command && command->raw)

@@ -90,6 +90,7 @@ static int go_round(struct server *server, struct strata_error *err)
 	size_t count = 0;
 
 	wait_for_something(server);
+	reload_look(server);
 	decide_requests(server);
 	act_events(server);
 	int rc = strata_cluster_pass(server->cluster, server_now_ns(server), &server->scratch,

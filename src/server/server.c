@@ -132,7 +132,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 
 	if (!server)
 		return strata_fail_memory(err);
-	server->conf = conf;
+	server->settings = *conf;
+	server->conf = &server->settings;
 	server->env = env_system();
 	pthread_mutex_init(&server->lock, NULL);
 	strata_arena_init(&server->confs, &server->memory, 0);
