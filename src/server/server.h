@@ -119,6 +119,8 @@ int server_run(struct server *server, struct strata_error *err);
 void server_stop(struct server *server);
 void server_close(struct server *server);
 int64_t server_now_ns(const struct server *server); /* since 1970 */
+/* The small program beside this one, where it was built or installed; else this one itself. In the arena; NULL: not to be found. */
+const char *server_find_supervisor(struct strata_arena *arena);
 
 /* reload.c: settings that change while it runs. */
 /* Asks for it; may be called from a signal handler. In its next round the decider calls read_settings. */
