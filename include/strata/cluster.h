@@ -345,6 +345,9 @@ int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_mem
 		       struct strata_cluster **ret_cluster, struct strata_error *err);
 void strata_cluster_free(struct strata_cluster *cluster);
 
+/* Another checkpoint_bytes_max, for checkpoints from now on. */
+void strata_cluster_set_checkpoint_max(struct strata_cluster *cluster, int64_t bytes_max);
+
 /* Adds a node; ret_row is its number. Before the first job only. */
 int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_node_conf *conf,
 			    uint32_t *ret_row, struct strata_error *err);

@@ -12,6 +12,7 @@
 
 #include "core/buf.h"
 #include "core/option.h"
+#include "server/conf.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -37,6 +38,8 @@ struct cli_config {
 	const char *socket;         /* path of the server's Unix socket; NULL: the default one */
 	const char *server;         /* URL of a server; NULL: the socket */
 	struct strata_list plugins; /* of const char *: shared objects to load */
+	struct strata_list nodes;   /* of struct inventory_declared: [node NAME] */
+	struct server_conf serve;   /* of the service: [serve] */
 };
 
 /* One run of the program; passed to every command. */
@@ -47,9 +50,13 @@ struct cli {
 	struct cli_globals globals;
 	struct cli_config config;
 	struct origins origins; /* of the values in config */
-	struct origins given;   /* the command's flags that were there */
-	struct client *client;  /* of the service; NULL until it is asked (service.c) */
+	struct strata_error
+		config_error;  /* why the configuration could not be read; code 0: it was */
+	struct origins given;  /* the command's flags that were there */
+	void *shared;          /* the struct of the command's shared table, filled; or NULL */
+	struct client *client; /* of the service; NULL until it is asked (service.c) */
 	const struct cli_command *command;
+	char **words;    /* that the program was started with; NULL behind the last */
 	struct buf out;  /* what goes to stdout, flushed at the end and when it grows */
 	bool color;      /* stdout is a terminal that wants colours */
 	bool talk_color; /* the same of stderr */
@@ -64,10 +71,12 @@ struct cli_command {
 	const char *about;    /* paragraphs for help and man page; may be NULL */
 	const char *examples; /* lines "command  # what it does"; may be NULL */
 	const struct strata_schema *options; /* of its own; may be NULL */
+	const struct strata_schema *shared;  /* a table of others as well; may be NULL */
 	int operands_min;
 	int operands_max; /* −1: any number */
 	bool hidden;      /* works, but is not listed */
 	bool raw;         /* its words are not looked at: it parses them itself */
+	bool tolerant;    /* runs although the configuration cannot be read: see config_error */
 	bool stops;       /* the first operand ends the flags: what follows is another command's */
 
 	/* Returns 0, or a negative code with cli->err set; a positive value is an exit code of its own, nothing is
@@ -89,9 +98,16 @@ extern const struct strata_schema cli_globals_schema;
 /* config.c */
 extern const struct strata_schema cli_config_schema;
 int cli_config_load(struct cli *cli);
+/* One file, in place of all others, over the defaults. */
+int cli_config_load_file(struct cli *cli, const char *path);
 /* A registry of the kind with the configured plug-ins in it; freed by the caller. */
 int cli_registry_open(struct cli *cli, const struct strata_kind *kind,
 		      struct strata_registry **ret_registry);
+
+/* serve_conf.c: the settings of the service as they count: the configuration's, under them the usual places, over them the flags of
+ * strata serve that `given` names (NULL: none). */
+int serve_conf_make(struct cli *cli, const struct server_conf *flags, const struct origins *given,
+		    struct server_conf *ret_conf);
 
 /* kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is none of the name. */
 const struct strata_kind *cli_kind_at(size_t index);

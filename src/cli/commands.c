@@ -15,6 +15,7 @@ extern const struct cli_command cli_classes;
 extern const struct cli_command cli_complete_words;
 extern const struct cli_command cli_completion;
 extern const struct cli_command cli_config_show;
+extern const struct cli_command cli_doctor;
 extern const struct cli_command cli_events;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_hold;
@@ -57,6 +58,7 @@ static const struct cli_command *const commands[] = {
 	&cli_complete_words,
 	&cli_completion,
 	&cli_config_show,
+	&cli_doctor,
 	&cli_events,
 	&cli_help,
 	&cli_hold,

@@ -15,10 +15,11 @@ struct completion {
 
 static const struct strata_option *find_option(const struct cli_command *command, const char *word)
 {
-	const struct strata_schema *tables[2] = { &cli_globals_schema,
-						  command ? command->options : NULL };
+	const struct strata_schema *tables[] = { &cli_globals_schema,
+						 command ? command->options : NULL,
+						 command ? command->shared : NULL };
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		if (!tables[i])
 			continue;
 		if (strncmp(word, "--", 2) == 0)
@@ -121,6 +122,8 @@ static int run(struct cli *cli, const void *conf, char **words, size_t count)
 	} else if (last[0] == '-') {
 		if (now.command && now.command->options)
 			offer_flags(now.command->options, &lines);
+		if (now.command && now.command->shared)
+			offer_flags(now.command->shared, &lines);
 		offer_flags(&cli_globals_schema, &lines);
 	} else {
 		if (now.command && now.command->complete)

@@ -11,7 +11,7 @@ void cli_usage(const struct cli_command *command, struct buf *buf)
 	buf_printf(buf, "strata %s", command->name);
 	if (command->operands)
 		buf_printf(buf, " %s", command->operands);
-	buf_add(buf, command->options ? " [options]" : "");
+	buf_add(buf, command->options || command->shared ? " [options]" : "");
 }
 
 static void list_commands(struct cli *cli, const char *group)
@@ -61,6 +61,8 @@ int cli_help_command(struct cli *cli, const struct cli_command *command)
 	}
 	if (command->options)
 		print_options(cli, "options", command->options);
+	if (command->shared)
+		print_options(cli, command->shared->summary, command->shared);
 	print_options(cli, "options of every command", &cli_globals_schema);
 	if (command->examples)
 		cli_printf(cli, "\n%sexamples%s\n%s\n", cli_style(cli, CLI_BOLD),

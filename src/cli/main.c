@@ -110,6 +110,22 @@ static int load_config(struct cli *cli)
 	return rc;
 }
 
+/* Puts a table in front of the others, with a struct of its own. */
+static int add_table(struct cli *cli, struct args *args, const struct strata_schema *schema,
+		     void **ret_conf)
+{
+	const size_t room = sizeof(args->tables) / sizeof(args->tables[0]);
+
+	if (!schema)
+		return 0;
+	*ret_conf = strata_arena_get(&cli->arena, schema->conf_size);
+	if (!*ret_conf)
+		return strata_fail_memory(&cli->err);
+	memmove(args->tables + 1, args->tables, (room - 1) * sizeof(args->tables[0]));
+	args->tables[0] = (struct args_table){ schema, *ret_conf };
+	return strata_schema_defaults(schema, &cli->arena, *ret_conf, &cli->err);
+}
+
 static int run_command(struct cli *cli, const struct cli_command *command, size_t words, int argc,
 		       char *argv[])
 {
@@ -117,15 +133,10 @@ static int run_command(struct cli *cli, const struct cli_command *command, size_
 	struct args args = { .tables = { { &cli_globals_schema, &cli->globals } },
 			     .origins = &cli->given,
 			     .stop_at_operand = command && command->stops ? words + 1 : 0 };
-	int rc = 0;
+	int rc = command ? add_table(cli, &args, command->shared, &cli->shared) : 0;
 
-	if (command && command->options) {
-		conf = strata_arena_get(&cli->arena, command->options->conf_size);
-		rc = conf ? strata_schema_defaults(command->options, &cli->arena, conf, &cli->err)
-			  : strata_fail_memory(&cli->err);
-		args.tables[1] = args.tables[0];
-		args.tables[0] = (struct args_table){ command->options, conf };
-	}
+	if (rc == 0 && command)
+		rc = add_table(cli, &args, command->options, &conf);
 	if (rc == 0)
 		rc = option_read_args(&args, argc, argv, &cli->arena, &cli->err);
 	if (rc)
@@ -133,6 +144,8 @@ static int run_command(struct cli *cli, const struct cli_command *command, size_
 	cli->command = command;
 	rc = load_config(cli);
 	if (rc)
+		cli->config_error = cli->err;
+	if (rc && !(command && command->tolerant))
 		return rc;
 	if (cli->globals.version)
 		return cli_command_find((char *[]){ (char[]){ "version" } }, 1, &words)
@@ -182,6 +195,7 @@ int main(int argc, char *argv[])
 	cli.origins.arena = cli.given.arena = &cli.arena;
 	argc -= argc > 0;
 	argv++;
+	cli.words = argv;
 	int rc = find_command(&cli, argc, argv, &command, &words);
 
 	if (rc == 0 && command && command->raw)

@@ -50,6 +50,10 @@ static void command_page(const struct cli_command *command, struct buf *buf)
 		buf_add(buf, "# OPTIONS\n\n");
 		option_manual(command->options, buf);
 	}
+	if (command->shared) {
+		buf_printf(buf, "# %s\n\n", command->shared->summary);
+		option_manual(command->shared, buf);
+	}
 	buf_add(buf, "# OPTIONS OF EVERY COMMAND\n\n");
 	option_manual(&cli_globals_schema, buf);
 	if (command->examples)

@@ -1,4 +1,6 @@
-/* strata serve: the service, until it is told to end. */
+/*
+ * strata serve: the service, until it is told to end. SIGHUP has it read its settings again.
+ */
 #include "cli/cli.h"
 
 #include "server/server.h"
@@ -19,43 +21,56 @@ static void end(int signal)
 		server_stop(running);
 }
 
-/* Where things are when nobody says so: of the system for root, of the user for others. */
-static int fill_places(struct cli *cli, struct server_conf *conf)
+static void renew(int signal)
 {
-	const char *home = getenv("HOME"), *state = getenv("XDG_STATE_HOME");
-	struct strata_arena *arena = &cli->arena;
-	bool usual = !conf->state_dir; /* the socket is then where clients look for it */
+	(void)signal;
+	if (running)
+		reload_ask(running);
+}
 
-	if (!conf->state_dir)
-		conf->state_dir = geteuid() == 0 ? "/var/lib/strata"
-				  : state && *state
-					  ? strata_arena_printf(arena, "%s/strata", state)
-					  : strata_arena_printf(arena, "%s/.local/state/strata",
-								home ? home : "/tmp");
-	if (conf->state_dir && *conf->state_dir != '/') {
-		char here[4096];
+/* What reading the settings again takes. */
+struct renewal {
+	struct cli *cli;
+	const struct server_conf *flags;
+};
 
-		conf->state_dir =
-			getcwd(here, sizeof(here))
-				? strata_arena_printf(arena, "%s/%s", here, conf->state_dir)
-				: NULL;
-	}
-	if (!conf->state_dir)
-		return strata_fail_memory(&cli->err);
-	if (!conf->socket)
-		conf->socket =
-			cli->globals.socket  ? cli->globals.socket
-			: cli->config.socket ? cli->config.socket
-			: usual && geteuid() == 0
-				? "/run/strata/strata.sock"
-				: strata_arena_printf(arena, "%s/strata.sock", conf->state_dir);
-	if (!conf->store)
-		conf->store = strata_arena_printf(arena, "sqlite:%s/strata.db", conf->state_dir);
-	if (!conf->checkpoint_dir)
-		conf->checkpoint_dir =
-			strata_arena_printf(arena, "%s/checkpoints", conf->state_dir);
-	return conf->socket && conf->store && conf->checkpoint_dir ? 0
-								   : strata_fail_memory(&cli->err);
+/* On the decider's thread. Everything is read into a run of its own, which ends here: of a bad file nothing stays. */
+static void read_again(struct server *server, void *context)
+{
+	const struct renewal *renewal = context;
+	struct cli *cli = renewal->cli, again = { .globals = cli->globals };
+	struct server_conf conf;
+	struct buf later;
+
+	again.talk_color = cli->talk_color;
+	strata_arena_init(&again.arena, &again.memory, 0);
+	buf_init(&later, &again.memory, 0);
+	again.origins.arena = &again.arena;
+	int rc = cli_config_load(&again);
+
+	if (rc == 0)
+		rc = serve_conf_make(&again, renewal->flags, &cli->given, &conf);
+	if (rc == 0)
+		rc = server_reload(server, &conf, &later, &again.err);
+	if (rc)
+		cli_say(cli, "the settings stay as they were: %s", again.err.text);
+	else
+		cli_note(cli, "the settings were read again");
+	if (rc == 0 && later.length)
+		cli_note(cli, "these need a restart: %s", later.text);
+	buf_fini(&later);
+	strata_arena_fini(&again.arena);
+}
+
+/* Everybody can see the words that a program was started with. */
+static void hide_passwords(struct cli *cli)
+{
+	size_t at, length;
+
+	for (char **word = cli->words; *word; word++)
+		for (size_t from = 0; conf_find_password(*word, from, &at, &length);
+		     from = at + length)
+			memset(*word + at, '*', length);
 }
 
 /* The directory and those above it. */
@@ -89,12 +104,14 @@ static void say_where(struct cli *cli, const struct server *server)
 
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
-	struct server_conf conf = *(const struct server_conf *)conf_any;
-	struct sigaction action = { .sa_handler = end };
+	struct server_conf conf;
+	struct renewal renewal = { cli, conf_any };
+	struct sigaction action = { .sa_handler = end }, again = { .sa_handler = renew };
 	struct server *server;
-	int rc = fill_places(cli, &conf);
+	int rc = serve_conf_make(cli, conf_any, &cli->given, &conf);
 
 	(void)operands, (void)operand_count;
+	hide_passwords(cli);
 	if (rc == 0)
 		rc = make_directory(cli, conf.state_dir, 0755);
 	if (rc == 0)
@@ -109,9 +126,13 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		rc = server_open(&conf, &server, &cli->err);
 	if (rc)
 		return rc;
+	server->read_settings = read_again;
+	server->read_context = &renewal;
 	running = server;
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
+	if (!isatty(STDIN_FILENO)) /* on a terminal it means that nobody is there any more */
+		sigaction(SIGHUP, &again, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	say_where(cli, server);
 	rc = server_run(server, &cli->err);
@@ -123,11 +144,18 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 const struct cli_command cli_serve = {
 	.name = "serve",
 	.summary = "run the service: take jobs, place them, run them",
-	.about =
-		"Jobs are taken on a Unix socket, kept in the state directory and run on this "
-		"machine. "
-		"The service may be stopped,\n"
-		"killed or upgraded at any time: jobs go on, and it finds them when it comes back.",
+	.about = "Jobs are taken on a Unix socket, kept in the state directory and run on this "
+		 "machine. "
+		 "The service may be stopped,\n"
+		 "killed or upgraded at any time: jobs go on, and it finds them when it comes "
+		 "back.\n"
+		 "\n"
+		 "What the flags below say may stand in section [serve] of strata.ini as well, or "
+		 "in "
+		 "variables such as\n"
+		 "STRATA_SERVE_STORE; flags win. SIGHUP has it read the file again; "
+		 "docs/configuration.md says which\n"
+		 "settings need a restart.",
 	.examples = "  strata serve --state /var/lib/strata\n"
 		    "  strata serve --state /tmp/s --node 'n:count=4:cpus=8:gpus=8:gpu_type=a100'",
 	.options = &server_schema,

@@ -13,7 +13,7 @@ static const char *get_variable(void *context, const char *name)
 	return getenv(name);
 }
 
-int service_open(struct cli *cli, struct client **ret_client)
+int service_find(struct cli *cli, struct client_place *ret_place)
 {
 	struct client_hints hints = {
 		.socket_flag = cli->globals.socket,
@@ -23,13 +23,17 @@ int service_open(struct cli *cli, struct client **ret_client)
 		.system_socket = "/run/strata/strata.sock",
 		.get = get_variable,
 	};
+
+	return client_find(&hints, &cli->arena, ret_place, &cli->err);
+}
+
+int service_open(struct cli *cli, struct client **ret_client)
+{
 	struct client_place place;
 	int rc = 0;
 
 	if (!cli->client) {
-		rc = client_find(&hints, &cli->arena, &place, &cli->err);
-		if (rc == 0 && place.server_flag_lost)
-			cli_note(cli, "--server has no effect: STRATA_SOCKET goes before it");
+		rc = service_find(cli, &place);
 		if (rc == 0)
 			rc = client_open(&place, &cli->memory, &cli->client, &cli->err);
 	}

@@ -14,6 +14,8 @@
 
 /* ---- service.c ---- */
 
+/* Where the server is. */
+int service_find(struct cli *cli, struct client_place *ret_place);
 /* The client, opened at the first call. */
 int service_open(struct cli *cli, struct client **ret_client);
 /* Starts a path: "/api/v1/jobs/17/why" for ("jobs", "17", "/why"). name (escaped) and rest may be NULL. */

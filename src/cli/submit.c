@@ -4,7 +4,7 @@
  */
 #include "cli/service.h"
 
-#include "client/job_fields.h"
+#include "formats/job_spec.h"
 #include "core/env.h"
 #include "core/text.h"
 
@@ -17,9 +17,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What is not the job's but the command's own. */
+struct submit_conf {
+	bool wait, quiet;
+	int64_t interval_ns;
+};
+
+static const struct strata_option submit_options[] = {
+	{ "wait", STRATA_BOOL, offsetof(struct submit_conf, wait), .letter = 'W',
+	  .help = "wait until it ends, and end as it did" },
+	{ "quiet", STRATA_BOOL, offsetof(struct submit_conf, quiet),
+	  .help = "print the id and nothing else" },
+	{ "interval", STRATA_DURATION, offsetof(struct submit_conf, interval_ns),
+	  .integer = { STRATA_SECOND_NS, STRATA_MS_NS, STRATA_HOUR_NS },
+	  .help = "how often --wait looks" },
+	{ 0 }
+};
+
+static const struct strata_schema submit_schema = { "submit", NULL, sizeof(struct submit_conf),
+						    submit_options };
+
 struct submission {
 	struct cli *cli;
-	const struct job_fields *fields;
+	const struct submit_conf *conf;
+	const struct job_spec *fields;
 	struct job_caller caller;
 	json_t *body;
 	bool wait;
@@ -72,32 +93,6 @@ static void say_notes(struct cli *cli, const struct strata_sbatch *job, const st
 	}
 }
 
-/* A script without arguments is sent as it is now; the API has no place for arguments, so that with some its file is run. */
-static int add_program(struct submission *submission, const char *script, char **operands,
-		       size_t operand_count)
-{
-	struct strata_error *err = &submission->cli->err;
-	json_t *command;
-	char *path;
-
-	if (operand_count == 1)
-		return json_object_set_new(submission->body, "script", json_string(script)) ||
-				       json_object_set_new(submission->body, "script_name",
-							   json_string(operands[0]))
-			       ? strata_fail(err, -EINVAL, "the script is not valid UTF-8")
-			       : 0;
-	path = realpath(operands[0], NULL);
-	if (!path)
-		return strata_fail(err, -errno, "%.200s: %s", operands[0], strerror(errno));
-	int rc = job_script_command(script, path, (const char *const *)operands + 1,
-				    operand_count - 1, &command, err);
-
-	free(path);
-	if (rc == 0 && json_object_set_new(submission->body, "command", command))
-		rc = strata_fail_memory(err);
-	return rc;
-}
-
 static int add_script(struct submission *submission, const char *script, size_t length,
 		      char **operands, size_t operand_count)
 {
@@ -121,7 +116,9 @@ static int add_script(struct submission *submission, const char *script, size_t 
 	rc = job_script_add(&job, &submission->caller, &cli->arena, submission->body, &notes,
 			    &cli->err);
 	if (rc == 0)
-		rc = add_program(submission, script, operands, operand_count);
+		rc = job_script_add_text(script, length, operands[0],
+					 (const char *const *)operands + 1, operand_count - 1,
+					 submission->body, &cli->err);
 	if (rc == 0)
 		say_notes(cli, &job, &notes);
 	submission->wait |= job.wait;
@@ -209,13 +206,13 @@ static int finish(struct submission *submission, json_t *answer)
 		return strata_fail(&cli->err, -EBADMSG, "the server's answer has no job's id");
 	if (cli->globals.json && !submission->wait)
 		return cli_print_json(cli, json_incref(answer));
-	for (size_t i = 0; submission->fields->quiet && i < count; i++)
+	for (size_t i = 0; submission->conf->quiet && i < count; i++)
 		cli_printf(cli, "%" PRId64 "\n", ids[i]);
-	if (!submission->fields->quiet && !cli->globals.json)
+	if (!submission->conf->quiet && !cli->globals.json)
 		rc = print_job(cli, ids[0], count);
 	cli_flush(cli);
 	if (rc || !submission->wait) {
-		if (rc == 0 && !submission->fields->quiet)
+		if (rc == 0 && !submission->conf->quiet)
 			cli_note(cli,
 				 "`strata watch %" PRId64 "` follows it, `strata logs -f %" PRId64
 				 "` shows what it writes",
@@ -224,7 +221,7 @@ static int finish(struct submission *submission, json_t *answer)
 	}
 	struct follow follow = { .ids = ids,
 				 .count = count,
-				 .interval_ns = submission->fields->interval_ns,
+				 .interval_ns = submission->conf->interval_ns,
 				 .talk = true };
 
 	rc = follow_jobs(cli, &follow, &exit_code);
@@ -233,18 +230,19 @@ static int finish(struct submission *submission, json_t *answer)
 
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
-	const struct job_fields *fields = conf;
+	const struct submit_conf *own = conf;
 	int64_t now_ns = when_now_ns();
 	char *here = getcwd(NULL, 0);
 	struct submission submission = {
 		.cli = cli,
-		.fields = fields,
+		.conf = own,
+		.fields = cli->shared,
 		.caller = { .env = (const char *const *)environ,
 			    .working_dir = here,
 			    .now_ns = now_ns,
 			    .zone_seconds = when_zone(now_ns) },
 		.body = json_object(),
-		.wait = fields->wait,
+		.wait = own->wait,
 	};
 	json_t *answer;
 	struct buf path;
@@ -278,17 +276,15 @@ const struct cli_command cli_submit = {
 		"none: what follows\n"
 		"belongs to the command. A file that begins with #! is a script: its #SBATCH lines "
 		"count, but flags\n"
-		"win over them, and it is sent as it is now, so that it may be edited at once. "
-		"With "
-		"arguments the\n"
-		"file itself is run when the job starts.\n"
+		"win over them, and it is sent as it is now, so that it may be edited at once.\n"
 		"\n"
 		"--wait ends with the exit code of the job (128 + N after signal N).",
 	.examples = "  strata submit --gpus 1 --time 2h -- python train.py --epochs 10\n"
-		    "  strata submit --array 1-100%8 sweep.sh\n"
+		    "  strata submit --array 1-100%8 sweep.sh --rate 0.1\n"
 		    "  strata submit --dependency afterok:17 --wait evaluate.sh\n"
 		    "  id=$(strata submit --quiet train.sh)",
-	.options = &job_fields_schema,
+	.options = &submit_schema,
+	.shared = &job_spec_schema,
 	.operands_min = 1,
 	.operands_max = -1,
 	.stops = true,

@@ -27,16 +27,15 @@ struct client_hints {
 
 /* Where it is. */
 struct client_place {
-	const char *socket;    /* path; NULL: the url says it */
-	const char *url;       /* "http://host:port", without a slash at the end */
-	const char *token;     /* for a url; NULL: none */
-	bool server_flag_lost; /* --server was given, but STRATA_SOCKET goes before it */
-	int64_t retry_ns;      /* before the first repetition; 0: the usual */
-	int64_t timeout_ns;    /* of one request but a stream; 0: the usual */
+	const char *socket; /* path; NULL: the url says it */
+	const char *url;    /* "http://host:port", without a slash at the end */
+	const char *token;  /* for a url; NULL: none */
+	int64_t retry_ns;   /* before the first repetition; 0: the usual */
+	int64_t timeout_ns; /* of one request but a stream; 0: the usual */
 };
 
 /*
- * Chooses: --socket, STRATA_SOCKET, --server, STRATA_SERVER, the configuration's socket, its server, else the first of the usual
+ * Chooses: --socket, --server, STRATA_SOCKET, STRATA_SERVER, the configuration's socket, its server, else the first of the usual
  * sockets that exists: the machine's, $XDG_RUNTIME_DIR/strata/strata.sock, ~/.local/state/strata/strata.sock. For a url the token
  * is STRATA_TOKEN or the text of STRATA_TOKEN_FILE or ~/.config/strata/token, which nobody else may be able to read (-EACCES).
  * Texts are the hints' or live in the arena.

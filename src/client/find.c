@@ -112,17 +112,19 @@ int client_find(const struct client_hints *hints, struct strata_arena *arena,
 		struct client_place *ret_place, struct strata_error *err)
 {
 	struct client_place place = { 0 };
-	const char *named[] = { hints->socket_flag,   variable(hints, "STRATA_SOCKET"),
-				hints->server_flag,   variable(hints, "STRATA_SERVER"),
-				hints->socket_config, hints->server_config };
-	static const bool is_url[] = { false, false, true, true, false, true };
+	const char *named[] = { hints->socket_flag,
+				hints->server_flag,
+				variable(hints, "STRATA_SOCKET"),
+				variable(hints, "STRATA_SERVER"),
+				hints->socket_config,
+				hints->server_config };
+	static const bool is_url[] = { false, true, false, true, false, true };
 	const size_t count = sizeof(named) / sizeof(named[0]);
 	size_t first = 0;
 	int rc;
 
 	while (first < count && !named[first])
 		first++;
-	place.server_flag_lost = first == 1 && hints->server_flag;
 	if (first < count && is_url[first]) {
 		rc = take_url(named[first], arena, &place.url, err);
 		if (rc == 0)

@@ -72,6 +72,11 @@ static int check(const struct strata_cluster *cluster, const struct job *job,
 	return 0;
 }
 
+void strata_cluster_set_checkpoint_max(struct strata_cluster *cluster, int64_t bytes_max)
+{
+	cluster->conf.checkpoint_bytes_max = bytes_max;
+}
+
 int strata_cluster_checkpoint(struct strata_cluster *cluster, uint64_t id,
 			      const struct strata_checkpoint *checkpoint, int64_t now_ns,
 			      struct strata_error *err)

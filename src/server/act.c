@@ -141,7 +141,7 @@ static const char *expand(struct server *server, const struct live *live, const 
 struct start {
 	struct server *server;
 	struct live *live;
-	struct spec spec;
+	struct job_spec spec;
 	struct strata_piece *pieces;
 	uint32_t piece_count;
 	struct person person;
@@ -151,7 +151,7 @@ struct start {
 static int fill_files(struct start *start, struct strata_error *err)
 {
 	struct server *server = start->server;
-	const struct spec *spec = &start->spec;
+	const struct job_spec *spec = &start->spec;
 	struct exec_order *order = &start->order;
 	const char *node = server->nodes[start->pieces[0].node].name;
 	const char *usual = start->live->row.array_id ? "strata-%A_%a.out" : "strata-%j.out";
@@ -289,6 +289,7 @@ static int fill_program(struct start *start, struct strata_error *err)
 			return rc;
 		order->script = blob.bytes;
 		order->script_bytes = blob.size_bytes;
+		order->arguments = start->spec.arguments;
 		return 0;
 	}
 	const char *const *words = start->spec.command.items;

@@ -1,4 +1,4 @@
-/* POST /api/v1/jobs: one job, an array, or many at once. */
+/* POST /api/v1/jobs: one job, an array, or many at once. Scripts for Slurm (api_slurm.c) are one of them in the end. */
 #include "server/route.h"
 
 #include "core/text.h"
@@ -14,7 +14,8 @@ struct submissions {
 	struct submission *list;
 	size_t count;
 	bool bulk;
-	const char *key; /* of all of them; NULL: none */
+	const char *key;  /* of all of them; NULL: none */
+	json_t *warnings; /* for whoever submits; NULL: none. Ends with the answer */
 };
 
 static int read_list(struct request *request, json_t *jobs, struct submissions *all,
@@ -44,19 +45,43 @@ static int read_list(struct request *request, json_t *jobs, struct submissions *
 	return 0;
 }
 
-void api_jobs_submit_parse(struct request *request)
+static void drop(struct submissions *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		json_decref(all->list[i].json);
+	json_decref(all->warnings);
+	all->warnings = NULL;
+}
+
+/* Of the header; it stands for the first job's. */
+static int read_key(struct request *request, struct submissions *all, struct strata_error *err)
+{
+	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+					       "Idempotency-Key");
+	if (!all->key)
+		return 0;
+	if (strlen(all->key) > STRATA_NAME_BYTES_MAX || !text_valid(all->key, strlen(all->key)))
+		return strata_fail_at(err, -EINVAL, "request_key",
+				      "the Idempotency-Key is not a text of up to %d bytes",
+				      STRATA_NAME_BYTES_MAX);
+	all->list[0].spec.request_key = all->key;
+	return 0;
+}
+
+void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 {
 	struct submissions *all = strata_arena_get(&request->arena, sizeof(*all));
 	struct strata_error err = { 0 };
-	json_t *json = all ? request_json(request) : NULL;
 	int rc;
 
-	if (!json) {
-		if (!request->answered)
-			request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-				       "out of memory");
+	if (!all) {
+		json_decref(json);
+		json_decref(warnings);
+		strata_fail_memory(&err);
+		request_fail(request, err.code, &err);
 		return;
 	}
+	all->warnings = warnings;
 	if (json_object_get(json, "jobs")) {
 		rc = read_list(request, json_object_get(json, "jobs"), all, &err);
 		json_decref(json);
@@ -68,21 +93,21 @@ void api_jobs_submit_parse(struct request *request)
 		if (rc)
 			json_decref(json);
 	}
-	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-					       "Idempotency-Key");
-	if (rc == 0 && all->key &&
-	    (strlen(all->key) > STRATA_NAME_BYTES_MAX || !text_valid(all->key, strlen(all->key))))
-		rc = strata_fail_at(&err, -EINVAL, "request_key",
-				    "the Idempotency-Key is not a text of up to %d bytes",
-				    STRATA_NAME_BYTES_MAX);
-	if (all->key && all->count)
-		all->list[0].spec.request_key = all->key;
+	if (rc == 0)
+		rc = read_key(request, all, &err);
 	request->parsed = all;
 	if (rc) {
-		for (size_t i = 0; i < all->count; i++)
-			json_decref(all->list[i].json);
+		drop(all);
 		request_fail(request, rc, &err);
 	}
+}
+
+void api_jobs_submit_parse(struct request *request)
+{
+	json_t *json = request_json(request);
+
+	if (json)
+		api_submit_read(request, json, NULL);
 }
 
 static json_t *ids_json(const int64_t *ids, size_t count)
@@ -146,8 +171,11 @@ void api_jobs_submit(struct server *server, struct request *request)
 				first = map_u64_get(&server->jobs, (uint64_t)taken[0]);
 		}
 	}
-	for (size_t i = 0; i < all->count; i++)
-		json_decref(all->list[i].json);
+	json_t *warnings = json_incref(all->warnings);
+
+	drop(all);
+	if (!ids || rc)
+		json_decref(warnings);
 	if (!ids)
 		return;
 	if (rc) {
@@ -174,10 +202,12 @@ void api_jobs_submit(struct server *server, struct request *request)
 		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs",
 			      (json_int_t)json_array_size(ids)));
 	request->durable = true;
-	request_answer(
-		request, MHD_HTTP_CREATED,
-		json_pack("{s:I,s:s,s:O,s:o}", "id", (json_int_t)first->row.id, "uuid",
+	json_t *answer =
+		json_pack("{s:I,s:s,s:o,s:o}", "id", (json_int_t)first->row.id, "uuid",
 			  first->row.uuid, "ids", ids, "array_id",
-			  first->row.array_id ? json_integer(first->row.array_id) : json_null()));
-	json_decref(ids);
+			  first->row.array_id ? json_integer(first->row.array_id) : json_null());
+
+	if (warnings)
+		json_object_set_new(answer, "warnings", warnings);
+	request_answer(request, MHD_HTTP_CREATED, answer);
 }

@@ -228,8 +228,8 @@ static void say_resources(struct why *why)
 	    "It asks for %" PRId64 " GPUs, %" PRId64 " cores and %s; %g GPUs and %g cores are free "
 	    "now, on all nodes.",
 	    why->row->gpu_count, why->row->cpu_cores,
-	    strata_size_print_short(why->row->memory_bytes, memory), (double)stats.gpu_milli_free / 1000,
-	    (double)stats.cpu_milli_free / 1000);
+	    strata_size_print_short(why->row->memory_bytes, memory),
+	    (double)stats.gpu_milli_free / 1000, (double)stats.cpu_milli_free / 1000);
 	for (uint32_t i = 0; why->row->gpu_count && i < why->server->node_count; i++) {
 		const struct node_about *node = &why->server->nodes[i];
 		struct strata_room room;

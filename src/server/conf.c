@@ -1,9 +1,16 @@
-/* What can be configured of the service: one table for the file, the variables and the flags. */
-#include "server/server.h"
+/* The table of conf.h, and what can be said of settings before anything is opened. */
+#include "server/conf.h"
 
+#include "machine/inventory.h"
+
+#include <strata/cluster.h>
 #include <strata/text.h>
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #define OFFSET(field) offsetof(struct server_conf, field)
 #define SECOND INT64_C(1000000000)
@@ -71,3 +78,136 @@ const struct strata_schema server_schema = {
 	.conf_size = sizeof(struct server_conf),
 	.options = server_options,
 };
+
+bool conf_is_live(const char *name)
+{
+	static const char *const live[] = { "checkpoint_max",  "grace",      "keep",
+					    "request_timeout", "time_limit", "time_limit_max" };
+
+	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+		if (strcmp(live[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- do they make sense? ---- */
+
+static int check_class(const struct strata_kind *kind, const char *name, const char *text,
+		       struct strata_memory *memory, struct strata_error *err)
+{
+	struct strata_registry *registry;
+	struct strata_arena arena;
+	struct strata_spec spec;
+	int rc = strata_registry_new(kind, memory, &registry, err);
+
+	if (rc)
+		return rc;
+	strata_arena_init(&arena, memory, 0);
+	rc = strata_spec_read(registry, text, strlen(text), &arena, &spec, err);
+	strata_arena_fini(&arena);
+	strata_registry_free(registry);
+	return rc ? strata_fail_under(err, rc, "%s", name) : 0;
+}
+
+static int check_nodes(const struct server_conf *conf, struct strata_memory *memory,
+		       struct strata_error *err)
+{
+	const char *const *texts = conf->nodes.items;
+	struct strata_arena arena;
+	int rc = 0;
+
+	strata_arena_init(&arena, memory, 0);
+	for (size_t i = 0; rc == 0 && i < conf->nodes.count; i++) {
+		const char *whole = strata_arena_printf(&arena, "name=%s", texts[i]);
+		struct inventory_declared node;
+
+		rc = whole ? strata_schema_defaults(&inventory_declared_schema, &arena, &node, err)
+			   : strata_fail_memory(err);
+		if (rc == 0)
+			rc = strata_schema_read_text(&inventory_declared_schema, whole,
+						     strlen(whole), &arena, &node, err);
+		if (rc)
+			strata_fail_under(err, rc, "nodes[%zu]", i);
+	}
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+int conf_check(const struct server_conf *conf, struct strata_error *err)
+{
+	struct strata_memory memory = { 0 };
+	const struct {
+		const struct strata_kind *kind;
+		const char *name, *text;
+	} classes[] = { { &strata_order_kind, "order", conf->order },
+			{ &strata_placement_kind, "placement", conf->placement },
+			{ &strata_backfill_kind, "backfill", conf->backfill },
+			{ &strata_prediction_kind, "predict", conf->predict },
+			{ &strata_victims_kind, "preempt", conf->preempt } };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (classes[i].kind != &strata_victims_kind || strcmp(classes[i].text, "none") != 0)
+			rc = check_class(classes[i].kind, classes[i].name, classes[i].text, &memory,
+					 err);
+	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
+		rc = strata_fail_at(err, -EINVAL, "time_limit",
+				    "time_limit is longer than time_limit_max");
+	return rc ? rc : check_nodes(conf, &memory, err);
+}
+
+/* ---- passwords ---- */
+
+/* scheme://user:PASSWORD@host */
+static bool find_in_url(const char *address, size_t from, size_t *ret_at, size_t *ret_length)
+{
+	const char *scheme = strstr(address, "://");
+	const char *start = scheme ? scheme + 3 : NULL, *end, *colon;
+
+	if (!start)
+		return false;
+	end = memrchr(start, '@', strcspn(start, "?"));
+	colon = end ? memchr(start, ':', (size_t)(end - start)) : NULL;
+	if (!colon || (size_t)(colon - address) < from || colon + 1 == end)
+		return false;
+	*ret_at = (size_t)(colon + 1 - address);
+	*ret_length = (size_t)(end - colon - 1);
+	return true;
+}
+
+/* …?password=PASSWORD&…, or "host=h password=PASSWORD", perhaps in quotes */
+static bool find_by_name(const char *address, size_t from, size_t *ret_at, size_t *ret_length)
+{
+	static const char name[] = "password=";
+
+	for (const char *at = address + from; (at = strcasestr(at, name)); at++) {
+		const char *value = at + sizeof(name) - 1;
+		size_t length = *value == '\'' ? 1 + strcspn(value + 1, "'") : strcspn(value, "& ");
+
+		if (length == 0)
+			continue;
+		*ret_at = (size_t)(value - address);
+		*ret_length = length;
+		return true;
+	}
+	return false;
+}
+
+bool conf_find_password(const char *address, size_t from, size_t *ret_at, size_t *ret_length)
+{
+	return find_in_url(address, from, ret_at, ret_length) ||
+	       find_by_name(address, from, ret_at, ret_length);
+}
+
+const char *conf_hide_password(const char *address, struct strata_arena *arena)
+{
+	const char *shown = strata_arena_text(arena, address, strlen(address));
+	size_t from = 0, at, length;
+
+	while (shown && conf_find_password(shown, from, &at, &length)) {
+		shown = strata_arena_printf(arena, "%.*s***%s", (int)at, shown,
+					    shown + at + length);
+		from = at + 3;
+	}
+	return shown;
+}

@@ -93,6 +93,7 @@ static int go_round(struct server *server, struct strata_error *err)
 	size_t count = 0;
 
 	wait_for_something(server);
+	reload_look(server);
 	decide_requests(server);
 	act_events(server);
 	int64_t start_ns = env_now_ns(server->env, ENV_MONOTONIC);

@@ -73,7 +73,7 @@ static int recover_job(void *context, const void *row_any, struct strata_error *
 	const struct store_job *row = row_any;
 	struct live *live = live_new(server, row);
 	struct strata_job_request request;
-	struct spec spec;
+	struct job_spec spec;
 
 	if (!live)
 		return strata_fail_memory(err);

@@ -25,6 +25,11 @@ const struct route *route_find(const char *method, char *path,
 /* api_submit.c */
 void api_jobs_submit_parse(struct request *request);
 void api_jobs_submit(struct server *server, struct request *request);
+/* A document as of POST /api/v1/jobs, to be decided by api_jobs_submit, or answered with what is wrong with it. The references are taken
+ * over; warnings (a list of texts, or NULL) go into the answer. */
+void api_submit_read(struct request *request, json_t *json, json_t *warnings);
+/* api_slurm.c */
+void api_sbatch_parse(struct request *request);
 /* api_jobs.c */
 /* The job of the path if it is live, else NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
 bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live);

@@ -61,8 +61,7 @@ static int open_cluster(struct server *server, struct strata_error *err)
 	return rc ? rc : nodes_open(server, err);
 }
 
-/* The small program beside this one, where it was built or installed; else this one itself. */
-static const char *find_supervisor(struct server *server)
+const char *server_find_supervisor(struct strata_arena *arena)
 {
 	char self[STRATA_PATH_BYTES_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -75,13 +74,13 @@ static const char *find_supervisor(struct server *server)
 	char *slash = strrchr(self, '/');
 
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *path = strata_arena_printf(&server->confs, "%.*s/%s",
-						       (int)(slash - self), self, places[i]);
+		const char *path =
+			strata_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
 
 		if (path && access(path, X_OK) == 0)
 			return path;
 	}
-	return strata_arena_text(&server->confs, self, (size_t)length);
+	return strata_arena_text(arena, self, (size_t)length);
 }
 
 static int open_exec(struct server *server, struct strata_error *err)
@@ -90,7 +89,7 @@ static int open_exec(struct server *server, struct strata_error *err)
 				  .memory = &server->memory,
 				  .state_dir = server->conf->state_dir,
 				  .epoch = (int64_t)server->epoch,
-				  .supervisor = find_supervisor(server) };
+				  .supervisor = server_find_supervisor(&server->confs) };
 
 	if (!open.supervisor)
 		return strata_fail(err, -EIO, "the program does not find itself");
@@ -137,7 +136,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 
 	if (!server)
 		return strata_fail_memory(err);
-	server->conf = conf;
+	server->settings = *conf;
+	server->conf = &server->settings;
 	server->env = env_system();
 	pthread_mutex_init(&server->lock, NULL);
 	strata_arena_init(&server->confs, &server->memory, 0);

@@ -18,6 +18,7 @@
 #include "core/env.h"
 #include "core/map.h"
 #include "exec/exec.h"
+#include "server/conf.h"
 #include "server/figures.h"
 #include "server/request.h"
 #include "server/spec.h"
@@ -26,21 +27,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-/* What can be configured: [serve] of the file, STRATA_SERVE_* variables, flags of strata serve. */
-struct server_conf {
-	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
-	struct strata_list
-		nodes; /* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
-	const char *order, *placement, *backfill, *predict, *preempt;
-	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
-	int64_t keep_ns;           /* 0: for ever */
-	const char *inventory_url; /* NULL: none */
-	const char *inventory_token_file;
-	int64_t request_timeout_ns;
-	int64_t http_threads;
-};
-extern const struct strata_schema server_schema;
 
 /* A job that has not ended, or ended a moment ago. */
 struct live {
@@ -81,7 +67,8 @@ struct batch {
 };
 
 struct server {
-	const struct server_conf *conf;
+	struct server_conf settings;    /* texts are the caller's; changed by the decider alone */
+	const struct server_conf *conf; /* the same, for those who only read */
 	const struct env *env;
 	struct strata_memory memory; /* of the decider */
 	struct strata_arena confs;   /* lives as long as the server */
@@ -119,6 +106,9 @@ struct server {
 	size_t waiting;
 	int wake_fd; /* eventfd */
 	atomic_bool stopping;
+	atomic_bool renew; /* the settings are to be read again … */
+	void (*read_settings)(struct server *server, void *context); /* … by this; NULL: never */
+	void *read_context;
 	atomic_bool store_down;
 
 	struct token_table *tokens; /* see token.h */
@@ -140,6 +130,17 @@ int server_run(struct server *server, struct strata_error *err);
 void server_stop(struct server *server);
 void server_close(struct server *server);
 int64_t server_now_ns(const struct server *server); /* since 1970 */
+/* The small program beside this one, where it was built or installed; else this one itself. In the arena; NULL: not to be found. */
+const char *server_find_supervisor(struct strata_arena *arena);
+
+/* reload.c: settings that change while it runs. */
+/* Asks for it; may be called from a signal handler. In its next round the decider calls read_settings. */
+void reload_ask(struct server *server);
+void reload_look(struct server *server); /* in the decider's round */
+/* Takes over what may change (conf_is_live); names of other settings that differ, and need a restart, are added to ret_later with blanks
+ * between. Nothing is taken when the settings make no sense. On the decider's thread. */
+int server_reload(struct server *server, const struct server_conf *conf, struct buf *ret_later,
+		  struct strata_error *err);
 
 /* decider.c */
 /* Hands a request over; false: the queue is full or the server stops, and the request is answered. */
@@ -178,7 +179,7 @@ void live_sweep(struct server *server); /* forgets those whose while is over */
 
 /* submit.c */
 struct submission {
-	struct spec spec;
+	struct job_spec spec;
 	json_t *json;       /* without script and environment; the submission's reference */
 	const char *script; /* bytes, or NULL */
 	size_t script_length;
@@ -194,7 +195,7 @@ int submission_take(struct server *server, const struct submission *submission,
 		    size_t *ret_count, struct strata_error *err);
 /* The request of a stored job, as it was made to the cluster. -ECANCELED: what it waits for cannot happen any more. */
 int submission_restore(struct server *server, const struct store_job *row,
-		       struct strata_arena *arena, struct spec *ret_spec,
+		       struct strata_arena *arena, struct job_spec *ret_spec,
 		       struct strata_job_request *ret_request, struct strata_error *err);
 
 /* act.c: what was decided, and what jobs report. */

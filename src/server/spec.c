@@ -1,129 +1,13 @@
-/* The table of spec.h and the translation. */
+/* The translation of spec.h. */
 #include "server/spec.h"
 
 #include <strata/limits.h>
+#include <strata/slurm.h>
 
 #include <errno.h>
 #include <string.h>
 
-#define OFFSET(field) offsetof(struct spec, field)
-
-static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW,
-						"when nobody else wants it" },
-					      { "normal", STRATA_BAND_NORMAL, NULL },
-					      { "high", STRATA_BAND_HIGH, "before all others" },
-					      { 0 } };
-static const struct strata_option word = { .type = STRATA_TEXT };
-
-static const struct strata_option spec_options[] = {
-	{ "name", STRATA_TEXT, OFFSET(name), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "what to call it; its program's or script's name when left out" },
-	{ "command", STRATA_LIST, OFFSET(command), .list = { &word, 65536 },
-	  .help = "program and arguments" },
-	{ "script", STRATA_TEXT, OFFSET(script), .text = { NULL, STRATA_SCRIPT_BYTES_MAX },
-	  .help = "a script, beginning with #!, instead of a command" },
-	{ "script_name", STRATA_TEXT, OFFSET(script_name), .help = "the script's file name" },
-	{ "working_dir", STRATA_TEXT, OFFSET(working_dir), .text = { NULL, STRATA_PATH_BYTES_MAX },
-	  .help = "where it runs; the user's home when left out", .value = "DIR" },
-	{ "environment", STRATA_MAP, OFFSET(environment), .list = { &word, 65536 },
-	  .help = "its variables, to which the service adds its own" },
-	{ "input", STRATA_TEXT, OFFSET(input), .text = { NULL, STRATA_PATH_BYTES_MAX },
-	  .help = "file to read from", .value = "FILE" },
-	{ "output", STRATA_TEXT, OFFSET(output), .text = { NULL, STRATA_PATH_BYTES_MAX },
-	  .help = "file to write to (%j: id, %x: name, %u: user, %a: index); strata-%j.out when "
-		  "left out",
-	  .value = "FILE" },
-	{ "error", STRATA_TEXT, OFFSET(error), .text = { NULL, STRATA_PATH_BYTES_MAX },
-	  .help = "file for errors; with the output when left out", .value = "FILE" },
-	{ "append", STRATA_BOOL, OFFSET(append), .help = "adds to files that are there" },
-	{ "account", STRATA_TEXT, OFFSET(account), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
-	  .help = "who is charged; the user's own when left out" },
-	{ "partition", STRATA_TEXT, OFFSET(partition), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
-	  .help = "part of the cluster" },
-	{ "qos", STRATA_TEXT, OFFSET(qos), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
-	  .help = "quality of service" },
-	{ "comment", STRATA_TEXT, OFFSET(comment), .text = { NULL, 1024 }, .help = "a note" },
-	{ "priority", STRATA_ENUM, OFFSET(priority), .choice = { bands, STRATA_BAND_NORMAL },
-	  .help = "band" },
-	{ "nice", STRATA_INT, OFFSET(nice), .integer = { 0, -2147483645, 2147483645 },
-	  .help = "later among equals, the higher it is" },
-	{ "tasks", STRATA_INT, OFFSET(tasks), .integer = { 1, 1, 1000000 },
-	  .help = "processes, none of which spans nodes" },
-	{ "nodes", STRATA_INT, OFFSET(nodes), .integer = { 0, 0, 1000000 },
-	  .help = "exactly so many; as few as will do when 0" },
-	{ "cpus_per_task", STRATA_REAL, OFFSET(cpus_per_task), .real = { 1, 0, 4096 },
-	  .help = "cores", .aliases = "cpus" },
-	{ "memory", STRATA_BYTES, OFFSET(memory_bytes), .help = "of every node" },
-	{ "memory_per_task", STRATA_BYTES, OFFSET(memory_per_task_bytes), .help = "of every task" },
-	{ "gpus", STRATA_INT, OFFSET(gpus), .integer = { 0, 0, 100000 },
-	  .help = "of the whole job" },
-	{ "gpus_per_node", STRATA_INT, OFFSET(gpus_per_node),
-	  .integer = { 0, 0, STRATA_NODE_GPUS_MAX }, .help = "of every node" },
-	{ "gpus_per_task", STRATA_INT, OFFSET(gpus_per_task),
-	  .integer = { 0, 0, STRATA_NODE_GPUS_MAX }, .help = "of every task" },
-	{ "gpu_share", STRATA_REAL, OFFSET(gpu_share), .real = { 0, 0, 0.999 },
-	  .help = "a part of one GPU" },
-	{ "gpu_type", STRATA_TEXT, OFFSET(gpu_type), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "a100, or a100|h100" },
-	{ "features", STRATA_TEXT, OFFSET(features), .text = { NULL, 1024 },
-	  .help = "that its nodes must have", .aliases = "constraint" },
-	{ "node_list", STRATA_TEXT, OFFSET(node_list), .text = { NULL, 65536 },
-	  .help = "only these nodes" },
-	{ "node_exclude", STRATA_TEXT, OFFSET(node_exclude), .text = { NULL, 65536 },
-	  .help = "not these nodes", .aliases = "exclude" },
-	{ "exclusive", STRATA_BOOL, OFFSET(exclusive), .help = "whole nodes" },
-	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns),
-	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
-	  .help = "it is stopped after that", .aliases = "time" },
-	{ "begin", STRATA_TIME, OFFSET(begin_ns), .help = "not before" },
-	{ "hold", STRATA_BOOL, OFFSET(hold), .help = "waits to be released" },
-	{ "requeue", STRATA_BOOL, OFFSET(requeue), .boolean = true,
-	  .help = "starts again when its node fails" },
-	{ "preemptible", STRATA_BOOL, OFFSET(preemptible),
-	  .help = "may be stopped for a more urgent job" },
-	{ "checkpoint", STRATA_DURATION, OFFSET(checkpoint_ns),
-	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
-	  .help = "it is asked for a checkpoint so often" },
-	{ "array", STRATA_TEXT, OFFSET(array), .text = { NULL, 65536 },
-	  .help = "many of it: 1-100%8" },
-	{ "dependencies", STRATA_TEXT, OFFSET(dependencies), .text = { NULL, 65536 },
-	  .help = "what it waits for: afterok:12,after:13", .aliases = "dependency" },
-	{ "cancel_if_never", STRATA_BOOL, OFFSET(cancel_if_never),
-	  .help = "cancelled once its dependencies cannot be met" },
-	{ "gang", STRATA_TEXT, OFFSET(gang), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "jobs of a gang start together" },
-	{ "gang_size", STRATA_INT, OFFSET(gang_size), .integer = { 0, 0, STRATA_GANG_SIZE_MAX },
-	  .help = "how many they are" },
-	{ "request_key", STRATA_TEXT, OFFSET(request_key), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "the same key twice is one submission" },
-	{ 0 }
-};
-
-const struct strata_schema spec_schema = {
-	.name = "job",
-	.summary = "what a job asks for",
-	.conf_size = sizeof(struct spec),
-	.options = spec_options,
-};
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-const char *spec_name(const struct spec *spec)
-{
-	if (spec->name && *spec->name)
-		return spec->name;
-	if (spec->script)
-		return spec->script_name && *spec->script_name ? last_part(spec->script_name)
-							       : "script";
-	return last_part(*(const char *const *)spec->command.items);
-}
-
-static int check_program(const struct spec *spec, struct strata_error *err)
+static int check_program(const struct job_spec *spec, struct strata_error *err)
 {
 	if (spec->script && spec->command.count)
 		return strata_fail_at(err, -EINVAL, "script",
@@ -134,6 +18,10 @@ static int check_program(const struct spec *spec, struct strata_error *err)
 	if (spec->script && strncmp(spec->script, "#!", 2) != 0)
 		return strata_fail_at(err, -EINVAL, "script",
 				      "the script does not begin with #!, as in #!/bin/sh");
+	if (!spec->script && spec->arguments.count)
+		return strata_fail_at(
+			err, -EINVAL, "arguments",
+			"arguments are those of a script; a command has its own behind its name");
 	if (!spec->script && !**(const char *const *)spec->command.items)
 		return strata_fail_at(err, -EINVAL, "command", "the program has no name");
 	if (spec->working_dir && *spec->working_dir != '/')
@@ -144,7 +32,7 @@ static int check_program(const struct spec *spec, struct strata_error *err)
 }
 
 /* GPUs of the whole job, spread over its nodes or tasks. */
-static int spread_gpus(const struct spec *spec, const struct spec_rules *rules,
+static int spread_gpus(const struct job_spec *spec, const struct spec_rules *rules,
 		       struct strata_job_request *request, struct strata_error *err)
 {
 	int64_t gpus = spec->gpus, tasks = spec->tasks, nodes = spec->nodes;
@@ -168,7 +56,7 @@ static int spread_gpus(const struct spec *spec, const struct spec_rules *rules,
 	return 0;
 }
 
-static int fill_gpus(const struct spec *spec, const struct spec_rules *rules,
+static int fill_gpus(const struct job_spec *spec, const struct spec_rules *rules,
 		     struct strata_job_request *request, struct strata_error *err)
 {
 	int ways = (spec->gpus > 0) + (spec->gpus_per_node > 0) + (spec->gpus_per_task > 0) +
@@ -189,7 +77,7 @@ static int fill_gpus(const struct spec *spec, const struct spec_rules *rules,
 	return spec->gpus ? spread_gpus(spec, rules, request, err) : 0;
 }
 
-static int fill_memory(const struct spec *spec, struct strata_job_request *request,
+static int fill_memory(const struct job_spec *spec, struct strata_job_request *request,
 		       struct strata_error *err)
 {
 	if (spec->memory_bytes && spec->memory_per_task_bytes)
@@ -209,7 +97,29 @@ static int fill_memory(const struct spec *spec, struct strata_job_request *reque
 	return 0;
 }
 
-int spec_request(const struct spec *spec, const struct spec_rules *rules,
+static int fill_times(const struct job_spec *spec, const struct spec_rules *rules, int64_t now_ns,
+		      struct strata_job_request *request, struct strata_error *err)
+{
+	int rc = spec->begin && *spec->begin
+			 ? strata_begin_parse(spec->begin, STRATA_TEXT_NUL, now_ns, 0,
+					      &request->begin_ns, err)
+			 : 0;
+
+	if (rc)
+		return strata_fail_under(err, rc, "begin");
+	request->time_limit_ns = spec->time_limit_ns == 0 ? rules->time_limit_ns
+				 : spec->time_limit_ns == STRATA_DURATION_UNLIMITED
+					 ? rules->time_limit_ns_max
+					 : spec->time_limit_ns;
+	if (request->time_limit_ns > rules->time_limit_ns_max)
+		return strata_fail_at(err, -EINVAL, "time_limit",
+				      "time_limit is %lld s; expected at most %lld",
+				      (long long)(request->time_limit_ns / STRATA_SECOND_NS),
+				      (long long)(rules->time_limit_ns_max / STRATA_SECOND_NS));
+	return 0;
+}
+
+int spec_request(const struct job_spec *spec, const struct spec_rules *rules, int64_t now_ns,
 		 struct strata_job_request *ret_request, struct strata_error *err)
 {
 	int rc = check_program(spec, err);
@@ -220,7 +130,7 @@ int spec_request(const struct spec *spec, const struct spec_rules *rules,
 		.account = spec->account,
 		.partition = spec->partition,
 		.qos = spec->qos,
-		.name = spec_name(spec),
+		.name = job_spec_name(spec),
 		.band = (enum strata_band)spec->priority,
 		.priority = -spec->nice,
 		.tasks = (uint32_t)spec->tasks,
@@ -231,8 +141,6 @@ int spec_request(const struct spec *spec, const struct spec_rules *rules,
 		.node_list = spec->node_list,
 		.node_exclude = spec->node_exclude,
 		.exclusive = spec->exclusive,
-		.time_limit_ns = spec->time_limit_ns ? spec->time_limit_ns : rules->time_limit_ns,
-		.begin_ns = spec->begin_ns,
 		.held = spec->hold,
 		.requeue = spec->requeue,
 		.preemptible = spec->preemptible,
@@ -245,11 +153,8 @@ int spec_request(const struct spec *spec, const struct spec_rules *rules,
 	rc = fill_gpus(spec, rules, &request, err);
 	if (rc == 0)
 		rc = fill_memory(spec, &request, err);
-	if (rc == 0 && request.time_limit_ns > rules->time_limit_ns_max)
-		rc = strata_fail_at(err, -EINVAL, "time_limit",
-				    "time_limit is %lld s; expected at most %lld",
-				    (long long)(request.time_limit_ns / 1000000000),
-				    (long long)(rules->time_limit_ns_max / 1000000000));
+	if (rc == 0)
+		rc = fill_times(spec, rules, now_ns, &request, err);
 	if (rc == 0 && (spec->gang != NULL) != (spec->gang_size > 0))
 		rc = strata_fail_at(err, -EINVAL, "gang_size", "gang and gang_size go together");
 	if (rc == 0)

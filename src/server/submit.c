@@ -58,16 +58,11 @@ int submission_read(json_t *json, struct strata_arena *arena, struct submission 
 {
 	struct submission submission = { .json = json };
 	int rc = take_environment(json, arena, &submission, err);
-	char *text = rc == 0 ? json_dumps(json, JSON_COMPACT) : NULL;
 
-	if (rc == 0 && !text)
-		rc = strata_fail_memory(err);
 	if (rc == 0)
-		rc = strata_schema_defaults(&spec_schema, arena, &submission.spec, err);
+		rc = strata_schema_defaults(&job_spec_schema, arena, &submission.spec, err);
 	if (rc == 0)
-		rc = strata_schema_read_json(&spec_schema, text, strlen(text), arena,
-					     &submission.spec, err);
-	free(text);
+		rc = option_read_json(&job_spec_schema, json, 0, arena, &submission.spec, err);
 	if (rc)
 		return rc;
 	if (submission.spec.script) {
@@ -145,7 +140,7 @@ static bool resolve(const struct server *server, const struct strata_slurm_depen
 	return live != NULL;
 }
 
-static int fill_dependencies(struct server *server, const struct spec *spec,
+static int fill_dependencies(struct server *server, const struct job_spec *spec,
 			     struct strata_arena *arena, struct strata_job_request *request,
 			     struct strata_error *err)
 {
@@ -185,8 +180,8 @@ static int fill_dependencies(struct server *server, const struct spec *spec,
 	return 0;
 }
 
-static int fill_gang(struct server *server, const struct spec *spec, const char *user, int64_t id,
-		     struct strata_job_request *request, struct strata_error *err)
+static int fill_gang(struct server *server, const struct job_spec *spec, const char *user,
+		     int64_t id, struct strata_job_request *request, struct strata_error *err)
 {
 	char key[2 * STRATA_NAME_BYTES_MAX + 2];
 	uintptr_t number;
@@ -205,7 +200,7 @@ static int fill_gang(struct server *server, const struct spec *spec, const char 
 	return 0;
 }
 
-static char *command_json(const struct spec *spec)
+static char *command_json(const struct job_spec *spec)
 {
 	json_t *list = json_array();
 	const char *const *words = spec->command.items;
@@ -218,7 +213,7 @@ static char *command_json(const struct spec *spec)
 	return text;
 }
 
-static void fill_row(const struct spec *spec, const struct strata_job_request *request,
+static void fill_row(const struct job_spec *spec, const struct strata_job_request *request,
 		     const struct identity *who, struct store_job *row)
 {
 	uint32_t nodes = request->nodes ? request->nodes : 1;
@@ -338,10 +333,10 @@ int submission_take(struct server *server, const struct submission *submission,
 		    const struct identity *who, struct strata_arena *arena, int64_t **ret_ids,
 		    size_t *ret_count, struct strata_error *err)
 {
-	const struct spec *spec = &submission->spec;
+	const struct job_spec *spec = &submission->spec;
 	struct intake intake = { .server = server, .submission = submission };
 	char script[STORE_HASH_BYTES], environment[STORE_HASH_BYTES];
-	int rc = spec_request(spec, &server->rules, &intake.request, err);
+	int rc = spec_request(spec, &server->rules, server_now_ns(server), &intake.request, err);
 
 	if (rc == 0 && spec->array && *spec->array)
 		rc = strata_array_parse(spec->array, STRATA_TEXT_NUL, arena, &intake.array, err);
@@ -390,19 +385,23 @@ int submission_take(struct server *server, const struct submission *submission,
 }
 
 int submission_restore(struct server *server, const struct store_job *row,
-		       struct strata_arena *arena, struct spec *ret_spec,
+		       struct strata_arena *arena, struct job_spec *ret_spec,
 		       struct strata_job_request *ret_request, struct strata_error *err)
 {
-	int rc = strata_schema_defaults(&spec_schema, arena, ret_spec, err);
+	int rc = strata_schema_defaults(&job_spec_schema, arena, ret_spec, err);
 
 	if (rc == 0)
-		rc = strata_schema_read_json(&spec_schema, row->spec, strlen(row->spec), arena,
+		rc = strata_schema_read_json(&job_spec_schema, row->spec, strlen(row->spec), arena,
 					     ret_spec, err);
 	if (rc)
 		return rc;
 	if (row->script)
 		ret_spec->script = "#!"; /* it is among the blobs */
-	rc = spec_request(ret_spec, &server->rules, ret_request, err);
+	/* rules may have changed since it was taken in; it stays what it was */
+	struct spec_rules rules = server->rules;
+
+	rules.time_limit_ns_max = INT64_MAX;
+	rc = spec_request(ret_spec, &rules, row->created_ns, ret_request, err);
 	if (rc)
 		return rc;
 	ret_request->id = (uint64_t)row->id;

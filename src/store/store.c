@@ -47,10 +47,11 @@ static int find_class(const char *address, const struct store_class **ret_class,
 			return 0;
 		}
 	}
+	/* what stands behind the scheme may be a password */
 	return strata_fail(err, -EINVAL,
 			   "\"%s\" is no address of a store; expected sqlite:PATH, a path, or "
 			   "postgresql://…",
-			   text_excerpt(address, strlen(address), excerpt));
+			   text_excerpt(address, strcspn(address, ":") + (colon != NULL), excerpt));
 }
 
 static void free_store(struct store *store)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A service that asks an inventory service before it starts anything: here another strata is that service."""
 import os
+import signal
 import time
 
 from service import PATIENCE_S, Service, equal, run
@@ -83,13 +84,14 @@ def a_restart_asks_again_and_tidies_up(inventory):
 def one_that_is_cancelled_meanwhile_does_not_start(inventory):
     pair = Pair(inventory)
     with pair as service:
-        inventory.kill()
+        inventory.process.send_signal(signal.SIGSTOP)  # it is there and does not answer
         job = service.submit("touch", os.path.join(service.dir, "ran"), gpus=1)["id"]
         service.wait(job, "scheduled")
         service.api("DELETE", f"/jobs/{job}", status=202)
         service.wait(job, "cancelled")
+        inventory.process.send_signal(signal.SIGCONT)
+        pair.wait_held({})
         assert not os.path.exists(os.path.join(service.dir, "ran"))
-        inventory.start()
 
 
 for test in (places_are_reserved_there_and_given_back, what_it_refuses_does_not_start, a_restart_asks_again_and_tidies_up,

@@ -20,6 +20,18 @@ def a_script_runs_as_it_is(service):
     equal(service.output(f"train.sh-{made['id']}.txt"), "script train.sh\n")
 
 
+def a_script_gets_its_arguments(service):
+    job = service.submit(script='#!/bin/sh\necho "$#:$1:$2"\n', arguments=["a b", ""], time_limit="unlimited")["id"]
+    equal(service.wait(job, "completed")["time_limit_s"], 30 * 86400)
+    equal(service.output(f"strata-{job}.out"), "2:a b:\n")
+
+
+def a_time_to_begin_may_be_relative(service):
+    job = service.job(service.submit("true", begin="now+1hour")["id"])
+    assert job["state"] == "queued" and job["eligible_at"] > job["submitted_at"], job
+    equal(service.submit("true", begin="someday", status=400)["error"]["field"], "begin")
+
+
 def arrays_run_so_many_at_a_time(service):
     made = service.submit("sh", "-c", "sleep 0.3; echo $SLURM_ARRAY_TASK_ID", array="1-4%2", name="arr")
     equal(len(made["ids"]), 4)
@@ -118,7 +130,7 @@ def what_makes_no_sense_is_refused(service):
     equal(service.api("GET", "/queue")["jobs"], [])
 
 
-run(a_job_runs_and_its_end_is_known, a_script_runs_as_it_is, arrays_run_so_many_at_a_time,
+run(a_job_runs_and_its_end_is_known, a_script_runs_as_it_is, a_script_gets_its_arguments, a_time_to_begin_may_be_relative, arrays_run_so_many_at_a_time,
     dependencies_are_waited_for, gangs_start_together, many_are_one_submission,
     the_same_key_is_the_same_submission, the_same_key_at_the_same_time_is_one_submission,
     what_the_store_cannot_keep_is_refused_and_harms_nobody, what_makes_no_sense_is_refused)

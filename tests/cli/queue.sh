@@ -73,9 +73,8 @@ serve '{"GET /api/v1/queue": {"body": {"jobs": []}}}'
 good=$STRATA_SOCKET
 STRATA_SOCKET=$PWD/none run strata queue --socket "$good"
 gives 0
-run strata queue --server http://127.0.0.1:1
-gives 0
-says_some '--server has no effect: STRATA_SOCKET goes before it'
+run strata queue --server http://127.0.0.1:1 # a flag beats the variable
+gives 5
 unset STRATA_SOCKET
 run strata queue --server http://127.0.0.1:1
 gives 5

@@ -63,12 +63,13 @@ serve "{$accepted, $waiting}"
 run strata submit --gpus 1 train.sh
 asked 'r[0]["body"]["gpus"] == 1 and "gpus_per_node" not in r[0]["body"]'
 
-it 'runs the file of a script with arguments'
+it 'sends the arguments of a script with it'
 serve "{$accepted, $waiting}"
 printf '#!/usr/bin/env -S python3 -u\n' >tool.py
 run strata submit ./tool.py --fast 1
 gives 0
-asked 'r[0]["body"]["command"] == ["/usr/bin/env", "-S python3 -u", "'"$(pwd -P)"'/tool.py", "--fast", "1"] and "script" not in r[0]["body"]'
+asked 'r[0]["body"]["script"].startswith("#!/usr/bin/env") and r[0]["body"]["script_name"] == "./tool.py"'
+asked 'r[0]["body"]["arguments"] == ["--fast", "1"] and "command" not in r[0]["body"]'
 
 it 'finds mistakes before the server does'
 serve "{$accepted}"

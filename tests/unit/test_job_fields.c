@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "client/job_fields.h"
+#include "formats/job_spec.h"
 
 #include <strata/text.h>
 
@@ -10,7 +10,7 @@
 static struct strata_memory memory;
 static struct strata_arena arena;
 static struct strata_error err;
-static struct job_fields fields;
+static struct job_spec fields;
 static struct origins given;
 static json_t *body;
 static const char *const env[] = { "HOME=/home/ann",
@@ -30,7 +30,7 @@ static void read_flags(const char *line)
 {
 	char *argv[64], *words, *save = NULL;
 	int argc = 0;
-	struct args args = { .tables = { { &job_fields_schema, &fields } }, .origins = &given };
+	struct args args = { .tables = { { &job_spec_schema, &fields } }, .origins = &given };
 
 	strata_arena_fini(&arena);
 	strata_arena_init(&arena, &memory, 0);
@@ -40,7 +40,7 @@ static void read_flags(const char *line)
 	words = strata_arena_text(&arena, line, strlen(line));
 	for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	CHECK_OK(strata_schema_defaults(&job_fields_schema, &arena, &fields, &err));
+	CHECK_OK(strata_schema_defaults(&job_spec_schema, &arena, &fields, &err));
 	CHECK_OK(option_read_args(&args, argc, argv, &arena, &err));
 }
 
@@ -59,13 +59,16 @@ static int add(void)
 
 TEST(only_what_was_given_is_sent)
 {
-	read_flags("--wait --quiet --interval 5s --env A=1");
+	read_flags("--env A=1");
 	CHECK_OK(add());
 	check_body("{}");
 	read_flags("--time 90 --hold --no-requeue --gpu-share 0.5 --priority low");
 	CHECK_OK(add());
 	check_body("{\"gpu_share\":0.5,\"hold\":true,\"priority\":\"low\",\"requeue\":false,"
 		   "\"time_limit\":90}");
+	read_flags("--time unlimited");
+	CHECK_OK(add());
+	check_body("{\"time_limit\":\"unlimited\"}");
 }
 
 TEST(a_flag_takes_the_place_of_what_means_the_same)

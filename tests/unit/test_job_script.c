@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "client/job_fields.h"
+#include "formats/job_spec.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,6 +92,9 @@ TEST(the_rest_becomes_fields_too)
 TEST(export_limits_the_environment)
 {
 	check_body("--export=ALL", "{}");
+	check_body(
+		"--export=ALL,C=3,A=4",
+		"{\"environment\":{\"A\":\"4\",\"B\":\"2\",\"C\":\"3\",\"HOME\":\"/home/ann\"}}");
 	check_body("--export=NONE", "{\"environment\":{}}");
 	check_body("--export=A,C=3,UNSET", "{\"environment\":{\"A\":\"1\",\"C\":\"3\"}}");
 }
@@ -117,32 +120,26 @@ TEST(text_that_json_cannot_hold_is_refused)
 	CHECK_ERROR(job_script_add(&job, &caller, &arena, body, &notes, &err), -EINVAL, "export");
 }
 
-static void check_command(const char *script, const char *want)
+TEST(the_script_goes_along_with_its_arguments)
 {
-	const char *args[] = { "x y", "" };
-	json_t *command;
+	const char *args[] = { "x y", "" }, *bad = "\xe9";
 
-	CHECK_OK(job_script_command(script, "/p/job.sh", args, 2, &command, &err));
-	char *got = json_dumps(command, JSON_COMPACT);
+	read_script("");
+	CHECK_OK(job_script_add_text("#!/bin/sh\n", 10, "a/job.sh", args, 2, body, &err));
+	char *got = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
 
-	CHECK_TEXT(got, want);
+	CHECK_TEXT(got, "{\"arguments\":[\"x y\",\"\"],\"script\":\"#!/bin/sh\\n\","
+			"\"script_name\":\"a/job.sh\"}");
 	free(got);
-	json_decref(command);
-}
-
-TEST(a_script_is_run_as_the_kernel_would)
-{
-	const char *bad = "\xe9";
-	json_t *command;
-
-	check_command("#!/bin/sh\ntrue\n", "[\"/bin/sh\",\"/p/job.sh\",\"x y\",\"\"]");
-	check_command("#! /usr/bin/env  -S python3 -u \t\n",
-		      "[\"/usr/bin/env\",\"-S python3 -u\",\"/p/job.sh\",\"x y\",\"\"]");
-	check_command("#!/bin/sh", "[\"/bin/sh\",\"/p/job.sh\",\"x y\",\"\"]");
-	CHECK_ERROR(job_script_command("#!\ntrue", "job.sh", NULL, 0, &command, &err), -EBADMSG,
-		    "names no interpreter");
-	CHECK_ERROR(job_script_command("#!/bin/sh", "job.sh", &bad, 1, &command, &err), -EINVAL,
-		    "UTF-8");
+	read_script("");
+	CHECK_OK(job_script_add_text("#!/bin/sh\n", 10, NULL, NULL, 0, body, &err));
+	CHECK_INT(json_object_size(body), 1);
+	CHECK_ERROR(job_script_add_text("#!\xe9", 3, NULL, NULL, 0, body, &err), -EINVAL,
+		    "the script is not valid UTF-8");
+	CHECK_ERROR(job_script_add_text("#!\0", 3, NULL, NULL, 0, body, &err), -EINVAL,
+		    "the script has a NUL in it");
+	CHECK_ERROR(job_script_add_text("#!", 2, NULL, &bad, 1, body, &err), -EINVAL,
+		    "arguments of the script is not valid UTF-8");
 }
 
 static int make(struct strata_memory *own, void *context, struct strata_error *error)
@@ -154,8 +151,12 @@ static int make(struct strata_memory *own, void *context, struct strata_error *e
 	(void)context;
 	strata_arena_init(&scratch, own, 0);
 	buf_init(&said, own, 0);
+	const char *args[] = { "x" };
 	int rc = made ? job_script_add(&job, &caller, &scratch, made, &said, error)
 		      : strata_fail_memory(error);
+
+	if (rc == 0)
+		rc = job_script_add_text("#!/bin/sh", 9, "job.sh", args, 1, made, error);
 
 	buf_fini(&said);
 	strata_arena_fini(&scratch);

@@ -12,14 +12,14 @@ static const struct spec_rules rules = { 3600, 7200, 8 };
 
 static int make(const char *json, struct strata_job_request *ret_request)
 {
-	static struct spec spec;
+	static struct job_spec spec;
 
 	strata_arena_fini(&arena);
 	strata_arena_init(&arena, &memory, 0);
-	CHECK_OK(strata_schema_defaults(&spec_schema, &arena, &spec, &err));
-	int rc = strata_schema_read_json(&spec_schema, json, strlen(json), &arena, &spec, &err);
+	CHECK_OK(strata_schema_defaults(&job_spec_schema, &arena, &spec, &err));
+	int rc = strata_schema_read_json(&job_spec_schema, json, strlen(json), &arena, &spec, &err);
 
-	return rc ? rc : spec_request(&spec, &rules, ret_request, &err);
+	return rc ? rc : spec_request(&spec, &rules, STRATA_DAY_NS, ret_request, &err);
 }
 
 TEST(what_is_left_out_is_usual)
@@ -59,6 +59,25 @@ TEST(gpus_of_a_job_are_spread)
 		    "expected one of gpus, gpus_per_node, gpus_per_task and gpu_share");
 }
 
+TEST(times_have_a_longest_and_a_now)
+{
+	struct strata_job_request request;
+
+	CHECK_OK(make("{\"command\":[\"x\"],\"time_limit\":\"7200ns\"}", &request));
+	CHECK_INT(request.time_limit_ns, 7200);
+	CHECK_ERROR(make("{\"command\":[\"x\"],\"time_limit\":\"7201ns\"}", &request), -EINVAL,
+		    "time_limit is 0 s; expected at most 0");
+	CHECK_OK(make("{\"command\":[\"x\"],\"time_limit\":\"unlimited\"}", &request));
+	CHECK_INT(request.time_limit_ns, 7200);
+	CHECK_OK(make("{\"command\":[\"x\"],\"begin\":\"1970-01-03T00:00:00Z\"}", &request));
+	CHECK_INT(request.begin_ns, 2 * STRATA_DAY_NS);
+	CHECK_OK(make("{\"command\":[\"x\"],\"begin\":\"now+1hour\"}", &request));
+	CHECK_INT(request.begin_ns, STRATA_DAY_NS + STRATA_HOUR_NS);
+	CHECK_ERROR(make("{\"command\":[\"x\"],\"begin\":\"someday\"}", &request), -EINVAL,
+		    "is not a time");
+	CHECK_TEXT(err.field, "begin");
+}
+
 TEST(memory_is_of_every_node)
 {
 	struct strata_job_request request;
@@ -83,6 +102,9 @@ TEST(scripts_and_commands_are_checked)
 	CHECK_ERROR(make("{\"command\":[\"\"]}", &request), -EINVAL, "the program has no name");
 	CHECK_OK(make("{\"script\":\"#!/bin/sh\",\"script_name\":\"a/b.sh\"}", &request));
 	CHECK_TEXT(request.name, "b.sh");
+	CHECK_ERROR(make("{\"command\":[\"x\"],\"arguments\":[\"y\"]}", &request), -EINVAL,
+		    "arguments are those of a script; a command has its own behind its name");
+	CHECK_TEXT(err.field, "arguments");
 	CHECK_ERROR(make("{\"command\":[\"x\"],\"gang\":\"g\"}", &request), -EINVAL,
 		    "gang and gang_size go together");
 	strata_arena_fini(&arena);

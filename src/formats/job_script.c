@@ -1,8 +1,9 @@
 /*
  * Batch scripts as bodies of POST /api/v1/jobs. strata_sbatch_parse has read and checked the #SBATCH lines; here each thing
- * asked for becomes the API's field of the same meaning, and what has none is named.
+ * asked for becomes the field of the same meaning, and what has none is named. The command line and the service's route for
+ * scripts both go through here, so that they cannot differ.
  */
-#include "client/job_fields.h"
+#include "formats/job_spec.h"
 
 #include "core/text.h"
 
@@ -161,29 +162,32 @@ static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 static void add_dir(struct filling *filling, const char *chdir, const struct job_caller *caller)
 {
 	if (chdir && check_text(filling, "chdir", chdir))
-		put(filling, "working_dir",
-		    *chdir == '/' ? json_string(chdir)
-				  : json_sprintf("%s/%s", caller->working_dir, chdir));
+		put(filling, "working_dir", job_spec_dir(caller, chdir));
 }
 
 static const char *find_variable(const struct job_caller *caller, const char *name)
 {
 	size_t length = strlen(name);
 
-	for (const char *const *at = caller->env; *at; at++)
+	for (const char *const *at = caller->env; at && *at; at++)
 		if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
 			return *at + length + 1;
 	return NULL;
 }
 
-/* --export=NONE,A,B=2: only what is named. With ALL the caller's whole environment comes later, under these. */
+/* --export=NONE,A,B=2: only what is named. With ALL it is on top of all the caller has; ALL alone is what the caller adds anyway. */
 static void add_export(struct filling *filling, const struct strata_sbatch *job,
 		       const struct job_caller *caller, struct strata_arena *arena)
 {
-	if (job->export_mode == STRATA_SBATCH_EXPORT_ALL)
+	bool all = job->export_mode == STRATA_SBATCH_EXPORT_ALL;
+	size_t skipped;
+
+	if (all && !job->export_count)
 		return;
 	json_t *map = json_object();
 
+	if (all && map && job_caller_add_environment(caller, map, &skipped))
+		filling->rc = strata_fail_memory(filling->err);
 	for (size_t i = 0; map && i < job->export_count; i++) {
 		const char *item = job->export_items[i];
 		size_t length = strcspn(item, "=");
@@ -224,36 +228,26 @@ int job_script_add(const struct strata_sbatch *job, const struct job_caller *cal
 	return filling.rc;
 }
 
-int job_script_command(const char *script, const char *path, const char *const *args,
-		       size_t arg_count, json_t **ret_command, struct strata_error *err)
+int job_script_add_text(const char *script, size_t length, const char *name,
+			const char *const *arguments, size_t argument_count, json_t *body,
+			struct strata_error *err)
 {
-	const char *at = script + 2 + strspn(script + 2, " \t"), *end = at + strcspn(at, "\r\n");
-	const char *blank = at + strcspn(at, " \t\r\n");
-	json_t *command = json_array();
-	bool failed = !command, valid = text_valid(path, strlen(path));
+	struct filling filling = { .body = body, .err = err };
+	json_t *list = argument_count ? json_array() : NULL;
 
-	while (end > blank && strchr(" \t", end[-1]))
-		end--;
-	if (blank == at) {
-		json_decref(command);
-		return strata_fail(err, -EBADMSG, "%s names no interpreter behind #!", path);
-	}
-	failed |= json_array_append_new(command, json_stringn(at, (size_t)(blank - at)));
-	blank += strspn(blank, " \t");
-	if (blank < end) /* all that follows is one argument, as for the kernel */
-		failed |=
-			json_array_append_new(command, json_stringn(blank, (size_t)(end - blank)));
-	failed |= json_array_append_new(command, json_string(path));
-	for (size_t i = 0; i < arg_count; i++) {
-		valid &= text_valid(args[i], strlen(args[i]));
-		failed |= json_array_append_new(command, json_string(args[i]));
-	}
-	if (failed) {
-		json_decref(command);
-		return valid ? strata_fail_memory(err)
-			     : strata_fail(err, -EINVAL,
-					   "a word of the command is not valid UTF-8");
-	}
-	*ret_command = command;
-	return 0;
+	if (!text_valid(script, length))
+		filling.rc =
+			strata_fail_at(err, -EINVAL, "script", "the script is not valid UTF-8");
+	if (memchr(script, '\0', length))
+		filling.rc = strata_fail_at(err, -EINVAL, "script", "the script has a NUL in it");
+	if (filling.rc == 0)
+		put(&filling, "script", json_stringn(script, length));
+	put_text(&filling, "script_name", name);
+	for (size_t i = 0; i < argument_count; i++)
+		if (check_text(&filling, "arguments", arguments[i]) &&
+		    json_array_append_new(list, json_string(arguments[i])))
+			filling.rc = strata_fail_memory(err);
+	if (list)
+		put(&filling, "arguments", list);
+	return filling.rc;
 }

@@ -1,0 +1,127 @@
+/*
+ * The settings of the service as they count: what the configuration says, over it the flags of strata serve, and for what nobody said the
+ * usual places. strata serve runs by them, also when it reads them again; config and doctor look at them.
+ */
+#include "cli/cli.h"
+
+#include "machine/inventory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where things are when nobody says so: of the system for root, of the user for others. */
+static int fill_places(struct cli *cli, struct server_conf *conf)
+{
+	const char *home = getenv("HOME"), *state = getenv("XDG_STATE_HOME");
+	struct strata_arena *arena = &cli->arena;
+	bool usual = !conf->state_dir; /* the socket is then where clients look for it */
+
+	if (!conf->state_dir)
+		conf->state_dir = geteuid() == 0 ? "/var/lib/strata"
+				  : state && *state
+					  ? strata_arena_printf(arena, "%s/strata", state)
+					  : strata_arena_printf(arena, "%s/.local/state/strata",
+								home ? home : "/tmp");
+	if (conf->state_dir && *conf->state_dir != '/') {
+		char here[4096];
+
+		conf->state_dir =
+			getcwd(here, sizeof(here))
+				? strata_arena_printf(arena, "%s/%s", here, conf->state_dir)
+				: NULL;
+	}
+	if (!conf->state_dir)
+		return strata_fail_memory(&cli->err);
+	if (!conf->socket)
+		conf->socket =
+			cli->globals.socket  ? cli->globals.socket
+			: cli->config.socket ? cli->config.socket
+			: usual && geteuid() == 0
+				? "/run/strata/strata.sock"
+				: strata_arena_printf(arena, "%s/strata.sock", conf->state_dir);
+	if (!conf->store)
+		conf->store = strata_arena_printf(arena, "sqlite:%s/strata.db", conf->state_dir);
+	if (!conf->checkpoint_dir)
+		conf->checkpoint_dir =
+			strata_arena_printf(arena, "%s/checkpoints", conf->state_dir);
+	return conf->socket && conf->store && conf->checkpoint_dir ? 0
+								   : strata_fail_memory(&cli->err);
+}
+
+/* "NAME:cpus=8:…": what a declaration says beside the defaults. NULL for lack of memory. */
+static const char *node_text(struct cli *cli, const struct inventory_declared *node)
+{
+	enum { ROWS_MAX = 32 };
+	struct strata_option rows[ROWS_MAX] = { 0 };
+	const struct strata_schema said = { .name = "node", .options = rows };
+	const struct strata_option whole = { .type = STRATA_TABLE, .table = &said };
+	struct inventory_declared usual;
+	struct buf value, other;
+	size_t count = 0;
+
+	if (strata_schema_defaults(&inventory_declared_schema, &cli->arena, &usual, &cli->err))
+		return NULL;
+	buf_init(&value, &cli->memory, 0);
+	buf_init(&other, &cli->memory, 0);
+	for (const struct strata_option *option = inventory_declared_schema.options;
+	     option->name && count + 1 < ROWS_MAX; option++) {
+		buf_reset(&value);
+		buf_reset(&other);
+		option_print(option, (const char *)node + option->offset, &value);
+		option_print(option, (const char *)&usual + option->offset, &other);
+		if (strcmp(value.text, other.text) != 0)
+			rows[count++] = *option;
+	}
+	buf_reset(&value);
+	option_print(&whole, node, &value); /* the name comes first, as in the table */
+	const char *text =
+		value.failed ? NULL
+			     : strata_arena_printf(&cli->arena, "%s", value.text + strlen("name="));
+
+	buf_fini(&value);
+	buf_fini(&other);
+	return text;
+}
+
+/* [node NAME] sections behind the nodes of the list, in its form. */
+static int add_nodes(struct cli *cli, struct server_conf *conf)
+{
+	const struct inventory_declared *nodes = cli->config.nodes.items;
+	const char **texts = strata_arena_array(
+		&cli->arena, conf->nodes.count + cli->config.nodes.count, sizeof(*texts));
+	size_t count = conf->nodes.count;
+
+	if (!texts)
+		return strata_fail_memory(&cli->err);
+	if (count)
+		memcpy(texts, conf->nodes.items, count * sizeof(*texts));
+	for (size_t i = 0; i < cli->config.nodes.count; i++) {
+		texts[count] = node_text(cli, &nodes[i]);
+		if (!texts[count++])
+			return strata_fail_memory(&cli->err);
+	}
+	conf->nodes = (struct strata_list){ texts, count };
+	return origins_find(&cli->origins, "serve.nodes") || !cli->config.nodes.count
+		       ? 0
+		       : origins_add(&cli->origins, "serve.nodes", "[node]", &cli->err);
+}
+
+int serve_conf_make(struct cli *cli, const struct server_conf *flags, const struct origins *given,
+		    struct server_conf *ret_conf)
+{
+	struct server_conf conf = cli->config.serve;
+	int rc = add_nodes(cli, &conf);
+
+	for (const struct strata_option *option = server_schema.options;
+	     rc == 0 && flags && option->name; option++)
+		if (origins_find(given, option->name))
+			memcpy((char *)&conf + option->offset, (const char *)flags + option->offset,
+			       option_size(option));
+	if (rc == 0)
+		rc = fill_places(cli, &conf);
+	if (rc == 0)
+		*ret_conf = conf;
+	return rc;
+}

@@ -1,0 +1,87 @@
+/*
+ * A job as it is asked for: one option table for the body of POST /api/v1/jobs, the stored copy, the flags of `strata submit` and the
+ * documents (job_spec.c); and the two sources of a body: what flags gave (job_fields.c) and what sbatch makes of a script
+ * (job_script.c). Pure: nothing is looked up.
+ */
+#ifndef FORMATS_JOB_SPEC_H
+#define FORMATS_JOB_SPEC_H
+
+#include <strata/option.h>
+#include <strata/sbatch.h>
+
+#include "core/option.h"
+
+struct job_spec {
+	const char *name, *script, *script_name, *working_dir;
+	struct strata_list command;    /* of const char * */
+	struct strata_list arguments;  /* of const char *: of the script */
+	struct strata_map environment; /* of const char * */
+	const char *input, *output, *error;
+	bool append;
+	const char *account, *partition, *qos, *comment;
+	int priority; /* enum strata_band */
+	int64_t nice;
+	int64_t tasks, nodes;
+	double cpus_per_task;
+	int64_t memory_bytes, memory_per_task_bytes;
+	int64_t gpus, gpus_per_node, gpus_per_task;
+	double gpu_share;
+	const char *gpu_type, *features, *node_list, *node_exclude;
+	bool exclusive;
+	int64_t time_limit_ns; /* 0: the usual one; STRATA_DURATION_UNLIMITED: the longest there is */
+	const char *begin;     /* see strata_begin_parse */
+	bool hold, requeue, preemptible;
+	int64_t checkpoint_ns;
+	const char *array, *dependencies;
+	bool cancel_if_never;
+	const char *gang;
+	int64_t gang_size;
+	const char *request_key;
+};
+
+extern const struct strata_schema job_spec_schema;
+
+/* The name of a job that was given none: of its program or script, one of which it has. */
+const char *job_spec_name(const struct job_spec *spec);
+
+/* Takes out of a body what stands for the same as the field of that name (gpus and gpus_per_node): at most one of them may be there. */
+void job_spec_drop_alternatives(json_t *body, const char *name);
+
+/* Who asks, and from where. */
+struct job_caller {
+	const char *const *env;  /* NAME=value …, NULL behind the last; NULL: none */
+	const char *working_dir; /* NULL: nobody knows */
+	int64_t now_ns;
+	int32_t zone_seconds; /* east of UTC */
+};
+
+/* Directories may be named from where the caller is; the service knows no such place. NULL: no memory, or not UTF-8. */
+json_t *job_spec_dir(const struct job_caller *caller, const char *path);
+
+/*
+ * Puts the fields that `given` names into the body, over what is there; a field that stands for the same as another (gpus and
+ * gpus_per_node) takes its place. Times relative to now become times.
+ */
+int job_fields_add(const struct job_spec *fields, const struct origins *given,
+		   const struct job_caller *caller, json_t *body, struct strata_error *err);
+
+/* working_dir and environment, unless the body has them: the caller's, and on top the variables of the fields (NULL: none). Variables
+ * that are not UTF-8 cannot be sent; ret_skipped counts them. */
+int job_fields_add_caller(const struct job_spec *fields, const struct job_caller *caller,
+			  json_t *body, size_t *ret_skipped, struct strata_error *err);
+
+/* All of the caller's variables but the client's token, which is nobody else's business. 0 or -ENOMEM. */
+int job_caller_add_environment(const struct job_caller *caller, json_t *map, size_t *ret_skipped);
+
+/* What a script's request asks for, as fields of the body: everything but the script itself. What has no field is named in ret_notes, a
+ * line each. */
+int job_script_add(const struct strata_sbatch *job, const struct job_caller *caller,
+		   struct strata_arena *arena, json_t *body, struct buf *ret_notes,
+		   struct strata_error *err);
+
+/* The script and its arguments. */
+int job_script_add_text(const char *script, size_t length, const char *name,
+			const char *const *arguments, size_t argument_count, json_t *body,
+			struct strata_error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * What can be configured of the service: [serve] of the file, STRATA_SERVE_* variables, flags of strata serve; one table for all.
+ */
+#ifndef SERVER_CONF_H
+#define SERVER_CONF_H
+
+#include <strata/option.h>
+
+struct server_conf {
+	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
+	struct strata_list
+		nodes; /* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
+	const char *order, *placement, *backfill, *predict, *preempt;
+	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
+	int64_t keep_ns;           /* 0: for ever */
+	const char *inventory_url; /* NULL: none */
+	const char *inventory_token_file;
+	int64_t request_timeout_ns;
+	int64_t http_threads;
+};
+extern const struct strata_schema server_schema;
+
+/* May the setting change while the service runs? */
+bool conf_is_live(const char *name);
+
+/* Do the settings make sense, as far as can be said without opening anything: classes, nodes? */
+int conf_check(const struct server_conf *conf, struct strata_error *err);
+
+/* Where in an address its next password stands, from `from` on; false: there is none. */
+bool conf_find_password(const char *address, size_t from, size_t *ret_at, size_t *ret_length);
+/* The address with *** for its passwords, in the arena; NULL for lack of memory. */
+const char *conf_hide_password(const char *address, struct strata_arena *arena);
+
+#endif

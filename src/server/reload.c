@@ -1,0 +1,66 @@
+/*
+ * Settings that change while the service runs. A signal asks for it, the decider does it between two rounds, so that nobody sees half of
+ * it; reading files is left to whoever opened the server. What cannot change is named, and stays.
+ */
+#include "server/server.h"
+
+#include "core/buf.h"
+#include "core/option.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void reload_ask(struct server *server)
+{
+	uint64_t one = 1;
+
+	atomic_store(&server->renew, true);
+	if (write(server->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is awake */
+}
+
+void reload_look(struct server *server)
+{
+	if (atomic_exchange(&server->renew, false) && server->read_settings)
+		server->read_settings(server, server->read_context);
+}
+
+/* Two values are the same when they print the same: texts and lists are compared by what they say. */
+static bool same(const struct strata_option *option, const void *a, const void *b,
+		 struct strata_memory *memory)
+{
+	struct buf texts[2];
+	bool equal;
+
+	buf_init(&texts[0], memory, 0);
+	buf_init(&texts[1], memory, 0);
+	option_print(option, a, &texts[0]);
+	option_print(option, b, &texts[1]);
+	equal = strcmp(texts[0].text, texts[1].text) == 0;
+	buf_fini(&texts[0]);
+	buf_fini(&texts[1]);
+	return equal;
+}
+
+int server_reload(struct server *server, const struct server_conf *conf, struct buf *ret_later,
+		  struct strata_error *err)
+{
+	struct server_conf *settings = &server->settings;
+	int rc = conf_check(conf, err);
+
+	if (rc)
+		return rc;
+	for (const struct strata_option *option = server_schema.options; option->name; option++) {
+		char *old = (char *)settings + option->offset;
+		const char *new = (const char *)conf + option->offset;
+
+		if (conf_is_live(option->name))
+			memcpy(old, new, option_size(option)); /* numbers: nothing is borrowed */
+		else if (!same(option, old, new, &server->memory))
+			buf_printf(ret_later, "%s%s", ret_later->length ? " " : "", option->name);
+	}
+	server->rules.time_limit_ns = settings->time_limit_ns;
+	server->rules.time_limit_ns_max = settings->time_limit_ns_max;
+	strata_cluster_set_checkpoint_max(server->cluster, settings->checkpoint_bytes_max);
+	return 0;
+}
