@@ -199,7 +199,7 @@ static void bench(const char *address, const char *directory)
 	uint64_t epoch;
 
 	must(store_open(address, false, &memory, &store, &err));
-	must(store_lead(store, &epoch, &err));
+	must(store_lead(store, NULL, &epoch, &err));
 	printf("%s\n", store_class_of(store)->name);
 	bench_puts(store, epoch, directory);
 	fill(store, epoch);

@@ -4,6 +4,7 @@
  * local_watch.c sees what becomes of them.
  */
 #include "exec/cgroup.h"
+#include "exec/leader.h"
 #include "exec/local.h"
 
 #include <strata/limits.h>
@@ -66,6 +67,13 @@ static int check_order(const struct exec_order *order, struct strata_error *err)
 	return 0;
 }
 
+/* One that was suspended while another took over has no say any more. */
+static int check_leader(struct local *local, struct strata_error *err)
+{
+	return leader_check(local->env, local->jobs, LEADER_FROM_JOBS, local->epoch, local->memory,
+			    err);
+}
+
 /* The directory is open for its user to pass through, for the script and the token, which are the user's. */
 static int make_attempt_dir(struct local *local, const char *name, struct strata_error *err)
 {
@@ -84,6 +92,8 @@ static int local_start(struct exec *exec, const struct exec_order *order, struct
 	struct attempt *attempt;
 	int rc = check_order(order, err);
 
+	if (rc == 0)
+		rc = check_leader(local, err);
 	if (rc)
 		return rc;
 	struct exec_key key = { (uint64_t)order->job, (uint32_t)order->attempt };
@@ -215,13 +225,15 @@ static int local_ask(struct exec *exec, struct exec_key key, const struct exec_a
 {
 	struct local *local = (struct local *)exec;
 	char name[RECORD_NAME_BYTES];
-	int dir = local_open_dir(local, record_name(key, name), err), rc = 0;
+	int dir = local_open_dir(local, record_name(key, name), err);
 
 	if (dir < 0)
 		return dir;
-	if (!record_exists(dir, RECORD_ORDER))
+	int rc = check_leader(local, err);
+
+	if (rc == 0 && !record_exists(dir, RECORD_ORDER))
 		rc = strata_fail(err, -ENOENT, "there is no attempt %s", name);
-	else if (!record_exists(dir, RECORD_STATUS))
+	else if (rc == 0 && !record_exists(dir, RECORD_STATUS))
 		rc = write_wish(local, dir, ask, err);
 	if (rc == 0)
 		rc = wake_supervisor(local, dir, err);
@@ -358,39 +370,6 @@ static int local_scan(struct exec *exec, struct strata_arena *arena, struct exec
 
 /* ---- open and close ---- */
 
-struct leader {
-	int64_t epoch;
-};
-
-static const struct strata_option leader_options[] = {
-	{ "epoch", STRATA_INT, offsetof(struct leader, epoch), .integer = { 0, 0, INT64_MAX },
-	  .help = "of the last leader" },
-	{ 0 }
-};
-static const struct strata_schema leader_schema = { .name = "leader",
-						    .conf_size = sizeof(struct leader),
-						    .options = leader_options };
-
-static int take_leadership(struct local *local, int state, struct strata_error *err)
-{
-	struct leader last = { 0 };
-	int rc = record_read(local->env, state, "leader.json", &leader_schema, &local->arena, &last,
-			     err);
-
-	if (rc && rc != -ENOENT)
-		return rc;
-	if (last.epoch > local->epoch)
-		return strata_fail(err, -ESTALE,
-				   "a leader of epoch %" PRId64
-				   " has taken over from epoch %" PRId64,
-				   last.epoch, local->epoch);
-	if (rc == 0 && last.epoch == local->epoch)
-		return 0;
-	last.epoch = local->epoch;
-	return record_write(local->env, state, "leader.json", &leader_schema, &last, local->memory,
-			    err);
-}
-
 static int open_state(struct local *local, const char *state_dir, struct strata_error *err)
 {
 	char path[PATH_MAX];
@@ -410,7 +389,7 @@ static int open_state(struct local *local, const char *state_dir, struct strata_
 		rc = strata_fail(err, -errno, "cannot open %.200s: %s", local->jobs_path,
 				 strerror(errno));
 	else
-		rc = take_leadership(local, state, err);
+		rc = leader_take(local->env, state, local->epoch, local->memory, err);
 	if (state >= 0)
 		close(state);
 	return rc;

@@ -177,6 +177,9 @@ static int renew(struct local *local, int dir, int64_t *ret_epoch, struct strata
 	int rc = record_read(local->env, dir, RECORD_ORDER, &record_order_schema, &arena, &order,
 			     err);
 
+	if (rc == 0 && order.epoch > local->epoch)
+		rc = strata_fail(err, -ESTALE, "a leader of epoch %" PRId64 " has the order",
+				 order.epoch);
 	if (rc == 0 && order.epoch != local->epoch && !record_exists(dir, RECORD_CLAIMED)) {
 		order.epoch = local->epoch;
 		order.cgroup = local->cgroup;

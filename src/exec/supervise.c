@@ -5,6 +5,7 @@
  */
 #include "exec/supervise.h"
 
+#include "exec/leader.h"
 #include "exec/processes.h"
 #include "exec/supervisor.h"
 
@@ -296,7 +297,11 @@ static int attend(struct supervisor *sup, int64_t epoch, struct strata_error *er
 		return rc;
 	if (record_exists(sup->dir, RECORD_CLAIMED))
 		return end_lost(sup);
-	rc = claim(sup, err);
+	/* Whoever leads later looks at what there is after it has written so: it has seen this order, or it is not run. */
+	rc = leader_check(sup->env, sup->dir, LEADER_FROM_ATTEMPT, sup->order.epoch, &sup->memory,
+			  err);
+	if (rc == 0)
+		rc = claim(sup, err);
 	if (rc)
 		return rc;
 	if (read_control(sup, &wish) == 0 && wish.stop)

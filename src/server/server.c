@@ -116,7 +116,7 @@ static int open_store(struct server *server, struct strata_error *err)
 	for (int i = 0; rc == 0 && i < LEAD_TRIES; i++) {
 		struct timespec pause = { .tv_nsec = LEAD_PAUSE_MS * 1000000L };
 
-		rc = store_lead(server->store, &server->epoch, err);
+		rc = store_lead(server->store, NULL, &server->epoch, err);
 		if (rc != -EBUSY)
 			break;
 		rc = i + 1 < LEAD_TRIES ? 0 : rc;

@@ -79,8 +79,19 @@ static const char *const first[] = {
 	NULL,
 };
 
+/* Who leads has a name, and shows that it lives. */
+static const char *const leader[] = {
+	"CREATE TABLE leader ("
+	"id @int PRIMARY KEY, epoch @int NOT NULL, address @text NOT NULL, host @text NOT NULL, "
+	"since_at @int NOT NULL, beats @int NOT NULL)@end",
+	"INSERT INTO leader (id, epoch, address, host, since_at, beats) "
+	"SELECT 1, number, '', '', 0, 0 FROM meta WHERE name = 'epoch'",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
 	{ first },
+	{ leader },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

@@ -276,6 +276,29 @@ static int postgres_lock(struct store *store, struct strata_error *err)
 	return got ? 0 : strata_fail(err, -EBUSY, "another server leads this database");
 }
 
+static int ignore_answer(void *context, const struct store_value *cells, size_t count,
+			 struct strata_error *err)
+{
+	(void)context, (void)cells, (void)count, (void)err;
+	return 0;
+}
+
+/* In pg_locks the second key is shown without its sign, and 2 says that there are two. */
+static int postgres_depose(struct store *store, struct strata_error *err)
+{
+	static const enum store_type type[] = { STORE_INT };
+
+	return store_ask(store,
+			 "SELECT CASE WHEN pg_terminate_backend(pid) THEN 1 ELSE 0 END::bigint "
+			 "FROM pg_locks WHERE locktype = 'advisory' AND granted "
+			 "AND database = (SELECT oid FROM pg_database "
+			 "WHERE datname = current_database()) "
+			 "AND classid = 1398034241 AND objsubid = 2 AND pid <> pg_backend_pid() "
+			 "AND objid::bigint = "
+			 "hashtext('lead ' || current_schema())::bigint & 4294967295",
+			 NULL, 0, type, 1, ignore_answer, NULL, err);
+}
+
 /* ---- opening ---- */
 
 static void postgres_close(struct store *store)
@@ -331,5 +354,7 @@ const struct store_class store_postgres = {
 	.rollback = postgres_rollback,
 	.forget = postgres_forget,
 	.lock = postgres_lock,
+	.depose = postgres_depose,
+	.light = "SET LOCAL synchronous_commit = off",
 	.backup_tool = "pg_dump --format=custom --file=FILE DATABASE",
 };

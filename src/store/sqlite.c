@@ -17,7 +17,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { BUSY_MS = 5000, PATH_BYTES_MAX = 4096 };
+/* The leader has other things to do than to wait, and comes back by itself. */
+enum { BUSY_MS = 5000, BUSY_LEADER_MS = 250, PATH_BYTES_MAX = 4096 };
 
 struct sqlite {
 	struct store base;
@@ -223,6 +224,7 @@ static int sqlite_lock(struct store *store, struct strata_error *err)
 	if (ftruncate(fd, 0) == 0 && pwrite(fd, holder, (size_t)length, 0) != length)
 		(void)!ftruncate(fd, 0);
 	self->lock_fd = fd;
+	sqlite3_busy_timeout(self->db, BUSY_LEADER_MS);
 	return 0;
 }
 

@@ -252,19 +252,13 @@ int store_fail_constraint(struct strata_error *err, int code, const char *words)
 
 /* ---- transactions ---- */
 
-static int read_epoch(struct store *store, const char *share_row, int64_t *ret_epoch,
-		      struct strata_error *err)
-{
-	char sql[96] = "SELECT number FROM meta WHERE name = 'epoch'";
-
-	strcat(sql, share_row);
-	return store_ask_number(store, sql, ret_epoch, err);
-}
-
 static int check_epoch(struct store *store, uint64_t epoch, struct strata_error *err)
 {
+	char sql[96] = STORE_ASK_EPOCH;
 	int64_t now = 0;
-	int rc = read_epoch(store, store->cls->share_row, &now, err);
+
+	strcat(sql, store->cls->share_row);
+	int rc = store_ask_number(store, sql, &now, err);
 
 	if (rc < 0)
 		return rc;
@@ -305,7 +299,7 @@ static int transact_once(struct store *store, const uint64_t *epoch, store_body 
 	return rc;
 }
 
-static int fail_read_only(struct strata_error *err)
+int store_fail_read_only(struct strata_error *err)
 {
 	return strata_fail(err, -EROFS, "the store was opened to be read only");
 }
@@ -315,51 +309,12 @@ int store_transact(struct store *store, const uint64_t *epoch, store_body *body,
 {
 	assert(!store->inside && !store->asking);
 	if (store->read_only)
-		return fail_read_only(err);
+		return store_fail_read_only(err);
 	int rc = transact_once(store, epoch, body, context, err);
 
 	if (rc == -ECONNRESET)
 		rc = transact_once(store, epoch, body, context, err);
 	return tell_lost(rc, err);
-}
-
-int store_epoch(struct store *store, uint64_t *ret_epoch, struct strata_error *err)
-{
-	int64_t epoch = 0;
-	int rc = read_epoch(store, "", &epoch, err);
-
-	if (rc == 0)
-		*ret_epoch = (uint64_t)epoch;
-	return rc;
-}
-
-static int raise_epoch(struct store *store, void *context, struct strata_error *err)
-{
-	int rc = store->cls->lock(store, err);
-
-	if (rc == 0)
-		rc = store_run(store, "UPDATE meta SET number = number + 1 WHERE name = 'epoch'",
-			       NULL, 0, err);
-	return rc < 0 ? rc : read_epoch(store, "", context, err);
-}
-
-int store_lead(struct store *store, uint64_t *ret_epoch, struct strata_error *err)
-{
-	int64_t epoch = 0;
-
-	if (store->read_only)
-		return fail_read_only(err);
-	/* First alone, so that who cannot lead does not wait for the one who does. */
-	int rc = store->cls->lock(store, err);
-
-	if (rc == 0)
-		rc = store_transact(store, NULL, raise_epoch, &epoch, err);
-
-	if (rc < 0)
-		return rc;
-	store->leading = true;
-	*ret_epoch = (uint64_t)epoch;
-	return 0;
 }
 
 /* ---- changes ---- */

@@ -234,14 +234,42 @@ void store_close(struct store *store);
 /* The class of its back end. */
 const struct strata_class *store_class_of(const struct store *store);
 
+/* ---- who leads ---- */
+
+struct store_leader {
+	uint64_t epoch;      /* 0: nobody has led yet */
+	const char *address; /* where it is asked: a URL or the path of a socket; "": it did not say */
+	const char *host;    /* that it runs on; "": it did not say */
+	int64_t since_ns;    /* it leads */
+	int64_t beats;       /* store_beat so far, under any leader: grows while one is alive */
+};
+
 /*
  * Becomes the leader: takes the lock that one process at a time can have, until store_close, and raises the epoch, which is
- * durable when this returns. -EBUSY when another process leads.
+ * durable when this returns. What `self` says (address, host, since_ns; NULL: nothing) is there for others to read. -EBUSY
+ * when another process leads.
  */
-int store_lead(struct store *store, uint64_t *ret_epoch, struct strata_error *err);
+int store_lead(struct store *store, const struct store_leader *self, uint64_t *ret_epoch,
+	       struct strata_error *err);
 
 /* The epoch now: 0 before anyone led. */
 int store_epoch(struct store *store, uint64_t *ret_epoch, struct strata_error *err);
+
+/* Who leads, or did last; texts on the arena. */
+int store_leader(struct store *store, struct strata_arena *arena, struct store_leader *ret_leader,
+		 struct strata_error *err);
+
+/* May several servers open it, of which one leads? Without: a second one is a mistake. */
+bool store_shared(const struct store *store);
+
+/* The leader shows that it is alive, and learns whether it still leads: as store_apply. Cheap: it need not be durable. */
+int store_beat(struct store *store, uint64_t epoch, struct strata_error *err);
+
+/*
+ * Takes the lock from a leader that does not beat any more, by ending its session; store_lead can be tried then. That it wakes up
+ * later does no harm: its session is gone, and the next one is told -ESTALE. -ENOTSUP where the store is not shared.
+ */
+int store_depose(struct store *store, struct strata_error *err);
 
 /* ---- writing ---- */
 

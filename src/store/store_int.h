@@ -76,6 +76,9 @@ struct store_class {
 	/* Takes the leader's lock, if it is not held: -EBUSY. Callers: store_lead; store_apply, inside a transaction,
 	 * in case the lock was lost with a connection. */
 	int (*lock)(struct store *store, struct strata_error *err);
+	/* Ends the session that holds the leader's lock, if another's does. NULL: several servers cannot share it. */
+	int (*depose)(struct store *store, struct strata_error *err);
+	const char *light; /* makes the transaction one whose loss would not matter; NULL: none is */
 	/* NULL: the database has its own tool, named here. */
 	int (*backup)(struct store *store, const char *path, struct strata_error *err);
 	const char *backup_tool;
@@ -116,6 +119,11 @@ int store_fail_constraint(struct strata_error *err, int code, const char *words)
 typedef int store_body(struct store *store, void *context, struct strata_error *err);
 int store_transact(struct store *store, const uint64_t *epoch, store_body *body, void *context,
 		   struct strata_error *err);
+
+#define STORE_ASK_EPOCH "SELECT number FROM meta WHERE name = 'epoch'"
+
+/* For callers of store_transact who know before that it cannot be. */
+int store_fail_read_only(struct strata_error *err);
 
 /* ---- tables (store_rows.c) ---- */
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct strata_memory memory;
 static struct strata_error err;
@@ -66,7 +67,7 @@ static struct store *open_leading(const char *address, uint64_t *ret_epoch)
 {
 	struct store *store = open_store(address, false);
 
-	CHECK_OK(store_lead(store, ret_epoch, &err));
+	CHECK_OK(store_lead(store, NULL, ret_epoch, &err));
 	return store;
 }
 
@@ -453,17 +454,74 @@ EACH(an_older_epoch_is_refused)
 	CHECK_ERROR(sample_put_job(store, 2, UINT64_MAX, &err), -ESTALE, "older one");
 	/* Only one leads. */
 	CHECK_OK(store_open(address, false, &memory, &other, &err));
-	CHECK_ERROR(store_lead(other, &later, &err), -EBUSY, "another server");
+	CHECK_ERROR(store_lead(other, NULL, &later, &err), -EBUSY, "another server");
 	CHECK_OK(store_epoch(other, &now, &err));
 	CHECK_INT(now, 1);
 	store_close(store);
-	CHECK_OK(store_lead(other, &later, &err));
+	CHECK_OK(store_lead(other, NULL, &later, &err));
 	CHECK_INT(later, 2);
 	CHECK_ERROR(sample_put_job(other, 2, epoch, &err), -ESTALE,
 		    "at epoch 2, this write carries 1");
 	CHECK_ERROR(store_forget(other, 1, 1, epoch, &count, &err), -ESTALE, "epoch");
 	CHECK_OK(sample_put_job(other, 2, later, &err));
 	store_close(other);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+EACH(who_leads_is_written_down)
+{
+	static const struct store_leader self = { .address = "http://127.0.0.1:8420",
+						  .host = "one",
+						  .since_ns = 5 };
+	struct store_leader found;
+	struct strata_arena arena;
+	struct store *store;
+	uint64_t epoch;
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(store_open(address, false, &memory, &store, &err));
+	CHECK_OK(store_leader(store, &arena, &found, &err));
+	CHECK_INT(found.epoch, 0);
+	CHECK_TEXT(found.address, "");
+	CHECK_OK(store_lead(store, &self, &epoch, &err));
+	CHECK_OK(store_leader(store, &arena, &found, &err));
+	CHECK_INT(found.epoch, epoch);
+	CHECK_TEXT(found.address, "http://127.0.0.1:8420");
+	CHECK_TEXT(found.host, "one");
+	CHECK_INT(found.since_ns, 5);
+	int64_t beats = found.beats;
+
+	CHECK_OK(store_beat(store, epoch, &err));
+	CHECK_OK(store_leader(store, &arena, &found, &err));
+	CHECK_INT(found.beats, beats + 1);
+	CHECK_ERROR(store_beat(store, epoch - 1, &err), -ESTALE, "another server leads");
+	store_close(store);
+	strata_arena_fini(&arena);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+EACH(only_a_shared_store_can_be_taken_from_its_leader)
+{
+	uint64_t early, late;
+	struct store *first = open_leading(address, &early), *second;
+
+	CHECK_OK(store_open(address, false, &memory, &second, &err));
+	CHECK_ERROR(store_lead(second, NULL, &late, &err), -EBUSY, "another server");
+	if (store_shared(second)) {
+		CHECK_OK(store_depose(second, &err));
+		int rc = -EBUSY;
+
+		for (int i = 0; i < 1000 && rc == -EBUSY; i++, usleep(10000))
+			rc = store_lead(second, NULL, &late, &err);
+		CHECK_OK(rc);
+		CHECK_ERROR(sample_put_job(first, 1, early, &err), -ESTALE, "another server leads");
+		CHECK_OK(sample_put_job(second, 1, late, &err));
+	} else {
+		CHECK_ERROR(store_depose(second, &err), -ENOTSUP, "one server");
+		CHECK_OK(sample_put_job(first, 1, early, &err));
+	}
+	store_close(first);
+	store_close(second);
 	CHECK_INT(memory.used_bytes, 0);
 }
 
@@ -479,7 +537,7 @@ EACH(readers_read_and_do_not_write)
 	CHECK_OK(store_load(reader, STORE_JOB, NULL, sample_take_id, &found, &err));
 	CHECK_INT(found.count, 2);
 	CHECK_ERROR(sample_put_job(reader, 3, epoch, &err), -EROFS, "read only");
-	CHECK_ERROR(store_lead(reader, &none, &err), -EROFS, "read only");
+	CHECK_ERROR(store_lead(reader, NULL, &none, &err), -EROFS, "read only");
 	store_close(reader);
 	store_close(store);
 }
@@ -828,7 +886,7 @@ static int use_store(struct strata_memory *failing, void *context, struct strata
 	if (rc < 0)
 		return rc;
 	strata_arena_init(&arena, failing, 0);
-	rc = store_lead(store, &epoch, error);
+	rc = store_lead(store, NULL, &epoch, error);
 	if (rc == 0)
 		rc = store_apply(store, changes, 2, epoch, error);
 	if (rc == 0)

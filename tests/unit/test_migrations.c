@@ -53,7 +53,7 @@ static void check_migrations(const char *address)
 	memory = (struct strata_memory){ 0 };
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
 	CHECK_OK(store_check_version(store, store_migration_count, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	CHECK_OK(sample_put_job(store, 5, epoch, &err));
 	CHECK_OK(store_migrate(store, store_migrations, store_migration_count,
 			       &err)); /* nothing to do */
@@ -119,7 +119,7 @@ TEST(power_may_fail_in_the_middle)
 		fault_vfs_start(n);
 		fault_vfs.crash_at = n;
 		done = store_open(address, false, &memory, &store, NULL) == 0 &&
-		       store_lead(store, &epoch, NULL) == 0 &&
+		       store_lead(store, NULL, &epoch, NULL) == 0 &&
 		       sample_put_job(store, 5, epoch, NULL) == 0;
 		bool acknowledged = done;
 

@@ -17,7 +17,7 @@ static struct store *open_leading(uint64_t *ret_epoch)
 	memory = (struct strata_memory){ 0 };
 	snprintf(address, sizeof(address), "%s", postgres_server_url());
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, ret_epoch, &err));
+	CHECK_OK(store_lead(store, NULL, ret_epoch, &err));
 	return store;
 }
 
@@ -51,7 +51,7 @@ TEST(a_restart_goes_unnoticed)
 	/* It leads as before. */
 	CHECK_OK(sample_put_job(store, 3, epoch, &err));
 	CHECK_OK(store_open(address, false, &memory, &other, &err));
-	CHECK_ERROR(store_lead(other, &epoch, &err), -EBUSY, "another server leads");
+	CHECK_ERROR(store_lead(other, NULL, &epoch, &err), -EBUSY, "another server leads");
 	store_close(other);
 	store_close(store);
 	CHECK_INT(memory.used_bytes, 0);
@@ -127,7 +127,7 @@ TEST(who_lost_the_connection_and_the_lead_is_refused)
 
 	postgres_server_run(BREAK_CONNECTIONS);
 	CHECK_OK(store_open(address, false, &memory, &second, &err));
-	CHECK_OK(store_lead(second, &late, &err));
+	CHECK_OK(store_lead(second, NULL, &late, &err));
 	CHECK_INT(late, early + 1);
 	CHECK_ERROR(sample_put_job(first, 1, early, &err), -ESTALE, "another server leads since");
 	CHECK_OK(sample_put_job(second, 1, late, &err));
@@ -269,7 +269,7 @@ TEST(keys_are_in_the_order_of_their_bytes)
 		 (int)strcspn(host, "&"), host);
 	memory = (struct strata_memory){ 0 };
 	CHECK_OK(store_open(english, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	CHECK_OK(store_apply(store, changes, 2, epoch, &err));
 	CHECK_OK(store_load(store, STORE_NODE, NULL, take_name, names, &err));
 	CHECK_TEXT(names, "Ba");

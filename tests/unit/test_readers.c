@@ -18,7 +18,7 @@ static void make_store(void)
 	memory = (struct strata_memory){ 0 };
 	snprintf(address, sizeof(address), "%s/strata.db", test_temp_dir());
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	CHECK_OK(sample_put_job(store, 1, epoch, &err));
 	store_close(store);
 }

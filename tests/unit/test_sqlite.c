@@ -83,7 +83,7 @@ static int64_t write_until(uint64_t n, uint64_t *ret_epoch)
 	*ret_epoch = 0;
 	if (store_open(address, false, &memory, &store, NULL) < 0)
 		return 0;
-	if (store_lead(store, ret_epoch, NULL) == 0)
+	if (store_lead(store, NULL, ret_epoch, NULL) == 0)
 		while (acknowledged < BATCHES &&
 		       put_batch(store, acknowledged, *ret_epoch, NULL) == 0)
 			acknowledged++;
@@ -108,7 +108,7 @@ TEST(what_was_acknowledged_outlasts_the_power)
 		fault_vfs_crash();
 		CHECK_OK(store_open(address, false, &memory, &store, &err));
 		check_batches(store, acknowledged);
-		CHECK_OK(store_lead(store, &next, &err));
+		CHECK_OK(store_lead(store, NULL, &next, &err));
 		CHECK(next > epoch); /* an epoch that was given out is not given again */
 		store_close(store);
 		fault_vfs_stop();
@@ -131,7 +131,7 @@ TEST(power_may_fail_for_a_week)
 
 		fault_vfs.crash_at = 1 + random_below(&seed, 150);
 		if (store_open(address, false, &memory, &store, NULL) == 0 &&
-		    store_lead(store, &epoch, NULL) == 0)
+		    store_lead(store, NULL, &epoch, NULL) == 0)
 			while (put_batch(store, batches, epoch, NULL) == 0)
 				batches++;
 		store_close(store);
@@ -162,7 +162,7 @@ TEST(a_full_disk_loses_nothing)
 	new_address();
 	fault_vfs_start(1);
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	for (int round = 0; round < 40; round++) {
 		fault_vfs.full_at = fault_vfs.changes + 1 + (uint64_t)round;
 		while (put_batch(store, batches, epoch, &err) == 0)
@@ -187,7 +187,7 @@ TEST(a_write_that_fails_leaves_a_whole_store)
 	new_address();
 	fault_vfs_start(1);
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	for (uint64_t n = 1; n < 60; n++) {
 		fault_vfs.fail_at = fault_vfs.changes + n;
 		while (put_batch(store, batches, epoch, &err) == 0)
@@ -277,7 +277,7 @@ TEST(only_the_owner_reads_it)
 
 	new_address();
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	umask(before);
 	for (int i = 0; i < 4; i++) {
 		char path[600];
@@ -301,7 +301,7 @@ static void lead_and_write(int pipe_fd)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody behind */
 	if (store_open(address, false, &own, &store, NULL) < 0 ||
-	    store_lead(store, &epoch, NULL) < 0)
+	    store_lead(store, NULL, &epoch, NULL) < 0)
 		_exit(1);
 	for (int64_t b = 0; put_batch(store, b, epoch, NULL) == 0; b++)
 		if (write(pipe_fd, &b, sizeof(b)) != sizeof(b))
@@ -326,7 +326,7 @@ TEST(a_killed_leader_loses_nothing_and_frees_the_lead)
 		close(ends[1]);
 		CHECK_INT(read(ends[0], &last, sizeof(last)), sizeof(last));
 		CHECK_OK(store_open(address, false, &memory, &store, &err));
-		CHECK_ERROR(store_lead(store, &epoch, &err), -EBUSY,
+		CHECK_ERROR(store_lead(store, NULL, &epoch, &err), -EBUSY,
 			    "is led by another server, process ");
 		usleep(3000 * (unsigned)round);
 		kill(pid, SIGKILL);
@@ -334,7 +334,7 @@ TEST(a_killed_leader_loses_nothing_and_frees_the_lead)
 		while (read(ends[0], &b, sizeof(b)) == sizeof(b))
 			last = b;
 		close(ends[0]);
-		CHECK_OK(store_lead(store, &epoch, &err));
+		CHECK_OK(store_lead(store, NULL, &epoch, &err));
 		CHECK_INT(epoch, 2 * round + 2); /* the child led, too */
 		int64_t jobs;
 
@@ -354,10 +354,10 @@ TEST(the_epoch_alone_keeps_the_earlier_leader_out)
 	new_address();
 	snprintf(lock, sizeof(lock), "%s.lock", address);
 	CHECK_OK(store_open(address, false, &memory, &first, &err));
-	CHECK_OK(store_lead(first, &early, &err));
+	CHECK_OK(store_lead(first, NULL, &early, &err));
 	unlink(lock);
 	CHECK_OK(store_open(address, false, &memory, &second, &err));
-	CHECK_OK(store_lead(second, &late, &err));
+	CHECK_OK(store_lead(second, NULL, &late, &err));
 	CHECK_ERROR(sample_put_job(first, 1, early, &err), -ESTALE, "another server leads");
 	CHECK_OK(sample_put_job(second, 1, late, &err));
 	store_close(first);
@@ -375,7 +375,7 @@ TEST(statements_make_room_for_each_other)
 
 	new_address();
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, &epoch, &err));
+	CHECK_OK(store_lead(store, NULL, &epoch, &err));
 	CHECK_OK(sample_put_job(store, 1, epoch, &err));
 	for (int round = 0; round < 3; round++)
 		for (size_t i = 0; i < 128; i++) {

@@ -22,7 +22,7 @@ static struct store *make_store(int64_t jobs, uint64_t *ret_epoch)
 	snprintf(address, sizeof(address), "%s/strata.db", test_temp_dir());
 	snprintf(copy, sizeof(copy), "%s/copy.db", test_temp_dir());
 	CHECK_OK(store_open(address, false, &memory, &store, &err));
-	CHECK_OK(store_lead(store, ret_epoch, &err));
+	CHECK_OK(store_lead(store, NULL, ret_epoch, &err));
 	for (int64_t i = 1; i <= jobs; i++)
 		CHECK_OK(sample_put_job(store, i, *ret_epoch, &err));
 	return store;
@@ -48,7 +48,7 @@ TEST(a_backup_is_a_store_as_of_then)
 	store_close(other);
 	/* As a store to go on with. */
 	CHECK_OK(store_open(copy, false, &memory, &other, &err));
-	CHECK_OK(store_lead(other, &epoch, &err));
+	CHECK_OK(store_lead(other, NULL, &epoch, &err));
 	CHECK_INT(epoch, 2);
 	CHECK_OK(sample_put_job(other, 31, epoch, &err));
 	store_close(other);
