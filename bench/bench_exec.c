@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	measure_rate();
 	measure_memory();
 	exec_local.close(exec);
-	snprintf(self, sizeof(self), "%s/leader.json", state);
+	snprintf(self, sizeof(self), "%s/leader", state);
 	unlink(self);
 	snprintf(self, sizeof(self), "%s/jobs", state);
 	rmdir(self);

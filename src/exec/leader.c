@@ -1,41 +1,32 @@
 /* Who leads, on disk: see leader.h. */
 #include "exec/leader.h"
 
-#include "exec/record.h"
+#include <strata/text.h>
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-struct leader {
-	int64_t epoch;
-};
-
-static const struct strata_option options[] = {
-	{ "epoch", STRATA_INT, offsetof(struct leader, epoch), .integer = { 0, 0, INT64_MAX },
-	  .help = "of the last leader" },
-	{ 0 }
-};
-static const struct strata_schema schema = { .name = "leader",
-					     .conf_size = sizeof(struct leader),
-					     .options = options };
+enum { NUMBER_BYTES = 24 };
 
 static int read_last(const struct env *env, int dir, const char *where,
 		     struct strata_memory *memory, int64_t *ret_epoch, struct strata_error *err)
 {
-	struct leader last = { 0 };
 	struct strata_arena arena;
-	char path[32];
+	char path[32], *text;
+	size_t length;
 
-	snprintf(path, sizeof(path), "%s/leader.json", where);
+	snprintf(path, sizeof(path), "%s/leader", where);
 	strata_arena_init(&arena, memory, 0);
-	int rc = record_read(env, dir, path, &schema, &arena, &last, err);
+	int rc = env_read_file(env, dir, path, NUMBER_BYTES, &arena, &text, &length, err);
 
+	if (rc == 0)
+		rc = strata_int_parse(text, length, 0, INT64_MAX, ret_epoch, err);
+	else if (rc == -ENOENT)
+		*ret_epoch = -1, rc = 0;
 	strata_arena_fini(&arena);
-	if (rc && rc != -ENOENT)
-		return rc;
-	*ret_epoch = rc == 0 ? last.epoch : -1;
-	return 0;
+	return rc;
 }
 
 int leader_check(const struct env *env, int dir, const char *where, int64_t epoch,
@@ -55,7 +46,7 @@ int leader_check(const struct env *env, int dir, const char *where, int64_t epoc
 int leader_take(const struct env *env, int state_dir, int64_t epoch, struct strata_memory *memory,
 		struct strata_error *err)
 {
-	const struct leader self = { epoch };
+	char text[NUMBER_BYTES];
 	int64_t last = 0;
 	int rc = leader_check(env, state_dir, ".", epoch, memory, err);
 
@@ -63,5 +54,6 @@ int leader_take(const struct env *env, int state_dir, int64_t epoch, struct stra
 		rc = read_last(env, state_dir, ".", memory, &last, err);
 	if (rc || last == epoch)
 		return rc;
-	return record_write(env, state_dir, "leader.json", &schema, &self, memory, err);
+	snprintf(text, sizeof(text), "%" PRId64, epoch);
+	return env_write_file(env, state_dir, "leader", text, strlen(text), 0600, err);
 }

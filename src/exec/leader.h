@@ -1,5 +1,5 @@
 /*
- * STATE/leader.json: the epoch of the leader that was here last. Whoever leads writes it before looking at what there is; from then on no
+ * STATE/leader: the epoch of the leader that was here last. Whoever leads writes it before looking at what there is; from then on no
  * order of an earlier leader is claimed that this one has not made its own, however late it is written. So a leader that was suspended
  * with a start in its hands cannot start what the next one has run, and forgotten, meanwhile.
  */

@@ -237,11 +237,12 @@ const struct strata_class *store_class_of(const struct store *store);
 /* ---- who leads ---- */
 
 struct store_leader {
-	uint64_t epoch;      /* 0: nobody has led yet */
-	const char *address; /* where it is asked: a URL or the path of a socket; "": it did not say */
-	const char *host;    /* that it runs on; "": it did not say */
-	int64_t since_ns;    /* it leads */
-	int64_t beats;       /* store_beat so far, under any leader: grows while one is alive */
+	uint64_t epoch; /* 0: nobody has led yet */
+	const char
+		*address; /* where it is asked: a URL or the path of a socket; "": it did not say */
+	const char *host; /* that it runs on; "": it did not say */
+	int64_t since_ns; /* it leads */
+	int64_t beats;    /* store_beat so far, under any leader: grows while one is alive */
 };
 
 /*

@@ -78,7 +78,8 @@ struct store_class {
 	int (*lock)(struct store *store, struct strata_error *err);
 	/* Ends the session that holds the leader's lock, if another's does. NULL: several servers cannot share it. */
 	int (*depose)(struct store *store, struct strata_error *err);
-	const char *light; /* makes the transaction one whose loss would not matter; NULL: none is */
+	const char
+		*light; /* makes the transaction one whose loss would not matter; NULL: none is */
 	/* NULL: the database has its own tool, named here. */
 	int (*backup)(struct store *store, const char *path, struct strata_error *err);
 	const char *backup_tool;
