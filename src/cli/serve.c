@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,7 +100,21 @@ static void say_where(struct cli *cli, const struct server *server)
 			 conf->listen, server->tcp_port);
 	else
 		cli_note(cli, "serving on %s", conf->socket);
-	cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
+	if (atomic_load(&server->standing_by))
+		cli_note(cli, "standing by: another server leads");
+	else
+		cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
+}
+
+/* Connections need descriptors: as many as the system lets this process have. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
@@ -112,6 +127,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 
 	(void)operands, (void)operand_count;
 	hide_passwords(cli);
+	raise_limit();
 	if (rc == 0)
 		rc = make_directory(cli, conf.state_dir, 0755);
 	if (rc == 0)

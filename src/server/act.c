@@ -646,11 +646,11 @@ void act_events(struct server *server)
 	struct strata_error err;
 
 	take_answers(server);
-	for (int i = 0; i < ROUND_MAX; i++) {
+	for (int i = 0; i < ROUND_MAX && server->forget_count < ROUND_MAX; i++) {
 		if (server->exec->cls->next(server->exec, &event, &err) <= 0)
 			return;
 		take_event(server, &event);
-		if (event.type == EXEC_ENDED && server->forget_count < ROUND_MAX)
+		if (event.type == EXEC_ENDED)
 			server->forget[server->forget_count++] = event.key;
 	}
 }

@@ -15,7 +15,9 @@ void api_health(struct request *request)
 
 void api_ready(struct request *request)
 {
-	if (atomic_load(&request->server->store_down))
+	if (atomic_load(&request->server->standing_by))
+		standby_refuse(request);
+	else if (atomic_load(&request->server->store_down))
 		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
 			       "the store is away");
 	else
@@ -70,6 +72,8 @@ static void print_cluster(struct server *server, struct buf *buf)
 		  (double)stats.cpu_milli_free / 1000 },
 		{ "nodes", "gauge", "nodes", (double)stats.node_count },
 		{ "nodes_up", "gauge", "nodes that are up", (double)stats.nodes_up },
+		{ "leader", "gauge", "1: this server decides, 0: it stands by",
+		  !atomic_load(&server->standing_by) },
 		{ "store_down", "gauge", "1 while the store is away",
 		  atomic_load(&server->store_down) },
 		{ "memory_bytes", "gauge", "memory of the decider",

@@ -1,6 +1,7 @@
 /*
  * What one round of the decider changes, until it is durable. A job's row is written once, as it is at the end of the round, however often it
- * changed. When the store is away the batch is tried again and again; nothing is decided meanwhile, and whoever asks is told.
+ * changed. When the store is away the batch stays and is tried again, with what has been added since: it says what is, so whether the first
+ * try went through does not matter.
  */
 #include "server/server.h"
 
@@ -9,9 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { RETRY_MS = 250 };
+#define RETRY_NS (INT64_C(250) * 1000000)
 
 void batch_init(struct server *server)
 {
@@ -83,88 +83,98 @@ static void answer_waiters(struct server *server)
 	}
 }
 
-/* The store is away: those who wait may ask again, those who come now are turned away. */
-static void turn_away(struct server *server, const struct strata_error *err)
+static void turn_away(struct server *server, const char *why)
 {
-	struct request *request;
-
-	for (request = server->batch.waiters; request; request = request->next)
+	for (struct request *request = server->batch.waiters; request; request = request->next)
 		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "the store is away (%s); whether this was taken is not known yet: "
-			       "ask again",
-			       err->text);
+			       "%s; whether this was taken is not known yet: ask again", why);
 	answer_waiters(server);
-	pthread_mutex_lock(&server->lock);
-	request = server->first;
-	server->first = server->last = NULL;
-	server->waiting = 0;
-	pthread_mutex_unlock(&server->lock);
-	while (request) {
-		struct request *next = request->next;
-
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "the store is away (%s)", err->text);
-		http_answered(request);
-		request = next;
-	}
 }
 
+/* In parts, if there are more than fit into one transaction: rows say what is, so parts can be done again. */
 static int apply(struct server *server, struct strata_error *err)
 {
-	struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
+	struct batch *batch = &server->batch;
+	int rc = 0;
+
+	for (size_t at = 0; rc == 0 && at < batch->count; at += STRATA_STORE_CHANGES_MAX) {
+		size_t left = batch->count - at;
+
+		rc = store_apply(server->store, batch->changes + at,
+				 left < STRATA_STORE_CHANGES_MAX ? left : STRATA_STORE_CHANGES_MAX,
+				 server->epoch, err);
+	}
+	return rc;
+}
+
+/* Trying again cannot help: another leads, or the batch is one that should not be. */
+static bool is_final(int rc)
+{
+	return rc == -ESTALE || rc == -EINVAL || rc == -E2BIG || rc == -EEXIST || rc == -ENOENT;
+}
+
+static int hold(struct server *server, struct strata_error *err)
+{
+	char why[300];
+
+	if (!atomic_exchange(&server->store_down, true))
+		fprintf(stderr, "strata: the store is away: %s\n", err->text);
+	server->held = true;
+	server->retry_ns = env_now_ns(server->env, ENV_MONOTONIC) + RETRY_NS;
+	snprintf(server->held_why, sizeof(server->held_why), "%.255s", err->text);
+	snprintf(why, sizeof(why), "the store is away (%s)", server->held_why);
+	turn_away(server, why);
+	return -EAGAIN;
+}
+
+static void empty(struct server *server)
+{
 	struct batch *batch = &server->batch;
 
-	for (;;) {
-		int rc = 0;
+	for (; batch->dirty; batch->dirty = batch->dirty->next_dirty)
+		batch->dirty->dirty = false;
+	batch->changes = NULL;
+	batch->count = batch->room = 0;
+	batch->last_blob[0] = '\0';
+	strata_arena_reset(&batch->arena);
+	server->held = false;
+}
 
-		/* in parts, if there are more than fit into one transaction: rows say what is, so parts can be done again */
-		for (size_t at = 0; rc == 0 && at < batch->count; at += STRATA_STORE_CHANGES_MAX) {
-			size_t left = batch->count - at;
-
-			rc = store_apply(server->store, batch->changes + at,
-					 left < STRATA_STORE_CHANGES_MAX ? left
-									 : STRATA_STORE_CHANGES_MAX,
-					 server->epoch, err);
-		}
-		if (rc == 0 || rc == -ESTALE || rc == -EINVAL || rc == -E2BIG || rc == -EEXIST ||
-		    rc == -ENOENT) {
-			atomic_store(&server->store_down, false);
-			return rc;
-		}
-		if (!atomic_exchange(&server->store_down, true))
-			fprintf(stderr, "strata: the store is away: %s\n", err->text);
-		turn_away(server, err);
-		if (atomic_load(&server->stopping))
-			return rc;
-		nanosleep(&pause, NULL);
-	}
+void batch_drop(struct server *server, const char *why)
+{
+	turn_away(server, why);
+	empty(server);
 }
 
 int batch_commit(struct server *server, struct strata_error *err)
 {
 	struct batch *batch = &server->batch;
 	int64_t start_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	size_t count = batch->count;
 	int rc = 0;
 
-	for (struct live *live = batch->dirty; live; live = live->next_dirty) {
-		struct store_change change = { .kind = STORE_JOB, .row = &live->row };
-
-		live->dirty = false;
-		add(batch, change); /* the row stays where it is until the round is over */
-	}
+	if (server->held && start_ns < server->retry_ns)
+		return strata_fail(err, -EAGAIN, "%s", server->held_why);
+	/* the rows stay where they are until the round is over */
+	for (struct live *live = batch->dirty; live; live = live->next_dirty)
+		add(batch, (struct store_change){ .kind = STORE_JOB, .row = &live->row });
 	if (batch->count) {
 		rc = apply(server, err);
 		server->commits++;
-		if (rc == 0)
-			atomic_store(&server->event_last, server->next_event - 1);
 		figures_time(&server->figures, FIGURE_STORE,
 			     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
+		if (rc && !is_final(rc)) {
+			batch->count = count;
+			return hold(server, err);
+		}
+		if (rc == 0)
+			atomic_store(&server->event_last, server->next_event - 1);
+		if (rc == 0 && atomic_exchange(&server->store_down, false))
+			fprintf(stderr, "strata: the store is back\n");
 	}
+	if (rc)
+		return rc;
 	answer_waiters(server);
-	batch->changes = NULL;
-	batch->count = batch->room = 0;
-	batch->dirty = NULL;
-	batch->last_blob[0] = '\0';
-	strata_arena_reset(&batch->arena);
-	return rc;
+	empty(server);
+	return 0;
 }

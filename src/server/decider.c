@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ bool decider_take(struct server *server, struct request *request)
 	return true;
 }
 
-static struct request *take_requests(struct server *server)
+struct request *decider_given(struct server *server)
 {
 	struct request *first;
 	uint64_t count;
@@ -51,33 +52,58 @@ static struct request *take_requests(struct server *server)
 	return first;
 }
 
+enum { LONGEST_MS = 10000, BEAT_MS = 1000 };
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t ms_until(int64_t then_ns, int64_t now_ns)
+{
+	return then_ns <= now_ns ? 1 : earlier((then_ns - now_ns) / 1000000 + 1, LONGEST_MS);
+}
+
 static void wait_for_something(struct server *server)
 {
-	enum { LONGEST_MS = 10000 };
 	struct pollfd fds[] = { { .fd = server->wake_fd, .events = POLLIN },
 				{ .fd = server->exec->cls->fd(server->exec), .events = POLLIN } };
-	int64_t due_ns = strata_cluster_next_ns(server->cluster), now_ns = server_now_ns(server);
-	int64_t over_ns = reservations_sweep(server);
-	int64_t wait_ms = LONGEST_MS;
+	int64_t due_ns =
+		earlier(strata_cluster_next_ns(server->cluster), reservations_sweep(server));
+	int64_t wait_ms = earlier(LONGEST_MS, retain_wait_ms(server));
 
-	due_ns = over_ns < due_ns ? over_ns : due_ns;
-	if (server->batch.count || server->batch.dirty || server->again)
+	if (store_shared(server->store))
+		wait_ms = earlier(wait_ms, BEAT_MS);
+	if (server->held)
+		wait_ms = ms_until(server->retry_ns, env_now_ns(server->env, ENV_MONOTONIC));
+	else if (server->batch.count || server->batch.dirty || server->again)
 		wait_ms = 0;
 	else if (due_ns != INT64_MAX)
-		wait_ms = due_ns <= now_ns ? 1 : (due_ns - now_ns) / 1000000 + 1;
+		wait_ms = earlier(wait_ms, ms_until(due_ns, server_now_ns(server)));
 	server->again = false;
-	poll(fds, 2, (int)(wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
+	poll(fds, 2, (int)wait_ms);
+}
+
+/* What is asked while nothing can be written: to read is possible. */
+static void decide(struct server *server, struct request *request)
+{
+	if (server->held && strcmp(request->method, "GET") != 0)
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "the store is away (%s); nothing was changed: ask again",
+			       server->held_why);
+	else
+		request->route->decide(server, request);
 }
 
 static void decide_requests(struct server *server)
 {
-	struct request *request = take_requests(server);
+	struct request *request = decider_given(server);
 
 	while (request) {
 		struct request *next = request->next;
 
-		request->route->decide(server, request);
-		if (request->durable) {
+		decide(server, request);
+		if (request->durable && !server->held) {
 			request->next = server->batch.waiters;
 			server->batch.waiters = request;
 		} else {
@@ -87,36 +113,64 @@ static void decide_requests(struct server *server)
 	}
 }
 
+/* Others who could lead see that this one is alive, and it sees that it still leads, with or without something to write. */
+static int beat(struct server *server, struct strata_error *err)
+{
+	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+
+	if (server->held || now_ns < server->beat_ns || !store_shared(server->store))
+		return 0;
+	server->beat_ns = now_ns + BEAT_MS * INT64_C(1000000);
+	int rc = store_beat(server->store, server->epoch, err);
+
+	atomic_store(&server->store_down, rc != 0);
+	return rc == -ESTALE ? rc : 0;
+}
+
+/* While a batch is held nothing is decided: what was is not done yet. */
+static int pass(struct server *server, struct strata_error *err)
+{
+	if (server->held)
+		return 0;
+	int64_t start_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	int rc = strata_cluster_pass(server->cluster, server_now_ns(server), &server->pass,
+				     &server->effects, &server->effect_count, err);
+
+	figures_time(&server->figures, FIGURE_PASS,
+		     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
+	if (rc && rc != -ENOMEM)
+		return rc;
+	act_note(server, server->effects, server->effect_count);
+	token_keep_uses(server);
+	return 0;
+}
+
 static int go_round(struct server *server, struct strata_error *err)
 {
-	const struct strata_effect *effects = NULL;
-	size_t count = 0;
-
 	wait_for_something(server);
 	reload_look(server);
 	decide_requests(server);
 	act_events(server);
-	int64_t start_ns = env_now_ns(server->env, ENV_MONOTONIC);
-	int rc = strata_cluster_pass(server->cluster, server_now_ns(server), &server->scratch,
-				     &effects, &count, err);
+	int rc = pass(server, err);
 
-	figures_time(&server->figures, FIGURE_PASS,
-		     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
-
-	if (rc && rc != -ENOMEM)
-		return rc;
-	act_note(server, effects, count);
-	token_keep_uses(server);
-	rc = batch_commit(server, err);
-	if (rc)
-		return rc;
-	act_do(server, effects, count);
-	act_forget(server);
-	live_sweep(server);
-	server->again = count > 0; /* what was done may have failed at once */
+	if (rc == 0)
+		rc = batch_commit(server, err);
+	if (rc == 0) {
+		act_do(server, server->effects, server->effect_count);
+		act_forget(server);
+		live_sweep(server);
+		server->again = server->effect_count >
+				0; /* what was done may have failed at once */
+		server->effects = NULL;
+		server->effect_count = 0;
+		strata_arena_reset(&server->pass);
+		rc = retain(server, err);
+	}
+	if (rc == 0)
+		rc = beat(server, err);
 	server->rounds++;
 	strata_arena_reset(&server->scratch);
-	return 0;
+	return rc == -EAGAIN ? 0 : rc;
 }
 
 int decider_run(struct server *server, struct strata_error *err)
@@ -125,7 +179,12 @@ int decider_run(struct server *server, struct strata_error *err)
 
 	while (rc == 0 && !atomic_load(&server->stopping))
 		rc = go_round(server, err);
-	struct request *request = take_requests(server);
+	return rc;
+}
+
+void decider_end(struct server *server)
+{
+	struct request *request = decider_given(server);
 
 	while (request) {
 		struct request *next = request->next;
@@ -135,5 +194,4 @@ int decider_run(struct server *server, struct strata_error *err)
 		http_answered(request);
 		request = next;
 	}
-	return rc;
 }

@@ -101,7 +101,7 @@ static void look_at_head(struct request *request)
 		request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
 			       "the body has %s bytes; expected at most %zu", length,
 			       request->route->body_bytes_max);
-	else
+	else if (!standby_refuses(request))
 		request->refused = false;
 }
 

@@ -226,6 +226,11 @@ int recover(struct server *server, struct strata_error *err)
 	rc = reservations_recover(server, err);
 	if (rc == 0)
 		rc = replace_all(server, err);
+	if (!server->exec) {
+		batch_drop(server, "");
+		strata_arena_reset(&server->scratch);
+		return rc;
+	}
 	if (rc == 0)
 		rc = find_running(server, err);
 	if (rc == 0)

@@ -116,16 +116,67 @@ static int open_store(struct server *server, struct strata_error *err)
 	for (int i = 0; rc == 0 && i < LEAD_TRIES; i++) {
 		struct timespec pause = { .tv_nsec = LEAD_PAUSE_MS * 1000000L };
 
-		rc = store_lead(server->store, NULL, &server->epoch, err);
-		if (rc != -EBUSY)
+		rc = standby_lead(server, err);
+		if (rc != -EBUSY || store_shared(server->store))
 			break;
 		rc = i + 1 < LEAD_TRIES ? 0 : rc;
 		nanosleep(&pause, NULL);
+	}
+	if (rc == -EBUSY && store_shared(server->store)) {
+		atomic_store(&server->standing_by, true);
+		rc = 0;
 	}
 	if (rc == 0)
 		rc = store_readers_new(server->conf->store, 4, &server->memory, &server->readers,
 				       err);
 	return rc;
+}
+
+int server_load(struct server *server, bool lead, struct strata_error *err)
+{
+	int rc = open_cluster(server, err);
+
+	if (rc == 0 && lead)
+		rc = open_exec(server, err);
+	if (rc == 0 && lead)
+		rc = remote_open(server, err);
+	if (rc == 0)
+		rc = recover(server, err);
+	return rc || !lead ? rc : remote_start(server, err);
+}
+
+void server_unload(struct server *server)
+{
+	const struct map_u64_entry *entry;
+
+	remote_close(server);
+	if (server->exec)
+		server->exec->cls->close(server->exec);
+	server->exec = NULL;
+	batch_drop(server, "this server does not lead any more");
+	while ((entry = map_u64_next(&server->jobs, NULL)))
+		live_free(server, entry->value);
+	server->ended_first = server->ended_last = NULL;
+	strata_cluster_free(server->cluster);
+	server->cluster = NULL;
+	people_free(server);
+	reservations_free(server);
+	for (size_t i = 0; i < 5; i++) {
+		strata_registry_free(server->registries[i]);
+		server->registries[i] = NULL;
+	}
+	for (uint32_t i = 0; i < server->node_count; i++)
+		free(server->nodes[i].reason);
+	server->nodes = NULL;
+	server->node_count = 0;
+	server->rules = (struct spec_rules){ 0 };
+	server->effects = NULL;
+	server->effect_count = server->forget_count = 0;
+	map_text_fini(&server->gangs);
+	map_text_init(&server->gangs, &server->memory);
+	strata_arena_reset(&server->pass);
+	strata_arena_reset(&server->scratch);
+	strata_arena_reset(&server->confs);
 }
 
 int server_open(const struct server_conf *conf, struct server **ret_server,
@@ -142,6 +193,7 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	pthread_mutex_init(&server->lock, NULL);
 	strata_arena_init(&server->confs, &server->memory, 0);
 	strata_arena_init(&server->scratch, &server->memory, 0);
+	strata_arena_init(&server->pass, &server->memory, 0);
 	map_u64_init(&server->jobs, &server->memory);
 	map_text_init(&server->uuids, &server->memory);
 	map_text_init(&server->keys, &server->memory);
@@ -156,16 +208,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 		rc = streams_open(server, err);
 	if (rc == 0)
 		rc = connections_open(server, err);
-	if (rc == 0)
-		rc = open_cluster(server, err);
-	if (rc == 0)
-		rc = open_exec(server, err);
-	if (rc == 0)
-		rc = remote_open(server, err);
-	if (rc == 0)
-		rc = recover(server, err);
-	if (rc == 0)
-		rc = remote_start(server, err);
+	if (rc == 0 && !atomic_load(&server->standing_by))
+		rc = server_load(server, true, err);
 	if (rc == 0)
 		rc = http_open(server, err);
 	if (rc == 0)
@@ -180,7 +224,19 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 
 int server_run(struct server *server, struct strata_error *err)
 {
-	return decider_run(server, err);
+	int rc = 0;
+
+	while (rc == 0 && !atomic_load(&server->stopping)) {
+		rc = atomic_load(&server->standing_by) ? standby_run(server, err)
+						       : decider_run(server, err);
+		if (rc == -ESTALE && store_shared(server->store)) {
+			fprintf(stderr, "strata: %s; this one stands by\n", err->text);
+			standby_begin(server);
+			rc = 0;
+		}
+	}
+	decider_end(server);
+	return rc;
 }
 
 void server_stop(struct server *server)
@@ -194,35 +250,23 @@ void server_stop(struct server *server)
 
 void server_close(struct server *server)
 {
-	const struct map_u64_entry *entry;
-
 	if (!server)
 		return;
 	attendant_stop(server);
 	streams_close(server);
 	http_close(server);
-	remote_close(server);
+	server_unload(server);
 	streams_free(server);
 	connections_free(server);
-	if (server->exec)
-		server->exec->cls->close(server->exec);
+	token_table_free(server->tokens);
 	store_readers_free(server->readers);
 	store_close(server->store);
-	while ((entry = map_u64_next(&server->jobs, NULL)))
-		live_free(server, entry->value);
-	strata_cluster_free(server->cluster);
-	people_free(server);
-	token_table_free(server->tokens);
-	reservations_free(server);
-	for (size_t i = 0; i < 5; i++)
-		strata_registry_free(server->registries[i]);
-	for (uint32_t i = 0; i < server->node_count; i++)
-		free(server->nodes[i].reason);
 	map_u64_fini(&server->jobs);
 	map_text_fini(&server->uuids);
 	map_text_fini(&server->keys);
 	map_text_fini(&server->gangs);
 	strata_arena_fini(&server->batch.arena);
+	strata_arena_fini(&server->pass);
 	strata_arena_fini(&server->scratch);
 	strata_arena_fini(&server->confs);
 	if (server->wake_fd >= 0)

@@ -7,13 +7,17 @@
  *	answer who asked, carry out what was decided
  *
  * While a commit takes its time the next requests gather, so that they share the next one. Nothing is answered or done before it is
- * durable. HTTP threads read, authorise and parse; they never see the cluster.
+ * durable. While the store is away the batch waits and grows with what jobs report: nothing is decided, changes are refused, reads go on.
+ * HTTP threads read, authorise and parse; they never see the cluster.
+ *
+ * Of several servers on one store one leads and does all this; the others stand by (standby.c).
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
 #include <strata/class.h>
 #include <strata/cluster.h>
+#include <strata/limits.h>
 
 #include "core/env.h"
 #include "core/map.h"
@@ -66,6 +70,17 @@ struct batch {
 	char last_blob[STORE_HASH_BYTES];
 };
 
+/* What a server that stands by knows of the leader and of its own picture. Times are monotonic. */
+struct standby {
+	bool loaded;        /* there is a picture */
+	int64_t loaded_ns;  /* since then … */
+	int64_t took_ns;    /* … after so long */
+	int64_t last_event; /* that is in it */
+	int64_t asked_ns;   /* when the lead was last asked for */
+	int64_t beats;      /* of the leader … */
+	int64_t beats_ns;   /* … since when they are that many */
+};
+
 struct server {
 	struct server_conf settings;    /* texts are the caller's; changed by the decider alone */
 	const struct server_conf *conf; /* the same, for those who only read */
@@ -95,21 +110,33 @@ struct server {
 	int64_t next_id, next_event;
 	struct batch batch;
 	struct strata_arena scratch; /* of one round */
+	struct strata_arena pass;    /* what was decided last, until it is done */
+	const struct strata_effect *effects;
+	size_t effect_count;
+	bool held;          /* the store is away: the batch and the effects wait */
+	int64_t retry_ns;   /* held: not before then; monotonic */
+	char held_why[256]; /* held: what the store said */
+	int64_t beat_ns;    /* the next sign of life is due; monotonic */
+	int64_t retain_ns;  /* the next look at what is too old; monotonic */
+	struct standby standby;
 	uint64_t rounds, commits;
 	struct figures figures;
 	struct exec_key forget[4096]; /* attempts whose end is in this round's commit */
 	size_t forget_count;
 	bool again; /* the next round follows at once */
 
-	pthread_mutex_t lock; /* of the three below */
+	pthread_mutex_t lock; /* of the four below */
 	struct request *first, *last;
 	size_t waiting;
-	int wake_fd; /* eventfd */
+	char leader
+		[STRATA_PATH_BYTES_MAX]; /* standing by: where the leader is asked; "": not known */
+	int wake_fd;                     /* eventfd */
 	atomic_bool stopping;
 	atomic_bool renew; /* the settings are to be read again … */
 	void (*read_settings)(struct server *server, void *context); /* … by this; NULL: never */
 	void *read_context;
 	atomic_bool store_down;
+	atomic_bool standing_by;
 
 	struct token_table *tokens; /* see token.h */
 	struct MHD_Daemon *http_socket, *http_tcp;
@@ -130,6 +157,9 @@ int server_run(struct server *server, struct strata_error *err);
 void server_stop(struct server *server);
 void server_close(struct server *server);
 int64_t server_now_ns(const struct server *server); /* since 1970 */
+/* What is decided about, from the configuration and the store: to lead with, or to look at. */
+int server_load(struct server *server, bool lead, struct strata_error *err);
+void server_unload(struct server *server);
 /* The small program beside this one, where it was built or installed; else this one itself. In the arena; NULL: not to be found. */
 const char *server_find_supervisor(struct strata_arena *arena);
 
@@ -145,7 +175,28 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 /* decider.c */
 /* Hands a request over; false: the queue is full or the server stops, and the request is answered. */
 bool decider_take(struct server *server, struct request *request);
+/* All requests that wait, the first first; to be answered each. */
+struct request *decider_given(struct server *server);
 int decider_run(struct server *server, struct strata_error *err);
+/* Answers those that will not be decided any more. */
+void decider_end(struct server *server);
+
+/* standby.c */
+/* Asks for the lead: 0, or -EBUSY when another has it. */
+int standby_lead(struct server *server, struct strata_error *err);
+/* Gives up what the server has, if it led, and stands by from now on. */
+void standby_begin(struct server *server);
+/* Until the server leads or ends. */
+int standby_run(struct server *server, struct strata_error *err);
+/* Answers a request to change something, when this is not the server for it. HTTP threads. */
+bool standby_refuses(struct request *request);
+/* Says where the leader is. */
+void standby_refuse(struct request *request);
+
+/* retain.c: forgets ended jobs that are older than the configuration wants, a few at a time. */
+int retain(struct server *server, struct strata_error *err);
+/* ms until it wants to look again. */
+int64_t retain_wait_ms(const struct server *server);
 
 /* batch.c: what is to be committed. */
 void batch_init(struct server *server);
@@ -155,8 +206,11 @@ void batch_job(struct server *server, struct live *live);
 void batch_put(struct server *server, struct store_change change);
 /* "job.started"; the JSON is taken over, may be NULL. */
 void batch_event(struct server *server, int64_t job, const char *kind, json_t *about);
-/* Commits, however long it takes; while the store is away whoever asks is told so. -ESTALE: another leads. */
+/* Commits. -EAGAIN: the store is away; those who wait for the commit are told, all else stays for the next try. -ESTALE: another
+ * leads. */
 int batch_commit(struct server *server, struct strata_error *err);
+/* Nothing of it will be committed here; those who wait are told why. */
+void batch_drop(struct server *server, const char *why);
 
 /* live.c */
 struct live *live_new(struct server *server, const struct store_job *row);
@@ -209,7 +263,7 @@ void act_events(struct server *server); /* takes what the executor has */
 /* Their ends are durable: what the executor keeps of them may go. */
 void act_forget(struct server *server);
 
-/* recover.c */
+/* recover.c. Without an executor: to look at only. */
 int recover(struct server *server, struct strata_error *err);
 
 /* nodes.c */

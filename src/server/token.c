@@ -121,6 +121,20 @@ static void put_token(struct server *server, struct token *token, int64_t revoke
 	batch_put(server, STORE_PUT(&row));
 }
 
+static void drop_token(struct token_table *table, const struct token *gone)
+{
+	struct token **at = &table->first, *token;
+
+	while (*at != gone)
+		at = &(*at)->next;
+	token = *at;
+	pthread_rwlock_wrlock(&table->lock);
+	map_text_remove(&table->by_hash, token->hash, strlen(token->hash));
+	pthread_rwlock_unlock(&table->lock);
+	*at = token->next;
+	free(token);
+}
+
 static int recover_one(void *context, const void *row_any, struct strata_error *err)
 {
 	struct server *server = context;
@@ -135,7 +149,13 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 	if (strata_int_parse(row->id, STRATA_TEXT_NUL, 1, INT64_MAX - 1, &number, NULL) == 0 &&
 	    number >= server->tokens->next_id)
 		server->tokens->next_id = number + 1; /* numbers are not used twice */
-	if (row->revoked_ns)
+	/* a server that stands by reads them again and again */
+	const struct token *known =
+		map_text_get(&server->tokens->by_hash, row->hash, strlen(row->hash));
+
+	if (row->revoked_ns && known)
+		drop_token(server->tokens, known);
+	if (row->revoked_ns || known)
 		return 0;
 	struct token *token = copy_token(&like, row->id, row->hash);
 
@@ -193,18 +213,8 @@ int token_make(struct server *server, const struct token *like, char ret_text[TO
 
 void token_revoke(struct server *server, const struct token *gone)
 {
-	struct token_table *table = server->tokens;
-	struct token **at = &table->first, *token;
-
-	while (*at != gone)
-		at = &(*at)->next;
-	token = *at;
-	pthread_rwlock_wrlock(&table->lock);
-	map_text_remove(&table->by_hash, token->hash, strlen(token->hash));
-	pthread_rwlock_unlock(&table->lock);
-	*at = token->next;
-	put_token(server, token, server_now_ns(server));
-	free(token);
+	put_token(server, (struct token *)gone, server_now_ns(server)); /* which is the decider's */
+	drop_token(server->tokens, gone);
 }
 
 const struct token *token_first(const struct server *server)

@@ -27,7 +27,7 @@ struct token_table;
 int token_table_new(struct token_table **ret_table, struct strata_error *err);
 void token_table_free(struct token_table *table);
 
-/* What the store has. */
+/* What the store has; again: what has changed there since. */
 int token_recover(struct server *server, struct strata_error *err);
 
 /* A new one, in the round's batch. The text is only here. */

@@ -13,7 +13,6 @@ static struct exec *open_early(int64_t epoch)
 	struct exec_open from = sample_from(env_system(), epoch);
 	struct exec *early;
 
-	memory = (struct strata_memory){ 0 };
 	chmod(test_temp_dir(), 0755);
 	CHECK_OK(exec_local.open(&conf, &from, &early, &err));
 	return early;
@@ -28,7 +27,6 @@ TEST(the_epoch_only_rises)
 {
 	int dir = open(test_temp_dir(), O_RDONLY | O_DIRECTORY);
 
-	memory = (struct strata_memory){ 0 };
 	CHECK_OK(leader_check(env_system(), dir, ".", 0, &memory, &err));
 	CHECK_OK(leader_take(env_system(), dir, 4, &memory, &err));
 	CHECK_OK(leader_take(env_system(), dir, 4, &memory, &err));
