@@ -70,6 +70,7 @@ void act_note(struct server *server, const struct strata_effect *effects, size_t
 			note_gone(server, live, effect);
 			break;
 		case STRATA_EFFECT_STOP:
+			live_set_stopping(server, live, effect->mode);
 			batch_event(server, live->row.id, "job.stopping",
 				    json_pack("{s:I}", "preemptor", (json_int_t)effect->preemptor));
 			break;
@@ -450,6 +451,7 @@ static void order_stop(struct server *server, struct live *live, const struct st
 		ask(server, live, (struct exec_ask){ .type = EXEC_FREEZE });
 		strata_cluster_ended(server->cluster, effect->job, STRATA_OUTCOME_STOPPED,
 				     server_now_ns(server), NULL);
+		live->row.stopping = NULL;
 		live_update(server, live);
 		return;
 	}

@@ -37,6 +37,34 @@ static const char *reason_name(const char *name)
 	return strata_reason_name(STRATA_REASON_NONE);
 }
 
+static const char *const stops[] = { [STRATA_STOP_REQUEUE] = "requeue",
+				     [STRATA_STOP_CANCEL] = "cancel",
+				     [STRATA_STOP_SUSPEND] = "suspend" };
+
+static const char *stop_name(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(stops) / sizeof(stops[0]); i++)
+		if (strcmp(stops[i], name) == 0)
+			return stops[i];
+	return NULL;
+}
+
+void live_set_stopping(struct server *server, struct live *live, enum strata_stop mode)
+{
+	live->row.stopping = stops[mode];
+	batch_job(server, live);
+}
+
+bool live_get_stopping(const struct live *live, enum strata_stop *ret_mode)
+{
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		if (live->row.stopping == stops[i]) {
+			*ret_mode = (enum strata_stop)i;
+			return true;
+		}
+	return false;
+}
+
 enum { KEY_BYTES = 2 * STRATA_NAME_BYTES_MAX + 2 };
 
 static size_t make_key(char key[KEY_BYTES], const char *user, const char *request_key)
@@ -73,6 +101,7 @@ struct live *live_new(struct server *server, const struct store_job *row)
 	}
 	live->row.state = state_name(row->state);
 	live->row.reason = reason_name(row->reason);
+	live->row.stopping = stop_name(row->stopping);
 	live->row.spec = row->spec ? strdup(row->spec) : NULL;
 	live->row.place = row->place ? strdup(row->place) : NULL;
 	if ((row->spec && !live->row.spec) || (row->place && !live->row.place) ||
@@ -145,6 +174,7 @@ void live_set_place(struct server *server, struct live *live, const struct strat
 						(int)pieces[i].gpu_milli));
 	if (server->remote && live->row.place && !list)
 		remote_give_back(server, live->row.id);
+	live->row.stopping = NULL; /* whatever was to be stopped was where it was */
 	free((char *)live->row.place);
 	live->row.place = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);

@@ -120,6 +120,7 @@ static int replace(struct server *server, struct live *live, struct strata_error
 {
 	struct strata_piece *pieces;
 	uint32_t count;
+	enum strata_stop mode;
 	int64_t started_ns = live->row.started_ns ? live->row.started_ns : live->row.scheduled_ns;
 	int rc = live_get_place(server, live, &server->scratch, &pieces, &count);
 
@@ -128,7 +129,10 @@ static int replace(struct server *server, struct live *live, struct strata_error
 					  (uint32_t)live->row.attempt, started_ns, pieces, count,
 					  err);
 	if (rc == 0 && strcmp(live->row.state, "preempted") == 0)
-		return freeze(server, live, err);
+		rc = freeze(server, live, err);
+	/* told once more: who was to tell it may not have come to that */
+	if (rc == 0 && live_get_stopping(live, &mode))
+		rc = strata_cluster_stop(server->cluster, (uint64_t)live->row.id, mode, 0, err);
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
 	/* its node is gone, or smaller than it was: it cannot be said to run */

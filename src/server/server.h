@@ -35,7 +35,7 @@
 /* A job that has not ended, or ended a moment ago. */
 struct live {
 	struct store_job
-		row; /* texts: state and reason static, place and spec their own blocks, the rest in this block */
+		row; /* texts: state, reason and stopping static, place and spec their own blocks, the rest in this block */
 	size_t bytes; /* of this block */
 	struct live *next_dirty;
 	bool dirty;
@@ -224,6 +224,9 @@ void live_set_place(struct server *server, struct live *live, const struct strat
 /* -ENOENT: it has none; -ENODEV: a node of it is not known any more. */
 int live_get_place(const struct server *server, const struct live *live, struct strata_arena *arena,
 		   struct strata_piece **ret_pieces, uint32_t *ret_count);
+/* It is to be stopped in this way: a restart does not forget that. Over once it is where it was no more. */
+void live_set_stopping(struct server *server, struct live *live, enum strata_stop mode);
+bool live_get_stopping(const struct live *live, enum strata_stop *ret_mode); /* false: it is not */
 void live_set_spec(struct server *server, struct live *live, json_t *spec);
 /* State and reason as the cluster has them now; the row is to be written. */
 void live_update(struct server *server, struct live *live);

@@ -35,7 +35,8 @@ int standby_lead(struct server *server, struct strata_error *err)
 				     .since_ns = server_now_ns(server) };
 
 	gethostname(host, sizeof(host) - 1);
-	if (server->conf->listen) {
+	/* a port that the system is to choose is not known yet at the start */
+	if (server->conf->listen && !strstr(server->conf->listen, ":0")) {
 		snprintf(url, sizeof(url), "http://%.280s", server->conf->listen);
 		self.address = url;
 	}

@@ -89,9 +89,16 @@ static const char *const leader[] = {
 	NULL,
 };
 
+/* That a job is to be stopped outlasts the one who was told. */
+static const char *const stopping[] = {
+	"ALTER TABLE jobs ADD COLUMN stopping @text",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
 	{ first },
 	{ leader },
+	{ stopping },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

@@ -86,6 +86,7 @@ struct store_job {
 	const char *place;       /* JSON: where it runs; NULL: nowhere */
 	const char *request_key; /* the submitter's own key: unique for a user; NULL: none */
 	const char *comment;
+	const char *stopping; /* how it is to be stopped, "cancel" …; NULL: it is not */
 };
 
 struct store_step {

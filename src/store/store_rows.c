@@ -65,6 +65,7 @@ static const struct store_column job_columns[] = {
 	MAYBE(job, place, "place"),
 	MAYBE(job, request_key, "request_key"),
 	MAYBE(job, comment, "comment"),
+	MAYBE(job, stopping, "stopping"),
 };
 
 static const struct store_column step_columns[] = {

@@ -143,6 +143,7 @@ static void same_job(const struct store_job *got, const struct store_job *want)
 	CHECK_TEXT(got->place, want->place);
 	CHECK_TEXT(got->request_key, want->request_key);
 	CHECK_TEXT(got->comment, want->comment);
+	CHECK_TEXT(got->stopping, want->stopping);
 }
 
 static const struct store_job extreme = {
@@ -181,6 +182,7 @@ static const struct store_job extreme = {
 	.place = "[]",
 	.request_key = "k",
 	.comment = "",
+	.stopping = "cancel",
 };
 
 EACH(a_job_comes_back_as_it_was_put)

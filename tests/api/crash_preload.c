@@ -1,0 +1,91 @@
+/*
+ * Ends the service with SIGKILL at a write of the test's choice. Preloaded, it counts every call by which the program changes something
+ * outside of it (files, directories, sockets) from the moment the test says so, in a page that both map (STRATA_CRASH_FILE); the call with the
+ * chosen number is not made. Only `strata serve` counts: supervisors and jobs live on.
+ */
+#undef _FILE_OFFSET_BITS /* both kinds of calls are wanted by their own names */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct page {
+	_Atomic int64_t kill_at; /* 0: nothing is counted */
+	_Atomic int64_t calls;
+};
+static struct page *page;
+static pid_t self; /* children on their way to another program do not count */
+
+__attribute__((constructor)) static void set_up(int argc, char **argv)
+{
+	const char *path = getenv("STRATA_CRASH_FILE");
+	int fd = path && argc > 1 && strcmp(argv[1], "serve") == 0 ? open(path, O_RDWR | O_CLOEXEC)
+								   : -1;
+
+	if (fd < 0)
+		return;
+	void *at = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	page = at == MAP_FAILED ? NULL : at;
+	self = getpid();
+	close(fd);
+}
+
+static void count(void)
+{
+	int64_t kill_at = page ? atomic_load(&page->kill_at) : 0;
+
+	if (!kill_at || getpid() != self)
+		return;
+	int64_t number = atomic_fetch_add(&page->calls, 1) + 1;
+
+	if (number == kill_at)
+		kill(getpid(), SIGKILL);
+	while (number >= kill_at && atomic_load(&page->kill_at) == kill_at)
+		pause(); /* another thread: nothing happens after the kill */
+}
+
+#define COUNTED(type, name, parameters, arguments)                 \
+	type name parameters                                       \
+	{                                                          \
+		static type(*real) parameters;                     \
+                                                                   \
+		if (!real)                                         \
+			*(void **)&real = dlsym(RTLD_NEXT, #name); \
+		count();                                           \
+		return real arguments;                             \
+	}
+
+COUNTED(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
+COUNTED(ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t at), (fd, bytes, size, at))
+COUNTED(ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off64_t at),
+	(fd, bytes, size, at))
+COUNTED(ssize_t, writev, (int fd, const struct iovec *parts, int size), (fd, parts, size))
+COUNTED(int, fsync, (int fd), (fd))
+COUNTED(int, fdatasync, (int fd), (fd))
+COUNTED(int, ftruncate, (int fd, off_t size), (fd, size))
+COUNTED(int, ftruncate64, (int fd, off64_t size), (fd, size))
+COUNTED(int, renameat, (int from_dir, const char *from, int to_dir, const char *to),
+	(from_dir, from, to_dir, to))
+COUNTED(int, renameat2,
+	(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags),
+	(from_dir, from, to_dir, to, flags))
+COUNTED(int, rename, (const char *from, const char *to), (from, to))
+COUNTED(int, linkat, (int from_dir, const char *from, int to_dir, const char *to, int flags),
+	(from_dir, from, to_dir, to, flags))
+COUNTED(int, unlink, (const char *path), (path))
+COUNTED(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+COUNTED(int, mkdir, (const char *path, mode_t mode), (path, mode))
+COUNTED(int, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+COUNTED(ssize_t, send, (int fd, const void *bytes, size_t size, int flags),
+	(fd, bytes, size, flags))
+COUNTED(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
