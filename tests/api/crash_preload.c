@@ -1,5 +1,5 @@
 /*
- * Ends the service with SIGKILL at a write of the test's choice. Preloaded, it counts every call by which the program changes something
+ * What may happen to a service: it is killed at a write of the test's choice, and the clock is set. Preloaded, it counts every call by which the program changes something
  * outside of it (files, directories, sockets) from the moment the test says so, in a page that both map (STRATA_CRASH_FILE); the call with the
  * chosen number is not made. Only `strata serve` counts: supervisors and jobs live on.
  */
@@ -16,11 +16,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 struct page {
 	_Atomic int64_t kill_at; /* 0: nothing is counted */
 	_Atomic int64_t calls;
+	_Atomic int64_t shift_s; /* the time of day is so much later than it is */
 };
 static struct page *page;
 static pid_t self; /* children on their way to another program do not count */
@@ -52,6 +54,19 @@ static void count(void)
 		kill(getpid(), SIGKILL);
 	while (number >= kill_at && atomic_load(&page->kill_at) == kill_at)
 		pause(); /* another thread: nothing happens after the kill */
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static int (*real)(clockid_t clock, struct timespec * now);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
+	int rc = real(clock, now);
+
+	if (rc == 0 && clock == CLOCK_REALTIME && page)
+		now->tv_sec += atomic_load(&page->shift_s);
+	return rc;
 }
 
 #define COUNTED(type, name, parameters, arguments)                 \

@@ -5,52 +5,16 @@ Each of them is done again and again; the k-th time the service is killed at its
 through without. After each kill it is started again, and then nothing that was acknowledged may be missing, and no attempt may have run twice.
 STRATA_CRASH_STRIDE=1 takes every k (make test-long), a larger one every so many."""
 import http.client
-import mmap
 import os
-import struct
 import sys
 import time
 
 import postgres
-from service import PATIENCE_S, Service, Skip, equal, run_with
+from crashing import Crashing
+from service import PATIENCE_S, equal, run_with
 
 STRIDE = int(os.environ.get("STRATA_CRASH_STRIDE", "7"))
-PRELOAD = os.path.join(os.path.abspath(os.environ.get("STRATA_BUILD", "build")), "tests", "crash_preload.so")
 GONE = (OSError, http.client.HTTPException)
-
-
-class Crashing(Service):
-    """A service that can be told at which write to die."""
-
-    def __init__(self, store):
-        self.page = None
-        super().__init__(store=store)
-
-    def start(self, env=None):
-        path = os.path.join(self.dir, "crash")
-        if not self.page:
-            with open(path, "wb") as file:
-                file.write(bytes(mmap.PAGESIZE))
-            with open(path, "r+b") as file:
-                self.page = mmap.mmap(file.fileno(), mmap.PAGESIZE)
-        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        super().start({"LD_PRELOAD": PRELOAD, "STRATA_CRASH_FILE": path, "ASAN_OPTIONS": asan})
-
-    def arm(self, number):
-        self.page[:16] = struct.pack("qq", number, 0)
-
-    def calls(self):
-        return struct.unpack("q", self.page[8:16])[0]
-
-    def dead(self):
-        return self.process.poll() is not None
-
-    def settle(self):
-        """Until it has written nothing for a moment, or is dead."""
-        before = -1
-        while not self.dead() and before != self.calls():
-            before = self.calls()
-            time.sleep(0.05)
 
 
 def name_of(scenario):
@@ -295,7 +259,7 @@ def main(store):
 
     class Counting(Crashing):
         def __init__(self):
-            super().__init__(database.address() if database else None)
+            super().__init__(store=database.address() if database else None)
             self.total = 0
             self.plain = self.args[:2]
 

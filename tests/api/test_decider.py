@@ -4,6 +4,7 @@ import threading
 import time
 from datetime import datetime, timedelta, timezone
 
+from crashing import Crashing
 from service import equal, run
 
 
@@ -51,4 +52,30 @@ def a_job_starts_at_once(service):
     print(f"# submitted to started: median {sorted(times)[5] * 1000:.0f} ms")
 
 
-run(submissions_that_come_together_share_a_commit, begin_times_are_kept, a_job_starts_at_once)
+def the_clock_is_set_back(service):
+    """By an hour, with jobs that run, wait and are due: they go on, and what comes later is still in order."""
+    service.close()
+    service = Crashing()
+    try:
+        running = service.submit("sleep", "1.5")["id"]
+        service.wait(running, "running")
+        after = service.submit("true", dependencies=f"afterok:{running}")["id"]
+        service.set_clock(-3600)
+        first = service.submit("true")["id"]
+        service.wait(first, "completed")
+        service.wait(running, "completed")
+        service.wait(after, "completed")
+        begin = datetime.now(timezone.utc) - timedelta(seconds=3598)
+        due = service.submit("true", begin=begin.strftime("%Y-%m-%dT%H:%M:%SZ"))["id"]
+        service.wait(due, "completed")
+        service.set_clock(-7200)
+        service.kill()
+        service.start()
+        service.wait(service.submit("true")["id"], "completed")
+        sequence = [event["sequence"] for event in service.api("GET", "/events?format=json&limit=1000")["events"]]
+        equal(sequence, sorted(set(sequence)))
+    finally:
+        service.close()
+
+
+run(submissions_that_come_together_share_a_commit, begin_times_are_kept, a_job_starts_at_once, the_clock_is_set_back)
