@@ -12,6 +12,10 @@
 #include <string.h>
 
 static const struct strata_option sim_options[] = {
+	{ "history", STRATA_BOOL, offsetof(struct sim_conf, history),
+	  .help = "the service's own history and nodes instead of a trace" },
+	{ "since", STRATA_TEXT, offsetof(struct sim_conf, since), .value = "TIME",
+	  .help = "of --history: only jobs submitted since: 7d (ago), or a time" },
 	{ "procs", STRATA_INT, offsetof(struct sim_conf, procs), .integer = { 0, 0, INT32_MAX },
 	  .help = "processors of the machine; the trace's own number when left out" },
 	{ "nodes", STRATA_TEXT, offsetof(struct sim_conf, nodes), .value = "FILE",
@@ -184,7 +188,7 @@ static int load_demands(struct sim *sim, const struct strata_swf *swf)
 	return 0;
 }
 
-static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_swf)
+static int read_file(struct sim *sim, const char *path, struct strata_swf *ret_swf)
 {
 	struct cli *cli = sim->cli;
 	const char *text;
@@ -192,16 +196,23 @@ static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_
 	int rc = input_read(env_system(), path, STRATA_INPUT_BYTES_MAX, &cli->arena, &text, &length,
 			    &cli->err);
 
-	if (rc == 0)
-		rc = strata_swf_read(text, length, &cli->arena, ret_swf, &cli->err);
+	return rc ? rc : strata_swf_read(text, length, &cli->arena, ret_swf, &cli->err);
+}
+
+static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_swf)
+{
+	struct cli *cli = sim->cli;
+	bool history = sim->conf->history;
+	int rc = history ? sim_history_read(sim, ret_swf) : read_file(sim, path, ret_swf);
+
 	if (rc == 0)
 		rc = strata_swf_load(ret_swf,
 				     sim->window_count ? STRATA_SWF_WINDOWS : STRATA_SWF_PLAIN,
 				     &cli->arena, &sim->arrivals, &sim->arrival_count,
 				     &sim->left_out, &cli->err);
-	if (rc == 0 && sim->conf->nodes)
+	if (rc == 0 && (sim->conf->nodes || history))
 		rc = load_demands(sim, ret_swf);
-	if (rc == 0 && sim->conf->bands)
+	if (rc == 0 && (sim->conf->bands || history))
 		rc = machine_bands(ret_swf, sim->arrivals, sim->arrival_count, &cli->arena,
 				   &sim->bands, &cli->err);
 	for (size_t i = 0; rc == 0 && i < sim->window_count; i++)
@@ -210,7 +221,8 @@ static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_
 					 "the window from %zu ends past the trace's %zu jobs",
 					 sim->windows[i], sim->arrival_count);
 	if (rc == 0 && sim->arrival_count == 0)
-		rc = strata_fail(&cli->err, -EINVAL, "%s has no job that can be replayed", path);
+		rc = strata_fail(&cli->err, -EINVAL, "%s has no job that can be replayed",
+				 history ? "the history" : path);
 	return rc;
 }
 
@@ -355,6 +367,12 @@ static int check_options(struct sim *sim)
 {
 	bool one = !sim->conf->windows && !sim->conf->compare;
 
+	if (sim->conf->history && (sim->conf->procs || sim->conf->nodes || sim->conf->windows))
+		return strata_fail(&sim->cli->err, -EINVAL,
+				   "--history has nodes of its own and is replayed whole: --procs, "
+				   "--nodes and --windows do not go with it");
+	if (!sim->conf->history && sim->conf->since)
+		return strata_fail(&sim->cli->err, -EINVAL, "--since goes with --history");
 	if (sim->conf->procs && sim->conf->nodes)
 		return strata_fail(&sim->cli->err, -EINVAL,
 				   "--procs and --nodes are two machines; expected one of them");
@@ -388,8 +406,10 @@ static int simulate(struct sim *sim, const char *path)
 		rc = read_windows(sim);
 	if (rc == 0)
 		rc = read_trace(sim, path, &swf);
-	if (rc == 0)
+	if (rc == 0 && !sim->conf->history)
 		rc = make_machine(sim, &swf);
+	if (rc == 0 && sim->conf->history)
+		rc = sim_history_measure(sim, &swf);
 	if (rc == 0 && sim->conf->trace)
 		rc = run_traced(sim);
 	for (size_t i = 0; rc == 0 && !sim->conf->trace && i < sim->trial_count; i++)
@@ -407,12 +427,14 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 {
 	struct sim *sim = strata_arena_get(&cli->arena, sizeof(*sim));
 
-	(void)operand_count;
 	if (!sim)
 		return strata_fail_memory(&cli->err);
 	sim->cli = cli;
 	sim->conf = conf;
-	int rc = simulate(sim, operands[0]);
+	int rc = sim->conf->history == (operand_count == 1)
+			 ? strata_fail(&cli->err, -EINVAL,
+				       "expected a trace or --history, one of them")
+			 : simulate(sim, operand_count ? operands[0] : NULL);
 
 	for (struct strata_registry **registry = sim->registries; *registry; registry++)
 		strata_registry_free(*registry);
@@ -421,7 +443,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 
 const struct cli_command cli_sim_cluster = {
 	.name = "sim cluster",
-	.operands = "TRACE.swf[.gz]",
+	.operands = "TRACE.swf[.gz] | --history",
 	.summary = "replay a trace of jobs under a policy and measure it",
 	.about =
 		"The trace is in the Standard Workload Format, plain or compressed; - reads it "
@@ -437,16 +459,20 @@ const struct cli_command cli_sim_cluster = {
 		"as impossible and left out. FAIR is Jain's index of the users' mean slowdowns (1: "
 		"all fare alike), WORST USER the\n"
 		"largest of them; FRAGMENTED is the part of free GPU capacity that the typical job "
-		"cannot use, over time.",
+		"cannot use, over time.\n"
+		"\n"
+		"--history asks the service for the jobs that have ended and for its nodes, and "
+		"replays them as another policy would\n"
+		"have them; the first line is how it really went.",
 	.examples =
 		"  strata sim cluster kth.swf.gz --backfill easy\n"
 		"  strata sim cluster kth.swf.gz --compare "
 		"fifo/none,fifo/easy,fifo/easy_sjbf/learned --plot kth.svg\n"
 		"  strata sim cluster philly.swf.gz --procs 512 --order sjf --json\n"
 		"  strata sim cluster gpu.swf --nodes nodes.csv --placement fgd --trace gpu.json\n"
-		"  strata sim cluster gpu.swf --nodes nodes.csv --compare ///best_fit,///fgd",
+		"  strata sim cluster gpu.swf --nodes nodes.csv --compare ///best_fit,///fgd\n"
+		"  strata sim cluster --history --since 7d --compare fifo,sjf,fair_share",
 	.options = &sim_schema,
-	.operands_min = 1,
 	.operands_max = 1,
 	.run = run,
 };

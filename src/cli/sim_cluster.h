@@ -10,9 +10,9 @@
 
 struct sim_conf {
 	int64_t procs, checkpoint_ns;
-	bool bands;
-	const char *nodes, *order, *placement, *backfill, *predict, *preempt, *compare, *windows,
-		*starts, *plot, *trace;
+	bool bands, history;
+	const char *since, *nodes, *order, *placement, *backfill, *predict, *preempt, *compare,
+		*windows, *starts, *plot, *trace;
 };
 
 enum {
@@ -51,12 +51,17 @@ struct sim {
 	size_t windows[SIM_WINDOWS_MAX], window_count, window_length;
 	struct sim_trial trials[SIM_COMPARE_MAX];
 	size_t trial_count;
+	struct sim_trial *real; /* what the service did; NULL: the trace is no history of it */
 	struct strata_registry
 		*registries[6]; /* one per kind, NULL behind them; the specs borrow from them */
 	struct gantt *gantt;    /* NULL: none is wanted */
 	struct cli_progress progress;
 	size_t progress_calls;
 };
+
+/* sim_history.c: the trace and the machine from the service's own history, and how it really went. */
+int sim_history_read(struct sim *sim, struct strata_swf *ret_swf);
+int sim_history_measure(struct sim *sim, const struct strata_swf *swf);
 
 /* sim_report.c: the measures on stdout, as a table or as JSON; jobs that were left out on stderr. */
 int sim_report_print(struct sim *sim);

@@ -62,10 +62,12 @@ static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
 
 static int print_json(struct sim *sim)
 {
-	if (!sim->conf->compare)
+	if (!sim->conf->compare && !sim->real)
 		return cli_print_json(sim->cli, trial_json(sim, &sim->trials[0]));
 	json_t *list = json_array();
 
+	if (list && sim->real)
+		json_array_append_new(list, trial_json(sim, sim->real));
 	for (size_t i = 0; list && i < sim->trial_count; i++)
 		json_array_append_new(list, trial_json(sim, &sim->trials[i]));
 	return cli_print_json(sim->cli, list);
@@ -144,6 +146,8 @@ static int print_table(struct sim *sim)
 			columns[count++] = report_columns[i].column;
 	int rc = cli_table_new(sim->cli, columns, count, &table);
 
+	if (rc == 0 && sim->real)
+		add_row(sim, sim->real, table);
 	for (size_t i = 0; rc == 0 && i < sim->trial_count; i++)
 		add_row(sim, &sim->trials[i], table);
 	return rc ? rc : cli_table_print(table);

@@ -87,6 +87,9 @@ json_t *view_row(const struct store_job *row)
 	set(json, "memory_bytes", json_integer(row->memory_bytes));
 	set(json, "gpus", json_integer(row->gpu_count));
 	set(json, "gpu_type", text_or_null(row->gpu_type));
+	set(json, "gpu_share",
+	    json_object_get(spec, "gpu_share") ? json_incref(json_object_get(spec, "gpu_share"))
+					       : json_null());
 	set(json, "command", command ? command : json_array());
 	set(json, "working_dir", text_or_null(row->working_dir));
 	set(json, "submitted_at", view_time(row->created_ns));

@@ -29,3 +29,27 @@ serve '{"GET /api/v1/accounting": {"body": {"rows": []}}}'
 run strata accounting
 gives 0
 says_some 'nothing was used'
+
+nodes='"GET /api/v1/nodes": {"body": {"nodes": [{"name": "n1", "cpus": 8, "memory_bytes": 17179869184, "gpus": 2, "gpu_type": "a100"}]}}'
+
+it 'writes the history as a log that the simulator reads'
+serve "{$nodes, \"GET /api/v1/jobs\": [{\"body\": {\"next\": 17, \"jobs\": [$(job id=18), $(job 'state="completed"' 'node_names=["n1"]' 'started_at="2026-11-15T14:00:05Z"' 'ended_at="2026-11-15T14:01:05Z"')]}},
+	{\"body\": {\"next\": null, \"jobs\": [$(job id=3 'user="bob"' 'state="failed"' 'node_names=["n1"]' 'started_at="2026-11-15T14:00:00Z"' 'ended_at="2026-11-15T14:00:30Z"' 'submitted_at="2026-11-15T13:59:00Z"')]}}]}"
+run strata accounting --swf -o history.swf --nodes nodes.csv --since 2026-01-01
+gives 0
+says 'strata: 1 jobs that have not run to an end are left out
+strata: 2 jobs are in history.swf; `strata sim cluster history.swf` replays them'
+asked 'r[1]["query"] == "limit=1000&since=2026-01-01T00%3A00%3A00Z" or r[1]["query"] == "limit=1000&since=2026-01-01T00:00:00Z"'
+asked '"after=17" in r[2]["query"]'
+run grep -v '^;' history.swf
+prints '3 0 60 30 4 -1 -1 4 7200 -1 0 2 -1 1 2 -1 -1 -1
+17 60 5 60 4 -1 -1 4 7200 -1 1 1 -1 1 2 -1 -1 -1'
+run strata sim cluster history.swf --json
+gives 0
+prints_json 'd["jobs"] == 2'
+run strata sim cluster history.swf --nodes nodes.csv --order sjf --json
+gives 0
+prints_json 'd["jobs"] == 2 and d["mean_wait_s"] == 0'
+run strata accounting --output x
+gives 2
+says_some 'go with --swf'

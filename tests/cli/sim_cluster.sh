@@ -1,5 +1,6 @@
 #!/bin/sh
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
 
 # job submit wait run procs cpu mem req_procs req_time …
 trace() {
@@ -166,3 +167,22 @@ run strata sim cluster small.swf --starts plain.csv
 run strata sim cluster small.swf --bands --starts bands.csv
 gives 0
 cmp -s plain.csv bands.csv && problem 'a job of a high band waits as long as before'
+
+it 'replays what the service did, under another policy'
+serve "{\"GET /api/v1/nodes\": {\"body\": {\"nodes\": [{\"name\": \"n1\", \"cpus\": 4, \"memory_bytes\": 17179869184, \"gpus\": 1, \"gpu_type\": \"a100\"}]}},
+	\"GET /api/v1/jobs\": {\"body\": {\"next\": null, \"jobs\": [
+	$(job id=2 'submitted_at="2026-11-15T14:00:01Z"' 'state="completed"' 'node_names=["n1"]' 'started_at="2026-11-15T14:10:00Z"' 'ended_at="2026-11-15T14:10:10Z"'),
+	$(job id=1 'state="completed"' 'node_names=["n1"]' 'started_at="2026-11-15T14:00:00Z"' 'ended_at="2026-11-15T14:05:00Z"')]}}}"
+run strata sim cluster --history --json
+gives 0
+prints_json '[(t["order"], t["mean_wait_s"], t["max_wait_s"]) for t in d] == [("as it was", 299.5, 599.0), ("fifo", 149.5, 299.0)]'
+run strata sim cluster --history --compare fifo,sjf
+gives 0
+prints_some 'as it was'
+run strata sim cluster
+gives 2
+says_some 'expected a trace or --history'
+run strata sim cluster --history small.swf
+gives 2
+run strata sim cluster --history --procs 4
+gives 2
