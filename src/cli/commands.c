@@ -39,6 +39,7 @@ extern const struct cli_command cli_supervise;
 extern const struct cli_command cli_token_create;
 extern const struct cli_command cli_token_list;
 extern const struct cli_command cli_token_revoke;
+extern const struct cli_command cli_trace;
 extern const struct cli_command cli_trace_merge;
 extern const struct cli_command cli_users;
 extern const struct cli_command cli_users_set;
@@ -82,6 +83,7 @@ static const struct cli_command *const commands[] = {
 	&cli_token_create,
 	&cli_token_list,
 	&cli_token_revoke,
+	&cli_trace,
 	&cli_trace_merge,
 	&cli_users,
 	&cli_users_set,

@@ -138,6 +138,7 @@ static int pass(struct server *server, struct strata_error *err)
 
 	figures_time(&server->figures, FIGURE_PASS,
 		     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
+	passes_note(server, start_ns, server->effects, server->effect_count);
 	if (rc && rc != -ENOMEM)
 		return rc;
 	act_note(server, server->effects, server->effect_count);

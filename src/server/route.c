@@ -45,6 +45,7 @@ static const struct route routes[] = {
 	{ "DELETE", "/api/v1/tokens/*", "revoke a token", ROLE_USER, 0, NULL, api_token_revoke, NULL },
 	{ "GET", "/api/v1/accounting", "who used what", ROLE_READER, 0, api_accounting, NULL, NULL },
 	{ "POST", "/api/v1/slurm/sbatch", "submit a script for sbatch", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_sbatch_parse, api_jobs_submit, NULL },
+	{ "GET", "/api/v1/passes", "the latest passes of the scheduler", ROLE_READER, 0, NULL, api_passes, NULL },
 	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL },
 };
 /* clang-format on */

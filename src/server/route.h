@@ -81,6 +81,8 @@ void api_token_parse(struct request *request);
 void api_token_make(struct server *server, struct request *request);
 void api_tokens(struct server *server, struct request *request);
 void api_token_revoke(struct server *server, struct request *request);
+/* passes.c */
+void api_passes(struct server *server, struct request *request);
 /* api_health.c */
 void api_health(struct request *request);
 void api_ready(struct request *request);

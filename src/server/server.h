@@ -24,6 +24,7 @@
 #include "exec/exec.h"
 #include "server/conf.h"
 #include "server/figures.h"
+#include "server/passes.h"
 #include "server/request.h"
 #include "server/spec.h"
 #include "store/readers.h"
@@ -121,6 +122,7 @@ struct server {
 	struct standby standby;
 	uint64_t rounds, commits;
 	struct figures figures;
+	struct passes passes;
 	struct exec_key forget[4096]; /* attempts whose end is in this round's commit */
 	size_t forget_count;
 	bool again; /* the next round follows at once */

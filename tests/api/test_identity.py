@@ -40,6 +40,7 @@ TABLE = {
     ("DELETE", "/api/v1/tokens/*"): [404, 401, 401, 403, 404, 404, 200],  # somebody else's
     ("GET", "/api/v1/accounting"): READERS,
     ("GET", "/api/v1/events"): READERS,
+    ("GET", "/api/v1/passes"): READERS,
     ("POST", "/api/v1/slurm/sbatch"): [422 if status == 400 else status for status in USERS],  # no script
 }
 for KIND in ("users", "accounts", "qos", "partitions"):

@@ -31,12 +31,12 @@ gives 2
 says 'strata: unknown option '\''--jsno'\''; did you mean '\''--json'\''?'
 
 it 'asks for the second word of a group'
-run strata trace
+run strata token
 gives 2
-says_some 'strata help trace'
-run strata trace mrege
+says_some 'strata help token'
+run strata token craete
 gives 2
-says_some 'no command '\''trace mrege'\'''
+says_some 'no command '\''token craete'\'''
 
 it 'counts operands'
 run strata version now

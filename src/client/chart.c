@@ -1,0 +1,353 @@
+/* The timeline of chart.h. A track holds one job at a time: jobs that share a GPU, or have none, lie on tracks beside each other. */
+#include "client/chart.h"
+
+#include "core/map.h"
+#include "core/trace_stream.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLUSTER_PID = 1, FIRST_NODE_PID = 2, SUBMISSIONS_TID = 1, PASSES_TID = 2 };
+enum { NAME_BYTES = 160, NO_GPU = -1 };
+
+void chart_init(struct chart *chart, struct strata_memory *memory, int64_t since_ns, int64_t now_ns)
+{
+	*chart = (struct chart){ .memory = memory, .since_ns = since_ns, .now_ns = now_ns };
+}
+
+void chart_fini(struct chart *chart)
+{
+	for (size_t i = 0; i < chart->count; i++)
+		json_decref(chart->jobs[i].json);
+	strata_memory_put(chart->memory, chart->jobs, chart->room * sizeof(*chart->jobs));
+}
+
+static int64_t time_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	int64_t ns = 0;
+
+	if (text)
+		strata_time_parse(text, STRATA_TEXT_NUL, STRATA_TIME_NO_NOW, 0, &ns, NULL);
+	return ns;
+}
+
+int chart_add(struct chart *chart, const json_t *job, struct strata_error *err)
+{
+	struct chart_job row = { .submitted_ns = time_of(job, "submitted_at"),
+				 .started_ns = time_of(job, "started_at"),
+				 .ended_ns = time_of(job, "ended_at") };
+
+	if (row.ended_ns && row.ended_ns < chart->since_ns)
+		return 0;
+	if (chart->count == chart->room) {
+		size_t room = chart->room ? 2 * chart->room : 256;
+		struct chart_job *jobs = strata_memory_resize(chart->memory, chart->jobs,
+							      chart->room * sizeof(*jobs),
+							      room * sizeof(*jobs));
+
+		if (!jobs)
+			return strata_fail_memory(err);
+		chart->jobs = jobs;
+		chart->room = room;
+	}
+	row.json = json_incref((json_t *)(uintptr_t)job);
+	chart->jobs[chart->count++] = row;
+	return 0;
+}
+
+/* ---- tracks ---- */
+
+struct track {
+	int64_t gpu; /* NO_GPU: of jobs without */
+	int64_t end_ns;
+};
+
+struct place {
+	uint32_t pid;
+	struct track *tracks;
+	size_t count;
+};
+
+struct drawing {
+	struct chart *chart;
+	struct map_text places; /* struct place *, by the node's name */
+	uint32_t next_pid;
+	struct trace_stream stream;
+};
+
+static struct place *find_place(struct drawing *drawing, const char *node)
+{
+	struct strata_memory *memory = drawing->chart->memory;
+	struct place *place = map_text_get(&drawing->places, node, strlen(node));
+
+	if (place)
+		return place;
+	place = strata_memory_get(memory, sizeof(*place));
+	if (place && map_text_put(&drawing->places, node, strlen(node), place, NULL)) {
+		strata_memory_put(memory, place, sizeof(*place));
+		return NULL;
+	}
+	if (place) {
+		place->pid = drawing->next_pid++;
+		trace_stream_name_process(&drawing->stream, place->pid, node);
+	}
+	return place;
+}
+
+/* A track of the GPU that is free from start_ns on, perhaps a new one. 0: no memory. */
+static uint32_t take_track(struct drawing *drawing, struct place *place, int64_t gpu,
+			   int64_t start_ns, int64_t end_ns)
+{
+	struct strata_memory *memory = drawing->chart->memory;
+	char name[NAME_BYTES], more[24] = "";
+	size_t i, same = 1;
+
+	for (i = 0; i < place->count; i++) {
+		if (place->tracks[i].gpu != gpu)
+			continue;
+		if (place->tracks[i].end_ns <= start_ns)
+			break;
+		same++;
+	}
+	if (i == place->count) {
+		struct track *tracks = strata_memory_resize(
+			memory, place->tracks, i * sizeof(*tracks), (i + 1) * sizeof(*tracks));
+
+		if (!tracks)
+			return 0;
+		place->tracks = tracks;
+		place->tracks[place->count++].gpu = gpu;
+		if (same > 1)
+			snprintf(more, sizeof(more), " (%zu)", same);
+		if (gpu == NO_GPU)
+			snprintf(name, sizeof(name), "CPUs%s", more);
+		else
+			snprintf(name, sizeof(name), "GPU %" PRId64 "%s", gpu, more);
+		trace_stream_name_thread(&drawing->stream, place->pid, (uint32_t)i + 1, name);
+	}
+	place->tracks[i].end_ns = end_ns;
+	return (uint32_t)i + 1;
+}
+
+static void free_places(struct drawing *drawing)
+{
+	struct strata_memory *memory = drawing->chart->memory;
+
+	for (const struct map_text_entry *at = NULL; (at = map_text_next(&drawing->places, at));) {
+		struct place *place = at->value;
+
+		strata_memory_put(memory, place->tracks, place->count * sizeof(*place->tracks));
+		strata_memory_put(memory, place, sizeof(*place));
+	}
+	map_text_fini(&drawing->places);
+}
+
+/* ---- jobs ---- */
+
+/* A job while it is drawn. */
+struct pen {
+	char name[NAME_BYTES];
+	struct strata_trace_arg args[8];
+	size_t arg_count;
+	uint64_t flow;
+	bool first; /* no slice of it was drawn yet */
+};
+
+static void add_text(struct pen *pen, const json_t *job, const char *key)
+{
+	const char *text = json_string_value(json_object_get(job, key));
+
+	if (text)
+		pen->args[pen->arg_count++] = strata_trace_text(key, text);
+}
+
+static void describe(const struct chart_job *row, struct pen *pen)
+{
+	const char *name = json_string_value(json_object_get(row->json, "name"));
+	json_int_t id = json_integer_value(json_object_get(row->json, "id"));
+
+	snprintf(pen->name, sizeof(pen->name), "%" JSON_INTEGER_FORMAT " %.120s", id,
+		 name ? name : "");
+	pen->flow = id > 0 ? (uint64_t)id : 0;
+	pen->first = true;
+	add_text(pen, row->json, "user");
+	add_text(pen, row->json, "state");
+	pen->args[pen->arg_count++] =
+		strata_trace_int("cpus", json_integer_value(json_object_get(row->json, "cpus")));
+	pen->args[pen->arg_count++] =
+		strata_trace_int("gpus", json_integer_value(json_object_get(row->json, "gpus")));
+	if (row->started_ns)
+		pen->args[pen->arg_count++] = strata_trace_real(
+			"wait_s", (double)(row->started_ns - row->submitted_ns) / 1e9);
+}
+
+static void draw_slice(struct drawing *drawing, struct pen *pen, uint32_t pid, uint32_t tid,
+		       int64_t start_ns, int64_t end_ns)
+{
+	trace_stream_slice(&drawing->stream, &(struct trace_slice){ .pid = pid,
+								    .tid = tid,
+								    .start_ns = start_ns,
+								    .end_ns = end_ns,
+								    .name = pen->name,
+								    .flow = pen->flow,
+								    .flow_first = pen->first,
+								    .args = pen->args,
+								    .arg_count = pen->arg_count });
+	pen->first = false;
+}
+
+static int draw_on_node(struct drawing *drawing, const struct chart_job *row, struct pen *pen,
+			const char *node, const json_t *gpus)
+{
+	int64_t end_ns = row->ended_ns ? row->ended_ns : drawing->chart->now_ns;
+	size_t count = json_array_size(gpus);
+	struct place *place = find_place(drawing, node);
+
+	for (size_t i = 0; place && i < (count ? count : 1); i++) {
+		int64_t gpu = count ? json_integer_value(json_array_get(gpus, i)) : NO_GPU;
+		uint32_t tid = take_track(drawing, place, gpu, row->started_ns, end_ns);
+
+		if (!tid)
+			return -ENOMEM;
+		draw_slice(drawing, pen, place->pid, tid, row->started_ns, end_ns);
+		pen->flow = 0; /* one arrow is enough */
+	}
+	return place ? 0 : -ENOMEM;
+}
+
+static int draw_job(struct drawing *drawing, const struct chart_job *row)
+{
+	const json_t *nodes = json_object_get(row->json, "node_names");
+	const json_t *gpus = json_object_get(row->json, "gpu_ids");
+	struct pen pen = { .arg_count = 0 };
+	int rc = 0;
+
+	describe(row, &pen);
+	if (row->submitted_ns >= drawing->chart->since_ns)
+		draw_slice(drawing, &pen, CLUSTER_PID, SUBMISSIONS_TID, row->submitted_ns,
+			   row->submitted_ns);
+	for (size_t i = 0; rc == 0 && row->started_ns && i < json_array_size(nodes); i++) {
+		const char *node = json_string_value(json_array_get(nodes, i));
+
+		if (node)
+			rc = draw_on_node(drawing, row, &pen, node, json_object_get(gpus, node));
+	}
+	return rc;
+}
+
+/* ---- curves and passes ---- */
+
+struct change {
+	int64_t at_ns;
+	int waiting, running; /* one more or less of them */
+};
+
+static int by_time(const void *a_any, const void *b_any)
+{
+	const struct change *a = a_any, *b = b_any;
+
+	return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+static int draw_curves(struct drawing *drawing)
+{
+	const struct chart *chart = drawing->chart;
+	size_t room = 3 * chart->count, count = 0;
+	struct change *changes = strata_memory_get(chart->memory, room * sizeof(*changes));
+	int64_t waiting = 0, running = 0;
+
+	if (room && !changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < chart->count; i++) {
+		const struct chart_job *job = &chart->jobs[i];
+		bool begun = job->started_ns != 0;
+
+		changes[count++] = (struct change){ job->submitted_ns, 1, 0 };
+		if (begun)
+			changes[count++] = (struct change){ job->started_ns, -1, 1 };
+		if (job->ended_ns)
+			changes[count++] = (struct change){ job->ended_ns, begun ? 0 : -1, -begun };
+	}
+	if (count)
+		qsort(changes, count, sizeof(*changes), by_time);
+	for (size_t i = 0; i < count; i++) {
+		waiting += changes[i].waiting;
+		running += changes[i].running;
+		const struct strata_trace_arg values[] = { strata_trace_int("waiting", waiting),
+							   strata_trace_int("running", running) };
+
+		if (changes[i].at_ns >= chart->since_ns &&
+		    (i + 1 == count || changes[i + 1].at_ns != changes[i].at_ns))
+			trace_stream_counter(&drawing->stream, CLUSTER_PID, changes[i].at_ns,
+					     "jobs", values, 2);
+	}
+	strata_memory_put(chart->memory, changes, room * sizeof(*changes));
+	return 0;
+}
+
+static void draw_passes(struct drawing *drawing, const json_t *passes)
+{
+	size_t count = json_array_size(passes);
+
+	for (size_t i = 0; i < count; i++) {
+		const json_t *pass = json_array_get(passes, i);
+		int64_t at_ns = time_of(pass, "at");
+		double took_s = json_number_value(json_object_get(pass, "took_s"));
+		const struct strata_trace_arg args[] = {
+			strata_trace_int("started",
+					 json_integer_value(json_object_get(pass, "started"))),
+			strata_trace_int("waiting",
+					 json_integer_value(json_object_get(pass, "waiting"))),
+		};
+
+		if (at_ns < drawing->chart->since_ns)
+			continue;
+		trace_stream_slice(&drawing->stream,
+				   &(struct trace_slice){ .pid = CLUSTER_PID,
+							  .tid = PASSES_TID,
+							  .start_ns = at_ns,
+							  .end_ns = at_ns + (int64_t)(took_s * 1e9),
+							  .name = "pass",
+							  .args = args,
+							  .arg_count = 2 });
+	}
+}
+
+static int by_start(const void *a_any, const void *b_any)
+{
+	const struct chart_job *a = a_any, *b = b_any;
+
+	return a->started_ns != b->started_ns       ? (a->started_ns < b->started_ns ? -1 : 1)
+	       : a->submitted_ns != b->submitted_ns ? (a->submitted_ns < b->submitted_ns ? -1 : 1)
+						    : 0;
+}
+
+int chart_write(struct chart *chart, const json_t *passes, const struct strata_trace_sink *sink,
+		struct strata_error *err)
+{
+	static const struct strata_trace_conf conf = { CLUSTER_PID, "cluster", "realtime" };
+	struct drawing drawing = { .chart = chart, .next_pid = FIRST_NODE_PID };
+	int rc = 0;
+
+	if (chart->count)
+		qsort(chart->jobs, chart->count, sizeof(*chart->jobs), by_start);
+	map_text_init(&drawing.places, chart->memory);
+	trace_stream_begin(&drawing.stream, &conf, sink);
+	trace_stream_name_thread(&drawing.stream, CLUSTER_PID, SUBMISSIONS_TID, "submissions");
+	trace_stream_name_thread(&drawing.stream, CLUSTER_PID, PASSES_TID, "passes");
+	for (size_t i = 0; rc == 0 && i < chart->count; i++)
+		rc = draw_job(&drawing, &chart->jobs[i]);
+	if (rc == 0)
+		rc = draw_curves(&drawing);
+	draw_passes(&drawing, passes);
+	int ended = trace_stream_end(&drawing.stream, rc ? NULL : err);
+
+	free_places(&drawing);
+	return rc ? strata_fail_memory(err) : ended;
+}
