@@ -22,7 +22,7 @@ int64_t grid_int(const json_t *object, const char *key)
 	return json_is_real(value) ? (int64_t)json_real_value(value) : json_integer_value(value);
 }
 
-static void add_value(struct buf *buf, const json_t *value)
+void grid_add(struct buf *buf, const json_t *value)
 {
 	char text[STRATA_FORM_BYTES];
 	const char *key;
@@ -41,13 +41,13 @@ static void add_value(struct buf *buf, const json_t *value)
 		json_array_foreach((json_t *)(uintptr_t)value, i, item)
 		{
 			buf_add(buf, i ? " " : "");
-			add_value(buf, item);
+			grid_add(buf, item);
 		}
 	} else if (json_is_object(value)) {
 		json_object_foreach((json_t *)(uintptr_t)value, key, item)
 		{
 			buf_printf(buf, "%s%s: ", buf->length ? "; " : "", key);
-			add_value(buf, item);
+			grid_add(buf, item);
 		}
 	}
 }
@@ -57,7 +57,7 @@ void grid_text(const struct grid_cell *cell)
 	struct buf buf;
 
 	buf_init(&buf, &cell->cli->memory, 0);
-	add_value(&buf, json_object_get(cell->row, cell->key));
+	grid_add(&buf, json_object_get(cell->row, cell->key));
 	cli_table_add(cell->table, "%s", buf.length ? buf.text : "-");
 	buf_fini(&buf);
 }

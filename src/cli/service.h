@@ -69,6 +69,9 @@ void grid_span(const struct grid_cell *cell); /* of seconds */
 void grid_time(const struct grid_cell *cell); /* local */
 void grid_hours(const struct grid_cell *cell); /* with one decimal */
 
+/* Any value, as people read it. */
+void grid_add(struct buf *buf, const json_t *value);
+
 /* A table of the rows, all of them when limit is 0. */
 int grid_print(struct cli *cli, const struct grid_column *columns, size_t column_count,
 	       const json_t *rows, size_t limit);
