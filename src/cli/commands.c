@@ -39,6 +39,7 @@ extern const struct cli_command cli_supervise;
 extern const struct cli_command cli_token_create;
 extern const struct cli_command cli_token_list;
 extern const struct cli_command cli_token_revoke;
+extern const struct cli_command cli_top;
 extern const struct cli_command cli_trace;
 extern const struct cli_command cli_trace_merge;
 extern const struct cli_command cli_users;
@@ -83,6 +84,7 @@ static const struct cli_command *const commands[] = {
 	&cli_token_create,
 	&cli_token_list,
 	&cli_token_revoke,
+	&cli_top,
 	&cli_trace,
 	&cli_trace_merge,
 	&cli_users,

@@ -1,7 +1,55 @@
 /* A screen that is drawn again and again, as top does. Where stdout is no terminal, each drawing is printed below the last. */
 #include "cli/service.h"
 
+#include <poll.h>
+#include <termios.h>
 #include <unistd.h>
+
+/* ---- keys ---- */
+
+/* The keyboard while it is read key by key. Signals of it are keys, too, so that the terminal is always put right again. */
+struct keyboard {
+	struct termios before;
+	bool taken;
+};
+
+static void take_keyboard(struct keyboard *keyboard)
+{
+	struct termios raw;
+
+	keyboard->taken = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &keyboard->before) == 0;
+	if (!keyboard->taken)
+		return;
+	raw = keyboard->before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+	keyboard->taken = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+}
+
+static void give_keyboard(struct keyboard *keyboard)
+{
+	if (keyboard->taken)
+		tcsetattr(STDIN_FILENO, TCSANOW, &keyboard->before);
+	keyboard->taken = false;
+}
+
+/* Waits for the time or a key; whether it is one that ends the screen. */
+static bool wait_key(const struct keyboard *keyboard, int64_t interval_ns)
+{
+	enum { CTRL_C = 3, CTRL_D = 4 };
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	char key;
+
+	if (!keyboard->taken) {
+		follow_sleep(interval_ns);
+		return false;
+	}
+	if (poll(&input, 1, (int)(interval_ns / STRATA_MS_NS)) <= 0)
+		return false;
+	return read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' || key == CTRL_C ||
+	       key == CTRL_D;
+}
+
+/* ---- drawing ---- */
 
 /* Draws with memory of its own, so that a screen may stand for weeks. */
 static int draw(struct cli *cli, const struct screen *screen)
@@ -16,14 +64,14 @@ static int draw(struct cli *cli, const struct screen *screen)
 	return rc;
 }
 
-int screen_run(struct cli *cli, const struct screen *screen)
+static int draw_all(struct cli *cli, const struct screen *screen, const struct keyboard *keyboard)
 {
 	bool terminal = isatty(STDOUT_FILENO) && cli->color;
 	bool seen = false, away = false;
 
 	for (int64_t drawn = 0; screen->times == 0 || drawn < screen->times; drawn++) {
-		if (drawn)
-			follow_sleep(screen->interval_ns);
+		if (drawn && wait_key(keyboard, screen->interval_ns))
+			return 0;
 		cli_output_init(cli); /* it may have another size by now */
 		if (terminal)
 			cli_print(cli, "\033[H\033[J");
@@ -41,4 +89,16 @@ int screen_run(struct cli *cli, const struct screen *screen)
 		cli_flush(cli);
 	}
 	return 0;
+}
+
+int screen_run(struct cli *cli, const struct screen *screen)
+{
+	struct keyboard keyboard = { 0 };
+
+	if (screen->keys && isatty(STDOUT_FILENO))
+		take_keyboard(&keyboard);
+	int rc = draw_all(cli, screen, &keyboard);
+
+	give_keyboard(&keyboard);
+	return rc;
 }

@@ -130,6 +130,7 @@ void follow_sleep(int64_t ns);
 struct screen {
 	int64_t interval_ns;
 	int64_t times; /* how often it is drawn; 0: until the program is stopped */
+	bool keys;     /* on a terminal q ends it, and any other key draws it at once */
 	/* Draws once; cli->rows is how much room there is (0: any). */
 	int (*draw)(struct cli *cli, void *context);
 	void *context;
