@@ -2,6 +2,7 @@
  * strata serve: the service, until it is told to end. SIGHUP has it read its settings again.
  */
 #include "cli/cli.h"
+#include "cli/notify.h"
 
 #include "server/server.h"
 
@@ -43,6 +44,7 @@ static void read_again(struct server *server, void *context)
 	struct server_conf conf;
 	struct buf later;
 
+	notify("RELOADING=1");
 	again.talk_color = cli->talk_color;
 	strata_arena_init(&again.arena, &again.memory, 0);
 	buf_init(&later, &again.memory, 0);
@@ -59,6 +61,7 @@ static void read_again(struct server *server, void *context)
 		cli_note(cli, "the settings were read again");
 	if (rc == 0 && later.length)
 		cli_note(cli, "these need a restart: %s", later.text);
+	notify("READY=1");
 	buf_fini(&later);
 	strata_arena_fini(&again.arena);
 }
@@ -151,7 +154,9 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		sigaction(SIGHUP, &again, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	say_where(cli, server);
+	notify("READY=1");
 	rc = server_run(server, &cli->err);
+	notify("STOPPING=1");
 	running = NULL;
 	server_close(server);
 	return rc;

@@ -61,6 +61,7 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 	}
 	server->rules.time_limit_ns = settings->time_limit_ns;
 	server->rules.time_limit_ns_max = settings->time_limit_ns_max;
-	strata_cluster_set_checkpoint_max(server->cluster, settings->checkpoint_bytes_max);
+	if (server->cluster) /* one that stands by has none yet */
+		strata_cluster_set_checkpoint_max(server->cluster, settings->checkpoint_bytes_max);
 	return 0;
 }

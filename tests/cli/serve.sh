@@ -24,3 +24,30 @@ wait "$server"
 status=$?
 run test "$status" -eq 0
 gives 0
+
+it "tells systemd when it is ready, reloads and ends"
+cat >listen.py <<'END'
+import socket, sys
+sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+sock.settimeout(60)
+sock.bind(sys.argv[1])
+print("here", flush=True)
+for _ in range(4):
+    print(sock.recv(4096).decode(), flush=True)
+END
+python3 listen.py "$PWD/notify" >told &
+listener=$!
+for i in $(seq 100); do grep -q here told && break; sleep 0.1; done
+NOTIFY_SOCKET=$PWD/notify "$strata" serve --state "$PWD/s" --node n:cpus=2 2>"$PWD/log" </dev/null &
+server=$!
+for i in $(seq 100); do grep -q READY told && break; sleep 0.1; done
+kill -HUP "$server"
+for i in $(seq 100); do [ "$(grep -c READY told)" = 2 ] && break; sleep 0.1; done
+kill -TERM "$server"
+wait "$server" "$listener"
+run cat told
+prints 'here
+READY=1
+RELOADING=1
+READY=1
+STOPPING=1'
