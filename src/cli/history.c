@@ -52,6 +52,9 @@ int history_read(struct cli *cli, const char *since, struct history_log *ret_log
 	rc = history_nodes(nodes, &cli->arena, &log.nodes, &log.node_count, &cli->err);
 	json_decref(nodes);
 	history_init(&history, &cli->memory, &cli->arena);
+	for (size_t i = 0; rc == 0 && i < log.node_count; i++)
+		if (log.nodes[i].gpu_count > history.gpus_max)
+			history.gpus_max = log.nodes[i].gpu_count;
 	if (rc == 0)
 		rc = history_walk(cli, since ? text : NULL, add_job, &history);
 	if (rc == 0)

@@ -4,8 +4,7 @@
 #include "client/chart.h"
 #include "core/env.h"
 
-#include <errno.h>
-#include <string.h>
+#include <inttypes.h>
 
 struct trace_conf {
 	const char *since, *output;
@@ -43,6 +42,90 @@ static int add_live(struct cli *cli, struct chart *chart, int64_t before_ns)
 	json_decref(json);
 	return rc;
 }
+
+/* ---- events ---- */
+
+enum { EVENTS_AT_ONCE = 1000 };
+
+static int get_events(struct cli *cli, int64_t after, int64_t limit, json_t **ret_json)
+{
+	char text[24];
+	struct buf path;
+
+	service_path(cli, &path, "events", NULL, "?format=json");
+	snprintf(text, sizeof(text), "%" PRId64, after);
+	client_query(&path, "after", text);
+	snprintf(text, sizeof(text), "%" PRId64, limit);
+	client_query(&path, "limit", text);
+	return service_get(cli, &path, ret_json);
+}
+
+/* Is the first event behind this number older than the time? */
+static int is_older(struct cli *cli, int64_t after, int64_t than_ns, bool *ret_older)
+{
+	json_t *json;
+	int rc = get_events(cli, after, 1, &json);
+
+	if (rc)
+		return rc;
+	const json_t *first = json_array_get(json_object_get(json, "events"), 0);
+
+	*ret_older = first && when_json(first, "at") < than_ns;
+	json_decref(json);
+	return 0;
+}
+
+/* The number behind which events are as young as that: they are in order, so halving finds it. */
+static int find_event(struct cli *cli, int64_t since_ns, int64_t *ret_after)
+{
+	int64_t low = 0,
+		high = 1; /* the one searched for is behind low, or low itself, and not behind high */
+	bool older = true;
+	int rc = is_older(cli, 0, since_ns, &older);
+
+	while (rc == 0 && older && high < INT64_MAX / 2) {
+		rc = is_older(cli, high, since_ns, &older);
+		if (older) {
+			low = high;
+			high *= 2;
+		}
+	}
+	while (rc == 0 && high - low > 1) {
+		int64_t middle = low + (high - low) / 2;
+
+		rc = is_older(cli, middle, since_ns, &older);
+		*(older ? &low : &high) = middle;
+	}
+	*ret_after = low;
+	return rc;
+}
+
+static int add_events(struct cli *cli, struct chart *chart, int64_t since_ns)
+{
+	int64_t after;
+	size_t count = EVENTS_AT_ONCE;
+	int rc = find_event(cli, since_ns, &after);
+
+	while (rc == 0 && count == EVENTS_AT_ONCE) {
+		json_t *json, *event;
+		size_t i;
+
+		rc = get_events(cli, after, EVENTS_AT_ONCE, &json);
+		if (rc)
+			break;
+		count = json_array_size(json_object_get(json, "events"));
+		json_array_foreach(json_object_get(json, "events"), i, event)
+		{
+			if (rc == 0)
+				rc = chart_add_event(chart, event, &cli->err);
+			after = grid_int(event, "sequence");
+		}
+		json_decref(json);
+	}
+	return rc;
+}
+
+/* ---- the file ---- */
 
 static int write_draft(void *context, const char *bytes, size_t count)
 {
@@ -101,6 +184,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	rc = history_walk(cli, text, add_job, &chart);
 	if (rc == 0)
 		rc = add_live(cli, &chart, since_ns - STRATA_DAY_NS);
+	if (rc == 0)
+		rc = add_events(cli, &chart, since_ns - STRATA_DAY_NS);
 	if (rc == 0)
 		rc = service_list(cli, "passes", &passes);
 	if (rc == 0)

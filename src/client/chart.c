@@ -18,12 +18,16 @@ enum { NAME_BYTES = 160, NO_GPU = -1 };
 void chart_init(struct chart *chart, struct strata_memory *memory, int64_t since_ns, int64_t now_ns)
 {
 	*chart = (struct chart){ .memory = memory, .since_ns = since_ns, .now_ns = now_ns };
+	map_u64_init(&chart->places, memory);
 }
 
 void chart_fini(struct chart *chart)
 {
 	for (size_t i = 0; i < chart->count; i++)
 		json_decref(chart->jobs[i].json);
+	for (const struct map_u64_entry *at = NULL; (at = map_u64_next(&chart->places, at));)
+		json_decref(at->value);
+	map_u64_fini(&chart->places);
 	strata_memory_put(chart->memory, chart->jobs, chart->room * sizeof(*chart->jobs));
 }
 
@@ -58,6 +62,23 @@ int chart_add(struct chart *chart, const json_t *job, struct strata_error *err)
 	}
 	row.json = json_incref((json_t *)(uintptr_t)job);
 	chart->jobs[chart->count++] = row;
+	return 0;
+}
+
+int chart_add_event(struct chart *chart, const json_t *event, struct strata_error *err)
+{
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	json_t *place = json_object_get(json_object_get(event, "about"), "gpu_ids");
+	json_int_t job = json_integer_value(json_object_get(event, "job"));
+	void *old = NULL;
+
+	if (!kind || strcmp(kind, "job.scheduled") != 0 || !json_is_object(place) || job < 1)
+		return 0;
+	if (map_u64_put(&chart->places, (uint64_t)job, json_incref(place), &old)) {
+		json_decref(place);
+		return strata_fail_memory(err);
+	}
+	json_decref(old);
 	return 0;
 }
 
@@ -221,22 +242,35 @@ static int draw_on_node(struct drawing *drawing, const struct chart_job *row, st
 	return place ? 0 : -ENOMEM;
 }
 
+/* {"n1": [0, 3]}: as the job says it, while it runs; else as its events did. NULL: nobody knows. */
+static json_t *place_of(const struct drawing *drawing, const struct chart_job *row)
+{
+	json_t *own = json_object_get(row->json, "gpu_ids");
+	json_int_t id = json_integer_value(json_object_get(row->json, "id"));
+
+	return json_object_size(own) ? own : map_u64_get(&drawing->chart->places, (uint64_t)id);
+}
+
 static int draw_job(struct drawing *drawing, const struct chart_job *row)
 {
 	const json_t *nodes = json_object_get(row->json, "node_names");
-	const json_t *gpus = json_object_get(row->json, "gpu_ids");
+	json_t *place = place_of(drawing, row), *gpus;
 	struct pen pen = { .arg_count = 0 };
+	const char *name;
 	int rc = 0;
 
 	describe(row, &pen);
 	if (row->submitted_ns >= drawing->chart->since_ns)
 		draw_slice(drawing, &pen, CLUSTER_PID, SUBMISSIONS_TID, row->submitted_ns,
 			   row->submitted_ns);
-	for (size_t i = 0; rc == 0 && row->started_ns && i < json_array_size(nodes); i++) {
-		const char *node = json_string_value(json_array_get(nodes, i));
-
-		if (node)
-			rc = draw_on_node(drawing, row, &pen, node, json_object_get(gpus, node));
+	if (!row->started_ns)
+		return 0;
+	json_object_foreach(place, name, gpus) if (rc == 0)
+		rc = draw_on_node(drawing, row, &pen, name, gpus);
+	for (size_t i = 0; rc == 0 && i < json_array_size(nodes); i++) {
+		name = json_string_value(json_array_get(nodes, i));
+		if (name && !json_object_get(place, name)) /* of a node without GPUs */
+			rc = draw_on_node(drawing, row, &pen, name, NULL);
 	}
 	return rc;
 }

@@ -6,6 +6,8 @@
 #ifndef CLIENT_CHART_H
 #define CLIENT_CHART_H
 
+#include "core/map.h"
+
 #include <strata/memory.h>
 #include <strata/trace.h>
 
@@ -21,6 +23,7 @@ struct chart {
 	int64_t since_ns, now_ns; /* what is shown; who still runs is drawn to now */
 	struct chart_job *jobs;
 	size_t count, room;
+	struct map_u64 places; /* json_t *: where each job was put last, as its events tell */
 };
 
 void chart_init(struct chart *chart, struct strata_memory *memory, int64_t since_ns,
@@ -29,6 +32,9 @@ void chart_fini(struct chart *chart);
 
 /* A job, in any order; one that had ended before is left out. */
 int chart_add(struct chart *chart, const json_t *job, struct strata_error *err);
+
+/* An event, in their order: of a job that has ended only these know where it ran. */
+int chart_add_event(struct chart *chart, const json_t *event, struct strata_error *err);
 
 /* Writes the file; passes is the list of GET /api/v1/passes, may be NULL. */
 int chart_write(struct chart *chart, const json_t *passes, const struct strata_trace_sink *sink,

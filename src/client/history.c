@@ -83,11 +83,24 @@ static int64_t queue_of(const char *band)
 	return !band ? 2 : strcmp(band, "low") == 0 ? 1 : strcmp(band, "high") == 0 ? 3 : 2;
 }
 
-/* What it had on each of its nodes. */
-static struct swf_demand demand_of(const json_t *job)
+/* Where it ran is not known any more, but how many nodes it takes: those it asked for, or what its GPUs make necessary. */
+static int64_t nodes_of(const struct history *history, const json_t *job)
 {
-	size_t named = json_array_size(json_object_get(job, "node_names"));
-	int64_t nodes = named ? (int64_t)named : 1;
+	int64_t nodes = number_of(job, "nodes"), gpus = number_of(job, "gpus");
+	int64_t most = history->gpus_max;
+
+	if (nodes > 1)
+		return nodes;
+	nodes = most > 0 && gpus > most ? (gpus + most - 1) / most : 1;
+	while (gpus % nodes) /* as the service spreads them */
+		nodes++;
+	return nodes;
+}
+
+/* What it had on each of its nodes. */
+static struct swf_demand demand_of(const struct history *history, const json_t *job)
+{
+	int64_t nodes = nodes_of(history, job);
 	double share = json_number_value(json_object_get(job, "gpu_share"));
 	const char *type = json_string_value(json_object_get(job, "gpu_type"));
 	struct swf_demand demand = {
@@ -122,7 +135,7 @@ static bool grow(struct history *history, void **block, size_t *room, size_t cou
 static int number_demand(struct history *history, const json_t *job, int64_t *ret_number,
 			 struct strata_error *err)
 {
-	struct swf_demand demand = demand_of(job);
+	struct swf_demand demand = demand_of(history, job);
 	struct strata_swf_note note;
 	int rc = swf_demand_note(&demand, history->arena, &note, err);
 

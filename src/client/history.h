@@ -19,7 +19,8 @@ struct history {
 	struct map_text users, accounts, partitions, demands; /* number of each, from 1 */
 	struct strata_swf_note *notes;                        /* of the demands */
 	size_t note_count, note_room;
-	size_t left_out; /* jobs that have not both started and ended */
+	int64_t gpus_max; /* of one node, as the caller knows; 0: any number */
+	size_t left_out;  /* jobs that have not both started and ended */
 };
 
 void history_init(struct history *history, struct strata_memory *memory,

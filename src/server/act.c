@@ -37,8 +37,9 @@ static void note_start(struct server *server, struct live *live, const struct st
 	live->row.exit_code = live->row.exit_signal = 0;
 	live_set_place(server, live, effect->pieces, effect->piece_count);
 	batch_event(server, live->row.id, "job.scheduled",
-		    json_pack("{s:I,s:s}", "attempt", (json_int_t)effect->attempt, "node",
-			      server->nodes[effect->pieces[0].node].name));
+		    json_pack("{s:I,s:s,s:o}", "attempt", (json_int_t)effect->attempt, "node",
+			      server->nodes[effect->pieces[0].node].name, "gpu_ids",
+			      live_gpu_ids(server, effect->pieces, effect->piece_count)));
 }
 
 static void note_gone(struct server *server, struct live *live, const struct strata_effect *effect)

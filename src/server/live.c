@@ -181,6 +181,21 @@ void live_set_place(struct server *server, struct live *live, const struct strat
 	batch_job(server, live);
 }
 
+json_t *live_gpu_ids(const struct server *server, const struct strata_piece *pieces, uint32_t count)
+{
+	json_t *map = json_object();
+
+	for (uint32_t i = 0; i < count; i++) {
+		json_t *ids = json_array();
+
+		for (int gpu = 0; gpu < STRATA_NODE_GPUS_MAX; gpu++)
+			if (pieces[i].gpu_mask >> gpu & 1)
+				json_array_append_new(ids, json_integer(gpu));
+		json_object_set_new(map, server->nodes[pieces[i].node].name, ids);
+	}
+	return map;
+}
+
 int live_get_place(const struct server *server, const struct live *live, struct strata_arena *arena,
 		   struct strata_piece **ret_pieces, uint32_t *ret_count)
 {

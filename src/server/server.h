@@ -223,6 +223,9 @@ struct live *live_find(const struct server *server,
 		       const char *id); /* number or uuid; NULL: none */
 void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,
 		    uint32_t count);
+/* {"n1": [0, 3], "n2": []}: its nodes, and what it has of their GPUs. */
+json_t *live_gpu_ids(const struct server *server, const struct strata_piece *pieces,
+		     uint32_t count);
 /* -ENOENT: it has none; -ENODEV: a node of it is not known any more. */
 int live_get_place(const struct server *server, const struct live *live, struct strata_arena *arena,
 		   struct strata_piece **ret_pieces, uint32_t *ret_count);

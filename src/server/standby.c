@@ -231,6 +231,7 @@ int standby_run(struct server *server, struct strata_error *err)
 
 		if (wait_ns > 0) {
 			poll(&fd, 1, (int)(wait_ns / 1000000) + 1);
+			reload_look(server);
 			answer_requests(server);
 			continue;
 		}

@@ -88,6 +88,22 @@ TEST(a_job_is_on_each_of_its_gpus)
 	CHECK_INT(count_of("ph", "t") + count_of("ph", "f"), 1);
 }
 
+TEST(events_know_where_a_job_was)
+{
+	json_t *event = json_loads("{\"kind\":\"job.scheduled\",\"job\":17,\"about\":{\"gpu_ids\":"
+				   "{\"n5\":[2],\"n6\":[]}}}",
+				   0, NULL);
+
+	start();
+	add(JOB("17", AT("01:50"), AT("02:00"), AT("02:10"), "\"node_names\":[],\"gpu_ids\":{}"));
+	CHECK_OK(chart_add_event(&chart, event, &err));
+	CHECK_OK(chart_add_event(&chart, event, &err)); /* placed anew: the last counts */
+	json_decref(event);
+	CHECK_OK(draw(NULL));
+	CHECK_INT(count_of("name", "17 train"), 3);
+	CHECK(strstr(text.text, "\"n5\"") && strstr(text.text, "\"GPU 2\""));
+}
+
 TEST(jobs_at_the_same_time_are_on_tracks_of_their_own)
 {
 	start();
@@ -156,7 +172,15 @@ static int make(struct strata_memory *own, void *context, struct strata_error *e
 	struct chart one;
 
 	chart_init(&one, own, 0, SECOND);
+	json_t *event = json_pack("{s:s,s:i,s:{s:{s:[i]}}}", "kind", "job.scheduled", "job", 1,
+				  "about", "gpu_ids", "n1", 3);
 	int rc = chart_add(&one, context, error);
+
+	if (rc == 0 && !event)
+		rc = strata_fail_memory(error);
+	if (rc == 0)
+		rc = chart_add_event(&one, event, error);
+	json_decref(event);
 
 	if (rc == 0)
 		rc = chart_write(&one, NULL, &sink, error);

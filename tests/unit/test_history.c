@@ -40,13 +40,13 @@ static const char *written(void)
 	return text;
 }
 
-#define FIRST                                                                                     \
-	"{\"id\":7,\"user\":\"ann\",\"account\":\"lab\",\"partition\":null,\"state\":"            \
-	"\"completed\","                                                                          \
-	"\"priority\":\"high\",\"cpus\":4,\"gpus\":2,\"gpu_type\":\"a100\",\"memory_bytes\":"     \
-	"3145728,"                                                                                \
-	"\"node_names\":[\"n1\",\"n2\"],\"time_limit_s\":60,\"submitted_at\":\"2026-01-01T00:00:" \
-	"10Z\","                                                                                  \
+#define FIRST                                                                                    \
+	"{\"id\":7,\"user\":\"ann\",\"account\":\"lab\",\"partition\":null,\"state\":"           \
+	"\"completed\","                                                                         \
+	"\"priority\":\"high\",\"cpus\":4,\"gpus\":2,\"gpu_type\":\"a100\",\"memory_bytes\":"    \
+	"3145728,"                                                                               \
+	"\"node_names\":[],\"nodes\":2,\"time_limit_s\":60,\"submitted_at\":\"2026-01-01T00:00:" \
+	"10Z\","                                                                                 \
 	"\"started_at\":\"2026-01-01T00:00:15.5Z\",\"ended_at\":\"2026-01-01T00:00:25.7Z\"}"
 #define SECOND                                                                                \
 	"{\"id\":5,\"user\":\"bob\",\"state\":\"failed\",\"priority\":\"normal\",\"cpus\":1," \
@@ -91,6 +91,24 @@ TEST(what_was_asked_of_each_node_comes_back)
 	CHECK_INT(demands[0].memory_mib, 2);
 	CHECK_INT(demands[1].gpus, 1);
 	CHECK_INT(demands[1].gpu_milli, 250);
+}
+
+TEST(gpus_that_no_node_has_make_it_several)
+{
+	struct strata_swf swf;
+	struct swf_demand *demands;
+	size_t count;
+
+	start();
+	history.gpus_max = 4;
+	CHECK_OK(add(
+		"{\"id\":7,\"nodes\":1,\"cpus\":2,\"gpus\":8,\"submitted_at\":\"2026-01-01T00:00:"
+		"10Z\","
+		"\"started_at\":\"2026-01-01T00:00:15Z\",\"ended_at\":\"2026-01-01T00:00:25Z\"}"));
+	CHECK_OK(history_finish(&history, nodes, 2, &swf, &err));
+	CHECK_OK(swf_demand_read(&swf, &arena, &demands, &count, &err));
+	CHECK_INT(demands[0].nodes, 2);
+	CHECK_INT(demands[0].gpus, 4);
 }
 
 TEST(what_has_not_run_to_an_end_is_left_out)
