@@ -20,7 +20,7 @@ def ended_jobs_are_forgotten(service):
     while ids(service) & old and time.time() < deadline:
         time.sleep(0.2)
     equal(ids(service), {running, held})
-    events = service.api("GET", "/events?limit=1000")["events"]
+    events = service.api("GET", "/events?format=json&limit=1000")["events"]
     equal([event for event in events if event["job"] in old], [])
     service.wait(running, "running")
     service.kill()
