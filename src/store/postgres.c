@@ -21,6 +21,7 @@ struct postgres {
 	struct store base;
 	PGconn *conn;
 	bool locked; /* the leader's lock is this connection's */
+	bool broken; /* it is to be made again, whatever libpq thinks of it */
 	uintptr_t
 		names; /* statements named so far on this connection; a name is never used twice */
 	uintptr_t
@@ -48,6 +49,7 @@ static void forget_names(struct postgres *self, uintptr_t last)
 static int lost(struct postgres *self, struct strata_error *err)
 {
 	self->queued = 0;
+	self->broken = true;
 	return postgres_fail_lost(self->conn, -ECONNRESET, err);
 }
 
@@ -55,7 +57,7 @@ static int connected(struct postgres *self, struct strata_error *err)
 {
 	forget_names(self, 0);
 	self->names = self->certain = self->queued = 0;
-	self->locked = false;
+	self->locked = self->broken = false;
 	int rc = postgres_set_up(self->conn, self->base.read_only, err);
 
 	if (rc == 0 && !PQenterPipelineMode(self->conn))
@@ -66,7 +68,7 @@ static int connected(struct postgres *self, struct strata_error *err)
 /* Connects again if need be. */
 static int reach(struct postgres *self, struct strata_error *err)
 {
-	if (PQstatus(self->conn) == CONNECTION_OK)
+	if (PQstatus(self->conn) == CONNECTION_OK && !self->broken)
 		return 0;
 	PQreset(self->conn);
 	return PQstatus(self->conn) == CONNECTION_OK ? connected(self, err)
@@ -96,7 +98,7 @@ static int take_result(struct postgres *self, PGresult *result, int rc, struct s
 /* Waits until all that was sent is done. */
 static int drain(struct postgres *self, struct strata_error *err)
 {
-	int rc = 0;
+	int rc = 0, nothing = 0;
 
 	PQclear(self->rows);
 	self->rows = NULL;
@@ -106,7 +108,10 @@ static int drain(struct postgres *self, struct strata_error *err)
 	for (;;) {
 		PGresult *result = PQgetResult(self->conn);
 
-		if (!result && PQstatus(self->conn) != CONNECTION_OK)
+		/* between two statements there is nothing once; again and again when a server that went down has ended the
+		 * pipeline, which libpq may take for a connection that is well */
+		nothing = result ? 0 : nothing + 1;
+		if (!result && (PQstatus(self->conn) != CONNECTION_OK || nothing > 2))
 			return lost(self, err);
 		if (!result)
 			continue;
@@ -227,7 +232,7 @@ static void postgres_rollback(struct store *store)
 {
 	struct postgres *self = self_of(store);
 
-	if (PQstatus(self->conn) == CONNECTION_OK &&
+	if (PQstatus(self->conn) == CONNECTION_OK && !self->broken &&
 	    store_run(store, "ROLLBACK", NULL, 0, NULL) == 0)
 		drain(self, NULL);
 }
@@ -306,7 +311,7 @@ static void postgres_close(struct store *store)
 	struct postgres *self = self_of(store);
 
 	/* The server would give the lock back some time after the connection has gone; here it is free on return. */
-	if (self->locked && PQstatus(self->conn) == CONNECTION_OK &&
+	if (self->locked && !self->broken && PQstatus(self->conn) == CONNECTION_OK &&
 	    PQsendQueryParams(self->conn, "SELECT pg_advisory_unlock_all()", 0, NULL, NULL, NULL,
 			      NULL, 1))
 		drain(self, NULL);

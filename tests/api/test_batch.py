@@ -135,8 +135,8 @@ def a_full_disk(service):
                 pass
         acknowledged = []
         while True:  # what is still free of the log is used up first
-            status, answer = service.ask("POST", "/api/v1/jobs", {"command": ["true"], "hold": True, "comment": "x" * 50000,
-                                                                  "working_dir": service.dir})
+            status, answer = service.ask("POST", "/api/v1/jobs", {"command": ["true"], "hold": True, "working_dir": service.dir,
+                                                                  "environment": {"X": f"{len(acknowledged)}" * 10000}})
             if status != 201:
                 break
             acknowledged.append(answer["id"])

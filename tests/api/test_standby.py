@@ -157,7 +157,7 @@ def a_leader_that_was_suspended_does_no_harm_when_it_wakes_up(pair):
     assert "stands by" in pair.one.said(), pair.one.said()
     equal(pair.one.api("POST", "/jobs", {}, status=503)["error"]["leader"], pair.two.socket)
     for job in acknowledged:
-        equal(pair.one.job(job)["state"], "completed")
+        pair.one.wait(job, "completed")
     found = ran(pair.one)
     equal({job for job in found if found.count(job) > 1}, set())
     equal(set(acknowledged) - set(found), set())
