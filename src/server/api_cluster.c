@@ -175,16 +175,16 @@ static const struct strata_option node_change_options[] = {
 	  .help = "why" },
 	{ 0 }
 };
-static const struct strata_schema node_change_schema = { "node change", NULL,
-							 sizeof(struct node_change),
-							 node_change_options };
+const struct strata_schema api_node_change_schema = { "node change", NULL,
+						      sizeof(struct node_change),
+						      node_change_options };
 
 void api_node_change_parse(struct request *request)
 {
 	struct node_change *change = strata_arena_get(&request->arena, sizeof(*change));
 	struct strata_error err = { 0 };
 	int rc = change ? strata_schema_read_json(
-				  &node_change_schema, request->body ? request->body : "",
+				  &api_node_change_schema, request->body ? request->body : "",
 				  request->body_length, &request->arena, change, &err)
 			: strata_fail_memory(&err);
 

@@ -1,8 +1,7 @@
-/* Health, figures for Prometheus, and the routes for programs. */
+/* Health, and figures for Prometheus. */
 #include "server/route.h"
 
 #include "core/buf.h"
-#include "core/option.h"
 
 #include <microhttpd.h>
 #include <string.h>
@@ -94,28 +93,4 @@ void api_metrics(struct server *server, struct request *request)
 	request_answer_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4",
 			    buf.text ? buf.text : "");
 	buf_fini(&buf);
-}
-
-void api_openapi(struct request *request)
-{
-	json_t *paths = json_object();
-	const struct route *route;
-
-	for (size_t i = 0; (route = route_at(i)); i++) {
-		json_t *path = json_object_get(paths, route->path);
-		char method[8] = "";
-
-		for (size_t k = 0; route->method[k] && k < sizeof(method) - 1; k++)
-			method[k] = (char)(route->method[k] | 0x20);
-		if (!path) {
-			path = json_object();
-			json_object_set_new(paths, route->path, path);
-		}
-		json_object_set_new(path, method,
-				    json_pack("{s:s,s:s}", "summary", route->summary, "x-role",
-					      role_name(route->role)));
-	}
-	request_answer(request, MHD_HTTP_OK,
-		       json_pack("{s:s,s:{s:s,s:s},s:o}", "openapi", "3.0.3", "info", "title",
-				 "Strata", "version", STRATA_VERSION, "paths", paths));
 }

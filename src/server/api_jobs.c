@@ -204,8 +204,8 @@ static const struct strata_option change_options[] = {
 	{ "begin", STRATA_TIME, offsetof(struct change_conf, begin_ns), .help = "not before" },
 	{ 0 }
 };
-static const struct strata_schema change_schema = { "job change", NULL, sizeof(struct change_conf),
-						    change_options };
+const struct strata_schema api_job_change_schema = { "job change", NULL, sizeof(struct change_conf),
+						     change_options };
 
 void api_job_change_parse(struct request *request)
 {
@@ -216,8 +216,8 @@ void api_job_change_parse(struct request *request)
 
 	if (!json)
 		return;
-	int rc = strata_schema_read_json(&change_schema, request->body, request->body_length,
-					 &request->arena, &conf, &err);
+	int rc = strata_schema_read_json(&api_job_change_schema, request->body,
+					 request->body_length, &request->arena, &conf, &err);
 
 	if (rc == 0 && !change)
 		rc = strata_fail_memory(&err);

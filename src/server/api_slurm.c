@@ -37,8 +37,8 @@ static const struct strata_option call_options[] = {
 	  .help = "of sbatch: SBATCH_* count, and --export says what the job gets of it" },
 	{ 0 }
 };
-static const struct strata_schema slurm_call_schema = { "sbatch", "a call of sbatch",
-							sizeof(struct batch_call), call_options };
+const struct strata_schema api_sbatch_schema = { "sbatch", "a call of sbatch",
+						 sizeof(struct batch_call), call_options };
 
 static const char *header(const struct request *request, const char *name)
 {
@@ -84,9 +84,9 @@ static int read_call(struct request *request, struct batch_call *ret_call, struc
 
 	if (!json)
 		return err->code ? err->code : -EINVAL; /* in the latter case it is answered */
-	rc = strata_schema_defaults(&slurm_call_schema, &request->arena, ret_call, err);
+	rc = strata_schema_defaults(&api_sbatch_schema, &request->arena, ret_call, err);
 	if (rc == 0)
-		rc = option_read_json(&slurm_call_schema, json, 0, &request->arena, ret_call, err);
+		rc = option_read_json(&api_sbatch_schema, json, 0, &request->arena, ret_call, err);
 	json_decref(json);
 	return rc;
 }

@@ -1,6 +1,9 @@
 /* The routes: see route.h. */
 #include "server/route.h"
 
+#include "formats/job_spec.h"
+#include "server/people.h"
+
 #include <string.h>
 
 #define SMALL ((size_t)1 << 20)
@@ -11,42 +14,42 @@ static const struct route routes[] = {
 	{ "GET", "/readyz", "can it take jobs?", ROLE_NONE, 0, api_ready, NULL, NULL },
 	{ "GET", "/metrics", "figures for Prometheus", ROLE_READER, 0, NULL, api_metrics, NULL },
 	{ "GET", "/openapi.json", "this table, for programs", ROLE_NONE, 0, api_openapi, NULL, NULL },
-	{ "POST", "/api/v1/jobs", "submit", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_jobs_submit_parse, api_jobs_submit, NULL },
-	{ "GET", "/api/v1/jobs", "the history", ROLE_READER, 0, api_jobs_list, NULL, NULL },
+	{ "POST", "/api/v1/jobs", "submit", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_jobs_submit_parse, api_jobs_submit, NULL, .body = &job_spec_schema },
+	{ "GET", "/api/v1/jobs", "the history", ROLE_READER, 0, api_jobs_list, NULL, NULL, .query = "state user account since limit after" },
 	{ "GET", "/api/v1/jobs/*", "one job", ROLE_READER, 0, NULL, api_job_show, api_job_history },
-	{ "PATCH", "/api/v1/jobs/*", "hold, release, requeue, change", ROLE_USER, SMALL, api_job_change_parse, api_job_change, NULL },
+	{ "PATCH", "/api/v1/jobs/*", "hold, release, requeue, change", ROLE_USER, SMALL, api_job_change_parse, api_job_change, NULL, .body = &api_job_change_schema },
 	{ "DELETE", "/api/v1/jobs/*", "cancel", ROLE_USER, 0, NULL, api_job_cancel, NULL },
 	{ "GET", "/api/v1/jobs/*/why", "why it waits", ROLE_READER, 0, NULL, api_job_why, api_job_why_history },
-	{ "GET", "/api/v1/jobs/*/output", "what it wrote", ROLE_USER, 0, api_job_output_parse, api_job_output, api_job_output_open },
+	{ "GET", "/api/v1/jobs/*/output", "what it wrote", ROLE_USER, 0, api_job_output_parse, api_job_output, api_job_output_open, .query = "from error follow" },
 	{ "GET", "/api/v1/jobs/*/checkpoints", "its checkpoints", ROLE_READER, 0, NULL, api_job_checkpoints, NULL },
 	{ "DELETE", "/api/v1/jobs/*/checkpoints", "delete them", ROLE_USER, 0, NULL, api_job_drop_checkpoints, NULL },
-	{ "GET", "/api/v1/queue", "live jobs", ROLE_READER, 0, api_queue_parse, api_queue, NULL },
+	{ "GET", "/api/v1/queue", "live jobs", ROLE_READER, 0, api_queue_parse, api_queue, NULL, .query = "user state limit" },
 	{ "GET", "/api/v1/nodes", "nodes", ROLE_READER, 0, NULL, api_nodes, NULL },
 	{ "GET", "/api/v1/topology", "what nodes are made of", ROLE_READER, 0, NULL, api_topology, NULL },
 	{ "GET", "/api/v1/gpus", "GPUs and who has them", ROLE_READER, 0, NULL, api_gpus, NULL },
 	{ "GET", "/api/v1/reservations", "what others have reserved", ROLE_READER, 0, NULL, api_reservations, NULL },
-	{ "POST", "/api/v1/reservations", "reserve GPUs", ROLE_OPERATOR, SMALL, api_reservation_parse, api_reserve, NULL },
+	{ "POST", "/api/v1/reservations", "reserve GPUs", ROLE_OPERATOR, SMALL, api_reservation_parse, api_reserve, NULL, .body = &api_reservation_schema },
 	{ "DELETE", "/api/v1/reservations/*", "give them back", ROLE_OPERATOR, 0, NULL, api_give_back, NULL },
-	{ "PATCH", "/api/v1/nodes/*", "drain, resume", ROLE_OPERATOR, SMALL, api_node_change_parse, api_node_change, NULL },
+	{ "PATCH", "/api/v1/nodes/*", "drain, resume", ROLE_OPERATOR, SMALL, api_node_change_parse, api_node_change, NULL, .body = &api_node_change_schema },
 	{ "GET", "/api/v1/users", "users and their shares", ROLE_READER, 0, NULL, api_people, NULL },
-	{ "PUT", "/api/v1/users/*", "set a user", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
-	{ "PATCH", "/api/v1/users/*", "change a user", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
+	{ "PUT", "/api/v1/users/*", "set a user", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
+	{ "PATCH", "/api/v1/users/*", "change a user", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
 	{ "GET", "/api/v1/accounts", "accounts and their shares", ROLE_READER, 0, NULL, api_people, NULL },
-	{ "PUT", "/api/v1/accounts/*", "set an account", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
-	{ "PATCH", "/api/v1/accounts/*", "change an account", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
+	{ "PUT", "/api/v1/accounts/*", "set an account", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
+	{ "PATCH", "/api/v1/accounts/*", "change an account", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
 	{ "GET", "/api/v1/qos", "qualities of service", ROLE_READER, 0, NULL, api_people, NULL },
-	{ "PUT", "/api/v1/qos/*", "set a quality of service", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
-	{ "PATCH", "/api/v1/qos/*", "change a quality of service", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
+	{ "PUT", "/api/v1/qos/*", "set a quality of service", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
+	{ "PATCH", "/api/v1/qos/*", "change a quality of service", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
 	{ "GET", "/api/v1/partitions", "partitions", ROLE_READER, 0, NULL, api_people, NULL },
-	{ "PUT", "/api/v1/partitions/*", "set a partition", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
-	{ "PATCH", "/api/v1/partitions/*", "change a partition", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL },
+	{ "PUT", "/api/v1/partitions/*", "set a partition", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
+	{ "PATCH", "/api/v1/partitions/*", "change a partition", ROLE_ADMIN, SMALL, api_person_parse, api_person_set, NULL, .body = &people_settings_schema },
 	{ "GET", "/api/v1/tokens", "one's tokens", ROLE_USER, 0, NULL, api_tokens, NULL },
-	{ "POST", "/api/v1/tokens", "make a token", ROLE_USER, SMALL, api_token_parse, api_token_make, NULL },
+	{ "POST", "/api/v1/tokens", "make a token", ROLE_USER, SMALL, api_token_parse, api_token_make, NULL, .body = &api_token_schema },
 	{ "DELETE", "/api/v1/tokens/*", "revoke a token", ROLE_USER, 0, NULL, api_token_revoke, NULL },
-	{ "GET", "/api/v1/accounting", "who used what", ROLE_READER, 0, api_accounting, NULL, NULL },
-	{ "POST", "/api/v1/slurm/sbatch", "submit a script for sbatch", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_sbatch_parse, api_jobs_submit, NULL },
+	{ "GET", "/api/v1/accounting", "who used what", ROLE_READER, 0, api_accounting, NULL, NULL, .query = "since" },
+	{ "POST", "/api/v1/slurm/sbatch", "submit a script for sbatch", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_sbatch_parse, api_jobs_submit, NULL, .body = &api_sbatch_schema },
 	{ "GET", "/api/v1/passes", "the latest passes of the scheduler", ROLE_READER, 0, NULL, api_passes, NULL },
-	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL },
+	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL, .query = "after format limit" },
 };
 /* clang-format on */
 

@@ -15,6 +15,9 @@ struct route {
 	void (*decide)(struct server *server, struct request *request);
 	/* On an HTTP thread again, before the answer goes out. NULL: it goes as it is. */
 	void (*finish)(struct request *request);
+	/* For those who read the API: the table of its body, names of its query. NULL: it has none. */
+	const struct strata_schema *body;
+	const char *query;
 };
 
 const struct route *route_at(size_t index); /* NULL past the end */
@@ -29,6 +32,7 @@ void api_jobs_submit(struct server *server, struct request *request);
  * over; warnings (a list of texts, or NULL) go into the answer. */
 void api_submit_read(struct request *request, json_t *json, json_t *warnings);
 /* api_slurm.c */
+extern const struct strata_schema api_sbatch_schema;
 void api_sbatch_parse(struct request *request);
 /* api_jobs.c */
 /* The job of the path if it is live, else NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
@@ -42,6 +46,7 @@ bool api_job_read(struct request *request, struct store_job *ret_row);
 void api_jobs_list(struct request *request);
 void api_job_show(struct server *server, struct request *request);
 void api_job_history(struct request *request); /* when it is not live */
+extern const struct strata_schema api_job_change_schema;
 void api_job_change_parse(struct request *request);
 void api_job_change(struct server *server, struct request *request);
 void api_job_cancel(struct server *server, struct request *request);
@@ -58,6 +63,7 @@ void api_job_output_open(struct request *request);
 void api_queue_parse(struct request *request);
 void api_queue(struct server *server, struct request *request);
 void api_nodes(struct server *server, struct request *request);
+extern const struct strata_schema api_node_change_schema;
 void api_node_change_parse(struct request *request);
 void api_node_change(struct server *server, struct request *request);
 void api_accounting(struct request *request);
@@ -83,10 +89,11 @@ void api_tokens(struct server *server, struct request *request);
 void api_token_revoke(struct server *server, struct request *request);
 /* passes.c */
 void api_passes(struct server *server, struct request *request);
+/* api_openapi.c */
+void api_openapi(struct request *request);
 /* api_health.c */
 void api_health(struct request *request);
 void api_ready(struct request *request);
 void api_metrics(struct server *server, struct request *request);
-void api_openapi(struct request *request);
 
 #endif

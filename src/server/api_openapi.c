@@ -1,0 +1,122 @@
+/*
+ * GET /openapi.json: the API for programs, made from the tables that the code itself goes by: routes, roles, bodies, errors. What is not in a table is not
+ * here: the shapes of answers are in docs/api.md.
+ */
+#include "server/route.h"
+
+#include "core/option.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "/api/v1/jobs/{id}/why" for "/api/v1/jobs/ * /why". */
+static void name_path(const char *pattern, char *to, size_t room)
+{
+	const char *name = strstr(pattern, "/jobs/") || strstr(pattern, "/tokens/") ? "{id}"
+			   : strstr(pattern, "/reservations/")                      ? "{job_id}"
+										    : "{name}";
+	size_t length = 0;
+
+	for (; *pattern && length + 10 < room; pattern++)
+		length += (size_t)snprintf(to + length, room - length,
+					   *pattern == '*' ? "%s" : "%.1s",
+					   *pattern == '*' ? name : pattern);
+}
+
+static void add_parameter(json_t *list, const char *name, size_t length, const char *in)
+{
+	json_array_append_new(list, json_pack("{s:s%,s:s,s:b,s:{s:s}}", "name", name, length, "in",
+					      in, "required", strcmp(in, "path") == 0, "schema",
+					      "type", "string"));
+}
+
+static json_t *list_parameters(const struct route *route, const char *path)
+{
+	json_t *list = json_array();
+
+	for (const char *at = path; (at = strchr(at, '{')); at++)
+		add_parameter(list, at + 1, strcspn(at + 1, "}"), "path");
+	for (const char *at = route->query; at && *at;) {
+		size_t length = strcspn(at, " ");
+
+		add_parameter(list, at, length, "query");
+		at += length + (at[length] == ' ');
+	}
+	return list;
+}
+
+/* "#/components/schemas/…", which is made if it is not there. */
+static json_t *refer(json_t *schemas, const struct strata_schema *schema)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", schema->name);
+	for (char *at = name; (at = strchr(at, ' '));)
+		*at = '_';
+	if (!json_object_get(schemas, name))
+		json_object_set_new(schemas, name, option_openapi(schema));
+	return json_pack("{s:s++}", "$ref", "#/components/schemas/", name, "");
+}
+
+static json_t *view_route(const struct route *route, const char *path, json_t *schemas)
+{
+	json_t *json = json_pack("{s:s,s:s,s:o,s:{s:{s:s},s:{s:s}}}", "summary", route->summary,
+				 "x-role", role_name(route->role), "parameters",
+				 list_parameters(route, path), "responses", "200", "description",
+				 "as in docs/api.md", "default", "$ref",
+				 "#/components/responses/error");
+
+	if (route->body)
+		json_object_set_new(json, "requestBody",
+				    json_pack("{s:{s:{s:o}}}", "content", "application/json",
+					      "schema", refer(schemas, route->body)));
+	if (route->role == ROLE_NONE) /* anybody may ask */
+		json_object_set_new(json, "security", json_array());
+	return json;
+}
+
+static json_t *view_errors(void)
+{
+	json_t *codes = json_array(), *code = json_string("method");
+	const struct strata_error_kind *kind;
+	const char *last = "";
+
+	json_array_append_new(codes, code);
+	for (size_t i = 0; (kind = strata_error_kind_at(i)); last = kind->name, i++)
+		if (strcmp(kind->name, last) != 0)
+			json_array_append_new(codes, json_string(kind->name));
+	return json_pack(
+		"{s:s,s:{s:{s:{s:s,s:{s:{s:s,s:{s:{s:s,s:o},s:{s:s},s:{s:[ss]},s:{s:s}}}}}}}}",
+		"description", "what is wrong", "content", "application/json", "schema", "type",
+		"object", "properties", "error", "type", "object", "properties", "code", "type",
+		"string", "enum", codes, "message", "type", "string", "field", "type", "string",
+		"null", "leader", "type", "string");
+}
+
+void api_openapi(struct request *request)
+{
+	json_t *paths = json_object(), *schemas = json_object();
+	const struct route *route;
+
+	for (size_t i = 0; (route = route_at(i)); i++) {
+		char name[256], method[8] = "";
+		json_t *path;
+
+		name_path(route->path, name, sizeof(name));
+		path = json_object_get(paths, name);
+		for (size_t k = 0; route->method[k] && k < sizeof(method) - 1; k++)
+			method[k] = (char)(route->method[k] | 0x20);
+		if (!path) {
+			path = json_object();
+			json_object_set_new(paths, name, path);
+		}
+		json_object_set_new(path, method, view_route(route, name, schemas));
+	}
+	request_answer(request, MHD_HTTP_OK,
+		       json_pack("{s:s,s:{s:s,s:s},s:o,s:{s:o,s:{s:o},s:{s:{s:s,s:s}}},s:[{s:[]}]}",
+				 "openapi", "3.1.0", "info", "title", "Strata", "version",
+				 STRATA_VERSION, "paths", paths, "components", "schemas", schemas,
+				 "responses", "error", view_errors(), "securitySchemes", "token",
+				 "type", "http", "scheme", "bearer", "security", "token"));
+}
