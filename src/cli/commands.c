@@ -17,6 +17,7 @@ extern const struct cli_command cli_completion;
 extern const struct cli_command cli_config_show;
 extern const struct cli_command cli_doctor;
 extern const struct cli_command cli_events;
+extern const struct cli_command cli_gpus;
 extern const struct cli_command cli_help;
 extern const struct cli_command cli_hold;
 extern const struct cli_command cli_logs;
@@ -62,6 +63,7 @@ static const struct cli_command *const commands[] = {
 	&cli_config_show,
 	&cli_doctor,
 	&cli_events,
+	&cli_gpus,
 	&cli_help,
 	&cli_hold,
 	&cli_logs,
