@@ -67,16 +67,41 @@ static void end_now(struct server *server, struct live *live, enum strata_reason
 	live_ended(server, live);
 }
 
-static int recover_job(void *context, const void *row_any, struct strata_error *err)
-{
-	struct server *server = context;
-	const struct store_job *row = row_any;
-	struct live *live = live_new(server, row);
-	struct strata_job_request request;
-	struct job_spec spec;
+/* In the order of the store, which is that of their submission. */
+struct found {
+	struct server *server;
+	struct live **jobs; /* in the round's arena */
+	size_t count, room;
+};
 
+static int find_job(void *context, const void *row, struct strata_error *err)
+{
+	struct found *found = context;
+	struct live *live = live_new(found->server, row);
+
+	if (live && found->count == found->room) {
+		size_t room = found->room ? 2 * found->room : 1024;
+		struct live **jobs =
+			strata_arena_array(&found->server->scratch, room, sizeof(struct live *));
+
+		if (!jobs)
+			return strata_fail_memory(err);
+		if (found->count)
+			memcpy(jobs, found->jobs, found->count * sizeof(struct live *));
+		found->jobs = jobs;
+		found->room = room;
+	}
 	if (!live)
 		return strata_fail_memory(err);
+	found->jobs[found->count++] = live;
+	return 0;
+}
+
+static int recover_job(struct server *server, struct live *live, struct strata_error *err)
+{
+	const struct store_job *row = &live->row;
+	struct strata_job_request request;
+	struct job_spec spec;
 	int rc = submission_restore(server, row, &server->scratch, &spec, &request, err);
 	bool never = rc == -ECANCELED;
 
@@ -99,6 +124,18 @@ static int recover_job(void *context, const void *row_any, struct strata_error *
 	if (never)
 		end_now(server, live, STRATA_REASON_DEPENDENCY_NEVER);
 	return 0;
+}
+
+/* Not during the walk: what they wait for may have to be looked up in the store. */
+static int recover_jobs(struct server *server, struct strata_error *err)
+{
+	static const struct store_filter live = { .live = true };
+	struct found found = { .server = server };
+	int rc = store_load(server->store, STORE_JOB, &live, find_job, &found, err);
+
+	for (size_t i = 0; rc == 0 && i < found.count; i++)
+		rc = recover_job(server, found.jobs[i], err);
+	return rc;
 }
 
 /* It was frozen where it is: so it still is, and it waits for somebody to let it go only if somebody froze it. */
@@ -214,7 +251,7 @@ int recover(struct server *server, struct strata_error *err)
 	if (rc == 0)
 		rc = store_load(server->store, STORE_USAGE, NULL, recover_usage, server, err);
 	if (rc == 0)
-		rc = store_load(server->store, STORE_JOB, &live, recover_job, server, err);
+		rc = recover_jobs(server, err);
 	if (rc == 0)
 		rc = store_load(server->store, STORE_CHECKPOINT, &live, recover_checkpoint, server,
 				err);

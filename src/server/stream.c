@@ -84,7 +84,8 @@ static ssize_t give(void *context, uint64_t position, char *to, size_t room)
 {
 	struct stream *stream = context;
 	struct streams *streams = stream->server->streams;
-	ssize_t count = stream->deserted ? -1 : stream->cls->read(stream, to, room);
+	bool deserted = stream->deserted; /* once it sleeps that is the attendant's */
+	ssize_t count = deserted ? -1 : stream->cls->read(stream, to, room);
 
 	(void)position;
 	if (count > 0)
@@ -98,7 +99,7 @@ static ssize_t give(void *context, uint64_t position, char *to, size_t room)
 		MHD_suspend_connection(stream->connection);
 	}
 	pthread_mutex_unlock(&streams->lock);
-	if (stream->deserted)
+	if (deserted)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	return over ? MHD_CONTENT_READER_END_OF_STREAM : 0;
 }

@@ -77,12 +77,16 @@ int submission_read(json_t *json, struct strata_arena *arena, struct submission 
 /* ---- taking in (the decider) ---- */
 
 /* How a job that is not live any more has ended: does that settle the dependency? */
-static int settle(struct server *server, const struct strata_slurm_dependency *from,
+static int settle(struct server *server, const struct strata_slurm_dependency *from, bool taken,
 		  struct strata_arena *arena, bool *ret_met, struct strata_error *err)
 {
 	struct store_job row;
 	int rc = store_job_get(server->store, from->job, arena, &row, err);
 
+	if (rc == -ENOENT && taken) { /* it was known then: it has ended, and was forgotten since */
+		*ret_met = true;
+		return 0;
+	}
 	if (rc == -ENOENT)
 		return strata_fail_at(err, -ESRCH, "dependencies",
 				      "it depends on job %lld, which is not known",
@@ -140,7 +144,8 @@ static bool resolve(const struct server *server, const struct strata_slurm_depen
 	return live != NULL;
 }
 
-static int fill_dependencies(struct server *server, const struct job_spec *spec,
+/* taken: the job was taken in before, and is restored. */
+static int fill_dependencies(struct server *server, const struct job_spec *spec, bool taken,
 			     struct strata_arena *arena, struct strata_job_request *request,
 			     struct strata_error *err)
 {
@@ -166,7 +171,7 @@ static int fill_dependencies(struct server *server, const struct job_spec *spec,
 		*to = (struct strata_dependency){ .kind = kind_of(parsed.items[i].kind),
 						  .delay_ns = parsed.items[i].delay_ns };
 		if (to->kind != STRATA_SINGLETON && !resolve(server, &parsed.items[i], to)) {
-			rc = settle(server, &parsed.items[i], arena, &met, err);
+			rc = settle(server, &parsed.items[i], taken, arena, &met, err);
 			if (rc)
 				return rc;
 			if (parsed.any && met) { /* one is enough, and this is it */
@@ -341,7 +346,7 @@ int submission_take(struct server *server, const struct submission *submission,
 	if (rc == 0 && spec->array && *spec->array)
 		rc = strata_array_parse(spec->array, STRATA_TEXT_NUL, arena, &intake.array, err);
 	if (rc == 0)
-		rc = fill_dependencies(server, spec, arena, &intake.request, err);
+		rc = fill_dependencies(server, spec, false, arena, &intake.request, err);
 	if (rc == 0)
 		rc = fill_gang(server, spec, who->user, server->next_id, &intake.request, err);
 	if (rc)
@@ -423,5 +428,5 @@ int submission_restore(struct server *server, const struct store_job *row,
 		ret_request->gang = (uint64_t)row->gang_id;
 		ret_request->gang_size = (uint32_t)ret_spec->gang_size;
 	}
-	return fill_dependencies(server, ret_spec, arena, ret_request, err);
+	return fill_dependencies(server, ret_spec, true, arena, ret_request, err);
 }

@@ -3,6 +3,7 @@
 import http.client
 import os
 import random
+import sqlite3
 import sys
 import threading
 import time
@@ -75,6 +76,25 @@ def cancelled_stays_cancelled(service):
     equal(service.api("GET", "/queue")["jobs"], [])
 
 
+def what_jobs_wait_for_may_have_ended_or_be_forgotten(service):
+    first = service.submit("true")["id"]
+    other = service.submit("true")["id"]
+    service.wait(first, "completed")
+    service.wait(other, "completed")
+    held = service.submit("true", dependencies=f"afterok:{first}", hold=True)["id"]
+    both = service.submit("true", dependencies=f"afterany:{other}", hold=True)["id"]
+    service.kill()
+    database = sqlite3.connect(os.path.join(service.state, "strata.db"))
+    with database:
+        database.execute("DELETE FROM jobs WHERE id = ?", (other,))
+    database.close()
+    service.start()
+    for job in (held, both):
+        equal(service.job(job)["reason"], "held")
+        service.api("PATCH", f"/jobs/{job}", {"hold": False})
+        service.wait(job, "completed")
+
+
 @arguments("--preempt", "least_lost:grace=2:protect=0")
 def a_preempted_job_comes_back_after_a_crash(service):
     low = service.submit("sh", "-c", "sleep 60 & wait", exclusive=True, nodes=3, priority="low", preemptible=True)["id"]
@@ -88,4 +108,5 @@ def a_preempted_job_comes_back_after_a_crash(service):
 
 
 run(jobs_go_on_while_the_service_is_away, killed_again_and_again, cancelled_stays_cancelled,
+    what_jobs_wait_for_may_have_ended_or_be_forgotten,
     a_preempted_job_comes_back_after_a_crash)

@@ -1,0 +1,77 @@
+/*
+ * The body of every request that has one, as an HTTP thread reads it: jobs, one or many, changes, nodes, people, tokens, reservations, batch scripts. The
+ * first byte picks the route by its number among those. Whatever comes, it is taken or answered with an error that says why.
+ */
+#include "server/route.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What was read is the decider's to free, and here is none: all that jansson has taken is given back after each run. */
+static void *taken[1 << 16];
+static size_t taken_count;
+
+static void *take(size_t bytes)
+{
+	void *block = taken_count < sizeof(taken) / sizeof(taken[0]) ? malloc(bytes) : NULL;
+
+	if (block)
+		taken[taken_count++] = block;
+	return block;
+}
+
+static void give(void *block)
+{
+	size_t i = taken_count;
+
+	while (i > 0 && taken[i - 1] != block)
+		i--;
+	if (i > 0)
+		taken[i - 1] = taken[--taken_count];
+	free(block);
+}
+
+static const struct route *pick(unsigned number)
+{
+	const struct route *route, *with_body[64];
+	unsigned count = 0;
+
+	for (size_t i = 0; (route = route_at(i)) && count < 64; i++)
+		if (route->parse && route->body_bytes_max)
+			with_body[count++] = route;
+	assert(count > 0);
+	return with_body[number % count];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct server server;
+	struct request request = { .server = &server, .path = "/", .segments = { "one", "two" } };
+
+	if (size == 0)
+		return 0;
+	server.env = env_system();
+	json_set_alloc_funcs(take, give);
+	strata_arena_init(&request.arena, &request.memory, 512 << 20);
+	request.route = pick(data[0]);
+	request.method = request.route->method;
+	request.who = (struct identity){ .user = "ann", .uid = 1, .gid = 1, .role = ROLE_ADMIN };
+	request.body_length = size - 1;
+	request.body = malloc(size);
+	memcpy(request.body, data + 1, size - 1);
+	request.body[size - 1] = '\0';
+	request.route->parse(&request);
+	if (request.answered)
+		assert(request.status >= 400 && request.status < 600 &&
+		       (request.status == 500 || strstr(request.text, "\"message\"")));
+	give(request.text);
+	while (taken_count)
+		free(taken[--taken_count]);
+	free(request.body);
+	strata_arena_fini(&request.arena);
+	assert(request.memory.used_bytes == 0);
+	return 0;
+}
