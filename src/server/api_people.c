@@ -3,6 +3,8 @@
 #include "server/people.h"
 #include "server/route.h"
 
+#include <strata/text.h>
+
 #include <errno.h>
 #include <microhttpd.h>
 #include <string.h>
@@ -59,6 +61,17 @@ static json_t *view_person(struct server *server, enum people_kind kind, const c
 	}
 	if (json && kind >= PEOPLE_QOS)
 		json_object_set_new(json, "priority", number(settings, "priority", 0));
+	if (json && kind == PEOPLE_PARTITION) {
+		struct spec_rules rules = server->rules;
+		const json_t *usual = json_object_get(settings, "default");
+
+		people_partition_rules(server, name, &server->scratch, &rules);
+		json_object_set_new(json, "default", json_boolean(json_is_true(usual)));
+		json_object_set_new(json, "time_limit_s",
+				    json_integer(rules.time_limit_ns / STRATA_SECOND_NS));
+		json_object_set_new(json, "time_limit_max_s",
+				    json_integer(rules.time_limit_ns_max / STRATA_SECOND_NS));
+	}
 	if (json && kind == PEOPLE_QOS)
 		json_object_set_new(json, "usage_factor", number(settings, "usage_factor", 1));
 	return json;
@@ -73,7 +86,20 @@ static void add_once(struct server *server, enum people_kind kind, json_t *list,
 	json_array_append_new(list, view_person(server, kind, name));
 }
 
-/* Those that were set, and those that live jobs name. */
+/* "a,b", as a node has its partitions. */
+static void add_words(struct server *server, json_t *list, struct map_text *seen, const char *words)
+{
+	while (words && *words) {
+		size_t span = strcspn(words, ",");
+		const char *name = strata_arena_text(&server->scratch, words, span);
+
+		if (name)
+			add_once(server, PEOPLE_PARTITION, list, seen, name);
+		words += span + (words[span] == ',');
+	}
+}
+
+/* Those that were set, and those that nodes and live jobs name. */
 void api_people(struct server *server, struct request *request)
 {
 	static const char *const keys[PEOPLE_KIND_COUNT] = { "users", "accounts", "qos",
@@ -87,6 +113,8 @@ void api_people(struct server *server, struct request *request)
 	for (const struct person *at = server->people; at; at = at->next)
 		if (at->kind == kind)
 			add_once(server, kind, list, &seen, at->name);
+	for (uint32_t i = 0; kind == PEOPLE_PARTITION && i < server->node_count; i++)
+		add_words(server, list, &seen, server->nodes[i].conf.partitions);
 	for (entry = map_u64_next(&server->jobs, NULL); entry;
 	     entry = map_u64_next(&server->jobs, entry)) {
 		const struct store_job *row = &((const struct live *)entry->value)->row;

@@ -4,6 +4,8 @@
  */
 #include "server/people.h"
 
+#include "core/option.h"
+
 #include <strata/limits.h>
 
 #include <errno.h>
@@ -24,6 +26,8 @@ struct limits_conf {
 struct person_conf {
 	double weight, priority, usage_factor;
 	const char *account, *parent;
+	bool usual;
+	int64_t time_limit_ns, time_limit_ns_max;
 	struct limits_conf limits;
 };
 
@@ -54,6 +58,14 @@ static const struct strata_option person_options[] = {
 	  .help = "of a user: whom its jobs count for" },
 	{ "parent", STRATA_TEXT, OFFSET(parent), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
 	  .help = "of an account: the one above it" },
+	{ "default", STRATA_BOOL, OFFSET(usual),
+	  .help = "of a partition: jobs that name none go there" },
+	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns),
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "of a partition: of jobs that ask for none; 0: the service's" },
+	{ "time_limit_max", STRATA_DURATION, OFFSET(time_limit_ns_max),
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "of a partition: that jobs may ask for; 0: the service's" },
 	{ "limits", STRATA_TABLE, OFFSET(limits), .table = &limits_schema,
 	  .help = "what it may have" },
 	{ 0 }
@@ -61,18 +73,22 @@ static const struct strata_option person_options[] = {
 const struct strata_schema people_settings_schema = { "person", NULL, sizeof(struct person_conf),
 						      person_options };
 
+static int read_settings(const struct person *person, struct strata_arena *arena,
+			 struct person_conf *ret_conf, struct strata_error *err)
+{
+	int rc = strata_schema_defaults(&people_settings_schema, arena, ret_conf, err);
+
+	return rc ? rc
+		  : option_read_json(&people_settings_schema, person->settings, 0, arena, ret_conf,
+				     err);
+}
+
 static int tell_cluster(struct server *server, const struct person *person,
 			struct strata_arena *arena, struct strata_error *err)
 {
-	char *text = json_dumps(person->settings, JSON_COMPACT);
 	struct person_conf conf;
-	int rc = text ? strata_schema_defaults(&people_settings_schema, arena, &conf, err)
-		      : strata_fail_memory(err);
+	int rc = read_settings(person, arena, &conf, err);
 
-	if (rc == 0)
-		rc = strata_schema_read_json(&people_settings_schema, text, strlen(text), arena,
-					     &conf, err);
-	free(text);
 	if (rc)
 		return rc;
 	struct strata_limits limits = { .jobs = (uint32_t)conf.limits.jobs,
@@ -103,6 +119,31 @@ struct person *person_find(const struct server *server, enum people_kind kind, c
 	while (person && (person->kind != kind || strcmp(person->name, name) != 0))
 		person = person->next;
 	return person;
+}
+
+const char *people_default_partition(const struct server *server)
+{
+	for (const struct person *at = server->people; at; at = at->next)
+		if (at->kind == PEOPLE_PARTITION &&
+		    json_is_true(json_object_get(at->settings, "default")))
+			return at->name;
+	return NULL;
+}
+
+void people_partition_rules(const struct server *server, const char *name,
+			    struct strata_arena *arena, struct spec_rules *rules)
+{
+	const struct person *partition = name ? person_find(server, PEOPLE_PARTITION, name) : NULL;
+	struct person_conf conf;
+
+	if (!partition || read_settings(partition, arena, &conf, NULL))
+		return;
+	if (conf.time_limit_ns_max)
+		rules->time_limit_ns_max = conf.time_limit_ns_max;
+	if (conf.time_limit_ns)
+		rules->time_limit_ns = conf.time_limit_ns;
+	if (rules->time_limit_ns > rules->time_limit_ns_max)
+		rules->time_limit_ns = rules->time_limit_ns_max;
 }
 
 static struct person *make_person(struct server *server, enum people_kind kind, const char *name)

@@ -23,6 +23,11 @@ struct person *person_find(const struct server *server, enum people_kind kind, c
 int person_set(struct server *server, enum people_kind kind, const char *name, json_t *settings,
 	       struct strata_arena *arena, struct strata_error *err);
 void person_put(struct server *server, const struct person *person); /* into the batch */
+/* Where jobs go that name none; NULL: anywhere. */
+const char *people_default_partition(const struct server *server);
+/* Puts what holds in this partition over what holds everywhere. */
+void people_partition_rules(const struct server *server, const char *name,
+			    struct strata_arena *arena, struct spec_rules *rules);
 int people_recover(struct server *server, struct strata_error *err);
 void people_free(struct server *server);
 

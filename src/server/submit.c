@@ -2,7 +2,7 @@
  * Submissions: from a JSON object to rows, requests to the cluster and live jobs. What a client sends is kept as it was (but for its script and
  * environment, which are stored once by content), so that a restart makes the same request again.
  */
-#include "server/server.h"
+#include "server/people.h"
 
 #include "store/uuid.h"
 
@@ -338,10 +338,16 @@ int submission_take(struct server *server, const struct submission *submission,
 		    const struct identity *who, struct strata_arena *arena, int64_t **ret_ids,
 		    size_t *ret_count, struct strata_error *err)
 {
-	const struct job_spec *spec = &submission->spec;
+	struct job_spec own = submission->spec;
+	const struct job_spec *spec = &own;
 	struct intake intake = { .server = server, .submission = submission };
+	struct spec_rules rules = server->rules;
 	char script[STORE_HASH_BYTES], environment[STORE_HASH_BYTES];
-	int rc = spec_request(spec, &server->rules, server_now_ns(server), &intake.request, err);
+
+	if (!own.partition)
+		own.partition = people_default_partition(server);
+	people_partition_rules(server, own.partition, arena, &rules);
+	int rc = spec_request(spec, &rules, server_now_ns(server), &intake.request, err);
 
 	if (rc == 0 && spec->array && *spec->array)
 		rc = strata_array_parse(spec->array, STRATA_TEXT_NUL, arena, &intake.array, err);
@@ -406,6 +412,7 @@ int submission_restore(struct server *server, const struct store_job *row,
 	struct spec_rules rules = server->rules;
 
 	rules.time_limit_ns_max = INT64_MAX;
+	ret_spec->partition = row->partition;
 	rc = spec_request(ret_spec, &rules, row->created_ns, ret_request, err);
 	if (rc)
 		return rc;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Users, accounts and qualities of service: what they are told to be holds, also after a restart."""
-from service import equal, run
+from service import arguments, equal, run
 
 
 def limits_hold_and_are_kept(service):
@@ -40,4 +40,21 @@ def what_makes_no_sense_changes_nothing(service):
     equal(kinds, ["people.changed"])
 
 
-run(limits_hold_and_are_kept, accounts_are_above_each_other, what_makes_no_sense_changes_nothing)
+@arguments("--node", "big:cpus=4:memory=8G:gpus=0:partitions=long,short")
+def partitions_have_their_own_time_limits(service):
+    service.api("PUT", "/partitions/short", {"default": True, "time_limit": 60, "time_limit_max": 600})
+    job = service.submit("true")["id"]  # which names none
+    told = service.job(job)
+    equal((told["partition"], told["time_limit_s"]), ("short", 60))
+    error = service.submit("true", time_limit=601, status=400)["error"]
+    equal(error["field"], "time_limit")
+    equal(service.job(service.submit("true", time_limit=601, partition="long")["id"])["time_limit_s"], 601)
+    waits = service.submit("true", hold=True)["id"]
+    service.kill()
+    service.start()
+    equal((service.job(waits)["partition"], service.job(waits)["time_limit_s"]), ("short", 60))
+    listed = {one["name"]: one for one in service.api("GET", "/partitions")["partitions"]}
+    equal((listed["short"]["default"], listed["short"]["time_limit_max_s"], listed["long"]["default"]), (True, 600, False))
+
+
+run(partitions_have_their_own_time_limits, limits_hold_and_are_kept, accounts_are_above_each_other, what_makes_no_sense_changes_nothing)
