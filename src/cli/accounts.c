@@ -4,7 +4,7 @@
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	(void)conf, (void)operands, (void)operand_count;
-	return people_show(cli, "accounts", "there are no accounts yet");
+	return people_show(cli, "accounts");
 }
 
 const struct cli_command cli_accounts = {

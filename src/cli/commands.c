@@ -26,6 +26,10 @@ extern const struct cli_command cli_nodes;
 extern const struct cli_command cli_nodes_drain;
 extern const struct cli_command cli_nodes_resume;
 extern const struct cli_command cli_noise;
+extern const struct cli_command cli_partitions;
+extern const struct cli_command cli_partitions_set;
+extern const struct cli_command cli_qos;
+extern const struct cli_command cli_qos_set;
 extern const struct cli_command cli_queue;
 extern const struct cli_command cli_release;
 extern const struct cli_command cli_requeue;
@@ -72,6 +76,10 @@ static const struct cli_command *const commands[] = {
 	&cli_nodes_drain,
 	&cli_nodes_resume,
 	&cli_noise,
+	&cli_partitions,
+	&cli_partitions_set,
+	&cli_qos,
+	&cli_qos_set,
 	&cli_queue,
 	&cli_release,
 	&cli_requeue,

@@ -1,7 +1,8 @@
-/* Users and accounts: the table of them, and the change of one. */
+/* Users, accounts, qualities of service, partitions: the table of them, and the change of one. */
 #include "cli/people.h"
 
 #include <strata/limits.h>
+#include <strata/text.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,22 +10,49 @@
 
 #define OFFSET(field) offsetof(struct people_conf, field)
 
-static const struct strata_option options[] = {
-	{ "weight", STRATA_REAL, OFFSET(weight),
-	  .real = { 1, STRATA_SHARE_WEIGHT_MIN, STRATA_SHARE_WEIGHT_MAX },
-	  .help = "its share beside the others'" },
-	{ "account", STRATA_TEXT, OFFSET(account), .help = "the account it belongs to" },
-	{ "max_gpus", STRATA_INT, OFFSET(max_gpus), .integer = { 0, 0, INT64_MAX },
-	  .help = "GPUs at once (0: any number)" },
-	{ "max_jobs", STRATA_INT, OFFSET(max_jobs), .integer = { 0, 0, INT64_MAX },
-	  .help = "jobs that run at once (0: any number)" },
-	{ "max_waiting", STRATA_INT, OFFSET(max_waiting), .integer = { 0, 0, INT64_MAX },
-	  .help = "jobs that wait (0: any number)" },
-	{ "max_gpu_hours", STRATA_REAL, OFFSET(gpu_hours), .real = { 0, 0, 1e12 },
-	  .help = "GPU hours to use up (0: any number)" },
+/* clang-format off */
+#define WEIGHT { "weight", STRATA_REAL, OFFSET(weight), .real = { 1, STRATA_SHARE_WEIGHT_MIN, STRATA_SHARE_WEIGHT_MAX }, .help = "its share beside the others'" }
+#define PRIORITY { "priority", STRATA_REAL, OFFSET(priority), .real = { 0, -1e9, 1e9 }, .help = "for the order multifactor" }
+#define LIMITS \
+	{ "max_gpus", STRATA_INT, OFFSET(max_gpus), .integer = { 0, 0, INT64_MAX }, .help = "GPUs at once (0: any number)" }, \
+	{ "max_jobs", STRATA_INT, OFFSET(max_jobs), .integer = { 0, 0, INT64_MAX }, .help = "jobs that run at once (0: any number)" }, \
+	{ "max_waiting", STRATA_INT, OFFSET(max_waiting), .integer = { 0, 0, INT64_MAX }, .help = "jobs that wait (0: any number)" }, \
+	{ "max_gpu_hours", STRATA_REAL, OFFSET(gpu_hours), .real = { 0, 0, 1e12 }, .help = "GPU hours to use up (0: any number)" }
+
+static const struct strata_option user_options[] = {
+	WEIGHT,
+	{ "account", STRATA_TEXT, OFFSET(account), .help = "the account its jobs count for" },
+	LIMITS,
 	{ 0 }
 };
-const struct strata_schema people_schema = { "person", NULL, sizeof(struct people_conf), options };
+static const struct strata_option account_options[] = {
+	WEIGHT,
+	{ "parent", STRATA_TEXT, OFFSET(parent), .help = "the account above it" },
+	LIMITS,
+	{ 0 }
+};
+static const struct strata_option qos_options[] = {
+	PRIORITY,
+	{ "usage_factor", STRATA_REAL, OFFSET(usage_factor), .real = { 1, 0, 1e6 }, .help = "usage counts so many times" },
+	LIMITS,
+	{ 0 }
+};
+static const struct strata_option partition_options[] = {
+	PRIORITY,
+	{ "default", STRATA_BOOL, OFFSET(usual), .help = "jobs that name none go there" },
+	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns), .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "of jobs that ask for none (0: the service's)" },
+	{ "time_limit_max", STRATA_DURATION, OFFSET(time_limit_ns_max), .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "that jobs may ask for (0: the service's)" },
+	{ 0 }
+};
+/* clang-format on */
+#define SCHEMA(word)                                                                      \
+	const struct strata_schema people_##word##_schema = { #word, NULL,                \
+							      sizeof(struct people_conf), \
+							      word##_options }
+SCHEMA(user);
+SCHEMA(account);
+SCHEMA(qos);
+SCHEMA(partition);
 
 /* Flags of limits, and what the API calls them within "limits". */
 static const struct {
@@ -64,6 +92,15 @@ static void limits_cell(const struct grid_cell *cell)
 	buf_fini(&buf);
 }
 
+static void duration_cell(const struct grid_cell *cell)
+{
+	char text[STRATA_FORM_BYTES];
+
+	cli_table_add(cell->table, "%s",
+		      strata_duration_print_short(grid_int(cell->row, cell->key) * STRATA_SECOND_NS,
+						  text));
+}
+
 static void factor_cell(const struct grid_cell *cell)
 {
 	const json_t *value = json_object_get(cell->row, cell->key);
@@ -74,25 +111,59 @@ static void factor_cell(const struct grid_cell *cell)
 		cli_table_add(cell->table, "-");
 }
 
-static const struct grid_column columns[] = {
-	{ { .title = "NAME", .style = CLI_BOLD }, grid_text, "name" },
-	{ { .title = "ACCOUNT" }, grid_text, "account" },
-	{ { .title = "WEIGHT", .right = true }, factor_cell, "weight" },
-	{ { .title = "FAIR SHARE", .right = true }, factor_cell, "factor" },
-	{ { .title = "RUNNING", .right = true }, grid_text, "running" },
-	{ { .title = "WAITING", .right = true }, grid_text, "waiting" },
-	{ { .title = "GPUS", .right = true }, grid_text, "gpus" },
-	{ { .title = "GPU HOURS", .right = true }, grid_hours, "gpu_hours" },
-	{ { .title = "AT MOST", .flexible = true }, limits_cell, NULL },
+/* clang-format off */
+#define NAME { { .title = "NAME", .style = CLI_BOLD }, grid_text, "name" }
+#define USE \
+	{ { .title = "WEIGHT", .right = true }, factor_cell, "weight" }, \
+	{ { .title = "FAIR SHARE", .right = true }, factor_cell, "factor" }, \
+	{ { .title = "RUNNING", .right = true }, grid_text, "running" }, \
+	{ { .title = "WAITING", .right = true }, grid_text, "waiting" }, \
+	{ { .title = "GPUS", .right = true }, grid_text, "gpus" }, \
+	{ { .title = "GPU HOURS", .right = true }, grid_hours, "gpu_hours" }
+#define AT_MOST { { .title = "AT MOST", .flexible = true }, limits_cell, NULL }
+
+static const struct grid_column user_columns[] = { NAME, { { .title = "ACCOUNT" }, grid_text, "account" }, USE, AT_MOST };
+static const struct grid_column account_columns[] = { NAME, { { .title = "PARENT" }, grid_text, "parent" }, USE, AT_MOST };
+static const struct grid_column qos_columns[] = {
+	NAME,
+	{ { .title = "PRIORITY", .right = true }, factor_cell, "priority" },
+	{ { .title = "USAGE COUNTS", .right = true }, factor_cell, "usage_factor" },
+	AT_MOST,
+};
+static const struct grid_column partition_columns[] = {
+	NAME,
+	{ { .title = "DEFAULT" }, grid_text, "default" },
+	{ { .title = "PRIORITY", .right = true }, factor_cell, "priority" },
+	{ { .title = "TIME LIMIT", .right = true }, duration_cell, "time_limit_s" },
+	{ { .title = "AT MOST", .right = true }, duration_cell, "time_limit_max_s" },
+};
+/* clang-format on */
+
+static const struct {
+	const char *collection, *empty;
+	const struct grid_column *columns;
+	size_t column_count;
+} shows[] = {
+	{ "users", "the server knows no users yet; they appear with their first job", user_columns,
+	  sizeof(user_columns) / sizeof(user_columns[0]) },
+	{ "accounts", "there are no accounts yet", account_columns,
+	  sizeof(account_columns) / sizeof(account_columns[0]) },
+	{ "qos", "there are no qualities of service yet", qos_columns,
+	  sizeof(qos_columns) / sizeof(qos_columns[0]) },
+	{ "partitions", "there are no partitions: jobs may go anywhere", partition_columns,
+	  sizeof(partition_columns) / sizeof(partition_columns[0]) },
 };
 
-int people_show(struct cli *cli, const char *collection, const char *empty)
+int people_show(struct cli *cli, const char *collection)
 {
 	struct buf path;
+	size_t i = 0;
 
+	while (strcmp(shows[i].collection, collection) != 0)
+		i++;
 	service_path(cli, &path, collection, NULL, NULL);
-	return grid_collection(cli, &path, collection, columns,
-			       sizeof(columns) / sizeof(columns[0]), empty);
+	return grid_collection(cli, &path, collection, shows[i].columns, shows[i].column_count,
+			       shows[i].empty);
 }
 
 /* The body of the change: what was given, limits in an object of their own. */
@@ -101,7 +172,8 @@ static int make_body(struct cli *cli, const struct people_conf *conf, json_t **r
 	json_t *body = json_object(), *inner = json_object();
 	bool failed = !body || !inner;
 
-	for (const struct strata_option *option = options; option->name && !failed; option++) {
+	for (const struct strata_option *option = cli->command->options->options;
+	     option->name && !failed; option++) {
 		const char *limit = limit_name(option->name);
 
 		if (origins_find(&cli->given, option->name))

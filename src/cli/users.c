@@ -4,8 +4,7 @@
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	(void)conf, (void)operands, (void)operand_count;
-	return people_show(cli, "users",
-			   "the server knows no users yet; they appear with their first job");
+	return people_show(cli, "users");
 }
 
 const struct cli_command cli_users = {

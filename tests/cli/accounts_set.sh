@@ -4,10 +4,10 @@
 
 it 'changes what was named and nothing else'
 serve '{"PATCH /api/v1/accounts/ann": {"body": {"name": "ann"}}}'
-run strata accounts set ann --weight 2 --account lab --max-gpus 4 --max-gpu-hours 1.5
+run strata accounts set ann --weight 2 --parent lab --max-gpus 4 --max-gpu-hours 1.5
 gives 0
 prints 'ann is changed'
-asked 'p["body"] == {"weight": 2, "account": "lab", "limits": {"gpus": 4, "gpu_hours": 1.5}}'
+asked 'p["body"] == {"weight": 2, "parent": "lab", "limits": {"gpus": 4, "gpu_hours": 1.5}}'
 run strata accounts set ann --max-jobs 0
 asked 'p["body"] == {"limits": {"jobs": 0}}'
 
