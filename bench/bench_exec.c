@@ -146,10 +146,14 @@ static void measure_memory(void)
 	for (int i = 0; i < JOBS; i++) {
 		int pid = 0;
 
-		snprintf(path, sizeof(path), "%s/state/jobs/%d.1/claimed.json", base, 3000 + i);
+		snprintf(path, sizeof(path), "%s/state/jobs/%d.1", base, 3000 + i);
 		FILE *file = fopen(path, "re");
+		char line[4096];
 
-		if (!file || fscanf(file, "{\"pid\":%d", &pid) != 1)
+		while (file && pid == 0 && fgets(line, sizeof(line), file))
+			if (sscanf(line, "claimed {\"pid\":%d", &pid) != 1)
+				pid = 0;
+		if (!pid)
 			give_up(path);
 		fclose(file);
 		rss += field(pid, "Rss:");

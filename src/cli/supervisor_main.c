@@ -3,9 +3,7 @@
  * for every job that runs.
  */
 #include "core/env.h"
-#include "exec/supervise.h"
-
-#include <strata/text.h>
+#include "exec/nursery.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,17 +11,10 @@
 int main(int argc, char **argv)
 {
 	struct strata_error err = { 0 };
-	int64_t epoch;
+	int rc = argc < 2 || strcmp(argv[1], "supervise") != 0
+			 ? nursery_run(env_system(), NULL, 0, &err)
+			 : nursery_run(env_system(), argv + 2, (size_t)argc - 2, &err);
 
-	if (argc != 4 || strcmp(argv[1], "supervise") != 0) {
-		fprintf(stderr,
-			"usage: strata-supervisor supervise DIR EPOCH (the service runs it)\n");
-		return STRATA_EXIT_USAGE;
-	}
-	int rc = strata_int_parse(argv[3], STRATA_TEXT_NUL, 0, INT64_MAX, &epoch, &err);
-
-	if (rc == 0)
-		rc = supervise(env_system(), argv[2], epoch, &err);
 	if (rc)
 		fprintf(stderr, "strata-supervisor: %s\n", err.text);
 	return rc ? strata_error_kind(rc)->exit_code : STRATA_EXIT_OK;

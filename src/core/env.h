@@ -42,6 +42,7 @@ struct env_command {
 	bool new_group;       /* its own process group */
 	bool die_with_parent; /* killed when the *thread* that started it ends */
 	const struct env_identity *identity; /* NULL: the caller's. Another needs privileges */
+	int cgroup; /* directory of the control group it is born in; 0: the caller's. -ENOTSUP where the kernel cannot */
 };
 
 /* A process that was started. */

@@ -226,10 +226,22 @@ int cgroup_enter(const struct cgroup *cgroup, struct strata_error *err)
 	return rc ? strata_fail(err, rc, "cannot enter the control group: %s", strerror(-rc)) : 0;
 }
 
+/* To enter a group where one is already costs as much as to enter another: the kernel waits for every CPU. */
+static bool is_supervisor(const char *base)
+{
+	char own[PATH_MAX], there[PATH_MAX];
+
+	return own_group(own, sizeof(own)) &&
+	       snprintf(there, sizeof(there), "%s/supervisors", base) < (int)sizeof(there) &&
+	       strcmp(own, there) == 0;
+}
+
 int cgroup_enter_supervisors(const char *base, struct strata_error *err)
 {
 	struct cgroup supervisors = { -1 };
 
+	if (base && is_supervisor(base))
+		return 0;
 	cgroup_find(&supervisors, base, "supervisors");
 	if (base && supervisors.dir < 0 &&
 	    prepare_base(base) == 0) /* a daemon that ended tidied up */

@@ -200,7 +200,7 @@ static void set_own(struct maker *maker)
 
 	set_count(maker, "STRATA_JOB_ID", from->job);
 	set_count(maker, "STRATA_ATTEMPT", from->attempt);
-	set_text(maker, "STRATA_JOB_DIR", from->job_dir);
+	set_text(maker, "STRATA_JOB_FILE", from->job_file);
 	set_text(maker, "STRATA_CHECKPOINT_DIR", from->checkpoint_dir);
 	set_text(maker, "STRATA_CHECKPOINT", from->checkpoint);
 	set_text(maker, "STRATA_SOCKET", from->socket);
@@ -220,7 +220,7 @@ static bool same_name(const char *a, const char *b)
 static bool is_replaced(const struct maker *maker, const char *variable)
 {
 	static const char *const always[] = { "STRATA_JOB_ID=",         "STRATA_ATTEMPT=",
-					      "STRATA_JOB_DIR=",        "STRATA_CHECKPOINT=",
+					      "STRATA_JOB_FILE=",       "STRATA_CHECKPOINT=",
 					      "STRATA_CHECKPOINT_DIR=", "STRATA_TOKEN_FILE=",
 					      "GPU_DEVICE_ORDINAL=",    "ZE_AFFINITY_MASK=" };
 

@@ -46,7 +46,7 @@ struct environment {
 
 	int64_t start_ns, time_limit_ns; /* since 1970; STRATA_DURATION_UNLIMITED: no limit */
 
-	const char *job_dir; /* its directory in the state; what its processes are known by */
+	const char *job_file;       /* its own in the state; what its processes are known by */
 	const char *checkpoint_dir; /* where it is to write checkpoints */
 	const char *checkpoint;     /* the one to go on from */
 	const char *socket;         /* of the API … */

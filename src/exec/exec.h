@@ -3,7 +3,7 @@
  * daemon tells it what to start and what to ask of what runs, polls one descriptor and takes events.
  *
  * A job attempt is known by its key, (job, attempt), and is started at most once, however often the daemon dies and whoever
- * asks again. Everything that matters is on disk before it happens, so that an executor opened later finds all attempts
+ * asks again. What matters is written down before it happens, so that an executor opened later finds all attempts
  * (scan), takes them up again (adopt) and reports how they ended. An attempt stays there until it is forgotten.
  *
  * Not thread-safe: an executor has one owner. No call waits for a job.
@@ -90,6 +90,7 @@ struct exec_status {
 	int64_t user_ns, system_ns; /* CPU time of all its processes */
 	int64_t memory_peak_bytes;  /* of its largest process, or of all where cgroups count */
 	const char *checkpoint;     /* path of the newest one it wrote; NULL: none */
+	int64_t checkpoint_bytes;   /* its size */
 };
 
 /* What may be asked of a running attempt. Asked of one that has not started yet, it holds from its start on. */
@@ -133,9 +134,10 @@ struct exec_found {
 struct exec_open {
 	const struct env *env; /* borrowed until close */
 	struct strata_memory *memory;
-	const char *state_dir;  /* made if missing */
-	int64_t epoch;          /* of this leader */
-	const char *supervisor; /* path of the program to run as `PROGRAM supervise DIR EPOCH` */
+	const char *state_dir; /* made if missing */
+	int64_t epoch;         /* of this leader */
+	const char
+		*supervisor; /* path of the program to run as `PROGRAM supervise JOBS [CGROUP]` */
 };
 
 /* An open executor; the first member of the class's own struct. */
@@ -157,7 +159,8 @@ struct exec_class {
 	/* 1 and an event, or 0 when there is none now. */
 	int (*next)(struct exec *exec, struct exec_event *ret_event, struct strata_error *err);
 
-	/* Returns once the order is durable: whatever happens then, it is found by a scan. What goes wrong later is an event.
+	/* Returns once the order is written: it is found by a scan, whoever dies then. What goes wrong later is an event. After a power
+	 * failure an order may be gone, if nothing was started for it yet; so whoever remembers it may order it again.
 	 * -EEXIST when there is such an attempt, -EPERM when its user may not be served, -EINVAL for an order that cannot be. */
 	int (*start)(struct exec *exec, const struct exec_order *order, struct strata_error *err);
 

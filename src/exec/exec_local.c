@@ -4,6 +4,7 @@
  * local_watch.c sees what becomes of them.
  */
 #include "exec/cgroup.h"
+#include "exec/launch.h"
 #include "exec/leader.h"
 #include "exec/local.h"
 
@@ -74,21 +75,10 @@ static int check_leader(struct local *local, struct strata_error *err)
 			    err);
 }
 
-/* The directory is open for its user to pass through, for the script and the token, which are the user's. */
-static int make_attempt_dir(struct local *local, const char *name, struct strata_error *err)
-{
-	int rc = env_make_dir(local->env, local->jobs, name, 0711, err);
-	int dir = rc ? rc : local_open_dir(local, name, err);
-
-	if (dir >= 0)
-		local->env->chmod(local->env->context, dir, 0711);
-	return dir;
-}
-
 static int local_start(struct exec *exec, const struct exec_order *order, struct strata_error *err)
 {
 	struct local *local = (struct local *)exec;
-	char name[RECORD_NAME_BYTES];
+	struct exec_order own = *order;
 	struct attempt *attempt;
 	int rc = check_order(order, err);
 
@@ -97,29 +87,45 @@ static int local_start(struct exec *exec, const struct exec_order *order, struct
 	if (rc)
 		return rc;
 	struct exec_key key = { (uint64_t)order->job, (uint32_t)order->attempt };
-	int dir = make_attempt_dir(local, record_name(key, name), err);
-
-	if (dir < 0)
-		return dir;
-	struct exec_order own = *order;
 
 	own.epoch = local->epoch;
 	own.cgroup = local->cgroup;
-	if (record_exists(dir, RECORD_ORDER))
-		rc = strata_fail(err, -EEXIST, "attempt %s was ordered before", name);
-	else
-		rc = local_take(local, key, &attempt, err);
-	if (rc == 0) {
-		rc = record_write_order(local->env, dir, &own, local->memory, err);
-		if (rc && !record_exists(dir, RECORD_ORDER))
-			local_drop(local, attempt);
-		else
-			local_mark(local, attempt),
-				rc = 0; /* it counts: what went wrong comes as an event */
+	if (local_find(local, key))
+		return strata_fail(err, -EEXIST,
+				   "attempt %" PRId64 ".%" PRId64 " was ordered before", order->job,
+				   order->attempt);
+	rc = local_take(local, key, &attempt, err);
+	if (rc)
+		return rc;
+	rc = journal_create(local->env, local->jobs, attempt->name, &own, local->memory, err);
+	if (rc) {
+		local_drop(local, attempt);
+		return rc;
 	}
+	if (local_start_supervisor(local, attempt, NULL))
+		local_mark(local, attempt); /* it counts: what went wrong comes as an event */
+	return 0;
+}
+
+/* What the file of an attempt says; its texts are gone. -ENOENT when there is none, or no whole order in it. */
+static int read_attempt(struct local *local, const char *name, struct journal *ret_journal,
+			struct strata_error *err)
+{
+	struct journal journal = { 0 };
+	struct strata_arena arena;
+	int fd = journal_open(local->env, local->jobs, name, err);
+
+	if (fd < 0)
+		return fd;
+	strata_arena_init(&arena, local->memory, 0);
+	int rc = journal_read(fd, &arena, &journal, err);
+
+	strata_arena_fini(&arena);
+	close(fd);
+	if (rc == 0 && !journal.lines_at)
+		rc = strata_fail(err, -ENOENT, "there is no attempt %s", name);
 	if (rc == 0)
-		local_ensure_supervisor(local, attempt, dir, NULL);
-	close(dir);
+		*ret_journal = journal;
 	return rc;
 }
 
@@ -135,15 +141,11 @@ static int local_adopt(struct exec *exec, struct exec_key key, struct strata_err
 		local_mark(local, attempt);
 		return 0;
 	}
-	int dir = local_open_dir(local, record_name(key, name), err);
+	struct journal journal = { 0 };
+	int rc = read_attempt(local, record_name(key, name), &journal, err);
 
-	if (dir < 0)
-		return dir;
-	int rc = record_exists(dir, RECORD_ORDER)
-			 ? local_take(local, key, &attempt, err)
-			 : strata_fail(err, -ENOENT, "there is no attempt %s", name);
-
-	close(dir);
+	if (rc == 0)
+		rc = local_take(local, key, &attempt, err);
 	if (rc == 0)
 		local_mark(local, attempt);
 	return rc;
@@ -188,30 +190,11 @@ static int add_wish(struct record_control *control, const struct exec_ask *ask,
 	return 0;
 }
 
-static int write_wish(struct local *local, int dir, const struct exec_ask *ask,
-		      struct strata_error *err)
-{
-	struct record_control control = { 0 };
-	struct strata_arena arena;
-
-	strata_arena_init(&arena, local->memory, 0);
-	int rc = record_read(local->env, dir, RECORD_CONTROL, &record_control_schema, &arena,
-			     &control, err);
-
-	strata_arena_fini(&arena);
-	if (rc == 0 || rc == -ENOENT)
-		rc = add_wish(&control, ask, err);
-	if (rc == 0)
-		rc = record_write(local->env, dir, RECORD_CONTROL, &record_control_schema, &control,
-				  local->memory, err);
-	return rc;
-}
-
 /* Tells the supervisor, if there is one by now; one that comes later reads the file anyway. */
-static int wake_supervisor(struct local *local, int dir, struct strata_error *err)
+static int wake_supervisor(struct local *local, int fd, struct strata_error *err)
 {
 	struct env_process holder;
-	int rc = local_find_supervisor(dir, &holder, err);
+	int rc = local_find_supervisor(fd, &holder, err);
 
 	if (rc || !holder.pid)
 		return rc;
@@ -225,48 +208,62 @@ static int local_ask(struct exec *exec, struct exec_key key, const struct exec_a
 {
 	struct local *local = (struct local *)exec;
 	char name[RECORD_NAME_BYTES];
-	int dir = local_open_dir(local, record_name(key, name), err);
-
-	if (dir < 0)
-		return dir;
+	struct journal journal;
 	int rc = check_leader(local, err);
 
-	if (rc == 0 && !record_exists(dir, RECORD_ORDER))
-		rc = strata_fail(err, -ENOENT, "there is no attempt %s", name);
-	else if (rc == 0 && !record_exists(dir, RECORD_STATUS))
-		rc = write_wish(local, dir, ask, err);
 	if (rc == 0)
-		rc = wake_supervisor(local, dir, err);
-	close(dir);
+		rc = read_attempt(local, record_name(key, name), &journal, err);
+	if (rc || journal.ended)
+		return rc;
+	rc = add_wish(&journal.control, ask, err);
+	if (rc)
+		return rc;
+	int fd = journal_open(local->env, local->jobs, name, err);
+
+	if (fd < 0)
+		return fd;
+	rc = journal_add(local->env, fd, JOURNAL_CONTROL, &record_control_schema, &journal.control,
+			 true, local->memory, err);
+	if (rc == 0)
+		rc = wake_supervisor(local, fd, err);
+	close(fd);
 	return rc;
 }
 
 /* ---- finding and forgetting ---- */
 
-/* Removes what is in an attempt's directory, the order first: without it the rest means nothing. Under the lock, so that no
- * supervisor begins meanwhile; after the last word none will. */
-static int remove_attempt(struct local *local, int dir, const char *name, struct strata_error *err)
+/* Removes an attempt. Nothing here is synced: what comes back after a power failure is forgotten again. */
+static int remove_attempt(struct local *local, const char *name, struct strata_error *err)
 {
-	bool ended = record_exists(dir, RECORD_STATUS);
-	int lock = ended ? -1 : record_lock(dir, err);
+	int rc = local->env->unlink(local->env->context, local->jobs, name);
 
-	if (lock < 0 && !ended)
-		return lock;
-	int rc = record_exists(dir, RECORD_ORDER)
-			 ? env_remove_file(local->env, dir, RECORD_ORDER, err)
-			 : 0;
-	DIR *list = rc ? NULL : fdopendir(fcntl(dir, F_DUPFD_CLOEXEC, 0));
-	const struct dirent *entry;
+	if (rc)
+		return strata_fail(err, rc, "cannot remove %s/%s: %s", local->jobs_path, name,
+				   strerror(-rc));
+	launch_tidy(local->jobs, name);
+	return 0;
+}
 
-	while (list && (entry = readdir(list)))
-		unlinkat(dir, entry->d_name, 0);
-	if (list)
-		closedir(list);
-	if (rc == 0 && unlinkat(local->jobs, name, AT_REMOVEDIR) < 0)
-		rc = strata_fail(err, -errno, "cannot remove %s/%s: %s", local->jobs_path, name,
-				 strerror(errno));
-	if (lock >= 0)
-		close(lock);
+/* One that was ordered and never claimed: under the lock, so that no supervisor begins meanwhile. */
+static int remove_unclaimed(struct local *local, const char *name, struct strata_error *err)
+{
+	struct journal journal = { 0 };
+	struct strata_arena arena;
+	int fd = journal_open(local->env, local->jobs, name, err);
+
+	if (fd < 0)
+		return fd;
+	strata_arena_init(&arena, local->memory, 0);
+	int rc = journal_lock(fd, err);
+
+	if (rc == 0)
+		rc = journal_read(fd, &arena, &journal, err);
+	if (rc == 0 && journal.claimed && !journal.ended)
+		rc = strata_fail(err, -EBUSY, "attempt %s has not ended", name);
+	if (rc == 0)
+		rc = remove_attempt(local, name, err);
+	strata_arena_fini(&arena);
+	close(fd);
 	return rc;
 }
 
@@ -275,15 +272,16 @@ static int local_forget(struct exec *exec, struct exec_key key, struct strata_er
 	struct local *local = (struct local *)exec;
 	struct attempt *attempt = local_find(local, key);
 	char name[RECORD_NAME_BYTES];
-	int dir = local_open_dir(local, record_name(key, name), err), rc = 0;
+	struct journal journal = { .ended = true };
 
-	if (dir < 0)
-		return dir;
-	if (record_exists(dir, RECORD_CLAIMED) && !record_exists(dir, RECORD_STATUS))
+	record_name(key, name);
+	int rc = attempt && attempt->ended ? 0 : read_attempt(local, name, &journal, err);
+
+	if (rc == 0 && journal.claimed && !journal.ended)
 		rc = strata_fail(err, -EBUSY, "attempt %s has not ended", name);
-	else
-		rc = remove_attempt(local, dir, name, err);
-	close(dir);
+	if (rc == 0)
+		rc = journal.ended ? remove_attempt(local, name, err)
+				   : remove_unclaimed(local, name, err);
 	if (rc == 0 && attempt)
 		local_drop(local, attempt);
 	return rc;
@@ -299,31 +297,58 @@ static int by_key(const void *a, const void *b)
 	return one->attempt < two->attempt ? -1 : one->attempt > two->attempt;
 }
 
-/* One entry of the jobs directory: 1 and what it is, 0 when it is nothing. A directory without an order is what a start left
- * behind that was cut short before anybody could rely on it. */
+/* "17.1.script" and "17.1.token" without an attempt 17.1 are what was left when it was forgotten. */
+static void sweep_beside(struct local *local, const char *file)
+{
+	char name[RECORD_NAME_BYTES];
+	const char *dot = strrchr(file, '.');
+	struct exec_key key;
+
+	if (!dot || (strcmp(dot, JOURNAL_SCRIPT) != 0 && strcmp(dot, JOURNAL_TOKEN) != 0) ||
+	    (size_t)(dot - file) >= sizeof(name))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(dot - file), file);
+	if (record_key(name, &key) && faccessat(local->jobs, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		unlinkat(local->jobs, file, 0);
+}
+
+/* Nobody claimed it: is it still what was written, or has a power failure taken a part of it? */
+static bool is_whole(struct local *local, const char *name)
+{
+	struct strata_arena arena;
+	struct exec_order order;
+	int fd = journal_open(local->env, local->jobs, name, NULL);
+	int rc = fd;
+
+	strata_arena_init(&arena, local->memory, 0);
+	if (fd >= 0) {
+		rc = journal_read_order(fd, &arena, &order, NULL);
+		close(fd);
+	}
+	strata_arena_fini(&arena);
+	return rc != -EBADMSG;
+}
+
+/* One entry of the jobs directory: 1 and what it is, 0 when it is nothing. A file without a whole order is what a start left
+ * behind that was cut short before anything came of it. */
 static int examine(struct local *local, const char *name, struct exec_found *found,
 		   struct strata_error *err)
 {
-	struct exec_order order = { 0 };
-	struct strata_arena arena;
+	struct journal journal;
 	struct exec_key key;
 
-	if (!record_key(name, &key))
+	if (!record_key(name, &key)) {
+		sweep_beside(local, name);
 		return 0;
-	int dir = local_open_dir(local, name, err);
+	}
+	int rc = read_attempt(local, name, &journal, err);
 
-	if (dir < 0)
-		return dir;
-	strata_arena_init(&arena, local->memory, 0);
-	int rc = record_read(local->env, dir, RECORD_ORDER, &record_order_schema, &arena, &order,
-			     err);
-
+	if (rc == 0 && !journal.claimed && !journal.ended && !is_whole(local, name))
+		rc = -ENOENT;
 	if (rc == -ENOENT && !local_find(local, key))
-		remove_attempt(local, dir, name, NULL);
+		remove_attempt(local, name, NULL);
 	if (rc == 0)
-		*found = (struct exec_found){ key, order.epoch, record_exists(dir, RECORD_STATUS) };
-	strata_arena_fini(&arena);
-	close(dir);
+		*found = (struct exec_found){ key, journal.epoch, journal.ended };
 	return rc == 0 ? 1 : rc == -ENOENT ? 0 : rc;
 }
 
@@ -402,12 +427,12 @@ static void local_close(struct exec *exec)
 
 	if (!exec)
 		return;
+	nursery_close(&local->nursery, local->env);
 	while ((entry = map_text_next(&local->attempts, NULL)))
 		local_drop(local, entry->value);
 	local_free_dropped(local);
 	cgroup_remove_base(local->cgroup);
 	map_text_fini(&local->attempts);
-	map_u64_fini(&local->watches);
 	int fds[] = { local->jobs, local->epoll, local->inotify, local->wake };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -430,11 +455,10 @@ static int local_open(const void *conf, const struct exec_open *from, struct exe
 	local->env = from->env;
 	local->memory = from->memory;
 	local->epoch = from->epoch;
-	local->jobs = local->epoll = local->inotify = local->wake = -1;
+	local->jobs = local->epoll = local->inotify = local->wake = local->nursery.socket = -1;
 	strata_arena_init(&local->arena, from->memory, 0);
 	strata_arena_init(&local->event_arena, from->memory, 0);
 	map_text_init(&local->attempts, from->memory);
-	map_u64_init(&local->watches, from->memory);
 	local->supervisor =
 		strata_arena_text(&local->arena, from->supervisor, strlen(from->supervisor));
 	int rc = local->supervisor ? env_make_dir(from->env, AT_FDCWD, from->state_dir, 0711, err)

@@ -4,7 +4,7 @@
  */
 #include "exec/launch.h"
 
-#include "exec/record.h"
+#include "exec/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,35 +159,40 @@ static int make_checkpoint_dir(const struct exec_order *order, const struct laun
 	return 0;
 }
 
-/* The script and the token are in our directory, which users cannot write to; they become the user's. */
-static int give_away(int fd, const struct launch_user *user, const char *what,
-		     struct strata_error *err)
+/* A file of the user's in our directory, which users cannot write to: the script, the token. */
+static int write_beside(int jobs, const char *path, const char *ending, const char *bytes,
+			size_t count, mode_t mode, const struct launch_user *user,
+			struct strata_error *err)
 {
-	int rc = 0;
+	char name[RECORD_NAME_BYTES + 16];
+	const char *slash = strrchr(path, '/');
 
-	if (fd < 0 || (user->switches && fchown(fd, user->uid, user->gid) < 0))
-		rc = strata_fail(err, -errno, "cannot give it its %s: %s", what, strerror(errno));
+	snprintf(name, sizeof(name), "%s%s", slash ? slash + 1 : path, ending);
+	int fd = openat(jobs, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	int code = fd < 0 ? errno : 0;
+
+	for (ssize_t done; code == 0 && count; bytes += done, count -= (size_t)done) {
+		done = write(fd, bytes, count);
+		code = done < 0 ? errno : done == 0 ? EIO : 0;
+	}
+	if (code == 0 &&
+	    (fchmod(fd, mode) < 0 || (user->switches && fchown(fd, user->uid, user->gid) < 0)))
+		code = errno;
 	if (fd >= 0)
 		close(fd);
-	return rc;
+	return code ? strata_fail(err, -code, "cannot give it its %s: %s", ending + 1,
+				  strerror(code))
+		    : 0;
 }
 
-static int write_token(int dir, const struct exec_order *order, const struct launch_user *user,
-		       struct strata_error *err)
+void launch_tidy(int jobs, const char *name)
 {
-	if (!order->token)
-		return 0;
-	int fd = openat(dir, RECORD_TOKEN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0600);
-	size_t length = strlen(order->token);
+	char path[RECORD_NAME_BYTES + 16];
 
-	if (fd >= 0 && write(fd, order->token, length) != (ssize_t)length) {
-		int code = errno ? errno : EIO;
-
-		close(fd);
-		return strata_fail(err, -code, "cannot write its token: %s", strerror(code));
-	}
-	return give_away(fd, user, "token", err);
+	snprintf(path, sizeof(path), "%s%s", name, JOURNAL_TOKEN);
+	unlinkat(jobs, path, 0);
+	snprintf(path, sizeof(path), "%s%s", name, JOURNAL_SCRIPT);
+	unlinkat(jobs, path, 0);
 }
 
 /* ---- the process ---- */
@@ -205,9 +210,9 @@ static void drop_inherited(void)
 	syscall(SYS_capset, &header, sets);
 }
 
-static int spawn(const struct env *env, const char *dir_path, const struct exec_order *order,
-		 const struct launch_user *user, const int fds[3], struct env_process *ret_process,
-		 struct strata_error *err)
+static int spawn(const struct env *env, const char *path, const struct exec_order *order,
+		 const struct launch_user *user, const int fds[3], int cgroup,
+		 struct env_process *ret_process, struct strata_error *err)
 {
 	char script[PATH_MAX + 16];
 	const char *program = order->script ? script : order->program;
@@ -217,7 +222,7 @@ static int spawn(const struct env *env, const char *dir_path, const struct exec_
 
 	if (!argv)
 		return strata_fail_memory(err);
-	snprintf(script, sizeof(script), "%s/%s", dir_path, RECORD_SCRIPT);
+	snprintf(script, sizeof(script), "%s%s", path, JOURNAL_SCRIPT);
 	argv[0] = program;
 	if (order->arguments.count)
 		memcpy(argv + 1, order->arguments.items, order->arguments.count * sizeof(*argv));
@@ -230,6 +235,7 @@ static int spawn(const struct env *env, const char *dir_path, const struct exec_
 		.new_session = true,
 		.die_with_parent = true,
 		.identity = user->switches ? &identity : NULL,
+		.cgroup = cgroup,
 	};
 	int rc = env_spawn(env, &command, ret_process, err);
 
@@ -237,15 +243,34 @@ static int spawn(const struct env *env, const char *dir_path, const struct exec_
 	return rc;
 }
 
-static int prepare(int dir, const struct exec_order *order, const struct launch_user *user,
-		   int fds[3], struct strata_error *err)
+/* Born in its group; or, where the kernel cannot do that, of a parent who goes there and comes back. */
+static int spawn_in(const struct env *env, const char *path, const struct exec_order *order,
+		    const struct launch_user *user, const int fds[3], const struct cgroup *cgroup,
+		    struct env_process *ret_process, struct strata_error *err)
+{
+	int rc = spawn(env, path, order, user, fds, cgroup->dir > 0 ? cgroup->dir : 0, ret_process,
+		       err);
+
+	if (rc != -ENOTSUP || cgroup->dir <= 0)
+		return rc;
+	rc = cgroup_enter(cgroup, err);
+	if (rc == 0)
+		rc = spawn(env, path, order, user, fds, 0, ret_process, err);
+	cgroup_enter_supervisors(order->cgroup, NULL);
+	return rc;
+}
+
+static int prepare(int jobs, const char *path, const struct exec_order *order,
+		   const struct launch_user *user, int fds[3], struct strata_error *err)
 {
 	const char *directory = order->directory ? order->directory : "/";
-	int rc = write_token(dir, order, user, err);
+	int rc = order->token ? write_beside(jobs, path, JOURNAL_TOKEN, order->token,
+					     strlen(order->token), 0600, user, err)
+			      : 0;
 
 	if (rc == 0 && order->script)
-		rc = give_away(openat(dir, RECORD_SCRIPT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), user,
-			       "script", err);
+		rc = write_beside(jobs, path, JOURNAL_SCRIPT, order->script, order->script_bytes,
+				  0500, user, err);
 	if (rc == 0 && order->checkpoint_dir)
 		rc = make_checkpoint_dir(order, user, err);
 	if (rc)
@@ -264,9 +289,9 @@ static int prepare(int dir, const struct exec_order *order, const struct launch_
 	return rc;
 }
 
-int launch_start(const struct env *env, int dir, const char *dir_path,
-		 const struct exec_order *order, const struct launch_user *user,
-		 const struct cgroup *cgroup, struct launch *ret_launch, struct strata_error *err)
+int launch_start(const struct env *env, int jobs, const char *path, const struct exec_order *order,
+		 const struct launch_user *user, const struct cgroup *cgroup,
+		 struct launch *ret_launch, struct strata_error *err)
 {
 	struct launch launch = { .message_fd = -1 };
 	int fds[3] = { -1, -1, -1 };
@@ -274,13 +299,10 @@ int launch_start(const struct env *env, int dir, const char *dir_path,
 
 	umask((mode_t)order->umask);
 	drop_inherited();
-	int rc = prepare(dir, order, user, fds, err);
+	int rc = prepare(jobs, path, order, user, fds, err);
 
 	if (rc == 0)
-		rc = cgroup_enter(cgroup, err);
-	if (rc == 0)
-		rc = spawn(env, dir_path, order, user, fds, &launch.process, err);
-	cgroup_enter_supervisors(order->cgroup, NULL);
+		rc = spawn_in(env, path, order, user, fds, cgroup, &launch.process, err);
 	if (rc == 0 && fstat(fds[2], &info) == 0 && S_ISREG(info.st_mode)) {
 		launch.message_fd = fds[2];
 		fds[2] = -1;

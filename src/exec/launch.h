@@ -32,10 +32,12 @@ void launch_user_fini(struct launch_user *user);
 void launch_as_user_begin(const struct launch_user *user);
 void launch_as_user_end(const struct launch_user *user);
 
-/* Starts the order's program in the cgroup. `dir` and `dir_path` are the attempt's directory. On failure nothing runs, and the
- * sentence is one for the job's owner. */
-int launch_start(const struct env *env, int dir, const char *dir_path,
-		 const struct exec_order *order, const struct launch_user *user,
-		 const struct cgroup *cgroup, struct launch *ret_launch, struct strata_error *err);
+/* Starts the order's program in the cgroup. `path` is that of the attempt's file, in the directory `jobs`; beside it are written the
+ * script and the token. On failure nothing runs, and the sentence is one for the job's owner. */
+int launch_start(const struct env *env, int jobs, const char *path, const struct exec_order *order,
+		 const struct launch_user *user, const struct cgroup *cgroup,
+		 struct launch *ret_launch, struct strata_error *err);
+/* Takes away script and token of an attempt. */
+void launch_tidy(int jobs, const char *name);
 
 #endif

@@ -11,13 +11,12 @@
 #include <strata/error.h>
 #include <strata/memory.h>
 
-#define LEADER_FROM_JOBS ".."       /* the state directory, as seen from that of all jobs … */
-#define LEADER_FROM_ATTEMPT "../.." /* … and from that of one attempt */
+#define LEADER_FROM_JOBS ".." /* the state directory, as seen from that of all jobs */
 
 /* This epoch leads: durable. -ESTALE when a later one has been here. */
 int leader_take(const struct env *env, int state_dir, int64_t epoch, struct strata_memory *memory,
 		struct strata_error *err);
-/* 0 while no later one leads than this; else -ESTALE. `where` is one of the two above. */
+/* 0 while no later one leads than this; else -ESTALE. `where` is the state directory, from `dir`. */
 int leader_check(const struct env *env, int dir, const char *where, int64_t epoch,
 		 struct strata_memory *memory, struct strata_error *err);
 

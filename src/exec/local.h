@@ -6,8 +6,8 @@
 #define EXEC_LOCAL_H
 
 #include "core/map.h"
-#include "exec/exec.h"
-#include "exec/record.h"
+#include "exec/journal.h"
+#include "exec/nursery.h"
 
 #include <limits.h>
 
@@ -15,10 +15,11 @@
 struct attempt {
 	struct exec_key key;
 	char name[RECORD_NAME_BYTES];
+	int64_t lines_at, epoch;       /* of its file; 0: not read yet */
 	struct env_process supervisor; /* pid 0: none known */
+	bool asked;                    /* the nursery was asked for one and has not answered yet */
 	bool child;                    /* the supervisor is ours to wait for */
 	bool gone;                     /* it has ended, as far as we know */
-	int watch;                     /* of inotify; -1: none */
 	int tries;                     /* supervisors that ended without a word */
 	bool started, ended, troubled; /* reported */
 	int64_t checkpoints;           /* reported */
@@ -39,14 +40,12 @@ struct local {
 	int64_t epoch;
 	const char *supervisor, *cgroup;
 	int epoll, inotify, wake;
+	struct nursery nursery;
+	int asked;                /* of it, and not answered yet */
 	struct map_text attempts; /* by name; owned */
-	struct map_u64 watches;   /* attempts by inotify's number */
 	struct attempt *first_dirty, *last_dirty;
 	struct attempt *dropped;
 };
-
-/* The directory of an attempt; -ENOENT when there is none. */
-int local_open_dir(struct local *local, const char *name, struct strata_error *err);
 
 /* Begins to watch an attempt; drop ends that. What waits for its supervisor is freed with it, or by free_dropped. */
 int local_take(struct local *local, struct exec_key key, struct attempt **ret_attempt,
@@ -55,13 +54,12 @@ void local_drop(struct local *local, struct attempt *attempt);
 void local_free_dropped(struct local *local);
 struct attempt *local_find(struct local *local, struct exec_key key); /* NULL: not watched */
 
-/* The next call of `next` looks at its directory. */
+/* The next call of `next` looks at its file. */
 void local_mark(struct local *local, struct attempt *attempt);
-/* For an attempt without a status: finds its supervisor or starts one. */
-int local_ensure_supervisor(struct local *local, struct attempt *attempt, int dir,
-			    struct strata_error *err);
-/* Who holds the lock of the directory; pid 0: nobody. The pidfd is the caller's. */
-int local_find_supervisor(int dir, struct env_process *ret_process, struct strata_error *err);
+/* Asks for the first supervisor of an attempt just ordered. */
+int local_start_supervisor(struct local *local, struct attempt *attempt, struct strata_error *err);
+/* Who holds the lock of the file; pid 0: nobody. The pidfd is the caller's. */
+int local_find_supervisor(int fd, struct env_process *ret_process, struct strata_error *err);
 
 int local_next(struct exec *exec, struct exec_event *ret_event, struct strata_error *err);
 int local_open_watches(struct local *local, struct strata_error *err);

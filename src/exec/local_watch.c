@@ -1,15 +1,16 @@
 /*
- * Looking after what runs. A pidfd says that a supervisor has ended, inotify that it wrote something; what happened is read
- * from the attempt's directory. So an event is never lost with the daemon that would have had it: the next one looks at
- * the same directory.
+ * Looking after what runs. A pidfd says that a supervisor has ended, inotify that something was added to the file of an attempt; what
+ * happened is read from there. So an event is never lost with the daemon that would have had it: the next one looks at the
+ * same file.
  *
- * One rule recovers from everything: an attempt without a status whose lock nobody holds gets a supervisor. The
+ * One rule recovers from everything: an attempt that has not ended and whose lock nobody holds gets a supervisor. The
  * supervisor, under the lock, finds out whether it is to start the job or to say that it was lost.
  */
 #include "exec/local.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TRIES_MAX = 3, EVENTS_AT_ONCE = 64 };
+enum { TRIES_MAX = 3, EVENTS_AT_ONCE = 64, ASKED_MAX = 64 };
 
 /* ---- attempts ---- */
 
@@ -50,10 +51,10 @@ static void unmark(struct local *local, struct attempt *attempt)
 {
 	struct attempt *before = NULL;
 
-	for (struct attempt *at = local->first_dirty; at && at != attempt; at = at->next_dirty)
-		before = at;
 	if (!attempt->dirty)
 		return;
+	for (struct attempt *at = local->first_dirty; at != attempt; at = at->next_dirty)
+		before = at;
 	if (before)
 		before->next_dirty = attempt->next_dirty;
 	else
@@ -69,17 +70,6 @@ struct attempt *local_find(struct local *local, struct exec_key key)
 
 	record_name(key, name);
 	return map_text_get(&local->attempts, name, strlen(name));
-}
-
-int local_open_dir(struct local *local, const char *name, struct strata_error *err)
-{
-	int dir = openat(local->jobs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (dir < 0 && errno == ENOENT)
-		return strata_fail(err, -ENOENT, "there is no attempt %s", name);
-	return dir < 0 ? strata_fail(err, -errno, "cannot open %s/%s: %s", local->jobs_path, name,
-				     strerror(errno))
-		       : dir;
 }
 
 static void let_supervisor_go(struct local *local, struct attempt *attempt)
@@ -107,12 +97,8 @@ static void free_attempt(struct local *local, struct attempt *attempt)
 void local_drop(struct local *local, struct attempt *attempt)
 {
 	unmark(local, attempt);
-	if (attempt->watch >= 0) {
-		inotify_rm_watch(local->inotify, attempt->watch);
-		map_u64_remove(&local->watches, (uint64_t)attempt->watch);
-	}
 	map_text_remove(&local->attempts, attempt->name, strlen(attempt->name));
-	if (!attempt->child || attempt->gone) {
+	if (!attempt->asked && (!attempt->child || attempt->gone)) {
 		free_attempt(local, attempt);
 		return;
 	}
@@ -130,26 +116,17 @@ void local_free_dropped(struct local *local)
 		free_attempt(local, local->dropped);
 }
 
-/* Begins to watch. Without a watch of inotify (they are limited) the end is still seen, by the supervisor's. */
 int local_take(struct local *local, struct exec_key key, struct attempt **ret_attempt,
 	       struct strata_error *err)
 {
 	struct attempt *attempt = strata_memory_get(local->memory, sizeof(*attempt));
-	char path[PATH_MAX + RECORD_NAME_BYTES];
 
 	if (!attempt)
 		return strata_fail_memory(err);
-	*attempt = (struct attempt){ .key = key, .supervisor = { 0, -1 }, .watch = -1 };
+	*attempt = (struct attempt){ .key = key, .supervisor = { 0, -1 } };
 	record_name(key, attempt->name);
 	if (map_text_put(&local->attempts, attempt->name, strlen(attempt->name), attempt, NULL)) {
 		strata_memory_put(local->memory, attempt, sizeof(*attempt));
-		return strata_fail_memory(err);
-	}
-	snprintf(path, sizeof(path), "%s/%s", local->jobs_path, attempt->name);
-	attempt->watch = inotify_add_watch(local->inotify, path, IN_MOVED_TO | IN_ONLYDIR);
-	if (attempt->watch >= 0 &&
-	    map_u64_put(&local->watches, (uint64_t)attempt->watch, attempt, NULL)) {
-		local_drop(local, attempt);
 		return strata_fail_memory(err);
 	}
 	*ret_attempt = attempt;
@@ -167,66 +144,120 @@ static void watch_supervisor(struct local *local, struct attempt *attempt)
 		attempt->gone = true; /* without a pidfd: asked for again at every look */
 }
 
-/* An order that nobody claimed becomes ours, so that a supervisor of an earlier leader leaves it alone. */
-static int renew(struct local *local, int dir, int64_t *ret_epoch, struct strata_error *err)
+/* The nursery has ended, and with it all hope of an answer: those who wait for one are looked at again. */
+static void lose_nursery(struct local *local)
 {
-	struct strata_arena arena;
-	struct exec_order order = { 0 };
+	const struct map_text_entry *entry = NULL;
 
-	strata_arena_init(&arena, local->memory, 0);
-	int rc = record_read(local->env, dir, RECORD_ORDER, &record_order_schema, &arena, &order,
-			     err);
+	nursery_close(&local->nursery, local->env);
+	local->asked = 0;
+	while ((entry = map_text_next(&local->attempts, entry))) {
+		struct attempt *attempt = entry->value;
 
-	if (rc == 0 && order.epoch > local->epoch)
-		rc = strata_fail(err, -ESTALE, "a leader of epoch %" PRId64 " has the order",
-				 order.epoch);
-	if (rc == 0 && order.epoch != local->epoch && !record_exists(dir, RECORD_CLAIMED)) {
-		order.epoch = local->epoch;
-		order.cgroup = local->cgroup;
-		rc = record_write(local->env, dir, RECORD_ORDER, &record_order_schema, &order,
-				  local->memory, err);
+		if (attempt->asked)
+			local_mark(local, attempt);
+		attempt->asked = false;
 	}
-	if (rc == 0)
-		*ret_epoch = order.epoch;
-	strata_arena_fini(&arena);
+	for (struct attempt *at = local->dropped, *next; at; at = next) {
+		next = at->next_dropped;
+		if (at->asked)
+			free_attempt(local, at);
+	}
+}
+
+static void take_answer(struct local *local, struct attempt *attempt, pid_t pid)
+{
+	local->asked--;
+	attempt->asked = false;
+	if (pid > 0) {
+		attempt->supervisor =
+			(struct env_process){ pid, (int)syscall(SYS_pidfd_open, pid, 0) };
+		attempt->child = true;
+		watch_supervisor(local, attempt);
+	} else if (attempt->dropped) {
+		free_attempt(local, attempt);
+	} else {
+		local_mark(local, attempt); /* no process was to be had: it is tried again */
+	}
+}
+
+static void take_answers(struct local *local)
+{
+	void *cookie;
+	pid_t pid;
+	int rc = 0;
+
+	while (local->nursery.socket >= 0 &&
+	       (rc = nursery_take(&local->nursery, &cookie, &pid)) > 0)
+		take_answer(local, cookie, pid);
+	if (rc < 0)
+		lose_nursery(local);
+}
+
+static int open_nursery(struct local *local, struct strata_error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &local->nursery };
+	int rc = nursery_open(&local->nursery, local->env, local->supervisor, local->jobs_path,
+			      local->cgroup, err);
+
+	if (rc == 0 && epoll_ctl(local->epoll, EPOLL_CTL_ADD, local->nursery.socket, &event) < 0) {
+		rc = strata_fail(err, -errno, "cannot watch jobs: %s", strerror(errno));
+		nursery_close(&local->nursery, local->env);
+	}
 	return rc;
 }
 
-/* A session of its own and nothing of our environment: it outlives us, and a job's variables never reach it. */
-static int start_supervisor(struct local *local, struct attempt *attempt, int dir,
-			    struct strata_error *err)
+static int ask_nursery(struct local *local, struct attempt *attempt, int64_t epoch,
+		       struct strata_error *err)
 {
-	char path[PATH_MAX + RECORD_NAME_BYTES], epoch_text[24];
-	int64_t epoch;
-	int rc = renew(local, dir, &epoch, err);
+	/* it must not wait for room for an answer while we wait for room for a question */
+	while (local->asked >= ASKED_MAX && local->nursery.socket >= 0) {
+		struct pollfd waiting = { local->nursery.socket, POLLIN, 0 };
+
+		poll(&waiting, 1, -1);
+		take_answers(local);
+	}
+	int rc = local->nursery.socket < 0 ? open_nursery(local, err) : 0;
 
 	if (rc)
 		return rc;
-	snprintf(path, sizeof(path), "%s/%s", local->jobs_path, attempt->name);
-	snprintf(epoch_text, sizeof(epoch_text), "%" PRId64, epoch);
-	const struct env_command command = {
-		.program = local->supervisor,
-		.argv = (const char *const[]){ "strata", "supervise", path, epoch_text, NULL },
-		.envp = (const char *const[]){ "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL },
-		.cwd = "/",
-		.fds = { -1, -1, STDERR_FILENO },
-		.new_session = true,
-	};
-
-	rc = env_spawn(local->env, &command, &attempt->supervisor, err);
-	if (rc)
-		return rc;
-	attempt->child = true;
-	watch_supervisor(local, attempt);
+	attempt->asked = true;
+	local->asked++;
+	if (nursery_ask(&local->nursery, attempt->name, epoch, attempt, NULL) < 0)
+		lose_nursery(local);
 	return 0;
+}
+
+int local_start_supervisor(struct local *local, struct attempt *attempt, struct strata_error *err)
+{
+	attempt->tries++;
+	return ask_nursery(local, attempt, local->epoch, err);
+}
+
+/* An order that nobody claimed becomes ours, so that a supervisor of an earlier leader leaves it alone. */
+static int take_over(struct local *local, int fd, struct journal *journal, struct strata_error *err)
+{
+	const struct record_leader own = { local->epoch, local->cgroup };
+
+	if (journal->epoch > local->epoch)
+		return strata_fail(err, -ESTALE, "a leader of epoch %" PRId64 " has the order",
+				   journal->epoch);
+	if (journal->epoch == local->epoch || journal->claimed)
+		return 0;
+	int rc = journal_add(local->env, fd, JOURNAL_LEADER, &record_leader_schema, &own, false,
+			     local->memory, err);
+
+	if (rc == 0)
+		journal->epoch = local->epoch;
+	return rc;
 }
 
 /* Finds the supervisor that holds the lock. The number could be another process's by the time it is opened, so the lock is
  * looked at again: whoever holds it has held it all the time. */
-int local_find_supervisor(int dir, struct env_process *ret_process, struct strata_error *err)
+int local_find_supervisor(int fd, struct env_process *ret_process, struct strata_error *err)
 {
 	pid_t pid, again;
-	int rc = record_lock_holder(dir, &pid, err);
+	int rc = journal_lock_holder(fd, &pid, err);
 
 	if (rc)
 		return rc;
@@ -235,7 +266,7 @@ int local_find_supervisor(int dir, struct env_process *ret_process, struct strat
 		return 0;
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	rc = record_lock_holder(dir, &again, err);
+	rc = journal_lock_holder(fd, &again, err);
 	if (rc || again != pid) {
 		if (pidfd >= 0)
 			close(pidfd);
@@ -245,13 +276,14 @@ int local_find_supervisor(int dir, struct env_process *ret_process, struct strat
 	return 0;
 }
 
-int local_ensure_supervisor(struct local *local, struct attempt *attempt, int dir,
-			    struct strata_error *err)
+/* For an attempt that has not ended: finds its supervisor or asks for one. */
+static int ensure_supervisor(struct local *local, struct attempt *attempt, int fd,
+			     struct journal *journal, struct strata_error *err)
 {
-	if (attempt->supervisor.pid && !attempt->gone)
+	if (attempt->asked || (attempt->supervisor.pid && !attempt->gone))
 		return 0;
 	let_supervisor_go(local, attempt);
-	int rc = local_find_supervisor(dir, &attempt->supervisor, err);
+	int rc = local_find_supervisor(fd, &attempt->supervisor, err);
 
 	if (rc)
 		return rc;
@@ -259,62 +291,62 @@ int local_ensure_supervisor(struct local *local, struct attempt *attempt, int di
 		watch_supervisor(local, attempt);
 		return 0;
 	}
-	if (attempt->tries++ < TRIES_MAX)
-		return start_supervisor(local, attempt, dir, err);
-	return strata_fail(
-		err, -EIO,
-		"%d supervisors of attempt %s ended without starting it; the log says why",
-		TRIES_MAX, attempt->name);
+	if (attempt->tries++ >= TRIES_MAX)
+		return strata_fail(
+			err, -EIO,
+			"%d supervisors of attempt %s ended without starting it; the log says why",
+			TRIES_MAX, attempt->name);
+	rc = take_over(local, fd, journal, err);
+	return rc ? rc : ask_nursery(local, attempt, journal->epoch, err);
 }
 
 /* ---- events ---- */
 
-/* What the directory says that was not reported yet: 1 and an event, 0 for none. */
-static int look(struct local *local, struct attempt *attempt, int dir, struct exec_event *event,
+/* What the file says that was not reported yet: 1 and an event, 0 for none. */
+static int look(struct local *local, struct attempt *attempt, int fd, struct exec_event *event,
 		struct strata_error *err)
 {
-	struct record_start start = { 0 };
-	struct record_checkpoint saved = { 0 };
-	struct exec_status status = { 0 };
-	struct strata_arena *arena = &local->event_arena;
-	int ended = record_read(local->env, dir, RECORD_STATUS, &record_status_schema, arena,
-				&status, err);
+	struct journal journal = { .lines_at = attempt->lines_at, .epoch = attempt->epoch };
+	int rc = journal_read(fd, &local->event_arena, &journal, err);
 
-	if (ended < 0 && ended != -ENOENT)
-		return ended;
+	if (rc == 0 && !journal.lines_at)
+		rc = strata_fail(err, -ENOENT, "there is no attempt %s", attempt->name);
+	if (rc)
+		return rc;
+	attempt->lines_at = journal.lines_at;
+	attempt->epoch = journal.epoch;
 	event->key = attempt->key;
-	if (!attempt->started && record_read(local->env, dir, RECORD_STARTED, &record_start_schema,
-					     arena, &start, NULL) == 0) {
+	if (!attempt->started && journal.started) {
 		attempt->started = true;
 		event->type = EXEC_STARTED;
-		event->status = (struct exec_status){ .started_ns = start.started_ns };
+		event->status = (struct exec_status){ .started_ns = journal.start.started_ns };
 		return 1;
 	}
-	if (record_read(local->env, dir, RECORD_CHECKPOINT, &record_checkpoint_schema, arena,
-			&saved, NULL) == 0 &&
-	    saved.count > attempt->checkpoints) {
-		attempt->checkpoints = saved.count;
+	if (journal.checkpoint.count > attempt->checkpoints) {
+		attempt->checkpoints = journal.checkpoint.count;
 		event->type = EXEC_CHECKPOINTED;
-		event->status = (struct exec_status){ .checkpoint = saved.path,
-						      .ended_ns = saved.written_ns };
+		event->status =
+			(struct exec_status){ .checkpoint = journal.checkpoint.path,
+					      .checkpoint_bytes = journal.checkpoint.size_bytes,
+					      .ended_ns = journal.checkpoint.written_ns };
 		return 1;
 	}
-	if (ended < 0)
-		return local_ensure_supervisor(local, attempt, dir, err);
+	if (!journal.ended)
+		return ensure_supervisor(local, attempt, fd, &journal, err);
 	attempt->ended = true;
 	event->type = EXEC_ENDED;
-	event->status = status;
+	event->status = journal.status;
 	return 1;
 }
 
 static int next_of(struct local *local, struct attempt *attempt, struct exec_event *event)
 {
 	struct strata_error err;
-	int dir = local_open_dir(local, attempt->name, &err);
-	int rc = dir < 0 ? dir : look(local, attempt, dir, event, &err);
+	int fd = journal_open(local->env, local->jobs, attempt->name, &err);
+	int rc = fd < 0 ? fd : look(local, attempt, fd, event, &err);
 
-	if (dir >= 0)
-		close(dir);
+	if (fd >= 0)
+		close(fd);
 	if (rc >= 0)
 		return rc;
 	if (attempt->troubled)
@@ -347,7 +379,10 @@ static void read_watches(struct local *local)
 	while ((got = read(local->inotify, bytes, sizeof(bytes))) > 0) {
 		for (ssize_t at = 0; at < got;) {
 			const struct inotify_event *event = (const void *)(bytes + at);
-			struct attempt *attempt = map_u64_get(&local->watches, (uint64_t)event->wd);
+			struct attempt *attempt = event->len ? map_text_get(&local->attempts,
+									    event->name,
+									    strlen(event->name))
+							     : NULL;
 
 			if (attempt && !attempt->ended)
 				local_mark(local, attempt);
@@ -383,11 +418,12 @@ static void collect(struct local *local)
 		for (int i = 0; i < count; i++) {
 			struct attempt *attempt = events[i].data.ptr;
 
-			if (events[i].data.ptr == &local->inotify) {
+			if (events[i].data.ptr == &local->inotify)
 				read_watches(local);
-			} else if (events[i].data.ptr != &local->wake) {
+			else if (events[i].data.ptr == &local->nursery)
+				take_answers(local);
+			else if (events[i].data.ptr != &local->wake)
 				supervisor_ended(local, attempt);
-			}
 		}
 	} while (count == EVENTS_AT_ONCE);
 }
@@ -429,6 +465,7 @@ int local_open_watches(struct local *local, struct strata_error *err)
 	local->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	local->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (local->epoll < 0 || local->inotify < 0 || local->wake < 0 ||
+	    inotify_add_watch(local->inotify, local->jobs_path, IN_MODIFY | IN_ONLYDIR) < 0 ||
 	    epoll_ctl(local->epoll, EPOLL_CTL_ADD, local->inotify, &inotify) < 0 ||
 	    epoll_ctl(local->epoll, EPOLL_CTL_ADD, local->wake, &wake) < 0)
 		return strata_fail(err, -errno, "cannot watch jobs: %s", strerror(errno));

@@ -145,7 +145,7 @@ int processes_signal(int signal, bool catchers)
 	return sent;
 }
 
-/* Is "STRATA_JOB_DIR=…" in its environment? That is where we put it when we started its first process. */
+/* Is "STRATA_JOB_FILE=…" in its environment? That is where we put it when we started its first process. */
 static bool belongs_to(pid_t pid, const char *variable, char *text, size_t room)
 {
 	ssize_t length = read_proc(pid, "environ", text, room);
@@ -156,14 +156,14 @@ static bool belongs_to(pid_t pid, const char *variable, char *text, size_t room)
 	return false;
 }
 
-int processes_kill_orphans(const char *job_dir)
+int processes_kill_orphans(const char *job_file)
 {
 	enum { ENVIRON_BYTES = 1 << 20 };
 	struct processes list;
 	char variable[PATH_MAX + 16], *text = malloc(ENVIRON_BYTES);
 	int rc = text ? list_all(&list) : -ENOMEM, sent = 0;
 
-	snprintf(variable, sizeof(variable), "STRATA_JOB_DIR=%s", job_dir);
+	snprintf(variable, sizeof(variable), "STRATA_JOB_FILE=%s", job_file);
 	for (size_t i = 0; rc == 0 && i < list.count; i++) {
 		pid_t pid = list.rows[i].pid;
 

@@ -1,6 +1,6 @@
 /*
  * The processes of a job, found in /proc. A supervisor is the subreaper of what it starts: whatever daemonises or changes its
- * session stays its descendant. And whatever a dead supervisor left behind still carries STRATA_JOB_DIR in its environment.
+ * session stays its descendant. And whatever a dead supervisor left behind still carries STRATA_JOB_FILE in its environment.
  */
 #ifndef EXEC_PROCESSES_H
 #define EXEC_PROCESSES_H
@@ -14,6 +14,6 @@
 int processes_signal(int signal, bool catchers);
 
 /* Kills every process, but this one, that was started for the job of this directory. Returns how many, or a negative code. */
-int processes_kill_orphans(const char *job_dir);
+int processes_kill_orphans(const char *job_file);
 
 #endif

@@ -1,21 +1,14 @@
-/*
- * The files of an attempt; record.h says which. Each is an option table written as JSON, but for the environment and the
- * script, which may hold any bytes.
- */
+/* The option tables of what is written down, and reading and writing one as a file. */
 #include "exec/record.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
-
-#include "core/buf.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- tables ---- */
 
@@ -94,6 +87,12 @@ static const struct strata_option claim_options[] = {
 	{ 0 },
 };
 
+static const struct strata_option leader_options[] = {
+	INT(struct record_leader, epoch, 0, INT64_MAX),
+	TEXT(struct record_leader, cgroup),
+	{ 0 },
+};
+
 static const struct strata_option start_options[] = {
 	INT(struct record_start, pid, 0, INT32_MAX),
 	INT(struct record_start, started_ns, 0, INT64_MAX),
@@ -102,8 +101,11 @@ static const struct strata_option start_options[] = {
 
 static const struct strata_option checkpoint_options[] = {
 	INT(struct record_checkpoint, count, 0, INT64_MAX),
+	INT(struct record_checkpoint, attempt, 0, UINT32_MAX),
 	INT(struct record_checkpoint, written_ns, 0, INT64_MAX),
 	TEXT(struct record_checkpoint, path),
+	INT(struct record_checkpoint, step, -1, INT64_MAX),
+	INT(struct record_checkpoint, size_bytes, 0, INT64_MAX),
 	{ 0 },
 };
 
@@ -125,6 +127,7 @@ static const struct strata_option status_options[] = {
 	INT(struct exec_status, system_ns, 0, INT64_MAX),
 	INT(struct exec_status, memory_peak_bytes, 0, INT64_MAX),
 	TEXT(struct exec_status, checkpoint),
+	INT(struct exec_status, checkpoint_bytes, 0, INT64_MAX),
 	{ 0 },
 };
 /* clang-format on */
@@ -136,18 +139,16 @@ static const struct strata_option status_options[] = {
 SCHEMA(order, struct exec_order);
 SCHEMA(control, struct record_control);
 SCHEMA(claim, struct record_claim);
+SCHEMA(leader, struct record_leader);
 SCHEMA(start, struct record_start);
 SCHEMA(checkpoint, struct record_checkpoint);
 SCHEMA(status, struct exec_status);
 
 /* ---- files ---- */
 
-typedef int write_function(const struct env *env, int dir, const char *path, const void *bytes,
-			   size_t count, mode_t mode, struct strata_error *err);
-
-static int write_with(write_function *write_file, const struct env *env, int dir, const char *name,
-		      const struct strata_schema *schema, const void *conf,
-		      struct strata_memory *memory, struct strata_error *err)
+int record_write(const struct env *env, int dir, const char *name,
+		 const struct strata_schema *schema, const void *conf, struct strata_memory *memory,
+		 struct strata_error *err)
 {
 	struct strata_arena arena;
 	const char *json;
@@ -156,23 +157,9 @@ static int write_with(write_function *write_file, const struct env *env, int dir
 	int rc = strata_schema_write_json(schema, conf, &arena, &json, err);
 
 	if (rc == 0)
-		rc = write_file(env, dir, name, json, strlen(json), 0600, err);
+		rc = env_write_file(env, dir, name, json, strlen(json), 0600, err);
 	strata_arena_fini(&arena);
 	return rc;
-}
-
-int record_write(const struct env *env, int dir, const char *name,
-		 const struct strata_schema *schema, const void *conf, struct strata_memory *memory,
-		 struct strata_error *err)
-{
-	return write_with(env_write_file, env, dir, name, schema, conf, memory, err);
-}
-
-int record_claim(const struct env *env, int dir, const struct record_claim *claim,
-		 struct strata_memory *memory, struct strata_error *err)
-{
-	return write_with(env_claim_file, env, dir, RECORD_CLAIMED, &record_claim_schema, claim,
-			  memory, err);
 }
 
 int record_read(const struct env *env, int dir, const char *name,
@@ -195,82 +182,6 @@ int record_read(const struct env *env, int dir, const char *name,
 	if (rc)
 		return rc;
 	memcpy(ret_conf, conf, schema->conf_size);
-	return 0;
-}
-
-bool record_exists(int dir, const char *name)
-{
-	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* ---- orders ---- */
-
-static int write_environ(const struct env *env, int dir, const char *const *environment,
-			 struct strata_memory *memory, struct strata_error *err)
-{
-	struct buf bytes;
-
-	buf_init(&bytes, memory, 0);
-	for (size_t i = 0; environment && environment[i]; i++)
-		buf_add_bytes(&bytes, environment[i], strlen(environment[i]) + 1);
-	int rc = buf_check(&bytes, err);
-
-	if (rc == 0 && bytes.length > RECORD_BYTES_MAX)
-		rc = strata_fail(err, -E2BIG, "the environment has %zu bytes; expected at most %d",
-				 bytes.length, RECORD_BYTES_MAX);
-	if (rc == 0)
-		rc = env_write_file(env, dir, RECORD_ENVIRON, bytes.text, bytes.length, 0600, err);
-	buf_fini(&bytes);
-	return rc;
-}
-
-int record_write_order(const struct env *env, int dir, const struct exec_order *order,
-		       struct strata_memory *memory, struct strata_error *err)
-{
-	int rc = write_environ(env, dir, order->environment, memory, err);
-
-	if (rc == 0 && order->script)
-		rc = env_write_file(env, dir, RECORD_SCRIPT, order->script, order->script_bytes,
-				    0500, err);
-	if (rc == 0)
-		rc = record_write(env, dir, RECORD_ORDER, &record_order_schema, order, memory, err);
-	return rc;
-}
-
-static int read_environ(const struct env *env, int dir, struct strata_arena *arena,
-			const char *const **ret_environment, struct strata_error *err)
-{
-	char *bytes;
-	size_t length, count = 0;
-	int rc = env_read_file(env, dir, RECORD_ENVIRON, RECORD_BYTES_MAX, arena, &bytes, &length,
-			       err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < length; i++)
-		count += bytes[i] == '\0';
-	const char **environment = strata_arena_array(arena, count + 1, sizeof(*environment));
-
-	if (!environment)
-		return strata_fail_memory(err);
-	for (size_t i = 0; i < count; i++, bytes += strlen(bytes) + 1)
-		environment[i] = bytes;
-	*ret_environment = environment;
-	return 0;
-}
-
-int record_read_order(const struct env *env, int dir, struct strata_arena *arena,
-		      struct exec_order *ret_order, struct strata_error *err)
-{
-	struct exec_order order = { 0 };
-	int rc = record_read(env, dir, RECORD_ORDER, &record_order_schema, arena, &order, err);
-
-	if (rc == 0)
-		rc = read_environ(env, dir, arena, &order.environment, err);
-	if (rc)
-		return rc;
-	order.script = record_exists(dir, RECORD_SCRIPT) ? "" : NULL;
-	*ret_order = order;
 	return 0;
 }
 
@@ -297,41 +208,4 @@ bool record_key(const char *name, struct exec_key *ret_key)
 		return false;
 	*ret_key = key;
 	return true;
-}
-
-/* ---- the lock ---- */
-
-/* A record lock: it ends with the process, is not passed on to children, and says who holds it. */
-int record_lock(int dir, struct strata_error *err)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd = openat(dir, RECORD_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return strata_fail(err, -errno, "cannot open the lock: %s", strerror(errno));
-	if (fcntl(fd, F_SETLK, &lock) == 0)
-		return fd;
-	int code = errno;
-
-	close(fd);
-	if (code == EAGAIN || code == EACCES)
-		return strata_fail(err, -EBUSY, "another supervisor has the lock");
-	return strata_fail(err, -code, "cannot take the lock: %s", strerror(code));
-}
-
-int record_lock_holder(int dir, pid_t *ret_pid, struct strata_error *err)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd = openat(dir, RECORD_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int rc = 0;
-
-	if (fd < 0 && errno != ENOENT)
-		return strata_fail(err, -errno, "cannot open the lock: %s", strerror(errno));
-	if (fd >= 0 && fcntl(fd, F_GETLK, &lock) < 0)
-		rc = strata_fail(err, -errno, "cannot look at the lock: %s", strerror(errno));
-	if (rc == 0)
-		*ret_pid = fd < 0 || lock.l_type == F_UNLCK ? 0 : lock.l_pid;
-	if (fd >= 0)
-		close(fd);
-	return rc;
 }

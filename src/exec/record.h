@@ -1,34 +1,14 @@
 /*
- * What is on disk of an attempt: one directory, STATE/jobs/JOB.ATTEMPT, with one small file for each step of its life. Every
- * file is written whole and durably by one writer, so that at any moment the directory says how far the attempt came:
- *
- *	order.json, environ, script	what to run; the executor. The order comes last: without it there is nothing
- *	control.json			what is wished of it: stop, freeze, checkpoint …; the executor
- *	lock				locked by the supervisor as long as it lives
- *	claimed.json			by whom; the supervisor, before it starts anything. Never written twice
- *	started.json			the first process runs
- *	checkpoint.json			it wrote a checkpoint
- *	status.json			how it ended: the last word
- *	token				the job's secret, while it runs; belongs to its user
+ * Small structs as JSON, each by its option table: what is said about an attempt (journal.h has the file they are in), and the records
+ * that are files of their own.
  */
 #ifndef EXEC_RECORD_H
 #define EXEC_RECORD_H
 
 #include "exec/exec.h"
 
-#define RECORD_ORDER "order.json"
-#define RECORD_ENVIRON "environ"
-#define RECORD_SCRIPT "script"
-#define RECORD_CONTROL "control.json"
-#define RECORD_LOCK "lock"
-#define RECORD_CLAIMED "claimed.json"
-#define RECORD_STARTED "started.json"
-#define RECORD_CHECKPOINT "checkpoint.json"
-#define RECORD_STATUS "status.json"
-#define RECORD_TOKEN "token"
-
 enum {
-	RECORD_BYTES_MAX = 1 << 24, /* of one file */
+	RECORD_BYTES_MAX = 1 << 24, /* of one record, an environment, a script */
 	RECORD_NAME_BYTES = 40,     /* JOB.ATTEMPT and its NUL */
 };
 
@@ -47,19 +27,28 @@ struct record_claim {
 	int64_t pid, epoch, claimed_ns;
 };
 
+struct record_leader {
+	int64_t epoch;
+	const char *cgroup; /* directory of its control groups; NULL: none */
+};
+
 struct record_start {
 	int64_t pid, started_ns;
 };
 
 struct record_checkpoint {
-	int64_t count; /* this one's number */
+	int64_t count;   /* this one's number in its attempt; 0: none */
+	int64_t attempt; /* that wrote it */
 	int64_t written_ns;
 	const char *path;
+	int64_t step;       /* as the job says; -1: it does not */
+	int64_t size_bytes; /* of the file, or of all in the directory */
 };
 
 extern const struct strata_schema record_order_schema;
 extern const struct strata_schema record_control_schema;
 extern const struct strata_schema record_claim_schema;
+extern const struct strata_schema record_leader_schema;
 extern const struct strata_schema record_start_schema;
 extern const struct strata_schema record_checkpoint_schema;
 extern const struct strata_schema record_status_schema;
@@ -72,26 +61,9 @@ int record_write(const struct env *env, int dir, const char *name,
 int record_read(const struct env *env, int dir, const char *name,
 		const struct strata_schema *schema, struct strata_arena *arena, void *ret_conf,
 		struct strata_error *err);
-/* As record_write, but of several writers one succeeds: -EEXIST for the others. */
-int record_claim(const struct env *env, int dir, const struct record_claim *claim,
-		 struct strata_memory *memory, struct strata_error *err);
-bool record_exists(int dir, const char *name);
-
-/* An order with its environment and script, the order itself last. */
-int record_write_order(const struct env *env, int dir, const struct exec_order *order,
-		       struct strata_memory *memory, struct strata_error *err);
-/* The script's bytes are not read: script is "" when there is one. */
-int record_read_order(const struct env *env, int dir, struct strata_arena *arena,
-		      struct exec_order *ret_order, struct strata_error *err);
-
 /* "17.2". */
 char *record_name(struct exec_key key, char ret_name[RECORD_NAME_BYTES]);
-/* The key that a directory's name says; false when it is none. */
+/* The key that a name says; false when it is none. */
 bool record_key(const char *name, struct exec_key *ret_key);
-
-/* The process that holds the lock of this directory: its supervisor. 0: nobody, or this process, whose lock ends with the call. */
-int record_lock_holder(int dir, pid_t *ret_pid, struct strata_error *err);
-/* Takes the lock; the descriptor that closing gives it up with, or a negative code: -EBUSY when another process has it. */
-int record_lock(int dir, struct strata_error *err);
 
 #endif

@@ -51,6 +51,31 @@ static void find_newest(DIR *dir, struct saved *newest)
 	}
 }
 
+/* Of a file, or of the files below a directory: a checkpoint may be several. */
+static int64_t size_of(int dir, const char *name, int depth)
+{
+	enum { DEPTH_MAX = 16 };
+	const struct dirent *entry;
+	struct stat info;
+	int64_t sum = 0;
+
+	if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (!S_ISDIR(info.st_mode))
+		return info.st_size;
+	int fd = depth == DEPTH_MAX
+			 ? -1
+			 : openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	while (list && (entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			sum += size_of(fd, entry->d_name, depth + 1);
+	if (list)
+		closedir(list);
+	return sum;
+}
+
 static bool look(const char *path, struct saved *last)
 {
 	struct saved newest = { 0 };
@@ -63,6 +88,8 @@ static bool look(const char *path, struct saved *last)
 	if (!dir)
 		return false;
 	find_newest(dir, &newest);
+	if (newest.name[0])
+		newest.size_bytes = size_of(dirfd(dir), newest.name, 0);
 	closedir(dir);
 	/* a change within the clock's grain of this look must not hide the next one */
 	last->dir_ns = time_of(&info);

@@ -17,6 +17,7 @@ struct saved {
 	ino_t inode;
 	int64_t written_ns; /* its time of modification, since 1970 */
 	int64_t dir_ns;     /* the directory's: nothing is new while it stays */
+	int64_t size_bytes; /* of the file, or of all files below it */
 };
 
 /* Looks with the user's rights; true when there is one that `last` was not, which it then is. */

@@ -1,6 +1,6 @@
 /*
  * The supervisor; supervise.h says what it is. It sleeps in poll() on its signals: SIGCHLD when a process of the job ends, SIGHUP
- * when control.json has changed, SIGTERM when it is to end. What is wished is read from the file and compared with what
+ * when another wish was added to its file, SIGTERM when it is to end. What is wished is read from there and compared with what
  * is, so a signal may be lost, doubled or sent by a daemon that has died since. Deadlines are of the clock that does not jump.
  */
 #include "exec/supervise.h"
@@ -30,28 +30,20 @@
 
 /* ---- wishes ---- */
 
-static int read_control(struct supervisor *sup, struct record_control *ret_control)
+static void obey(struct supervisor *sup)
 {
 	struct strata_arena arena;
 	struct strata_error err;
 
 	strata_arena_init(&arena, &sup->memory, 0);
-	int rc = record_read(sup->env, sup->dir, RECORD_CONTROL, &record_control_schema, &arena,
-			     ret_control, &err);
+	int rc = journal_read(sup->fd, &arena, &sup->journal, &err);
 
 	strata_arena_fini(&arena);
-	if (rc < 0 && rc != -ENOENT)
-		supervisor_say(sup, "its control file cannot be read: %s", err.text);
-	return rc;
-}
-
-static void obey(struct supervisor *sup)
-{
-	struct record_control wish;
-
-	if (read_control(sup, &wish) < 0)
+	if (rc < 0) {
+		supervisor_say(sup, "what is wished of it cannot be read: %s", err.text);
 		return;
-	struct record_control done = sup->done;
+	}
+	struct record_control wish = sup->journal.control, done = sup->done;
 
 	sup->done = wish;
 	if (wish.limit_ns != done.limit_ns && sup->kill_at_ns == SUPERVISOR_NEVER)
@@ -167,22 +159,26 @@ static void watch(struct supervisor *sup)
 /* Takes the lock, and finds out whether there is anything to do. */
 static int take_up(struct supervisor *sup, int64_t epoch, bool *ret_idle, struct strata_error *err)
 {
-	sup->lock = record_lock(sup->dir, err); /* until the process ends */
-	*ret_idle = sup->lock == -EBUSY ||
-		    (sup->lock >= 0 && record_exists(sup->dir, RECORD_STATUS));
-	if (*ret_idle)
-		return 0;
-	int rc = sup->lock < 0
-			 ? sup->lock
-			 : record_read_order(sup->env, sup->dir, &sup->arena, &sup->order, err);
+	int rc = journal_lock(sup->fd, err); /* until the process ends */
 
+	*ret_idle = rc == -EBUSY;
+	if (rc)
+		return *ret_idle ? 0 : rc;
+	rc = journal_read(sup->fd, &sup->arena, &sup->journal, err);
+	*ret_idle = rc == 0 && sup->journal.ended;
+	if (rc || *ret_idle)
+		return rc;
+	rc = journal_read_order(sup->fd, &sup->arena, &sup->order, err);
 	if (rc)
 		return rc;
-	*ret_idle = sup->order.epoch != epoch;
+	*ret_idle = sup->journal.epoch != epoch;
 	if (*ret_idle)
 		supervisor_say(sup,
 			       "the order is of epoch %" PRId64 ", not %" PRId64 "; left alone",
-			       sup->order.epoch, epoch);
+			       sup->journal.epoch, epoch);
+	if (sup->journal.cgroup)
+		sup->order.cgroup = sup->journal.cgroup;
+	sup->order.epoch = sup->journal.epoch;
 	return 0;
 }
 
@@ -194,25 +190,26 @@ static int end_lost(struct supervisor *sup)
 	cgroup_kill(&sup->cgroup);
 	for (int i = 0; i < 100 && processes_kill_orphans(sup->path) > 0; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 10 * STRATA_MS_NS }, NULL);
-	struct record_start start;
-	struct record_checkpoint checkpoint;
-
-	if (record_read(sup->env, sup->dir, RECORD_STARTED, &record_start_schema, &sup->arena,
-			&start, NULL) == 0)
-		sup->status.started_ns = start.started_ns;
-	if (record_read(sup->env, sup->dir, RECORD_CHECKPOINT, &record_checkpoint_schema,
-			&sup->arena, &checkpoint, NULL) == 0)
-		sup->status.checkpoint = checkpoint.path;
+	sup->status.started_ns = sup->journal.start.started_ns;
+	sup->status.checkpoint = sup->journal.checkpoint.path;
+	sup->status.checkpoint_bytes = sup->journal.checkpoint.size_bytes;
 	return supervisor_end_unstarted(sup, EXEC_LOST, 0,
 					"its supervisor, or the machine, ended before it did");
 }
 
+/* Durable before anything is started, and all that was written before with it; so is the name of the file. */
 static int claim(struct supervisor *sup, struct strata_error *err)
 {
 	const struct record_claim mine = { getpid(), sup->order.epoch,
 					   env_now_ns(sup->env, ENV_REALTIME) };
+	int rc = journal_add(sup->env, sup->fd, JOURNAL_CLAIMED, &record_claim_schema, &mine, true,
+			     &sup->memory, err);
+	int code = rc ? 0 : sup->env->sync(sup->env->context, sup->jobs, false);
 
-	return record_claim(sup->env, sup->dir, &mine, &sup->memory, err);
+	return code && code != -EINVAL /* a file system that needs none */
+		       ? strata_fail(err, code, "cannot make the claim durable: %s",
+				     strerror(-code))
+		       : rc;
 }
 
 /* The few texts of the order that are needed while the job runs; all else, mostly environment, is given back. */
@@ -254,7 +251,7 @@ static int start(struct supervisor *sup, struct strata_error *err)
 	int rc = launch_user_init(&sup->user, &sup->order, err);
 
 	if (rc == 0)
-		rc = launch_start(sup->env, sup->dir, sup->path, &sup->order, &sup->user,
+		rc = launch_start(sup->env, sup->jobs, sup->path, &sup->order, &sup->user,
 				  &sup->cgroup, &sup->launch, err);
 	return rc;
 }
@@ -273,8 +270,8 @@ static void run(struct supervisor *sup)
 	supervisor_set_limit(sup, sup->order.time_limit_ns);
 	const struct record_start record = { sup->launch.process.pid, sup->status.started_ns };
 
-	if (record_write(sup->env, sup->dir, RECORD_STARTED, &record_start_schema, &record,
-			 &sup->memory, &err) < 0)
+	if (journal_add(sup->env, sup->fd, JOURNAL_STARTED, &record_start_schema, &record, false,
+			&sup->memory, &err) < 0)
 		supervisor_say(sup, "its start cannot be reported: %s", err.text);
 	if (keep_little(sup) < 0)
 		supervisor_say(sup, "no memory to give memory back");
@@ -289,23 +286,25 @@ static void run(struct supervisor *sup)
 
 static int attend(struct supervisor *sup, int64_t epoch, struct strata_error *err)
 {
-	struct record_control wish;
 	bool idle = false;
 	int rc = take_up(sup, epoch, &idle, err);
 
 	if (rc || idle)
 		return rc;
-	if (record_exists(sup->dir, RECORD_CLAIMED))
+	if (sup->journal.claimed)
 		return end_lost(sup);
 	/* Whoever leads later looks at what there is after it has written so: it has seen this order, or it is not run. */
-	rc = leader_check(sup->env, sup->dir, LEADER_FROM_ATTEMPT, sup->order.epoch, &sup->memory,
+	rc = leader_check(sup->env, sup->jobs, LEADER_FROM_JOBS, sup->order.epoch, &sup->memory,
 			  err);
 	if (rc == 0)
 		rc = claim(sup, err);
+	if (rc == 0) /* once more: from here on a wish comes with a signal */
+		rc = journal_read(sup->fd, &sup->arena, &sup->journal, err);
 	if (rc)
 		return rc;
-	if (read_control(sup, &wish) == 0 && wish.stop)
-		return supervisor_end_unstarted(sup, (enum exec_how)(wish.stop - 1), 0, NULL);
+	if (sup->journal.control.stop)
+		return supervisor_end_unstarted(sup, (enum exec_how)(sup->journal.control.stop - 1),
+						0, NULL);
 	rc = start(sup, err);
 	if (rc)
 		return supervisor_end_unstarted(sup, EXEC_NOT_STARTED, rc, err->text);
@@ -333,37 +332,48 @@ static int take_signals(struct supervisor *sup, struct strata_error *err)
 	return 0;
 }
 
+static int open_files(struct supervisor *sup, struct strata_error *err)
+{
+	const char *slash = strrchr(sup->path, '/');
+	char directory[PATH_MAX];
+
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - sup->path) : 1,
+		 slash ? sup->path : ".");
+	snprintf(sup->name, sizeof(sup->name), "%s", slash ? slash + 1 : sup->path);
+	sup->jobs = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sup->jobs < 0)
+		return strata_fail(err, -errno, "cannot open %.200s: %s", directory,
+				   strerror(errno));
+	sup->fd = journal_open(sup->env, sup->jobs, sup->name, err);
+	return sup->fd < 0 ? sup->fd : 0;
+}
+
 int supervise(const struct env *env, const char *path, int64_t epoch, struct strata_error *err)
 {
 	struct strata_error own = { 0 };
 	struct supervisor sup = { .env = env,
 				  .path = path,
-				  .lock = -1,
+				  .jobs = -1,
+				  .fd = -1,
 				  .signals = -1,
 				  .cgroup = { -1 },
 				  .launch = { .message_fd = -1 } };
-	const char *slash = strrchr(path, '/');
 
 	err = err ? err : &own;
 	umask(0077);
-	snprintf(sup.name, sizeof(sup.name), "%s", slash ? slash + 1 : path);
 	strata_arena_init(&sup.arena, &sup.memory, 0);
-	sup.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = sup.dir < 0
-			 ? strata_fail(err, -errno, "cannot open %.200s: %s", path, strerror(errno))
-			 : take_signals(&sup, err);
+	int rc = open_files(&sup, err);
 
+	if (rc == 0)
+		rc = take_signals(&sup, err);
 	if (rc == 0)
 		rc = attend(&sup, epoch, err);
 	launch_user_fini(&sup.user);
 	strata_arena_fini(&sup.arena);
-	if (sup.launch.message_fd >= 0)
-		close(sup.launch.message_fd);
-	if (sup.signals >= 0)
-		close(sup.signals);
-	if (sup.lock >= 0)
-		close(sup.lock);
-	if (sup.dir >= 0)
-		close(sup.dir);
+	const int fds[] = { sup.launch.message_fd, sup.signals, sup.fd, sup.jobs };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	return rc;
 }

@@ -8,7 +8,7 @@
 #include "core/env.h"
 
 /*
- * Supervises the attempt in this directory to its end. 0 when it is done, or when there is nothing to do: another supervisor
+ * Supervises the attempt of this file to its end. 0 when it is done, or when there is nothing to do: another supervisor
  * has it, it has ended, or the order is another epoch's. A negative code when it could not be claimed; then nothing was
  * started and it may be tried again. Once claimed, what goes wrong becomes the attempt's status.
  *

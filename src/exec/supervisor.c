@@ -20,6 +20,7 @@
 #define LOOK_SOON_FOR_NS STRATA_MINUTE_NS
 #define RETRY_FIRST_NS (100 * STRATA_MS_NS)
 #define RETRY_LAST_NS (10 * STRATA_SECOND_NS)
+#define FORGET_NS (50 * STRATA_MS_NS)
 
 int64_t supervisor_now_ns(const struct supervisor *sup)
 {
@@ -54,7 +55,7 @@ static void fill_usage(struct supervisor *sup)
 	sup->status.memory_peak_bytes = peak ? peak : (int64_t)usage.ru_maxrss * 1024;
 }
 
-/* The last word must get to disk, however long that takes: until then the attempt counts as running. */
+/* The last word must be written down, however long that takes: until then the attempt counts as running. */
 static void write_status(struct supervisor *sup)
 {
 	struct strata_error err;
@@ -65,9 +66,11 @@ static void write_status(struct supervisor *sup)
 	sup->status.attempt = sup->order.attempt;
 	sup->status.epoch = sup->order.epoch;
 	sup->status.ended_ns = env_now_ns(sup->env, ENV_REALTIME);
-	unlinkat(sup->dir, RECORD_TOKEN, 0);
-	while (record_write(sup->env, sup->dir, RECORD_STATUS, &record_status_schema, &sup->status,
-			    &sup->memory, &err) < 0) {
+	launch_tidy(sup->jobs, sup->name);
+	if (sup->order.checkpoint_dir && sup->order.checkpoint_place)
+		rmdir(sup->order.checkpoint_dir); /* if there is nothing in it */
+	while (journal_add(sup->env, sup->fd, JOURNAL_ENDED, &record_status_schema, &sup->status,
+			   false, &sup->memory, &err) < 0) {
 		if (!said || wait_ns == RETRY_LAST_NS)
 			supervisor_say(
 				sup,
@@ -85,10 +88,25 @@ static void write_status(struct supervisor *sup)
 	cgroup_remove(sup->order.cgroup, sup->name);
 }
 
+/* A service that is there takes the end into its store and forgets the attempt at once; what is forgotten needs no disk. */
+static void make_durable(struct supervisor *sup)
+{
+	struct timespec pause = { .tv_nsec = FORGET_NS };
+	struct stat info;
+
+	nanosleep(&pause, NULL);
+	if (fstat(sup->fd, &info) == 0 && info.st_nlink == 0)
+		return;
+	if (sup->env->sync(sup->env->context, sup->fd, false) < 0 ||
+	    sup->env->sync(sup->env->context, sup->jobs, false) < 0)
+		supervisor_say(sup, "its end may not outlast a power failure yet");
+}
+
 void supervisor_end(struct supervisor *sup)
 {
 	fill_usage(sup);
 	write_status(sup);
+	make_durable(sup);
 }
 
 int supervisor_end_unstarted(struct supervisor *sup, enum exec_how how, int code, const char *why)
@@ -97,6 +115,7 @@ int supervisor_end_unstarted(struct supervisor *sup, enum exec_how how, int code
 	sup->status.error_code = -code;
 	sup->status.error = why;
 	write_status(sup);
+	make_durable(sup);
 	return 0;
 }
 
@@ -210,12 +229,17 @@ void supervisor_look_for_checkpoint(struct supervisor *sup)
 	snprintf(sup->checkpoint, sizeof(sup->checkpoint), "%s/%s", sup->order.checkpoint_dir,
 		 sup->saved.name);
 	sup->status.checkpoint = sup->checkpoint;
-	struct record_checkpoint record = { ++sup->checkpoint_count, sup->saved.written_ns,
-					    sup->checkpoint };
+	sup->status.checkpoint_bytes = sup->saved.size_bytes;
+	struct record_checkpoint record = { .count = ++sup->checkpoint_count,
+					    .attempt = sup->order.attempt,
+					    .written_ns = sup->saved.written_ns,
+					    .path = sup->checkpoint,
+					    .step = -1,
+					    .size_bytes = sup->saved.size_bytes };
 
 	if (saved_record(sup->env, &sup->user, &sup->order, &record, &sup->memory, &err) < 0)
 		supervisor_say(sup, "its checkpoint cannot be recorded: %s", err.text);
-	if (record_write(sup->env, sup->dir, RECORD_CHECKPOINT, &record_checkpoint_schema, &record,
-			 &sup->memory, &err) < 0)
+	if (journal_add(sup->env, sup->fd, JOURNAL_CHECKPOINT, &record_checkpoint_schema, &record,
+			true, &sup->memory, &err) < 0)
 		supervisor_say(sup, "its checkpoint cannot be reported: %s", err.text);
 }

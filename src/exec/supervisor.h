@@ -4,8 +4,8 @@
 #ifndef EXEC_SUPERVISOR_H
 #define EXEC_SUPERVISOR_H
 
+#include "exec/journal.h"
 #include "exec/launch.h"
-#include "exec/record.h"
 #include "exec/saved.h"
 
 #include <limits.h>
@@ -17,8 +17,10 @@ struct supervisor {
 	const struct env *env;
 	struct strata_memory memory;
 	struct strata_arena arena; /* the order; given back once the job runs, but for `kept` */
-	int dir, lock;
+	int jobs,
+		fd; /* the directory, and the attempt's file: the only descriptor of it, since closing one unlocks it */
 	const char *path;
+	struct journal journal; /* as read last; its texts are gone */
 	char name[RECORD_NAME_BYTES];
 	int signals; /* signalfd */
 

@@ -218,7 +218,7 @@ static int fill_environment(struct start *start, struct strata_error *err)
 		.array_task = (uint32_t)row->array_index,
 		.start_ns = server_now_ns(server),
 		.time_limit_ns = row->time_limit_ns,
-		.job_dir = strata_arena_printf(&server->scratch, "%s/jobs/%lld.%lld",
+		.job_file = strata_arena_printf(&server->scratch, "%s/jobs/%lld.%lld",
 					       server->conf->state_dir, (long long)row->id,
 					       (long long)row->attempt),
 		.checkpoint_dir = start->order.checkpoint_dir,

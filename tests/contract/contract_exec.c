@@ -123,9 +123,9 @@ static void lives_to_be_forgotten(const struct exec_class *cls, const void *conf
 	CHECK_INT(cls->adopt(exec, found[0].key, &err), -ENOENT);
 	CHECK_OK(cls->scan(exec, &arena, &found, &count, &err));
 	CHECK_INT(count, 0);
+	cls->close(exec);
 	while (waitpid(-1, NULL, 0) > 0) /* supervisors of the first leader */
 		;
-	cls->close(exec);
 }
 
 TEST(an_attempt_lives_on_disk_until_it_is_forgotten)

@@ -39,7 +39,7 @@ static struct environment train(void)
 		.tasks_per_node = 2,
 		.cpus_per_task = 4,
 		.memory_per_node_bytes = INT64_C(16) << 30,
-		.job_dir = "/state/jobs/52.1",
+		.job_file = "/state/jobs/52.1",
 		.socket = "/run/strata.sock",
 	};
 }
@@ -93,7 +93,7 @@ TEST(a_batch_script_sees_what_slurm_would_show)
 		    "GPU_DEVICE_ORDINAL=2,3\nZE_AFFINITY_MASK=2,3\n"
 		    "SLURM_RESTART_COUNT\nSLURM_ARRAY_JOB_ID\nSTRATA_CHECKPOINT\n"
 		    "STRATA_JOB_ID=52\nSTRATA_ATTEMPT=1\nSTRATA_SOCKET=/run/strata.sock\n"
-		    "STRATA_JOB_DIR=/state/jobs/52.1\nUSER=ann\nLOGNAME=ann");
+		    "STRATA_JOB_FILE=/state/jobs/52.1\nUSER=ann\nLOGNAME=ann");
 	strata_arena_fini(&arena);
 }
 

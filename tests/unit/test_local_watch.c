@@ -118,7 +118,7 @@ static void check_all_once(int first, int last)
 TEST(a_daemon_killed_at_every_step_loses_nothing_and_runs_nothing_twice)
 {
 	struct env env = kill_env();
-	const char *script = "echo $(basename $(dirname $0) .1) >> ran; exit $(tail -n 1 ran)";
+	const char *script = "echo $(basename $0 .1.script) >> ran; exit $(tail -n 1 ran)";
 	int job = 0, end;
 
 	do {
@@ -146,7 +146,7 @@ TEST(a_daemon_killed_at_any_moment_loses_nothing_of_many)
 	for (int round = 0; round < 30 && end == -SIGKILL; round++) {
 		pid_t pid = fork_daemon(
 			env_system(), ++epoch, 1, JOBS,
-			"j=$(basename $(dirname $0) .1); echo $j >> ran; sleep 0.0$j; exit $j");
+			"j=$(basename $0 .1.script); echo $j >> ran; sleep 0.0$j; exit $j");
 
 		nanosleep(
 			&(struct timespec){ .tv_nsec = (long)random_below(&random, 40) * 1000000 },
@@ -156,9 +156,8 @@ TEST(a_daemon_killed_at_any_moment_loses_nothing_of_many)
 		kills += end == -SIGKILL;
 	}
 	if (end != 0)
-		end = end_of(
-			fork_daemon(env_system(), ++epoch, 1, JOBS,
-				    "j=$(basename $(dirname $0) .1); echo $j >> ran; exit $j"));
+		end = end_of(fork_daemon(env_system(), ++epoch, 1, JOBS,
+					 "j=$(basename $0 .1.script); echo $j >> ran; exit $j"));
 	CHECK_INT(end, 0);
 	check_all_once(1, JOBS);
 	printf("# %d jobs, daemon killed %d times: %d recovered, 0 lost, 0 run twice\n", JOBS,
@@ -228,14 +227,16 @@ TEST(the_descriptor_is_readable_while_there_is_something)
 		if (exec_local.next(exec, &event, &err) == 1)
 			ends += event.type == EXEC_ENDED;
 	}
-	siginfo_t child;
-
 	/* supervisors end a little later, and are waited for on the way */
-	for (int i = 0; i < 500 && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0; i++)
+	for (int i = 0; i < 50; i++)
 		CHECK(!sample_next(&event, 10));
-	CHECK_INT(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT), -1);
+	siginfo_t child = { 0 };
+
+	CHECK_INT(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT), 0);
+	CHECK_INT(child.si_pid, 0); /* the nursery lives, and nobody waits to be waited for */
 	CHECK_INT(poll(&waiting, 1, 0), 0);
 	sample_close();
+	CHECK_INT(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 TEST(a_later_leader_makes_an_unclaimed_order_its_own)

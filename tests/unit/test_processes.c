@@ -81,9 +81,9 @@ TEST(orphans_are_known_by_their_environment)
 {
 	int status;
 	pid_t mine =
-		start_shell("echo; exec sleep 74 >/dev/null", "STRATA_JOB_DIR=/state/jobs/1.1");
+		start_shell("echo; exec sleep 74 >/dev/null", "STRATA_JOB_FILE=/state/jobs/1.1");
 	pid_t other =
-		start_shell("echo; exec sleep 75 >/dev/null", "STRATA_JOB_DIR=/state/jobs/1.11");
+		start_shell("echo; exec sleep 75 >/dev/null", "STRATA_JOB_FILE=/state/jobs/1.11");
 
 	CHECK_INT(processes_kill_orphans("/state/jobs/1.1"), 1);
 	CHECK_INT(waitpid(mine, &status, 0), mine);

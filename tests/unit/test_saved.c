@@ -65,10 +65,43 @@ TEST(the_newest_whole_checkpoint_is_found_once)
 	strata_arena_fini(&arena);
 }
 
+/* A checkpoint may be a directory of files. */
+TEST(its_size_is_that_of_all_its_files)
+{
+	struct saved last = { 0 };
+	char path[600];
+
+	open_dir();
+	put("one", 1);
+	snprintf(path, sizeof(path), "%s/one", dir);
+	CHECK_INT(truncate(path, 1000), 0);
+	CHECK(saved_look(&self, dir, &last));
+	CHECK_INT(last.size_bytes, 1000);
+	snprintf(path, sizeof(path), "%s/.two", dir);
+	CHECK_INT(mkdir(path, 0700), 0);
+	put(".two/a", 1);
+	snprintf(path, sizeof(path), "%s/.two/a", dir);
+	CHECK_INT(truncate(path, 7), 0);
+	snprintf(path, sizeof(path), "%s/.two/deep", dir);
+	CHECK_INT(mkdir(path, 0700), 0);
+	put(".two/deep/b", 1);
+	snprintf(path, sizeof(path), "%s/.two/deep/b", dir);
+	CHECK_INT(truncate(path, 30), 0);
+	char from[600], to[600];
+
+	snprintf(from, sizeof(from), "%s/.two", dir);
+	snprintf(to, sizeof(to), "%s/two", dir);
+	CHECK_INT(rename(from, to), 0);
+	CHECK(saved_look(&self, dir, &last));
+	CHECK_TEXT(last.name, "two");
+	CHECK_INT(last.size_bytes, 37);
+	strata_arena_fini(&arena);
+}
+
 TEST(the_record_stands_beside_the_directory)
 {
 	struct exec_order order = { .checkpoint_dir = dir };
-	struct record_checkpoint record = { 3, 77, "/x/c3" }, got;
+	struct record_checkpoint record = { 3, 2, 77, "/x/c3", 40, 123 }, got;
 	char path[600];
 
 	open_dir();
@@ -80,5 +113,8 @@ TEST(the_record_stands_beside_the_directory)
 	CHECK_OK(saved_find(env_system(), dir, &arena, &got, &err));
 	CHECK_INT(got.count, 3);
 	CHECK_TEXT(got.path, "/x/c3");
+	CHECK_INT(got.attempt, 2);
+	CHECK_INT(got.step, 40);
+	CHECK_INT(got.size_bytes, 123);
 	strata_arena_fini(&arena);
 }

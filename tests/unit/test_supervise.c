@@ -1,6 +1,6 @@
 #include "exec_sample.h"
 
-#include "exec/record.h"
+#include "exec/journal.h"
 #include "exec/supervise.h"
 
 #include <fcntl.h>
@@ -237,7 +237,7 @@ TEST(a_frozen_job_can_be_stopped)
 
 /* ---- claims ---- */
 
-/* An order without anybody to start it: the directory, for supervise() in a child of ours. */
+/* An order without anybody to start it: its file, for supervise() in a child of ours. */
 static const char *written_order(const struct exec_order *order)
 {
 	struct exec_open from = sample_from(env_system(), 1);
@@ -278,14 +278,14 @@ static int exit_of(pid_t pid)
 
 static struct exec_status read_status(const char *path)
 {
-	struct exec_status status = { 0 };
-	int dir = open(path, O_RDONLY | O_DIRECTORY);
+	struct journal journal = { 0 };
+	int fd = journal_open(env_system(), AT_FDCWD, path, &err);
 
 	strata_arena_init(&arena, &memory, 0);
-	CHECK_OK(record_read(env_system(), dir, RECORD_STATUS, &record_status_schema, &arena,
-			     &status, &err));
-	close(dir);
-	return status;
+	CHECK_OK(journal_read(fd, &arena, &journal, &err));
+	CHECK(journal.ended);
+	close(fd);
+	return journal.status;
 }
 
 TEST(of_many_supervisors_one_starts_the_job)
@@ -311,7 +311,7 @@ TEST(an_order_of_another_epoch_is_left_alone)
 
 	CHECK_INT(exit_of(fork_supervisor(env_system(), path, 0)), 0);
 	CHECK(access(sample_path("ran"), F_OK) < 0);
-	CHECK(access(sample_path("state/jobs/1.1/claimed.json"), F_OK) < 0);
+	CHECK(!strstr(sample_text(path), "claimed"));
 	CHECK_INT(exit_of(fork_supervisor(env_system(), path, 1)), 0);
 	CHECK_TEXT(sample_text(sample_path("ran")), "ran\n");
 }
@@ -340,7 +340,7 @@ TEST(a_claim_without_a_supervisor_is_a_loss_and_its_processes_end)
 		1, "echo $PPID > supervisor; (setsid sleep 63 & echo $! > orphan); exec sleep 60");
 	char variable[700];
 
-	snprintf(variable, sizeof(variable), "STRATA_JOB_DIR=%s", sample_path("state/jobs/1.1"));
+	snprintf(variable, sizeof(variable), "STRATA_JOB_FILE=%s", sample_path("state/jobs/1.1"));
 	order.environment = (const char *const[]){ "PATH=/usr/bin:/bin", variable, NULL };
 	start(&order);
 	sample_await_line(sample_path("orphan"));
