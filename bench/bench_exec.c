@@ -93,7 +93,7 @@ static void measure_latency(void)
 	qsort(order, RUNS, sizeof(order[0]), by_value);
 	qsort(first, RUNS, sizeof(first[0]), by_value);
 	qsort(end, RUNS, sizeof(end[0]), by_value);
-	printf("  order durable after %.2f ms, running after %.2f ms, its end reported after %.2f "
+	printf("  ordered after %.2f ms, running after %.2f ms, its end reported after %.2f "
 	       "ms (medians; 99%%: %.2f, %.2f, %.2f)\n",
 	       (double)order[RUNS / 2] / 1e6, (double)first[RUNS / 2] / 1e6,
 	       (double)end[RUNS / 2] / 1e6, (double)order[RUNS - 2] / 1e6,

@@ -78,6 +78,14 @@ bool api_job_find(struct server *server, struct request *request, bool own, stru
 	struct live *live = live_find(server, request->segments[0]);
 
 	*ret_live = live;
+	if (live && own && request->who.job &&
+	    (request->who.job != live->row.id || request->who.attempt != live->row.attempt ||
+	     !live->row.place)) {
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "this token is of run %lld of job %lld, and good for it while it runs",
+			       (long long)request->who.attempt, (long long)request->who.job);
+		return false;
+	}
 	if (live && own && live->row.uid != (int64_t)request->who.uid &&
 	    request->who.role < ROLE_OPERATOR) {
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
@@ -88,8 +96,7 @@ bool api_job_find(struct server *server, struct request *request, bool own, stru
 	return true;
 }
 
-/* One that must be live; NULL: answered. */
-static struct live *find_live(struct server *server, struct request *request, bool own)
+struct live *api_job_find_live(struct server *server, struct request *request, bool own)
 {
 	struct live *live;
 
@@ -312,7 +319,7 @@ static int apply_change(struct server *server, struct live *live, const struct c
 void api_job_change(struct server *server, struct request *request)
 {
 	struct strata_error err = { 0 };
-	struct live *live = find_live(server, request, true);
+	struct live *live = api_job_find_live(server, request, true);
 
 	if (!live)
 		return;
@@ -334,7 +341,7 @@ void api_job_cancel(struct server *server, struct request *request)
 	int64_t now_ns = server_now_ns(server);
 	struct strata_error err = { 0 };
 	struct strata_job_view view;
-	struct live *live = find_live(server, request, true);
+	struct live *live = api_job_find_live(server, request, true);
 	int rc;
 
 	if (!live)
@@ -360,49 +367,4 @@ void api_job_cancel(struct server *server, struct request *request)
 	request_answer(request, placed ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK,
 		       json_pack("{s:I,s:s,s:b}", "id", (json_int_t)live->row.id, "state",
 				 live->row.state, "stopping", placed));
-}
-
-/* ---- checkpoints ---- */
-
-void api_job_checkpoints(struct server *server, struct request *request)
-{
-	struct strata_checkpoint kept[2];
-	struct live *live = find_live(server, request, false);
-
-	if (!live)
-		return;
-	json_t *list = json_array();
-	size_t count = strata_cluster_checkpoints(server->cluster, (uint64_t)live->row.id, kept);
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:s,s:I,s:o,s:I}", "path", kept[i].path,
-						      "size_bytes", (json_int_t)kept[i].size_bytes,
-						      "time", view_time(kept[i].time_ns), "step",
-						      (json_int_t)kept[i].step));
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "checkpoints", list));
-}
-
-void api_job_drop_checkpoints(struct server *server, struct request *request)
-{
-	struct strata_error err = { 0 };
-	struct live *live = find_live(server, request, true);
-
-	if (!live)
-		return;
-	int rc = strata_cluster_drop_checkpoints(server->cluster, (uint64_t)live->row.id,
-						 server_now_ns(server), &err);
-
-	if (rc) {
-		request_fail(request, rc, &err);
-		return;
-	}
-	for (int64_t rank = 0; rank < 2; rank++) {
-		struct store_checkpoint row = { .job = live->row.id, .rank = rank };
-
-		batch_put(server, STORE_DELETE(&row));
-	}
-	free(live->checkpoint);
-	live->checkpoint = NULL;
-	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:I}", "id", (json_int_t)live->row.id));
 }

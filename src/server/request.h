@@ -29,6 +29,7 @@ struct identity {
 	enum role role;
 	bool local; /* by the socket: it is this uid on this machine */
 	bool wrong; /* what was shown is no token that is good */
+	int64_t job, attempt; /* by a job's own token: of this one; 0: not so */
 };
 
 enum { REQUEST_SEGMENTS_MAX = 8 };

@@ -22,6 +22,7 @@ static const struct route routes[] = {
 	{ "GET", "/api/v1/jobs/*/why", "why it waits", ROLE_READER, 0, NULL, api_job_why, api_job_why_history },
 	{ "GET", "/api/v1/jobs/*/output", "what it wrote", ROLE_USER, 0, api_job_output_parse, api_job_output, api_job_output_open, .query = "from error follow" },
 	{ "GET", "/api/v1/jobs/*/checkpoints", "its checkpoints", ROLE_READER, 0, NULL, api_job_checkpoints, NULL },
+	{ "POST", "/api/v1/jobs/*/checkpoints", "report one", ROLE_USER, SMALL, api_job_checkpoint_parse, api_job_checkpoint, api_job_checkpoint_record },
 	{ "DELETE", "/api/v1/jobs/*/checkpoints", "delete them", ROLE_USER, 0, NULL, api_job_drop_checkpoints, NULL },
 	{ "GET", "/api/v1/queue", "live jobs", ROLE_READER, 0, api_queue_parse, api_queue, NULL, .query = "user state limit" },
 	{ "GET", "/api/v1/nodes", "nodes", ROLE_READER, 0, NULL, api_nodes, NULL },

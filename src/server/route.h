@@ -43,6 +43,8 @@ size_t api_job_forecast(struct server *server, const struct live *live, json_t *
 			const struct strata_forecast **ret_list, size_t *ret_count);
 /* The job of the path from the store; on an HTTP thread, when the decider did not know it. False: answered. */
 bool api_job_read(struct request *request, struct store_job *ret_row);
+/* The same for what only a live one can do; NULL: answered. */
+struct live *api_job_find_live(struct server *server, struct request *request, bool own);
 void api_jobs_list(struct request *request);
 void api_job_show(struct server *server, struct request *request);
 void api_job_history(struct request *request); /* when it is not live */
@@ -50,8 +52,12 @@ extern const struct strata_schema api_job_change_schema;
 void api_job_change_parse(struct request *request);
 void api_job_change(struct server *server, struct request *request);
 void api_job_cancel(struct server *server, struct request *request);
+/* api_checkpoints.c */
 void api_job_checkpoints(struct server *server, struct request *request);
 void api_job_drop_checkpoints(struct server *server, struct request *request);
+void api_job_checkpoint_parse(struct request *request);
+void api_job_checkpoint(struct server *server, struct request *request);
+void api_job_checkpoint_record(struct request *request);
 /* api_why.c */
 void api_job_why(struct server *server, struct request *request);
 void api_job_why_history(struct request *request);

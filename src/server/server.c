@@ -208,6 +208,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 		rc = streams_open(server, err);
 	if (rc == 0)
 		rc = connections_open(server, err);
+	if (rc == 0)
+		rc = job_token_open(server->env, conf->state_dir, server->job_key, err);
 	if (rc == 0 && !atomic_load(&server->standing_by))
 		rc = server_load(server, true, err);
 	if (rc == 0)

@@ -24,6 +24,7 @@
 #include "exec/exec.h"
 #include "server/conf.h"
 #include "server/figures.h"
+#include "server/job_token.h"
 #include "server/passes.h"
 #include "server/request.h"
 #include "server/spec.h"
@@ -95,6 +96,7 @@ struct server {
 	struct store_readers *readers;
 	struct exec *exec;
 	void *exec_conf;
+	unsigned char job_key[JOB_TOKEN_KEY_BYTES];
 	struct spec_rules rules;
 
 	struct node_about *nodes;
@@ -270,6 +272,17 @@ void act_restart(struct server *server, struct live *live);
 void act_events(struct server *server); /* takes what the executor has */
 /* Their ends are durable: what the executor keeps of them may go. */
 void act_forget(struct server *server);
+
+/* start.c */
+/* The start was decided and is durable: now it is ordered. An order that cannot be carried out fails the job. */
+void start_order(struct server *server, struct live *live);
+
+/* api_checkpoints.c */
+/* A checkpoint was written: the job goes on from it. An older one may be condemned by it. */
+int checkpoint_note(struct server *server, struct live *live,
+		    const struct strata_checkpoint *checkpoint, struct strata_error *err);
+/* One is not wanted any more: deleted, if it is in the job's own directory, and its record with it. */
+void checkpoint_delete(struct server *server, const struct live *live, const char *path);
 
 /* recover.c. Without an executor: to look at only. */
 int recover(struct server *server, struct strata_error *err);

@@ -26,6 +26,7 @@ TABLE = {
     ("GET", "/api/v1/jobs/*/why"): READERS,
     ("GET", "/api/v1/jobs/*/output"): OWNERS,
     ("GET", "/api/v1/jobs/*/checkpoints"): READERS,
+    ("POST", "/api/v1/jobs/*/checkpoints"): [403, 401, 401, 403, 403, 201, 201],
     ("DELETE", "/api/v1/jobs/*/checkpoints"): OWNERS,
     ("DELETE", "/api/v1/jobs/*"): [403, 401, 401, 403, 403, 202, 202],
     ("GET", "/api/v1/queue"): READERS,
@@ -50,7 +51,8 @@ for KIND in ("users", "accounts", "qos", "partitions"):
 
 BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
-          ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"}}
+          ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"},
+          ("POST", "/api/v1/jobs/*/checkpoints"): {"path": "/tmp"}}
 
 
 def real(path, job, token):
@@ -70,7 +72,7 @@ def every_cell_of_the_table_holds(service):
     for (method, path), row in TABLE.items():
         body = BODIES.get((method, path), {"priority": 1} if method in ("PUT", "PATCH") else None)
         for caller, want in zip(CALLERS, row):
-            runs = path.endswith("output") or (method, path) == ("DELETE", "/api/v1/jobs/*")
+            runs = path.endswith("output") or (method, path) in (("DELETE", "/api/v1/jobs/*"), ("POST", "/api/v1/jobs/*/checkpoints"))
             job = service.submit("sleep", "60", output="/dev/null", hold=not runs)["id"]
             mine = service.api("POST", "/tokens", {}, 201)["id"]
             if runs:

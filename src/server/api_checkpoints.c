@@ -1,0 +1,285 @@
+/*
+ * /api/v1/jobs/…/checkpoints: what a job could go on from. Jobs tell by renaming into their directory, which the supervisor sees, or by asking
+ * here. A path may be anywhere that whoever reports it can read; what the service deletes again is only what is in the job's own
+ * directory, and with its user's rights.
+ */
+#include "server/as_user.h"
+#include "server/route.h"
+
+#include "exec/record.h"
+
+#include <strata/limits.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- for the decider ---- */
+
+/* A job that reports a step and then is seen to have written the file has written it once. */
+static void keep_step(const struct strata_checkpoint *kept, size_t count,
+		      struct strata_checkpoint *checkpoint)
+{
+	if (count && checkpoint->step < 0 && strcmp(kept[0].path, checkpoint->path) == 0)
+		checkpoint->step = kept[0].step;
+}
+
+int checkpoint_note(struct server *server, struct live *live,
+		    const struct strata_checkpoint *checkpoint, struct strata_error *err)
+{
+	int64_t now_ns = server_now_ns(server);
+	struct strata_checkpoint own = *checkpoint, kept[2];
+	uint64_t id = (uint64_t)live->row.id;
+
+	keep_step(kept, strata_cluster_checkpoints(server->cluster, id, kept), &own);
+	int rc = strata_cluster_checkpoint(server->cluster, id, &own, now_ns, err);
+
+	if (rc)
+		return rc;
+	char *path = strdup(own.path);
+
+	if (path) {
+		free(live->checkpoint);
+		live->checkpoint = path;
+	}
+	size_t count = strata_cluster_checkpoints(server->cluster, id, kept);
+
+	for (size_t i = 0; i < count; i++) {
+		struct store_checkpoint row = { .job = live->row.id,
+						.rank = (int64_t)i,
+						.path = kept[i].path,
+						.size_bytes = kept[i].size_bytes,
+						.at_ns = kept[i].time_ns,
+						.step = kept[i].step };
+
+		batch_put(server, STORE_PUT(&row));
+	}
+	batch_event(server, live->row.id, "job.checkpoint",
+		    json_pack("{s:s,s:I,s:I}", "path", own.path, "step", (json_int_t)own.step,
+			      "size_bytes", (json_int_t)own.size_bytes));
+	return 0;
+}
+
+/* A file, or a directory and what is in it; links are not followed. */
+static void remove_tree(int dir, const char *name, int depth)
+{
+	enum { DEPTH_MAX = 16 };
+	const struct dirent *entry;
+
+	if (unlinkat(dir, name, 0) == 0 || depth == DEPTH_MAX)
+		return;
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	while (list && (entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_tree(fd, entry->d_name, depth + 1);
+	if (list)
+		closedir(list);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/* STATE/checkpoints/17; with `ending` the record beside it. */
+static const char *place_of(const struct server *server, struct strata_arena *arena, int64_t job,
+			    const char *ending)
+{
+	return strata_arena_printf(arena, "%s/%lld%s", server->conf->checkpoint_dir, (long long)job,
+				   ending);
+}
+
+void checkpoint_delete(struct server *server, const struct live *live, const char *path)
+{
+	const char *place = place_of(server, &server->scratch, live->row.id, "");
+	const char *record = place_of(server, &server->scratch, live->row.id, ".json");
+	struct record_checkpoint last = { 0 };
+	size_t length = place ? strlen(place) : 0;
+
+	if (!place || !record)
+		return;
+	if (strncmp(path, place, length) == 0 && path[length] == '/' && path[length + 1] &&
+	    !strchr(path + length + 1, '/') &&
+	    as_user_begin((uid_t)live->row.uid, (gid_t)live->row.gid)) {
+		int dir = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (dir >= 0) {
+			remove_tree(dir, path + length + 1, 0);
+			close(dir);
+		}
+		as_user_end();
+	}
+	if (record_read(server->env, AT_FDCWD, record, &record_checkpoint_schema, &server->scratch,
+			&last, NULL) == 0 &&
+	    last.path && strcmp(last.path, path) == 0)
+		unlink(record);
+	if (rmdir(place) < 0 && errno != ENOTEMPTY && errno != ENOENT && errno != EEXIST)
+		fprintf(stderr, "strata: cannot remove %s: %s\n", place, strerror(errno));
+}
+
+/* ---- routes ---- */
+
+void api_job_checkpoints(struct server *server, struct request *request)
+{
+	struct strata_checkpoint kept[2];
+	struct live *live = api_job_find_live(server, request, false);
+
+	if (!live)
+		return;
+	json_t *list = json_array();
+	size_t count = strata_cluster_checkpoints(server->cluster, (uint64_t)live->row.id, kept);
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(
+			list, json_pack("{s:s,s:I,s:o,s:o}", "path", kept[i].path, "size_bytes",
+					(json_int_t)kept[i].size_bytes, "time",
+					view_time(kept[i].time_ns), "step",
+					kept[i].step < 0 ? json_null()
+							 : json_integer((json_int_t)kept[i].step)));
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "checkpoints", list));
+}
+
+void api_job_drop_checkpoints(struct server *server, struct request *request)
+{
+	struct strata_error err = { 0 };
+	struct live *live = api_job_find_live(server, request, true);
+
+	if (!live)
+		return;
+	int rc = strata_cluster_drop_checkpoints(server->cluster, (uint64_t)live->row.id,
+						 server_now_ns(server), &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	for (int64_t rank = 0; rank < 2; rank++) {
+		struct store_checkpoint row = { .job = live->row.id, .rank = rank };
+
+		batch_put(server, STORE_DELETE(&row));
+	}
+	free(live->checkpoint);
+	live->checkpoint = NULL;
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:I}", "id", (json_int_t)live->row.id));
+}
+
+/* ---- reports ---- */
+
+struct report {
+	const char *path;
+	int64_t step, size_bytes;
+	int64_t job, attempt, time_ns; /* filled in by the decider */
+};
+static const struct strata_option report_options[] = {
+	{ "path", STRATA_TEXT, offsetof(struct report, path), .flags = STRATA_REQUIRED,
+	  .text = { NULL, STRATA_PATH_BYTES_MAX - 1 }, .help = "what was written; absolute" },
+	{ "step", STRATA_INT, offsetof(struct report, step), .integer = { -1, -1, INT64_MAX },
+	  .help = "how far the job had come; -1: not told" },
+	{ "size_bytes", STRATA_INT, offsetof(struct report, size_bytes),
+	  .integer = { -1, -1, INT64_MAX }, .help = "its size; -1: that of the file" },
+	{ 0 }
+};
+static const struct strata_schema report_schema = { "checkpoint", NULL, sizeof(struct report),
+						    report_options };
+
+/* Is it a path that means the same to everybody, and is it there for whoever reports it? */
+static int check_report(const struct identity *who, struct report *report, struct strata_error *err)
+{
+	size_t length = strlen(report->path);
+	struct stat info;
+
+	if (report->path[0] != '/' || strstr(report->path, "/../") ||
+	    (length >= 3 && strcmp(report->path + length - 3, "/..") == 0))
+		return strata_fail_at(err, -EINVAL, "path",
+				      "path is %.100s; expected an absolute one without ..",
+				      report->path);
+	if (!as_user_begin(who->uid, who->gid))
+		return strata_fail(err, -EPERM, "the service cannot act for user %u", who->uid);
+	int fd = open(report->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int code = fd < 0 || fstat(fd, &info) < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	as_user_end();
+	if (code)
+		return strata_fail_at(err, -EINVAL, "path",
+				      "path is %.100s, which you cannot read: %s", report->path,
+				      strerror(code));
+	if (report->size_bytes < 0)
+		report->size_bytes = S_ISREG(info.st_mode) ? info.st_size : 0;
+	return 0;
+}
+
+void api_job_checkpoint_parse(struct request *request)
+{
+	struct report *report = strata_arena_get(&request->arena, sizeof(*report));
+	struct strata_error err = { 0 };
+	int rc = report ? strata_schema_defaults(&report_schema, &request->arena, report, &err)
+			: strata_fail_memory(&err);
+
+	if (rc == 0)
+		rc = strata_schema_read_json(&report_schema, request->body ? request->body : "",
+					     request->body_length, &request->arena, report, &err);
+	if (rc == 0)
+		rc = check_report(&request->who, report, &err);
+	request->parsed = report;
+	if (rc)
+		request_fail(request, rc, &err);
+}
+
+void api_job_checkpoint(struct server *server, struct request *request)
+{
+	struct report *report = request->parsed;
+	struct strata_error err = { 0 };
+	struct live *live = api_job_find_live(server, request, true);
+
+	if (!live)
+		return;
+	report->job = live->row.id;
+	report->attempt = live->row.attempt;
+	report->time_ns = server_now_ns(server);
+	struct strata_checkpoint checkpoint = { .path = report->path,
+						.size_bytes = report->size_bytes,
+						.time_ns = report->time_ns,
+						.step = report->step };
+	int rc = checkpoint_note(server, live, &checkpoint, &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->durable = true;
+	request_answer(request, MHD_HTTP_CREATED,
+		       json_pack("{s:I,s:I,s:s,s:I,s:I,s:o}", "id", (json_int_t)report->job,
+				 "attempt", (json_int_t)report->attempt, "path", report->path,
+				 "step", (json_int_t)report->step, "size_bytes",
+				 (json_int_t)report->size_bytes, "time",
+				 view_time(report->time_ns)));
+}
+
+/* The record by which anybody finds the newest one, also without the service. */
+void api_job_checkpoint_record(struct request *request)
+{
+	const struct report *report = request->parsed;
+	const char *path = report ? place_of(request->server, &request->arena, report->job, ".json")
+				  : NULL;
+	struct strata_error err = { 0 };
+
+	if (request->status != MHD_HTTP_CREATED || !path)
+		return;
+	struct record_checkpoint record = { .count = 1,
+					    .attempt = report->attempt,
+					    .written_ns = report->time_ns,
+					    .path = report->path,
+					    .step = report->step,
+					    .size_bytes = report->size_bytes };
+
+	if (record_write(request->server->env, AT_FDCWD, path, &record_checkpoint_schema, &record,
+			 &request->memory, &err))
+		fprintf(stderr, "strata: job %lld: %s\n", (long long)report->job, err.text);
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Jobs say what they could go on from, by a rename or by asking; the next run finds it."""
+import json
+import os
+import time
+
+from service import as_nobody, equal, run
+
+SAVES = ("echo 12345 > $STRATA_CHECKPOINT_DIR/c.tmp; mv $STRATA_CHECKPOINT_DIR/c.tmp $STRATA_CHECKPOINT_DIR/c; ")
+
+
+def until(check, what):
+    deadline = time.time() + 30
+    while time.time() < deadline:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("never: " + what)
+
+
+def checkpoints(service, job):
+    return service.api("GET", f"/jobs/{job}/checkpoints")["checkpoints"]
+
+
+def record(service, job):
+    with open(os.path.join(service.state, "checkpoints", f"{job}.json")) as file:
+        return json.load(file)
+
+
+def running(service, script="sleep 60", **fields):
+    job = service.submit("sh", "-c", script, **fields)["id"]
+    service.wait(job, "running")
+    return job
+
+
+def put(path, size=7):
+    with open(path, "w") as file:
+        file.write("x" * size)
+    return path
+
+
+def one_found_in_the_directory_has_its_real_size(service):
+    job = running(service, SAVES + "sleep 60")
+    found = until(lambda: checkpoints(service, job), "the checkpoint")[0]
+    equal((found["size_bytes"], found["step"]), (6, None))
+    said = record(service, job)
+    equal((said["path"], said["size_bytes"], said["attempt"]), (found["path"], 6, 1))
+
+
+def one_that_is_reported_is_known_recorded_and_found_by_the_next_run(service):
+    job = running(service, "echo $SLURM_RESTART_COUNT $STRATA_CHECKPOINT; sleep 60")
+    path = put(os.path.join(service.state, "checkpoints", str(job), "one"))
+    made = service.api("POST", f"/jobs/{job}/checkpoints", {"path": path, "step": 40}, 201)
+    equal((made["id"], made["attempt"], made["step"], made["size_bytes"]), (job, 1, 40, 7))
+    found = checkpoints(service, job)
+    equal([(one["path"], one["step"], one["size_bytes"]) for one in found], [(path, 40, 7)])
+    said = record(service, job)
+    equal((said["path"], said["step"], said["size_bytes"], said["attempt"]), (path, 40, 7, 1))
+    service.api("PATCH", f"/jobs/{job}", {"requeue": True})
+    until(lambda: f"1 {path}\n" in service.output(f"strata-{job}.out"), "the second run with it")
+    equal(checkpoints(service, job)[0]["step"], 40)  # that the file was seen as well changes nothing
+
+
+def what_cannot_be_is_refused(service):
+    job = running(service)
+    elsewhere = put(os.path.join(service.dir, "elsewhere"))
+
+    def refused(status, job=job, **report):
+        answer = service.api("POST", f"/jobs/{job}/checkpoints", report, status)
+        return answer["error"]["message"]
+
+    assert "required" in refused(400, step=3) or "path" in refused(400, step=3)
+    assert "absolute" in refused(400, path="elsewhere")
+    assert "absolute" in refused(400, path=service.dir + "/x/../elsewhere")
+    assert "cannot read" in refused(400, path=service.dir + "/nothing")
+    refused(400, path=elsewhere, step=-2)
+    refused(404, job=77777, path=elsewhere)
+    equal(checkpoints(service, job), [])
+    service.api("POST", f"/jobs/{job}/checkpoints", {"path": elsewhere, "step": 5, "size_bytes": 99}, 201)
+    assert "step 4" in refused(400, path=elsewhere, step=4)
+    equal(checkpoints(service, job)[0]["size_bytes"], 99)
+    waiting = service.submit("true", hold=True)["id"]
+    assert "expected one that has run" in refused(409, job=waiting, path=elsewhere)
+
+
+def another_user_reports_neither_for_others_nor_what_they_cannot_read(service):
+    if os.geteuid() != 0:
+        return
+    job = running(service)
+    readable, secret = put(os.path.join(service.dir, "readable")), put(os.path.join(service.dir, "secret"))
+    os.chmod(secret, 0o640)  # for root's group, in which the other is not
+    os.chmod(service.dir, 0o777)
+    equal(as_nobody(service, "POST", f"/api/v1/jobs/{job}/checkpoints", {"path": readable})[0], 403)
+    theirs = as_nobody(service, "POST", "/api/v1/jobs", {"command": ["sleep", "60"], "working_dir": service.dir})[1]["id"]
+    service.wait(theirs, "running")
+    status, answer = as_nobody(service, "POST", f"/api/v1/jobs/{theirs}/checkpoints", {"path": secret})
+    equal(status, 400)
+    assert "Permission denied" in answer["error"]["message"], answer
+    equal(as_nobody(service, "POST", f"/api/v1/jobs/{theirs}/checkpoints", {"path": readable})[0], 201)
+
+
+def forgetting_deletes_what_is_the_jobs_own_and_nothing_else(service):
+    job = running(service)
+    place = os.path.join(service.state, "checkpoints", str(job))
+    outside = put(os.path.join(service.dir, "outside"))
+    os.symlink(service.dir, os.path.join(place, "link"))
+    os.mkdir(os.path.join(place, "own"))
+    put(os.path.join(place, "own", "a"))
+    for path in (outside, os.path.join(place, "link", "outside"), os.path.join(place, "own")):
+        service.api("POST", f"/jobs/{job}/checkpoints", {"path": path}, 201)
+    # two are kept: the oldest was condemned, and is not in the directory
+    equal(len(checkpoints(service, job)), 2)
+    service.api("DELETE", f"/jobs/{job}/checkpoints")
+    until(lambda: not os.path.exists(os.path.join(place, "own")), "the job's own to be deleted")
+    until(lambda: not os.path.exists(place + ".json"), "the record to be deleted")
+    assert os.path.exists(outside)
+    equal(checkpoints(service, job), [])
+
+
+def a_directory_with_nothing_in_it_goes_with_the_job(service):
+    job = service.submit("sh", "-c", "test -d $STRATA_CHECKPOINT_DIR")["id"]
+    service.wait(job, "completed")
+    assert not os.path.exists(os.path.join(service.state, "checkpoints", str(job)))
+
+
+run(one_found_in_the_directory_has_its_real_size, one_that_is_reported_is_known_recorded_and_found_by_the_next_run,
+    what_cannot_be_is_refused, another_user_reports_neither_for_others_nor_what_they_cannot_read,
+    forgetting_deletes_what_is_the_jobs_own_and_nothing_else, a_directory_with_nothing_in_it_goes_with_the_job)
