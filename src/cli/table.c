@@ -7,6 +7,7 @@
 #include "core/text.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { GAP = 2, NARROWEST = 8 };
@@ -63,16 +64,21 @@ static bool make_room(struct cli_table *table)
 static void add_cell(struct cli_table *table, enum cli_style style, const char *format,
 		     va_list args)
 {
-	struct buf text;
+	char text[256]; /* of most cells, of which there may be many */
+	va_list again;
 
-	buf_init(&text, &table->cli->memory, 0);
-	buf_vprintf(&text, format, args);
-	const char *copy =
-		text.failed ? NULL : strata_arena_text(&table->cli->arena, text.text, text.length);
+	va_copy(again, args);
+	int length = vsnprintf(text, sizeof(text), format, args);
+	char *copy = length < 0 ? NULL : strata_arena_get(&table->cli->arena, (size_t)length + 1);
+
+	if (copy && (size_t)length < sizeof(text))
+		memcpy(copy, text, (size_t)length + 1);
+	else if (copy)
+		vsnprintf(copy, (size_t)length + 1, format, again);
+	va_end(again);
 	size_t column = table->cell_count % table->column_count,
-	       width = text_width(text.text, text.length);
+	       width = copy ? text_width(copy, (size_t)length) : 0;
 
-	buf_fini(&text);
 	if (!copy || !make_room(table)) {
 		table->failed = true;
 		return;

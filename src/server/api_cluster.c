@@ -1,4 +1,4 @@
-/* The queue, nodes and accounting. */
+/* Nodes and accounting. */
 #include "server/route.h"
 
 #include <strata/text.h>
@@ -7,96 +7,6 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the queue ---- */
-
-struct queue_query {
-	const char *user, *state;
-	int64_t limit;
-};
-
-void api_queue_parse(struct request *request)
-{
-	struct queue_query *query = strata_arena_get(&request->arena, sizeof(*query));
-
-	if (!query) {
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "out of memory");
-		return;
-	}
-	query->user = request_query(request, "user");
-	query->state = request_query(request, "state");
-	request->parsed = query;
-	request_query_int(request, "limit", 1000, 1, 1000000, &query->limit);
-}
-
-static bool wanted(const struct queue_query *query, const struct live *live)
-{
-	if (query->user && strcmp(query->user, live->row.user) != 0)
-		return false;
-	return !query->state || strstr(query->state, live->row.state);
-}
-
-/* Forecasts by job, so that the list is walked once. */
-static void set_forecasts(struct server *server, json_t *jobs)
-{
-	enum { FORESEEN_MAX = 200 };
-	const struct strata_forecast *list;
-	struct map_u64 by_job;
-	size_t count, index;
-	json_t *job;
-
-	if (strata_cluster_forecast(server->cluster, FORESEEN_MAX, &server->scratch, &list, &count,
-				    NULL))
-		return;
-	map_u64_init(&by_job, &server->memory);
-	for (size_t i = 0; i < count; i++)
-		map_u64_put(&by_job, list[i].job, (void *)&list[i], NULL);
-	json_array_foreach(jobs, index, job)
-	{
-		const struct strata_forecast *forecast = map_u64_get(
-			&by_job, (uint64_t)json_integer_value(json_object_get(job, "id")));
-
-		if (!forecast)
-			continue;
-		json_object_set_new(job, "expected_start_at", view_time(forecast->start_ns));
-		json_object_set_new(job, "expected_node",
-				    json_string(server->nodes[forecast->node].name));
-		json_object_set_new(job, "promised", json_boolean(forecast->promised));
-		json_object_set_new(job, "position",
-				    json_integer((json_int_t)(forecast - list) + 1));
-	}
-	map_u64_fini(&by_job);
-}
-
-void api_queue(struct server *server, struct request *request)
-{
-	const struct queue_query *query = request->parsed;
-	json_t *jobs = json_array(), *counts = json_object();
-	struct strata_cluster_stats stats;
-	const struct map_u64_entry *entry;
-
-	strata_cluster_stats(server->cluster, &stats);
-	/* running ones first, then those that wait, in the order of submission */
-	for (int waiting = 0; waiting < 2; waiting++)
-		for (entry = map_u64_next(&server->jobs, NULL); entry;
-		     entry = map_u64_next(&server->jobs, entry)) {
-			const struct live *live = entry->value;
-			bool placed = live->row.place != NULL;
-
-			if (live->row.completed_ns || placed == (bool)waiting ||
-			    !wanted(query, live) || (int64_t)json_array_size(jobs) >= query->limit)
-				continue;
-			json_array_append_new(jobs, view_job(server, live));
-		}
-	set_forecasts(server, jobs);
-	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
-		json_object_set_new(counts, strata_job_state_name((enum strata_job_state)i),
-				    json_integer((json_int_t)stats.jobs[i]));
-	request_answer(request, MHD_HTTP_OK,
-		       json_pack("{s:o,s:o,s:o}", "at", view_time(server_now_ns(server)), "jobs",
-				 jobs, "counts", counts));
-}
 
 /* ---- nodes ---- */
 

@@ -81,9 +81,10 @@ bool api_job_find(struct server *server, struct request *request, bool own, stru
 	if (live && own && request->who.job &&
 	    (request->who.job != live->row.id || request->who.attempt != live->row.attempt ||
 	     !live->row.place)) {
-		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
-			       "this token is of run %lld of job %lld, and good for it while it runs",
-			       (long long)request->who.attempt, (long long)request->who.job);
+		request_refuse(
+			request, MHD_HTTP_FORBIDDEN, "forbidden",
+			"this token is of run %lld of job %lld, and good for it while it runs",
+			(long long)request->who.attempt, (long long)request->who.job);
 		return false;
 	}
 	if (live && own && live->row.uid != (int64_t)request->who.uid &&
@@ -110,9 +111,7 @@ struct live *api_job_find_live(struct server *server, struct request *request, b
 size_t api_job_forecast(struct server *server, const struct live *live, json_t *json,
 			const struct strata_forecast **ret_list, size_t *ret_count)
 {
-	enum { FORESEEN_MAX = 200 };
-
-	if (strata_cluster_forecast(server->cluster, FORESEEN_MAX, &server->scratch, ret_list,
+	if (strata_cluster_forecast(server->cluster, SERVER_FORESEEN_MAX, &server->scratch, ret_list,
 				    ret_count, NULL))
 		return 0;
 	for (size_t i = 0; i < *ret_count; i++) {

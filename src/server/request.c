@@ -40,8 +40,13 @@ void request_answer(struct request *request, int status, json_t *json)
 
 void request_answer_text(struct request *request, int status, const char *media, const char *text)
 {
+	request_give_text(request, status, media, strdup(text));
+}
+
+void request_give_text(struct request *request, int status, const char *media, char *text)
+{
 	free(request->text);
-	request->text = strdup(text);
+	request->text = text;
 	request->status = request->text ? status : MHD_HTTP_INTERNAL_SERVER_ERROR;
 	request->media = media;
 	request->answered = true;

@@ -63,6 +63,8 @@ struct request {
 /* Answers. The JSON is taken over; NULL is out of memory. */
 void request_answer(struct request *request, int status, json_t *json);
 void request_answer_text(struct request *request, int status, const char *media, const char *text);
+/* The same with a text that is malloc's, and is taken over. */
+void request_give_text(struct request *request, int status, const char *media, char *text);
 /* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403 …). */
 void request_fail(struct request *request, int code, const struct strata_error *err);
 /* The same with a status and code of its own. */

@@ -65,9 +65,11 @@ void api_job_why_history(struct request *request);
 void api_job_output_parse(struct request *request);
 void api_job_output(struct server *server, struct request *request);
 void api_job_output_open(struct request *request);
-/* api_cluster.c */
+/* api_queue.c */
 void api_queue_parse(struct request *request);
 void api_queue(struct server *server, struct request *request);
+void api_queue_write(struct request *request);
+/* api_cluster.c */
 void api_nodes(struct server *server, struct request *request);
 extern const struct strata_schema api_node_change_schema;
 void api_node_change_parse(struct request *request);

@@ -62,6 +62,9 @@ struct node_about {
 	uint32_t gpu_first; /* what the machine calls its GPU 0 */
 };
 
+/* Starts are foreseen for so many of the jobs that wait, from the head of the queue. */
+enum { SERVER_FORESEEN_MAX = 1000 };
+
 /* Changes of one round. */
 struct batch {
 	struct strata_arena arena;

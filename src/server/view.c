@@ -1,145 +1,428 @@
-/* Jobs as JSON, for those who ask. */
-#include "server/server.h"
+/* Jobs as JSON; view.h says how. The command and some of the request are stored as JSON, and are written as they are. */
+#include "server/view.h"
 
 #include <strata/text.h>
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
+
+enum kind {
+	TEXT,     /* empty or NULL: null */
+	NUMBER,   /* VIEW_NULL: null */
+	OPTIONAL, /* a number; VIEW_NULL: the field is left out */
+	BOOL,
+	FLAG, /* a number that is a truth; VIEW_NULL: left out */
+	TIME, /* ns; 0: null */
+	RAW,  /* JSON as it is; NULL: [] */
+	SPEC, /* that field of the request; none: the number 1 or null */
+	NODES,
+	GPUS,
+};
+
+struct field {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+};
+
+#define OF(member) offsetof(struct view, member)
+
+/* clang-format off */
+static const struct field fields_all[] = {
+	{ "id", NUMBER, OF(row.id) },
+	{ "uuid", TEXT, OF(row.uuid) },
+	{ "user", TEXT, OF(row.user) },
+	{ "account", TEXT, OF(row.account) },
+	{ "partition", TEXT, OF(row.partition) },
+	{ "qos", TEXT, OF(row.qos) },
+	{ "name", TEXT, OF(row.name) },
+	{ "state", TEXT, OF(state) },
+	{ "reason", TEXT, OF(reason) },
+	{ "reason_text", TEXT, OF(reason_text) },
+	{ "priority", TEXT, OF(priority) },
+	{ "nice", NUMBER, OF(nice) },
+	{ "tasks", SPEC, OF(row.spec) },
+	{ "nodes", SPEC, OF(row.spec) },
+	{ "cpus", NUMBER, OF(row.cpu_cores) },
+	{ "memory_bytes", NUMBER, OF(row.memory_bytes) },
+	{ "gpus", NUMBER, OF(row.gpu_count) },
+	{ "gpu_type", TEXT, OF(row.gpu_type) },
+	{ "gpu_share", SPEC, OF(row.spec) },
+	{ "command", RAW, OF(row.command) },
+	{ "working_dir", TEXT, OF(row.working_dir) },
+	{ "submitted_at", TIME, OF(row.created_ns) },
+	{ "eligible_at", TIME, OF(row.eligible_ns) },
+	{ "scheduled_at", TIME, OF(row.scheduled_ns) },
+	{ "started_at", TIME, OF(row.started_ns) },
+	{ "ended_at", TIME, OF(row.completed_ns) },
+	{ "time_limit_s", NUMBER, OF(time_limit_s) },
+	{ "attempt", NUMBER, OF(row.attempt) },
+	{ "exit_code", NUMBER, OF(exit_code) },
+	{ "exit_signal", NUMBER, OF(exit_signal) },
+	{ "array_id", NUMBER, OF(array_id) },
+	{ "array_index", NUMBER, OF(array_index) },
+	{ "dependencies", SPEC, OF(row.spec) },
+	{ "comment", TEXT, OF(row.comment) },
+	{ "preempted", NUMBER, OF(preempted) },
+	{ "output", TEXT, OF(output) },
+	{ "error", TEXT, OF(error) },
+	{ "expected_start_at", TIME, OF(expected_start_ns) },
+	{ "expected_node", TEXT, OF(expected_node) },
+	{ "promised", BOOL, OF(promised) },
+	{ "expected_end_at", TIME, OF(expected_end_ns) },
+	{ "node_names", NODES, OF(row.place) },
+	{ "gpu_ids", GPUS, OF(row.place) },
+	{ "stopping", FLAG, OF(stopping) },
+	{ "position", OPTIONAL, OF(position) },
+};
+/* clang-format on */
+
+enum { FIELD_COUNT = sizeof(fields_all) / sizeof(fields_all[0]) };
+_Static_assert(FIELD_COUNT <= 64, "a bit for each");
+
+int view_fields(const char *names, uint64_t *ret_fields, struct strata_error *err)
+{
+	uint64_t fields = names ? 0 : VIEW_ALL;
+
+	for (const char *at = names; at && *at;) {
+		size_t span = strcspn(at, ","), i = 0;
+
+		while (i < FIELD_COUNT && (strncmp(fields_all[i].name, at, span) != 0 ||
+					   fields_all[i].name[span] != '\0'))
+			i++;
+		if (i == FIELD_COUNT)
+			return strata_fail_at(err, -EINVAL, "fields",
+					      "a job has no field %.*s (docs/api.md lists them)",
+					      span > 40 ? 40 : (int)span, at);
+		fields |= UINT64_C(1) << i;
+		at += span + (at[span] == ',');
+	}
+	*ret_fields = fields;
+	return 0;
+}
+
+/* ---- taking ---- */
+
+struct view view_of_row(const struct store_job *row)
+{
+	enum strata_reason reason = STRATA_REASON_NONE;
+	bool over = row->completed_ns != 0;
+
+	for (int i = 0; row->reason && i < STRATA_REASON_COUNT; i++)
+		if (strcmp(strata_reason_name((enum strata_reason)i), row->reason) == 0)
+			reason = (enum strata_reason)i;
+	return (struct view){
+		.row = *row,
+		.state = row->state,
+		.reason = strata_reason_name(reason),
+		.reason_text = strata_reason_words(reason),
+		.priority = strata_band_name((enum strata_band)row->band),
+		.nice = -row->priority,
+		.time_limit_s = row->time_limit_ns / STRATA_SECOND_NS,
+		.exit_code = over && row->attempt ? row->exit_code : VIEW_NULL,
+		.exit_signal = over && row->attempt ? row->exit_signal : VIEW_NULL,
+		.array_id = row->array_id ? row->array_id : VIEW_NULL,
+		.array_index = row->array_id ? row->array_index : VIEW_NULL,
+		.stopping = VIEW_NULL,
+		.position = VIEW_NULL,
+	};
+}
+
+struct view view_of_live(struct server *server, const struct live *live)
+{
+	struct view view = view_of_row(&live->row);
+	struct strata_job_view job;
+
+	if (strata_cluster_job(server->cluster, (uint64_t)live->row.id, &job, NULL))
+		return view;
+	view.state = strata_job_state_name(job.state);
+	view.reason = strata_reason_name(job.reason);
+	view.reason_text = strata_reason_words(job.reason);
+	view.preempted = job.preempted;
+	view.output = live->output;
+	view.error = live->error ? live->error : live->output;
+	view.stopping = job.stopping;
+	view.expected_end_ns = job.expected_end_ns;
+	view.expected_start_ns = job.promised_ns;
+	view.promised = job.promised_ns != 0;
+	return view;
+}
+
+void view_set_forecast(const struct server *server, struct view *view,
+		       const struct strata_forecast *forecast, size_t position)
+{
+	view->expected_start_ns = forecast->start_ns;
+	view->expected_node = server->nodes[forecast->node].name;
+	view->promised = forecast->promised;
+	view->position = (int64_t)position;
+}
+
+static bool is_text(enum kind kind)
+{
+	return kind == TEXT || kind == RAW || kind == SPEC || kind == NODES || kind == GPUS;
+}
+
+/* Is it the text of an earlier field, which was copied then? */
+static bool is_repeated(size_t field, uint64_t fields)
+{
+	for (size_t i = 0; i < field; i++)
+		if ((fields >> i & 1) && fields_all[i].offset == fields_all[field].offset)
+			return true;
+	return false;
+}
+
+bool view_copy(struct view *view, uint64_t fields, struct strata_arena *arena)
+{
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
+		const char **text = (const char **)((char *)view + fields_all[i].offset);
+
+		if (!(fields >> i & 1) || !is_text(fields_all[i].kind) || !*text ||
+		    (fields_all[i].kind != TEXT && is_repeated(i, fields)))
+			continue;
+		*text = strata_arena_text(arena, *text, strlen(*text));
+		if (!*text)
+			return false;
+	}
+	return true;
+}
+
+/* ---- writing ---- */
+
+static void write_text(struct buf *buf, const char *text)
+{
+	buf_add_char(buf, '"');
+	while (*text) {
+		size_t plain = 0;
+
+		while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' &&
+		       text[plain] != '\\')
+			plain++;
+		buf_add_bytes(buf, text, plain);
+		text += plain;
+		if (*text == '"' || *text == '\\') {
+			buf_add_char(buf, '\\');
+			buf_add_char(buf, *text++);
+		} else if (*text) {
+			buf_printf(buf, "\\u%04x", (unsigned)*text++);
+		}
+	}
+	buf_add_char(buf, '"');
+}
+
+static void write_number(struct buf *buf, int64_t number)
+{
+	char digits[24], *at = digits + sizeof(digits);
+	uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (number < 0)
+		*--at = '-';
+	buf_add_bytes(buf, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+/* Behind a value of compact JSON, which is known to be well-formed. */
+static const char *skip_value(const char *at)
+{
+	int depth = 0;
+
+	do {
+		if (*at == '"') {
+			for (at++; *at && *at != '"'; at++)
+				at += *at == '\\' && at[1];
+			at += *at == '"';
+		} else if (*at == '{' || *at == '[') {
+			depth++;
+			at++;
+		} else if (*at == '}' || *at == ']') {
+			depth--;
+			at++;
+		} else {
+			at += 1 + strcspn(at + 1, depth ? "\"{}[]" : ",}");
+		}
+	} while (depth > 0 && *at);
+	return at;
+}
+
+/* The value of a key of {"a":1,…}; NULL: it is not there. */
+static const char *find_value(const char *json, const char *key, size_t *ret_length)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = json + 1; *at == '"';) {
+		bool found = strncmp(at + 1, key, length) == 0 && at[length + 1] == '"';
+		const char *value = skip_value(at) + 1, *end = skip_value(value);
+
+		if (found) {
+			*ret_length = (size_t)(end - value);
+			return value;
+		}
+		at = end + (*end == ',');
+	}
+	return NULL;
+}
+
+static void write_spec(struct buf *buf, const char *spec, const char *key)
+{
+	size_t length;
+	const char *value = spec && *spec == '{' ? find_value(spec, key, &length) : NULL;
+
+	if (value)
+		buf_add_bytes(buf, value, length);
+	else
+		buf_add(buf, strcmp(key, "tasks") == 0 || strcmp(key, "nodes") == 0 ? "1" : "null");
+}
+
+/* Where it is: names of nodes, or numbers of GPUs by node. */
+static void write_place(struct buf *buf, const char *place, bool gpus)
+{
+	json_t *list = place ? json_loads(place, 0, NULL) : NULL, *piece;
+	size_t index;
+
+	buf_add_char(buf, gpus ? '{' : '[');
+	json_array_foreach(list, index, piece)
+	{
+		const char *node = json_string_value(json_object_get(piece, "node"));
+		json_int_t mask = json_integer_value(json_object_get(piece, "gpu_mask"));
+		const char *comma = "";
+
+		if (index)
+			buf_add_char(buf, ',');
+		write_text(buf, node ? node : "");
+		if (!gpus)
+			continue;
+		buf_add(buf, ":[");
+		for (int i = 0; i < 16; i++)
+			if (mask >> i & 1) {
+				buf_printf(buf, "%s%d", comma, i);
+				comma = ",";
+			}
+		buf_add_char(buf, ']');
+	}
+	buf_add_char(buf, gpus ? '}' : ']');
+	json_decref(list);
+}
+
+static void write_time(struct buf *buf, int64_t ns)
+{
+	char text[STRATA_FORM_BYTES];
+
+	buf_add_char(buf, '"');
+	buf_add(buf, strata_time_print(ns - ns % STRATA_SECOND_NS, text));
+	buf_add_char(buf, '"');
+}
+
+static void write_field(const struct field *field, const void *value, struct buf *buf)
+{
+	int64_t number = field->kind == BOOL ? *(const bool *)value : *(const int64_t *)value;
+	const char *text = *(const char *const *)value;
+
+	switch (field->kind) {
+	case NUMBER:
+	case OPTIONAL:
+		number == VIEW_NULL ? buf_add(buf, "null") : write_number(buf, number);
+		break;
+	case BOOL:
+	case FLAG:
+		buf_add(buf, number ? "true" : "false");
+		break;
+	case TIME:
+		number == 0 ? buf_add(buf, "null") : write_time(buf, number);
+		break;
+	case TEXT:
+		text &&*text ? write_text(buf, text) : buf_add(buf, "null");
+		break;
+	case RAW:
+		buf_add(buf, text && *text ? text : "[]");
+		break;
+	case SPEC:
+		write_spec(buf, text, field->name);
+		break;
+	case NODES:
+	case GPUS:
+		write_place(buf, text, field->kind == GPUS);
+		break;
+	}
+}
+
+/* Nothing is to be said. */
+static bool is_empty(const struct field *field, const void *value)
+{
+	switch (field->kind) {
+	case TEXT:
+		return !*(const char *const *)value || !**(const char *const *)value;
+	case NUMBER:
+	case OPTIONAL:
+	case FLAG:
+		return *(const int64_t *)value == VIEW_NULL;
+	case TIME:
+		return *(const int64_t *)value == 0;
+	case NODES:
+	case GPUS:
+		return !*(const char *const *)value;
+	default:
+		return false;
+	}
+}
+
+void view_write(const struct view *view, uint64_t fields, struct buf *buf)
+{
+	char before = '{';
+
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
+		const struct field *field = &fields_all[i];
+		const void *value = (const char *)view + field->offset;
+
+		if (!(fields >> i & 1) ||
+		    ((fields != VIEW_ALL || field->kind == OPTIONAL || field->kind == FLAG) &&
+		     is_empty(field, value)))
+			continue;
+		buf_add_char(buf, before);
+		buf_add_char(buf, '"');
+		buf_add(buf, field->name);
+		buf_add_bytes(buf, "\":", 2);
+		write_field(field, value, buf);
+		before = ',';
+	}
+	if (before == '{')
+		buf_add_char(buf, '{');
+	buf_add_char(buf, '}');
+}
+
+/* ---- trees ---- */
 
 json_t *view_time(int64_t ns)
 {
 	char text[STRATA_FORM_BYTES];
 
-	return ns ? json_string(strata_time_print(ns - ns % 1000000000, text)) : json_null();
+	return ns ? json_string(strata_time_print(ns - ns % STRATA_SECOND_NS, text)) : json_null();
 }
 
-static json_t *text_or_null(const char *text)
+json_t *view_json(const struct view *view)
 {
-	return text && *text ? json_string(text) : json_null();
-}
+	struct strata_memory memory = { 0 };
+	struct buf buf;
 
-static void set(json_t *json, const char *key, json_t *value)
-{
-	json_object_set_new(json, key, value);
-}
+	buf_init(&buf, &memory, 0);
+	view_write(view, VIEW_ALL, &buf);
+	json_t *json = buf.failed ? NULL : json_loadb(buf.text, buf.length, 0, NULL);
 
-static bool is_over(const struct store_job *row)
-{
-	return row->completed_ns != 0;
-}
-
-/* Where it is: names of nodes, numbers of GPUs. */
-static void set_place(json_t *json, const char *place)
-{
-	json_t *list = place ? json_loads(place, 0, NULL) : NULL, *piece;
-	json_t *names = json_array(), *gpus = json_object();
-	size_t index;
-
-	json_array_foreach(list, index, piece)
-	{
-		const char *node = json_string_value(json_object_get(piece, "node"));
-		json_int_t mask = json_integer_value(json_object_get(piece, "gpu_mask"));
-		json_t *ids = json_array();
-
-		json_array_append_new(names, json_string(node ? node : "?"));
-		for (int i = 0; i < 16; i++)
-			if (mask >> i & 1)
-				json_array_append_new(ids, json_integer(i));
-		if (node && json_array_size(ids))
-			json_object_set_new(gpus, node, ids);
-		else
-			json_decref(ids);
-	}
-	json_decref(list);
-	set(json, "node_names", names);
-	set(json, "gpu_ids", gpus);
+	buf_fini(&buf);
+	return json;
 }
 
 json_t *view_row(const struct store_job *row)
 {
-	json_t *json = json_object(), *spec = row->spec ? json_loads(row->spec, 0, NULL) : NULL;
-	json_t *command = row->command ? json_loads(row->command, 0, NULL) : NULL;
-	enum strata_reason reason = STRATA_REASON_NONE;
+	struct view view = view_of_row(row);
 
-	if (!json)
-		return NULL;
-	for (int i = 0; row->reason && i < STRATA_REASON_COUNT; i++)
-		if (strcmp(strata_reason_name((enum strata_reason)i), row->reason) == 0)
-			reason = (enum strata_reason)i;
-	set(json, "id", json_integer(row->id));
-	set(json, "uuid", text_or_null(row->uuid));
-	set(json, "user", text_or_null(row->user));
-	set(json, "account", text_or_null(row->account));
-	set(json, "partition", text_or_null(row->partition));
-	set(json, "qos", text_or_null(row->qos));
-	set(json, "name", text_or_null(row->name));
-	set(json, "state", json_string(row->state));
-	set(json, "reason", json_string(strata_reason_name(reason)));
-	set(json, "reason_text", json_string(strata_reason_words(reason)));
-	set(json, "priority", json_string(strata_band_name((enum strata_band)row->band)));
-	set(json, "nice", json_integer(-row->priority));
-	set(json, "tasks",
-	    json_object_get(spec, "tasks") ? json_incref(json_object_get(spec, "tasks"))
-					   : json_integer(1));
-	set(json, "nodes",
-	    json_object_get(spec, "nodes") ? json_incref(json_object_get(spec, "nodes"))
-					   : json_integer(1));
-	set(json, "cpus", json_integer(row->cpu_cores));
-	set(json, "memory_bytes", json_integer(row->memory_bytes));
-	set(json, "gpus", json_integer(row->gpu_count));
-	set(json, "gpu_type", text_or_null(row->gpu_type));
-	set(json, "gpu_share",
-	    json_object_get(spec, "gpu_share") ? json_incref(json_object_get(spec, "gpu_share"))
-					       : json_null());
-	set(json, "command", command ? command : json_array());
-	set(json, "working_dir", text_or_null(row->working_dir));
-	set(json, "submitted_at", view_time(row->created_ns));
-	set(json, "eligible_at", view_time(row->eligible_ns));
-	set(json, "scheduled_at", view_time(row->scheduled_ns));
-	set(json, "started_at", view_time(row->started_ns));
-	set(json, "ended_at", view_time(row->completed_ns));
-	set(json, "time_limit_s", json_integer(row->time_limit_ns / 1000000000));
-	set(json, "attempt", json_integer(row->attempt));
-	set(json, "exit_code",
-	    is_over(row) && row->attempt ? json_integer(row->exit_code) : json_null());
-	set(json, "exit_signal",
-	    is_over(row) && row->attempt ? json_integer(row->exit_signal) : json_null());
-	set(json, "array_id", row->array_id ? json_integer(row->array_id) : json_null());
-	set(json, "array_index", row->array_id ? json_integer(row->array_index) : json_null());
-	set(json, "dependencies",
-	    json_object_get(spec, "dependencies")
-		    ? json_incref(json_object_get(spec, "dependencies"))
-		    : json_null());
-	set(json, "comment", text_or_null(row->comment));
-	set(json, "preempted", json_integer(0));
-	set(json, "output", json_null());
-	set(json, "error", json_null());
-	set(json, "expected_start_at", json_null());
-	set(json, "expected_node", json_null());
-	set(json, "promised", json_false());
-	set(json, "expected_end_at", json_null());
-	set_place(json, row->place);
-	json_decref(spec);
-	return json;
+	return view_json(&view);
 }
 
 json_t *view_job(struct server *server, const struct live *live)
 {
-	json_t *json = view_row(&live->row);
-	struct strata_job_view view;
+	struct view view = view_of_live(server, live);
 
-	if (!json || strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, NULL))
-		return json;
-	set(json, "state", json_string(strata_job_state_name(view.state)));
-	set(json, "reason", json_string(strata_reason_name(view.reason)));
-	set(json, "reason_text", json_string(strata_reason_words(view.reason)));
-	set(json, "preempted", json_integer(view.preempted));
-	set(json, "output", text_or_null(live->output));
-	set(json, "error", text_or_null(live->error ? live->error : live->output));
-	set(json, "stopping", json_boolean(view.stopping));
-	set(json, "expected_end_at", view_time(view.expected_end_ns));
-	if (view.promised_ns) {
-		set(json, "expected_start_at", view_time(view.promised_ns));
-		set(json, "promised", json_true());
-	}
-	return json;
+	return view_json(&view);
 }

@@ -1,0 +1,153 @@
+/*
+ * GET /api/v1/queue: live jobs, those that run and then those that wait. The decider copies what is asked for, which takes it a few
+ * hundred nanoseconds a job; an HTTP thread writes the JSON.
+ */
+#include "server/route.h"
+#include "server/view.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <string.h>
+
+struct queue {
+	const char *user, *state;
+	int64_t limit;
+	uint64_t fields;
+	struct view *views;
+	size_t count;
+	struct strata_cluster_stats stats;
+	int64_t at_ns;
+};
+
+void api_queue_parse(struct request *request)
+{
+	struct queue *queue = strata_arena_get(&request->arena, sizeof(*queue));
+	struct strata_error err = { 0 };
+
+	if (!queue) {
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "out of memory");
+		return;
+	}
+	queue->user = request_query(request, "user");
+	queue->state = request_query(request, "state");
+	if (view_fields(request_query(request, "fields"), &queue->fields, &err)) {
+		request_fail(request, -EINVAL, &err);
+		return;
+	}
+	request->parsed = queue;
+	request_query_int(request, "limit", 1000, 1, 1000000, &queue->limit);
+}
+
+/* "queued,running" */
+static bool is_among(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+static bool wanted(const struct queue *queue, const struct live *live, bool waiting)
+{
+	if (live->row.completed_ns || (live->row.place != NULL) == waiting)
+		return false;
+	if (queue->user && strcmp(queue->user, live->row.user) != 0)
+		return false;
+	return !queue->state || is_among(queue->state, live->row.state);
+}
+
+/* Forecasts by job, so that the list is walked once. */
+static void set_forecasts(struct server *server, struct queue *queue)
+{
+	const struct strata_forecast *list;
+	struct map_u64 by_job;
+	size_t count;
+
+	if (strata_cluster_forecast(server->cluster, SERVER_FORESEEN_MAX, &server->scratch, &list,
+				    &count, NULL))
+		return;
+	map_u64_init(&by_job, &server->memory);
+	for (size_t i = 0; i < count; i++)
+		map_u64_put(&by_job, list[i].job, (void *)&list[i], NULL);
+	for (size_t i = 0; count && i < queue->count; i++) {
+		const struct strata_forecast *forecast =
+			map_u64_get(&by_job, (uint64_t)queue->views[i].row.id);
+
+		if (forecast)
+			view_set_forecast(server, &queue->views[i], forecast,
+					  (size_t)(forecast - list) + 1);
+	}
+	map_u64_fini(&by_job);
+}
+
+void api_queue(struct server *server, struct request *request)
+{
+	struct queue *queue = request->parsed;
+	const struct map_u64_entry *entry;
+	size_t most = server->jobs.count;
+
+	strata_cluster_stats(server->cluster, &queue->stats);
+	queue->at_ns = server_now_ns(server);
+	most = most < (size_t)queue->limit ? most : (size_t)queue->limit;
+	queue->views = strata_arena_array(&request->arena, most + 1, sizeof(*queue->views));
+	bool ok = queue->views != NULL;
+
+	for (int waiting = 0; ok && waiting < 2; waiting++)
+		for (entry = map_u64_next(&server->jobs, NULL); ok && entry && queue->count < most;
+		     entry = map_u64_next(&server->jobs, entry)) {
+			if (!wanted(queue, entry->value, waiting))
+				continue;
+			struct view *view = &queue->views[queue->count++];
+
+			*view = view_of_live(server, entry->value);
+			ok = view_copy(view, queue->fields, &request->arena);
+		}
+	if (ok) {
+		set_forecasts(server, queue);
+		return;
+	}
+	request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "out of memory");
+}
+
+static void write_counts(const struct queue *queue, struct buf *buf)
+{
+	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
+		buf_printf(buf, "%s\"%s\":%zu", i ? "," : "{",
+			   strata_job_state_name((enum strata_job_state)i),
+			   (size_t)queue->stats.jobs[i]);
+	buf_add_char(buf, '}');
+}
+
+void api_queue_write(struct request *request)
+{
+	struct queue *queue = request->parsed;
+	struct strata_memory memory = { 0 }; /* of plain blocks, so that the answer can have it */
+	char at[STRATA_FORM_BYTES];
+	struct buf buf;
+
+	if (request->answered || !queue)
+		return;
+	buf_init(&buf, &memory, 0);
+	buf_printf(&buf, "{\"at\":\"%s\",\"jobs\":[",
+		   strata_time_print(queue->at_ns - queue->at_ns % STRATA_SECOND_NS, at));
+	for (size_t i = 0; i < queue->count; i++) {
+		if (i)
+			buf_add_char(&buf, ',');
+		view_write(&queue->views[i], queue->fields, &buf);
+	}
+	buf_add(&buf, "],\"counts\":");
+	write_counts(queue, &buf);
+	buf_add_char(&buf, '}');
+	if (buf.failed) {
+		buf_fini(&buf);
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "out of memory");
+		return;
+	}
+	request_give_text(request, MHD_HTTP_OK, "application/json", buf.text);
+}

@@ -1,0 +1,46 @@
+/*
+ * Jobs as JSON, for those who ask: a table of fields, from a job of the cluster or a row of the history to text. Taking what there is to
+ * say is quick and the decider's; writing it is an HTTP thread's.
+ */
+#ifndef SERVER_VIEW_H
+#define SERVER_VIEW_H
+
+#include "core/buf.h"
+#include "server/server.h"
+
+#define VIEW_NULL INT64_MIN
+
+/* What is said of one job. Texts are borrowed until view_copy. */
+struct view {
+	struct store_job row;
+	const char *state, *reason, *reason_text, *priority; /* static */
+	int64_t nice, time_limit_s;
+	int64_t exit_code, exit_signal, array_id, array_index; /* VIEW_NULL: none */
+	int64_t preempted;
+	const char *output, *error;
+	int64_t stopping;                           /* VIEW_NULL: not known of the history */
+	int64_t expected_start_ns, expected_end_ns; /* 0: not known */
+	const char *expected_node;
+	bool promised;
+	int64_t position; /* VIEW_NULL: not foreseen */
+};
+
+#define VIEW_ALL UINT64_MAX
+/* "id,name,state": a bit for each; -EINVAL for one that there is not. NULL: all. */
+int view_fields(const char *names, uint64_t *ret_fields, struct strata_error *err);
+
+/* Of a row of the history. */
+struct view view_of_row(const struct store_job *row);
+/* Of a live one. On the decider's thread. */
+struct view view_of_live(struct server *server, const struct live *live);
+void view_set_forecast(const struct server *server, struct view *view,
+		       const struct strata_forecast *forecast, size_t position);
+/* Gives it texts of its own, as far as these fields need them. False: no memory. */
+bool view_copy(struct view *view, uint64_t fields, struct strata_arena *arena);
+
+/* {"id":17,…}. When fields were chosen, those that are null or have nothing in them are left out. Thread-safe. */
+void view_write(const struct view *view, uint64_t fields, struct buf *buf);
+/* The same as a tree; NULL: no memory. */
+json_t *view_json(const struct view *view);
+
+#endif

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The queue as it is listed: all of it, a part of it, and with odd texts in it."""
+from service import equal, run
+
+ODD = "q\"uote \\ back\ttab \u00e9 \u4e2d"
+
+
+def a_job_in_the_queue_is_the_job_as_it_is_shown(service):
+    job = service.submit("printf", "%s", ODD, '{"a":[1,"}"]}', name="odd", comment=ODD, tasks=3, nodes=2, gpus=2, nice=-5 + 10,
+                         priority="low", hold=True)["id"]
+    after = service.submit("true", dependencies=f"afterok:{job}", array="3-4")["ids"]
+    queue = service.api("GET", "/queue")
+    equal([one["id"] for one in queue["jobs"]], [job, *after])
+    for one in queue["jobs"]:
+        shown = service.job(one["id"])
+        equal({key: value for key, value in shown.items() if key != "position"},
+              {key: value for key, value in one.items() if key != "position"})
+    first, second = queue["jobs"][:2]
+    equal((first["comment"], first["command"]), (ODD, ["printf", "%s", ODD, '{"a":[1,"}"]}']))
+    equal((first["tasks"], first["nodes"], first["gpus"], first["nice"], first["priority"]), (3, 2, 2, 5, "low"))
+    equal((first["dependencies"], first["state"], first["reason"], first["exit_code"]), (None, "queued", "held", None))
+    equal((second["dependencies"], second["array_id"], second["array_index"]), (f"afterok:{job}", after[0], 3))
+    equal((second["tasks"], second["node_names"], second["gpu_ids"]), (1, [], {}))
+
+
+def where_a_job_runs_is_said(service):
+    job = service.submit("sleep", "60", gpus=4, nodes=2)["id"]
+    service.wait(job, "running")
+    one = service.api("GET", "/queue")["jobs"][0]
+    equal((one["node_names"], one["gpu_ids"], one["stopping"]), (["n1", "n2"], {"n1": [0, 1], "n2": [0, 1]}, False))
+    equal(one["output"], f"{service.dir}/strata-{job}.out")
+
+
+def a_part_of_it_can_be_asked_for(service):
+    held = service.submit("true", name="held", hold=True)["id"]
+    runs = service.submit("sleep", "60", name="runs")["id"]
+    service.wait(runs, "running")
+    equal(service.api("GET", "/queue?fields=id,name,started_at,node_names&state=queued")["jobs"], [{"id": held, "name": "held"}])
+    one, = service.api("GET", "/queue?fields=id,node_names&state=running,scheduled")["jobs"]
+    equal(one, {"id": runs, "node_names": ["n1"]})
+    equal(service.api("GET", "/queue?state=run")["jobs"], [])  # a part of a word is none
+    equal([job["id"] for job in service.api("GET", "/queue?limit=1")["jobs"]], [runs])
+    equal(service.api("GET", "/queue?user=nobody-there")["jobs"], [])
+    error = service.api("GET", "/queue?fields=id,colour", status=400)["error"]
+    equal((error["field"], error["message"]), ("fields", "a job has no field colour (docs/api.md lists them)"))
+    equal(service.api("GET", "/queue?limit=1")["counts"]["queued"], 1)
+
+
+def many_are_listed_in_one_answer(service):
+    jobs = [{"command": ["true"], "working_dir": service.dir, "hold": True, "name": f"j{i}"} for i in range(3000)]
+    ids = service.api("POST", "/jobs", {"jobs": jobs}, 201)["ids"]
+    queue = service.api("GET", "/queue?limit=3000")
+    equal([job["id"] for job in queue["jobs"]], ids)
+    equal([job["name"] for job in queue["jobs"]], [f"j{i}" for i in range(3000)])
+    equal(len(service.api("GET", "/queue?limit=2999")["jobs"]), 2999)
+
+
+run(a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
+    many_are_listed_in_one_answer)
