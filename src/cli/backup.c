@@ -1,19 +1,5 @@
 /* strata backup: a copy of the service's state, while the service runs. */
 #include "cli/cli.h"
-#include "store/store.h"
-
-static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
-{
-	struct store *store;
-	int rc = store_open(operands[0], true, &cli->memory, &store, &cli->err);
-
-	(void)conf, (void)operand_count;
-	if (rc < 0)
-		return rc;
-	rc = store_backup(store, operands[1], &cli->err);
-	store_close(store);
-	return rc;
-}
 
 const struct cli_command cli_backup = {
 	.name = "backup",
@@ -31,5 +17,5 @@ const struct cli_command cli_backup = {
 	.examples = "  strata backup /var/lib/strata/strata.db /backup/strata-monday.db",
 	.operands_min = 2,
 	.operands_max = 2,
-	.run = run,
+	.run = backup_run,
 };

@@ -44,6 +44,7 @@ struct cli_config {
 
 /* One run of the program; passed to every command. */
 struct cli {
+	char **argv; /* as the program was called */
 	struct strata_memory memory;
 	struct strata_arena arena; /* lives as long as the run */
 	struct strata_error err;   /* of the command that failed */
@@ -86,6 +87,18 @@ struct cli_command {
 	/* Offers the words that may stand at an operand's place; optional. */
 	void (*complete)(struct cli *cli, size_t operand_index, struct buf *ret_lines);
 };
+
+/*
+ * There are two programs of the same commands. `strata` is the one that people call: it asks a service over its socket, and starts in three
+ * milliseconds instead of thirteen because it has no library for databases, servers and the web behind it. For what needs those it becomes
+ * `strata-full` (hand_over.c), which has them.
+ */
+struct client_web;
+const struct client_web *cli_web(void); /* small.c: NULL */
+int serve_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+/* Does not return, unless there is no such program. */
+int cli_hand_over(struct cli *cli);
 
 /* commands.c: sorted by name; NULL past the end. */
 const struct cli_command *cli_command_at(size_t index);

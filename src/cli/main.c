@@ -184,7 +184,7 @@ static int finish(struct cli *cli, int rc)
 
 int main(int argc, char *argv[])
 {
-	struct cli cli = { 0 };
+	struct cli cli = { .argv = argv };
 	const struct cli_command *command = NULL;
 	size_t words = 0;
 

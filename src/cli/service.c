@@ -34,6 +34,9 @@ int service_open(struct cli *cli, struct client **ret_client)
 
 	if (!cli->client) {
 		rc = service_find(cli, &place);
+		if (rc == 0 && !place.socket && !cli_web())
+			rc = cli_hand_over(cli);
+		place.web = cli_web();
 		if (rc == 0)
 			rc = client_open(&place, &cli->memory, &cli->client, &cli->err);
 	}

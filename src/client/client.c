@@ -1,45 +1,25 @@
 /*
- * The client itself, on libcurl: one handle, so that one connection serves a command's requests. A transfer ends in a status
- * or in an error of the way there; answer.c reads the former, fail_transfer words the latter.
+ * The client itself. A transfer ends in a status or in an error of the way there; answer.c reads the former. Over a socket it is local.c's,
+ * to a url that of whoever brought a way there.
  */
-#include "client/client.h"
+#include "client/client_int.h"
+
+#include "client/local.h"
 
 #include "core/env.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <time.h>
 
-enum { TRIES = 4, CONNECT_SECONDS = 10 };
+enum { TRIES = 4 };
 #define USUAL_RETRY_NS (200 * STRATA_MS_NS)
 #define USUAL_TIMEOUT_NS (60 * STRATA_SECOND_NS)
-
-struct client {
-	struct strata_memory *memory; /* borrowed until client_close */
-	struct strata_arena arena;    /* of the texts below */
-	CURL *curl;
-	const char *socket, *base, *authorization; /* socket and authorization may be NULL */
-	int64_t retry_ns, timeout_ns;
-	char problem[CURL_ERROR_SIZE];
-};
-
-/* One request on its way. */
-struct transfer {
-	struct client *client;
-	struct buf body;   /* what is not given to the sink */
-	client_sink *sink; /* NULL: everything is kept */
-	void *sink_context;
-	int sink_rc;
-	bool too_large; /* the body went past its limit */
-	long status;
-	struct strata_error *err;
-};
 
 int client_open(const struct client_place *place, struct strata_memory *memory,
 		struct client **ret_client, struct strata_error *err)
@@ -50,6 +30,9 @@ int client_open(const struct client_place *place, struct strata_memory *memory,
 		return strata_fail(err, -EINVAL,
 				   "the socket's path is %zu bytes long; expected at most %zu",
 				   strlen(place->socket), sizeof(address.sun_path) - 1);
+	if (!place->socket && !place->web)
+		return strata_fail(err, -ENOTSUP, "this program asks over sockets only, not %s",
+				   place->url);
 	struct client *client = strata_memory_get(memory, sizeof(*client));
 
 	if (!client)
@@ -65,8 +48,11 @@ int client_open(const struct client_place *place, struct strata_memory *memory,
 	if (place->token && !place->socket)
 		client->authorization = strata_arena_printf(
 			&client->arena, "Authorization: Bearer %s", place->token);
-	client->curl = curl_easy_init();
-	if (!client->curl || !client->base || (place->socket && !client->socket) ||
+	client->web = place->socket ? NULL : place->web;
+	if (client->web)
+		client->handle = client->web->open();
+	if ((client->web && !client->handle) || !client->base ||
+	    (place->socket && !client->socket) ||
 	    (place->token && !place->socket && !client->authorization)) {
 		client_close(client);
 		return strata_fail_memory(err);
@@ -79,166 +65,118 @@ void client_close(struct client *client)
 {
 	if (!client)
 		return;
-	curl_easy_cleanup(client->curl);
+	if (client->handle)
+		client->web->close(client->handle);
 	strata_arena_fini(&client->arena);
 	strata_memory_put(client->memory, client, sizeof(*client));
 }
 
-static size_t take(char *bytes, size_t size, size_t count, void *context)
+int client_take(struct transfer *transfer, long status, const char *bytes, size_t count)
+{
+	transfer->status = status;
+	if (transfer->sink && status >= 200 && status < 300) {
+		transfer->sink_rc =
+			transfer->sink(transfer->sink_context, bytes, count, transfer->err);
+		return transfer->sink_rc;
+	}
+	transfer->too_large = count > transfer->body.limit_bytes - transfer->body.length;
+	buf_add_bytes(&transfer->body, bytes, count);
+	return transfer->body.failed ? -ENOMEM : 0;
+}
+
+int client_fail_take(const struct transfer *transfer, struct strata_error *err)
+{
+	if (transfer->sink_rc)
+		return transfer->sink_rc; /* in its words */
+	if (transfer->too_large)
+		return strata_fail(err, -E2BIG, "the server's answer is too large");
+	return strata_fail_memory(err);
+}
+
+int client_fail_time(const struct client *client, struct strata_error *err)
+{
+	char time[STRATA_FORM_BYTES];
+
+	strata_duration_print_short(client->timeout_ns, time);
+	return strata_fail(err, -ETIMEDOUT, "the server at %s did not answer within %s",
+			   client->socket ? client->socket : client->base, time);
+}
+
+/* ---- over a socket ---- */
+
+static void print_head(const struct client_request *request, const char *body, struct buf *head)
+{
+	buf_printf(head,
+		   "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: strata/" STRATA_VERSION
+		   "\r\nAccept: */*\r\nConnection: close\r\n",
+		   request->method, request->path);
+	if (body)
+		buf_printf(head, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+			   strlen(body));
+	if (request->key)
+		buf_printf(head, "Idempotency-Key: %s\r\n", request->key);
+	buf_add(head, "\r\n");
+}
+
+static int take_local(void *context, int status, const char *bytes, size_t count)
 {
 	struct transfer *transfer = context;
 
-	curl_easy_getinfo(transfer->client->curl, CURLINFO_RESPONSE_CODE, &transfer->status);
-	if (transfer->sink && transfer->status >= 200 && transfer->status < 300) {
-		transfer->sink_rc =
-			transfer->sink(transfer->sink_context, bytes, size * count, transfer->err);
-		return transfer->sink_rc ? 0 : size * count;
-	}
-	transfer->too_large = size * count > transfer->body.limit_bytes - transfer->body.length;
-	buf_add_bytes(&transfer->body, bytes, size * count);
-	return transfer->body.failed ? 0 : size * count;
+	transfer->take_rc = client_take(transfer, status, bytes, count);
+	return transfer->take_rc;
 }
 
-/* Headers of a request; NULL for lack of memory. */
-static struct curl_slist *make_headers(const struct client *client,
-				       const struct client_request *request)
-{
-	char key[128];
-	const char *lines[4];
-	size_t count = 0;
-	struct curl_slist *list = NULL;
-
-	lines[count++] = "Expect:"; /* no second round trip for a large body */
-	if (request->body)
-		lines[count++] = "Content-Type: application/json";
-	if (client->authorization)
-		lines[count++] = client->authorization;
-	if (request->key) {
-		snprintf(key, sizeof(key), "Idempotency-Key: %s", request->key);
-		lines[count++] = key;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct curl_slist *longer = curl_slist_append(list, lines[i]);
-
-		if (!longer) {
-			curl_slist_free_all(list);
-			return NULL;
-		}
-		list = longer;
-	}
-	return list;
-}
-
-static void set_options(struct transfer *transfer, const struct client_request *request,
-			const char *url, const char *body, struct curl_slist *headers)
+static int send_local(struct transfer *transfer, const struct client_request *request,
+		      const char *body, struct strata_error *err)
 {
 	struct client *client = transfer->client;
-	CURL *curl = client->curl;
+	struct buf head;
+	int status = 0;
 
-	curl_easy_reset(curl); /* keeps the connection */
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->problem);
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "strata/" STRATA_VERSION);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-	if (client->socket) {
-		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket);
-		curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	buf_init(&head, client->memory, 0);
+	print_head(request, body, &head);
+	int rc = buf_check(&head, err);
+
+	if (rc == 0) {
+		const struct local_request local = {
+			.socket = client->socket,
+			.head = head.text,
+			.body = body,
+			.timeout_ns = transfer->sink ? 0 : client->timeout_ns,
+			.take = take_local,
+			.context = transfer,
+		};
+
+		transfer->take_rc = 0;
+		rc = local_ask(&local, &status);
+		transfer->status = rc ? 0 : status;
+		if (transfer->take_rc)
+			rc = client_fail_take(transfer, err);
+		else if (rc == -ETIMEDOUT)
+			rc = client_fail_time(client, err);
+		else if (rc == -EACCES || rc == -EPERM)
+			rc = strata_fail(err, -EACCES, "you may not use the server's socket %s",
+					 client->socket);
+		else if (rc == -ECONNRESET)
+			rc = strata_fail(err, rc, "the connection to the server at %s broke",
+					 client->socket);
+		else if (rc)
+			rc = strata_fail(err, -ECONNREFUSED,
+					 "no server at %s; start one with `strata serve`",
+					 client->socket);
 	}
-	if (transfer->sink) /* it may be quiet for hours: the kernel finds out whether the other end lives */
-		curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
-	else
-		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-				 (long)(client->timeout_ns / STRATA_MS_NS));
-	if (strcmp(request->method, "GET") != 0)
-		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
-	if (body) {
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-	}
-}
-
-static int fail_connect(const struct client *client, struct strata_error *err)
-{
-	const char *place = client->socket ? client->socket : client->base;
-	long number = 0;
-
-	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number);
-	if (client->socket && (number == EACCES || number == EPERM))
-		return strata_fail(err, -EACCES, "you may not use the server's socket %s", place);
-	if (client->socket)
-		return strata_fail(err, -ECONNREFUSED,
-				   "no server at %s; start one with `strata serve`", place);
-	return strata_fail(err, -ECONNREFUSED, "no server at %s: %s", place,
-			   client->problem[0] ? client->problem : "no connection");
-}
-
-static int fail_transfer(const struct transfer *transfer, CURLcode code, struct strata_error *err)
-{
-	const struct client *client = transfer->client;
-	const char *place = client->socket ? client->socket : client->base;
-	const char *why = client->problem[0] ? client->problem : curl_easy_strerror(code);
-	char time[STRATA_FORM_BYTES];
-
-	switch (code) {
-	case CURLE_WRITE_ERROR:
-		if (transfer->sink_rc)
-			return transfer->sink_rc; /* in its words */
-		if (transfer->too_large)
-			return strata_fail(err, -E2BIG, "the server's answer is too large");
-		return strata_fail_memory(err);
-	case CURLE_OUT_OF_MEMORY:
-		return strata_fail_memory(err);
-	case CURLE_COULDNT_CONNECT:
-	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_RESOLVE_PROXY:
-		return fail_connect(client, err);
-	case CURLE_OPERATION_TIMEDOUT:
-		strata_duration_print_short(client->timeout_ns, time);
-		return strata_fail(err, -ETIMEDOUT, "the server at %s did not answer within %s",
-				   place, time);
-	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
-		return strata_fail_at(err, -EINVAL, "server", "%s is not an address: %s", place,
-				      why);
-	default:
-		return strata_fail(err, -ECONNRESET, "the connection to the server at %s broke: %s",
-				   place, why);
-	}
+	buf_fini(&head);
+	return rc;
 }
 
 /* 0 when there is an answer, whatever it is. */
 static int send_once(struct transfer *transfer, const struct client_request *request,
 		     const char *body, struct strata_error *err)
 {
-	struct client *client = transfer->client;
-	struct curl_slist *headers = make_headers(client, request);
-	struct buf url;
-
 	buf_reset(&transfer->body);
 	transfer->status = 0;
-	client->problem[0] = '\0';
-	buf_init(&url, client->memory, 0);
-	buf_add(&url, client->base);
-	buf_add(&url, request->path);
-	int rc = headers ? buf_check(&url, err) : strata_fail_memory(err);
-
-	if (rc == 0) {
-		set_options(transfer, request, url.text, body, headers);
-		CURLcode code = curl_easy_perform(client->curl);
-
-		if (code != CURLE_OK)
-			rc = fail_transfer(transfer, code, err);
-		else
-			curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &transfer->status);
-	}
-	buf_fini(&url);
-	curl_slist_free_all(headers);
-	return rc;
+	return transfer->client->socket ? send_local(transfer, request, body, err)
+					: transfer->client->web->send(transfer, request, body, err);
 }
 
 static void pause_for(int64_t ns)

@@ -27,11 +27,12 @@ struct client_hints {
 
 /* Where it is. */
 struct client_place {
-	const char *socket; /* path; NULL: the url says it */
-	const char *url;    /* "http://host:port", without a slash at the end */
-	const char *token;  /* for a url; NULL: none */
-	int64_t retry_ns;   /* before the first repetition; 0: the usual */
-	int64_t timeout_ns; /* of one request but a stream; 0: the usual */
+	const char *socket;           /* path; NULL: the url says it */
+	const char *url;              /* "http://host:port", without a slash at the end */
+	const char *token;            /* for a url; NULL: none */
+	const struct client_web *web; /* the way to a url (web.h); NULL: there is none */
+	int64_t retry_ns;             /* before the first repetition; 0: the usual */
+	int64_t timeout_ns;           /* of one request but a stream; 0: the usual */
 };
 
 /*

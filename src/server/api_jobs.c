@@ -111,8 +111,8 @@ struct live *api_job_find_live(struct server *server, struct request *request, b
 size_t api_job_forecast(struct server *server, const struct live *live, json_t *json,
 			const struct strata_forecast **ret_list, size_t *ret_count)
 {
-	if (strata_cluster_forecast(server->cluster, SERVER_FORESEEN_MAX, &server->scratch, ret_list,
-				    ret_count, NULL))
+	if (strata_cluster_forecast(server->cluster, SERVER_FORESEEN_MAX, &server->scratch,
+				    ret_list, ret_count, NULL))
 		return 0;
 	for (size_t i = 0; i < *ret_count; i++) {
 		const struct strata_forecast *forecast = &(*ret_list)[i];

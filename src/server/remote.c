@@ -2,6 +2,7 @@
 #include "server/remote.h"
 
 #include "client/client.h"
+#include "client/web.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -63,6 +64,7 @@ static int open_client(const struct server_conf *conf, struct strata_memory *mem
 	while (rc == 0 && length && strchr(" \r\n", token[length - 1]))
 		token[--length] = '\0';
 	place.token = token;
+	place.web = &client_web;
 	if (rc == 0)
 		rc = client_open(&place, memory, ret_client, err);
 	strata_arena_fini(&arena);

@@ -27,8 +27,8 @@ struct identity {
 	uid_t uid;
 	gid_t gid;
 	enum role role;
-	bool local; /* by the socket: it is this uid on this machine */
-	bool wrong; /* what was shown is no token that is good */
+	bool local;           /* by the socket: it is this uid on this machine */
+	bool wrong;           /* what was shown is no token that is good */
 	int64_t job, attempt; /* by a job's own token: of this one; 0: not so */
 };
 

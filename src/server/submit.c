@@ -4,6 +4,7 @@
  */
 #include "server/people.h"
 
+#include "core/option.h"
 #include "store/uuid.h"
 
 #include <strata/limits.h>

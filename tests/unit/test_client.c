@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "client/client.h"
+#include "client/web.h"
 
 #include <strata/text.h>
 
@@ -74,6 +75,7 @@ static void *serve(void *unused)
 static void open_client(struct client_place place)
 {
 	place.retry_ns = STRATA_MS_NS;
+	place.web = &client_web;
 	CHECK_OK(client_open(&place, &memory, &client, &err));
 }
 
@@ -296,9 +298,18 @@ TEST(queries_are_escaped)
 	buf_fini(&path);
 }
 
+TEST(a_program_without_a_way_to_urls_says_so)
+{
+	struct client_place place = { .url = "http://127.0.0.1:1" };
+
+	CHECK_ERROR(client_open(&place, &memory, &client, &err), -ENOTSUP, "over sockets only");
+}
+
 static int open_once(struct strata_memory *own, void *context, struct strata_error *error)
 {
-	struct client_place place = { .url = "http://127.0.0.1:1", .token = "strata_abc" };
+	struct client_place place = { .url = "http://127.0.0.1:1",
+				      .token = "strata_abc",
+				      .web = &client_web };
 	struct client *opened;
 	int rc = client_open(&place, own, &opened, error);
 

@@ -1,0 +1,163 @@
+/*
+ * What strata serve does: the service, until it is told to end. SIGHUP has it read its settings again.
+ */
+#include "cli/cli.h"
+#include "cli/notify.h"
+
+#include "server/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct server *running; /* for the signal handler alone */
+
+static void end(int signal)
+{
+	(void)signal;
+	if (running)
+		server_stop(running);
+}
+
+static void renew(int signal)
+{
+	(void)signal;
+	if (running)
+		reload_ask(running);
+}
+
+/* What reading the settings again takes. */
+struct renewal {
+	struct cli *cli;
+	const struct server_conf *flags;
+};
+
+/* On the decider's thread. Everything is read into a run of its own, which ends here: of a bad file nothing stays. */
+static void read_again(struct server *server, void *context)
+{
+	const struct renewal *renewal = context;
+	struct cli *cli = renewal->cli, again = { .globals = cli->globals };
+	struct server_conf conf;
+	struct buf later;
+
+	notify("RELOADING=1");
+	again.talk_color = cli->talk_color;
+	strata_arena_init(&again.arena, &again.memory, 0);
+	buf_init(&later, &again.memory, 0);
+	again.origins.arena = &again.arena;
+	int rc = cli_config_load(&again);
+
+	if (rc == 0)
+		rc = serve_conf_make(&again, renewal->flags, &cli->given, &conf);
+	if (rc == 0)
+		rc = server_reload(server, &conf, &later, &again.err);
+	if (rc)
+		cli_say(cli, "the settings stay as they were: %s", again.err.text);
+	else
+		cli_note(cli, "the settings were read again");
+	if (rc == 0 && later.length)
+		cli_note(cli, "these need a restart: %s", later.text);
+	notify("READY=1");
+	buf_fini(&later);
+	strata_arena_fini(&again.arena);
+}
+
+/* Everybody can see the words that a program was started with. */
+static void hide_passwords(struct cli *cli)
+{
+	size_t at, length;
+
+	for (char **word = cli->words; *word; word++)
+		for (size_t from = 0; conf_find_password(*word, from, &at, &length);
+		     from = at + length)
+			memset(*word + at, '*', length);
+}
+
+/* The directory and those above it. */
+static int make_directory(struct cli *cli, const char *path, mode_t mode)
+{
+	char part[4096];
+
+	for (size_t i = 1; path[i - 1] && i < sizeof(part); i++)
+		if (path[i] == '/' || path[i] == '\0') {
+			memcpy(part, path, i);
+			part[i] = '\0';
+			if (mkdir(part, path[i] ? 0755 : mode) && errno != EEXIST)
+				return strata_fail(&cli->err, -errno, "cannot make %s: %s", part,
+						   strerror(errno));
+		}
+	return 0;
+}
+
+static void say_where(struct cli *cli, const struct server *server)
+{
+	const struct server_conf *conf = server->conf;
+
+	if (conf->listen)
+		cli_note(cli, "serving on %s and, for callers with a token, http://%.*s:%d",
+			 conf->socket, (int)(strrchr(conf->listen, ':') - conf->listen),
+			 conf->listen, server->tcp_port);
+	else
+		cli_note(cli, "serving on %s", conf->socket);
+	if (atomic_load(&server->standing_by))
+		cli_note(cli, "standing by: another server leads");
+	else
+		cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
+}
+
+/* Connections need descriptors: as many as the system lets this process have. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
+{
+	struct server_conf conf;
+	struct renewal renewal = { cli, conf_any };
+	struct sigaction action = { .sa_handler = end }, again = { .sa_handler = renew };
+	struct server *server;
+	int rc = serve_conf_make(cli, conf_any, &cli->given, &conf);
+
+	(void)operands, (void)operand_count;
+	hide_passwords(cli);
+	raise_limit();
+	if (rc == 0)
+		rc = make_directory(cli, conf.state_dir, 0755);
+	if (rc == 0)
+		rc = make_directory(cli, conf.checkpoint_dir, 0755);
+	if (rc == 0 && strchr(conf.socket, '/') && conf.socket[0] == '/')
+		rc = make_directory(
+			cli,
+			strata_arena_text(&cli->arena, conf.socket,
+					  (size_t)(strrchr(conf.socket, '/') - conf.socket)),
+			0755);
+	if (rc == 0)
+		rc = server_open(&conf, &server, &cli->err);
+	if (rc)
+		return rc;
+	server->read_settings = read_again;
+	server->read_context = &renewal;
+	running = server;
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	if (!isatty(STDIN_FILENO)) /* on a terminal it means that nobody is there any more */
+		sigaction(SIGHUP, &again, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	say_where(cli, server);
+	notify("READY=1");
+	rc = server_run(server, &cli->err);
+	notify("STOPPING=1");
+	running = NULL;
+	server_close(server);
+	return rc;
+}

@@ -1,0 +1,168 @@
+/* The way to a url, on libcurl: one handle, so that one connection serves a command's requests. */
+#include "client/client_int.h"
+#include "client/web.h"
+
+#include <strata/text.h>
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_SECONDS = 10 };
+
+struct handle {
+	CURL *curl;
+	char problem[CURL_ERROR_SIZE];
+};
+
+static void *open_handle(void)
+{
+	struct handle *handle = calloc(1, sizeof(*handle));
+
+	if (handle)
+		handle->curl = curl_easy_init();
+	if (handle && !handle->curl) {
+		free(handle);
+		handle = NULL;
+	}
+	return handle;
+}
+
+static void close_handle(void *any)
+{
+	struct handle *handle = any;
+
+	curl_easy_cleanup(handle->curl);
+	free(handle);
+}
+
+static size_t take(char *bytes, size_t size, size_t count, void *context)
+{
+	struct transfer *transfer = context;
+	const struct handle *handle = transfer->client->handle;
+	long status = 0;
+
+	curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &status);
+	return client_take(transfer, status, bytes, size * count) ? 0 : size * count;
+}
+
+/* Headers of a request; NULL for lack of memory. */
+static struct curl_slist *make_headers(const struct client *client,
+				       const struct client_request *request)
+{
+	char key[128];
+	const char *lines[4];
+	size_t count = 0;
+	struct curl_slist *list = NULL;
+
+	lines[count++] = "Expect:"; /* no second round trip for a large body */
+	if (request->body)
+		lines[count++] = "Content-Type: application/json";
+	if (client->authorization)
+		lines[count++] = client->authorization;
+	if (request->key) {
+		snprintf(key, sizeof(key), "Idempotency-Key: %s", request->key);
+		lines[count++] = key;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct curl_slist *longer = curl_slist_append(list, lines[i]);
+
+		if (!longer) {
+			curl_slist_free_all(list);
+			return NULL;
+		}
+		list = longer;
+	}
+	return list;
+}
+
+static void set_options(struct transfer *transfer, const struct client_request *request,
+			const char *url, const char *body, struct curl_slist *headers)
+{
+	struct client *client = transfer->client;
+	struct handle *handle = client->handle;
+	CURL *curl = handle->curl;
+
+	curl_easy_reset(curl); /* keeps the connection */
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle->problem);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "strata/" STRATA_VERSION);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+	if (transfer->sink) /* it may be quiet for hours: the kernel finds out whether the other end lives */
+		curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	else
+		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+				 (long)(client->timeout_ns / STRATA_MS_NS));
+	if (strcmp(request->method, "GET") != 0)
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+	if (body) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+	}
+}
+
+static int fail_transfer(const struct transfer *transfer, CURLcode code, struct strata_error *err)
+{
+	const struct client *client = transfer->client;
+	const struct handle *handle = client->handle;
+	const char *place = client->base;
+	const char *why = handle->problem[0] ? handle->problem : curl_easy_strerror(code);
+
+	switch (code) {
+	case CURLE_WRITE_ERROR:
+		return client_fail_take(transfer, err);
+	case CURLE_OUT_OF_MEMORY:
+		return strata_fail_memory(err);
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+		return strata_fail(err, -ECONNREFUSED, "no server at %s: %s", place,
+				   handle->problem[0] ? handle->problem : "no connection");
+	case CURLE_OPERATION_TIMEDOUT:
+		return client_fail_time(client, err);
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return strata_fail_at(err, -EINVAL, "server", "%s is not an address: %s", place,
+				      why);
+	default:
+		return strata_fail(err, -ECONNRESET, "the connection to the server at %s broke: %s",
+				   place, why);
+	}
+}
+
+static int send_web(struct transfer *transfer, const struct client_request *request,
+		    const char *body, struct strata_error *err)
+{
+	struct client *client = transfer->client;
+	struct handle *handle = client->handle;
+	struct curl_slist *headers = make_headers(client, request);
+	struct buf url;
+
+	handle->problem[0] = '\0';
+	buf_init(&url, client->memory, 0);
+	buf_add(&url, client->base);
+	buf_add(&url, request->path);
+	int rc = headers ? buf_check(&url, err) : strata_fail_memory(err);
+
+	if (rc == 0) {
+		set_options(transfer, request, url.text, body, headers);
+		CURLcode code = curl_easy_perform(handle->curl);
+
+		if (code != CURLE_OK)
+			rc = fail_transfer(transfer, code, err);
+		else
+			curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &transfer->status);
+	}
+	buf_fini(&url);
+	curl_slist_free_all(headers);
+	return rc;
+}
+
+const struct client_web client_web = { open_handle, close_handle, send_web };
