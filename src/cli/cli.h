@@ -97,6 +97,7 @@ struct client_web;
 const struct client_web *cli_web(void); /* small.c: NULL */
 int serve_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 /* Does not return, unless there is no such program. */
 int cli_hand_over(struct cli *cli);
 
