@@ -73,28 +73,30 @@ void api_jobs_list(struct request *request)
 
 /* ---- one job ---- */
 
+bool api_job_may(struct request *request, const struct store_job *row)
+{
+	const struct identity *who = &request->who;
+
+	if (who->job && (who->job != row->id || who->attempt != row->attempt || !row->place)) {
+		request_refuse(
+			request, MHD_HTTP_FORBIDDEN, "forbidden",
+			"this token is of run %lld of job %lld, and good for it while it runs",
+			(long long)who->attempt, (long long)who->job);
+		return false;
+	}
+	if (row->uid == (int64_t)who->uid || who->role >= ROLE_OPERATOR)
+		return true;
+	request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden", "job %lld is %s's; you are %s",
+		       (long long)row->id, row->user, who->user);
+	return false;
+}
+
 bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live)
 {
 	struct live *live = live_find(server, request->segments[0]);
 
 	*ret_live = live;
-	if (live && own && request->who.job &&
-	    (request->who.job != live->row.id || request->who.attempt != live->row.attempt ||
-	     !live->row.place)) {
-		request_refuse(
-			request, MHD_HTTP_FORBIDDEN, "forbidden",
-			"this token is of run %lld of job %lld, and good for it while it runs",
-			(long long)request->who.attempt, (long long)request->who.job);
-		return false;
-	}
-	if (live && own && live->row.uid != (int64_t)request->who.uid &&
-	    request->who.role < ROLE_OPERATOR) {
-		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
-			       "job %lld is %s's; you are %s", (long long)live->row.id,
-			       live->row.user, request->who.user);
-		return false;
-	}
-	return true;
+	return !live || !own || api_job_may(request, &live->row);
 }
 
 struct live *api_job_find_live(struct server *server, struct request *request, bool own)

@@ -2,6 +2,7 @@
  * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is there, or (follow=1) until the job ends.
  * One that has not begun yet can be followed, too: it is waited for.
  */
+#include "server/as_user.h"
 #include "server/route.h"
 #include "server/stream.h"
 
@@ -12,7 +13,6 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,19 +56,12 @@ void api_job_output_parse(struct request *request)
 /* With the rights of the job's user, whatever the path has become since. */
 static int open_as_user(const struct output *output)
 {
-	bool root = geteuid() == 0;
-
-	if (root) {
-		setfsgid(output->gid);
-		setfsuid(output->uid);
-	}
+	if (!as_user_begin(output->uid, output->gid))
+		return -EPERM;
 	int fd = open(atomic_load(&output->path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int code = errno;
 
-	if (root) {
-		setfsuid(0);
-		setfsgid(0);
-	}
+	as_user_end();
 	return fd < 0 ? -code : fd;
 }
 
@@ -154,22 +147,11 @@ void output_ended(struct server *server, const struct live *live)
 
 /* ---- the request ---- */
 
-/* As much as is there is a stream whose job counts as ended. */
-void api_job_output(struct server *server, struct request *request)
+static void begin(struct request *request, const struct store_job *row, const char *path)
 {
 	const struct query *query = request->parsed;
-	struct output *output;
-	struct live *live;
+	struct output *output = calloc(1, sizeof(*output));
 
-	if (!api_job_find(server, request, true, &live))
-		return;
-	if (!live || (!live->output && !query->follow)) {
-		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-			       "job %.40s has not written anything yet, or has ended a while ago",
-			       request->segments[0]);
-		return;
-	}
-	output = calloc(1, sizeof(*output));
 	if (!output) {
 		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
 			       "out of memory");
@@ -177,21 +159,61 @@ void api_job_output(struct server *server, struct request *request)
 	}
 	output->base.cls = &output_class;
 	output->fd = -1;
-	output->job = live->row.id;
-	output->uid = (uid_t)live->row.uid;
-	output->gid = (gid_t)live->row.gid;
+	output->job = row->id;
+	output->uid = (uid_t)row->uid;
+	output->gid = (gid_t)row->gid;
 	output->error = query->error;
 	output->from = query->from;
-	atomic_init(&output->ended, !query->follow || live->row.completed_ns != 0);
-	if (live->output)
-		atomic_init(&output->path,
-			    strdup(query->error && live->error ? live->error : live->output));
+	/* as much as is there is a stream whose job counts as ended */
+	atomic_init(&output->ended, !query->follow || row->completed_ns != 0);
+	if (path)
+		atomic_init(&output->path, strdup(path));
 	stream_answer(request, &output->base);
+}
+
+void api_job_output(struct server *server, struct request *request)
+{
+	const struct query *query = request->parsed;
+	struct strata_error err;
+	const char *path;
+	struct live *live;
+
+	if (!api_job_find(server, request, true, &live) || !live)
+		return; /* the history is looked at then */
+	path = query->error && live->error ? live->error : live->output;
+	if (!path && live->row.attempt) /* started before this service was */
+		start_output(&live->row, query->error, &request->arena, &path, &err);
+	if (path || query->follow)
+		begin(request, &live->row, path);
+	else
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "job %.40s has not written anything yet", request->segments[0]);
+}
+
+/* Of a job that ended long ago. */
+static void look_back(struct request *request)
+{
+	struct strata_error err = { 0 };
+	struct store_job row;
+	const char *path;
+
+	if (!api_job_read(request, &row) || !api_job_may(request, &row))
+		return;
+	const struct query *query = request->parsed;
+	int rc = row.attempt ? start_output(&row, query->error, &request->arena, &path, &err)
+			     : strata_fail(&err, -ENOENT, "job %lld never ran", (long long)row.id);
+
+	if (rc)
+		request_fail(request, rc, &err);
+	else
+		begin(request, &row, path);
 }
 
 /* A file that cannot be read is said while there still is a status to say it with. */
 void api_job_output_open(struct request *request)
 {
+	if (!request->answered && !request->stream)
+		look_back(request);
 	struct output *output = (struct output *)request->stream;
 
 	if (!output || !atomic_load(&output->path))

@@ -70,6 +70,8 @@ static void refuse_stranger(struct request *request)
 			       "`strata token create` makes one");
 }
 
+#define OF_A_JOB "/api/v1/jobs/*" /* of which the route asks whether it is this one */
+
 /* Everything that can be said before the body is read. */
 static void look_at_head(struct request *request)
 {
@@ -94,6 +96,10 @@ static void look_at_head(struct request *request)
 			       "%s needs the role %s; %s has %s", request->route->summary,
 			       role_name(request->route->role), request->who.user,
 			       role_name(request->who.role));
+	else if (request->who.job && request->route->role > ROLE_READER &&
+		 strncmp(request->route->path, OF_A_JOB, strlen(OF_A_JOB)) != 0)
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "a job's own token is good for that job only");
 	else if (length && header(request, "Transfer-Encoding"))
 		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
 			       "the request has two lengths");

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define READER_WAIT_NS (INT64_C(5) * 1000000000)
+
 static void identify_peer(struct MHD_Connection *connection, struct identity *who)
 {
 	const union MHD_ConnectionInfo *about =
@@ -43,6 +45,42 @@ static void identify_peer(struct MHD_Connection *connection, struct identity *wh
 		who->role = ROLE_USER;
 }
 
+/* A job's own token: its user, for what is the job's. Whether it still runs is looked at where something is asked of it. */
+static bool identify_job(struct server *server, const char *token, struct identity *who)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+	struct store_job row;
+	struct store *store;
+	int64_t job, attempt;
+
+	if (!job_token_read(server->job_key, token, &job, &attempt) ||
+	    store_readers_take(server->readers, READER_WAIT_NS, &store, NULL))
+		return false;
+	strata_arena_init(&arena, &memory, 0);
+	bool good = store_job_get(store, job, &arena, &row, NULL) == 0 && row.attempt == attempt &&
+		    row.place && !row.completed_ns;
+
+	store_readers_give(server->readers, store);
+	if (good) {
+		snprintf(who->user, sizeof(who->user), "%s", row.user);
+		who->uid = (uid_t)row.uid;
+		who->gid = (gid_t)row.gid;
+		who->role = ROLE_USER;
+		who->job = job;
+		who->attempt = attempt;
+	}
+	strata_arena_fini(&arena);
+	return good;
+}
+
+static bool identify_token(struct server *server, const char *token, struct identity *who)
+{
+	return strncmp(token, JOB_TOKEN_PREFIX, strlen(JOB_TOKEN_PREFIX)) == 0
+		       ? identify_job(server, token, who)
+		       : token_identify(server, token, who);
+}
+
 void identify(struct server *server, struct MHD_Connection *connection, struct identity *ret_who)
 {
 	const char *shown =
@@ -53,5 +91,5 @@ void identify(struct server *server, struct MHD_Connection *connection, struct i
 		identify_peer(connection, ret_who);
 	else
 		ret_who->wrong = strncasecmp(shown, "Bearer ", 7) != 0 ||
-				 !token_identify(server, shown + 7, ret_who);
+				 !identify_token(server, shown + 7, ret_who);
 }

@@ -43,7 +43,9 @@ size_t api_job_forecast(struct server *server, const struct live *live, json_t *
 			const struct strata_forecast **ret_list, size_t *ret_count);
 /* The job of the path from the store; on an HTTP thread, when the decider did not know it. False: answered. */
 bool api_job_read(struct request *request, struct store_job *ret_row);
-/* The same for what only a live one can do; NULL: answered. */
+/* May the caller have what is its owner's? False: answered. */
+bool api_job_may(struct request *request, const struct store_job *row);
+/* The same as api_job_find for what only a live one can do; NULL: answered. */
 struct live *api_job_find_live(struct server *server, struct request *request, bool own);
 void api_jobs_list(struct request *request);
 void api_job_show(struct server *server, struct request *request);

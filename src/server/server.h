@@ -279,6 +279,9 @@ void act_forget(struct server *server);
 /* start.c */
 /* The start was decided and is durable: now it is ordered. An order that cannot be carried out fails the job. */
 void start_order(struct server *server, struct live *live);
+/* Where a job that has been started writes its output, or its errors; in the arena. Any thread. */
+int start_output(const struct store_job *row, bool error, struct strata_arena *arena,
+		 const char **ret_path, struct strata_error *err);
 
 /* api_checkpoints.c */
 /* A checkpoint was written: the job goes on from it. An older one may be condemned by it. */

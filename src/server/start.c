@@ -53,26 +53,26 @@ static const char *const *split_environment(const struct store_blob *blob,
 	return list;
 }
 
-static const char *expand(struct server *server, const struct live *live, const char *pattern,
-			  const char *directory, const char *node)
+/* A file of the job's; NULL: no memory. */
+static const char *expand(const struct store_job *row, const char *pattern, const char *directory,
+			  const char *node, struct strata_arena *arena)
 {
 	struct strata_output_values values = {
-		.job = live->row.id,
-		.array_job = live->row.array_id ? live->row.array_id : -1,
-		.task = live->row.array_id ? live->row.array_index : STRATA_TASK_NONE,
+		.job = row->id,
+		.array_job = row->array_id ? row->array_id : -1,
+		.task = row->array_id ? row->array_index : STRATA_TASK_NONE,
 		.step = -1,
 		.node = 0,
 		.rank = 0,
 		.host = node,
-		.user = live->row.user,
-		.name = live->row.name,
+		.user = row->user,
+		.name = row->name,
 	};
 	const char *text;
 
-	if (strata_output_expand(pattern, &values, &server->scratch, &text, NULL))
+	if (strata_output_expand(pattern, &values, arena, &text, NULL))
 		return NULL;
-	return *text == '/' ? text
-			    : strata_arena_printf(&server->scratch, "%s/%s", directory, text);
+	return *text == '/' ? text : strata_arena_printf(arena, "%s/%s", directory, text);
 }
 
 struct start {
@@ -86,23 +86,26 @@ struct start {
 	char token[JOB_TOKEN_BYTES];
 };
 
+/* Where its output goes when nobody says so. */
+static const char *output_pattern(const struct store_job *row, const struct job_spec *spec)
+{
+	return spec->output ? spec->output : row->array_id ? "strata-%A_%a.out" : "strata-%j.out";
+}
+
 static int fill_files(struct start *start, struct strata_error *err)
 {
 	struct server *server = start->server;
+	const struct store_job *row = &start->live->row;
 	const struct job_spec *spec = &start->spec;
 	struct exec_order *order = &start->order;
 	const char *node = server->nodes[start->pieces[0].node].name;
-	const char *usual = start->live->row.array_id ? "strata-%A_%a.out" : "strata-%j.out";
+	struct strata_arena *arena = &server->scratch;
 
 	order->directory = spec->working_dir ? spec->working_dir : start->person.home;
-	order->output = expand(server, start->live, spec->output ? spec->output : usual,
-			       order->directory, node);
-	order->error_output =
-		spec->error ? expand(server, start->live, spec->error, order->directory, node)
-			    : NULL;
-	order->input = spec->input
-			       ? expand(server, start->live, spec->input, order->directory, node)
-			       : NULL;
+	order->output = expand(row, output_pattern(row, spec), order->directory, node, arena);
+	order->error_output = spec->error ? expand(row, spec->error, order->directory, node, arena)
+					  : NULL;
+	order->input = spec->input ? expand(row, spec->input, order->directory, node, arena) : NULL;
 	order->append = spec->append || start->live->row.attempt > 1;
 	if (!order->output)
 		return strata_fail_memory(err);
@@ -305,4 +308,34 @@ void start_order(struct server *server, struct live *live)
 	live_set_place(server, live, NULL, 0);
 	live_update(server, live);
 	live_ended(server, live);
+}
+
+/* Of the node it ran on only a job that has its place can tell. */
+int start_output(const struct store_job *row, bool error, struct strata_arena *arena,
+		 const char **ret_path, struct strata_error *err)
+{
+	struct job_spec spec;
+	struct person person;
+	json_t *place = row->place ? json_loads(row->place, 0, NULL) : NULL;
+	const char *node = json_string_value(json_object_get(json_array_get(place, 0), "node"));
+	int rc = strata_schema_defaults(&job_spec_schema, arena, &spec, err);
+
+	if (rc == 0)
+		rc = strata_schema_read_json(&job_spec_schema, row->spec, strlen(row->spec), arena,
+					     &spec, err);
+	const char *pattern = rc                    ? NULL
+			      : error && spec.error ? spec.error
+						    : output_pattern(row, &spec);
+
+	if (pattern && !node && strstr(pattern, "%N"))
+		rc = strata_fail(err, -ENOENT,
+				 "its output is named after its node, which is not known any more");
+	if (rc == 0) {
+		find_person(row, &person);
+		*ret_path = expand(row, pattern, spec.working_dir ? spec.working_dir : person.home,
+				   node ? node : "", arena);
+		rc = *ret_path ? 0 : strata_fail_memory(err);
+	}
+	json_decref(place);
+	return rc;
 }

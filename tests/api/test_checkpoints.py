@@ -4,7 +4,7 @@ import json
 import os
 import time
 
-from service import as_nobody, equal, run
+from service import arguments, as_nobody, equal, run
 
 SAVES = ("echo 12345 > $STRATA_CHECKPOINT_DIR/c.tmp; mv $STRATA_CHECKPOINT_DIR/c.tmp $STRATA_CHECKPOINT_DIR/c; ")
 
@@ -60,6 +60,39 @@ def one_that_is_reported_is_known_recorded_and_found_by_the_next_run(service):
     service.api("PATCH", f"/jobs/{job}", {"requeue": True})
     until(lambda: f"1 {path}\n" in service.output(f"strata-{job}.out"), "the second run with it")
     equal(checkpoints(service, job)[0]["step"], 40)  # that the file was seen as well changes nothing
+
+
+@arguments("--listen", "127.0.0.1:0")
+def a_job_does_it_with_its_own_token_and_nothing_else(service):
+    job = running(service, "cat $STRATA_TOKEN_FILE > token.new; mv token.new token; echo 1 > $STRATA_CHECKPOINT_DIR/.x; sleep 60")
+    other = running(service)
+    token = until(lambda: os.path.exists(os.path.join(service.dir, "token")) and service.output("token"), "the token")
+    report = {"path": put(os.path.join(service.dir, "own")), "step": 3}
+
+    def ask(method, path, body=None, token=token):
+        return service.ask(method, "/api/v1" + path, body, tcp=True, token=token)[0]
+
+    equal(ask("POST", f"/jobs/{job}/checkpoints", report), 201)
+    equal(checkpoints(service, job)[0]["step"], 3)
+    equal(ask("GET", f"/jobs/{job}"), 200)
+    equal(ask("POST", f"/jobs/{other}/checkpoints", report), 403)
+    equal(ask("DELETE", f"/jobs/{other}"), 403)
+    equal(ask("POST", "/jobs", {"command": ["true"], "working_dir": "/"}), 403)
+    equal(ask("POST", "/tokens", {}), 403)
+    equal(ask("GET", f"/jobs/{job}", token=token[:-1] + ("0" if token[-1] != "0" else "1")), 401)
+    equal(ask("GET", f"/jobs/{job}", token=token.replace(f"_{job}.", f"_{other}.")), 401)
+    service.kill()
+    service.start()  # nothing is remembered of it but the key
+    equal(ask("POST", f"/jobs/{job}/checkpoints", {**report, "step": 4}), 201)
+    service.api("PATCH", f"/jobs/{job}", {"requeue": True})
+    until(lambda: service.job(job)["attempt"] == 2, "the second run")
+    service.wait(job, "running")
+    equal(ask("POST", f"/jobs/{job}/checkpoints", {**report, "step": 5}), 401)  # of the first run
+    second = until(lambda: service.output("token") != token and service.output("token"), "the second token")
+    equal(ask("POST", f"/jobs/{job}/checkpoints", {**report, "step": 5}, token=second), 201)
+    service.api("DELETE", f"/jobs/{job}", status=202)
+    service.wait(job, "cancelled")
+    equal(ask("POST", f"/jobs/{job}/checkpoints", report, token=second), 401)
 
 
 def what_cannot_be_is_refused(service):
@@ -125,5 +158,5 @@ def a_directory_with_nothing_in_it_goes_with_the_job(service):
 
 
 run(one_found_in_the_directory_has_its_real_size, one_that_is_reported_is_known_recorded_and_found_by_the_next_run,
-    what_cannot_be_is_refused, another_user_reports_neither_for_others_nor_what_they_cannot_read,
+    a_job_does_it_with_its_own_token_and_nothing_else, what_cannot_be_is_refused, another_user_reports_neither_for_others_nor_what_they_cannot_read,
     forgetting_deletes_what_is_the_jobs_own_and_nothing_else, a_directory_with_nothing_in_it_goes_with_the_job)

@@ -66,4 +66,28 @@ def any_bytes_come_through(service):
     connection.close()
 
 
-run(output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown)
+
+def it_is_there_after_a_restart_and_long_after_the_end(service):
+    """Where a job wrote is worked out again from what was asked for."""
+    runs = service.submit("sh", "-c", "echo here; sleep 60", output="%x-%j.txt", name="on")["id"]
+    ended = service.submit("sh", "-c", "echo out; echo err >&2", error="e-%j")["id"]
+    never = service.submit("true", hold=True)["id"]
+    node = service.submit("true", output="%N.txt")["id"]
+    service.wait(runs, "running")
+    service.wait(ended, "completed")
+    service.wait(node, "completed")
+    service.api("DELETE", f"/jobs/{never}")
+    service.kill()
+    service.start()  # and those that have ended are not live any more
+    service.wait(runs, "running")
+    equal(service.ask("GET", f"/api/v1/jobs/{runs}/output"), (200, "here\n"))
+    equal(service.ask("GET", f"/api/v1/jobs/{ended}/output"), (200, "out\n"))
+    equal(service.ask("GET", f"/api/v1/jobs/{ended}/output?follow=1&from=1"), (200, "ut\n"))
+    equal(service.ask("GET", f"/api/v1/jobs/{ended}/output?error=1"), (200, "err\n"))
+    equal(service.ask("GET", f"/api/v1/jobs/{never}/output")[0], 404)
+    assert "node" in service.api("GET", f"/jobs/{node}/output", status=404)["error"]["message"]
+    if os.geteuid() == 0:
+        equal(as_nobody(service, "GET", f"/api/v1/jobs/{ended}/output")[0], 403)
+
+
+run(it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown)
