@@ -6,6 +6,10 @@
  */
 #include "load.h"
 
+#include "core/env.h"
+#include "store/store.h"
+#include "store/uuid.h"
+
 #include <limits.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -101,6 +105,50 @@ static double raw_commits(int rows)
 	return rate;
 }
 
+/* Jobs a second in transactions of 64, as the service commits them: the same table, with its indexes. */
+static double store_jobs(void)
+{
+	enum { ROWS = 64 };
+	static struct store_job rows[ROWS];
+	static struct store_change changes[ROWS];
+	static char uuids[ROWS][UUID_TEXT_BYTES];
+	struct strata_memory memory = { 0 };
+	struct strata_error err;
+	struct store *store;
+	uint64_t epoch;
+	char path[300];
+	int64_t count = 0;
+
+	snprintf(path, sizeof(path), "sqlite:%s/jobs.db", base);
+	if (store_open(path, false, &memory, &store, &err) || store_lead(store, &epoch, &err))
+		give_up(err.text);
+	int64_t start_ns = load_now_ns();
+
+	while (load_now_ns() - start_ns < SECOND_NS) {
+		for (int i = 0; i < ROWS; i++) {
+			if (uuid_make(env_system(), uuids[i], &err))
+				give_up(err.text);
+			rows[i] = (struct store_job){ .id = ++count,
+						      .uuid = uuids[i],
+						      .user = "ann",
+						      .name = "train",
+						      .state = "queued",
+						      .reason = "none",
+						      .command = "[\"true\"]",
+						      .working_dir = "/tmp",
+						      .spec = "{\"command\":[\"true\"]}",
+						      .created_ns = load_now_ns() };
+			changes[i] = STORE_PUT(&rows[i]);
+		}
+		if (store_apply(store, changes, ROWS, epoch, &err))
+			give_up(err.text);
+	}
+	double rate = (double)count / seconds_since(start_ns);
+
+	store_close(store);
+	return rate;
+}
+
 /* ---- the service ---- */
 
 static char *ask(const char *method, const char *path, const char *body, int status)
@@ -120,6 +168,7 @@ static void start_service(void)
 	int status = 0;
 
 	snprintf(state, sizeof(state), "%s/state", base);
+	fflush(stdout);
 	service = fork();
 	if (service == 0) {
 		if (!freopen("/dev/null", "w", stdout))
@@ -196,7 +245,7 @@ static double submissions(int clients)
 	return (double)count / seconds_since(start_ns);
 }
 
-static void measure_submissions(double one, double many)
+static void measure_submissions(double one, double many, double jobs)
 {
 	double rate = submissions(1);
 
@@ -206,8 +255,9 @@ static void measure_submissions(double one, double many)
 	show("4 clients", rate, "/s", "%.2f of the raw rate; Slurm 787: %.1fx", rate / one,
 	     rate / 787);
 	rate = submissions(64);
-	show("64 clients", rate, "/s", "%.2f of the raw rate in groups; Slurm's best 1096: %.1fx",
-	     rate / many, rate / 1096);
+	show("64 clients", rate, "/s",
+	     "%.2f of the raw rate in groups, %.2f of that of jobs; Slurm's best 1096: %.1fx",
+	     rate / many, rate / jobs, rate / 1096);
 	int64_t start_ns = load_now_ns();
 
 	submit_many(1, "{\"command\":[\"true\"],\"working_dir\":\"/tmp\",\"hold\":true}");
@@ -275,7 +325,7 @@ static void measure_start(void)
 	}
 	qsort(times, RUNS, sizeof(times[0]), by_value);
 	show("submit to start, median", times[RUNS / 2], "ms",
-	     "99%%: %.1f ms; Slurm, delays set to 0, 774: %.0fx", times[RUNS - 1],
+	     "worst %.1f ms; Slurm, delays set to 0, 774: %.0fx", times[RUNS - 1],
 	     774 / times[RUNS / 2]);
 }
 
@@ -373,11 +423,13 @@ int main(int argc, char **argv)
 	snprintf(socket_path, sizeof(socket_path), "%s/socket", base);
 	double one = raw_commits(1), many = raw_commits(64) * 64;
 
-	printf("  this disk commits %.0f transactions of one row a second, and %.0f rows in "
-	       "groups of 64\n",
-	       one, many);
+	double jobs = store_jobs();
+
+	printf("  this disk commits %.0f transactions of one row a second, %.0f rows in groups of "
+	       "64, and %.0f rows of jobs\n",
+	       one, many, jobs);
 	start_service();
-	measure_submissions(one, many);
+	measure_submissions(one, many, jobs);
 	measure_cli();
 	stop_service(SIGTERM);
 	remove_all();

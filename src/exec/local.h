@@ -1,6 +1,6 @@
 /*
  * The insides of the local executor: what it knows of each attempt. exec_local.c takes orders and wishes, local_watch.c looks
- * after what runs.
+ * after what runs, local_scan.c finds what is there.
  */
 #ifndef EXEC_LOCAL_H
 #define EXEC_LOCAL_H
@@ -60,6 +60,13 @@ void local_mark(struct local *local, struct attempt *attempt);
 int local_start_supervisor(struct local *local, struct attempt *attempt, struct strata_error *err);
 /* Who holds the lock of the file; pid 0: nobody. The pidfd is the caller's. */
 int local_find_supervisor(int fd, struct env_process *ret_process, struct strata_error *err);
+
+/* What the file of an attempt says; its texts are gone. -ENOENT when there is none, or no whole order in it. */
+int local_read(struct local *local, const char *name, struct journal *ret_journal,
+	       struct strata_error *err);
+int local_remove(struct local *local, const char *name, struct strata_error *err);
+int local_scan(struct exec *exec, struct strata_arena *arena, struct exec_found **ret_found,
+	       size_t *ret_count, struct strata_error *err);
 
 int local_next(struct exec *exec, struct exec_event *ret_event, struct strata_error *err);
 int local_open_watches(struct local *local, struct strata_error *err);

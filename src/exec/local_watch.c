@@ -439,10 +439,11 @@ int local_next(struct exec *exec, struct exec_event *ret_event, struct strata_er
 		struct attempt *attempt = local->first_dirty;
 
 		strata_arena_reset(&local->event_arena);
+		unmark_first(local); /* before the look, which may find a reason for another */
 		int rc = next_of(local, attempt, &event);
 
-		if (rc == 0 || attempt->ended)
-			unmark_first(local);
+		if (rc > 0 && !attempt->ended)
+			local_mark(local, attempt); /* there may be more of it */
 		if (attempt->ended && attempt->gone)
 			let_supervisor_go(local, attempt);
 		if (rc == 0)

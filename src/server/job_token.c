@@ -35,12 +35,13 @@ int job_token_open(const struct env *env, const char *state_dir,
 	if (rc == -ENOENT) {
 		rc = env_random(env, key, sizeof(key), err);
 		if (rc == 0)
-			rc = env_write_file(env, AT_FDCWD, path, key, sizeof(key), 0600, err);
+			rc = env_claim_file(env, AT_FDCWD, path, key, sizeof(key), 0600, err);
 	}
 	if (rc == 0)
 		memcpy(ret_key, key, sizeof(key));
 	strata_arena_fini(&arena);
-	return rc;
+	/* of two servers that start at once one makes it */
+	return rc == -EEXIST ? job_token_open(env, state_dir, ret_key, err) : rc;
 }
 
 /* The token without its hash; its length. */
