@@ -120,7 +120,7 @@ static double store_jobs(void)
 	int64_t count = 0;
 
 	snprintf(path, sizeof(path), "sqlite:%s/jobs.db", base);
-	if (store_open(path, false, &memory, &store, &err) || store_lead(store, &epoch, &err))
+	if (store_open(path, false, &memory, &store, &err) || store_lead(store, NULL, &epoch, &err))
 		give_up(err.text);
 	int64_t start_ns = load_now_ns();
 

@@ -62,7 +62,7 @@ static bool wanted(const struct queue *queue, const struct live *live, bool wait
 }
 
 /* Forecasts by job, so that the list is walked once. */
-static void set_forecasts(struct server *server, struct queue *queue)
+static void set_forecasts(struct server *server, struct queue *queue, struct strata_arena *arena)
 {
 	const struct strata_forecast *list;
 	struct map_u64 by_job;
@@ -80,7 +80,7 @@ static void set_forecasts(struct server *server, struct queue *queue)
 
 		if (forecast)
 			view_set_forecast(server, &queue->views[i], forecast,
-					  (size_t)(forecast - list) + 1);
+					  (size_t)(forecast - list) + 1, arena);
 	}
 	map_u64_fini(&by_job);
 }
@@ -108,7 +108,7 @@ void api_queue(struct server *server, struct request *request)
 			ok = view_copy(view, queue->fields, &request->arena);
 		}
 	if (ok) {
-		set_forecasts(server, queue);
+		set_forecasts(server, queue, &request->arena);
 		return;
 	}
 	request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "out of memory");

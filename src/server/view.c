@@ -150,10 +150,13 @@ struct view view_of_live(struct server *server, const struct live *live)
 }
 
 void view_set_forecast(const struct server *server, struct view *view,
-		       const struct strata_forecast *forecast, size_t position)
+		       const struct strata_forecast *forecast, size_t position,
+		       struct strata_arena *arena)
 {
+	const char *node = server->nodes[forecast->node].name;
+
 	view->expected_start_ns = forecast->start_ns;
-	view->expected_node = server->nodes[forecast->node].name;
+	view->expected_node = strata_arena_text(arena, node, strlen(node));
 	view->promised = forecast->promised;
 	view->position = (int64_t)position;
 }

@@ -34,7 +34,8 @@ struct view view_of_row(const struct store_job *row);
 /* Of a live one. On the decider's thread. */
 struct view view_of_live(struct server *server, const struct live *live);
 void view_set_forecast(const struct server *server, struct view *view,
-		       const struct strata_forecast *forecast, size_t position);
+		       const struct strata_forecast *forecast, size_t position,
+		       struct strata_arena *arena);
 /* Gives it texts of its own, as far as these fields need them. False: no memory. */
 bool view_copy(struct view *view, uint64_t fields, struct strata_arena *arena);
 

@@ -21,7 +21,7 @@ def ended_jobs_are_forgotten(service):
         time.sleep(0.2)
     equal(ids(service), {running, held})
     events = service.api("GET", "/events?format=json&limit=1000")["events"]
-    equal([event for event in events if event["job"] in old], [])
+    equal([event for event in events[:-1] if event["job"] in old], [])  # the newest stays: the next has the number after it
     service.wait(running, "running")
     service.kill()
     service.start()  # what is left is enough to go on from
