@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define REFUSED_NS (30 * STRATA_SECOND_NS) /* until a place is asked for again */
+#define PUT_OFF_NS (5 * STRATA_SECOND_NS)  /* until a start is tried again */
 
 static struct live *job_of(const struct server *server, uint64_t id)
 {
@@ -342,7 +343,31 @@ static int make_order(struct start *start, struct strata_error *err)
 	return rc ? rc : fill_program(start, err);
 }
 
-/* The start was decided and is durable: now it is ordered. An order that cannot be carried out fails the job. */
+/* It cannot be started where it is, for no fault of its own: it waits a while and is placed anew. */
+static void put_off(struct server *server, struct live *live, int64_t wait_ns, const char *kind,
+		    const char *why)
+{
+	int64_t now_ns = server_now_ns(server);
+	uint64_t id = (uint64_t)live->row.id;
+	struct strata_job_change later = { .what = STRATA_CHANGE_BEGIN,
+					   .begin_ns = now_ns + wait_ns };
+
+	strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_START_FAILED, now_ns, NULL);
+	strata_cluster_change(server->cluster, id, &later, now_ns, NULL);
+	batch_event(server, live->row.id, kind, json_pack("{s:s}", "error", why));
+	live_set_place(server, live, NULL, 0);
+	live_update(server, live);
+}
+
+/* The store is away, the disk is full, there is no room for one more file or process. */
+static bool will_pass(int rc)
+{
+	return rc == -EAGAIN || rc == -ECONNREFUSED || rc == -ENOSPC || rc == -EDQUOT ||
+	       rc == -EROFS || rc == -EIO || rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM ||
+	       rc == -ESTALE;
+}
+
+/* The start was decided and is durable: now it is ordered. An order that cannot be carried out, now or later, fails the job. */
 static void order_start(struct server *server, struct live *live)
 {
 	struct start start = { .server = server, .live = live };
@@ -359,6 +384,10 @@ static void order_start(struct server *server, struct live *live)
 	live->ordered = rc == 0;
 	if (rc == 0)
 		return;
+	if (will_pass(rc)) {
+		put_off(server, live, PUT_OFF_NS, "job.put_off", err.text);
+		return;
+	}
 	batch_event(server, live->row.id, "job.start_failed",
 		    json_pack("{s:s}", "error", err.text));
 	strata_cluster_ended(server->cluster, (uint64_t)live->row.id, STRATA_OUTCOME_FAILED,
@@ -383,21 +412,6 @@ void act_restart(struct server *server, struct live *live)
 	begin(server, live);
 }
 
-/* The inventory service does not give what we took to be free: the job waits a while and is placed anew. */
-static void refuse(struct server *server, struct live *live, const char *why)
-{
-	int64_t now_ns = server_now_ns(server);
-	uint64_t id = (uint64_t)live->row.id;
-	struct strata_job_change later = { .what = STRATA_CHANGE_BEGIN,
-					   .begin_ns = now_ns + REFUSED_NS };
-
-	strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_START_FAILED, now_ns, NULL);
-	strata_cluster_change(server->cluster, id, &later, now_ns, NULL);
-	batch_event(server, live->row.id, "job.not_reserved", json_pack("{s:s}", "error", why));
-	live_set_place(server, live, NULL, 0);
-	live_update(server, live);
-}
-
 static void take_answers(struct server *server)
 {
 	struct remote_answer answer;
@@ -415,7 +429,7 @@ static void take_answers(struct server *server)
 		if (answer.granted)
 			order_start(server, live);
 		else
-			refuse(server, live, answer.why_not);
+			put_off(server, live, REFUSED_NS, "job.not_reserved", answer.why_not);
 	}
 }
 
