@@ -88,21 +88,6 @@ void act_restart(struct server *server, struct live *live)
 	begin(server, live);
 }
 
-/* The inventory service does not give what we took to be free: the job waits a while and is placed anew. */
-static void refuse(struct server *server, struct live *live, const char *why)
-{
-	int64_t now_ns = server_now_ns(server);
-	uint64_t id = (uint64_t)live->row.id;
-	struct strata_job_change later = { .what = STRATA_CHANGE_BEGIN,
-					   .begin_ns = now_ns + REFUSED_NS };
-
-	strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_START_FAILED, now_ns, NULL);
-	strata_cluster_change(server->cluster, id, &later, now_ns, NULL);
-	batch_event(server, live->row.id, "job.not_reserved", json_pack("{s:s}", "error", why));
-	live_set_place(server, live, NULL, 0);
-	live_update(server, live);
-}
-
 static void take_answers(struct server *server)
 {
 	struct remote_answer answer;
@@ -120,7 +105,7 @@ static void take_answers(struct server *server)
 		if (answer.granted)
 			start_order(server, live);
 		else
-			refuse(server, live, answer.why_not);
+			start_put_off(server, live, REFUSED_NS, "job.not_reserved", answer.why_not);
 	}
 }
 

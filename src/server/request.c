@@ -125,7 +125,7 @@ bool request_read(struct request *request, const struct strata_schema *schema)
 		      : strata_fail_memory(&err);
 
 	if (rc == 0)
-		rc = strata_schema_read_json(schema, request->body ? request->body : "{}",
+		rc = strata_schema_read_json(schema, request->body_length ? request->body : "{}",
 					     request->body_length ? request->body_length : 2,
 					     &request->arena, conf, &err);
 	request->parsed = conf;

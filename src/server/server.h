@@ -279,6 +279,9 @@ void act_forget(struct server *server);
 /* start.c */
 /* The start was decided and is durable: now it is ordered. An order that cannot be carried out fails the job. */
 void start_order(struct server *server, struct live *live);
+/* It cannot be started where it is, for no fault of its own: it waits a while and is placed anew. `kind` is the event that says so. */
+void start_put_off(struct server *server, struct live *live, int64_t wait_ns, const char *kind,
+		   const char *why);
 /* Where a job that has been started writes its output, or its errors; in the arena. Any thread. */
 int start_output(const struct store_job *row, bool error, struct strata_arena *arena,
 		 const char **ret_path, struct strata_error *err);

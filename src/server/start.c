@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PUT_OFF_NS (5 * STRATA_SECOND_NS) /* until a start is tried again */
+
 /* Whose job it is, as the system knows him. */
 struct person {
 	struct passwd entry;
@@ -285,6 +287,30 @@ static int make_order(struct start *start, struct strata_error *err)
 	return rc ? rc : fill_program(start, err);
 }
 
+void start_put_off(struct server *server, struct live *live, int64_t wait_ns, const char *kind,
+		   const char *why)
+{
+	int64_t now_ns = server_now_ns(server);
+	uint64_t id = (uint64_t)live->row.id;
+	struct strata_job_change later = { .what = STRATA_CHANGE_BEGIN,
+					   .begin_ns = now_ns + wait_ns };
+
+	strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_START_FAILED, now_ns, NULL);
+	strata_cluster_change(server->cluster, id, &later, now_ns, NULL);
+	batch_event(server, live->row.id, kind, json_pack("{s:s}", "error", why));
+	live_set_place(server, live, NULL, 0);
+	live_update(server, live);
+}
+
+/* The store is away, the disk is full, there is no room for one more file or process. */
+static bool will_pass(int rc)
+{
+	return rc == -EAGAIN || rc == -ECONNREFUSED || rc == -ENOSPC || rc == -EDQUOT ||
+	       rc == -EROFS || rc == -EIO || rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM ||
+	       rc == -ESTALE;
+}
+
+/* The start was decided and is durable: now it is ordered. An order that cannot be carried out, now or later, fails the job. */
 void start_order(struct server *server, struct live *live)
 {
 	struct start start = { .server = server, .live = live };
@@ -301,6 +327,10 @@ void start_order(struct server *server, struct live *live)
 	live->ordered = rc == 0;
 	if (rc == 0)
 		return;
+	if (will_pass(rc)) {
+		start_put_off(server, live, PUT_OFF_NS, "job.put_off", err.text);
+		return;
+	}
 	batch_event(server, live->row.id, "job.start_failed",
 		    json_pack("{s:s}", "error", err.text));
 	strata_cluster_ended(server->cluster, (uint64_t)live->row.id, STRATA_OUTCOME_FAILED,

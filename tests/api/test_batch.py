@@ -83,7 +83,7 @@ def submit_until(service, stop, path, acknowledged, refused):
     while not stop.is_set():
         try:
             status, answer = service.ask("POST", "/api/v1/jobs", {"command": ["sh", "-c", f"echo $STRATA_JOB_ID >> {path}"],
-                                                                  "working_dir": service.dir})
+                                                                  "environment": {"A": "b"}, "working_dir": service.dir})
             (acknowledged if status == 201 else refused).append(answer["id"] if status == 201 else (status, answer))
         except (OSError, http.client.HTTPException) as trouble:
             refused.append((0, repr(trouble)))
@@ -175,6 +175,33 @@ def a_directory_that_cannot_be_written_to(service):
     service.wait(service.submit("true")["id"], "completed")
 
 
+def starts_are_put_off_while_nothing_can_be_written(service):
+    """The store takes the start; the order cannot be written. The job waits, and is started when it can be."""
+    service.kill(signal.SIGTERM)
+    jobs = os.path.join(service.state, "jobs")
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "none", jobs]).returncode:
+        raise Skip("only root can mount a file system")
+    try:
+        service.start()
+        subprocess.run(["mount", "-o", "remount,ro", jobs], check=True)
+        job = service.submit("true")["id"]
+        deadline = time.time() + PATIENCE_S
+        while True:
+            events = service.api("GET", "/events?format=json&limit=1000")["events"]
+            told = [event["about"]["error"] for event in events if event["kind"] == "job.put_off"]
+            if told:
+                break
+            assert time.time() < deadline, events
+            time.sleep(0.05)
+        assert "Read-only file system" in told[0], told
+        equal(service.job(job)["state"], "queued")
+        subprocess.run(["mount", "-o", "remount,rw", jobs], check=True)
+        service.wait(job, "completed")
+    finally:
+        service.kill()
+        subprocess.run(["umount", "-l", jobs], check=False)
+
+
 if __name__ == "__main__":
     databases = []
 
@@ -190,4 +217,4 @@ if __name__ == "__main__":
         return service
 
     run_with(make, a_busy_store, a_database_that_is_away, a_database_restarted_in_the_middle_of_submissions, a_full_disk,
-             a_directory_that_cannot_be_written_to)
+             a_directory_that_cannot_be_written_to, starts_are_put_off_while_nothing_can_be_written)

@@ -189,7 +189,7 @@ def sweep(scenario_class):
             killed += 1
             number += STRIDE
         print(f"# {name_of(scenario_class)}: killed at {killed} writes, {killed} of {killed} recovered", flush=True)
-        assert killed > 1, "it was hardly killed at all"
+        assert killed, "it was never killed"
         service.total += killed
     test.__name__ = f"killed_at_every_write_of_{name_of(scenario_class)}"
     return test
@@ -275,14 +275,13 @@ def main(store):
     tests = [sweep(scenario) for scenario in (Submit, Start, Finish, Cancel, Requeue, Migrate)]
     tests += [killed_at_every_write_of_a_restart, killed_at_every_write_of_the_first_start]
 
-    def say_total(_):
-        print(f"# {store}: killed at {total[0]} writes in all, {total[0]} of {total[0]} recovered, 0 acknowledged jobs lost, "
-              f"0 run twice", flush=True)
-
     try:
         run_with(lambda test: Counting(), *tests, skip=skip)
-    finally:
-        say_total(None)
+    except SystemExit as end:  # the figures hold only if every check after every kill did
+        if not skip and not end.code:
+            print(f"# {store}: killed at {total[0]} writes in all, {total[0]} of {total[0]} recovered, 0 acknowledged jobs lost, "
+                  f"0 run twice", flush=True)
+        raise
 
 
 if __name__ == "__main__":
