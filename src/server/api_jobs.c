@@ -360,6 +360,8 @@ void api_job_cancel(struct server *server, struct request *request)
 		return;
 	}
 	live_update(server, live);
+	free((char *)live->row.cancelled_by);
+	live->row.cancelled_by = strdup(request->who.user);
 	if (!placed)
 		live_ended(server, live);
 	batch_event(server, live->row.id, placed ? "job.cancelling" : "job.ended",

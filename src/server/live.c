@@ -74,6 +74,15 @@ static size_t make_key(char key[KEY_BYTES], const char *user, const char *reques
 	return length < KEY_BYTES ? (size_t)length : KEY_BYTES - 1;
 }
 
+/* Those that are blocks of their own, since they change. */
+static void free_texts(struct live *live)
+{
+	free((char *)live->row.spec);
+	free((char *)live->row.place);
+	free((char *)live->row.ran_on);
+	free((char *)live->row.cancelled_by);
+}
+
 struct live *live_new(struct server *server, const struct store_job *row)
 {
 	struct store_job source = *row;
@@ -104,10 +113,12 @@ struct live *live_new(struct server *server, const struct store_job *row)
 	live->row.stopping = stop_name(row->stopping);
 	live->row.spec = row->spec ? strdup(row->spec) : NULL;
 	live->row.place = row->place ? strdup(row->place) : NULL;
+	live->row.ran_on = row->ran_on ? strdup(row->ran_on) : NULL;
+	live->row.cancelled_by = row->cancelled_by ? strdup(row->cancelled_by) : NULL;
 	if ((row->spec && !live->row.spec) || (row->place && !live->row.place) ||
+	    (row->ran_on && !live->row.ran_on) || (row->cancelled_by && !live->row.cancelled_by) ||
 	    map_u64_put(&server->jobs, (uint64_t)row->id, live, NULL)) {
-		free((char *)live->row.spec);
-		free((char *)live->row.place);
+		free_texts(live);
 		strata_memory_put(&server->memory, live, bytes);
 		return NULL;
 	}
@@ -140,8 +151,7 @@ void live_free(struct server *server, struct live *live)
 		map_text_remove(&server->keys, key,
 				make_key(key, live->row.user, live->row.request_key));
 	}
-	free((char *)live->row.spec);
-	free((char *)live->row.place);
+	free_texts(live);
 	free(live->output);
 	free(live->error);
 	free(live->checkpoint);
@@ -175,7 +185,10 @@ void live_set_place(struct server *server, struct live *live, const struct strat
 	if (server->remote && live->row.place && !list)
 		remote_give_back(server, live->row.id);
 	live->row.stopping = NULL; /* whatever was to be stopped was where it was */
-	free((char *)live->row.place);
+	if (live->row.place) {
+		free((char *)live->row.ran_on);
+		live->row.ran_on = live->row.place;
+	}
 	live->row.place = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);
 	batch_job(server, live);
@@ -252,6 +265,7 @@ void live_update(struct server *server, struct live *live)
 	live->row.state = strata_job_state_name(view.state);
 	live->row.reason = strata_reason_name(view.reason);
 	live->row.attempt = view.attempt;
+	live->row.preempted = view.preempted;
 	batch_job(server, live);
 }
 

@@ -108,8 +108,8 @@ static int recover_job(struct server *server, struct live *live, struct strata_e
 	if (rc == 0 || never)
 		rc = strata_cluster_submit(server->cluster, &request, row->created_ns, err);
 	if (rc == 0 && row->attempt) /* each is run once: the next has the next number */
-		rc = strata_cluster_remember(server->cluster, request.id, (uint32_t)row->attempt, 0,
-					     err);
+		rc = strata_cluster_remember(server->cluster, request.id, (uint32_t)row->attempt,
+					     (uint32_t)row->preempted, err);
 	if (rc)
 		return strata_fail(err, rc, "job %lld cannot be restored: %s", (long long)row->id,
 				   err->text);

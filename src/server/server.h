@@ -44,7 +44,6 @@ struct live {
 	bool cancelled;    /* its stop was asked for by somebody who wants it gone */
 	bool ordered;      /* the executor has its present attempt */
 	bool restart;      /* found placed without an order after a restart: to be ordered again */
-	int64_t preempted; /* as the cluster counts, from before */
 	int64_t forget_ns; /* ended: known until then; monotonic */
 	struct live *next_ended;
 	char *output; /* where it writes, expanded; NULL: not known yet */

@@ -64,7 +64,8 @@ static const struct field fields_all[] = {
 	{ "array_index", NUMBER, OF(array_index) },
 	{ "dependencies", SPEC, OF(row.spec) },
 	{ "comment", TEXT, OF(row.comment) },
-	{ "preempted", NUMBER, OF(preempted) },
+	{ "preempted", NUMBER, OF(row.preempted) },
+	{ "cancelled_by", TEXT, OF(row.cancelled_by) },
 	{ "output", TEXT, OF(output) },
 	{ "error", TEXT, OF(error) },
 	{ "expected_start_at", TIME, OF(expected_start_ns) },
@@ -112,7 +113,7 @@ struct view view_of_row(const struct store_job *row)
 	for (int i = 0; row->reason && i < STRATA_REASON_COUNT; i++)
 		if (strcmp(strata_reason_name((enum strata_reason)i), row->reason) == 0)
 			reason = (enum strata_reason)i;
-	return (struct view){
+	struct view view = {
 		.row = *row,
 		.state = row->state,
 		.reason = strata_reason_name(reason),
@@ -127,6 +128,10 @@ struct view view_of_row(const struct store_job *row)
 		.stopping = VIEW_NULL,
 		.position = VIEW_NULL,
 	};
+
+	if (over) /* where it was */
+		view.row.place = row->ran_on;
+	return view;
 }
 
 struct view view_of_live(struct server *server, const struct live *live)
@@ -139,7 +144,6 @@ struct view view_of_live(struct server *server, const struct live *live)
 	view.state = strata_job_state_name(job.state);
 	view.reason = strata_reason_name(job.reason);
 	view.reason_text = strata_reason_words(job.reason);
-	view.preempted = job.preempted;
 	view.output = live->output;
 	view.error = live->error ? live->error : live->output;
 	view.stopping = job.stopping;

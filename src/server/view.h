@@ -16,7 +16,6 @@ struct view {
 	const char *state, *reason, *reason_text, *priority; /* static */
 	int64_t nice, time_limit_s;
 	int64_t exit_code, exit_signal, array_id, array_index; /* VIEW_NULL: none */
-	int64_t preempted;
 	const char *output, *error;
 	int64_t stopping;                           /* VIEW_NULL: not known of the history */
 	int64_t expected_start_ns, expected_end_ns; /* 0: not known */

@@ -95,10 +95,19 @@ static const char *const stopping[] = {
 	NULL,
 };
 
+/* What is known of a job besides: for those who look back, and for what goes on after a restart. */
+static const char *const memory[] = {
+	"ALTER TABLE jobs ADD COLUMN preempted @int NOT NULL DEFAULT 0",
+	"ALTER TABLE jobs ADD COLUMN ran_on @text",
+	"ALTER TABLE jobs ADD COLUMN cancelled_by @text",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
 	{ first },
 	{ leader },
 	{ stopping },
+	{ memory },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

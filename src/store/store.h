@@ -86,7 +86,10 @@ struct store_job {
 	const char *place;       /* JSON: where it runs; NULL: nowhere */
 	const char *request_key; /* the submitter's own key: unique for a user; NULL: none */
 	const char *comment;
-	const char *stopping; /* how it is to be stopped, "cancel" …; NULL: it is not */
+	int64_t preempted;        /* so often it was stopped for another */
+	const char *ran_on;       /* as place, of its last run; NULL: it has not run */
+	const char *cancelled_by; /* the user who did; NULL: nobody */
+	const char *stopping;     /* how it is to be stopped, "cancel" …; NULL: it is not */
 };
 
 struct store_step {

@@ -66,6 +66,9 @@ static const struct store_column job_columns[] = {
 	MAYBE(job, request_key, "request_key"),
 	MAYBE(job, comment, "comment"),
 	MAYBE(job, stopping, "stopping"),
+	INT(job, preempted, "preempted"),
+	MAYBE(job, ran_on, "ran_on"),
+	MAYBE(job, cancelled_by, "cancelled_by"),
 };
 
 static const struct store_column step_columns[] = {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the queue, a job and its explanation look like."""
-from service import equal, run
+from service import arguments, equal, run
 
 
 def the_queue_says_why_and_when(service):
@@ -19,4 +19,23 @@ def the_queue_says_why_and_when(service):
     equal([j["id"] for j in service.api("GET", "/queue?state=running")["jobs"]], [first])
 
 
-run(the_queue_says_why_and_when)
+@arguments("--preempt", "least_lost:grace=5:protect=0")
+def what_was_is_remembered(service):
+    """How often it gave way, where it ran, who ended it: also over a restart, and when it is long over."""
+    low = service.submit("sh", "-c", "trap 'exit 1' TERM; sleep 60 & wait", priority="low", preemptible=True, nodes=3, exclusive=True)["id"]
+    service.wait(low, "running")
+    high = service.submit("sleep", "60", priority="high", nodes=3, exclusive=True)["id"]
+    service.wait(high, "running")
+    equal((service.job(low)["preempted"], service.job(low)["node_names"]), (1, []))
+    service.kill()
+    service.start()
+    equal(service.job(low)["preempted"], 1)
+    service.api("DELETE", f"/jobs/{high}", status=202)
+    service.wait(high, "cancelled")
+    ended = service.job(high)
+    equal((ended["node_names"], ended["cancelled_by"]), (["n1", "n2", "n3"], ended["user"]))
+    listed = next(job for job in service.api("GET", "/jobs")["jobs"] if job["id"] == high)
+    equal((listed["node_names"], listed["cancelled_by"]), (["n1", "n2", "n3"], ended["user"]))
+
+
+run(the_queue_says_why_and_when, what_was_is_remembered)

@@ -144,6 +144,9 @@ static void same_job(const struct store_job *got, const struct store_job *want)
 	CHECK_TEXT(got->request_key, want->request_key);
 	CHECK_TEXT(got->comment, want->comment);
 	CHECK_TEXT(got->stopping, want->stopping);
+	CHECK_INT(got->preempted, want->preempted);
+	CHECK_TEXT(got->ran_on, want->ran_on);
+	CHECK_TEXT(got->cancelled_by, want->cancelled_by);
 }
 
 static const struct store_job extreme = {
@@ -183,6 +186,9 @@ static const struct store_job extreme = {
 	.request_key = "k",
 	.comment = "",
 	.stopping = "cancel",
+	.preempted = 3,
+	.ran_on = "[{\"node\":\"n2\"}]",
+	.cancelled_by = "ann",
 };
 
 EACH(a_job_comes_back_as_it_was_put)
