@@ -12,10 +12,14 @@
 
 #include <errno.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { QUEUE_MAX = 256 }; /* statements sent before their results are read */
+enum {
+	QUEUE_MAX = 256,   /* statements sent before their results are read */
+	ANSWER_MS = 10000, /* a server that takes longer to say anything counts as gone */
+};
 
 struct postgres {
 	struct store base;
@@ -95,6 +99,20 @@ static int take_result(struct postgres *self, PGresult *result, int rc, struct s
 	return rc;
 }
 
+/* A server that is there and says nothing is as good as one that is not: false. */
+static bool answers(struct postgres *self)
+{
+	struct pollfd fd = { .fd = PQsocket(self->conn), .events = POLLIN };
+
+	while (PQisBusy(self->conn)) {
+		int rc = poll(&fd, 1, ANSWER_MS);
+
+		if (rc == 0 || (rc < 0 && errno != EINTR) || !PQconsumeInput(self->conn))
+			return false;
+	}
+	return true;
+}
+
 /* Waits until all that was sent is done. */
 static int drain(struct postgres *self, struct strata_error *err)
 {
@@ -106,6 +124,8 @@ static int drain(struct postgres *self, struct strata_error *err)
 	if (!PQpipelineSync(self->conn))
 		return lost(self, err);
 	for (;;) {
+		if (!answers(self))
+			return lost(self, err);
 		PGresult *result = PQgetResult(self->conn);
 
 		/* between two statements there is nothing once; again and again when a server that went down has ended the

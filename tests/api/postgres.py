@@ -56,6 +56,12 @@ class Postgres:
         self.process.send_signal(how)
         self.process.wait()
 
+    def signal_all(self, how):
+        """The server and all that it has started."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as children:
+            for pid in [self.process.pid, *map(int, children.read().split())]:
+                os.kill(pid, how)
+
     def run(self, sql, schema="public"):
         return subprocess.run([os.path.join(PROGRAMS, "psql"), "-h", self.dir, "-U", "strata", "-d", "postgres", "-qAt",
                                "-c", f"SET search_path = {schema}", "-c", sql], check=True, capture_output=True,

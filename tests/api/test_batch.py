@@ -79,6 +79,21 @@ def a_database_that_is_away(service):
     check_back(service, running, held)
 
 
+def a_database_that_hangs(service):
+    """It is there and does not answer: that is found out, and nobody waits for ever."""
+    held = service.submit("true", hold=True)["id"]
+    service.database.signal_all(signal.SIGSTOP)
+    try:
+        status, answer = service.ask("POST", "/api/v1/jobs", {"command": ["true"], "working_dir": service.dir})
+        equal((status, answer["error"]["code"]), (503, "unavailable"))
+        equal(service.job(held)["reason"], "held")
+    finally:
+        service.database.signal_all(signal.SIGCONT)
+    wait_until_ready(service)
+    service.wait(service.submit("true")["id"], "completed")
+    equal(service.job(held)["reason"], "held")
+
+
 def submit_until(service, stop, path, acknowledged, refused):
     while not stop.is_set():
         try:
@@ -216,5 +231,5 @@ if __name__ == "__main__":
         service.database = databases[0]
         return service
 
-    run_with(make, a_busy_store, a_database_that_is_away, a_database_restarted_in_the_middle_of_submissions, a_full_disk,
+    run_with(make, a_busy_store, a_database_that_is_away, a_database_that_hangs, a_database_restarted_in_the_middle_of_submissions, a_full_disk,
              a_directory_that_cannot_be_written_to, starts_are_put_off_while_nothing_can_be_written)
