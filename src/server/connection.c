@@ -12,6 +12,7 @@ struct connection {
 	struct connection *next, *previous;
 	int fd;
 	_Atomic int64_t since_ns; /* monotonic; 0: it is our turn */
+	struct identity peer;     /* of the HTTP thread that serves it */
 };
 
 struct connections {
@@ -80,11 +81,24 @@ void connection_noticed(void *server, struct MHD_Connection *connection, void **
 		end(*slot);
 }
 
-void connection_busy(struct MHD_Connection *connection, bool busy)
+static struct connection *own_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *about =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct connection *own = about ? about->socket_context : NULL;
+
+	return about ? about->socket_context : NULL;
+}
+
+struct identity *connection_peer(struct MHD_Connection *connection)
+{
+	struct connection *own = own_of(connection);
+
+	return own ? &own->peer : NULL;
+}
+
+void connection_busy(struct MHD_Connection *connection, bool busy)
+{
+	struct connection *own = own_of(connection);
 
 	if (own)
 		atomic_store(&own->since_ns,

@@ -15,6 +15,8 @@ void connection_noticed(void *server, struct MHD_Connection *connection, void **
 			enum MHD_ConnectionNotificationCode code);
 /* It has said what it wants, and waits for us; or it has its answer. */
 void connection_busy(struct MHD_Connection *connection, bool busy);
+/* Who is at its other end, by the kernel: kept with it, since that cannot change. `local` once it is known. NULL: there is no place for it. */
+struct identity *connection_peer(struct MHD_Connection *connection);
 /* Hangs up on those that are late. The attendant's. */
 void connections_sweep(struct server *server, int64_t now_ns);
 

@@ -4,6 +4,7 @@
  */
 #include "server/identity.h"
 
+#include "server/connection.h"
 #include "server/token.h"
 
 #include <microhttpd.h>
@@ -87,7 +88,13 @@ void identify(struct server *server, struct MHD_Connection *connection, struct i
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
 
 	*ret_who = (struct identity){ .role = ROLE_NONE, .uid = (uid_t)-1, .gid = (gid_t)-1 };
-	if (!shown)
+	struct identity *peer = shown ? NULL : connection_peer(connection);
+
+	if (peer && !peer->local)
+		identify_peer(connection, peer);
+	if (peer && peer->local)
+		*ret_who = *peer;
+	else if (!shown)
 		identify_peer(connection, ret_who);
 	else
 		ret_who->wrong = strncasecmp(shown, "Bearer ", 7) != 0 ||
