@@ -86,20 +86,36 @@ static double measure_raw(const char *directory)
 	return (double)count / (end - start);
 }
 
+/* How long single calls took, in seconds. */
+enum { TIMES_MAX = 1 << 16 };
+struct times {
+	double list[TIMES_MAX];
+	size_t count;
+};
+
+static void add_time(struct times *times, double seconds)
+{
+	if (times->count < TIMES_MAX)
+		times->list[times->count++] = seconds;
+}
+
 /* Transactions per second of `size` new jobs each. */
-static double measure_put(struct store *store, uint64_t epoch, size_t size)
+static double measure_put(struct store *store, uint64_t epoch, size_t size, struct times *times)
 {
 	static struct sample_job samples[64];
 	static struct store_change changes[64];
-	double start = now_s(), end;
+	double start = now_s(), before, end = start;
 	long count = 0;
 
 	do {
+		before = end;
 		for (size_t i = 0; i < size; i++)
 			changes[i] = STORE_PUT(sample_job(&samples[i], next_id++));
 		must(store_apply(store, changes, size, epoch, &err));
 		count++;
-	} while ((end = now_s()) - start < round_s);
+		end = now_s();
+		add_time(times, end - before);
+	} while (end - start < round_s);
 	return (double)count / (end - start);
 }
 
@@ -116,14 +132,23 @@ static double median(double *values)
 	return values[ROUNDS / 2];
 }
 
+static void print_times(const char *what, struct times *times)
+{
+	qsort(times->list, times->count, sizeof(times->list[0]), compare);
+	printf("  %-34s %10.0f us half of the time, %.0f us at 99 %%\n", what,
+	       times->list[times->count / 2] * 1e6, times->list[times->count * 99 / 100] * 1e6);
+	times->count = 0;
+}
+
 static void bench_puts(struct store *store, uint64_t epoch, const char *directory)
 {
+	static struct times times[SIZES];
 	double raw[ROUNDS], rates[SIZES][ROUNDS];
 
 	for (int round = 0; round < ROUNDS; round++) {
 		raw[round] = measure_raw(directory);
 		for (int i = 0; i < SIZES; i++)
-			rates[i][round] = measure_put(store, epoch, sizes[i]);
+			rates[i][round] = measure_put(store, epoch, sizes[i], &times[i]);
 	}
 	double base = median(raw);
 
@@ -136,6 +161,7 @@ static void bench_puts(struct store *store, uint64_t epoch, const char *director
 		       "%.1f jobs for one\n",
 		       sizes[i], sizes[i] == 1 ? " " : "s", 13, "", rate, rate * (double)sizes[i],
 		       rate / base, rate * (double)sizes[i] / base);
+		print_times("", &times[i]);
 	}
 }
 
@@ -170,6 +196,7 @@ static void fill(struct store *store, uint64_t epoch)
 static void bench_reads(struct store *store)
 {
 	static const struct store_filter live = { .live = true };
+	static struct times times;
 	uint64_t seed = 1;
 	long count = 0;
 	double start = now_s();
@@ -181,16 +208,30 @@ static void bench_reads(struct store *store)
 	start = now_s();
 	must(store_load(store, STORE_JOB, &live, count_row, &count, &err));
 	printf("  the %ld live ones %*s %10.1f ms\n", count, 14, "", (now_s() - start) * 1e3);
-	start = now_s();
 	for (int i = 0; i < 200; i++) {
+		start = now_s();
 		struct store_query query = { .user = i % 2 ? "u07" : "u42",
 					     .after = (int64_t)random_below(&seed, HISTORY) + 100,
 					     .limit = 100,
 					     .descending = true };
 
 		must(store_jobs_page(store, &query, count_row, &count, &err));
+		add_time(&times, now_s() - start);
 	}
-	printf("  a page of 100 of one user %*s %10.0f us\n", 8, "", (now_s() - start) / 200 * 1e6);
+	print_times("a page of 100 of one user", &times);
+	for (int i = 0; i < 2000; i++) {
+		struct strata_memory memory = { 0 };
+		struct strata_arena arena;
+		struct store_job job;
+
+		strata_arena_init(&arena, &memory, 0);
+		start = now_s();
+		must(store_job_get(store, (int64_t)random_below(&seed, HISTORY - 1) + 1, &arena,
+				   &job, &err));
+		add_time(&times, now_s() - start);
+		strata_arena_fini(&arena);
+	}
+	print_times("one job", &times);
 }
 
 static void bench(const char *address, const char *directory)
