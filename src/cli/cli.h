@@ -85,6 +85,7 @@ struct cli_command {
 	int (*run)(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
 	/* Offers the words that may stand at an operand's place; optional. */
+	bool serves; /* it goes by the service's settings, too */
 	void (*complete)(struct cli *cli, size_t operand_index, struct buf *ret_lines);
 };
 

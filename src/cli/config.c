@@ -48,6 +48,23 @@ const struct strata_schema cli_config_schema = {
 	.options = config_options,
 };
 
+/* A mistake in the service's sections is the service's: whoever only asks it does not read them. Lines keep their numbers. */
+static void blank_service(char *text)
+{
+	bool service = false;
+
+	for (char *line = text; *line;) {
+		char *end = line + strcspn(line, "\n");
+
+		if (*line == '[')
+			service = strncmp(line, "[serve]", 7) == 0 ||
+				  strncmp(line, "[node ", 6) == 0;
+		if (service)
+			memset(line, ' ', (size_t)(end - line));
+		line = end + (*end == '\n');
+	}
+}
+
 static int read_config_file(struct cli *cli, const char *path, bool must_exist)
 {
 	char *text;
@@ -59,6 +76,8 @@ static int read_config_file(struct cli *cli, const char *path, bool must_exist)
 		return 0;
 	if (rc)
 		return rc;
+	if (cli->command && !cli->command->serves)
+		blank_service(text);
 	return option_read_ini(&cli_config_schema, text, length, path, &cli->arena, &cli->config,
 			       &cli->origins, &cli->err);
 }
@@ -321,5 +340,6 @@ const struct cli_command cli_config_show = {
 		    "  strata config --check lab.ini",
 	.options = &own_schema,
 	.tolerant = true,
+	.serves = true,
 	.run = run,
 };

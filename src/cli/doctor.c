@@ -12,5 +12,6 @@ const struct cli_command cli_doctor = {
 	.examples = "  sudo strata doctor\n"
 		    "  strata doctor --json | jq '.checks[] | select(.result != \"ok\")'",
 	.tolerant = true,
+	.serves = true,
 	.run = doctor_run,
 };

@@ -21,5 +21,6 @@ const struct cli_command cli_serve = {
 	.examples = "  strata serve --state /var/lib/strata\n"
 		    "  strata serve --state /tmp/s --node 'n:count=4:cpus=8:gpus=8:gpu_type=a100'",
 	.options = &server_schema,
+	.serves = true,
 	.run = serve_run,
 };

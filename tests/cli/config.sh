@@ -123,3 +123,14 @@ rows = dict(re.findall(r"^\| `([^`]*)` \|.*\| (\w+) \|$", open(os.path.join(os.e
 want = {name.removeprefix("serve."): "reload" if row["reload"] else "restart" for name, row in json.load(open("config.json")).items() if name.startswith("serve.")}
 assert rows == want, set(rows.items()) ^ set(want.items())'
 gives 0
+
+it 'is not in the way of who only asks'
+printf 'color = never\n[serve]\nnonsense = 1\n[node n]\ncpus = many\n' >strata.ini
+run strata version --config strata.ini
+gives 0
+run strata config --config strata.ini
+gives 2
+says_some 'nonsense'
+printf 'nonsense = 1\n' >strata.ini
+run strata version --config strata.ini
+gives 2
