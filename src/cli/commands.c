@@ -38,6 +38,7 @@ extern const struct cli_command cli_show;
 extern const struct cli_command cli_sim_cluster;
 extern const struct cli_command cli_sim_place;
 extern const struct cli_command cli_sim_workload;
+extern const struct cli_command cli_slurm_ls;
 extern const struct cli_command cli_slurm_parse;
 extern const struct cli_command cli_submit;
 extern const struct cli_command cli_supervise;
@@ -88,6 +89,7 @@ static const struct cli_command *const commands[] = {
 	&cli_sim_cluster,
 	&cli_sim_place,
 	&cli_sim_workload,
+	&cli_slurm_ls,
 	&cli_slurm_parse,
 	&cli_submit,
 	&cli_supervise,

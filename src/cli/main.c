@@ -3,6 +3,7 @@
  * result into a sentence and an exit code.
  */
 #include "cli/cli.h"
+#include "cli/slurm/slurm.h"
 
 #include "client/client.h"
 #include "core/text.h"
@@ -193,6 +194,10 @@ int main(int argc, char *argv[])
 	strata_arena_init(&cli.arena, &cli.memory, 0);
 	buf_init(&cli.out, &cli.memory, 0);
 	cli.origins.arena = cli.given.arena = &cli.arena;
+	const struct slurm_command *slurm = slurm_called(&argc, &argv);
+
+	if (slurm)
+		return slurm_main(&cli, slurm, argc, argv);
 	argc -= argc > 0;
 	argv++;
 	cli.words = argv;
