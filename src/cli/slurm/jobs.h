@@ -1,0 +1,92 @@
+/*
+ * Jobs as Slurm speaks of them: read from the service's JSON, with Slurm's states and reasons, numbers and texts where squeue,
+ * scontrol, sacct and sprio look for them. Texts live in the run's arena or in the JSON.
+ */
+#ifndef CLI_SLURM_JOBS_H
+#define CLI_SLURM_JOBS_H
+
+#include "cli/slurm/slurm.h"
+
+struct slurm_state {
+	const char *code; /* "PD" */
+	const char *name; /* "PENDING" */
+};
+
+/* A job, or all waiting elements of an array. */
+struct slurm_job {
+	struct strata_arena *arena;   /* of its texts */
+	const json_t *json, *request; /* borrowed from the list they came in */
+	int64_t id;                   /* of waiting elements: the array's */
+	int64_t array_id;             /* 0: not of an array */
+	int64_t array_index;
+	int64_t array_limit;     /* elements at once; 0: any number */
+	const char *array_tasks; /* "1-19:3%2": it stands for these elements; NULL: for itself */
+	const char *id_text;     /* "17", "40_4", "40_[1-19:3%2]" */
+	const struct slurm_state *state;
+	const char *reason; /* "Resources" */
+	bool pending, ended;
+	int64_t priority;
+	int64_t position;                                    /* in the queue; 0: not known */
+	const char *user, *account, *partition, *qos, *name; /* never NULL */
+	int64_t uid, gid;
+	int64_t submit_ns, eligible_ns; /* 0: not known … */
+	int64_t start_ns;               /* … or, of one that waits, expected */
+	int64_t end_ns;                 /* or expected */
+	int64_t run_s, limit_s;
+	int64_t nodes, tasks, cpus, cpus_per_task, gpus;
+	int64_t memory_bytes;      /* in all */
+	int64_t memory_node_bytes; /* asked for of every node; 0: not said */
+	const char *node_list;     /* "n[001-008]"; "": nowhere */
+	const char *first_node;    /* ""; nowhere */
+	const char *gres;          /* of every node: "gres:gpu:a100:2"; NULL: none */
+	const char *dependency;    /* "afterok:57(failed)"; NULL: none */
+	int64_t exit_code, exit_signal;
+	int64_t restarts;
+};
+
+struct slurm_jobs {
+	struct slurm_job *list; /* in the arena */
+	size_t count;
+	json_t *json; /* they came in */
+	json_t *users, *partitions;
+};
+
+/* The queue; with `ended` also what ended within the last minutes. 0 or a negative code with cli->err set. */
+int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs);
+/* Ended and live jobs, newest first, from the history: those submitted since then (NULL: all) of a user (NULL: any). */
+int slurm_jobs_history(struct cli *cli, const char *since, const char *user,
+		       struct slurm_jobs *ret_jobs);
+/* Elements of an array that wait and have not run become one job each array. */
+int slurm_jobs_fold(struct cli *cli, struct slurm_jobs *jobs);
+void slurm_jobs_fini(struct slurm_jobs *jobs);
+
+/* Its numbered steps (number, name, state, started_at, ended_at, exit_code, exit_signal), or an empty list; the caller's reference. */
+json_t *slurm_steps(struct cli *cli, const struct slurm_job *job);
+
+/* state.c */
+/* Every state that Slurm knows, in its order; NULL past the end. */
+const struct slurm_state *slurm_state_at(size_t index);
+/* By code or name, in any case; NULL: none. */
+const struct slurm_state *slurm_state_find(const char *word, size_t length);
+/* Fills state, reason, pending and ended from the service's words. */
+void slurm_state_read(struct slurm_job *job);
+
+/* text.c */
+void slurm_span(struct buf *buf, int64_t seconds);  /* "0:05", "1:00:00", "1-00:00:00" */
+void slurm_clock(struct buf *buf, int64_t seconds); /* "01:00:00", "7-00:00:00" */
+void slurm_date(struct buf *buf, int64_t ns, const char *otherwise); /* local; 0 is otherwise */
+void slurm_size(struct buf *buf, int64_t bytes);                     /* "1G", "1536M" */
+/* "cpu=8,mem=8G,node=8,billing=8,gres/gpu=64" */
+void slurm_tres(struct buf *buf, const struct slurm_job *job);
+/* The script's path, or "(null)" for what was wrapped. */
+void slurm_job_command(struct buf *buf, const struct slurm_job *job);
+/* Where it writes ("output" or "error"), also before it runs. */
+void slurm_job_output(struct buf *buf, const struct slurm_job *job, const char *which);
+/* The default QOS is called normal, as in Slurm. */
+#define SLURM_QOS "normal"
+/* "n[001-003]"; "" for none, NULL without memory. */
+const char *slurm_hosts(struct cli *cli, const char *const *names, size_t count);
+/* Is the word one of a list "a,b"? */
+bool slurm_listed(const char *list, const char *word);
+
+#endif

@@ -1,0 +1,11 @@
+/* --json as Slurm 22.05 writes it: its frame, its indentation, its names. */
+#ifndef CLI_SLURM_JSON_H
+#define CLI_SLURM_JSON_H
+
+#include "cli/slurm/jobs.h"
+
+/* Prints {"meta": …, "errors": [], key: list} and gives back the reference to the list. 0 or 1, the exit code. */
+int slurm_print_json(struct cli *cli, const char *key, json_t *list);
+json_t *slurm_job_json(const struct slurm_job *job);
+
+#endif
