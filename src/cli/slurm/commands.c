@@ -5,10 +5,14 @@
 
 #include <string.h>
 
+extern const struct slurm_command slurm_scontrol;
+extern const struct slurm_command slurm_sinfo;
 extern const struct slurm_command slurm_squeue;
 
 /* clang-format off */
 static const struct slurm_command *const commands[] = {
+	&slurm_scontrol,
+	&slurm_sinfo,
 	&slurm_squeue,
 };
 /* clang-format on */

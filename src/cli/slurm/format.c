@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WIDTH_MAX = 10000, NAMED_WIDTH = 20 };
+enum { WIDTH_MAX = 10000, NAMED_WIDTH = 20, FITTED_WIDTH = 9 };
 
 const struct slurm_field *slurm_field_find(const struct slurm_field *fields, char letter)
 {
@@ -59,7 +59,7 @@ int slurm_format_read(struct cli *cli, const char *command, const char *what,
 			column.right |= *at == '.';
 			column.fitted |= *at == '#';
 		}
-		column.width = read_width(&at);
+		column.width = column.fitted ? FITTED_WIDTH : read_width(&at);
 		column.field = *at ? slurm_field_find(fields, *at) : NULL;
 		if (column.field)
 			format.columns[format.count++] = column;
@@ -132,14 +132,11 @@ void slurm_format_fit(struct cli *cli, struct slurm_format *format, const void *
 	buf_init(&cell, &cli->memory, 0);
 	for (size_t i = 0; i < format->count; i++) {
 		struct slurm_column *column = &format->columns[i];
-		int title = (int)strlen(column->field->title);
 
 		if (!column->fitted)
 			continue;
 		buf_reset(&cell);
 		column->field->write(&cell, row);
-		if (column->width < title)
-			column->width = title;
 		if (column->width < (int)cell.length)
 			column->width = (int)cell.length;
 	}

@@ -19,7 +19,7 @@ struct slurm_column {
 	const char *before; /* what stands in front of it */
 	int width;          /* 0: as wide as it comes */
 	bool right;
-	bool fitted; /* width is to be that of the widest cell: "%#P" */
+	bool fitted; /* width is that of the widest cell, at least 9: "%#P" */
 };
 
 struct slurm_format {

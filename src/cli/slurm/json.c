@@ -175,3 +175,40 @@ json_t *slurm_job_json(const struct slurm_job *job)
 	set_text(json, "user_name", job->user);
 	return json;
 }
+
+json_t *slurm_node_json(const struct slurm_node *node)
+{
+	json_t *json = json_object(), *partitions = json_array(), *flags = json_array();
+
+	for (const char *at = node->partitions; *at;) {
+		size_t span = strcspn(at, ",");
+
+		json_array_append_new(partitions, json_stringn(at, span));
+		at += span + (at[span] == ',');
+	}
+	if (node->drained)
+		json_array_append_new(flags, json_string("DRAIN"));
+	set_text(json, "architecture", "x86_64");
+	set_number(json, "cores", node->cores / node->sockets);
+	set_number(json, "cpus", node->cpus);
+	set_text(json, "features", node->features);
+	set_text(json, "active_features", node->features);
+	set_text(json, "gres", node->gres);
+	set_text(json, "gres_used", node->gres_used);
+	set_text(json, "name", node->name);
+	set_text(json, "address", node->name);
+	set_text(json, "hostname", node->name);
+	set_text(json, "state", node->down ? "down" : slurm_use_word(node->use));
+	set(json, "state_flags", flags);
+	set(json, "partitions", partitions);
+	set_number(json, "real_memory", node->memory_bytes >> 20);
+	set_text(json, "reason", node->reason);
+	set_time(json, "reason_changed_at", node->reason ? node->since_ns : 0);
+	set_number(json, "sockets", node->sockets);
+	set_number(json, "threads", node->cores ? node->cpus / node->cores : 1);
+	set_number(json, "weight", 1);
+	set_number(json, "alloc_memory", node->memory_used_bytes >> 20);
+	set_number(json, "alloc_cpus", node->cpus_used);
+	set_number(json, "idle_cpus", node->cpus - node->cpus_used);
+	return json;
+}

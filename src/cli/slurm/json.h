@@ -2,10 +2,11 @@
 #ifndef CLI_SLURM_JSON_H
 #define CLI_SLURM_JSON_H
 
-#include "cli/slurm/jobs.h"
+#include "cli/slurm/nodes.h"
 
 /* Prints {"meta": …, "errors": [], key: list} and gives back the reference to the list. 0 or 1, the exit code. */
 int slurm_print_json(struct cli *cli, const char *key, json_t *list);
 json_t *slurm_job_json(const struct slurm_job *job);
+json_t *slurm_node_json(const struct slurm_node *node);
 
 #endif

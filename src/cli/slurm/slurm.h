@@ -43,6 +43,11 @@ void slurm_say(struct cli *cli, const char *format, ...) __attribute__((format(p
 /* That the service could not be asked, as Slurm says it ("slurm_load_jobs error: Unable to contact slurm controller (connect
  * failure)"), and what cli->err knows about it. Returns the exit code. */
 int slurm_unreachable(struct cli *cli, const char *call);
+/* "Sun Nov 15 18:58:54 2026", in front of long and repeated listings. */
+void slurm_print_date(struct cli *cli);
+/* --iterate: prints every so many seconds until that fails; 0: once. Returns what print returned last, an exit code. */
+int slurm_repeat(struct cli *cli, long every_s, int (*print)(struct cli *cli, const void *context),
+		 const void *context);
 /* --version */
 int slurm_version(struct cli *cli);
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
-#include <unistd.h>
 
 #define NAME "squeue"
 #define FORMAT "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
@@ -358,17 +356,6 @@ static void pick(struct cli *cli, const struct squeue *squeue, struct slurm_jobs
 
 /* ---- printing ---- */
 
-static void print_date(struct cli *cli)
-{
-	time_t now = time(NULL);
-	struct tm parts;
-	char text[64];
-
-	if (localtime_r(&now, &parts) &&
-	    strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &parts))
-		cli_printf(cli, "%s\n", text);
-}
-
 static int print_json(struct cli *cli, const struct slurm_jobs *jobs)
 {
 	json_t *list = json_array();
@@ -427,8 +414,9 @@ static void print_steps_of(struct cli *cli, const struct slurm_format *format,
 	json_decref(steps);
 }
 
-static int print_once(struct cli *cli, const struct squeue *squeue)
+static int print_once(struct cli *cli, const void *context)
 {
+	const struct squeue *squeue = context;
 	struct slurm_format format;
 	struct slurm_jobs jobs;
 	bool ended = squeue->states || squeue->jobs;
@@ -451,7 +439,7 @@ static int print_once(struct cli *cli, const struct squeue *squeue)
 		rc = read_format(cli, squeue, &format);
 	if (rc == 0 && !squeue->json) {
 		if (squeue->every_s || squeue->detailed)
-			print_date(cli);
+			slurm_print_date(cli);
 		if (squeue->head)
 			slurm_format_head(cli, &format);
 		for (size_t i = 0; i < jobs.count; i++)
@@ -462,26 +450,6 @@ static int print_once(struct cli *cli, const struct squeue *squeue)
 	}
 	slurm_jobs_fini(&jobs);
 	return rc ? 1 : 0;
-}
-
-/* What a round needs is given back with it. */
-static int print_again(struct cli *cli, const struct squeue *squeue)
-{
-	struct client *client;
-	int code = service_open(cli, &client) ? slurm_unreachable(cli, "slurm_load_jobs") : 0;
-
-	while (code == 0) {
-		struct strata_arena kept = cli->arena;
-
-		strata_arena_init(&cli->arena, &cli->memory, 0);
-		code = print_once(cli, squeue);
-		strata_arena_fini(&cli->arena);
-		cli->arena = kept;
-		cli_print(cli, "\n");
-		cli_flush(cli);
-		sleep((unsigned)squeue->every_s);
-	}
-	return code;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -511,7 +479,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		check_users(cli, &squeue);
 	if (squeue.steps && !squeue.jobs)
 		squeue.jobs = squeue.steps;
-	return squeue.every_s ? print_again(cli, &squeue) : print_once(cli, &squeue);
+	return slurm_repeat(cli, squeue.every_s, print_once, &squeue);
 }
 
 const struct slurm_command slurm_squeue = { NAME, "show jobs that wait and run", run };

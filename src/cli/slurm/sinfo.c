@@ -1,0 +1,443 @@
+/* sinfo: partitions and nodes, as Slurm shows them. */
+#include "cli/slurm/sinfo.h"
+
+#include "cli/service.h"
+#include "cli/slurm/json.h"
+
+#include <strata/slurm.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define NAME "sinfo"
+#define FORMAT "%#P %.5a %.10l %.6D %.6t %N"
+#define FORMAT_LONG "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N"
+#define FORMAT_SHORT "%#P %.5a %.10l %.16F %N"
+#define FORMAT_NODES "%#N %.6D %.#P %6t"
+#define FORMAT_NODES_LONG "%#N %.6D %.#P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
+#define FORMAT_REASONS "%20E %9u %19H %N"
+#define FORMAT_REASONS_LONG "%20E %12U %19H %6t %N"
+
+struct sinfo {
+	const char *partitions, *nodes, *states, *format, *format_names, *sort;
+	long every_s; /* 0: once */
+	bool head, detailed, summary, by_node, reasons, dead, responding, json;
+};
+
+enum { JSON = 256, NOTHING, HELP, USAGE };
+
+static const struct option options[] = {
+	{ "all", no_argument, NULL, NOTHING },
+	{ "cluster", required_argument, NULL, NOTHING },
+	{ "clusters", required_argument, NULL, NOTHING },
+	{ "dead", no_argument, NULL, 'd' },
+	{ "exact", no_argument, NULL, NOTHING },
+	{ "federation", no_argument, NULL, NOTHING },
+	{ "format", required_argument, NULL, 'o' },
+	{ "Format", required_argument, NULL, 'O' },
+	{ "future", no_argument, NULL, NOTHING },
+	{ "help", no_argument, NULL, HELP },
+	{ "hide", no_argument, NULL, NOTHING },
+	{ "iterate", required_argument, NULL, 'i' },
+	{ "json", no_argument, NULL, JSON },
+	{ "list-reasons", no_argument, NULL, 'R' },
+	{ "local", no_argument, NULL, NOTHING },
+	{ "long", no_argument, NULL, 'l' },
+	{ "Node", no_argument, NULL, 'N' },
+	{ "noconvert", no_argument, NULL, NOTHING },
+	{ "nodes", required_argument, NULL, 'n' },
+	{ "noheader", no_argument, NULL, 'h' },
+	{ "partition", required_argument, NULL, 'p' },
+	{ "responding", no_argument, NULL, 'r' },
+	{ "reservation", no_argument, NULL, 'T' },
+	{ "sort", required_argument, NULL, 'S' },
+	{ "states", required_argument, NULL, 't' },
+	{ "summarize", no_argument, NULL, 's' },
+	{ "usage", no_argument, NULL, USAGE },
+	{ "verbose", no_argument, NULL, NOTHING },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+static void print_usage(struct cli *cli)
+{
+	cli_print(cli,
+		  "Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]\n"
+		  "             [-S fields] [-o format] [-O Format] [--federation] [--local]\n");
+}
+
+static void print_help(struct cli *cli)
+{
+	cli_print(cli,
+		  "Usage: sinfo [OPTIONS]\n"
+		  "  -a, --all                  show all partitions (including hidden and those\n"
+		  "                             not accessible)\n"
+		  "  -d, --dead                 show only non-responding nodes\n"
+		  "  -h, --noheader             no headers on output\n"
+		  "  -i, --iterate=seconds      specify an iteration period\n"
+		  "      --json                 Produce JSON output\n"
+		  "  -l, --long                 long output - displays more information\n"
+		  "  -n, --nodes=NODES          report on specific node(s)\n"
+		  "  -N, --Node                 Node-centric format\n"
+		  "  -o, --format=format        format specification\n"
+		  "  -O, --Format=format        long format specification\n"
+		  "  -p, --partition=PARTITION  report on specific partition\n"
+		  "  -r, --responding           report only responding nodes\n"
+		  "  -R, --list-reasons         list reason nodes are down or drained\n"
+		  "  -s, --summarize            report state summary only\n"
+		  "  -S, --sort=fields          comma separated list of fields to sort on\n"
+		  "  -t, --states=node_state    specify the what states of nodes to view\n"
+		  "  -V, --version              output version information and exit\n"
+		  "\nHelp options:\n"
+		  "  --help                     show this help message\n"
+		  "  --usage                    display brief usage message\n");
+}
+
+/* -1, or the exit code of an option that ends it. */
+static int take_option(struct cli *cli, struct sinfo *sinfo, int letter)
+{
+	char *end;
+
+	switch (letter) {
+	case 'd':
+		sinfo->dead = true;
+		break;
+	case 'h':
+		sinfo->head = false;
+		break;
+	case 'i':
+		sinfo->every_s = strtol(optarg, &end, 10);
+		if (sinfo->every_s <= 0 || *end) {
+			slurm_error(cli, NAME, "Error: invalid entry for --iterate=%s", optarg);
+			return 1;
+		}
+		break;
+	case 'l':
+		sinfo->detailed = true;
+		break;
+	case 'n':
+		sinfo->nodes = optarg;
+		break;
+	case 'N':
+		sinfo->by_node = true;
+		break;
+	case 'o':
+		sinfo->format = optarg;
+		sinfo->format_names = NULL;
+		break;
+	case 'O':
+		sinfo->format_names = optarg;
+		break;
+	case 'p':
+		sinfo->partitions = optarg;
+		break;
+	case 'r':
+		sinfo->responding = true;
+		break;
+	case 'R':
+		sinfo->reasons = true;
+		break;
+	case 's':
+		sinfo->summary = true;
+		break;
+	case 'S':
+		sinfo->sort = optarg;
+		break;
+	case 't':
+		sinfo->states = optarg;
+		break;
+	case 'T':
+		slurm_say(cli, "No reservations in the system");
+		return 0;
+	case JSON:
+		sinfo->json = true;
+		break;
+	case 'V':
+		return slurm_version(cli);
+	case HELP:
+		print_help(cli);
+		return 0;
+	case USAGE:
+		print_usage(cli);
+		return 0;
+	case '?':
+		return 1;
+	}
+	return -1;
+}
+
+/* ---- which nodes ---- */
+
+static const char *const state_words[] = {
+	"all",        "alloc",  "allocated", "cg",       "comp",       "completing",
+	"down",       "drain",  "drained",   "draining", "drng",       "fail",
+	"failing",    "future", "idle",      "maint",    "mix",        "mixed",
+	"no_respond", "npc",    "perfctrs",  "planned",  "power_down", "powering_down",
+	"power_up",   "resv",   "reserved",  "unk",      "unknown",    NULL
+};
+
+static bool check_states(struct cli *cli, const struct sinfo *sinfo)
+{
+	for (const char *at = sinfo->states; at && *at;) {
+		size_t span = strcspn(at, ",&"), i = 0;
+
+		while (state_words[i] &&
+		       (strncasecmp(state_words[i], at, span) != 0 || state_words[i][span] != '\0'))
+			i++;
+		if (!state_words[i]) {
+			slurm_error(cli, NAME, "Bad state string: \"%.*s\"", (int)span, at);
+			return false;
+		}
+		at += span + (at[span] != '\0');
+	}
+	return true;
+}
+
+static bool state_wanted(const struct sinfo *sinfo, const struct slurm_node *node)
+{
+	for (const char *at = sinfo->states; at && *at;) {
+		size_t span = strcspn(at, ",&");
+		const char *code = slurm_node_code(node), *word = slurm_node_word(node);
+
+		if ((span == 3 && strncasecmp(at, "all", 3) == 0) ||
+		    (strncasecmp(code, at, span) == 0 && !code[span]) ||
+		    (strncasecmp(word, at, span) == 0 && !word[span]) ||
+		    (strncasecmp("drain", at, span) == 0 && span == 5 && node->drained))
+			return true;
+		at += span + (at[span] != '\0');
+	}
+	return !sinfo->states;
+}
+
+static bool wanted(const struct sinfo *sinfo, const struct slurm_node *node, const char **names,
+		   size_t count)
+{
+	bool named = !sinfo->nodes;
+
+	for (size_t i = 0; i < count && !named; i++)
+		named = strcmp(names[i], node->name) == 0;
+	return named && state_wanted(sinfo, node) && !(sinfo->dead && !node->down) &&
+	       !(sinfo->responding && node->down) && !(sinfo->reasons && !node->reason);
+}
+
+/* ---- lines ---- */
+
+struct lines {
+	struct sinfo_row *rows;
+	size_t count;
+};
+
+/* Would they stand in one line? They do if nothing that is shown of a single node is different. */
+static bool alike(struct cli *cli, const struct slurm_format *format, const struct sinfo_row *row,
+		  const struct slurm_partition *partition, const struct slurm_node *node)
+{
+	const struct slurm_node *const one[] = { node };
+	struct sinfo_row other = { cli, partition, (const struct slurm_node **)one, 1 };
+	struct buf left, right;
+	bool same = true;
+
+	buf_init(&left, &cli->memory, 0);
+	buf_init(&right, &cli->memory, 0);
+	for (size_t i = 0; same && i < format->count; i++) {
+		const struct slurm_field *field = format->columns[i].field;
+
+		if (sinfo_adds_up(field))
+			continue;
+		buf_reset(&left);
+		buf_reset(&right);
+		field->write(&left, row);
+		field->write(&right, &other);
+		same = strcmp(left.text, right.text) == 0;
+	}
+	buf_fini(&left);
+	buf_fini(&right);
+	return same;
+}
+
+static bool has(const struct sinfo_row *row, const struct slurm_node *node)
+{
+	for (size_t i = 0; i < row->count; i++)
+		if (row->nodes[i] == node)
+			return true;
+	return false;
+}
+
+static int add_node(struct cli *cli, const struct sinfo *sinfo, const struct slurm_format *format,
+		    struct lines *lines, const struct slurm_partition *partition,
+		    const struct slurm_node *node, size_t room)
+{
+	for (size_t i = 0; i < lines->count; i++) {
+		struct sinfo_row *row = &lines->rows[i];
+		bool fits = row->count && alike(cli, format, row, partition, node) &&
+			    (!sinfo->by_node || row->nodes[0] == node);
+
+		if (!fits)
+			continue;
+		if (!has(row, node))
+			row->nodes[row->count++] = node;
+		return 0;
+	}
+	struct sinfo_row *row = &lines->rows[lines->count++];
+
+	*row = (struct sinfo_row){ cli, partition, NULL, 1 };
+	row->nodes = strata_arena_array(&cli->arena, room + 1, sizeof(const struct slurm_node *));
+	if (!row->nodes)
+		return strata_fail_memory(&cli->err);
+	row->nodes[0] = node;
+	return 0;
+}
+
+/* A partition without nodes has a line too. */
+static int add_empty(struct cli *cli, struct lines *lines, const struct slurm_partition *partition)
+{
+	static const struct slurm_node none = { .name = "", .sockets = 1 };
+	struct sinfo_row *row = &lines->rows[lines->count++];
+
+	*row = (struct sinfo_row){ .cli = cli, .partition = partition };
+	row->nodes = strata_arena_array(&cli->arena, 1, sizeof(const struct slurm_node *));
+	if (!row->nodes)
+		return strata_fail_memory(&cli->err);
+	row->nodes[0] = &none;
+	return 0;
+}
+
+static int gather(struct cli *cli, const struct sinfo *sinfo, const struct slurm_format *format,
+		  const struct slurm_nodes *nodes, struct lines *ret_lines)
+{
+	struct lines lines = { 0 };
+	const char **names = NULL;
+	size_t name_count = 0, room = 1;
+	int rc = 0;
+
+	for (size_t i = 0; i < nodes->partition_count; i++)
+		room += nodes->partitions[i].node_count + 1;
+	lines.rows = strata_arena_array(&cli->arena, room, sizeof(*lines.rows));
+	if (!lines.rows)
+		return strata_fail_memory(&cli->err);
+	if (sinfo->nodes)
+		rc = strata_hostlist_expand(sinfo->nodes, STRATA_TEXT_NUL, &cli->arena, &names,
+					    &name_count, &cli->err);
+	for (size_t i = 0; rc == 0 && i < nodes->partition_count; i++) {
+		const struct slurm_partition *partition = &nodes->partitions[i];
+		size_t before = lines.count;
+
+		if (sinfo->partitions && !slurm_listed(sinfo->partitions, partition->name))
+			continue;
+		for (size_t j = 0; rc == 0 && j < partition->node_count; j++)
+			if (wanted(sinfo, partition->nodes[j], names, name_count))
+				rc = add_node(cli, sinfo, format, &lines, partition,
+					      partition->nodes[j], nodes->count);
+		if (rc == 0 && lines.count == before && !partition->node_count && !sinfo->by_node &&
+		    !sinfo->reasons)
+			rc = add_empty(cli, &lines, partition);
+	}
+	*ret_lines = lines;
+	return rc;
+}
+
+/* In the order of partitions, and the states of each in Slurm's; by name when nodes are listed one by one. */
+static int compare(const void *left_any, const void *right_any, void *context)
+{
+	const struct sinfo *sinfo = context;
+	const struct sinfo_row *left = left_any, *right = right_any;
+	const struct slurm_node *a = left->nodes[0], *b = right->nodes[0];
+	int order = 0;
+
+	if (sinfo->by_node)
+		order = strcmp(a->name, b->name);
+	if (order == 0)
+		order = (left->partition > right->partition) - (left->partition < right->partition);
+	if (order == 0)
+		order = (b->order > a->order) - (b->order < a->order);
+	return order ? order : strcmp(a->name, b->name);
+}
+
+/* ---- printing ---- */
+
+static int read_format(struct cli *cli, const struct sinfo *sinfo, struct slurm_format *ret_format)
+{
+	const char *usual = sinfo->summary                      ? FORMAT_SHORT
+			    : sinfo->reasons && sinfo->detailed ? FORMAT_REASONS_LONG
+			    : sinfo->reasons                    ? FORMAT_REASONS
+			    : sinfo->by_node && sinfo->detailed ? FORMAT_NODES_LONG
+			    : sinfo->by_node                    ? FORMAT_NODES
+			    : sinfo->detailed                   ? FORMAT_LONG
+								: FORMAT;
+
+	if (sinfo->format_names)
+		return slurm_format_read_names(cli, NAME, "node format specification", sinfo_fields,
+					       sinfo->format_names, ret_format);
+	return slurm_format_read(cli, NAME, "node format specification", sinfo_fields,
+				 sinfo->format ? sinfo->format : usual, ret_format);
+}
+
+static int print_json(struct cli *cli, const struct slurm_nodes *nodes)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < nodes->count; i++)
+		json_array_append_new(list, slurm_node_json(&nodes->list[i]));
+	return slurm_print_json(cli, "nodes", list);
+}
+
+static int print_lines(struct cli *cli, const struct sinfo *sinfo, const struct slurm_nodes *nodes)
+{
+	struct slurm_format format;
+	struct lines lines = { 0 };
+	int rc = read_format(cli, sinfo, &format);
+
+	if (rc == 0)
+		rc = gather(cli, sinfo, &format, nodes, &lines);
+	if (rc)
+		return rc;
+	qsort_r(lines.rows, lines.count, sizeof(*lines.rows), compare, (void *)sinfo);
+	for (size_t i = 0; i < lines.count; i++)
+		slurm_format_fit(cli, &format, &lines.rows[i]);
+	if (sinfo->detailed || sinfo->every_s)
+		slurm_print_date(cli);
+	if (sinfo->head)
+		slurm_format_head(cli, &format);
+	for (size_t i = 0; i < lines.count; i++)
+		slurm_format_row(cli, &format, &lines.rows[i]);
+	return 0;
+}
+
+static int print_once(struct cli *cli, const void *context)
+{
+	const struct sinfo *sinfo = context;
+	struct slurm_nodes nodes;
+	int rc = slurm_nodes_load(cli, &nodes);
+
+	if (rc)
+		return slurm_unreachable(cli, "slurm_load_partitions");
+	rc = sinfo->json ? print_json(cli, &nodes) : print_lines(cli, sinfo, &nodes);
+	slurm_nodes_fini(&nodes);
+	return rc ? 1 : 0;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct sinfo sinfo = { .head = true,
+			       .partitions = getenv("SINFO_PARTITION"),
+			       .format = getenv("SINFO_FORMAT"),
+			       .sort = getenv("SINFO_SORT") };
+	int letter, code;
+
+	while ((letter = slurm_option(argc, argv, "abdehi:lM:n:No:O:p:rRsS:t:TvV", options)) >= 0) {
+		code = take_option(cli, &sinfo, letter);
+		if (code >= 0)
+			return code;
+	}
+	if (optind < argc) {
+		slurm_error(cli, NAME, "Unrecognized option: %s", argv[optind]);
+		print_usage(cli);
+		return 1;
+	}
+	if (!check_states(cli, &sinfo))
+		return 1;
+	return slurm_repeat(cli, sinfo.every_s, print_once, &sinfo);
+}
+
+const struct slurm_command slurm_sinfo = { NAME, "show partitions and nodes", run };

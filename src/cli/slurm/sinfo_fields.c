@@ -1,0 +1,246 @@
+/* The columns of sinfo: letters of -o and names of -O. */
+#include "cli/slurm/sinfo.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ROW const struct sinfo_row *line = row
+/* Nodes of a line are alike in what is shown of them: the first speaks for all. */
+#define NODE const struct slurm_node *node = ((const struct sinfo_row *)row)->nodes[0]
+
+#define TEXT_FIELD(name, value)                            \
+	static void name(struct buf *buf, const void *row) \
+	{                                                  \
+		NODE;                                      \
+		const char *text = (value);                \
+		buf_add(buf, text ? text : "(null)");      \
+	}
+#define NUMBER_FIELD(name, value)                              \
+	static void name(struct buf *buf, const void *row)     \
+	{                                                      \
+		NODE;                                          \
+		buf_printf(buf, "%" PRId64, (int64_t)(value)); \
+	}
+#define CONSTANT_FIELD(name, text)                         \
+	static void name(struct buf *buf, const void *row) \
+	{                                                  \
+		(void)row;                                 \
+		buf_add(buf, text);                        \
+	}
+
+TEXT_FIELD(code, slurm_node_code(node))
+TEXT_FIELD(word, slurm_node_word(node))
+TEXT_FIELD(gres, node->gres)
+TEXT_FIELD(gres_used, node->gres_used)
+TEXT_FIELD(features, node->features)
+TEXT_FIELD(reason, node->reason ? node->reason : "none")
+TEXT_FIELD(user, node->reason ? "root" : "Unknown")
+TEXT_FIELD(user_long, node->reason ? "root(0)" : "Unknown")
+NUMBER_FIELD(cpus, node->cpus)
+NUMBER_FIELD(memory, node->memory_bytes >> 20)
+NUMBER_FIELD(memory_used, node->memory_used_bytes >> 20)
+NUMBER_FIELD(memory_free, (node->memory_bytes - node->memory_used_bytes) >> 20)
+NUMBER_FIELD(sockets, node->sockets)
+NUMBER_FIELD(cores, node->cores / node->sockets)
+NUMBER_FIELD(threads, node->cores ? node->cpus / node->cores : 1)
+CONSTANT_FIELD(up, "up")
+CONSTANT_FIELD(all, "all")
+CONSTANT_FIELD(no, "no")
+CONSTANT_FIELD(never, "NO")
+CONSTANT_FIELD(zero, "0")
+CONSTANT_FIELD(one, "1")
+CONSTANT_FIELD(unlimited, "UNLIMITED")
+CONSTANT_FIELD(size, "1-infinite")
+CONSTANT_FIELD(na, "N/A")
+CONSTANT_FIELD(requeue, "REQUEUE")
+CONSTANT_FIELD(version, "22.05.8")
+CONSTANT_FIELD(cluster, "strata")
+CONSTANT_FIELD(null, "(null)")
+
+static void since(struct buf *buf, const void *row)
+{
+	NODE;
+
+	slurm_date(buf, node->reason ? node->since_ns : 0, "Unknown");
+}
+
+static void shape(struct buf *buf, const void *row)
+{
+	NODE;
+
+	buf_printf(buf, "%" PRId64 ":%" PRId64 ":%" PRId64, node->sockets,
+		   node->cores / node->sockets, node->cores ? node->cpus / node->cores : 1);
+}
+
+static void partition(struct buf *buf, const void *row)
+{
+	ROW;
+
+	buf_printf(buf, "%s%s", line->partition->name, line->partition->usual ? "*" : "");
+}
+
+static void partition_name(struct buf *buf, const void *row)
+{
+	ROW;
+
+	buf_add(buf, line->partition->name);
+}
+
+static void add_limit(struct buf *buf, int64_t seconds, const char *otherwise)
+{
+	if (seconds)
+		slurm_span(buf, seconds);
+	else
+		buf_add(buf, otherwise);
+}
+
+static void longest(struct buf *buf, const void *row)
+{
+	ROW;
+
+	add_limit(buf, line->partition->longest_s, "infinite");
+}
+
+static void usual_time(struct buf *buf, const void *row)
+{
+	ROW;
+
+	add_limit(buf, line->partition->default_s, "n/a");
+}
+
+static void count(struct buf *buf, const void *row)
+{
+	ROW;
+
+	buf_printf(buf, "%zu", line->count);
+}
+
+static void list(struct buf *buf, const void *row)
+{
+	ROW;
+	const char **names = strata_arena_array(&line->cli->arena, line->count + 1, sizeof(*names));
+	const char *text = NULL;
+
+	for (size_t i = 0; names && i < line->count; i++)
+		names[i] = line->nodes[i]->name;
+	if (names)
+		text = slurm_hosts(line->cli, names, line->count);
+	buf_add(buf, text ? text : "");
+}
+
+/* Allocated, idle, other, total. */
+struct tally {
+	int64_t used, idle, other;
+};
+
+static struct tally tally_nodes(const struct sinfo_row *line)
+{
+	struct tally tally = { 0 };
+
+	for (size_t i = 0; i < line->count; i++)
+		if (line->nodes[i]->down || line->nodes[i]->drained)
+			tally.other++;
+		else if (line->nodes[i]->use)
+			tally.used++;
+		else
+			tally.idle++;
+	return tally;
+}
+
+static struct tally tally_cpus(const struct sinfo_row *line)
+{
+	struct tally tally = { 0 };
+
+	for (size_t i = 0; i < line->count; i++) {
+		const struct slurm_node *node = line->nodes[i];
+		int64_t rest = node->cpus - node->cpus_used;
+
+		tally.used += node->cpus_used;
+		*(node->down || node->drained ? &tally.other : &tally.idle) += rest;
+	}
+	return tally;
+}
+
+static void write_tally(struct buf *buf, struct tally tally)
+{
+	buf_printf(buf, "%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, tally.used, tally.idle,
+		   tally.other, tally.used + tally.idle + tally.other);
+}
+
+static void nodes_all(struct buf *buf, const void *row)
+{
+	write_tally(buf, tally_nodes(row));
+}
+
+static void cpus_all(struct buf *buf, const void *row)
+{
+	write_tally(buf, tally_cpus(row));
+}
+
+static void nodes_used(struct buf *buf, const void *row)
+{
+	struct tally tally = tally_nodes(row);
+
+	buf_printf(buf, "%" PRId64 "/%" PRId64, tally.used, tally.idle);
+}
+
+bool sinfo_adds_up(const struct slurm_field *field)
+{
+	return field->write == count || field->write == list || field->write == nodes_all ||
+	       field->write == cpus_all || field->write == nodes_used;
+}
+
+/* clang-format off */
+const struct slurm_field sinfo_fields[] = {
+	{ 'a', "available", "AVAIL", up, false },
+	{ 'A', "nodeai", "NODES(A/I)", nodes_used, false },
+	{ 'b', "features_act", "ACTIVE_FEATURES", features, false },
+	{ 'B', "maxcpuspernode", "MAX_CPUS_PER_NODE", unlimited, false },
+	{ 'c', "cpus", "CPUS", cpus, false },
+	{ 'C', "cpusstate", "CPUS(A/I/O/T)", cpus_all, false },
+	{ 'd', "disk", "TMP_DISK", zero, false },
+	{ 'D', "nodes", "NODES", count, false },
+	{ 'e', "freemem", "FREE_MEM", memory_free, false },
+	{ 'E', "reason", "REASON", reason, false },
+	{ 'f', "features", "AVAIL_FEATURES", features, false },
+	{ 'F', "nodeaiot", "NODES(A/I/O/T)", nodes_all, false },
+	{ 'g', "groups", "GROUPS", all, false },
+	{ 'G', "gres", "GRES", gres, false },
+	{ 'h', "oversubscribe", "OVERSUBSCRIBE", never, false },
+	{ 'H', "timestamp", "TIMESTAMP", since, false },
+	{ 'i', NULL, "RESERVATION", null, false },
+	{ 'I', "priorityjobfactor", "PRIO_JOB_FACTOR", one, false },
+	{ 'l', "time", "TIMELIMIT", longest, false },
+	{ 'L', "defaulttime", "DEFAULTTIME", usual_time, false },
+	{ 'm', "memory", "MEMORY", memory, false },
+	{ 'M', "preemptmode", "PREEMPT_MODE", requeue, false },
+	{ 'n', "nodehost", "HOSTNAMES", list, false },
+	{ 'N', "nodelist", "NODELIST", list, false },
+	{ 'o', "nodeaddr", "NODE_ADDR", list, false },
+	{ 'O', "cpusload", "CPU_LOAD", na, false },
+	{ 'p', "prioritytier", "PRIO_TIER", one, false },
+	{ 'P', "partition", "PARTITION", partition, false },
+	{ 'r', "root", "ROOT", no, false },
+	{ 'R', "partitionname", "PARTITION", partition_name, false },
+	{ 's', "size", "JOB_SIZE", size, false },
+	{ 'S', "allocnodes", "ALLOCNODES", all, false },
+	{ 't', "statecompact", "STATE", code, false },
+	{ 'T', "statelong", "STATE", word, false },
+	{ 0, "statecomplete", "STATECOMPLETE", word, false },
+	{ 'u', "user", "USER", user, false },
+	{ 'U', "userlong", "USER", user_long, false },
+	{ 'v', "version", "VERSION", version, false },
+	{ 'V', "cluster", "CLUSTER", cluster, false },
+	{ 'w', "weight", "WEIGHT", one, false },
+	{ 'X', "sockets", "SOCKETS", sockets, false },
+	{ 'Y', "cores", "CORES", cores, false },
+	{ 'Z', "threads", "THREADS", threads, false },
+	{ 'z', "socketcorethread", "S:C:T", shape, false },
+	{ 0, "sct", "S:C:T", shape, false },
+	{ 0, "allocmem", "ALLOCMEM", memory_used, false },
+	{ 0, "gresused", "GRES_USED", gres_used, false },
+	{ 0, "comment", "COMMENT", null, false },
+	{ 0, "port", "PORT", zero, false },
+	{ 0, NULL, NULL, NULL, false },
+};
+/* clang-format on */
