@@ -14,6 +14,7 @@
 struct queue {
 	const char *user, *state;
 	int64_t limit;
+	int64_t ended; /* 1: those too that have just ended */
 	uint64_t fields;
 	struct view *views;
 	size_t count;
@@ -38,7 +39,8 @@ void api_queue_parse(struct request *request)
 		return;
 	}
 	request->parsed = queue;
-	request_query_int(request, "limit", 1000, 1, 1000000, &queue->limit);
+	if (request_query_int(request, "limit", 1000, 1, 1000000, &queue->limit))
+		request_query_int(request, "ended", 0, 0, 1, &queue->ended);
 }
 
 /* "queued,running" */
@@ -54,7 +56,7 @@ static bool is_among(const char *list, const char *word)
 
 static bool wanted(const struct queue *queue, const struct live *live, bool waiting)
 {
-	if (live->row.completed_ns || (live->row.place != NULL) == waiting)
+	if ((live->row.completed_ns && !queue->ended) || (live->row.place != NULL) == waiting)
 		return false;
 	if (queue->user && strcmp(queue->user, live->row.user) != 0)
 		return false;

@@ -24,7 +24,7 @@ static const struct route routes[] = {
 	{ "GET", "/api/v1/jobs/*/checkpoints", "its checkpoints", ROLE_READER, 0, NULL, api_job_checkpoints, NULL },
 	{ "POST", "/api/v1/jobs/*/checkpoints", "report one", ROLE_USER, SMALL, api_job_checkpoint_parse, api_job_checkpoint, api_job_checkpoint_record },
 	{ "DELETE", "/api/v1/jobs/*/checkpoints", "delete them", ROLE_USER, 0, NULL, api_job_drop_checkpoints, NULL },
-	{ "GET", "/api/v1/queue", "live jobs", ROLE_READER, 0, api_queue_parse, api_queue, api_queue_write, .query = "user state limit fields" },
+	{ "GET", "/api/v1/queue", "live jobs", ROLE_READER, 0, api_queue_parse, api_queue, api_queue_write, .query = "user state limit fields ended" },
 	{ "GET", "/api/v1/nodes", "nodes", ROLE_READER, 0, NULL, api_nodes, NULL },
 	{ "GET", "/api/v1/topology", "what nodes are made of", ROLE_READER, 0, NULL, api_topology, NULL },
 	{ "GET", "/api/v1/gpus", "GPUs and who has them", ROLE_READER, 0, NULL, api_gpus, NULL },

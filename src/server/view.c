@@ -74,6 +74,10 @@ static const struct field fields_all[] = {
 	{ "expected_end_at", TIME, OF(expected_end_ns) },
 	{ "node_names", NODES, OF(row.place) },
 	{ "gpu_ids", GPUS, OF(row.place) },
+	{ "place", RAW, OF(row.place) },
+	{ "uid", NUMBER, OF(row.uid) },
+	{ "gid", NUMBER, OF(row.gid) },
+	{ "request", RAW, OF(row.spec) },
 	{ "stopping", FLAG, OF(stopping) },
 	{ "position", OPTIONAL, OF(position) },
 };

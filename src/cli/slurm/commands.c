@@ -5,15 +5,21 @@
 
 #include <string.h>
 
+extern const struct slurm_command slurm_sacct;
 extern const struct slurm_command slurm_scontrol;
 extern const struct slurm_command slurm_sinfo;
+extern const struct slurm_command slurm_sprio;
 extern const struct slurm_command slurm_squeue;
+extern const struct slurm_command slurm_sshare;
 
 /* clang-format off */
 static const struct slurm_command *const commands[] = {
+	&slurm_sacct,
 	&slurm_scontrol,
 	&slurm_sinfo,
+	&slurm_sprio,
 	&slurm_squeue,
+	&slurm_sshare,
 };
 /* clang-format on */
 

@@ -43,11 +43,8 @@ static const json_t *find_named(const json_t *list, const char *name)
 /* Nodes, CPUs, memory: of what it has or had, else of what it asks for. */
 static bool read_place(struct cli *cli, struct slurm_job *job)
 {
-	const json_t *place = json_object_get(job->request, "ran_on"), *piece;
+	const json_t *place = json_object_get(job->json, "place"), *piece;
 	size_t index;
-
-	if (json_array_size(json_object_get(job->json, "place")))
-		place = json_object_get(job->json, "place");
 	size_t count = json_array_size(place);
 	const char **names = strata_arena_array(&cli->arena, count ? count : 1, sizeof(*names));
 	int64_t cpu_milli = 0;
@@ -297,6 +294,13 @@ int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs)
 
 	service_path(cli, &path, "queue", NULL, NULL);
 	client_query(&path, "limit", "1000000");
+	client_query(
+		&path, "fields",
+		"id,user,account,partition,qos,name,state,reason,reason_text,priority,nice,cpus,"
+		"memory_bytes,gpus,gpu_type,working_dir,submitted_at,eligible_at,started_at,"
+		"ended_at,time_limit_s,attempt,exit_code,exit_signal,array_id,array_index,"
+		"dependencies,comment,output,error,expected_start_at,place,uid,gid,request,"
+		"stopping,position,cancelled_by");
 	client_query(&path, "ended", ended ? "1" : NULL);
 	rc = service_get(cli, &path, &json);
 	if (rc)

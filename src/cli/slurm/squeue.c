@@ -306,17 +306,17 @@ static bool job_named(const char *list, const struct slurm_job *job)
 
 static bool on_nodes(const struct squeue *squeue, struct cli *cli, const struct slurm_job *job)
 {
-	const json_t *names = json_object_get(job->json, "node_names"), *name;
+	const json_t *place = json_object_get(job->json, "place"), *piece;
 	const char **list;
 	size_t count, index;
 
 	if (strata_hostlist_expand(squeue->nodes, STRATA_TEXT_NUL, &cli->arena, &list, &count,
 				   NULL))
 		return false;
-	json_array_foreach(names, index, name)
+	json_array_foreach(place, index, piece)
 	{
 		for (size_t i = 0; i < count; i++)
-			if (strcmp(list[i], json_string_value(name)) == 0)
+			if (strcmp(list[i], grid_or(json_object_get(piece, "node"), "")) == 0)
 				return true;
 	}
 	return false;

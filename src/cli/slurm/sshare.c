@@ -1,0 +1,226 @@
+/* sshare: shares of accounts and users, and what they have used. Usage is in GPU seconds. */
+#include "cli/slurm/slurm.h"
+
+#include "cli/service.h"
+#include "cli/slurm/jobs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NAME "sshare"
+
+struct sshare {
+	const char *users, *accounts;
+	const char *delimiter; /* NULL: columns */
+	bool delimiter_last, head, everybody;
+	const json_t *all_users, *all_accounts;
+	double used; /* by all, in hours */
+};
+
+static const struct {
+	const char *title;
+	int width; /* below 0: to the left */
+} columns[] = { { "Account", -20 },   { "User", 10 },     { "RawShares", 10 },
+		{ "NormShares", 11 }, { "RawUsage", 11 }, { "EffectvUsage", 13 },
+		{ "FairShare", 10 } };
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+enum { NOTHING = 256, HELP, USAGE };
+
+static const struct option options[] = {
+	{ "accounts", required_argument, NULL, 'A' },
+	{ "all", no_argument, NULL, 'a' },
+	{ "clusters", required_argument, NULL, NOTHING },
+	{ "help", no_argument, NULL, HELP },
+	{ "helpformat", no_argument, NULL, 'e' },
+	{ "long", no_argument, NULL, NOTHING },
+	{ "noheader", no_argument, NULL, 'n' },
+	{ "parsable", no_argument, NULL, 'p' },
+	{ "parsable2", no_argument, NULL, 'P' },
+	{ "partition", no_argument, NULL, NOTHING },
+	{ "uid", required_argument, NULL, 'u' },
+	{ "usage", no_argument, NULL, USAGE },
+	{ "user", required_argument, NULL, 'u' },
+	{ "users", required_argument, NULL, 'u' },
+	{ "Users", no_argument, NULL, NOTHING },
+	{ "verbose", no_argument, NULL, NOTHING },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+static int take_option(struct cli *cli, struct sshare *sshare, int letter)
+{
+	switch (letter) {
+	case 'a':
+		sshare->everybody = true;
+		break;
+	case 'A':
+		sshare->accounts = optarg;
+		break;
+	case 'e':
+		for (int i = 0; i < COLUMNS; i++)
+			cli_printf(cli, "%s\n", columns[i].title);
+		return 0;
+	case 'n':
+		sshare->head = false;
+		break;
+	case 'p':
+	case 'P':
+		sshare->delimiter = "|";
+		sshare->delimiter_last = letter == 'p';
+		break;
+	case 'u':
+		sshare->users = optarg;
+		break;
+	case 'V':
+		return slurm_version(cli);
+	case 'h':
+	case HELP:
+	case USAGE:
+		cli_print(cli, "Usage:  sshare [-A accounts] [-u users] [-aehnpPvV]\n");
+		return 0;
+	case '?':
+		return 1;
+	}
+	return -1;
+}
+
+static void print_row(struct cli *cli, const struct sshare *sshare,
+		      const char *const cells[COLUMNS])
+{
+	for (int i = 0; i < COLUMNS; i++)
+		if (sshare->delimiter)
+			cli_printf(cli, "%s%s", cells[i],
+				   i + 1 < COLUMNS || sshare->delimiter_last ? sshare->delimiter
+									     : "");
+		else
+			cli_printf(cli, "%*s ", columns[i].width, cells[i]);
+	cli_print(cli, "\n");
+}
+
+static double number(const json_t *json, const char *key)
+{
+	return json_number_value(json_object_get(json, key));
+}
+
+/* Whose share it is a part of: NULL is the root. */
+static const char *above(const json_t *row, bool user)
+{
+	return grid_string(row, user ? "account" : "parent");
+}
+
+static bool same(const char *left, const char *right)
+{
+	return left && right ? strcmp(left, right) == 0 : left == right;
+}
+
+/* Of all that stand beside it. */
+static double weight_below(const struct sshare *sshare, const char *account)
+{
+	const json_t *row;
+	double sum = 0;
+	size_t index;
+
+	json_array_foreach(sshare->all_users, index, row)
+		sum += same(above(row, true), account) ? number(row, "weight") : 0;
+	json_array_foreach(sshare->all_accounts, index, row)
+		sum += same(above(row, false), account) ? number(row, "weight") : 0;
+	return sum;
+}
+
+static void print_share(struct cli *cli, const struct sshare *sshare, const json_t *row,
+			const char *account, bool user, int depth)
+{
+	double weight = number(row, "weight"), all = weight_below(sshare, above(row, user));
+	const char *name = grid_or(json_object_get(row, "name"), "?");
+	char title[256], shares[32], part[32], used[32], share[32], factor[32];
+
+	snprintf(title, sizeof(title), "%*s%.200s", depth, "", user ? account : name);
+	snprintf(shares, sizeof(shares), "%.0f", weight);
+	snprintf(part, sizeof(part), "%f", all > 0 ? weight / all : 0);
+	snprintf(used, sizeof(used), "%.0f", number(row, "gpu_hours") * 3600);
+	snprintf(share, sizeof(share), "%f",
+		 sshare->used > 0 ? number(row, "gpu_hours") / sshare->used : 0);
+	snprintf(factor, sizeof(factor), "%f", number(row, "factor"));
+	print_row(cli, sshare,
+		  (const char *const[]){ title, user ? name : "", shares, part, used, share,
+					 user ? factor : "" });
+}
+
+/* The users of an account, then the accounts below it. */
+static void print_below(struct cli *cli, const struct sshare *sshare, const char *account,
+			int depth)
+{
+	enum { DEPTH_MAX = 32 }; /* a ring of parents ends here */
+	const json_t *row;
+	size_t index;
+
+	json_array_foreach(sshare->all_users, index, row)
+	{
+		const char *name = grid_or(json_object_get(row, "name"), "?");
+
+		if (same(above(row, true), account) &&
+		    (sshare->everybody || slurm_listed(sshare->users, name)))
+			print_share(cli, sshare, row, account ? account : "root", true, depth);
+	}
+	json_array_foreach(sshare->all_accounts, index, row)
+	{
+		const char *name = grid_or(json_object_get(row, "name"), "?");
+
+		if (!same(above(row, false), account) || depth >= DEPTH_MAX)
+			continue;
+		if (!sshare->accounts || slurm_listed(sshare->accounts, name))
+			print_share(cli, sshare, row, account, false, depth);
+		print_below(cli, sshare, name, depth + 1);
+	}
+}
+
+static void print(struct cli *cli, struct sshare *sshare)
+{
+	const char *titles[COLUMNS], *rules[COLUMNS];
+	char used[32];
+	const json_t *row;
+	size_t index;
+
+	for (int i = 0; i < COLUMNS; i++) {
+		titles[i] = columns[i].title;
+		rules[i] =
+			&"--------------------"[columns[i].width < 0 ? 0 : 20 - columns[i].width];
+	}
+	json_array_foreach(sshare->all_users, index, row) sshare->used += number(row, "gpu_hours");
+	snprintf(used, sizeof(used), "%.0f", sshare->used * 3600);
+	if (sshare->head)
+		print_row(cli, sshare, titles);
+	if (sshare->head && !sshare->delimiter)
+		print_row(cli, sshare, rules);
+	print_row(cli, sshare,
+		  (const char *const[]){ "root", "", "", "0.000000", used, "1.000000", "" });
+	print_below(cli, sshare, NULL, 1);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct sshare sshare = { .head = true, .users = service_own_name(cli) };
+	json_t *users = NULL, *accounts = NULL;
+	int letter, code;
+
+	while ((letter = slurm_option(argc, argv, "aA:ehlM:mnpPu:UvV", options)) >= 0) {
+		code = take_option(cli, &sshare, letter);
+		if (code >= 0)
+			return code;
+	}
+	int rc = service_list(cli, "users", &users);
+
+	if (rc == 0)
+		rc = service_list(cli, "accounts", &accounts);
+	if (rc == 0) {
+		sshare.all_users = json_object_get(users, "users");
+		sshare.all_accounts = json_object_get(accounts, "accounts");
+		print(cli, &sshare);
+	}
+	json_decref(users);
+	json_decref(accounts);
+	return rc ? slurm_unreachable(cli, "slurm_associations_get_shares") : 0;
+}
+
+const struct slurm_command slurm_sshare = { NAME, "show shares and what was used of them", run };
