@@ -4,7 +4,7 @@
 #include "cli/service.h"
 #include "cli/slurm/jobs.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define NAME "sshare"
@@ -140,7 +140,7 @@ static void print_share(struct cli *cli, const struct sshare *sshare, const json
 	snprintf(part, sizeof(part), "%f", all > 0 ? weight / all : 0);
 	snprintf(used, sizeof(used), "%.0f", number(row, "gpu_hours") * 3600);
 	snprintf(share, sizeof(share), "%f",
-		 sshare->used > 0 ? number(row, "gpu_hours") / sshare->used : 0);
+		 sshare->used > 0 ? fmin(number(row, "gpu_hours") / sshare->used, 1) : 0);
 	snprintf(factor, sizeof(factor), "%f", number(row, "factor"));
 	print_row(cli, sshare,
 		  (const char *const[]){ title, user ? name : "", shares, part, used, share,

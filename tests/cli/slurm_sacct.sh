@@ -1,0 +1,47 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
+. "$(dirname "$0")/slurm_service.sh"
+
+it 'lists jobs and their steps'
+serve_slurm
+run strata slurm sacct -S 2026-11-01 -j 11
+gives 0
+says ''
+prints 'JobID           JobName  Partition    Account  AllocCPUS      State ExitCode 
+------------ ---------- ---------- ---------- ---------- ---------- -------- 
+11                train        gpu        lab          4     FAILED      7:0 
+11.batch          batch                   lab          4     FAILED      7:0 '
+
+it 'prints what is asked for, as wide as is asked for'
+serve_slurm
+run strata slurm sacct -n -X -j 11 -o 'jobid%4,jobname%3,elapsed,alloctres%42,reqmem,nodelist'
+prints '11   tr+   00:00:05   billing=4,cpu=4,gres/gpu=1,mem=8G,node=1         8G              n1 '
+run strata slurm sacct -P -j 11 -o jobid,state,start,end,exitcode
+prints 'JobID|State|Start|End|ExitCode
+11|FAILED|2026-11-15T14:00:00|2026-11-15T14:00:05|7:0
+11.batch|FAILED|2026-11-15T14:00:00|2026-11-15T14:00:05|7:0'
+run strata slurm sacct -p -n -X -j 11 -o jobid,state
+prints '11|FAILED|'
+run strata slurm sacct --delimiter=: -P -n -X -j 11 -o jobid,state
+prints '11:FAILED'
+
+it 'picks'
+serve_slurm
+run strata slurm sacct -n -X -P -S 2026-11-01 -s F -o jobid
+prints 11
+run strata slurm sacct -n -X -P -S 2026-11-01 --name sweep -o jobid,state,start
+prints '20_[1,4,7%2]|PENDING|Unknown'
+run strata slurm sacct -n -X -P -S 2026-11-01 -E 2026-11-02 -o jobid
+prints ''
+run strata slurm sacct -j 99 -n
+gives 0
+prints ''
+
+it 'refuses as Slurm does'
+run strata slurm sacct --format=nope
+gives 1
+says 'sacct: error: Invalid field requested: "nope"'
+run strata slurm sacct -S never
+gives 1
+says 'Invalid time specification (pos=0): never'
