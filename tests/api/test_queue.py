@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The queue as it is listed: all of it, a part of it, and with odd texts in it."""
+import os
+
 from service import equal, run
 
 ODD = "q\"uote \\ back\ttab \u00e9 \u4e2d"
@@ -46,6 +48,18 @@ def a_part_of_it_can_be_asked_for(service):
     equal(service.api("GET", "/queue?limit=1")["counts"]["queued"], 1)
 
 
+def what_has_just_ended_can_be_listed_too(service):
+    job = service.submit("sh", "-c", "exit 7", nodes=1, memory="1G")["id"]
+    service.wait(job, "failed")
+    equal(service.api("GET", "/queue")["jobs"], [])
+    one, = service.api("GET", "/queue?ended=1")["jobs"]
+    equal((one["id"], one["exit_code"], one["node_names"], one["uid"]), (job, 7, ["n1"], os.getuid()))
+    equal([piece["node"] for piece in one["place"]], ["n1"])
+    equal((one["request"]["nodes"], one["request"]["memory"]), (1, "1G"))
+    assert not {"script", "environment"} & set(one["request"])
+    service.api("GET", "/queue?ended=2", status=400)
+
+
 def many_are_listed_in_one_answer(service):
     jobs = [{"command": ["true"], "working_dir": service.dir, "hold": True, "name": f"j{i}"} for i in range(3000)]
     ids = service.api("POST", "/jobs", {"jobs": jobs}, 201)["ids"]
@@ -56,4 +70,4 @@ def many_are_listed_in_one_answer(service):
 
 
 run(a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
-    many_are_listed_in_one_answer)
+    what_has_just_ended_can_be_listed_too, many_are_listed_in_one_answer)

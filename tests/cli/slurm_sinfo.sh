@@ -30,6 +30,13 @@ run strata slurm sinfo -R
 prints 'REASON               USER      TIMESTAMP           NODELIST
 new disk             root      2026-11-15T13:00:00 n2'
 
+it 'sorts as asked'
+serve_slurm
+run strata slurm sinfo -h -S '-P,t' -o '%R %t'
+prints 'long mix
+gpu mix
+gpu drain'
+
 it 'picks by state and partition'
 serve_slurm
 run strata slurm sinfo -h -t mix -o '%R %N'

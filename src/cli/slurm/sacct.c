@@ -6,9 +6,6 @@
 
 #include <strata/slurm.h>
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,21 +24,6 @@
 	"maxdiskwritenode,maxdiskwritetask,avediskwrite,reqtres,alloctres"
 /* A job may have waited and run for so long before it ended within the time that is asked for. */
 #define LONGEST_NS (INT64_C(62) * 86400 * STRATA_SECOND_NS)
-
-struct column {
-	const struct sacct_field *field;
-	int width; /* below 0: to the left */
-};
-
-struct sacct {
-	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *fields;
-	const char *from, *until;
-	int64_t from_ns, until_ns; /* 0: any time */
-	const char *delimiter;     /* NULL: columns */
-	bool delimiter_last, head, only_jobs, json;
-	struct column *columns;
-	size_t column_count;
-};
 
 enum { JSON = 256, NOTHING, NAMES, DELIMITER, HELP, USAGE };
 
@@ -224,7 +206,7 @@ static bool read_fields(struct cli *cli, struct sacct *sacct)
 	sacct->columns = strata_arena_array(&cli->arena, strlen(text) + 1, sizeof(*sacct->columns));
 	for (const char *at = text; sacct->columns && *at;) {
 		size_t span = strcspn(at, ","), name = strcspn(at, "%,");
-		struct column column = { .field = sacct_field_find(at, name) };
+		struct sacct_column column = { .field = sacct_field_find(at, name) };
 
 		if (name == 0) {
 			at += span + (at[span] == ',');
@@ -345,141 +327,7 @@ static bool wanted(struct cli *cli, const struct sacct *sacct, const struct slur
 	       (!sacct->nodes || ran_on(cli, sacct->nodes, job));
 }
 
-/* ---- lines ---- */
-
-/* Cut with a plus at the end. */
-static void print_cell(struct cli *cli, const struct sacct *sacct, const struct column *column,
-		       const char *text, bool last)
-{
-	int width = abs(column->width), length = (int)strlen(text);
-	bool cut = length > width;
-
-	if (sacct->delimiter)
-		cli_printf(cli, "%s%s", text,
-			   last && !sacct->delimiter_last ? "" : sacct->delimiter);
-	else if (cut)
-		cli_printf(cli, "%.*s+ ", width - 1, text);
-	else
-		cli_printf(cli, "%*s ", column->width, text);
-}
-
-static void print_head(struct cli *cli, const struct sacct *sacct)
-{
-	for (size_t i = 0; i < sacct->column_count; i++)
-		print_cell(cli, sacct, &sacct->columns[i], sacct->columns[i].field->name,
-			   i + 1 == sacct->column_count);
-	cli_print(cli, "\n");
-	for (size_t i = 0; !sacct->delimiter && i < sacct->column_count; i++) {
-		for (int j = 0; j < abs(sacct->columns[i].width); j++)
-			cli_print(cli, "-");
-		cli_print(cli, i + 1 == sacct->column_count ? " \n" : " ");
-	}
-}
-
-static void print_line(struct cli *cli, const struct sacct *sacct, const struct sacct_line *line)
-{
-	struct buf cell;
-
-	buf_init(&cell, &cli->memory, 0);
-	for (size_t i = 0; i < sacct->column_count; i++) {
-		buf_reset(&cell);
-		sacct->columns[i].field->write(&cell, line);
-		print_cell(cli, sacct, &sacct->columns[i], cell.text, i + 1 == sacct->column_count);
-	}
-	cli_print(cli, "\n");
-	buf_fini(&cell);
-}
-
-/* "CANCELLED by 0" */
-static const char *job_state(struct cli *cli, const struct slurm_job *job)
-{
-	const char *by = grid_string(job->json, "cancelled_by");
-	const struct passwd *row = by ? getpwnam(by) : NULL;
-	const char *text = job->state->name;
-
-	if (row && strcmp(text, "CANCELLED") == 0)
-		text = strata_arena_printf(&cli->arena, "CANCELLED by %u", (unsigned)row->pw_uid);
-	return text ? text : "";
-}
-
-/* The script's own end: what ends the job from outside ends it with a signal. */
-static struct sacct_line batch_line(const struct slurm_job *job)
-{
-	const json_t *first = json_array_get(json_object_get(job->json, "place"), 0);
-	int64_t cpu_milli = grid_int(first, "cpu_milli");
-	bool stopped = job->exit_signal || strcmp(job->state->code, "TO") == 0 ||
-		       strcmp(job->state->code, "CA") == 0;
-
-	return (struct sacct_line){
-		.job = job,
-		.step = "batch",
-		.name = "batch",
-		.state = stopped && job->ended ? "CANCELLED" : job->state->name,
-		.exit_code = job->exit_code,
-		.exit_signal = job->exit_signal,
-		.start_ns = job->start_ns,
-		.end_ns = job->ended ? job->end_ns : 0,
-		.nodes = 1,
-		.cpus = cpu_milli ? (cpu_milli + 999) / 1000 : job->cpus,
-		.memory_bytes = grid_int(first, "memory_bytes"),
-		.node_list = job->first_node,
-	};
-}
-
-static void print_steps(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job)
-{
-	struct sacct_line line = batch_line(job);
-	json_t *steps = slurm_steps(cli, job), *row;
-	size_t index;
-
-	print_line(cli, sacct, &line);
-	json_array_foreach(steps, index, row)
-	{
-		const char *state = grid_or(json_object_get(row, "state"), "completed");
-		char *upper = strata_arena_text(&cli->arena, state, strlen(state));
-
-		for (char *at = upper; at && *at; at++)
-			*at = (char)toupper((unsigned char)*at);
-		struct sacct_line step = {
-			.job = job,
-			.step = strata_arena_printf(&cli->arena, "%" PRId64,
-						    grid_int(row, "number")),
-			.name = grid_or(json_object_get(row, "name"), ""),
-			.state = upper ? upper : "",
-			.exit_code = grid_int(row, "exit_code"),
-			.exit_signal = grid_int(row, "exit_signal"),
-			.start_ns = when_json(row, "started_at"),
-			.end_ns = when_json(row, "ended_at"),
-			.nodes = job->nodes,
-			.cpus = job->cpus,
-			.memory_bytes = job->memory_bytes,
-			.node_list = job->node_list,
-		};
-
-		print_line(cli, sacct, &step);
-	}
-	json_decref(steps);
-}
-
-static void print_job(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job)
-{
-	bool failed = strcmp(job->state->code, "F") == 0; /* of the others the script tells */
-	bool began = !job->pending && when_json(job->json, "started_at");
-	struct sacct_line line = { .job = job,
-				   .state = job_state(cli, job),
-				   .exit_code = failed ? job->exit_code : 0,
-				   .exit_signal = failed ? job->exit_signal : 0,
-				   .start_ns = job->pending ? 0 : job->start_ns,
-				   .end_ns = job->ended ? job->end_ns : 0,
-				   .nodes = job->nodes,
-				   .cpus = job->cpus,
-				   .memory_bytes = job->memory_bytes,
-				   .node_list = job->node_list };
-
-	print_line(cli, sacct, &line);
-	if (began && !sacct->only_jobs)
-		print_steps(cli, sacct, job);
-}
+/* ---- all of it ---- */
 
 static int print_json(struct cli *cli, const struct slurm_jobs *jobs)
 {
@@ -520,9 +368,9 @@ static int print(struct cli *cli, const struct sacct *sacct)
 	if (rc == 0 && sacct->json)
 		rc = print_json(cli, &jobs);
 	else if (rc == 0 && sacct->head)
-		print_head(cli, sacct);
+		sacct_print_head(cli, sacct);
 	for (size_t i = 0; rc == 0 && !sacct->json && i < jobs.count; i++)
-		print_job(cli, sacct, &jobs.list[i]);
+		sacct_print_job(cli, sacct, &jobs.list[i]);
 	slurm_jobs_fini(&jobs);
 	return rc ? 1 : 0;
 }

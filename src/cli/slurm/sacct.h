@@ -1,4 +1,4 @@
-/* sacct's own: a line (a job or one of its steps) and the fields that can be asked for. */
+/* sacct's own: what was asked for, a line (a job or one of its steps), and the fields there are. */
 #ifndef CLI_SLURM_SACCT_H
 #define CLI_SLURM_SACCT_H
 
@@ -13,6 +13,7 @@ struct sacct_line {
 	int64_t start_ns, end_ns; /* 0: not yet */
 	int64_t nodes, cpus, memory_bytes;
 	const char *node_list;
+	int64_t tasks; /* of a step */
 };
 
 struct sacct_field {
@@ -21,6 +22,29 @@ struct sacct_field {
 	void (*write)(struct buf *buf, const struct sacct_line *line);
 };
 
+/* A field as it was asked for. */
+struct sacct_column {
+	const struct sacct_field *field;
+	int width; /* below 0: to the left */
+};
+
+/* What was asked for. */
+struct sacct {
+	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *fields;
+	const char *from, *until;
+	int64_t from_ns, until_ns; /* 0: any time */
+	const char *delimiter;     /* NULL: columns */
+	bool delimiter_last, head, only_jobs, json;
+	struct sacct_column *columns; /* in the arena */
+	size_t column_count;
+};
+
+/* sacct_lines.c */
+void sacct_print_head(struct cli *cli, const struct sacct *sacct);
+/* The job and its steps. */
+void sacct_print_job(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job);
+
+/* sacct_fields.c */
 /* The one of this name, in any case; NULL: none. */
 const struct sacct_field *sacct_field_find(const char *name, size_t length);
 /* NULL past the end. */

@@ -204,8 +204,7 @@ FIELD(node_list)
 FIELD(tasks)
 {
 	if (line->step)
-		buf_printf(buf, "%" PRId64,
-			   strcmp(line->step, "batch") == 0 ? 1 : line->job->tasks);
+		buf_printf(buf, "%" PRId64, line->tasks);
 }
 
 FIELD(priority)

@@ -337,15 +337,47 @@ static int gather(struct cli *cli, const struct sinfo *sinfo, const struct slurm
 	return rc;
 }
 
+/* --sort: letters of columns, "-" for downwards; numbers in texts count as such. */
+static int compare_keys(const char *keys, const struct sinfo_row *left,
+			const struct sinfo_row *right)
+{
+	struct buf a, b;
+	int order = 0;
+
+	buf_init(&a, &left->cli->memory, 0);
+	buf_init(&b, &left->cli->memory, 0);
+	for (const char *at = keys; *at && order == 0; at++) {
+		const struct slurm_field *field = slurm_field_find(sinfo_fields, *at);
+
+		if (*at == 'P' && at > keys && at[-1] == '#') {
+			order = (left->partition > right->partition) -
+				(left->partition < right->partition);
+		} else if (*at == 't' || *at == 'T') {
+			order = (left->nodes[0]->order > right->nodes[0]->order) -
+				(left->nodes[0]->order < right->nodes[0]->order);
+		} else if (field) {
+			buf_reset(&a);
+			buf_reset(&b);
+			field->write(&a, left);
+			field->write(&b, right);
+			order = strverscmp(a.text, b.text);
+		}
+		order = at > keys && at[-1] == '-' ? -order : order;
+	}
+	buf_fini(&a);
+	buf_fini(&b);
+	return order;
+}
+
 /* In the order of partitions, and the states of each in Slurm's; by name when nodes are listed one by one. */
 static int compare(const void *left_any, const void *right_any, void *context)
 {
 	const struct sinfo *sinfo = context;
 	const struct sinfo_row *left = left_any, *right = right_any;
 	const struct slurm_node *a = left->nodes[0], *b = right->nodes[0];
-	int order = 0;
+	int order = sinfo->sort ? compare_keys(sinfo->sort, left, right) : 0;
 
-	if (sinfo->by_node)
+	if (order == 0 && sinfo->by_node)
 		order = strcmp(a->name, b->name);
 	if (order == 0)
 		order = (left->partition > right->partition) - (left->partition < right->partition);
