@@ -183,11 +183,25 @@ static int finish(struct cli *cli, int rc)
 	return rc;
 }
 
+/* One of our own. Returns the exit code. */
+static int run_words(struct cli *cli, int argc, char *argv[])
+{
+	const struct cli_command *command = NULL;
+	size_t words = 0;
+
+	cli->words = argv;
+	int rc = find_command(cli, argc, argv, &command, &words);
+
+	if (rc == 0 && command && command->raw)
+		rc = command->run(cli, NULL, argv + 1, (size_t)argc - 1);
+	else if (rc == 0)
+		rc = run_command(cli, command, words, argc, argv);
+	return finish(cli, rc);
+}
+
 int main(int argc, char *argv[])
 {
 	struct cli cli = { .argv = argv };
-	const struct cli_command *command = NULL;
-	size_t words = 0;
 
 	fill_standard_fds();
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen when writing */
@@ -195,19 +209,8 @@ int main(int argc, char *argv[])
 	buf_init(&cli.out, &cli.memory, 0);
 	cli.origins.arena = cli.given.arena = &cli.arena;
 	const struct slurm_command *slurm = slurm_called(&argc, &argv);
-
-	if (slurm)
-		return slurm_main(&cli, slurm, argc, argv);
-	argc -= argc > 0;
-	argv++;
-	cli.words = argv;
-	int rc = find_command(&cli, argc, argv, &command, &words);
-
-	if (rc == 0 && command && command->raw)
-		rc = command->run(&cli, NULL, argv + 1, (size_t)argc - 1);
-	else if (rc == 0)
-		rc = run_command(&cli, command, words, argc, argv);
-	int code = finish(&cli, rc);
+	int code = slurm ? slurm_main(&cli, slurm, argc, argv)
+			 : run_words(&cli, argc - (argc > 0), argv + 1);
 
 	client_close(cli.client);
 	buf_fini(&cli.out);

@@ -16,6 +16,17 @@ static int64_t request_int(const struct slurm_job *job, const char *key, int64_t
 	return json_is_number(value) ? (int64_t)json_number_value(value) : otherwise;
 }
 
+/* "1G", or a number. */
+static int64_t request_bytes(const struct slurm_job *job, const char *key)
+{
+	const char *text = grid_string(job->request, key);
+	int64_t bytes = 0;
+
+	if (!text)
+		return request_int(job, key, 0);
+	return strata_size_parse(text, STRATA_TEXT_NUL, 1, 0, &bytes, NULL) ? 0 : bytes;
+}
+
 static const char *named(const json_t *json, const char *key, const char *otherwise)
 {
 	const char *text = grid_string(json, key);
@@ -188,7 +199,7 @@ static int read_job(struct cli *cli, const struct slurm_jobs *jobs, const json_t
 	job->gid = grid_int(json, "gid");
 	job->tasks = request_int(job, "tasks", 1);
 	job->cpus_per_task = request_int(job, "cpus_per_task", 1);
-	job->memory_node_bytes = request_int(job, "memory", 0);
+	job->memory_node_bytes = request_bytes(job, "memory");
 	job->restarts = grid_int(json, "attempt") - !job->pending;
 	if (job->restarts < 0)
 		job->restarts = 0;
