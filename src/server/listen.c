@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024 };
+enum { BACKLOG = 4096 };
 
 int listen_unix(const char *path, int *ret_fd, struct strata_error *err)
 {
