@@ -191,7 +191,7 @@ static const struct strata_schema report_schema = { "checkpoint", NULL, sizeof(s
 static int check_report(const struct identity *who, struct report *report, struct strata_error *err)
 {
 	size_t length = strlen(report->path);
-	struct stat info;
+	struct stat info = { 0 };
 
 	if (report->path[0] != '/' || strstr(report->path, "/../") ||
 	    (length >= 3 && strcmp(report->path + length - 3, "/..") == 0))

@@ -115,8 +115,8 @@ int listen_tcp(const char *address, int *ret_fd, int *ret_port, struct strata_er
 {
 	static const struct addrinfo wish = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 					      .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found;
-	char host[256], port[16];
+	struct addrinfo *found = NULL;
+	char host[256] = "", port[16] = "";
 	int rc = split(address, host, port, err);
 
 	if (rc)
