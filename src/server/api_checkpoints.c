@@ -34,7 +34,7 @@ int checkpoint_note(struct server *server, struct live *live,
 		    const struct strata_checkpoint *checkpoint, struct strata_error *err)
 {
 	int64_t now_ns = server_now_ns(server);
-	struct strata_checkpoint own = *checkpoint, kept[2];
+	struct strata_checkpoint own = *checkpoint, kept[2] = { 0 };
 	uint64_t id = (uint64_t)live->row.id;
 
 	keep_step(kept, strata_cluster_checkpoints(server->cluster, id, kept), &own);

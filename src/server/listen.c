@@ -84,7 +84,7 @@ static bool is_loopback(const struct sockaddr *address)
 static int bind_to(const struct addrinfo *place, const char *address, int *ret_fd, int *ret_port,
 		   struct strata_error *err)
 {
-	struct sockaddr_storage own;
+	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
 	int one = 1, fd;
 
