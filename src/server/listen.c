@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -87,6 +88,7 @@ static int bind_to(const struct addrinfo *place, const char *address, int *ret_f
 	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
 	int one = 1, fd;
+	in_port_t port;
 
 	if (!is_loopback(place->ai_addr))
 		return strata_fail_at(err, -EPERM, "listen",
@@ -107,7 +109,8 @@ static int bind_to(const struct addrinfo *place, const char *address, int *ret_f
 	}
 	*ret_fd = fd;
 	/* the port is at the same place in both families */
-	*ret_port = ntohs(((const struct sockaddr_in *)&own)->sin_port);
+	memcpy(&port, (const char *)&own + offsetof(struct sockaddr_in, sin_port), sizeof(port));
+	*ret_port = ntohs(port);
 	return 0;
 }
 
