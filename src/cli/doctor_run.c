@@ -255,7 +255,8 @@ static int print(struct doctor *doctor)
 		const char *advice = grid_string(row, "advice");
 		enum doctor_result result = DOCTOR_OK;
 
-		while (strcmp(names[result], grid_string(row, "result")) != 0)
+		while (result < DOCTOR_BAD &&
+		       strcmp(names[result], grid_string(row, "result")) != 0)
 			result++;
 		cli_table_add_styled(table, styles[result], "%s", names[result]);
 		cli_table_add(table, "%s", grid_string(row, "check"));

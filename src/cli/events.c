@@ -20,8 +20,8 @@ static const struct strata_option events_options[] = {
 	  .help = "go on with what happens" },
 	{ "after", STRATA_INT, offsetof(struct events_conf, after), .integer = { 0, 0, INT64_MAX },
 	  .help = "only those behind this number" },
-	{ "limit", STRATA_INT, offsetof(struct events_conf, limit), .integer = { 100, 1, 10000 },
-	  .letter = 'n', .help = "so many at once" },
+	{ "limit", STRATA_INT, offsetof(struct events_conf, limit), .integer = { 100, 1, 1000 },
+	  .letter = 'n', .help = "the last so many; with --after the first behind it" },
 	{ "interval", STRATA_DURATION, offsetof(struct events_conf, interval_ns),
 	  .integer = { STRATA_SECOND_NS, STRATA_MS_NS, STRATA_HOUR_NS },
 	  .help = "how long --follow waits before it looks for a server that went away" },
@@ -55,7 +55,10 @@ static int print_page(struct cli *cli, void *context)
 	snprintf(after, sizeof(after), "%" PRId64, paging->after);
 	snprintf(limit, sizeof(limit), "%" PRId64, paging->conf->limit);
 	service_path(cli, &path, "events", NULL, "?format=json");
-	client_query(&path, "after", after);
+	if (paging->seen || origins_find(&cli->given, "after"))
+		client_query(&path, "after", after);
+	else
+		client_query(&path, "last", limit);
 	client_query(&path, "limit", limit);
 	int rc = service_get(cli, &path, &json);
 

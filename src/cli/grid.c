@@ -44,10 +44,18 @@ void grid_add(struct buf *buf, const json_t *value)
 			grid_add(buf, item);
 		}
 	} else if (json_is_object(value)) {
+		bool inner = buf->length; /* an object in an object */
+		bool first = true;
+
 		json_object_foreach((json_t *)(uintptr_t)value, key, item)
 		{
-			buf_printf(buf, "%s%s: ", buf->length ? "; " : "", key);
+			buf_printf(buf, "%s%s%s",
+				   first   ? ""
+				   : inner ? ", "
+					   : "; ",
+				   key, inner ? " " : ": ");
 			grid_add(buf, item);
+			first = false;
 		}
 	}
 }

@@ -126,9 +126,11 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 	struct renewal renewal = { cli, conf_any };
 	struct sigaction action = { .sa_handler = end }, again = { .sa_handler = renew };
 	struct server *server;
+	sigset_t told, before;
 	int rc = serve_conf_make(cli, conf_any, &cli->given, &conf);
 
 	(void)operands, (void)operand_count;
+	sigemptyset(&told);
 	hide_passwords(cli);
 	raise_limit();
 	if (rc == 0)
@@ -141,10 +143,17 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 			strata_arena_text(&cli->arena, conf.socket,
 					  (size_t)(strrchr(conf.socket, '/') - conf.socket)),
 			0755);
+	/* whoever sees it serve may tell it to end or to read its settings: that waits until it can be heard */
+	sigaddset(&told, SIGTERM);
+	sigaddset(&told, SIGINT);
+	sigaddset(&told, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &told, &before);
 	if (rc == 0)
 		rc = server_open(&conf, &server, &cli->err);
-	if (rc)
+	if (rc) {
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		return rc;
+	}
 	server->read_settings = read_again;
 	server->read_context = &renewal;
 	running = server;
@@ -153,6 +162,7 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 	if (!isatty(STDIN_FILENO)) /* on a terminal it means that nobody is there any more */
 		sigaction(SIGHUP, &again, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	say_where(cli, server);
 	notify("READY=1");
 	rc = server_run(server, &cli->err);

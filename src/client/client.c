@@ -65,7 +65,7 @@ void client_close(struct client *client)
 {
 	if (!client)
 		return;
-	if (client->handle)
+	if (client->web && client->handle)
 		client->web->close(client->handle);
 	strata_arena_fini(&client->arena);
 	strata_memory_put(client->memory, client, sizeof(*client));

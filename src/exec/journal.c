@@ -83,7 +83,7 @@ struct head {
 static bool read_head(int fd, struct head *ret_head)
 {
 	char text[HEAD_BYTES + 1];
-	size_t got;
+	size_t got = 0;
 
 	if (read_at(fd, text, HEAD_BYTES, 0, &got, NULL) || got < HEAD_BYTES)
 		return false;
@@ -164,14 +164,14 @@ static int find_lines(int fd, struct strata_arena *arena, struct journal *journa
 		      struct strata_error *err)
 {
 	struct head head;
-	char *text;
-	size_t length;
+	char *text = NULL;
+	size_t length = 0;
 
 	if (!read_head(fd, &head))
 		return 0;
 	int64_t at = HEAD_BYTES + (int64_t)head.environ_bytes + (int64_t)head.script_bytes;
 	int rc = read_rest(fd, at, arena, &text, &length, err);
-	const char *end = rc ? NULL : memchr(text, '\n', length);
+	const char *end = rc || !text ? NULL : memchr(text, '\n', length);
 	struct exec_order order;
 
 	if (!end)
@@ -188,13 +188,13 @@ int journal_read(int fd, struct strata_arena *arena, struct journal *journal,
 		 struct strata_error *err)
 {
 	struct journal now = { .lines_at = journal->lines_at, .epoch = journal->epoch };
-	char *text;
-	size_t length;
+	char *text = NULL;
+	size_t length = 0;
 	int rc = now.lines_at ? 0 : find_lines(fd, arena, &now, err);
 
 	if (rc == 0 && now.lines_at) {
 		rc = read_rest(fd, now.lines_at, arena, &text, &length, err);
-		if (rc == 0)
+		if (rc == 0 && text)
 			rc = take_lines(text, length, arena, &now, err);
 	}
 	if (rc == 0)
@@ -231,8 +231,8 @@ int journal_read_order(int fd, struct strata_arena *arena, struct exec_order *re
 {
 	struct exec_order order;
 	struct head head;
-	char *text;
-	size_t length;
+	char *text = NULL;
+	size_t length = 0;
 
 	if (!read_head(fd, &head))
 		return strata_fail(err, -EBADMSG, "the order is not there in full");

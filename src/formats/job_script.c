@@ -87,7 +87,7 @@ static void add_memory(struct filling *filling, const struct strata_sbatch *job)
 	if (job->mem_per_cpu_bytes > 0)
 		too_much = __builtin_mul_overflow(job->mem_per_cpu_bytes, job->cpus_per_task,
 						  &per_task);
-	if (job->mem_per_gpu_bytes > 0 && job->gpus_total >= job->tasks)
+	if (job->mem_per_gpu_bytes > 0 && job->tasks > 0 && job->gpus_total >= job->tasks)
 		too_much = __builtin_mul_overflow(job->mem_per_gpu_bytes,
 						  job->gpus_total / job->tasks, &per_task);
 	else

@@ -34,7 +34,7 @@ int checkpoint_note(struct server *server, struct live *live,
 		    const struct strata_checkpoint *checkpoint, struct strata_error *err)
 {
 	int64_t now_ns = server_now_ns(server);
-	struct strata_checkpoint own = *checkpoint, kept[2];
+	struct strata_checkpoint own = *checkpoint, kept[2] = { 0 };
 	uint64_t id = (uint64_t)live->row.id;
 
 	keep_step(kept, strata_cluster_checkpoints(server->cluster, id, kept), &own);
@@ -191,7 +191,7 @@ static const struct strata_schema report_schema = { "checkpoint", NULL, sizeof(s
 static int check_report(const struct identity *who, struct report *report, struct strata_error *err)
 {
 	size_t length = strlen(report->path);
-	struct stat info;
+	struct stat info = { 0 };
 
 	if (report->path[0] != '/' || strstr(report->path, "/../") ||
 	    (length >= 3 && strcmp(report->path + length - 3, "/..") == 0))

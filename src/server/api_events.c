@@ -165,17 +165,17 @@ static void answer_stream(struct request *request, int64_t after)
 	stream_answer(request, &events->base);
 }
 
-/* Behind which event: what the reader saw last, what it asks for; else a page begins at the beginning and a stream now. */
+/* Behind which event: what the reader saw last, what it asks for, the last so many; else a page begins at the beginning and a stream now. */
 void api_events(struct request *request)
 {
 	const char *format = request_query(request, "format");
 	const char *seen =
 		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Last-Event-ID");
 	bool page = format && strcmp(format, "json") == 0;
-	int64_t after;
+	int64_t after, last, newest = atomic_load(&request->server->event_last);
 
-	if (!request_query_int(request, "after",
-			       page ? 0 : atomic_load(&request->server->event_last), 0, INT64_MAX,
+	if (!request_query_int(request, "last", page ? newest : 0, 0, INT64_MAX, &last) ||
+	    !request_query_int(request, "after", last < newest ? newest - last : 0, 0, INT64_MAX,
 			       &after))
 		return;
 	if (seen && strata_int_parse(seen, STRATA_TEXT_NUL, 0, INT64_MAX, &after, NULL)) {

@@ -225,10 +225,11 @@ static void say_resources(struct why *why)
 
 	strata_cluster_stats(why->server->cluster, &stats);
 	say(why,
-	    "It asks for %" PRId64 " GPUs, %" PRId64 " cores and %s; %g GPUs and %g cores are free "
-	    "now, on all nodes.",
-	    why->row->gpu_count, why->row->cpu_cores,
-	    strata_size_print_short(why->row->memory_bytes, memory),
+	    "It asks for %" PRId64 " GPU%s, %" PRId64 " core%s%s%s; %g GPUs and %g cores are "
+	    "free now, on all nodes.",
+	    why->row->gpu_count, why->row->gpu_count == 1 ? "" : "s", why->row->cpu_cores,
+	    why->row->cpu_cores == 1 ? "" : "s", why->row->memory_bytes ? " and " : "",
+	    why->row->memory_bytes ? strata_size_print_short(why->row->memory_bytes, memory) : "",
 	    (double)stats.gpu_milli_free / 1000, (double)stats.cpu_milli_free / 1000);
 	for (uint32_t i = 0; why->row->gpu_count && i < why->server->node_count; i++) {
 		const struct node_about *node = &why->server->nodes[i];

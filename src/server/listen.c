@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024 };
+enum { BACKLOG = 4096 };
 
 int listen_unix(const char *path, int *ret_fd, struct strata_error *err)
 {
@@ -84,9 +85,10 @@ static bool is_loopback(const struct sockaddr *address)
 static int bind_to(const struct addrinfo *place, const char *address, int *ret_fd, int *ret_port,
 		   struct strata_error *err)
 {
-	struct sockaddr_storage own;
+	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
 	int one = 1, fd;
+	in_port_t port;
 
 	if (!is_loopback(place->ai_addr))
 		return strata_fail_at(err, -EPERM, "listen",
@@ -107,7 +109,8 @@ static int bind_to(const struct addrinfo *place, const char *address, int *ret_f
 	}
 	*ret_fd = fd;
 	/* the port is at the same place in both families */
-	*ret_port = ntohs(((const struct sockaddr_in *)&own)->sin_port);
+	memcpy(&port, (const char *)&own + offsetof(struct sockaddr_in, sin_port), sizeof(port));
+	*ret_port = ntohs(port);
 	return 0;
 }
 
@@ -115,8 +118,8 @@ int listen_tcp(const char *address, int *ret_fd, int *ret_port, struct strata_er
 {
 	static const struct addrinfo wish = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 					      .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found;
-	char host[256], port[16];
+	struct addrinfo *found = NULL;
+	char host[256] = "", port[16] = "";
 	int rc = split(address, host, port, err);
 
 	if (rc)

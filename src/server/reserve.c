@@ -85,7 +85,8 @@ static bool has_room(const struct strata_room *room, const struct node_about *no
 
 	if (node->state != STRATA_NODE_UP || room->cpu_milli < piece->cpu_milli ||
 	    room->memory_bytes < piece->memory_bytes ||
-	    (gpus && gpu_type && (!node->conf.gpu_type || strcmp(gpu_type, node->conf.gpu_type))))
+	    (gpus && gpu_type &&
+	     (!node->conf.gpu_type || strcmp(gpu_type, node->conf.gpu_type) != 0)))
 		return false;
 	piece->gpu_mask = 0;
 	for (uint32_t i = 0; i < node->conf.gpu_count; i++) {

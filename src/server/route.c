@@ -50,7 +50,7 @@ static const struct route routes[] = {
 	{ "GET", "/api/v1/accounting", "who used what", ROLE_READER, 0, api_accounting, NULL, NULL, .query = "since" },
 	{ "POST", "/api/v1/slurm/sbatch", "submit a script for sbatch", ROLE_USER, STRATA_SERVER_BODY_BYTES_MAX, api_sbatch_parse, api_jobs_submit, NULL, .body = &api_sbatch_schema },
 	{ "GET", "/api/v1/passes", "the latest passes of the scheduler", ROLE_READER, 0, NULL, api_passes, NULL },
-	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL, .query = "after format limit" },
+	{ "GET", "/api/v1/events", "what happened", ROLE_READER, 0, api_events, NULL, NULL, .query = "after last format limit" },
 };
 /* clang-format on */
 

@@ -28,9 +28,17 @@ class Connection(http.client.HTTPConnection):
         self.path = path
 
     def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(PATIENCE_S)
-        self.sock.connect(self.path)
+        deadline = time.time() + PATIENCE_S
+        while True:
+            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.sock.settimeout(PATIENCE_S)
+            try:
+                return self.sock.connect(self.path)
+            except BlockingIOError:  # many wait to be let in; a plain connect() would wait with them
+                self.sock.close()
+                if time.time() > deadline:
+                    raise
+                time.sleep(0.01)
 
 
 def kill_all(words):
@@ -56,6 +64,7 @@ class Service:
 
     def start(self, env=None):
         self.log = open(os.path.join(self.dir, "log"), "a")
+        self.before = self.log.tell()  # what earlier ones said
         self.process = subprocess.Popen(
             [STRATA, "serve", "--state", self.state, "--socket", self.socket, *self.args],
             stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
@@ -82,7 +91,7 @@ class Service:
     def port(self):
         """Of a service that was told to --listen; it says so once it serves."""
         deadline = time.time() + PATIENCE_S
-        while not (found := re.findall(r"http://127.0.0.1:(\d+)", self.said())):
+        while not (found := re.findall(r"http://127.0.0.1:(\d+)", self.said()[self.before:])):
             assert time.time() < deadline, "the service does not say where it listens"
             time.sleep(0.02)
         return int(found[-1])

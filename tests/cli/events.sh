@@ -26,7 +26,7 @@ prints_some 'job.scheduled'
 prints_some '     8  2000-01-01 14:06     17  job.started  node: n1'
 [ "$(printf '%s\n' "$out" | grep -c job.started)" = 3 ] || problem "$out"
 says_some 'waiting for it'
-asked '[q["query"] for q in r] == ["format=json&after=0&limit=100", "after=7", "after=9", "after=10"]'
+asked '[q["query"] for q in r] == ["format=json&last=100&limit=100", "after=7", "after=9", "after=10"]'
 serve "{\"GET /api/v1/events\": [{\"body\": {\"events\": []}}, {\"chunks\": [\"$(event 8)\"]}, {\"status\": 500, \"body\": null}]}"
 run strata events -f --json --interval 5ms
 gives 1

@@ -27,7 +27,7 @@ TEST(loopback_addresses_work)
 					       .sin_addr.s_addr = htonl(0x7f000001) };
 		int caller = socket(AF_INET, SOCK_STREAM, 0);
 
-		if (i != 1)
+		if (i == 0) /* the others are another address, or may be of another family */
 			CHECK_INT(connect(caller, (struct sockaddr *)&address, sizeof(address)), 0);
 		close(caller);
 		close(fd);
