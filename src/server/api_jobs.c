@@ -251,24 +251,29 @@ void api_job_change_parse(struct request *request)
 		request_fail(request, rc, &err);
 }
 
-static void keep_hold(struct server *server, struct live *live, bool hold)
+static void keep_hold(struct server *server, struct live *live, bool hold, enum role role)
 {
 	json_t *spec = json_loads(live->row.spec, 0, NULL);
 
 	if (!spec)
 		return;
 	json_object_set_new(spec, "hold", json_boolean(hold));
+	if (hold)
+		json_object_set_new(spec, "held_by",
+				    json_string(role < ROLE_OPERATOR ? "owner" : "operator"));
+	else
+		json_object_del(spec, "held_by");
 	live_set_spec(server, live, spec);
 	json_decref(spec);
 }
 
-static int set_hold(struct server *server, struct live *live, bool hold, int64_t now_ns,
-		    struct strata_error *err)
+static int set_hold(struct server *server, struct live *live, bool hold, enum role role,
+		    int64_t now_ns, struct strata_error *err)
 {
 	int rc = strata_cluster_hold(server->cluster, (uint64_t)live->row.id, hold, now_ns, err);
 
 	if (rc == 0)
-		keep_hold(server, live, hold);
+		keep_hold(server, live, hold, role);
 	return rc;
 }
 
@@ -280,15 +285,15 @@ static int apply_change(struct server *server, struct live *live, const struct c
 	int rc = 0;
 
 	if (change->hold >= 0)
-		rc = set_hold(server, live, change->hold, now_ns, err);
+		rc = set_hold(server, live, change->hold, role, now_ns, err);
 	if (rc == 0 && change->requeue > 0)
 		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_REQUEUE, now_ns, err);
 	if (rc == 0 && change->suspend > 0)
 		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_SUSPEND, now_ns, err);
 	if (rc == 0 && change->suspend > 0)
-		keep_hold(server, live, true); /* until it is let go */
+		keep_hold(server, live, true, role); /* until it is let go */
 	if (rc == 0 && change->suspend == 0)
-		rc = set_hold(server, live, false, now_ns, err);
+		rc = set_hold(server, live, false, role, now_ns, err);
 	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_PRIORITY) &&
 	    change->change.priority > 0)
 		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");

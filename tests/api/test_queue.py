@@ -60,6 +60,19 @@ def what_has_just_ended_can_be_listed_too(service):
     service.api("GET", "/queue?ended=2", status=400)
 
 
+def who_holds_a_job_is_remembered(service):
+    job = service.submit("true", hold=True)["id"]
+    assert "held_by" not in service.job(job)["request"]
+    other = service.submit("true", begin="now+1h")["id"]
+    service.api("PATCH", f"/jobs/{other}", {"hold": True})
+    equal(service.job(other)["request"]["held_by"], "operator")
+    service.kill()
+    service.start()
+    equal((service.job(other)["reason"], service.job(other)["request"]["held_by"]), ("held", "operator"))
+    service.api("PATCH", f"/jobs/{other}", {"hold": False})
+    assert "held_by" not in service.job(other)["request"]
+
+
 def many_are_listed_in_one_answer(service):
     jobs = [{"command": ["true"], "working_dir": service.dir, "hold": True, "name": f"j{i}"} for i in range(3000)]
     ids = service.api("POST", "/jobs", {"jobs": jobs}, 201)["ids"]
@@ -70,4 +83,4 @@ def many_are_listed_in_one_answer(service):
 
 
 run(a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
-    what_has_just_ended_can_be_listed_too, many_are_listed_in_one_answer)
+    what_has_just_ended_can_be_listed_too, who_holds_a_job_is_remembered, many_are_listed_in_one_answer)

@@ -85,6 +85,12 @@ run strata slurm squeue -h -j 11
 gives 0
 prints ''
 
+it 'tells who holds a job'
+serve_slurm "$(job id=30 'reason="held"' 'request={"hold": true}'), $(job id=31 'reason="held"' 'request={"hold": true, "held_by": "operator"}')"
+run strata slurm squeue -h -j 30,31 -o '%i %r %Q'
+prints '30 JobHeldUser 0
+31 JobHeldAdmin 0'
+
 it 'has JSON with the names that Slurm has'
 serve_slurm
 run strata slurm squeue --json -j 12

@@ -98,6 +98,9 @@ void slurm_state_read(struct slurm_job *job)
 	job->reason = rows[i].word;
 	job->pending = strcmp(rows[i].code, "PD") == 0;
 	job->ended = job_ended(job->json);
+	if (strcmp(job->reason, "JobHeldUser") == 0 &&
+	    strcmp(grid_or(json_object_get(job->request, "held_by"), ""), "operator") == 0)
+		job->reason = "JobHeldAdmin";
 	if (strcmp(rows[i].code, "F") == 0)
 		read_failure(job);
 	if (json_is_true(json_object_get(job->json, "stopping")) && !job->ended)
