@@ -23,5 +23,6 @@ jobs="$running, $waiting, $(element 20 1), $(element 21 4), $(element 22 7)"
 
 # serve_slurm [JOB]: with one more job
 serve_slurm() {
-	serve "{\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$jobs${1:+, $1}]}}, \"GET /api/v1/jobs\": {\"body\": {\"jobs\": [$jobs, $ended], \"next\": null}}, $people, $nodes}"
+	serve "{\"GET /api/v1/jobs/12\": {\"body\": $running}, \"GET /api/v1/jobs/17\": {\"body\": $waiting}, \"GET /api/v1/jobs/11\": {\"body\": $ended},
+		\"GET /api/v1/jobs/20\": {\"body\": $(element 20 1)}, \"GET /api/v1/queue\": {\"body\": {\"jobs\": [$jobs${1:+, $1}]}}, \"GET /api/v1/jobs\": {\"body\": {\"jobs\": [$jobs, $ended], \"next\": null}}, $people, $nodes}"
 }

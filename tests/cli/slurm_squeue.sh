@@ -78,12 +78,15 @@ strata: no server at $PWD/none; start one with \`strata serve\`"
 
 it 'tells how a job ended, for a while'
 serve_slurm "$ended"
-run strata slurm squeue -h -t all -j 11 -o '%i %t %T %r %R'
+run strata slurm squeue -h -t all -j 11,99 -o '%i %t %T %r %R'
 prints '11 F FAILED NonZeroExitCode (NonZeroExitCode)'
 asked 'any("ended=1" in x["query"] for x in r)'
-run strata slurm squeue -h -j 11
+run strata slurm squeue -h -j 11,99
 gives 0
 prints ''
+run strata slurm squeue -j 11 # a while is five minutes
+gives 1
+says 'slurm_load_jobs error: Invalid job id specified'
 
 it 'tells who holds a job'
 serve_slurm "$(job id=30 'reason="held"' 'request={"hold": true}'), $(job id=31 'reason="held"' 'request={"hold": true, "held_by": "operator"}')"

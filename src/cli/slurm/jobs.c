@@ -6,8 +6,11 @@
 
 #include <strata/slurm.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+#define KNOWN_NS (300 * STRATA_SECOND_NS) /* an ended job is shown for so long: MinJobAge */
 
 static int64_t request_int(const struct slurm_job *job, const char *key, int64_t otherwise)
 {
@@ -296,6 +299,20 @@ static int read_all(struct cli *cli, struct slurm_jobs *jobs)
 	return rc;
 }
 
+/* Reads what jobs->json has; it is the caller's then. */
+static int finish(struct cli *cli, struct slurm_jobs *jobs, struct slurm_jobs *ret_jobs)
+{
+	int rc = read_people(cli, jobs);
+
+	if (rc == 0)
+		rc = read_all(cli, jobs);
+	if (rc)
+		slurm_jobs_fini(jobs);
+	else
+		*ret_jobs = *jobs;
+	return rc;
+}
+
 int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs)
 {
 	struct slurm_jobs jobs = { 0 };
@@ -318,14 +335,7 @@ int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs)
 		return rc;
 	jobs.json = json_incref(json_object_get(json, "jobs"));
 	json_decref(json);
-	rc = read_people(cli, &jobs);
-	if (rc == 0)
-		rc = read_all(cli, &jobs);
-	if (rc)
-		slurm_jobs_fini(&jobs);
-	else
-		*ret_jobs = jobs;
-	return rc;
+	return finish(cli, &jobs, ret_jobs);
 }
 
 struct keeping {
@@ -349,15 +359,109 @@ int slurm_jobs_history(struct cli *cli, const char *since, const char *user,
 	struct keeping keeping = { jobs.json, user };
 	int rc = history_walk(cli, since, keep, &keeping);
 
-	if (rc == 0)
-		rc = read_people(cli, &jobs);
-	if (rc == 0)
-		rc = read_all(cli, &jobs);
 	if (rc)
 		slurm_jobs_fini(&jobs);
-	else
-		*ret_jobs = jobs;
+	return rc ? rc : finish(cli, &jobs, ret_jobs);
+}
+
+/* One job; NULL: there is none, which is no failure. */
+static int get_job(struct cli *cli, int64_t id, json_t **ret_json)
+{
+	struct buf path;
+	char text[24];
+	json_t *json = NULL;
+
+	snprintf(text, sizeof(text), "%" PRId64, id);
+	service_path(cli, &path, "jobs", text, NULL);
+	int rc = service_get(cli, &path, &json);
+
+	if (rc == 0 || rc == -ENOENT)
+		*ret_json = json;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+int slurm_jobs_find(struct cli *cli, const char *name, struct slurm_jobs *ret_jobs)
+{
+	struct slurm_jobs jobs = { 0 };
+	json_t *json;
+	int64_t id;
+
+	if (!name || strata_int_parse(name, STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL))
+		return slurm_jobs_load(cli, true, ret_jobs);
+	int rc = get_job(cli, id, &json);
+
+	if (rc)
+		return rc;
+	if (grid_int(json, "array_id")) {
+		json_decref(json);
+		return slurm_jobs_load(cli, true, ret_jobs);
+	}
+	int64_t end_ns = when_json(json, "ended_at");
+
+	jobs.json = json_array();
+	if (json && (!end_ns || end_ns > when_now_ns() - KNOWN_NS))
+		json_array_append(jobs.json, json);
+	json_decref(json);
+	return finish(cli, &jobs, ret_jobs);
+}
+
+/* All elements of an array, whose numbers follow each other, page by page. */
+static int add_array(struct cli *cli, const json_t *job, json_t *list)
+{
+	const char *text = grid_string(json_object_get(job, "request"), "array");
+	int64_t first = grid_int(job, "array_id"), after;
+	struct strata_array array = { 0 };
+	int rc = text ? strata_array_parse(text, STRATA_TEXT_NUL, &cli->arena, &array, &cli->err)
+		      : 0;
+
+	for (after = first + array.task_count; rc == 0 && after > first;) {
+		char number[24];
+		struct buf path;
+		json_t *json, *page, *row;
+		size_t index;
+
+		snprintf(number, sizeof(number), "%" PRId64, after);
+		service_path(cli, &path, "jobs", NULL, NULL);
+		client_query(&path, "after", number);
+		client_query(&path, "limit", "1000");
+		rc = service_get(cli, &path, &json);
+		if (rc)
+			break;
+		page = json_object_get(json, "jobs");
+		after = json_array_size(page) ? after : first;
+		json_array_foreach(page, index, row)
+		{
+			after = grid_int(row, "id");
+			if (grid_int(row, "array_id") == first)
+				json_array_append(list, row);
+		}
+		json_decref(json);
+	}
 	return rc;
+}
+
+int slurm_jobs_named(struct cli *cli, const char *list, struct slurm_jobs *ret_jobs)
+{
+	struct slurm_jobs jobs = { .json = json_array() };
+	int rc = 0;
+
+	for (const char *at = list; rc == 0 && *at;) {
+		size_t span = strcspn(at, ","), digits = strspn(at, "0123456789");
+		json_t *json = NULL;
+		int64_t id;
+
+		if (strata_int_parse(at, digits, 1, INT64_MAX, &id, NULL) == 0)
+			rc = get_job(cli, id, &json);
+		if (rc == 0 && grid_int(json, "array_id"))
+			rc = add_array(cli, json, jobs.json);
+		else if (json)
+			json_array_append(jobs.json, json);
+		json_decref(json);
+		at += span + (at[span] == ',');
+	}
+	if (rc)
+		slurm_jobs_fini(&jobs);
+	return rc ? rc : finish(cli, &jobs, ret_jobs);
 }
 
 json_t *slurm_steps(struct cli *cli, const struct slurm_job *job)

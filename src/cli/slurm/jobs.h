@@ -56,6 +56,10 @@ int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs);
 /* Ended and live jobs, newest first, from the history: those submitted since then (NULL: all) of a user (NULL: any). */
 int slurm_jobs_history(struct cli *cli, const char *since, const char *user,
 		       struct slurm_jobs *ret_jobs);
+/* The same as slurm_jobs_load with what has ended, but where `name` is the number of a single job only that one is asked for. */
+int slurm_jobs_find(struct cli *cli, const char *name, struct slurm_jobs *ret_jobs);
+/* From the history those of a list "7,40_4", whole arrays included; numbers that are not there are left out. */
+int slurm_jobs_named(struct cli *cli, const char *list, struct slurm_jobs *ret_jobs);
 /* Elements of an array that wait and have not run become one job each array. */
 int slurm_jobs_fold(struct cli *cli, struct slurm_jobs *jobs);
 void slurm_jobs_fini(struct slurm_jobs *jobs);

@@ -318,7 +318,8 @@ static bool in_time(const struct sacct *sacct, const struct slurm_job *job)
 
 static bool wanted(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job)
 {
-	return in_time(sacct, job) && (!sacct->jobs || job_named(sacct->jobs, job)) &&
+	return in_time(sacct, job) && (!sacct->users || slurm_listed(sacct->users, job->user)) &&
+	       (!sacct->jobs || job_named(sacct->jobs, job)) &&
 	       (!sacct->states || state_named(sacct->states, job)) &&
 	       (!sacct->accounts || slurm_listed(sacct->accounts, job->account)) &&
 	       (!sacct->partitions || slurm_listed(sacct->partitions, job->partition)) &&
@@ -352,8 +353,9 @@ static int print(struct cli *cli, const struct sacct *sacct)
 	struct slurm_jobs jobs;
 	size_t kept = 0;
 	int64_t since_ns = sacct->from_ns > LONGEST_NS ? sacct->from_ns - LONGEST_NS : 0;
-	int rc = slurm_jobs_history(cli, since_ns ? strata_time_print(since_ns, since) : NULL,
-				    sacct->users, &jobs);
+	const char *text = since_ns ? strata_time_print(since_ns, since) : NULL;
+	int rc = sacct->jobs ? slurm_jobs_named(cli, sacct->jobs, &jobs)
+			     : slurm_jobs_history(cli, text, sacct->users, &jobs);
 
 	if (rc) {
 		slurm_error(cli, NAME, "slurmdbd: %s", cli->err.text);

@@ -196,7 +196,7 @@ int scontrol_show_jobs(struct scontrol *scontrol, const char *name)
 	size_t shown = 0;
 	int code = 0;
 
-	if (slurm_jobs_load(cli, true, &jobs))
+	if (slurm_jobs_find(cli, name, &jobs))
 		return slurm_unreachable(cli, "slurm_load_jobs");
 	if (!mark && slurm_jobs_fold(cli, &jobs)) {
 		slurm_jobs_fini(&jobs);

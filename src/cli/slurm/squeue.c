@@ -419,8 +419,8 @@ static int print_once(struct cli *cli, const void *context)
 	const struct squeue *squeue = context;
 	struct slurm_format format;
 	struct slurm_jobs jobs;
-	bool ended = squeue->states || squeue->jobs;
-	int rc = slurm_jobs_load(cli, ended, &jobs);
+	int rc = squeue->jobs ? slurm_jobs_find(cli, squeue->jobs, &jobs)
+			      : slurm_jobs_load(cli, squeue->states, &jobs);
 
 	if (rc)
 		return slurm_unreachable(cli, "slurm_load_jobs");
