@@ -65,10 +65,10 @@ const struct cli_command cli_slurm_ls = {
 	.name = "slurm ls",
 	.summary = "list Slurm's commands that work here",
 	.about = "Each is a name of this program: a link to it that is called squeue works as "
-		 "squeue, and so does\n"
-		 "`strata slurm squeue`. The links are in a directory of their own, so that they "
-		 "hide a real Slurm only\n"
-		 "where that directory stands first on PATH.",
+		 "squeue, and\n"
+		 "so does `strata slurm squeue`. The links are in a directory of their own, so "
+		 "that they\n"
+		 "hide a real Slurm only where that directory stands first on PATH.",
 	.examples = "  strata slurm ls\n"
 		    "  strata slurm squeue --me",
 	.run = run,

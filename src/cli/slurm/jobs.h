@@ -67,6 +67,10 @@ void slurm_jobs_fini(struct slurm_jobs *jobs);
 /* Its numbered steps (number, name, state, started_at, ended_at, exit_code, exit_signal), or an empty list; the caller's reference. */
 json_t *slurm_steps(struct cli *cli, const struct slurm_job *job);
 
+/* job_read.c: fills everything of one job; users and partitions of `jobs` are there already. 0 or -ENOMEM. */
+int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t *json,
+		   struct slurm_job *job);
+
 /* state.c */
 /* Every state that Slurm knows, in its order; NULL past the end. */
 const struct slurm_state *slurm_state_at(size_t index);
