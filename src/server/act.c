@@ -149,12 +149,13 @@ static void order_stop(struct server *server, struct live *live, const struct st
 	if (effect->preemptor)
 		ask(server, live, (struct exec_ask){ .type = EXEC_CHECKPOINT });
 	ask(server, live,
-	    (struct exec_ask){ .type = EXEC_STOP,
-			       .how = effect->mode == STRATA_STOP_CANCEL && !effect->preemptor
-					      ? EXEC_CANCELLED
-				      : effect->preemptor ? EXEC_PREEMPTED
-							  : EXEC_REQUEUED,
-			       .grace_ns = effect->grace_ns });
+	    (struct exec_ask){
+		    .type = EXEC_STOP,
+		    .how = effect->mode == STRATA_STOP_CANCEL && !effect->preemptor ? EXEC_CANCELLED
+			   : effect->preemptor                                      ? EXEC_PREEMPTED
+										    : EXEC_REQUEUED,
+		    /* what the policy gives to those who give way; else what the service gives everybody */
+		    .grace_ns = effect->preemptor ? effect->grace_ns : server->conf->grace_ns });
 }
 
 void act_do(struct server *server, const struct strata_effect *effects, size_t count)

@@ -71,6 +71,14 @@ def checkpoints_are_asked_for_and_known(service):
     assert found and found[0]["path"].startswith(os.path.join(service.state, "checkpoints")), found
 
 
-run(the_place_is_in_the_environment, the_urgent_go_first_and_the_others_come_back,
+@arguments("--grace", "1s")
+def the_grace_holds_for_a_cancel(service):
+    job = service.submit("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")["id"]
+    service.wait(job, "running")
+    service.api("DELETE", f"/jobs/{job}", status=202)
+    equal(service.wait(job, "cancelled", timeout=30)["exit_signal"], 9)
+
+
+run(the_grace_holds_for_a_cancel, the_place_is_in_the_environment, the_urgent_go_first_and_the_others_come_back,
     a_running_job_can_be_cancelled_requeued_and_frozen, time_limits_hold, a_program_that_is_not_there_says_so,
     checkpoints_are_asked_for_and_known)
