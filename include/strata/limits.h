@@ -37,6 +37,7 @@ enum {
 	STRATA_SLURM_VALUE_BYTES_MAX = 1 << 16, /* one value of an option */
 	STRATA_ARRAY_INDEX_MAX = 100000,        /* the largest task number of an array */
 	STRATA_ARRAY_NAMED_MAX = 400000,        /* tasks that an array names, repetitions counted */
+	STRATA_JOB_STEPS_MAX = 40000,           /* steps of one job, as Slurm has it */
 	STRATA_HOSTLIST_COUNT_MAX = 1 << 16,    /* names of a list of hosts */
 	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
 	STRATA_OUTPUT_PATH_BYTES_MAX = 4096,    /* a file name with its pattern filled in */

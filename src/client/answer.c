@@ -11,10 +11,10 @@ static const struct {
 	const char *name;
 	int code;
 } codes[] = {
-	{ "conflict", -EBUSY },      { "exists", -EEXIST },      { "forbidden", -EACCES },
-	{ "internal", -EIO },        { "invalid", -EINVAL },     { "method", -ENOTSUP },
-	{ "not_found", -ENOENT },    { "quota", -EDQUOT },       { "too_large", -E2BIG },
-	{ "unauthorized", -ENOKEY }, { "unavailable", -EAGAIN },
+	{ "conflict", -EBUSY },   { "exists", -EEXIST },       { "forbidden", -EACCES },
+	{ "internal", -EIO },     { "invalid", -EINVAL },      { "method", -ENOTSUP },
+	{ "not_found", -ENOENT }, { "quota", -EDQUOT },        { "stale", -ESTALE },
+	{ "too_large", -E2BIG },  { "unauthorized", -ENOKEY }, { "unavailable", -EAGAIN },
 };
 
 static int code_of(long status, const char *name)

@@ -58,6 +58,12 @@ static void set_count(struct maker *maker, const char *name, uint64_t value)
 
 /* ---- parts ---- */
 
+/* Did whoever submitted the job say it? sbatch knows best how it was asked for. */
+static bool was_told(const struct environment *from, const char *name)
+{
+	return from->user_environment && environment_find(from->user_environment, name);
+}
+
 static void set_job(struct maker *maker)
 {
 	const struct environment *from = maker->from;
@@ -72,7 +78,8 @@ static void set_job(struct maker *maker)
 	set_text(maker, "SLURM_JOB_PARTITION", from->partition);
 	set_text(maker, "SLURM_JOB_QOS", from->qos);
 	set_text(maker, "SLURM_CLUSTER_NAME", from->cluster);
-	set_text(maker, "SLURM_SUBMIT_DIR", from->submit_dir);
+	if (!was_told(from, "SLURM_SUBMIT_DIR"))
+		set_text(maker, "SLURM_SUBMIT_DIR", from->submit_dir);
 	set_text(maker, "SLURM_SUBMIT_HOST", from->submit_host);
 	set_count(maker, "SLURM_RESTART_COUNT", from->restart_count);
 	if (from->start_ns)
@@ -148,6 +155,8 @@ static void set_place(struct maker *maker)
 	set_count(maker, "SLURM_CPUS_PER_TASK", from->cpus_per_task);
 	set_count(maker, "SLURM_MEM_PER_NODE", (uint64_t)from->memory_per_node_bytes >> 20);
 	set_count(maker, "SLURM_MEM_PER_CPU", (uint64_t)from->memory_per_cpu_bytes >> 20);
+	set(maker, "SLURM_NODE_ALIASES=(null)");
+	set(maker, "SLURM_PRIO_PROCESS=0");
 	set(maker, "SLURM_NODEID=0"); /* the script is the first process on the first node */
 	set(maker, "SLURM_PROCID=0");
 	set(maker, "SLURM_LOCALID=0");
@@ -189,9 +198,12 @@ static void set_gpus(struct maker *maker)
 	set_text(maker, "SLURM_JOB_GPUS", list);
 	set_count(maker, "SLURM_GPUS_ON_NODE",
 		  (uint64_t)__builtin_popcount(from->nodes[0].gpu_mask));
-	set_count(maker, "SLURM_GPUS", from->gpus);
-	set_text(maker, "SLURM_GPUS_PER_NODE", from->gpus_per_node);
-	set_count(maker, "SLURM_GPUS_PER_TASK", from->gpus_per_task);
+	if (!was_told(from, "SLURM_GPUS"))
+		set_count(maker, "SLURM_GPUS", from->gpus);
+	if (!was_told(from, "SLURM_GPUS_PER_NODE"))
+		set_text(maker, "SLURM_GPUS_PER_NODE", from->gpus_per_node);
+	if (!was_told(from, "SLURM_GPUS_PER_TASK"))
+		set_count(maker, "SLURM_GPUS_PER_TASK", from->gpus_per_task);
 }
 
 static void set_own(struct maker *maker)
@@ -216,6 +228,21 @@ static bool same_name(const char *a, const char *b)
 	return strncmp(a, b, length) == 0 && b[length] == '=';
 }
 
+/* Is it one of those by which sbatch tells a script what was asked for? */
+static bool is_request(const char *variable)
+{
+	static const char *const names[] = {
+		"SLURM_CPUS_PER_GPU=",    "SLURM_GPUS=",        "SLURM_GPUS_PER_NODE=",
+		"SLURM_GPUS_PER_TASK=",   "SLURM_MEM_PER_CPU=", "SLURM_MEM_PER_GPU=",
+		"SLURM_NTASKS_PER_NODE=", "SLURM_SUBMIT_DIR=",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (same_name(names[i], variable))
+			return true;
+	return false;
+}
+
 /* Is it one that says which job this is, or one that we set? */
 static bool is_replaced(const struct maker *maker, const char *variable)
 {
@@ -224,8 +251,10 @@ static bool is_replaced(const struct maker *maker, const char *variable)
 					      "STRATA_CHECKPOINT_DIR=", "STRATA_TOKEN_FILE=",
 					      "GPU_DEVICE_ORDINAL=",    "ZE_AFFINITY_MASK=" };
 
-	if (!strchr(variable, '=') || strncmp(variable, "SLURM_", 6) == 0 ||
-	    strncmp(variable, "SLURMD_", 7) == 0)
+	if (!strchr(variable, '='))
+		return true;
+	if ((strncmp(variable, "SLURM_", 6) == 0 || strncmp(variable, "SLURMD_", 7) == 0) &&
+	    !is_request(variable))
 		return true;
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (same_name(always[i], variable))

@@ -34,10 +34,10 @@ struct environment {
 	const struct environment_node *nodes; /* the script runs on the first */
 	uint32_t node_count;                  /* not 0 */
 	const char *node_list;                /* all of them in short: "n[001-002]" */
-	uint32_t tasks;                       /* in all; not 0 */
+	uint32_t tasks;                       /* in all; 0: not asked for */
 	uint32_t tasks_per_node, cpus_per_task;
 	int64_t memory_per_node_bytes, memory_per_cpu_bytes;
-	uint32_t gpus;             /* in all */
+	uint32_t gpus;             /* in all, as asked */
 	const char *gpus_per_node; /* as asked: "a100:2" */
 	uint32_t gpus_per_task;
 
@@ -54,7 +54,8 @@ struct environment {
 };
 
 /* NAME=value, NULL-terminated, in the arena: the user's variables that are not set by us, in their order, then ours. Variables
- * of another job, in which this one was submitted, are left out. */
+ * of another job, in which this one was submitted, are left out, but for those that say how this one was asked for (SLURM_GPUS_PER_TASK …):
+ * these are the submitter's, as in Slurm. */
 int environment_make(const struct environment *from, struct strata_arena *arena,
 		     const char *const **ret_environment, struct strata_error *err);
 

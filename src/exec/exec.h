@@ -23,6 +23,13 @@ struct exec_key {
 	uint32_t attempt; /* 1, 2, …: each is run at most once */
 };
 
+/* Whom a signal is for. */
+enum exec_to {
+	EXEC_TO_ALL,   /* all its processes */
+	EXEC_TO_BATCH, /* the first one, the script */
+	EXEC_TO_STEPS, /* what srun started */
+};
+
 /* Everything that is needed to run one attempt. Borrowed during exec's start; texts and paths as the job's user knows them. */
 struct exec_order {
 	int64_t job, attempt;
@@ -47,7 +54,8 @@ struct exec_order {
 	int64_t time_limit_ns; /* STRATA_DURATION_UNLIMITED: none. Time frozen does not count */
 	int64_t grace_ns;      /* between SIGTERM and SIGKILL */
 	int64_t warn_signal;   /* 0: none … */
-	int64_t warn_ns;       /* … sent so long before the time limit */
+	int64_t warn_ns;       /* … sent so long before the time limit … */
+	int64_t warn_to;       /* … to these: enum exec_to. Of all only those that catch it */
 	int64_t cpu_milli;     /* at most so much; 0: no limit. These three where cgroups allow */
 	int64_t memory_bytes;
 	int64_t process_count;
@@ -108,6 +116,7 @@ struct exec_ask {
 	enum exec_how how; /* STOP: CANCELLED, PREEMPTED or REQUEUED */
 	int64_t grace_ns;  /* STOP: as in the order */
 	int signal;        /* SIGNAL */
+	enum exec_to to;   /* SIGNAL */
 	int64_t limit_ns;  /* LIMIT */
 };
 

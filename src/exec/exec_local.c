@@ -156,6 +156,7 @@ static int add_wish(struct record_control *control, const struct exec_ask *ask,
 					   _NSIG - 1);
 		control->signals++;
 		control->signal = ask->signal;
+		control->signal_to = (int64_t)ask->to;
 		break;
 	case EXEC_LIMIT:
 		if (ask->limit_ns < 1)

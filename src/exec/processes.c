@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { ENVIRON_BYTES = 1 << 20 };
+
 struct process {
 	pid_t pid, parent;
 	bool ours;
@@ -128,37 +130,50 @@ static bool catches(pid_t pid, int signal)
 	return line && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1);
 }
 
-int processes_signal(int signal, bool catchers)
-{
-	struct processes list;
-	int rc = list_all(&list), sent = 0;
-
-	if (rc)
-		return rc;
-	mark_descendants(&list);
-	for (size_t i = 0; i < list.count; i++) {
-		if (!list.rows[i].ours || (catchers && !catches(list.rows[i].pid, signal)))
-			continue;
-		sent += kill(list.rows[i].pid, signal) == 0;
-	}
-	free(list.rows);
-	return sent;
-}
-
-/* Is "STRATA_JOB_FILE=…" in its environment? That is where we put it when we started its first process. */
-static bool belongs_to(pid_t pid, const char *variable, char *text, size_t room)
+/* Does its environment, in which nothing can be hidden from us, begin a variable so? What we put there tells what it belongs to. */
+static bool has_variable(pid_t pid, const char *start, bool whole, char *text, size_t room)
 {
 	ssize_t length = read_proc(pid, "environ", text, room);
 
 	for (const char *at = text; length > 0 && at < text + length; at += strlen(at) + 1)
-		if (strcmp(at, variable) == 0)
+		if (whole ? strcmp(at, start) == 0 : strncmp(at, start, strlen(start)) == 0)
 			return true;
 	return false;
 }
 
+static bool is_meant(pid_t pid, int signal, enum processes_which which, char *text)
+{
+	switch (which) {
+	case PROCESSES_CATCHERS:
+		return catches(pid, signal);
+	case PROCESSES_STEPS:
+		return has_variable(pid, "SLURM_STEP_ID=", false, text, ENVIRON_BYTES);
+	default:
+		return true;
+	}
+}
+
+int processes_signal(int signal, enum processes_which which)
+{
+	struct processes list;
+	char *text = which == PROCESSES_STEPS ? malloc(ENVIRON_BYTES) : NULL;
+	int rc = which == PROCESSES_STEPS && !text ? -ENOMEM : list_all(&list), sent = 0;
+
+	if (rc) {
+		free(text);
+		return rc;
+	}
+	mark_descendants(&list);
+	for (size_t i = 0; i < list.count; i++)
+		if (list.rows[i].ours && is_meant(list.rows[i].pid, signal, which, text))
+			sent += kill(list.rows[i].pid, signal) == 0;
+	free(list.rows);
+	free(text);
+	return sent;
+}
+
 int processes_kill_orphans(const char *job_file)
 {
-	enum { ENVIRON_BYTES = 1 << 20 };
 	struct processes list;
 	char variable[PATH_MAX + 16], *text = malloc(ENVIRON_BYTES);
 	int rc = text ? list_all(&list) : -ENOMEM, sent = 0;
@@ -167,7 +182,7 @@ int processes_kill_orphans(const char *job_file)
 	for (size_t i = 0; rc == 0 && i < list.count; i++) {
 		pid_t pid = list.rows[i].pid;
 
-		if (pid != getpid() && belongs_to(pid, variable, text, ENVIRON_BYTES))
+		if (pid != getpid() && has_variable(pid, variable, true, text, ENVIRON_BYTES))
 			sent += kill(pid, SIGKILL) == 0;
 	}
 	if (rc == 0)

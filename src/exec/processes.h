@@ -9,9 +9,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Sends a signal to every descendant of this process, parents before children; with `catchers` only to those that have a
- * handler for it. Returns how many got it, or a negative code. A process born meanwhile may be missed: call again. */
-int processes_signal(int signal, bool catchers);
+enum processes_which {
+	PROCESSES_ALL,      /* every descendant of this process */
+	PROCESSES_CATCHERS, /* those that have a handler for the signal */
+	PROCESSES_STEPS,    /* those that srun started: SLURM_STEP_ID is in their environment */
+};
+
+/* Sends a signal, to parents before children. Returns how many got it, or a negative code. A process born meanwhile may be missed:
+ * call again. */
+int processes_signal(int signal, enum processes_which which);
 
 /* Kills every process, but this one, that was started for the job of this directory. Returns how many, or a negative code. */
 int processes_kill_orphans(const char *job_file);

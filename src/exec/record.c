@@ -57,6 +57,7 @@ static const struct strata_option order_options[] = {
 	INT(struct exec_order, grace_ns, 0, STRATA_DURATION_NS_MAX),
 	INT(struct exec_order, warn_signal, 0, _NSIG - 1),
 	INT(struct exec_order, warn_ns, 0, STRATA_DURATION_NS_MAX),
+	INT(struct exec_order, warn_to, 0, EXEC_TO_STEPS),
 	INT(struct exec_order, cpu_milli, 0, INT64_MAX / 1000000),
 	INT(struct exec_order, memory_bytes, 0, INT64_MAX),
 	INT(struct exec_order, process_count, 0, INT64_MAX),
@@ -76,6 +77,7 @@ static const struct strata_option control_options[] = {
 	INT(struct record_control, checkpoints, 0, INT64_MAX),
 	INT(struct record_control, signals, 0, INT64_MAX),
 	INT(struct record_control, signal, 0, _NSIG - 1),
+	INT(struct record_control, signal_to, 0, EXEC_TO_STEPS),
 	INT(struct record_control, limit_ns, 0, INT64_MAX),
 	{ 0 },
 };

@@ -19,7 +19,8 @@ struct record_control {
 	bool frozen;
 	int64_t checkpoints; /* asked for so far */
 	int64_t signals;     /* sent so far … */
-	int64_t signal;      /* … and the last of them */
+	int64_t signal;      /* … and the last of them … */
+	int64_t signal_to;   /* … with whom it was for: enum exec_to */
 	int64_t limit_ns;    /* 0: as ordered */
 };
 

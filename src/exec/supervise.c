@@ -53,7 +53,7 @@ static void obey(struct supervisor *sup)
 	if (wish.checkpoints > done.checkpoints)
 		supervisor_ask_checkpoint(sup);
 	if (wish.signals > done.signals && wish.signal)
-		processes_signal((int)wish.signal, false);
+		supervisor_send(sup, (int)wish.signal, (enum exec_to)wish.signal_to, PROCESSES_ALL);
 	if (wish.stop)
 		supervisor_stop(sup, (enum exec_how)(wish.stop - 1), wish.grace_ns);
 }
@@ -126,7 +126,8 @@ static void keep_deadlines(struct supervisor *sup)
 	}
 	if (!sup->frozen_since_ns && now_ns >= sup->warn_at_ns) {
 		sup->warn_at_ns = SUPERVISOR_NEVER;
-		processes_signal((int)sup->order.warn_signal, true);
+		supervisor_send(sup, (int)sup->order.warn_signal, (enum exec_to)sup->order.warn_to,
+				PROCESSES_CATCHERS);
 	}
 	if (!sup->frozen_since_ns && now_ns >= sup->limit_at_ns)
 		supervisor_stop(sup, EXEC_TIME_LIMIT, sup->order.grace_ns);

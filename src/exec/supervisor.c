@@ -1,8 +1,6 @@
 /* What a supervisor does to its job: stop, freeze, ask, and write down how it ended. supervisor.h has the list. */
 #include "exec/supervisor.h"
 
-#include "exec/processes.h"
-
 #include <strata/limits.h>
 #include <strata/text.h>
 
@@ -125,7 +123,7 @@ int supervisor_end_unstarted(struct supervisor *sup, enum exec_how how, int code
 void supervisor_kill_all(const struct supervisor *sup)
 {
 	if (cgroup_kill(&sup->cgroup) < 0)
-		processes_signal(SIGKILL, false);
+		processes_signal(SIGKILL, PROCESSES_ALL);
 }
 
 void supervisor_set_frozen(struct supervisor *sup, bool frozen)
@@ -135,12 +133,12 @@ void supervisor_set_frozen(struct supervisor *sup, bool frozen)
 	if (cgroup_freeze(&sup->cgroup, frozen) < 0) {
 		/* a child born of a process that was not yet stopped: look again until all are */
 		for (int before = -1, count; frozen && before < 64; before = count) {
-			count = processes_signal(SIGSTOP, false);
+			count = processes_signal(SIGSTOP, PROCESSES_ALL);
 			if (count <= before)
 				break;
 		}
 		if (!frozen)
-			processes_signal(SIGCONT, false);
+			processes_signal(SIGCONT, PROCESSES_ALL);
 	}
 	if (frozen) {
 		sup->frozen_since_ns = supervisor_now_ns(sup);
@@ -154,7 +152,7 @@ void supervisor_set_frozen(struct supervisor *sup, bool frozen)
 	sup->limit_at_ns += sup->limit_at_ns == SUPERVISOR_NEVER ? 0 : lost_ns;
 }
 
-/* As the last line of the job's output, where its owner looks first. */
+/* The last line of its output, where its owner looks first; in the words and time of day that people know from Slurm. */
 static void leave_message(const struct supervisor *sup, enum exec_how how)
 {
 	static const char *const whys[EXEC_HOW_COUNT] = {
@@ -163,16 +161,18 @@ static void leave_message(const struct supervisor *sup, enum exec_how how)
 		[EXEC_REQUEUED] = " DUE TO JOB REQUEUE",
 		[EXEC_SHUT_DOWN] = " DUE TO SHUTDOWN",
 	};
-	char text[STRATA_FORM_BYTES];
-	int64_t time_ns = env_now_ns(sup->env, ENV_REALTIME);
+	time_t now = (time_t)(env_now_ns(sup->env, ENV_REALTIME) / STRATA_SECOND_NS);
+	char text[32] = "";
+	struct tm local;
 
 	if (sup->launch.message_fd < 0)
 		return;
+	if (localtime_r(&now, &local))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &local);
 	dprintf(sup->launch.message_fd,
-		"strata: error: *** JOB %" PRId64 "%s%s CANCELLED AT %s%s ***\n", sup->order.job,
-		sup->order.node ? " ON " : "", sup->order.node ? sup->order.node : "",
-		strata_time_print(time_ns - time_ns % STRATA_SECOND_NS, text),
-		whys[how] ? whys[how] : "");
+		"slurmstepd: error: *** JOB %" PRId64 "%s%s CANCELLED AT %s%s ***\n",
+		sup->order.job, sup->order.node ? " ON " : "",
+		sup->order.node ? sup->order.node : "", text, whys[how] ? whys[how] : "");
 }
 
 /* The first reason counts; a second wish may shorten the grace and no more. */
@@ -184,20 +184,30 @@ void supervisor_stop(struct supervisor *sup, enum exec_how how, int64_t grace_ns
 		sup->status.how = (int)how;
 		leave_message(sup, how);
 		supervisor_set_frozen(sup, false);
-		processes_signal(SIGTERM, false);
-		processes_signal(SIGCONT,
-				 false); /* one that the job itself stopped could not hear it */
+		processes_signal(SIGTERM, PROCESSES_ALL);
+		processes_signal(
+			SIGCONT,
+			PROCESSES_ALL); /* one that the job itself stopped could not hear it */
 	}
 	if (kill_at_ns < sup->kill_at_ns)
 		sup->kill_at_ns = kill_at_ns;
 	sup->warn_at_ns = sup->limit_at_ns = SUPERVISOR_NEVER;
 }
 
+void supervisor_send(const struct supervisor *sup, int number, enum exec_to to,
+		     enum processes_which all)
+{
+	if (to == EXEC_TO_BATCH)
+		env_signal(sup->env, &sup->launch.process, number, false, NULL);
+	else
+		processes_signal(number, to == EXEC_TO_STEPS ? PROCESSES_STEPS : all);
+}
+
 /* Asks for a checkpoint those that listen: the signal's default action would end the others. */
 void supervisor_ask_checkpoint(struct supervisor *sup)
 {
 	if (sup->order.checkpoint_signal &&
-	    processes_signal((int)sup->order.checkpoint_signal, true) == 0)
+	    processes_signal((int)sup->order.checkpoint_signal, PROCESSES_CATCHERS) == 0)
 		supervisor_say(sup,
 			       "no process of it catches signal %" PRId64
 			       ", so none was asked for a checkpoint",

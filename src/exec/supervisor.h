@@ -6,6 +6,7 @@
 
 #include "exec/journal.h"
 #include "exec/launch.h"
+#include "exec/processes.h"
 #include "exec/saved.h"
 
 #include <limits.h>
@@ -52,6 +53,9 @@ void supervisor_kill_all(const struct supervisor *sup);
 void supervisor_set_frozen(struct supervisor *sup, bool frozen);
 /* SIGTERM now, SIGKILL after the grace. The first reason counts; a second wish may shorten the grace and no more. */
 void supervisor_stop(struct supervisor *sup, enum exec_how how, int64_t grace_ns);
+/* To whom it is meant for; `all` says who all are. */
+void supervisor_send(const struct supervisor *sup, int number, enum exec_to to,
+		     enum processes_which all);
 /* Asks for a checkpoint those processes that listen: the signal's default action would end the others. */
 void supervisor_ask_checkpoint(struct supervisor *sup);
 /* Counted from the start. */

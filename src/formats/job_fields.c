@@ -84,8 +84,9 @@ int job_caller_add_environment(const struct job_caller *caller, json_t *map, siz
 	for (const char *const *env = caller->env; env && *env; env++) {
 		size_t length = strcspn(*env, "=");
 
-		if (!(*env)[length] || length == 0 || strncmp(*env, "STRATA_TOKEN=", 13) == 0)
-			continue;
+		if (!(*env)[length] || length == 0 || strncmp(*env, "STRATA_TOKEN=", 13) == 0 ||
+		    strncmp(*env, "SLURM_", 6) == 0 || strncmp(*env, "SLURMD_", 7) == 0)
+			continue; /* those are of the job we are in */
 		int rc = set_variable(map, *env, length, *env + length + 1);
 
 		if (rc == -ENOMEM)

@@ -11,6 +11,7 @@
 #include <strata/text.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A body being filled. The first failure sticks, so that the rows below read as a list. */
@@ -132,6 +133,15 @@ static void add_files(struct filling *filling, const struct strata_sbatch *job)
 		put(filling, "append", json_true());
 }
 
+static void add_signal(struct filling *filling, const struct strata_sbatch_signal *signal)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s%d@%lld", signal->batch_only ? "B:" : "", signal->number,
+		 (long long)(signal->before_ns / STRATA_SECOND_NS));
+	put_text(filling, "signal", signal->number ? text : NULL);
+}
+
 static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 {
 	put_text(filling, "name", job->name);
@@ -154,7 +164,7 @@ static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 		put(filling, "cancel_if_never", json_boolean(job->kill_on_invalid_dep));
 	note(filling, job->deadline_ns, "deadline");
 	note(filling, job->mail_types, "mail-type");
-	note(filling, job->signal.number, "signal");
+	add_signal(filling, &job->signal);
 	note(filling, job->export_file, "export-file");
 }
 

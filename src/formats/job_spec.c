@@ -81,6 +81,9 @@ static const struct strata_option options[] = {
 	{ "checkpoint", STRATA_DURATION, OFFSET(checkpoint_ns),
 	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "it is asked for a checkpoint so often" },
+	{ "signal", STRATA_TEXT, OFFSET(signal), .text = { NULL, 40 }, .value = "SIGNAL",
+	  .help = "sent before the time limit: USR1@60 to what srun started, B:USR1@60 to the "
+		  "script" },
 	{ "gang", STRATA_TEXT, OFFSET(gang), .text = { NULL, STRATA_NAME_BYTES_MAX },
 	  .help = "jobs of a gang start together" },
 	{ "gang_size", STRATA_INT, OFFSET(gang_size), .integer = { 0, 0, STRATA_GANG_SIZE_MAX },

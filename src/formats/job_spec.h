@@ -33,6 +33,7 @@ struct job_spec {
 	bool hold, requeue, preemptible;
 	const char *held_by; /* of one that was held later: "owner" or "operator" */
 	int64_t checkpoint_ns;
+	const char *signal; /* "B:USR1@60": see slurm_signal_parse */
 	const char *array, *dependencies;
 	bool cancel_if_never;
 	const char *gang;
@@ -71,7 +72,8 @@ int job_fields_add(const struct job_spec *fields, const struct origins *given,
 int job_fields_add_caller(const struct job_spec *fields, const struct job_caller *caller,
 			  json_t *body, size_t *ret_skipped, struct strata_error *err);
 
-/* All of the caller's variables but the client's token, which is nobody else's business. 0 or -ENOMEM. */
+/* All of the caller's variables but the client's token, which is nobody else's business, and those of a job that the caller is in. 0 or
+ * -ENOMEM. */
 int job_caller_add_environment(const struct job_caller *caller, json_t *map, size_t *ret_skipped);
 
 /* What a script's request asks for, as fields of the body: everything but the script itself. What has no field is named in ret_notes, a

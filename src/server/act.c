@@ -262,6 +262,9 @@ static void note_ended(struct server *server, struct live *live, const struct ex
 		rc = strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_FAILED, now_ns, NULL);
 	if (rc)
 		return; /* a late report of something that was decided otherwise */
+	if (live->hold)
+		strata_cluster_hold(server->cluster, id, true, now_ns, NULL);
+	live->hold = false;
 	live->row.exit_code = status->exit_code;
 	live->row.exit_signal = status->signal;
 	live_set_place(server, live, NULL, 0);

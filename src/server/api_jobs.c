@@ -1,6 +1,8 @@
 /* /api/v1/jobs: the history, and what can be asked of one job. */
 #include "server/route.h"
 
+#include "formats/slurm.h"
+
 #include <strata/limits.h>
 #include <strata/text.h>
 
@@ -184,6 +186,7 @@ void api_job_history(struct request *request)
 
 struct change {
 	int hold, requeue, suspend; /* -1: not asked for */
+	struct exec_ask signal;     /* signal 0: none */
 	struct strata_job_change change;
 	json_t *json;
 };
@@ -192,12 +195,18 @@ struct change_conf {
 	int priority;
 	int64_t nice, time_limit_ns, begin_ns;
 	bool hold, requeue, suspend;
+	const char *signal;
+	int signal_to;
 };
 
 static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW, NULL },
 					      { "normal", STRATA_BAND_NORMAL, NULL },
 					      { "high", STRATA_BAND_HIGH, NULL },
 					      { 0 } };
+static const struct strata_choice receivers[] = { { "all", EXEC_TO_ALL, NULL },
+						  { "batch", EXEC_TO_BATCH, NULL },
+						  { "steps", EXEC_TO_STEPS, NULL },
+						  { 0 } };
 static const struct strata_option change_options[] = {
 	{ "hold", STRATA_BOOL, offsetof(struct change_conf, hold), .help = "keep it waiting" },
 	{ "requeue", STRATA_BOOL, offsetof(struct change_conf, requeue),
@@ -210,10 +219,29 @@ static const struct strata_option change_options[] = {
 	{ "time_limit", STRATA_DURATION, offsetof(struct change_conf, time_limit_ns),
 	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "time limit" },
 	{ "begin", STRATA_TIME, offsetof(struct change_conf, begin_ns), .help = "not before" },
+	{ "signal", STRATA_TEXT, offsetof(struct change_conf, signal), .text = { NULL, 20 },
+	  .help = "send it a signal: USR1" },
+	{ "signal_to", STRATA_ENUM, offsetof(struct change_conf, signal_to),
+	  .choice = { receivers, EXEC_TO_ALL }, .help = "which of its processes" },
 	{ 0 }
 };
 const struct strata_schema api_job_change_schema = { "job change", NULL, sizeof(struct change_conf),
 						     change_options };
+
+static int read_signal(const struct change_conf *conf, struct exec_ask *ret_ask,
+		       struct strata_error *err)
+{
+	struct strata_sbatch_signal signal;
+
+	if (strpbrk(conf->signal, ":@") || !slurm_signal_parse(conf->signal, &signal))
+		return strata_fail_at(err, -EINVAL, "signal",
+				      "signal is '%.20s'; expected a number or a name such as USR1",
+				      conf->signal);
+	*ret_ask = (struct exec_ask){ .type = EXEC_SIGNAL,
+				      .signal = signal.number,
+				      .to = (enum exec_to)conf->signal_to };
+	return 0;
+}
 
 void api_job_change_parse(struct request *request)
 {
@@ -245,6 +273,8 @@ void api_job_change_parse(struct request *request)
 			.begin_ns = conf.begin_ns,
 		};
 	}
+	if (rc == 0 && conf.signal)
+		rc = read_signal(&conf, &change->signal, &err);
 	json_decref(json);
 	request->parsed = change;
 	if (rc)
@@ -277,6 +307,17 @@ static int set_hold(struct server *server, struct live *live, bool hold, enum ro
 	return rc;
 }
 
+static int send_signal(struct server *server, const struct live *live, const struct exec_ask *ask,
+		       struct strata_error *err)
+{
+	struct exec_key key = { (uint64_t)live->row.id, (uint32_t)live->row.attempt };
+
+	if (!live->ordered)
+		return strata_fail_at(err, -ESTALE, "signal", "job %lld does not run",
+				      (long long)live->row.id);
+	return server->exec->cls->ask(server->exec, key, ask, err);
+}
+
 static int apply_change(struct server *server, struct live *live, const struct change *change,
 			enum role role, struct strata_error *err)
 {
@@ -284,16 +325,24 @@ static int apply_change(struct server *server, struct live *live, const struct c
 	int64_t now_ns = server_now_ns(server);
 	int rc = 0;
 
-	if (change->hold >= 0)
+	bool later = change->hold > 0 && change->requeue > 0; /* once it is back */
+
+	if (change->hold >= 0 && !later)
 		rc = set_hold(server, live, change->hold, role, now_ns, err);
 	if (rc == 0 && change->requeue > 0)
 		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_REQUEUE, now_ns, err);
+	if (rc == 0 && later) {
+		live->hold = true;
+		keep_hold(server, live, true, role);
+	}
 	if (rc == 0 && change->suspend > 0)
 		rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_SUSPEND, now_ns, err);
 	if (rc == 0 && change->suspend > 0)
 		keep_hold(server, live, true, role); /* until it is let go */
 	if (rc == 0 && change->suspend == 0)
 		rc = set_hold(server, live, false, role, now_ns, err);
+	if (rc == 0 && change->signal.signal)
+		rc = send_signal(server, live, &change->signal, err);
 	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_PRIORITY) &&
 	    change->change.priority > 0)
 		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");

@@ -48,6 +48,10 @@ static json_t *view_person(struct server *server, enum people_kind kind, const c
 				 "account", json_string_value(json_object_get(settings, "account")),
 				 "parent", json_string_value(json_object_get(settings, "parent")));
 
+	/* not only named by a job */
+	if (json)
+		json_object_set_new(json, "made", json_boolean(person != NULL));
+
 	if (kind == PEOPLE_USER)
 		strata_cluster_user(server->cluster, name, &view);
 	if (kind == PEOPLE_ACCOUNT)

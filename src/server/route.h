@@ -34,6 +34,13 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings);
 /* api_slurm.c */
 extern const struct strata_schema api_sbatch_schema;
 void api_sbatch_parse(struct request *request);
+/* api_steps.c */
+extern const struct strata_schema api_step_schema, api_step_end_schema;
+void api_step_parse(struct request *request);
+void api_step_begin(struct server *server, struct request *request);
+void api_step_end_parse(struct request *request);
+void api_step_end(struct server *server, struct request *request);
+void api_steps(struct request *request);
 /* api_jobs.c */
 /* The job of the path if it is live, else NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
 bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live);

@@ -43,12 +43,15 @@ struct live {
 	bool dirty;
 	bool cancelled;    /* its stop was asked for by somebody who wants it gone */
 	bool ordered;      /* the executor has its present attempt */
+	bool hold;         /* to be held when it is back in the queue */
 	bool restart;      /* found placed without an order after a restart: to be ordered again */
 	int64_t forget_ns; /* ended: known until then; monotonic */
 	struct live *next_ended;
 	char *output; /* where it writes, expanded; NULL: not known yet */
 	char *error;
 	char *checkpoint; /* the one to go on from; NULL: none */
+	int64_t step_count; /* of steps it has had … */
+	bool steps_known;   /* … if it was counted since the service started */
 };
 
 struct node_about {

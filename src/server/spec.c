@@ -1,6 +1,8 @@
 /* The translation of spec.h. */
 #include "server/spec.h"
 
+#include "formats/slurm.h"
+
 #include <strata/limits.h>
 #include <strata/slurm.h>
 
@@ -122,6 +124,7 @@ static int fill_times(const struct job_spec *spec, const struct spec_rules *rule
 int spec_request(const struct job_spec *spec, const struct spec_rules *rules, int64_t now_ns,
 		 struct strata_job_request *ret_request, struct strata_error *err)
 {
+	struct strata_sbatch_signal signal;
 	int rc = check_program(spec, err);
 
 	if (rc)
@@ -155,6 +158,10 @@ int spec_request(const struct job_spec *spec, const struct spec_rules *rules, in
 		rc = fill_memory(spec, &request, err);
 	if (rc == 0)
 		rc = fill_times(spec, rules, now_ns, &request, err);
+	if (rc == 0 && spec->signal && !slurm_signal_parse(spec->signal, &signal))
+		rc = strata_fail_at(err, -EINVAL, "signal",
+				    "signal is '%.40s'; expected one as USR1@60 or B:USR1@60",
+				    spec->signal);
 	if (rc == 0 && (spec->gang != NULL) != (spec->gang_size > 0))
 		rc = strata_fail_at(err, -EINVAL, "gang_size", "gang and gang_size go together");
 	if (rc == 0)

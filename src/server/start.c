@@ -5,6 +5,7 @@
 #include "server/server.h"
 
 #include "exec/environment.h"
+#include "formats/slurm.h"
 
 #include <strata/limits.h>
 #include <strata/slurm.h>
@@ -119,6 +120,16 @@ static int fill_files(struct start *start, struct strata_error *err)
 	return 0;
 }
 
+/* Is the field in the request, or what is usual? */
+static bool was_asked(const struct store_job *row, const char *field)
+{
+	json_t *spec = json_loads(row->spec, 0, NULL);
+	bool asked = json_object_get(spec, field) != NULL;
+
+	json_decref(spec);
+	return asked;
+}
+
 static int fill_environment(struct start *start, struct strata_error *err)
 {
 	struct server *server = start->server;
@@ -128,6 +139,8 @@ static int fill_environment(struct start *start, struct strata_error *err)
 	const char **names =
 		strata_arena_array(&server->scratch, start->piece_count, sizeof(*names));
 	struct store_blob blob = { 0 };
+	uint32_t tasks = 0;
+	char host[256] = "";
 	const char *list;
 	int rc = nodes && names ? 0 : strata_fail_memory(err);
 
@@ -135,6 +148,7 @@ static int fill_environment(struct start *start, struct strata_error *err)
 		rc = store_blob_get(server->store, row->environment, &server->scratch, &blob, err);
 	if (rc)
 		return rc;
+	gethostname(host, sizeof(host) - 1);
 	struct environment from = {
 		.user_environment = split_environment(&blob, &server->scratch),
 		.job = (uint64_t)row->id,
@@ -144,17 +158,21 @@ static int fill_environment(struct start *start, struct strata_error *err)
 		.user = row->user,
 		.account = row->account,
 		.partition = row->partition,
-		.qos = row->qos,
+		.qos = row->qos ? row->qos : "normal",
 		.cluster = server->conf->cluster_name,
 		.home = start->person.home,
 		.shell = start->person.shell,
 		.submit_dir = start->order.directory,
+		.submit_host = host,
 		.uid = row->uid,
 		.gid = row->gid,
 		.nodes = nodes,
 		.node_count = start->piece_count,
-		.cpus_per_task = (uint32_t)(start->spec.cpus_per_task + 0.5),
-		.gpus = (uint32_t)row->gpu_count,
+		.cpus_per_task = was_asked(row, "cpus_per_task")
+					 ? (uint32_t)(start->spec.cpus_per_task + 0.5)
+					 : 0,
+		.gpus = (uint32_t)start->spec.gpus,
+		.gpus_per_task = (uint32_t)start->spec.gpus_per_task,
 		.array_job = (uint64_t)row->array_id,
 		.array_task = (uint32_t)row->array_index,
 		.start_ns = server_now_ns(server),
@@ -180,8 +198,9 @@ static int fill_environment(struct start *start, struct strata_error *err)
 						      .gpu_mask = piece->gpu_mask,
 						      .gpu_first = node->gpu_first };
 		names[i] = node->name;
-		from.tasks += piece->tasks;
+		tasks += piece->tasks;
 	}
+	from.tasks = was_asked(row, "tasks") ? tasks : 0;
 	from.memory_per_node_bytes = start->pieces[0].memory_bytes;
 	rc = strata_hostlist_compress(names, start->piece_count, &server->scratch, &list, err);
 	from.node_list = rc == 0 ? list : NULL;
@@ -246,6 +265,17 @@ static int fill_program(struct start *start, struct strata_error *err)
 	return order->program ? 0 : strata_fail_memory(err);
 }
 
+static void fill_signal(struct start *start)
+{
+	struct strata_sbatch_signal signal;
+
+	if (!start->spec.signal || !slurm_signal_parse(start->spec.signal, &signal))
+		return;
+	start->order.warn_signal = signal.number;
+	start->order.warn_ns = signal.before_ns;
+	start->order.warn_to = signal.batch_only ? EXEC_TO_BATCH : EXEC_TO_STEPS;
+}
+
 static int make_order(struct start *start, struct strata_error *err)
 {
 	struct server *server = start->server;
@@ -281,6 +311,7 @@ static int make_order(struct start *start, struct strata_error *err)
 						      server->conf->checkpoint_dir,
 						      (long long)row->id),
 	};
+	fill_signal(start);
 	rc = fill_files(start, err);
 	if (rc == 0)
 		rc = fill_environment(start, err);

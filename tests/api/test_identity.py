@@ -28,6 +28,9 @@ TABLE = {
     ("GET", "/api/v1/jobs/*/checkpoints"): READERS,
     ("POST", "/api/v1/jobs/*/checkpoints"): [403, 401, 401, 403, 403, 201, 201],
     ("DELETE", "/api/v1/jobs/*/checkpoints"): OWNERS,
+    ("GET", "/api/v1/jobs/*/steps"): READERS,
+    ("POST", "/api/v1/jobs/*/steps"): [403, 401, 401, 403, 403, 201, 201],
+    ("PATCH", "/api/v1/jobs/*/steps/*"): [403, 401, 401, 403, 403, 404, 404],
     ("DELETE", "/api/v1/jobs/*"): [403, 401, 401, 403, 403, 202, 202],
     ("GET", "/api/v1/queue"): READERS,
     ("GET", "/api/v1/nodes"): READERS,
@@ -52,11 +55,11 @@ for KIND in ("users", "accounts", "qos", "partitions"):
 BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
           ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"},
-          ("POST", "/api/v1/jobs/*/checkpoints"): {"path": "/tmp"}}
+          ("POST", "/api/v1/jobs/*/checkpoints"): {"path": "/tmp"}, ("PATCH", "/api/v1/jobs/*/steps/*"): {"exit_code": 0}}
 
 
 def real(path, job, token):
-    return (path.replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}")
+    return (path.replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}").replace("steps/*", "steps/0")
             .replace("*", "someone").replace("v1/events", "v1/events?format=json"))
 
 
@@ -72,7 +75,8 @@ def every_cell_of_the_table_holds(service):
     for (method, path), row in TABLE.items():
         body = BODIES.get((method, path), {"priority": 1} if method in ("PUT", "PATCH") else None)
         for caller, want in zip(CALLERS, row):
-            runs = path.endswith("output") or (method, path) in (("DELETE", "/api/v1/jobs/*"), ("POST", "/api/v1/jobs/*/checkpoints"))
+            runs = path.endswith("output") or (method, path) in (("DELETE", "/api/v1/jobs/*"), ("POST", "/api/v1/jobs/*/checkpoints"),
+                                                                 ("POST", "/api/v1/jobs/*/steps"))
             job = service.submit("sleep", "60", output="/dev/null", hold=not runs)["id"]
             mine = service.api("POST", "/tokens", {}, 201)["id"]
             if runs:

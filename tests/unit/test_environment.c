@@ -97,6 +97,24 @@ TEST(a_batch_script_sees_what_slurm_would_show)
 	strata_arena_fini(&arena);
 }
 
+/* sbatch sends these with the user's own. */
+TEST(what_was_asked_for_is_told_by_who_asked)
+{
+	static const char *const user[] = { "SLURM_SUBMIT_DIR=/elsewhere",
+					    "SLURM_GPUS_PER_TASK=a100:1", "SLURM_JOB_ID=3",
+					    "SLURM_NTASKS=99", NULL };
+	struct environment from = train();
+
+	from.user_environment = user;
+	from.gpus_per_task = 1;
+	from.tasks = from.cpus_per_task = from.tasks_per_node = 0;
+	check_lines(make(&from), "SLURM_SUBMIT_DIR=/elsewhere\nSLURM_GPUS_PER_TASK=a100:1\n"
+				 "SLURM_JOB_ID=52\nSLURM_NTASKS\nSLURM_NPROCS\n"
+				 "SLURM_CPUS_PER_TASK\nSLURM_NTASKS_PER_NODE\n"
+				 "SLURM_TASKS_PER_NODE=2(x2)");
+	strata_arena_fini(&arena);
+}
+
 TEST(arrays_restarts_and_checkpoints_have_their_variables)
 {
 	struct environment from = train();

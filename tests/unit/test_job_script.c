@@ -105,8 +105,7 @@ TEST(what_has_no_field_is_named)
 	CHECK_TEXT(notes.text, "--mem=0 of the script has no effect here\n");
 	check_body("-N 2-4", "{\"nodes\":2,\"tasks\":2}");
 	CHECK(strstr(notes.text, "MIN is taken"));
-	check_body("--signal=USR1@60 --mail-type=END --deadline=2030-01-01", "{}");
-	CHECK(strstr(notes.text, "--signal of"));
+	check_body("--mail-type=END --deadline=2030-01-01", "{}");
 	CHECK(strstr(notes.text, "--mail-type of"));
 	CHECK(strstr(notes.text, "--deadline of"));
 }

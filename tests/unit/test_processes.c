@@ -52,12 +52,12 @@ TEST(a_signal_reaches_all_descendants_whatever_their_session)
 	start_shell("(setsid sleep 71 </dev/null >/dev/null & ); sleep 72 & echo; exec >/dev/null; "
 		    "wait",
 		    "A=b");
-	CHECK_INT(processes_signal(SIGKILL, false), 3);
-	for (int i = 0; i < 100 && processes_signal(SIGKILL, false) > 0; i++)
+	CHECK_INT(processes_signal(SIGKILL, PROCESSES_ALL), 3);
+	for (int i = 0; i < 100 && processes_signal(SIGKILL, PROCESSES_ALL) > 0; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL),
 			waitpid(-1, NULL, WNOHANG);
 	reap_all();
-	CHECK_INT(processes_signal(0, false), 0);
+	CHECK_INT(processes_signal(0, PROCESSES_ALL), 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
@@ -68,12 +68,26 @@ TEST(catchers_only_means_those_with_a_handler)
 	pid_t listener = start_shell(
 		"trap 'exit 5' USR1; echo; exec >/dev/null; while :; do sleep 0.02; done", "A=b");
 
-	CHECK(processes_signal(SIGUSR1, true) >=
+	CHECK(processes_signal(SIGUSR1, PROCESSES_CATCHERS) >=
 	      1); /* its child, before exec, has the handler too */
 	CHECK_INT(waitpid(listener, &status, 0), listener);
 	CHECK_INT(WEXITSTATUS(status), 5);
 	CHECK_INT(waitpid(deaf, &status, WNOHANG), 0);
-	processes_signal(SIGKILL, false);
+	processes_signal(SIGKILL, PROCESSES_ALL);
+	reap_all();
+}
+
+TEST(steps_are_known_by_their_environment)
+{
+	int status;
+	pid_t script = start_shell("echo; exec >/dev/null; sleep 73; exit 1", "A=b");
+	pid_t step = start_shell("echo; exec >/dev/null; exec sleep 73", "SLURM_STEP_ID=0");
+
+	CHECK_INT(processes_signal(SIGTERM, PROCESSES_STEPS), 1);
+	CHECK_INT(waitpid(step, &status, 0), step);
+	CHECK_INT(WTERMSIG(status), SIGTERM);
+	CHECK_INT(waitpid(script, &status, WNOHANG), 0);
+	processes_signal(SIGKILL, PROCESSES_ALL);
 	reap_all();
 }
 

@@ -52,8 +52,8 @@ TEST(the_time_limit_ends_a_job)
 	const char *out = sample_text(sample_path("out"));
 
 	CHECK(strncmp(out, "begun\n", 6) == 0 && strstr(out, "stopping\n"));
-	CHECK(strstr(out, "strata: error: *** JOB 1 ON n1 CANCELLED AT 20"));
-	CHECK(strstr(out, "Z DUE TO TIME LIMIT ***\n"));
+	CHECK(strstr(out, "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 20"));
+	CHECK(strstr(out, " DUE TO TIME LIMIT ***\n"));
 	sample_close();
 }
 

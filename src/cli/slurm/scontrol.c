@@ -1,7 +1,8 @@
-/* scontrol: showing what there is in full. To add a verb, add a row to the table. */
+/* scontrol: showing what there is in full; what changes something is in scontrol_change.c. To add a verb, add a row to the table. */
 #include "cli/slurm/scontrol.h"
 
 #include "cli/service.h"
+#include "cli/slurm/scontrol_change.h"
 
 #include <string.h>
 #include <strings.h>
@@ -73,6 +74,8 @@ static void print_help(struct cli *cli)
 		       "    Valid <COMMAND> values are:\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		cli_printf(cli, "     %s\n", verbs[i].name);
+	cli_print(cli,
+		  "     hold, release, requeue, requeuehold, resume, suspend, uhold, update\n");
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -113,6 +116,9 @@ static int run(struct cli *cli, int argc, char **argv)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcasecmp(verbs[i].name, argv[optind]) == 0)
 			return verbs[i].run(&scontrol, argc - optind, argv + optind);
+	if (scontrol_changes(argv[optind]))
+		return scontrol_change(cli, argv[optind], argv + optind + 1,
+				       (size_t)(argc - optind - 1));
 	slurm_say(cli, "invalid keyword: %s", argv[optind]);
 	return 1;
 }

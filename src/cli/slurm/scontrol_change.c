@@ -1,0 +1,322 @@
+/*
+ * scontrol's verbs that change jobs: each is a PATCH of every job that a word means; see scontrol_change.h. `update` of nodes is in
+ * scontrol_node.c. What cannot be changed here is refused as Slurm refuses what it does not know.
+ */
+#include "cli/slurm/scontrol_change.h"
+
+#include "cli/slurm/chosen.h"
+#include "cli/slurm/scontrol_node.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+/* What is done to a job; the body is borrowed. */
+struct deed {
+	struct cli *cli;
+	json_t *body;
+	int64_t add_s; /* timelimit+=… */
+	int code;      /* the exit code so far */
+};
+
+static int patch(struct cli *cli, int64_t id, json_t *body)
+{
+	char number[24];
+	struct buf path;
+	json_t *answer;
+
+	snprintf(number, sizeof(number), "%" PRId64, id);
+	service_path(cli, &path, "jobs", number, NULL);
+	int rc = service_ask(cli, "PATCH", &path, json_incref(body), &answer);
+
+	if (rc == 0)
+		json_decref(answer);
+	return rc;
+}
+
+static void complain(struct deed *deed, const char *word)
+{
+	const char *why = chosen_why(deed->cli);
+
+	if (strcmp(deed->cli->err.field, "time_limit") == 0)
+		why = deed->cli->err.code == -EPERM
+			      ? "Access/permission denied"
+			      : "Requested time limit is invalid (missing or exceeds some limit)";
+	else if (deed->cli->err.code == -ESTALE)
+		why = "Job/step already completing or completed";
+	slurm_say(deed->cli, "%s for job %s", why, word);
+	deed->code = 1;
+}
+
+/* A time limit is changed by an amount: only the job itself knows from what. */
+static int64_t limit_of(struct cli *cli, int64_t id)
+{
+	char number[24];
+	struct buf path;
+	json_t *job;
+	int64_t limit_s = 0;
+
+	snprintf(number, sizeof(number), "%" PRId64, id);
+	service_path(cli, &path, "jobs", number, NULL);
+	if (service_get(cli, &path, &job) == 0) {
+		limit_s = grid_int(job, "time_limit_s");
+		json_decref(job);
+	}
+	return limit_s;
+}
+
+static void do_to_job(struct deed *deed, const char *word, int64_t id)
+{
+	if (deed->add_s)
+		json_object_set_new(deed->body, "time_limit",
+				    json_integer(limit_of(deed->cli, id) + deed->add_s));
+	if (patch(deed->cli, id, deed->body))
+		complain(deed, word);
+}
+
+static void do_to_word(struct deed *deed, const json_t *jobs, const char *word)
+{
+	struct chosen chosen;
+	const json_t *job;
+	bool found = false;
+	size_t i;
+
+	if (strncasecmp(word, "job=", 4) == 0 || strncasecmp(word, "jobid=", 6) == 0)
+		word = strchr(word, '=') + 1;
+	if (!chosen_parse(word, &deed->cli->arena, &chosen)) {
+		slurm_say(deed->cli, "Invalid job id specified for job %s", word);
+		deed->code = 1;
+		return;
+	}
+	json_array_foreach(jobs, i, job)
+	{
+		if (!chosen_has(&chosen, job))
+			continue;
+		found = true;
+		do_to_job(deed, word, grid_int(job, "id"));
+	}
+	if (!found) /* ended, or never there: the service knows which */
+		do_to_job(deed, word, chosen.job);
+}
+
+/* "36 37_4,name=train" */
+static void do_to_words(struct deed *deed, const json_t *jobs, char *list)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		const json_t *job;
+		size_t i;
+
+		if (strncasecmp(word, "name=", 5) != 0 && strncasecmp(word, "jobname=", 8) != 0) {
+			do_to_word(deed, jobs, word);
+			continue;
+		}
+		json_array_foreach(jobs, i, job)
+		{
+			if (strcmp(grid_or(json_object_get(job, "name"), ""),
+				   strchr(word, '=') + 1) == 0)
+				do_to_job(deed, word, grid_int(job, "id"));
+		}
+	}
+}
+
+static int do_to_all(struct cli *cli, json_t *body, int64_t add_s, char **words, size_t count)
+{
+	struct deed deed = { .cli = cli, .body = body, .add_s = add_s };
+	json_t *jobs;
+
+	if (chosen_list(cli, &jobs)) {
+		slurm_say(cli, "%s", chosen_why(cli));
+		return 1;
+	}
+	for (size_t i = 0; i < count; i++)
+		do_to_words(&deed, jobs, words[i]);
+	json_decref(jobs);
+	return deed.code;
+}
+
+/* ---- update jobid=… ---- */
+
+struct update {
+	struct cli *cli;
+	json_t *body;
+	int64_t add_s;
+};
+
+static bool read_limit(struct update *update, char sign, const char *value)
+{
+	int64_t ns;
+
+	if (strata_slurm_time_parse(value, STRATA_TEXT_NUL, &ns, NULL)) {
+		slurm_say(update->cli, "Invalid TimeLimit value");
+		return false;
+	}
+	int64_t seconds = ns == STRATA_DURATION_UNLIMITED
+				  ? STRATA_DURATION_NS_MAX / STRATA_SECOND_NS
+				  : ns / STRATA_SECOND_NS;
+
+	if (sign)
+		update->add_s = sign == '+' ? seconds : -seconds;
+	else
+		json_object_set_new(update->body, "time_limit", json_integer(seconds));
+	return true;
+}
+
+static bool read_start(struct update *update, const char *value)
+{
+	int64_t now_ns = when_now_ns(), ns;
+	char text[STRATA_FORM_BYTES];
+
+	if (strata_begin_parse(value, STRATA_TEXT_NUL, now_ns, when_zone(now_ns), &ns, NULL)) {
+		slurm_say(update->cli, "Invalid StartTime value");
+		return false;
+	}
+	json_object_set_new(update->body, "begin", json_string(strata_time_print(ns, text)));
+	return true;
+}
+
+/* 0 holds a job; other numbers are bands here: those above the usual are high. */
+static bool read_priority(struct update *update, const char *value)
+{
+	int64_t number = 0;
+
+	if (strcasecmp(value, "TOP") != 0 &&
+	    strata_int_parse(value, STRATA_TEXT_NUL, 0, UINT32_MAX, &number, NULL)) {
+		slurm_say(update->cli, "Invalid Priority value: %s", value);
+		return false;
+	}
+	if (number == 0 && strcasecmp(value, "TOP") != 0)
+		json_object_set_new(update->body, "hold", json_true());
+	else
+		json_object_set_new(update->body, "priority", json_string("high"));
+	return true;
+}
+
+static bool read_nice(struct update *update, const char *value)
+{
+	int64_t nice = 100;
+
+	if (*value &&
+	    strata_int_parse(value, STRATA_TEXT_NUL, -2147483645, 2147483645, &nice, NULL)) {
+		slurm_say(update->cli, "Invalid nice value, must be between -2147483645 and "
+				       "2147483645");
+		return false;
+	}
+	json_object_set_new(update->body, "nice", json_integer(nice));
+	return true;
+}
+
+static bool is_key(const char *key, size_t length, const char *name, size_t shortest)
+{
+	return length >= shortest && length <= strlen(name) && strncasecmp(key, name, length) == 0;
+}
+
+static bool read_field(struct update *update, const char *word)
+{
+	size_t length = strcspn(word, "=");
+	const char *value = word[length] ? word + length + 1 : "";
+	char sign = length && strchr("+-", word[length - 1]) ? word[length - 1] : '\0';
+	size_t name = length - (sign != '\0');
+
+	if (is_key(word, name, "TimeLimit", 5))
+		return read_limit(update, sign, value);
+	if (is_key(word, name, "StartTime", 2) || is_key(word, name, "EligibleTime", 8))
+		return read_start(update, value);
+	if (is_key(word, name, "Priority", 2))
+		return read_priority(update, value);
+	if (is_key(word, name, "Nice", 2))
+		return read_nice(update, value);
+	slurm_say(update->cli, "Update of this parameter is not supported: %s", word);
+	slurm_say(update->cli, "Request aborted");
+	return false;
+}
+
+static int update_job(struct cli *cli, char *ids, char **words, size_t count)
+{
+	struct update update = { .cli = cli, .body = json_object() };
+	int code = 0;
+
+	for (size_t i = 0; i < count && code == 0; i++)
+		if (strcspn(words[i], "=") < strlen(words[i]) && words[i] != ids)
+			code = read_field(&update, words[i]) ? 0 : 1;
+	if (code == 0) {
+		ids = strchr(ids, '=') + 1;
+		code = do_to_all(cli, update.body, update.add_s, &ids, 1);
+	}
+	json_decref(update.body);
+	return code;
+}
+
+static int update_any(struct cli *cli, char **words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strcspn(words[i], "=");
+
+		if (words[i][length] && is_key(words[i], length, "JobId", 3))
+			return update_job(cli, words[i], words, count);
+		if (words[i][length] && is_key(words[i], length, "NodeName", 5))
+			return scontrol_update_node(cli, words, count);
+	}
+	slurm_say(cli, "No valid entity in update command");
+	slurm_say(cli, "Input line must include \"NodeName\" or \"JobId\"");
+	return 1;
+}
+
+/* ---- the verbs ---- */
+
+static const struct {
+	const char *name;
+	size_t shortest; /* letters that tell it from others */
+	const char *field;
+	bool value;
+} verbs[] = {
+	{ "hold", 2, "hold", true },       { "uhold", 2, "hold", true },
+	{ "release", 3, "hold", false },   { "requeue", 3, "requeue", true },
+	{ "requeuehold", 8, NULL, true },  { "suspend", 2, "suspend", true },
+	{ "resume", 3, "suspend", false }, { "update", 1, NULL, false },
+};
+
+static int find(const char *verb)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (is_key(verb, strlen(verb), verbs[i].name, verbs[i].shortest))
+			return (int)i;
+	return -1;
+}
+
+bool scontrol_changes(const char *verb)
+{
+	return find(verb) >= 0;
+}
+
+static int set_flag(struct cli *cli, const char *field, bool value, char **words, size_t count)
+{
+	json_t *body = json_pack("{s:b}", field, (int)value);
+	int code = do_to_all(cli, body, 0, words, count);
+
+	json_decref(body);
+	return code;
+}
+
+int scontrol_change(struct cli *cli, const char *verb, char **words, size_t count)
+{
+	int which = find(verb);
+
+	if (count == 0) {
+		slurm_say(cli, "too few arguments for keyword:%s", verb);
+		return 1;
+	}
+	if (strcmp(verbs[which].name, "update") == 0)
+		return update_any(cli, words, count);
+	if (verbs[which].field)
+		return set_flag(cli, verbs[which].field, verbs[which].value, words, count);
+	json_t *both = json_pack("{s:b,s:b}", "requeue", 1, "hold", 1);
+	int code = do_to_all(cli, both, 0, words, count);
+
+	json_decref(both);
+	return code;
+}

@@ -1,0 +1,75 @@
+/*
+ * srun: tasks of a step, within a job (srun_step.c), or a job of their own (srun_job.c), in which srun is called again. The options are
+ * read in srun.c; where the tasks run and with which GPUs is worked out in srun_layout.c, without asking anybody.
+ */
+#ifndef CLI_SLURM_SRUN_H
+#define CLI_SLURM_SRUN_H
+
+#include "cli/slurm/batch.h"
+
+struct srun {
+	struct cli *cli;
+	struct batch batch; /* its job has what sbatch would understand, too */
+	char **words;       /* behind "srun" */
+	char **command;     /* NULL behind the last */
+	size_t word_count, command_count;
+	bool label;        /* the task's number in front of each line */
+	bool unbuffered;   /* what they write goes out as it comes */
+	bool kill_on_fail; /* one task that fails ends the others */
+};
+
+/* What the job has on one of its nodes. */
+struct srun_node {
+	const char *name;
+	int64_t tasks;       /* of this step */
+	const int64_t *gpus; /* as the machine numbers them */
+	size_t gpu_count;
+};
+
+struct srun_layout {
+	struct srun_node *nodes; /* of the step only */
+	size_t node_count;
+	int64_t task_count;
+	const char *node_list;      /* "n[001-002]" */
+	const char *tasks_per_node; /* "2(x2)" */
+};
+
+/* ---- srun_layout.c ---- */
+
+/* Numbers of every node in Slurm's short form, "8(x2),4": one after the other into the list, up to `room`. Returns how many there are. */
+size_t srun_counts_parse(const char *text, int64_t *ret_counts, size_t room);
+/* Spreads the tasks over the nodes, which come with the whole job's names and GPUs. `usual` are the tasks that the job has on each.
+ * Nodes without a task are left out. false: out of memory. */
+bool srun_spread(struct srun_layout *layout, const int64_t *usual, int64_t per_node,
+		 struct strata_arena *arena);
+/* The GPUs of a task as a list "0,1" in the arena: each `per_task` of the node's, or all of them when that is 0. */
+const char *srun_task_gpus(const struct srun_node *node, int64_t local, int64_t per_task,
+			   struct strata_arena *arena);
+/* "0-1,3"; in the arena. */
+const char *srun_ranks(const int64_t *ranks, size_t count, struct strata_arena *arena);
+
+/* ---- srun_step.c ---- */
+
+/* Runs the tasks and waits for them. Returns the exit code. */
+int srun_step(struct srun *srun);
+
+/* ---- srun_tasks.c ---- */
+
+struct srun_tasks;
+/* One task: what it is told and where it writes. */
+struct srun_task {
+	const char *node;
+	int64_t rank;
+	const char *const *environment;
+	int fds[3];
+};
+/* Starts them, passes on what they write and waits. Returns the highest exit code; `ret_signal` is set where a signal was the cause. */
+int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count,
+	     const char *program, int64_t step, int *ret_signal);
+
+/* ---- srun_job.c ---- */
+
+/* A job that runs these words again. Returns the exit code. */
+int srun_job(struct srun *srun);
+
+#endif

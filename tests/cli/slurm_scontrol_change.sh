@@ -1,0 +1,72 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
+
+j="{\"body\": $(job id=36)}"
+routes="{\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$(job id=36), $(job id=40 array_id=40 array_index=1), $(job id=41 array_id=40 array_index=4)]}},
+	\"PATCH /api/v1/jobs/36\": $j, \"PATCH /api/v1/jobs/40\": $j, \"PATCH /api/v1/jobs/41\": $j, \"GET /api/v1/jobs/36\": $j,
+	\"PATCH /api/v1/jobs/5\": {\"status\": 409, \"body\": {\"error\": {\"code\": \"stale\", \"message\": \"ended\", \"field\": null}}},
+	\"PATCH /api/v1/nodes/n001\": {\"body\": {}}, \"PATCH /api/v1/nodes/n002\": {\"body\": {}}}"
+
+it 'holds, releases, requeues, suspends and resumes'
+serve "$routes"
+for pair in 'hold={"hold": True}' 'uhold={"hold": True}' 'release={"hold": False}' 'requeue={"requeue": True}' 'requeuehold={"requeue": True, "hold": True}' \
+	'suspend={"suspend": True}' 'resume={"suspend": False}'; do
+	run strata slurm scontrol "${pair%%=*}" 36
+	gives 0
+	says ''
+	asked "p['path'] == '/api/v1/jobs/36' and p['body'] == ${pair#*=}"
+done
+
+it 'means arrays, elements, lists and names'
+serve "$routes"
+run strata slurm scontrol hold 40
+asked '[x["path"] for x in r[-2:]] == ["/api/v1/jobs/40", "/api/v1/jobs/41"]'
+run strata slurm scontrol hold 36,40_4
+asked '[x["path"] for x in r[-2:]] == ["/api/v1/jobs/36", "/api/v1/jobs/41"]'
+run strata slurm scontrol hold jobname=train
+asked 'len([x for x in r[-3:] if x["method"] == "PATCH"]) == 3'
+
+it 'updates jobs'
+serve "$routes"
+run strata slurm scontrol update jobid=36 timelimit=1-00:00:00 Nice=5
+gives 0
+asked 'p["body"] == {"time_limit": 86400, "nice": 5}'
+run strata slurm scontrol update JobId=36 TimeLimit+=10
+asked 'p["body"] == {"time_limit": 7800}'
+run strata slurm scontrol update job=36 starttime=2030-01-01T00:00:00
+asked 'p["body"] == {"begin": "2030-01-01T00:00:00Z"}'
+run strata slurm scontrol update job=36 priority=0
+asked 'p["body"] == {"hold": True}'
+run strata slurm scontrol update job=36 numcpus=4
+gives 1
+says 'Update of this parameter is not supported: numcpus=4
+Request aborted'
+run strata slurm scontrol update job=5 timelimit=3
+gives 1
+says 'Job/step already completing or completed for job 5'
+run strata slurm scontrol update job=9 timelimit=3
+gives 1
+says 'Invalid job id specified for job 9'
+
+it 'updates nodes'
+serve "$routes"
+run strata slurm scontrol update 'nodename=n[001-002]' state=drain 'reason=bad gpu'
+gives 0
+asked '[(x["path"][-4:], x["body"]) for x in r] == [(n, {"state": "drained", "reason": "bad gpu"}) for n in ("n001", "n002")]'
+run strata slurm scontrol update nodename=n001 state=resume
+asked 'p["body"] == {"state": "up"}'
+run strata slurm scontrol update nodename=n001 state=down
+gives 1
+says 'You must specify a reason when DOWNING or DRAINING a node. Request denied'
+run strata slurm scontrol update nodename=n009 state=resume
+gives 1
+says 'slurm_update error: Invalid node name specified'
+
+it 'wants to know what to update'
+run strata slurm scontrol update state=down
+gives 1
+says_some 'No valid entity in update command'
+run strata slurm scontrol hold
+gives 1
+says 'too few arguments for keyword:hold'
