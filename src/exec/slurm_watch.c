@@ -427,7 +427,8 @@ static void begin(struct slurm *slurm, struct followed *at)
 		rc = note(slurm, at, JOURNAL_GIVEN, &record_given_schema, &given, &err);
 		at->noted = rc == 0;
 	}
-	if (rc == 0 && !at->control.stop)
+	/* it may have been cancelled while it was submitted */
+	if (rc == 0 && refresh(slurm, at, &err) == 0 && !at->control.stop)
 		release(slurm, at);
 }
 

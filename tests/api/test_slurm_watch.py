@@ -69,24 +69,26 @@ def what_slurm_forgot_is_run_again(service):
 def a_refusal_is_told(service):
     job = service.submit(script="#!/bin/sh\n# refuse me\n")["id"]
     service.wait(job, "failed")
-    events = service.api("GET", f"/events?job={job}")["events"]
+    events = service.api("GET", "/events?format=json")["events"]
     assert any("not available" in str(event) for event in events), events
 
 
 def one_that_is_cancelled_at_once(service):
     service.flag("away")
-    job = service.submit("sh", "-c", f"echo run >> {service.dir}/runs")["id"]
+    job = service.submit("sleep", "100")["id"]
     service.ask("DELETE", f"/api/v1/jobs/{job}")
     service.flag("away", False)
     service.wait(job, "cancelled")
     assert not any(each["state"] in ("RUNNING", "COMPLETED") for each in service.there().values())
 
 
-def freezing_and_another_limit(service):
-    job = service.submit("sleep", "100", time_limit="10m")["id"]
+def freezing_and_letting_go(service):
+    job = service.submit("sleep", "100")["id"]
     service.wait(job, "running")
-    service.api("PATCH", f"/jobs/{job}", {"time_limit": "30m"})
-    until(lambda: service.there()["1"].get("limit") == "timelimit=30", "limit")
+    service.api("PATCH", f"/jobs/{job}", {"suspend": True})
+    until(lambda: service.there()["1"]["state"] == "SUSPENDED", "suspension")
+    service.api("PATCH", f"/jobs/{job}", {"suspend": False})
+    until(lambda: service.there()["1"]["state"] == "RUNNING", "resumption")
     service.api("DELETE", f"/jobs/{job}", status=202)
     service.wait(job, "cancelled")
     equal(service.there()["1"]["state"], "CANCELLED")
@@ -95,4 +97,4 @@ def freezing_and_another_limit(service):
 if __name__ == "__main__":
     run_with(lambda test: OnFake(), an_answer_that_is_lost_is_no_second_start, a_claim_without_a_number_is_found_again,
              one_that_never_arrived_is_submitted_again, nothing_is_lost_while_nobody_answers, what_slurm_forgot_is_run_again,
-             a_refusal_is_told, one_that_is_cancelled_at_once, freezing_and_another_limit)
+             a_refusal_is_told, one_that_is_cancelled_at_once, freezing_and_letting_go)
