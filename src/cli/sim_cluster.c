@@ -2,6 +2,7 @@
 #include "cli/sim_cluster.h"
 
 #include "core/env.h"
+#include "formats/sacct.h"
 #include "sim/input.h"
 #include "sim/replay.h"
 
@@ -196,6 +197,8 @@ static int read_file(struct sim *sim, const char *path, struct strata_swf *ret_s
 	int rc = input_read(env_system(), path, STRATA_INPUT_BYTES_MAX, &cli->arena, &text, &length,
 			    &cli->err);
 
+	if (rc == 0 && sacct_is(text, length))
+		return sacct_read(text, length, &cli->arena, ret_swf, NULL, &cli->err);
 	return rc ? rc : strata_swf_read(text, length, &cli->arena, ret_swf, &cli->err);
 }
 
@@ -443,11 +446,13 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 
 const struct cli_command cli_sim_cluster = {
 	.name = "sim cluster",
-	.operands = "TRACE.swf[.gz] | --history",
+	.operands = "TRACE.swf[.gz] | SACCT[.gz] | --history",
 	.summary = "replay a trace of jobs under a policy and measure it",
 	.about =
-		"The trace is in the Standard Workload Format, plain or compressed; - reads it "
-		"from standard input. The same\n"
+		"The trace is in the Standard Workload Format, or what `sacct -a -X -P -o "
+		"JobIDRaw,Submit,Start,End,Timelimit,\n"
+		"State,AllocCPUS,AllocNodes,AllocTRES,User,Account,Partition` prints; plain or "
+		"compressed; - reads it from standard input. The same\n"
 		"decisions as in the service are made on a virtual clock. Orders, placements, "
 		"backfills and predictions are\n"
 		"classes: `strata classes order` lists them.\n"
@@ -469,6 +474,8 @@ const struct cli_command cli_sim_cluster = {
 		"  strata sim cluster kth.swf.gz --compare "
 		"fifo/none,fifo/easy,fifo/easy_sjbf/learned --plot kth.svg\n"
 		"  strata sim cluster philly.swf.gz --procs 512 --order sjf --json\n"
+		"  sacct -a -X -P -S 2026-01-01 -o … | strata sim cluster - --procs 512 --compare "
+		"fifo/easy,fair_share/easy\n"
 		"  strata sim cluster gpu.swf --nodes nodes.csv --placement fgd --trace gpu.json\n"
 		"  strata sim cluster gpu.swf --nodes nodes.csv --compare ///best_fit,///fgd\n"
 		"  strata sim cluster --history --since 7d --compare fifo,sjf,fair_share",

@@ -12,6 +12,7 @@
 #define EXEC_EXEC_H
 
 #include <strata/class.h>
+#include <strata/cluster.h>
 #include <strata/error.h>
 #include <strata/memory.h>
 #include <strata/option.h>
@@ -63,10 +64,24 @@ struct exec_order {
 	const char *checkpoint_dir; /* the job's own; made if missing. NULL: none */
 	bool checkpoint_place; /* it is in a place of the service's, where users cannot write: made for the user there */
 	int64_t checkpoint_signal; /* to those of its processes that catch it; 0: none */
+	bool checkpoint_asked;     /* the job said that it writes checkpoints when it is told to */
 	const char *token;         /* its secret for the API; NULL: none */
 	const char *node;          /* where it runs, for the last line of its output; NULL: none */
+	struct strata_list places; /* of const char *: all nodes it has, as exec_place_schema reads them; empty: anywhere */
+	const char *name;          /* what to call it where others see it; NULL: nothing */
+	const char *partition;     /* that has these nodes; NULL: the usual one */
 	const char *cgroup;        /* set by the executor: directory of its cgroups; NULL: none */
 };
+
+/* What an order has of one node. */
+struct exec_place {
+	const char *name;
+	int64_t tasks;
+	int64_t cpu_milli, memory_bytes; /* of all of them */
+	int64_t gpus, gpu_milli;         /* so many, so much of each */
+	const char *gpu_type;            /* NULL: any */
+};
+extern const struct strata_schema exec_place_schema;
 
 enum exec_how {
 	EXEC_EXITED,      /* by itself: exit code or signal */
@@ -124,13 +139,46 @@ enum exec_event_type {
 	EXEC_STARTED,      /* status.started_ns says when */
 	EXEC_CHECKPOINTED, /* status.checkpoint is its path */
 	EXEC_ENDED,        /* status; once, and the last one of its attempt */
-	EXEC_TROUBLE, /* it cannot be run or watched at present: status.error. Adopt it to try again */
+	EXEC_TROUBLE, /* it cannot be run or watched at present: status.error. Adopt it to try again. Job 0: none can */
+	EXEC_SURVEY,  /* what nodes are like and what others have of them has changed: survey */
+};
+
+/* A node, as its owner sees it. */
+struct exec_node {
+	const char *name;
+	enum strata_node_state state;
+	const char *reason; /* of drained and down ones; NULL: none given */
+};
+
+/* What somebody else has of a node. */
+struct exec_part {
+	const char *node;
+	int64_t cpu_milli, memory_bytes;
+	uint32_t gpus;
+};
+
+/* A work of others that runs where our jobs might. */
+struct exec_taken {
+	const char *name; /* "slurm.17" */
+	const char *user;
+	int64_t begin_ns, end_ns; /* 0: not known */
+	struct exec_part *parts;
+	size_t part_count;
+};
+
+/* All there is to say: who is not in it has gone. */
+struct exec_survey {
+	const struct exec_node *nodes;
+	size_t node_count;
+	const struct exec_taken *taken;
+	size_t taken_count;
 };
 
 struct exec_event {
 	enum exec_event_type type;
 	struct exec_key key;
 	struct exec_status status; /* texts valid until the next call of `next` */
+	const struct exec_survey *survey; /* so long too */
 };
 
 /* An attempt that a scan found. */
@@ -184,9 +232,15 @@ struct exec_class {
 	int (*adopt)(struct exec *exec, struct exec_key key, struct strata_error *err);
 	/* Removes all traces of an attempt that has ended, or was ordered and never claimed. -EBUSY when it may be running. */
 	int (*forget)(struct exec *exec, struct exec_key key, struct strata_error *err);
+
+	/* What there is to run on, as `scontrol -o show node` tells it; in the arena. Asked before `open`. NULL: this machine, or what the
+	 * configuration says. */
+	int (*nodes)(const void *conf, const struct env *env, struct strata_memory *memory,
+		     struct strata_arena *arena, const char **ret_text, struct strata_error *err);
 };
 
 extern const struct exec_class exec_local;
+extern const struct exec_class exec_slurm;
 extern const struct strata_kind exec_kind;
 
 #endif

@@ -4,6 +4,7 @@
 /* clang-format off */
 static const struct strata_class *const classes[] = {
 	&exec_local.base,
+	&exec_slurm.base,
 	NULL,
 };
 /* clang-format on */

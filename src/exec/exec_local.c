@@ -75,9 +75,9 @@ static int check_leader(struct local *local, struct strata_error *err)
 			    err);
 }
 
-static int local_start(struct exec *exec, const struct exec_order *order, struct strata_error *err)
+int local_order(struct local *local, const struct exec_order *order, struct attempt **ret_attempt,
+		struct strata_error *err)
 {
-	struct local *local = (struct local *)exec;
 	struct exec_order own = *order;
 	struct attempt *attempt;
 	int rc = check_order(order, err);
@@ -102,9 +102,19 @@ static int local_start(struct exec *exec, const struct exec_order *order, struct
 		local_drop(local, attempt);
 		return rc;
 	}
-	if (local_start_supervisor(local, attempt, NULL))
-		local_mark(local, attempt); /* it counts: what went wrong comes as an event */
+	*ret_attempt = attempt;
 	return 0;
+}
+
+static int local_start(struct exec *exec, const struct exec_order *order, struct strata_error *err)
+{
+	struct local *local = (struct local *)exec;
+	struct attempt *attempt;
+	int rc = local_order(local, order, &attempt, err);
+
+	if (rc == 0 && local_start_supervisor(local, attempt, NULL))
+		local_mark(local, attempt); /* it counts: what went wrong comes as an event */
+	return rc;
 }
 
 static int local_adopt(struct exec *exec, struct exec_key key, struct strata_error *err)
@@ -281,13 +291,10 @@ static int open_state(struct local *local, const char *state_dir, struct strata_
 	return rc;
 }
 
-static void local_close(struct exec *exec)
+void local_fini(struct local *local)
 {
-	struct local *local = (struct local *)exec;
 	const struct map_text_entry *entry;
 
-	if (!exec)
-		return;
 	nursery_close(&local->nursery, local->env);
 	while ((entry = map_text_next(&local->attempts, NULL)))
 		local_drop(local, entry->value);
@@ -301,18 +308,20 @@ static void local_close(struct exec *exec)
 			close(fds[i]);
 	strata_arena_fini(&local->arena);
 	strata_arena_fini(&local->event_arena);
+}
+
+static void local_close(struct exec *exec)
+{
+	struct local *local = (struct local *)exec;
+
+	if (!exec)
+		return;
+	local_fini(local);
 	strata_memory_put(local->memory, local, sizeof(*local));
 }
 
-static int local_open(const void *conf, const struct exec_open *from, struct exec **ret_exec,
-		      struct strata_error *err)
+int local_init(struct local *local, const struct exec_open *from, struct strata_error *err)
 {
-	const struct conf *own = conf;
-	struct local *local = strata_memory_get(from->memory, sizeof(*local));
-
-	if (!local)
-		return strata_fail_memory(err);
-	local->base.cls = &exec_local;
 	local->env = from->env;
 	local->memory = from->memory;
 	local->epoch = from->epoch;
@@ -327,8 +336,21 @@ static int local_open(const void *conf, const struct exec_open *from, struct exe
 
 	if (rc == 0)
 		rc = open_state(local, from->state_dir, err);
-	if (rc == 0)
-		rc = local_open_watches(local, err);
+	return rc ? rc : local_open_watches(local, err);
+}
+
+static int local_open(const void *conf, const struct exec_open *from, struct exec **ret_exec,
+		      struct strata_error *err)
+{
+	const struct conf *own = conf;
+	struct local *local = strata_memory_get(from->memory, sizeof(*local));
+
+	if (!local)
+		return strata_fail_memory(err);
+	local->base.cls = &exec_local;
+	local->supervised = true;
+	int rc = local_init(local, from, err);
+
 	if (rc == 0)
 		rc = cgroup_find_base(own->cgroup, from->state_dir, &local->arena, &local->cgroup,
 				      err);

@@ -123,6 +123,7 @@ static int take_line(const char *line, size_t length, struct strata_arena *arena
 		{ JOURNAL_LEADER, &record_leader_schema, &leader, NULL },
 		{ JOURNAL_CONTROL, &record_control_schema, &journal->control, NULL },
 		{ JOURNAL_CLAIMED, &record_claim_schema, &claim, &journal->claimed },
+		{ JOURNAL_GIVEN, &record_given_schema, &journal->given, NULL },
 		{ JOURNAL_STARTED, &record_start_schema, &journal->start, &journal->started },
 		{ JOURNAL_CHECKPOINT, &record_checkpoint_schema, &journal->checkpoint, NULL },
 		{ JOURNAL_ENDED, &record_status_schema, &journal->status, &journal->ended },

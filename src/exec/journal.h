@@ -6,6 +6,7 @@
  *	leader {…}		a later leader has taken over an order that nobody had claimed
  *	control {…}		what is wished of it: stop, freeze, checkpoint …; the executor
  *	claimed {…}		by whom; the supervisor, durably, before it starts anything
+ *	given {…}		a workload manager has taken it in, under this number; executors that hand jobs on
  *	started {…}		the first process runs
  *	checkpoint {…}		it wrote a checkpoint
  *	ended {…}		how: the last word
@@ -22,12 +23,14 @@
 #define JOURNAL_LEADER "leader"
 #define JOURNAL_CONTROL "control"
 #define JOURNAL_CLAIMED "claimed"
+#define JOURNAL_GIVEN "given"
 #define JOURNAL_STARTED "started"
 #define JOURNAL_CHECKPOINT "checkpoint"
 #define JOURNAL_ENDED "ended"
 
 #define JOURNAL_SCRIPT ".script"
 #define JOURNAL_TOKEN ".token"
+#define JOURNAL_ENVIRONMENT ".environment" /* only until it is handed on */
 
 /* All that the lines say; of several of a kind the last. Texts live in the arena they were read with. */
 struct journal {
@@ -36,6 +39,7 @@ struct journal {
 	const char *cgroup; /* … and that one's; NULL: as ordered */
 	bool claimed, started, ended;
 	struct record_control control;
+	struct record_given given;
 	struct record_start start;
 	struct record_checkpoint checkpoint; /* count 0: none */
 	struct exec_status status;           /* once it has ended */

@@ -139,7 +139,7 @@ static int open_files(int cwd, const struct exec_order *order, int fds[3], struc
 }
 
 /* In a place of the service's the user cannot make it, anywhere else we must not do so with more rights than theirs. */
-static int make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
+int launch_make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
 			       struct strata_error *err)
 {
 	int code = 0;
@@ -160,7 +160,7 @@ static int make_checkpoint_dir(const struct exec_order *order, const struct laun
 }
 
 /* A file of the user's in our directory, which users cannot write to: the script, the token. */
-static int write_beside(int jobs, const char *path, const char *ending, const char *bytes,
+int launch_write_beside(int jobs, const char *path, const char *ending, const char *bytes,
 			size_t count, mode_t mode, const struct launch_user *user,
 			struct strata_error *err)
 {
@@ -185,14 +185,24 @@ static int write_beside(int jobs, const char *path, const char *ending, const ch
 		    : 0;
 }
 
+void launch_tidy_script(int jobs, const char *name)
+{
+	static const char *const endings[] = { JOURNAL_SCRIPT, JOURNAL_ENVIRONMENT };
+	char path[RECORD_NAME_BYTES + 16];
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", name, endings[i]);
+		unlinkat(jobs, path, 0);
+	}
+}
+
 void launch_tidy(int jobs, const char *name)
 {
 	char path[RECORD_NAME_BYTES + 16];
 
 	snprintf(path, sizeof(path), "%s%s", name, JOURNAL_TOKEN);
 	unlinkat(jobs, path, 0);
-	snprintf(path, sizeof(path), "%s%s", name, JOURNAL_SCRIPT);
-	unlinkat(jobs, path, 0);
+	launch_tidy_script(jobs, name);
 }
 
 /* ---- the process ---- */
@@ -264,15 +274,15 @@ static int prepare(int jobs, const char *path, const struct exec_order *order,
 		   const struct launch_user *user, int fds[3], struct strata_error *err)
 {
 	const char *directory = order->directory ? order->directory : "/";
-	int rc = order->token ? write_beside(jobs, path, JOURNAL_TOKEN, order->token,
+	int rc = order->token ? launch_write_beside(jobs, path, JOURNAL_TOKEN, order->token,
 					     strlen(order->token), 0600, user, err)
 			      : 0;
 
 	if (rc == 0 && order->script)
-		rc = write_beside(jobs, path, JOURNAL_SCRIPT, order->script, order->script_bytes,
+		rc = launch_write_beside(jobs, path, JOURNAL_SCRIPT, order->script, order->script_bytes,
 				  0500, user, err);
 	if (rc == 0 && order->checkpoint_dir)
-		rc = make_checkpoint_dir(order, user, err);
+		rc = launch_make_checkpoint_dir(order, user, err);
 	if (rc)
 		return rc;
 	launch_as_user_begin(user);

@@ -37,7 +37,16 @@ void launch_as_user_end(const struct launch_user *user);
 int launch_start(const struct env *env, int jobs, const char *path, const struct exec_order *order,
 		 const struct launch_user *user, const struct cgroup *cgroup,
 		 struct launch *ret_launch, struct strata_error *err);
-/* Takes away script and token of an attempt. */
+/* Makes the order's checkpoint directory, if it is missing. */
+int launch_make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
+			       struct strata_error *err);
+/* A new file of the user's beside that of the attempt: its path and the ending. */
+int launch_write_beside(int jobs, const char *path, const char *ending, const char *bytes,
+			size_t count, mode_t mode, const struct launch_user *user,
+			struct strata_error *err);
+/* Takes away what the attempt was started from. */
+void launch_tidy_script(int jobs, const char *name);
+/* The same, and its token. */
 void launch_tidy(int jobs, const char *name);
 
 #endif

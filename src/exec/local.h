@@ -37,6 +37,7 @@ struct local {
 	struct strata_arena event_arena; /* texts of the last event */
 	char jobs_path[PATH_MAX];
 	int jobs; /* directory */
+	bool supervised; /* what has not ended gets a supervisor; else another looks after it and writes to its file */
 	int64_t epoch;
 	const char *supervisor, *cgroup;
 	int epoll, inotify, wake;
@@ -46,6 +47,13 @@ struct local {
 	struct attempt *first_dirty, *last_dirty;
 	struct attempt *dropped;
 };
+
+/* All of the opening but for control groups: the directory, the lead, the watches. To be ended by fini, whatever came of it. */
+int local_init(struct local *local, const struct exec_open *from, struct strata_error *err);
+void local_fini(struct local *local);
+/* Writes an order down, to be watched: all of a start but for who carries it out. */
+int local_order(struct local *local, const struct exec_order *order, struct attempt **ret_attempt,
+		struct strata_error *err);
 
 /* Begins to watch an attempt; drop ends that. What waits for its supervisor is freed with it, or by free_dropped. */
 int local_take(struct local *local, struct exec_key key, struct attempt **ret_attempt,

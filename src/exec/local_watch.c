@@ -332,7 +332,7 @@ static int look(struct local *local, struct attempt *attempt, int fd, struct exe
 		return 1;
 	}
 	if (!journal.ended)
-		return ensure_supervisor(local, attempt, fd, &journal, err);
+		return local->supervised ? ensure_supervisor(local, attempt, fd, &journal, err) : 0;
 	attempt->ended = true;
 	event->type = EXEC_ENDED;
 	event->status = journal.status;

@@ -64,8 +64,12 @@ static const struct strata_option order_options[] = {
 	TEXT(struct exec_order, checkpoint_dir),
 	BOOL(struct exec_order, checkpoint_place),
 	INT(struct exec_order, checkpoint_signal, 0, _NSIG - 1),
+	BOOL(struct exec_order, checkpoint_asked),
 	TEXT(struct exec_order, token),
 	TEXT(struct exec_order, node),
+	{ "places", STRATA_LIST, offsetof(struct exec_order, places), .list = { &text_item }, .help = "see exec.h" },
+	TEXT(struct exec_order, name),
+	TEXT(struct exec_order, partition),
 	TEXT(struct exec_order, cgroup),
 	{ 0 },
 };
@@ -92,6 +96,22 @@ static const struct strata_option claim_options[] = {
 static const struct strata_option leader_options[] = {
 	INT(struct record_leader, epoch, 0, INT64_MAX),
 	TEXT(struct record_leader, cgroup),
+	{ 0 },
+};
+
+static const struct strata_option given_options[] = {
+	INT(struct record_given, id, 0, INT64_MAX),
+	{ 0 },
+};
+
+static const struct strata_option place_options[] = {
+	TEXT(struct exec_place, name),
+	INT(struct exec_place, tasks, 1, UINT32_MAX),
+	INT(struct exec_place, cpu_milli, 0, INT64_MAX / 1000000),
+	INT(struct exec_place, memory_bytes, 0, INT64_MAX),
+	INT(struct exec_place, gpus, 0, UINT32_MAX),
+	INT(struct exec_place, gpu_milli, 0, 1000),
+	TEXT(struct exec_place, gpu_type),
 	{ 0 },
 };
 
@@ -142,9 +162,14 @@ SCHEMA(order, struct exec_order);
 SCHEMA(control, struct record_control);
 SCHEMA(claim, struct record_claim);
 SCHEMA(leader, struct record_leader);
+SCHEMA(given, struct record_given);
 SCHEMA(start, struct record_start);
 SCHEMA(checkpoint, struct record_checkpoint);
 SCHEMA(status, struct exec_status);
+
+const struct strata_schema exec_place_schema = { .name = "place",
+						 .conf_size = sizeof(struct exec_place),
+						 .options = place_options };
 
 /* ---- files ---- */
 

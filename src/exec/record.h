@@ -33,6 +33,10 @@ struct record_leader {
 	const char *cgroup; /* directory of its control groups; NULL: none */
 };
 
+struct record_given {
+	int64_t id; /* what a workload manager calls it; 0: it has no number yet */
+};
+
 struct record_start {
 	int64_t pid, started_ns;
 };
@@ -50,6 +54,7 @@ extern const struct strata_schema record_order_schema;
 extern const struct strata_schema record_control_schema;
 extern const struct strata_schema record_claim_schema;
 extern const struct strata_schema record_leader_schema;
+extern const struct strata_schema record_given_schema;
 extern const struct strata_schema record_start_schema;
 extern const struct strata_schema record_checkpoint_schema;
 extern const struct strata_schema record_status_schema;

@@ -87,6 +87,12 @@ int inventory_check_name(const char *name, struct strata_error *err);
 int inventory_read(const char *text, size_t length, struct strata_arena *arena,
 		   struct inventory *ret_inventory, struct strata_error *err);
 
+/* ---- from a Slurm cluster (slurm_nodes.c) ---- */
+
+/* The nodes of what `scontrol -o show node` prints. -EBADMSG names what makes no sense. */
+int inventory_read_slurm(const char *text, struct strata_arena *arena,
+			 struct inventory *ret_inventory, struct strata_error *err);
+
 /* A node as the cluster level wants it. Its texts are borrowed from the node. GPUs of several types make a node of type "mixed". */
 void inventory_node_conf(const struct inventory_node *node, struct strata_node_conf *ret_conf);
 

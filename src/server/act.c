@@ -313,8 +313,14 @@ static void take_event(struct server *server, const struct exec_event *event)
 		}
 		break;
 	case EXEC_TROUBLE:
-		fprintf(stderr, "strata: job %llu: %s\n", (unsigned long long)event->key.job,
-			event->status.error ? event->status.error : "trouble");
+		if (event->key.job)
+			fprintf(stderr, "strata: job %llu: ", (unsigned long long)event->key.job);
+		else
+			fprintf(stderr, "strata: executor: ");
+		fprintf(stderr, "%s\n", event->status.error ? event->status.error : "trouble");
+		break;
+	case EXEC_SURVEY:
+		survey_take(server, event->survey);
 		break;
 	}
 }

@@ -1,6 +1,7 @@
 /* The table of conf.h, and what can be said of settings before anything is opened. */
 #include "server/conf.h"
 
+#include "exec/exec.h"
 #include "machine/inventory.h"
 
 #include <strata/cluster.h>
@@ -33,6 +34,8 @@ static const struct strata_option server_options[] = {
 	{ "nodes", STRATA_LIST, OFFSET(nodes), .list = { &node_text, 4096 },
 	  .help = "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100; this machine when left out",
 	  .aliases = "node" },
+	{ "executor", STRATA_TEXT, OFFSET(executor), .text = { "local" }, .value = "SPEC",
+	  .help = "who runs jobs: local, or slurm, whose nodes are then those of the cluster" },
 	{ "order", STRATA_TEXT, OFFSET(order), .text = { "fair_share" }, .value = "SPEC",
 	  .help = "order of the queue" },
 	{ "placement", STRATA_TEXT, OFFSET(placement), .text = { "best_fit" }, .value = "SPEC",
@@ -139,7 +142,8 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 	const struct {
 		const struct strata_kind *kind;
 		const char *name, *text;
-	} classes[] = { { &strata_order_kind, "order", conf->order },
+	} classes[] = { { &exec_kind, "executor", conf->executor },
+			{ &strata_order_kind, "order", conf->order },
 			{ &strata_placement_kind, "placement", conf->placement },
 			{ &strata_backfill_kind, "backfill", conf->backfill },
 			{ &strata_prediction_kind, "predict", conf->predict },

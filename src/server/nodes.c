@@ -1,4 +1,4 @@
-/* The nodes: those that the configuration names, or the inventory service, or this machine; and what the operator said of them. */
+/* The nodes: those of the executor, or that the configuration names, or the inventory service, or this machine; and what the operator said of them. */
 #include "server/remote.h"
 
 #include "machine/inventory.h"
@@ -28,8 +28,16 @@ static int find_inventory(struct server *server, struct inventory *ret_inventory
 {
 	const char *const *texts = server->conf->nodes.items;
 	size_t count = server->conf->nodes.count;
+	const struct exec_class *exec = (const struct exec_class *)server->exec_spec.cls;
 	struct inventory here;
+	const char *told;
 
+	if (exec->nodes) {
+		int rc = exec->nodes(server->exec_spec.conf, server->env, &server->memory,
+				     &server->confs, &told, err);
+
+		return rc ? rc : inventory_read_slurm(told, &server->confs, ret_inventory, err);
+	}
 	if (server->conf->inventory_url)
 		return remote_nodes(server->conf, &server->confs, ret_inventory, err);
 	struct inventory_declared *declared =

@@ -55,6 +55,8 @@ static int open_cluster(struct server *server, struct strata_error *err)
 		rc = read_spec(server, 4, &strata_victims_kind, conf->preempt, &cluster.victims,
 			       err);
 	if (rc == 0)
+		rc = read_spec(server, 5, &exec_kind, conf->executor, &server->exec_spec, err);
+	if (rc == 0)
 		rc = strata_cluster_new(&cluster, &server->memory, &server->cluster, err);
 	server->rules.time_limit_ns = conf->time_limit_ns;
 	server->rules.time_limit_ns_max = conf->time_limit_ns_max;
@@ -91,21 +93,11 @@ static int open_exec(struct server *server, struct strata_error *err)
 				  .epoch = (int64_t)server->epoch,
 				  .supervisor = server_find_supervisor(&server->confs) };
 
+	const struct exec_class *cls = (const struct exec_class *)server->exec_spec.cls;
+
 	if (!open.supervisor)
 		return strata_fail(err, -EIO, "the program does not find itself");
-	if (exec_local.base.conf_size) {
-		struct strata_schema schema = { "exec", NULL, exec_local.base.conf_size,
-						exec_local.base.options };
-
-		server->exec_conf = strata_arena_get(&server->confs, exec_local.base.conf_size);
-		int rc = server->exec_conf ? strata_schema_defaults(&schema, &server->confs,
-								    server->exec_conf, err)
-					   : strata_fail_memory(err);
-
-		if (rc)
-			return rc;
-	}
-	return exec_local.open(server->exec_conf, &open, &server->exec, err);
+	return cls->open(server->exec_spec.conf, &open, &server->exec, err);
 }
 
 static int open_store(struct server *server, struct strata_error *err)
@@ -161,7 +153,7 @@ void server_unload(struct server *server)
 	server->cluster = NULL;
 	people_free(server);
 	reservations_free(server);
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		strata_registry_free(server->registries[i]);
 		server->registries[i] = NULL;
 	}

@@ -94,13 +94,13 @@ struct server {
 	const struct env *env;
 	struct strata_memory memory; /* of the decider */
 	struct strata_arena confs;   /* lives as long as the server */
-	struct strata_registry *registries[5];
+	struct strata_registry *registries[6];
 	struct strata_cluster *cluster;
 	struct store *store;
 	uint64_t epoch;
 	struct store_readers *readers;
 	struct exec *exec;
-	void *exec_conf;
+	struct strata_spec exec_spec; /* its class and options */
 	unsigned char job_key[JOB_TOKEN_KEY_BYTES];
 	struct spec_rules rules;
 
@@ -304,6 +304,9 @@ void nodes_set(struct server *server, uint32_t row, enum strata_node_state state
 	       const char *reason, int64_t since_ns);
 const char *nodes_state_name(enum strata_node_state state);
 struct node_about *nodes_find(const struct server *server, const char *name);
+
+/* survey.c: what the executor says of nodes and of others who use them. */
+void survey_take(struct server *server, const struct exec_survey *survey);
 
 /* view.c */
 json_t *view_job(struct server *server, const struct live *live);

@@ -6,6 +6,7 @@
 
 #include "exec/environment.h"
 #include "formats/slurm.h"
+#include "machine/inventory.h"
 
 #include <strata/limits.h>
 #include <strata/slurm.h>
@@ -276,6 +277,66 @@ static void fill_signal(struct start *start)
 	start->order.warn_to = signal.batch_only ? EXEC_TO_BATCH : EXEC_TO_STEPS;
 }
 
+/* "a,b" has the name? */
+static bool is_listed(const char *list, const char *name, size_t length)
+{
+	for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == length && strncmp(at, name, length) == 0)
+			return true;
+	return false;
+}
+
+/* The partition it asked for, or the first that has all of its nodes; NULL: it does not matter. */
+static const char *find_partition(const struct start *start)
+{
+	const struct server *server = start->server;
+	const char *list = server->nodes[start->pieces[0].node].about->partitions;
+
+	if (start->live->row.partition && *start->live->row.partition)
+		return start->live->row.partition;
+	for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
+		size_t length = strcspn(at, ",");
+		uint32_t having = 0;
+
+		for (uint32_t i = 0; i < start->piece_count; i++)
+			having += is_listed(server->nodes[start->pieces[i].node].about->partitions,
+					    at, length);
+		if (having == start->piece_count)
+			return strata_arena_text(&start->server->scratch, at, length);
+	}
+	return NULL;
+}
+
+static int fill_places(struct start *start, struct strata_error *err)
+{
+	struct server *server = start->server;
+	const char **texts =
+		strata_arena_array(&server->scratch, start->piece_count, sizeof(*texts));
+
+	if (!texts)
+		return strata_fail_memory(err);
+	for (uint32_t i = 0; i < start->piece_count; i++) {
+		const struct strata_piece *piece = &start->pieces[i];
+		const struct node_about *node = &server->nodes[piece->node];
+		const char *type = start->spec.gpu_type && node->conf.gpu_type ? node->conf.gpu_type
+									       : NULL;
+
+		texts[i] = strata_arena_printf(
+			&server->scratch,
+			"name=%s:tasks=%u:cpu_milli=%lld:memory_bytes=%lld:gpus=%d:gpu_milli=%lld%"
+			"s%s",
+			node->name, piece->tasks, (long long)piece->cpu_milli,
+			(long long)piece->memory_bytes, __builtin_popcount(piece->gpu_mask),
+			(long long)piece->gpu_milli, type ? ":gpu_type=" : "", type ? type : "");
+		if (!texts[i])
+			return strata_fail_memory(err);
+	}
+	start->order.places = (struct strata_list){ texts, start->piece_count };
+	start->order.name = start->live->row.name;
+	start->order.partition = find_partition(start);
+	return 0;
+}
+
 static int make_order(struct start *start, struct strata_error *err)
 {
 	struct server *server = start->server;
@@ -304,6 +365,7 @@ static int make_order(struct start *start, struct strata_error *err)
 		.cpu_milli = start->pieces[0].cpu_milli,
 		.memory_bytes = start->pieces[0].memory_bytes,
 		.checkpoint_signal = SIGUSR1,
+		.checkpoint_asked = start->spec.checkpoint_ns > 0,
 		.checkpoint_place = true,
 		.token = job_token_make(server->job_key, row->id, row->attempt, start->token),
 		.node = server->nodes[start->pieces[0].node].name,
@@ -312,7 +374,9 @@ static int make_order(struct start *start, struct strata_error *err)
 						      (long long)row->id),
 	};
 	fill_signal(start);
-	rc = fill_files(start, err);
+	rc = fill_places(start, err);
+	if (rc == 0)
+		rc = fill_files(start, err);
 	if (rc == 0)
 		rc = fill_environment(start, err);
 	return rc ? rc : fill_program(start, err);

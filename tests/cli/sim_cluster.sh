@@ -40,6 +40,26 @@ strata sim cluster - --json <small.swf >"$top/out" 2>"$top/err"
 out=$(cat "$top/out")
 prints_json 'd["jobs"] == 4'
 
+it 'reads what sacct prints'
+cat >history.txt <<'SACCT'
+JobIDRaw|User|Submit|Start|End|Timelimit|State|AllocCPUS|AllocNodes|AllocTRES
+1|ann|2026-11-15T18:00:00|2026-11-15T18:00:00|2026-11-15T18:00:50|00:01:40|COMPLETED|6|1|cpu=6,gres/gpu=2,mem=1G,node=1
+1.batch||2026-11-15T18:00:00|2026-11-15T18:00:00|2026-11-15T18:00:50||COMPLETED|6|1|cpu=6
+2|bob|2026-11-15T18:00:01|2026-11-15T18:05:00|2026-11-15T18:05:10|00:00:10|FAILED|8|1|cpu=8,mem=1G,node=1
+3|bob|2026-11-15T18:00:01|Unknown|Unknown|00:00:10|CANCELLED by 0|0|0|
+SACCT
+run strata sim cluster history.txt --procs 8 --starts out.csv --json
+gives 0
+prints_json 'd["jobs"] == 2'
+run cat out.csv
+prints 'job_id,start
+1,0
+2,50'
+printf 'JobID|Start\n1|2\n' >bad.txt
+run strata sim cluster bad.txt --procs 8
+gives 1
+says_some 'no column Submit'
+
 it 'compares policies side by side, with a plot'
 trace
 run strata sim cluster small.swf --compare fifo/none,fifo/easy,sjf/easy_sjbf/user_last2 --plot p.svg

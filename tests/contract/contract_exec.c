@@ -1,7 +1,7 @@
 /* What every executor must keep. */
 #include "test.h"
 
-#include "exec/exec.h"
+#include "exec/slurm.h"
 
 #include <strata/text.h>
 
@@ -17,6 +17,25 @@ static struct strata_memory memory;
 static struct strata_arena arena;
 static struct strata_error err;
 
+/* Slurm is one of a few lines here: tests/fake_slurm. */
+static void prepare_slurm(struct slurm_conf *conf)
+{
+	static const char *const names[] = { "sacct",    "sbatch", "scancel",
+					     "scontrol", "sinfo",  "squeue" };
+	const char *source = getenv("STRATA_SOURCE") ? getenv("STRATA_SOURCE") : ".";
+	char from[PATH_MAX], to[PATH_MAX], path[PATH_MAX];
+
+	snprintf(from, sizeof(from), "%s/tests/fake_slurm", source);
+	CHECK(realpath(from, path));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(to, sizeof(to), "%s/%s", test_temp_dir(), names[i]);
+		unlink(to);
+		CHECK_INT(symlink(path, to), 0);
+	}
+	conf->bin = test_temp_dir();
+	conf->poll_ns = 50 * STRATA_MS_NS;
+}
+
 static void each_class(void (*check)(const struct exec_class *cls, const void *conf))
 {
 	for (const struct strata_class *const *at = exec_kind.classes; *at; at++) {
@@ -27,6 +46,8 @@ static void each_class(void (*check)(const struct exec_class *cls, const void *c
 		void *conf = strata_arena_get(&arena, (*at)->conf_size);
 
 		CHECK_OK(strata_schema_defaults(&schema, &arena, conf, &err));
+		if (*at == &exec_slurm.base)
+			prepare_slurm(conf);
 		check((const struct exec_class *)*at, conf);
 		strata_arena_fini(&arena);
 		CHECK_INT(memory.used_bytes, 0);

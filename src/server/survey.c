@@ -1,0 +1,117 @@
+/*
+ * An executor that works on somebody else's cluster sees more than our jobs: nodes that their owner takes away or gives back, and works of others
+ * on them. Nodes become what they are there; what others have becomes reservations (reserve.h), named as the executor names the works. A survey is complete:
+ * what is not in it is over.
+ *
+ * An operator's own word on a node is heard until the survey says otherwise: only changes there change anything here.
+ */
+#include "server/reserve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX "slurm."
+
+/* ---- nodes ---- */
+
+static void set_node(struct server *server, const struct exec_node *told)
+{
+	struct node_about *node = nodes_find(server, told->name);
+	const char *reason = told->state == STRATA_NODE_UP ? NULL
+			     : told->reason                ? told->reason
+							   : "as its owner says";
+
+	if (!node || node->state == told->state)
+		return;
+	uint32_t row = (uint32_t)(node - server->nodes);
+	int64_t now_ns = server_now_ns(server);
+	struct store_node stored = { .name = node->name,
+				     .state = nodes_state_name(told->state),
+				     .reason = reason,
+				     .since_ns = now_ns };
+
+	if (strata_cluster_set_node(server->cluster, row, told->state, now_ns, NULL))
+		return;
+	nodes_set(server, row, told->state, reason, now_ns);
+	batch_put(server, STORE_PUT(&stored));
+	batch_event(server, 0, "node.changed",
+		    json_pack("{s:s,s:s,s:s}", "node", node->name, "state", stored.state, "by",
+			      server->exec->cls->base.name));
+}
+
+/* ---- what others have ---- */
+
+static bool is_told(const struct exec_survey *survey, const char *name)
+{
+	for (size_t i = 0; i < survey->taken_count; i++)
+		if (strcmp(survey->taken[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void give_back(struct server *server, const struct exec_survey *survey)
+{
+	const struct reservation *at = server->reservations;
+
+	while (at) {
+		const struct reservation *next = at->next;
+
+		if (strncmp(at->name, PREFIX, strlen(PREFIX)) == 0 && !is_told(survey, at->name))
+			reservation_give(server, at);
+		at = next;
+	}
+}
+
+/* As much of a part as is free here: they may have been quicker than the news of one of our own ends, or have what we count otherwise. */
+static bool fit_part(const struct server *server, const struct exec_part *part,
+		     struct strata_piece *ret_piece)
+{
+	const struct node_about *node = nodes_find(server, part->node);
+	struct strata_piece piece = { .tasks = 1 };
+	struct strata_room room;
+	uint32_t gpus = 0;
+
+	if (!node)
+		return false;
+	piece.node = (uint32_t)(node - server->nodes);
+	strata_cluster_room(server->cluster, piece.node, &room);
+	piece.cpu_milli = part->cpu_milli < room.cpu_milli ? part->cpu_milli : room.cpu_milli;
+	piece.memory_bytes = part->memory_bytes < room.memory_bytes ? part->memory_bytes
+								    : room.memory_bytes;
+	for (uint32_t i = 0; i < node->conf.gpu_count && gpus < part->gpus; i++)
+		if (room.gpu_milli[i] >= 1000)
+			piece.gpu_mask |= (uint16_t)(1u << i), gpus++;
+	piece.gpu_milli = gpus ? 1000 : 0;
+	*ret_piece = piece;
+	return piece.cpu_milli > 0 || piece.memory_bytes > 0 || gpus > 0;
+}
+
+static void take(struct server *server, const struct exec_taken *taken)
+{
+	struct strata_piece *pieces =
+		strata_arena_array(&server->scratch, taken->part_count, sizeof(*pieces));
+	struct reservation like = { .name = taken->name,
+				    .user = taken->user,
+				    .begin_ns = taken->begin_ns ? taken->begin_ns
+								: server_now_ns(server),
+				    .pieces = pieces };
+	const struct reservation *own;
+	struct strata_error err;
+
+	if (reservation_at(server, taken->name) || !pieces)
+		return;
+	for (size_t i = 0; i < taken->part_count; i++)
+		like.piece_count += fit_part(server, &taken->parts[i], &pieces[like.piece_count]);
+	if (like.piece_count && reservation_take(server, &like, &own, &err))
+		fprintf(stderr, "strata: %s has what we know nothing of: %s\n", taken->name,
+			err.text);
+}
+
+void survey_take(struct server *server, const struct exec_survey *survey)
+{
+	for (size_t i = 0; i < survey->node_count; i++)
+		set_node(server, &survey->nodes[i]);
+	give_back(server, survey);
+	for (size_t i = 0; i < survey->taken_count; i++)
+		take(server, &survey->taken[i]);
+}
