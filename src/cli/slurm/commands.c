@@ -5,16 +5,6 @@
 
 #include <string.h>
 
-extern const struct slurm_command slurm_sacct;
-extern const struct slurm_command slurm_sbatch;
-extern const struct slurm_command slurm_scancel;
-extern const struct slurm_command slurm_scontrol;
-extern const struct slurm_command slurm_sinfo;
-extern const struct slurm_command slurm_sprio;
-extern const struct slurm_command slurm_squeue;
-extern const struct slurm_command slurm_srun;
-extern const struct slurm_command slurm_sshare;
-
 /* clang-format off */
 static const struct slurm_command *const commands[] = {
 	&slurm_sacct,

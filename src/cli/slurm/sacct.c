@@ -73,41 +73,6 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static void print_usage(struct cli *cli)
-{
-	cli_print(cli, "Usage: sacct [options]\n\tUse --help for help\n");
-}
-
-static void print_help(struct cli *cli)
-{
-	cli_print(
-		cli,
-		"sacct [<OPTION>]\n"
-		"    Valid <OPTION> values are:\n"
-		"     -a, --allusers:  Display jobs for all users.\n"
-		"     -A, --accounts:  Use this comma separated list of accounts to select jobs.\n"
-		"     -b, --brief:     Equivalent to '--format=jobid,state,exitcode'.\n"
-		"     -D, --duplicates: accepted; every job has one line here\n"
-		"     -e, --helpformat: Print a list of fields that can be specified with "
-		"'--format'.\n"
-		"     -E, --endtime:   Select jobs eligible before this time.\n"
-		"     -j, --jobs:      Format is <job(.step)>.\n"
-		"         --json:      Produce JSON output\n"
-		"     -l, --long:      Long format.\n"
-		"         --name:      Display jobs that have any of these name(s).\n"
-		"     -n, --noheader:  No header will be added to the beginning of output.\n"
-		"     -N, --nodelist:  Display jobs that ran on any of these nodes.\n"
-		"     -o, --format:    Comma separated list of fields (use \"--helpformat\").\n"
-		"     -p, --parsable:  output will be '|' delimited with a '|' at the end\n"
-		"     -P, --parsable2: output will be '|' delimited without a '|' at the end\n"
-		"     -q, --qos:       Only send data about jobs using these qos.\n"
-		"     -r, --partition: Comma separated list of partitions.\n"
-		"     -s, --state:     Select jobs based on their state.\n"
-		"     -S, --starttime: Select jobs eligible after this time. Default is 00:00:00.\n"
-		"     -u, --user:      Use this comma separated list of uids or user names.\n"
-		"     -X, --allocations: Only show statistics relevant to the job allocation.\n");
-}
-
 static void print_fields(struct cli *cli)
 {
 	const struct sacct_field *field;
@@ -187,10 +152,10 @@ static int take_option(struct cli *cli, struct sacct *sacct, int letter)
 		return slurm_version(cli);
 	case HELP:
 	case 'h':
-		print_help(cli);
+		slurm_help(cli, &slurm_sacct, options, NOTHING);
 		return 0;
 	case USAGE:
-		print_usage(cli);
+		slurm_help(cli, &slurm_sacct, options, NOTHING);
 		return 0;
 	case '?':
 		return 1;

@@ -102,8 +102,7 @@ static int help(struct cli *cli, bool usage)
 {
 	const struct strata_slurm_option *option;
 
-	cli_print(cli,
-		  "Usage: sbatch [OPTIONS(0)...] [ : [OPTIONS(N)...]] script(0) [args(0)...]\n");
+	cli_print(cli, "Usage: sbatch [OPTION…] [SCRIPT [ARGUMENT…]]\n");
 	for (size_t i = 0; !usage && (option = strata_slurm_option_at(i)); i++) {
 		if (!(option->commands & STRATA_SLURM_SBATCH))
 			continue;

@@ -92,29 +92,6 @@ static bool read_signal(struct wish *wish, const char *text)
 	return true;
 }
 
-static void help(struct cli *cli)
-{
-	cli_print(
-		cli,
-		"Usage: scancel [OPTIONS] [job_id[_array_id][.step_id]]\n"
-		"  -A, --account=account           act only on jobs charging this account\n"
-		"  -b, --batch                     signal batch shell for specified job\n"
-		"  -f, --full                      signal batch shell and all steps for specified "
-		"job\n"
-		"  -i, --interactive               require response from user for each job\n"
-		"      --me                        act only on own jobs\n"
-		"  -n, --name=job_name             act only on jobs with this name\n"
-		"  -p, --partition=partition       act only on jobs in this partition\n"
-		"  -Q, --quiet                     disable warnings\n"
-		"  -q, --qos=qos                   act only on jobs with this quality of service\n"
-		"  -s, --signal=name | integer     signal to send to job, default is SIGKILL\n"
-		"  -t, --state=states              act only on jobs in this state\n"
-		"  -u, --user=user_name            act only on jobs of this user\n"
-		"  -V, --version                   output version information and exit\n"
-		"  -v, --verbose                   verbosity level\n"
-		"  -w, --nodelist                  act only on jobs on these nodes\n");
-}
-
 /* −1: go on; else the exit code. */
 static int read_option(struct cli *cli, struct wish *wish, int letter)
 {
@@ -167,7 +144,7 @@ static int read_option(struct cli *cli, struct wish *wish, int letter)
 		return slurm_version(cli);
 	case 'h':
 	case LONG_USAGE:
-		help(cli);
+		slurm_help(cli, &slurm_scancel, options, -1);
 		return 0;
 	case '?':
 		return 1;

@@ -63,17 +63,10 @@ static const struct option options[] = {
 
 static void print_help(struct cli *cli)
 {
-	cli_print(cli, "scontrol [<OPTION>] [<COMMAND>]\n"
-		       "    Valid <OPTION> values are:\n"
-		       "     -d or --details: equivalent to \"details\" command\n"
-		       "     -h or --help: equivalent to \"help\" command\n"
-		       "     -o or --oneliner: equivalent to \"oneliner\" command\n"
-		       "     -Q or --quiet: equivalent to \"quiet\" command\n"
-		       "     -V or --version: equivalent to \"version\" command\n"
-		       "\n"
-		       "    Valid <COMMAND> values are:\n");
+	slurm_help(cli, &slurm_scontrol, options, NOTHING);
+	cli_print(cli, "Its verbs:\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		cli_printf(cli, "     %s\n", verbs[i].name);
+		cli_printf(cli, "  %s\n", verbs[i].name);
 	cli_print(cli,
 		  "     hold, release, requeue, requeuehold, resume, suspend, uhold, update\n");
 }

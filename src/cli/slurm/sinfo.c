@@ -61,40 +61,6 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static void print_usage(struct cli *cli)
-{
-	cli_print(cli,
-		  "Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]\n"
-		  "             [-S fields] [-o format] [-O Format] [--federation] [--local]\n");
-}
-
-static void print_help(struct cli *cli)
-{
-	cli_print(cli,
-		  "Usage: sinfo [OPTIONS]\n"
-		  "  -a, --all                  show all partitions (including hidden and those\n"
-		  "                             not accessible)\n"
-		  "  -d, --dead                 show only non-responding nodes\n"
-		  "  -h, --noheader             no headers on output\n"
-		  "  -i, --iterate=seconds      specify an iteration period\n"
-		  "      --json                 Produce JSON output\n"
-		  "  -l, --long                 long output - displays more information\n"
-		  "  -n, --nodes=NODES          report on specific node(s)\n"
-		  "  -N, --Node                 Node-centric format\n"
-		  "  -o, --format=format        format specification\n"
-		  "  -O, --Format=format        long format specification\n"
-		  "  -p, --partition=PARTITION  report on specific partition\n"
-		  "  -r, --responding           report only responding nodes\n"
-		  "  -R, --list-reasons         list reason nodes are down or drained\n"
-		  "  -s, --summarize            report state summary only\n"
-		  "  -S, --sort=fields          comma separated list of fields to sort on\n"
-		  "  -t, --states=node_state    specify the what states of nodes to view\n"
-		  "  -V, --version              output version information and exit\n"
-		  "\nHelp options:\n"
-		  "  --help                     show this help message\n"
-		  "  --usage                    display brief usage message\n");
-}
-
 /* -1, or the exit code of an option that ends it. */
 static int take_option(struct cli *cli, struct sinfo *sinfo, int letter)
 {
@@ -157,10 +123,10 @@ static int take_option(struct cli *cli, struct sinfo *sinfo, int letter)
 	case 'V':
 		return slurm_version(cli);
 	case HELP:
-		print_help(cli);
+		slurm_help(cli, &slurm_sinfo, options, NOTHING);
 		return 0;
 	case USAGE:
-		print_usage(cli);
+		slurm_help(cli, &slurm_sinfo, options, NOTHING);
 		return 0;
 	case '?':
 		return 1;
@@ -464,7 +430,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	}
 	if (optind < argc) {
 		slurm_error(cli, NAME, "Unrecognized option: %s", argv[optind]);
-		print_usage(cli);
+		slurm_help(cli, &slurm_sinfo, options, NOTHING);
 		return 1;
 	}
 	if (!check_states(cli, &sinfo))

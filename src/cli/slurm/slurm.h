@@ -21,6 +21,10 @@ struct slurm_command {
 
 /* ---- commands.c ---- */
 
+/* Each in a file of its own. */
+extern const struct slurm_command slurm_sacct, slurm_sbatch, slurm_scancel, slurm_scontrol,
+	slurm_sinfo, slurm_sprio, slurm_squeue, slurm_srun, slurm_sshare;
+
 /* Sorted by name; NULL past the end. */
 const struct slurm_command *slurm_command_at(size_t index);
 /* NULL: none of this name. */
@@ -48,6 +52,9 @@ void slurm_print_date(struct cli *cli);
 /* --iterate: prints every so many seconds until that fails; 0: once. Returns what print returned last, an exit code. */
 int slurm_repeat(struct cli *cli, long every_s, int (*print)(struct cli *cli, const void *context),
 		 const void *context);
+/* help.c: --help, from the options; those with the value `nothing` have no effect. */
+void slurm_help(struct cli *cli, const struct slurm_command *command, const struct option *options,
+		int nothing);
 /* --version */
 int slurm_version(struct cli *cli);
 

@@ -152,9 +152,7 @@ static int take_option(struct cli *cli, struct sprio *sprio, int letter)
 		return slurm_version(cli);
 	case HELP:
 	case USAGE:
-		cli_print(cli,
-			  "Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]\n"
-			  "             [--usage] [-hlnvVw]\n");
+		slurm_help(cli, &slurm_sprio, options, NOTHING);
 		return 0;
 	case '?':
 		return 1;

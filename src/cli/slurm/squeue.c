@@ -72,55 +72,6 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static void print_usage(struct cli *cli)
-{
-	cli_print(cli,
-		  "Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]\n"
-		  "              [-n name] [-o format] [-p partitions] [--qos qos]\n"
-		  "              [--reservation reservation] [--sort fields] [--start]\n"
-		  "              [--step step_id] [-t states] [-u user_name] [--usage]\n"
-		  "              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]\n"
-		  "              [-ahjlrsv]\n");
-}
-
-static void print_help(struct cli *cli)
-{
-	cli_print(cli,
-		  "Usage: squeue [OPTIONS]\n"
-		  "  -A, --account=account(s)        comma separated list of accounts\n"
-		  "                                  to view, default is all accounts\n"
-		  "  -a, --all                       display jobs in hidden partitions\n"
-		  "  -r, --array                     display one job array element per line\n"
-		  "  -h, --noheader                  no headers on output\n"
-		  "  -i, --iterate=seconds           specify an interation period\n"
-		  "  -j, --job=job(s)                comma separated list of jobs IDs\n"
-		  "                                  to view, default is all\n"
-		  "      --json                      Produce JSON output\n"
-		  "  -l, --long                      long report\n"
-		  "      --me                        equivalent to --user=<my username>\n"
-		  "  -n, --name=job_name(s)          comma separated list of job names to view\n"
-		  "  -o, --format=format             format specification\n"
-		  "  -O, --Format=format             format specification\n"
-		  "  -p, --partition=partition(s)    comma separated list of partitions\n"
-		  "                                  to view, default is all partitions\n"
-		  "  -q, --qos=qos(s)                comma separated list of qos's\n"
-		  "                                  to view, default is all qos's\n"
-		  "  -s, --step=step(s)              comma separated list of job steps\n"
-		  "                                  to view, default is all\n"
-		  "  -S, --sort=fields               comma separated list of fields to sort on\n"
-		  "      --start                     print expected start times of pending jobs\n"
-		  "  -t, --states=states             comma separated list of states to view,\n"
-		  "                                  default is pending and running,\n"
-		  "                                  '--states=all' reports all states\n"
-		  "  -u, --user=user_name(s)         comma separated list of users to view\n"
-		  "  -V, --version                   output version information and exit\n"
-		  "  -w, --nodelist=hostlist         list of nodes to view, default is \n"
-		  "                                  all nodes\n"
-		  "\nHelp options:\n"
-		  "  --help                          show this help message\n"
-		  "  --usage                         display a brief summary of squeue options\n");
-}
-
 static void read_variables(struct squeue *squeue)
 {
 	*squeue =
@@ -211,10 +162,10 @@ static int take_option(struct cli *cli, struct squeue *squeue, int letter)
 	case 'V':
 		return slurm_version(cli);
 	case HELP:
-		print_help(cli);
+		slurm_help(cli, &slurm_squeue, options, NOTHING);
 		return 0;
 	case USAGE:
-		print_usage(cli);
+		slurm_help(cli, &slurm_squeue, options, NOTHING);
 		return 0;
 	case '?':
 		return 1;
@@ -470,7 +421,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		squeue.steps = argv[optind++];
 	if (optind < argc) {
 		slurm_error(cli, NAME, "Unrecognized option: %s", argv[optind]);
-		print_usage(cli);
+		slurm_help(cli, &slurm_squeue, options, NOTHING);
 		return 1;
 	}
 	if (!check_states(cli, &squeue))

@@ -118,7 +118,7 @@ static int help(struct cli *cli)
 {
 	const struct strata_slurm_option *option;
 
-	cli_print(cli, "Usage: srun [OPTIONS(0)... [executable(0) [args(0)...]]]\n");
+	cli_print(cli, "Usage: srun [OPTION…] PROGRAM [ARGUMENT…]\n");
 	for (size_t i = 0; (option = strata_slurm_option_at(i)); i++)
 		if (option->commands & STRATA_SLURM_SRUN)
 			cli_printf(cli, "  --%-22s %s\n", option->name, option->help);

@@ -77,7 +77,7 @@ static int take_option(struct cli *cli, struct sshare *sshare, int letter)
 	case 'h':
 	case HELP:
 	case USAGE:
-		cli_print(cli, "Usage:  sshare [-A accounts] [-u users] [-aehnpPvV]\n");
+		slurm_help(cli, &slurm_sshare, options, NOTHING);
 		return 0;
 	case '?':
 		return 1;
