@@ -201,7 +201,7 @@ static int fill_environment(struct start *start, struct strata_error *err)
 		names[i] = node->name;
 		tasks += piece->tasks;
 	}
-	from.tasks = was_asked(row, "tasks") ? tasks : 0;
+	from.tasks = tasks > 1 || was_asked(row, "tasks") ? tasks : 0;
 	from.memory_per_node_bytes = start->pieces[0].memory_bytes;
 	rc = strata_hostlist_compress(names, start->piece_count, &server->scratch, &list, err);
 	from.node_list = rc == 0 ? list : NULL;
