@@ -9,6 +9,7 @@
 #include <strata/text.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,34 @@ static void slurm_close(struct exec *exec)
 	strata_memory_put(slurm->local.memory, slurm, sizeof(*slurm));
 }
 
+/* A number that no other state directory has, made once. */
+static int find_identity(struct slurm *slurm, struct strata_error *err)
+{
+	static const char path[] = "../slurm-identity";
+	const struct env *env = slurm->local.env;
+	struct strata_arena arena;
+	uint64_t number;
+	char *text;
+	size_t length;
+
+	strata_arena_init(&arena, slurm->local.memory, 0);
+	int rc = env_read_file(env, slurm->local.jobs, path, SLURM_IDENTITY_BYTES - 1, &arena,
+			       &text, &length, err);
+
+	if (rc == 0) {
+		snprintf(slurm->identity, sizeof(slurm->identity), "%s", text);
+	} else if (rc == -ENOENT) {
+		rc = env_random(env, &number, sizeof(number), err);
+		snprintf(slurm->identity, sizeof(slurm->identity), "%016" PRIx64, number);
+		if (rc == 0)
+			rc = env_write_file(env, slurm->local.jobs, path, slurm->identity,
+					    strlen(slurm->identity), 0600, err);
+	}
+	strata_arena_fini(&arena);
+	slurm->conf.identity = slurm->identity;
+	return rc;
+}
+
 static int slurm_open(const void *conf, const struct exec_open *from, struct exec **ret_exec,
 		      struct strata_error *err)
 {
@@ -202,6 +231,8 @@ static int slurm_open(const void *conf, const struct exec_open *from, struct exe
 	map_text_init(&slurm->followed, &slurm->memory);
 	int rc = local_init(&slurm->local, from, err);
 
+	if (rc == 0)
+		rc = find_identity(slurm, err);
 	if (rc) {
 		slurm_close(&slurm->local.base);
 		return rc;

@@ -15,7 +15,11 @@ struct slurm_conf {
 	const char *conf_file; /* SLURM_CONF for them; NULL: as this process has it */
 	int64_t poll_ns;       /* between two looks at the queue */
 	int64_t memory_bytes;  /* for each CPU of jobs that ask for no memory */
+	const char *
+		identity; /* of the state directory, set by the opening: another's jobs have the same numbers */
 };
+
+enum { SLURM_IDENTITY_BYTES = 17 }; /* with its NUL */
 
 /* ---- slurm_command.c ---- */
 
@@ -54,8 +58,9 @@ struct slurm_order {
 int slurm_order_make(const struct slurm_conf *conf, const struct exec_order *order, bool as_root,
 		     struct strata_arena *arena, struct slurm_order *ret_order,
 		     struct strata_error *err);
-/* "strata:JOB.ATTEMPT.EPOCH": by which a job is found again whose number was lost. The epoch is that of the order. */
-const char *slurm_order_comment(const struct exec_order *order, struct strata_arena *arena);
+/* "strata:JOB.ATTEMPT.EPOCH:IDENTITY": by which a job is found again whose number was lost. The epoch is that of the order. */
+const char *slurm_order_comment(const struct slurm_conf *conf, const struct exec_order *order,
+				struct strata_arena *arena);
 
 /* ---- slurm_read.c: pure ---- */
 
@@ -127,6 +132,7 @@ struct slurm_news {
 struct slurm {
 	struct local local; /* the files of attempts; the owner's */
 	struct slurm_conf conf;
+	char identity[SLURM_IDENTITY_BYTES];
 
 	pthread_mutex_t lock; /* of the next six */
 	pthread_cond_t changed;

@@ -285,10 +285,12 @@ static int make_environment(struct maker *maker, struct strata_error *err)
 
 /* ---- all of it ---- */
 
-const char *slurm_order_comment(const struct exec_order *order, struct strata_arena *arena)
+const char *slurm_order_comment(const struct slurm_conf *conf, const struct exec_order *order,
+				struct strata_arena *arena)
 {
-	return strata_arena_printf(arena, "strata:%" PRId64 ".%" PRId64 ".%" PRId64, order->job,
-				   order->attempt, order->epoch);
+	return strata_arena_printf(arena, "strata:%" PRId64 ".%" PRId64 ".%" PRId64 ":%s",
+				   order->job, order->attempt, order->epoch,
+				   conf->identity ? conf->identity : "");
 }
 
 /* A name with a blank at its end, or a control character, is one that commands print wrongly. */
@@ -353,7 +355,7 @@ int slurm_order_make(const struct slurm_conf *conf, const struct exec_order *ord
 {
 	struct slurm_order made = { 0 };
 	struct maker maker = { .conf = conf, .order = order, .arena = arena, .made = &made };
-	const char *comment = slurm_order_comment(order, arena);
+	const char *comment = slurm_order_comment(conf, order, arena);
 
 	add(&maker, "sbatch");
 	add(&maker, "--parsable");

@@ -361,7 +361,7 @@ static int find_or_submit(struct slurm *slurm, struct followed *at, int64_t *ret
 
 	if (rc == 0 && at->claimed) {
 		rc = list_comments(slurm, &list, err);
-		comment = slurm_order_comment(&order, &slurm->scratch);
+		comment = slurm_order_comment(&slurm->conf, &order, &slurm->scratch);
 		if (rc == 0)
 			id = comment ? slurm_find_comment(list, comment, 0) : 0;
 	}
@@ -533,7 +533,7 @@ static void cancel_twins(struct slurm *slurm, const struct followed *at)
 
 	if (read_order(slurm, at->name, &order, &err) || list_comments(slurm, &list, &err))
 		return;
-	comment = slurm_order_comment(&order, &slurm->scratch);
+	comment = slurm_order_comment(&slurm->conf, &order, &slurm->scratch);
 	for (int64_t id = 0; comment && (id = slurm_find_comment(list, comment, id));)
 		if (id != at->id)
 			run_on(slurm, id, words, &err);

@@ -29,14 +29,16 @@ class OnSlurm(Service):
 
     def slurm_id(self, job, attempt=1):
         """The number of a job there, by its comment."""
-        for number, (state, comment, nodes) in self.cluster.jobs().items():
-            if comment.startswith(f"strata:{job}.{attempt}.") and number > self.before:
+        for number, (state, comment, nodes) in self.ours().items():
+            if comment.startswith(f"strata:{job}.{attempt}."):
                 return number, state, nodes
         return None
 
-    def start(self, env=None):
-        self.before = max(self.cluster.jobs(), default=0) if self.process is None else self.before
-        super().start(env)
+    def ours(self):
+        """Those of this service, in a cluster that others have used."""
+        with open(os.path.join(self.state, "slurm-identity")) as file:
+            identity = file.read()
+        return {number: job for number, job in self.cluster.jobs().items() if job[1].endswith(":" + identity)}
 
     def await_slurm(self, done, what):
         self.cluster.wait(done, what)
@@ -103,7 +105,7 @@ def a_restart_finds_what_runs(service):
     assert service.wait(ended, "failed")["exit_code"] == 6
     assert service.wait(job, "failed")["exit_code"] == 5
     assert service.job(waiting)["state"] == "queued"
-    mine = [comment for number, (_, comment, _) in service.cluster.jobs().items() if number > service.before]
+    mine = [comment for _, comment, _ in service.ours().values()]
     assert sorted(mine) == sorted(set(mine)) and len(mine) == 2, mine
 
 

@@ -61,7 +61,7 @@ def many_jobs_and_two_kills(service):
     again = sum(int(run.split(".")[1]) > 1 for run in runs)
     decided, same = places(service), 0
     for number, (state, comment, nodes) in service.cluster.jobs().items():
-        job, attempt, _ = comment.removeprefix("strata:").split(".")
+        job, attempt, _ = comment.removeprefix("strata:").split(":")[0].split(".")
         there = sorted(service.cluster.run("scontrol", "show", "hostnames", nodes).split())
         assert there == decided[int(job), int(attempt)], (number, comment, there, decided[int(job), int(attempt)])
         same += 1

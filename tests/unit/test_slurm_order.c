@@ -13,7 +13,9 @@
 static struct strata_memory memory;
 static struct strata_arena arena;
 static struct strata_error err;
-static const struct slurm_conf conf = { .bin = "/usr/bin", .memory_bytes = 256 << 20 };
+static const struct slurm_conf conf = { .bin = "/usr/bin",
+					.memory_bytes = 256 << 20,
+					.identity = "abc" };
 
 static struct exec_order plain(void)
 {
@@ -60,7 +62,7 @@ TEST(what_every_order_has)
 
 	CHECK_TEXT(made.words[0], "sbatch");
 	CHECK(has(&made, "--parsable") && has(&made, "--hold") && has(&made, "--no-requeue"));
-	CHECK(has(&made, "--comment=strata:17.2.5") && has(&made, "--job-name=train"));
+	CHECK(has(&made, "--comment=strata:17.2.5:abc") && has(&made, "--job-name=train"));
 	CHECK(has(&made, "--uid=1000") && has(&made, "--gid=100"));
 	CHECK(has(&made, "--chdir=/home/a") && has(&made, "--output=/home/a/out"));
 	CHECK(has(&made, "--input=/dev/null") && has(&made, "--open-mode=truncate"));
@@ -152,7 +154,7 @@ TEST(a_script_has_no_options_any_more)
 	struct slurm_order made = make(&order, true);
 
 	CHECK_TEXT(made.script,
-		  "#!/bin/bash\n# SBATCH --array=1-9\n# PBS -l x\n# SBATCH\necho '#SBATCH'");
+		   "#!/bin/bash\n# SBATCH --array=1-9\n# PBS -l x\n# SBATCH\necho '#SBATCH'");
 	done();
 }
 
