@@ -67,8 +67,7 @@ static void print_help(struct cli *cli)
 	cli_print(cli, "Its verbs:\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		cli_printf(cli, "  %s\n", verbs[i].name);
-	cli_print(cli,
-		  "     hold, release, requeue, requeuehold, resume, suspend, uhold, update\n");
+	cli_print(cli, "  hold, release, requeue, requeuehold, resume, suspend, uhold, update\n");
 }
 
 static int run(struct cli *cli, int argc, char **argv)
