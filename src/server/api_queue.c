@@ -18,6 +18,7 @@ struct queue {
 	uint64_t fields;
 	struct view *views;
 	size_t count;
+	size_t placed; /* so many of them come first; those that wait are behind */
 	struct strata_cluster_stats stats;
 	int64_t at_ns;
 };
@@ -63,6 +64,51 @@ static bool wanted(const struct queue *queue, const struct live *live, bool wait
 	return !queue->state || is_among(queue->state, live->row.state);
 }
 
+static bool waits_its_turn(const struct live *live)
+{
+	return !live->row.completed_ns && !live->row.place &&
+	       (strcmp(live->row.reason, "resources") == 0 ||
+		strcmp(live->row.reason, "priority") == 0);
+}
+
+/* How long the whole cluster has to do with it, if it runs as long as it may. */
+static int64_t work_ns(const struct live *live, const struct strata_cluster_stats *stats)
+{
+	double gpus = stats->gpu_milli
+			      ? (double)live->row.gpu_count * 1000 / (double)stats->gpu_milli
+			      : 0;
+	double cpus = stats->cpu_milli
+			      ? (double)live->row.cpu_cores * 1000 / (double)stats->cpu_milli
+			      : 0;
+
+	return (int64_t)((gpus > cpus ? gpus : cpus) * (double)live->row.time_limit_ns);
+}
+
+/* Behind those that were planned one by one: when all that is before it has been worked off, in the order of submission. Rough, but it tells an hour
+ * from a week. */
+static void estimate_rest(struct server *server, struct queue *queue, const struct map_u64 *planned,
+			  int64_t from_ns)
+{
+	const struct map_u64_entry *entry;
+	double ns = (double)from_ns;
+	size_t at = queue->placed;
+
+	for (entry = map_u64_next(&server->jobs, NULL); entry;
+	     entry = map_u64_next(&server->jobs, entry)) {
+		const struct live *live = entry->value;
+		bool rest = waits_its_turn(live) && !map_u64_get(planned, entry->key);
+
+		/* what is listed is in the same order */
+		if (at < queue->count && queue->views[at].row.id == live->row.id) {
+			if (rest)
+				queue->views[at].expected_start_ns = (int64_t)ns;
+			at++;
+		}
+		if (rest && ns < (double)INT64_MAX / 2)
+			ns += (double)work_ns(live, &queue->stats);
+	}
+}
+
 /* Forecasts by job, so that the list is walked once. */
 static void set_forecasts(struct server *server, struct queue *queue, struct strata_arena *arena)
 {
@@ -84,6 +130,8 @@ static void set_forecasts(struct server *server, struct queue *queue, struct str
 			view_set_forecast(server, &queue->views[i], forecast,
 					  (size_t)(forecast - list) + 1, arena);
 	}
+	if (count == SERVER_FORESEEN_MAX)
+		estimate_rest(server, queue, &by_job, list[count - 1].start_ns);
 	map_u64_fini(&by_job);
 }
 
@@ -99,7 +147,8 @@ void api_queue(struct server *server, struct request *request)
 	queue->views = strata_arena_array(&request->arena, most + 1, sizeof(*queue->views));
 	bool ok = queue->views != NULL;
 
-	for (int waiting = 0; ok && waiting < 2; waiting++)
+	for (int waiting = 0; ok && waiting < 2; waiting++) {
+		queue->placed = waiting ? queue->count : 0;
 		for (entry = map_u64_next(&server->jobs, NULL); ok && entry && queue->count < most;
 		     entry = map_u64_next(&server->jobs, entry)) {
 			if (!wanted(queue, entry->value, waiting))
@@ -109,6 +158,7 @@ void api_queue(struct server *server, struct request *request)
 			*view = view_of_live(server, entry->value);
 			ok = view_copy(view, queue->fields, &request->arena);
 		}
+	}
 	if (ok) {
 		set_forecasts(server, queue, &request->arena);
 		return;

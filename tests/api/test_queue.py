@@ -2,6 +2,8 @@
 """The queue as it is listed: all of it, a part of it, and with odd texts in it."""
 import os
 
+from datetime import datetime
+
 from service import equal, run
 
 ODD = "q\"uote \\ back\ttab \u00e9 \u4e2d"
@@ -82,5 +84,21 @@ def many_are_listed_in_one_answer(service):
     equal(len(service.api("GET", "/queue?limit=2999")["jobs"]), 2999)
 
 
-run(a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
+def every_job_has_an_expected_start(service):
+    """The first thousand are planned one by one; those behind them are told when all before them has been worked off."""
+    service.wait(service.submit("sleep", "60", nodes=3, exclusive=True, time_limit=100)["id"], "running")
+    for _ in range(2):
+        service.api("POST", "/jobs", {"jobs": [{"command": ["true"], "gpus": 4, "time_limit": 60}] * 700}, 201)
+    held = service.submit("true", hold=True)["id"]
+    jobs = service.api("GET", "/queue?limit=5000&fields=id,state,expected_start_at")["jobs"]
+    waiting = [job for job in jobs if job["state"] == "queued" and job["id"] != held]
+    equal(len(waiting), 1400)
+    starts = [job["expected_start_at"] for job in waiting]
+    assert all(starts) and starts == sorted(starts), [job for job in waiting if not job["expected_start_at"]][:3]
+    last = datetime.fromisoformat(starts[-1].rstrip("Z")) - datetime.fromisoformat(starts[0].rstrip("Z"))
+    assert 1400 / 3 * 60 * 0.9 < last.total_seconds() < 1400 / 3 * 60 * 1.1, last
+    assert "expected_start_at" not in next(job for job in jobs if job["id"] == held)
+
+
+run(every_job_has_an_expected_start, a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
     what_has_just_ended_can_be_listed_too, who_holds_a_job_is_remembered, many_are_listed_in_one_answer)
