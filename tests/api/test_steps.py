@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Steps of a job: begun and ended by their job or its owner, numbered, remembered; nothing is left running when the job has ended."""
 import os
+import sys
 import time
 
 from service import as_nobody, equal, run
@@ -79,8 +80,18 @@ def numbers_go_on_after_a_restart(service):
 
 def a_job_begins_steps_with_its_token_and_nobody_else_does(service):
     out = os.path.join(service.dir, "out")
-    job = service.submit("sh", "-c", "curl -s --unix-socket $STRATA_SOCKET -H \"Authorization: Bearer $(cat $STRATA_TOKEN_FILE)\""
-                         " http://x/api/v1/jobs/$STRATA_JOB_ID/steps -d '{}'; sleep 60", output=out)["id"]
+    program = """import os, socket, sys, time
+with socket.socket(socket.AF_UNIX) as sock, open(os.environ["STRATA_TOKEN_FILE"]) as token:
+    sock.connect(os.environ["STRATA_SOCKET"])
+    sock.sendall(f"POST /api/v1/jobs/{os.environ['STRATA_JOB_ID']}/steps HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\nContent-Length: 2\\r\\n"
+                 f"Authorization: Bearer {token.read()}\\r\\n\\r\\n{{}}".encode())
+    answer = b""
+    while part := sock.recv(4096):
+        answer += part
+print(answer.decode().split("\\r\\n\\r\\n")[1], end="", flush=True)
+time.sleep(60)
+"""
+    job = service.submit(sys.executable, "-c", program, output=out)["id"]
     deadline = time.time() + 30
     while time.time() < deadline and not (os.path.exists(out) and os.path.getsize(out)):
         time.sleep(0.05)
