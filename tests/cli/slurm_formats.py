@@ -11,8 +11,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
 import service  # noqa: E402
+from slurm_cases import read_cases  # noqa: E402
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 COMMANDS = ("sacct", "scontrol", "sinfo", "sprio", "squeue", "sshare")
 SMALL = ["--mem=1G", "--wrap", "sleep 60"]
 
@@ -33,24 +33,6 @@ LISTED = [
     (r"^sacct$", r"^15 ", "refused"),
     (r"^sacct$", r"^61(\.batch)? ", "requeue"),
 ]
-
-
-def read_cases():
-    """{situation: [(command, [line …], [stderr line …], exit status)]}"""
-    cases, situation = {}, None
-    with open(os.path.join(HERE, "..", "data", "slurm_show.txt"), encoding="utf-8") as file:
-        for line in file.read().split("\n"):
-            if line.startswith("== "):
-                situation = cases.setdefault(line[3:], [])
-            elif line.startswith("$ "):
-                situation.append([line[2:], [], [], None])
-            elif situation and line.startswith("[stderr] "):
-                situation[-1][2].append(line[9:])
-            elif situation and line.startswith("[exit "):
-                situation[-1][3] = int(line[6:-1])
-            elif situation and situation[-1][3] is None:
-                situation[-1][1].append(line)
-    return cases
 
 
 class Cluster(service.Service):
@@ -253,7 +235,7 @@ def most_of_it_is_equal(cluster):
     assert share > 80, share
 
 
-CASES = read_cases()
+CASES = read_cases("slurm_show.txt")
 TALLY = {"lines": 0, "equal": 0, "different": []}
 if __name__ == "__main__":
     why = None if os.geteuid() == 0 else "what is compared was said to root"

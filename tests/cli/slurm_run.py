@@ -14,8 +14,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
 import service  # noqa: E402
 from service import equal  # noqa: E402
+from slurm_cases import read_cases  # noqa: E402
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 COMMANDS = ("sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
 
 # (command, line, why it is not the same): docs/slurm.md has these words and says more.
@@ -38,24 +38,6 @@ FILES = {
     "late.sh": "#!/bin/bash\ntrue\n#SBATCH --time=3\n",
     "noshebang.sh": "hostname\n", "empty.sh": "", "dos.sh": "#!/bin/sh\r\nhostname\r\n", "badopt.sh": "#!/bin/sh\n#SBATCH --nosuch=1\ntrue\n",
 }
-
-
-def read_cases():
-    """{situation: [[command, lines, lines of stderr, exit status] …]}"""
-    cases, situation = {}, None
-    with open(os.path.join(HERE, "..", "data", "slurm_run.txt"), encoding="utf-8") as file:
-        for line in file.read().split("\n"):
-            if line.startswith("== "):
-                situation = cases.setdefault(line[3:], [])
-            elif line.startswith("$ "):
-                situation.append([line[2:], [], [], None])
-            elif situation and line.startswith("[stderr] "):
-                situation[-1][2].append(line[9:])
-            elif situation and line.startswith("[exit "):
-                situation[-1][3] = int(line[6:-1])
-            elif situation and situation[-1][3] is None:
-                situation[-1][1].append(line)
-    return cases
 
 
 class Cluster(service.Service):
@@ -227,7 +209,7 @@ def compare(cluster, case, counts):
     return [f"{command}: {line!r}" for line, why in different if not why]
 
 
-CASES, COUNTS = read_cases(), [0, 0]
+CASES, COUNTS = read_cases("slurm_run.txt"), [0, 0]
 
 
 def replay(situation, prepare=None, between=None):

@@ -1,32 +1,15 @@
 /* The columns of sinfo: letters of -o and names of -O. */
 #include "cli/slurm/sinfo.h"
 
+#include "cli/slurm/fields.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #define ROW const struct sinfo_row *line = row
 /* Nodes of a line are alike in what is shown of them: the first speaks for all. */
 #define NODE const struct slurm_node *node = ((const struct sinfo_row *)row)->nodes[0]
-
-#define TEXT_FIELD(name, value)                            \
-	static void name(struct buf *buf, const void *row) \
-	{                                                  \
-		NODE;                                      \
-		const char *text = (value);                \
-		buf_add(buf, text ? text : "(null)");      \
-	}
-#define NUMBER_FIELD(name, value)                              \
-	static void name(struct buf *buf, const void *row)     \
-	{                                                      \
-		NODE;                                          \
-		buf_printf(buf, "%" PRId64, (int64_t)(value)); \
-	}
-#define CONSTANT_FIELD(name, text)                         \
-	static void name(struct buf *buf, const void *row) \
-	{                                                  \
-		(void)row;                                 \
-		buf_add(buf, text);                        \
-	}
+#define FIELD_ROW NODE
 
 TEXT_FIELD(code, slurm_node_code(node))
 TEXT_FIELD(word, slurm_node_word(node))

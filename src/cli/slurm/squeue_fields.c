@@ -2,32 +2,15 @@
 #include "cli/slurm/squeue.h"
 
 #include "cli/service.h"
+#include "cli/slurm/fields.h"
 
 #include <grp.h>
 #include <inttypes.h>
 #include <string.h>
 
 #define JOB const struct slurm_job *job = row
+#define FIELD_ROW JOB
 
-#define TEXT_FIELD(name, value)                            \
-	static void name(struct buf *buf, const void *row) \
-	{                                                  \
-		JOB;                                       \
-		const char *text = (value);                \
-		buf_add(buf, text ? text : "(null)");      \
-	}
-#define NUMBER_FIELD(name, value)                              \
-	static void name(struct buf *buf, const void *row)     \
-	{                                                      \
-		JOB;                                           \
-		buf_printf(buf, "%" PRId64, (int64_t)(value)); \
-	}
-#define CONSTANT_FIELD(name, text)                         \
-	static void name(struct buf *buf, const void *row) \
-	{                                                  \
-		(void)row;                                 \
-		buf_add(buf, text);                        \
-	}
 #define DATE_FIELD(name, value)                            \
 	static void name(struct buf *buf, const void *row) \
 	{                                                  \
