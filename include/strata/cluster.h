@@ -322,6 +322,7 @@ extern const struct strata_kind strata_victims_kind;
 /* ---- the cluster ---- */
 
 struct strata_cluster;
+struct strata_event;
 
 /* What one hour of use costs, in GPU-hours: the dearest of the three counts, so that a job pays for what others cannot have
  * because of it. All 0: a GPU 1, and a core 1/16, or 1 where there are no GPUs. */
@@ -339,6 +340,10 @@ struct strata_cluster_conf {
 	double boosts[STRATA_BAND_COUNT]; /* all 0: 0.5, 1, 2 */
 	int64_t checkpoint_bytes_max;     /* larger checkpoints are refused; 0: any size */
 	const struct strata_mix *mix;     /* for placements that want it; borrowed; NULL: none */
+	/* Hears of everything that the cluster is told, in order and before it is done, also of what is refused; of a pass when it has
+	 * decided. It must not call the cluster. Whoever keeps what it hears can do everything over. NULL: nobody listens. */
+	void (*told)(void *context, const struct strata_event *event);
+	void *told_context;
 };
 
 int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_memory *memory,
@@ -382,6 +387,9 @@ int strata_cluster_set_partition(struct strata_cluster *cluster, const char *nam
 /* Usage from before, read back from a store, in GPU-hours as of that time. account NULL: as in a request. */
 int strata_cluster_add_usage(struct strata_cluster *cluster, const char *user, const char *account,
 			     double gpu_hours, int64_t at_ns, struct strata_error *err);
+
+/* Charges what runs up to the latest time seen. Whoever asks for a usage does that, too. */
+void strata_cluster_settle(struct strata_cluster *cluster);
 
 /* Of a user (name) or an account; what is not known has used nothing. */
 struct strata_usage_view {
@@ -563,6 +571,16 @@ int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct st
 
 /* What was told to a cluster or asked of it, as data: whoever keeps these in order can do everything over. */
 enum strata_event_kind {
+	STRATA_EVENT_ADD_NODE,
+	STRATA_EVENT_ACCOUNT,
+	STRATA_EVENT_USER,
+	STRATA_EVENT_QOS,
+	STRATA_EVENT_PARTITION,
+	STRATA_EVENT_USAGE,
+	STRATA_EVENT_SETTLE,
+	STRATA_EVENT_CHECKPOINT_MAX,
+	STRATA_EVENT_ADOPT,
+	STRATA_EVENT_REMEMBER,
 	STRATA_EVENT_SUBMIT,
 	STRATA_EVENT_STARTED,
 	STRATA_EVENT_ENDED,
@@ -582,8 +600,21 @@ const char *strata_event_name(enum strata_event_kind kind); /* "submit" */
 
 struct strata_event {
 	enum strata_event_kind kind;
-	int64_t now_ns;
-	uint64_t job;                             /* all but SUBMIT, NODE and PASS */
+	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to CHECKPOINT_MAX, REMEMBER, FORGET */
+	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
+	const struct strata_node_conf *conf; /* ADD_NODE */
+	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
+	const char *account;                 /* USER, USAGE: the account; ACCOUNT: its parent */
+	double weight;                       /* ACCOUNT, USER */
+	double priority;                     /* QOS, PARTITION */
+	double usage_factor;                 /* QOS */
+	const struct strata_limits *limits;  /* ACCOUNT, USER, QOS; NULL: none */
+	double gpu_hours;                    /* USAGE */
+	int64_t bytes_max;                   /* CHECKPOINT_MAX */
+	uint32_t attempt;                    /* ADOPT, REMEMBER */
+	uint32_t preempted;                  /* REMEMBER */
+	const struct strata_piece *pieces;   /* ADOPT */
+	uint32_t piece_count;
 	const struct strata_job_request *request; /* SUBMIT */
 	enum strata_outcome outcome;              /* ENDED */
 	enum strata_stop mode;                    /* STOP */
@@ -591,6 +622,9 @@ struct strata_event {
 	struct strata_checkpoint checkpoint;      /* CHECKPOINT */
 	uint32_t node;                            /* NODE: its row … */
 	enum strata_node_state state;             /* … and what it becomes */
+	const struct strata_effect
+		*effects; /* PASS, when a listener hears of it: what was decided */
+	size_t effect_count;
 };
 
 /* Does what the event says. ret_effects and ret_count (may be NULL): of a PASS, as there; otherwise none. */

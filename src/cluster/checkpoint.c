@@ -74,6 +74,7 @@ static int check(const struct strata_cluster *cluster, const struct job *job,
 
 void strata_cluster_set_checkpoint_max(struct strata_cluster *cluster, int64_t bytes_max)
 {
+	cluster_tell(cluster, .kind = STRATA_EVENT_CHECKPOINT_MAX, .bytes_max = bytes_max);
 	cluster->conf.checkpoint_bytes_max = bytes_max;
 }
 
@@ -84,6 +85,8 @@ int strata_cluster_checkpoint(struct strata_cluster *cluster, uint64_t id,
 	struct job *job = cluster_find(cluster, id, err);
 	struct condemned *oldest = NULL;
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_CHECKPOINT, .now_ns = now_ns, .job = id,
+		     .checkpoint = *checkpoint);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
@@ -155,6 +158,7 @@ int strata_cluster_drop_checkpoints(struct strata_cluster *cluster, uint64_t id,
 	struct job *job = cluster_find(cluster, id, err);
 	struct condemned *condemned[2] = { NULL, NULL };
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_DROP_CHECKPOINTS, .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;

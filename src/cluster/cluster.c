@@ -301,6 +301,8 @@ int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
 {
 	struct node *node = row < cluster->node_count ? &cluster->nodes[row] : NULL;
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_NODE, .now_ns = now_ns, .node = row,
+		     .state = state);
 	cluster_clock(cluster, now_ns);
 	if (!node)
 		return strata_fail(err, -ENOENT, "there is no node %u", row);

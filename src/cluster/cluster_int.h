@@ -709,6 +709,17 @@ int enqueue_pass(struct pass *pass);
 /* cluster.c */
 void cluster_count_room(struct strata_cluster *cluster, const struct strata_piece *piece, int sign);
 void cluster_clock(struct strata_cluster *cluster, int64_t now_ns);
+/* Everything that changes what is decided begins with this: who listens hears of it as the event with these members. */
+#define cluster_tell(cluster, ...)                                                   \
+	do {                                                                         \
+		if ((cluster)->conf.told)                                            \
+			(cluster)->conf.told((cluster)->conf.told_context,           \
+					     &(struct strata_event){ __VA_ARGS__ }); \
+	} while (0)
+/* life.c */
+int life_wrong_state(const struct job *job, const char *expected,
+		     struct strata_error *err); /* -ESTALE */
+void life_note_started(struct strata_cluster *cluster, struct job *job);
 /* NULL with -ESRCH in err when there is none. */
 struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
 			 struct strata_error *err);

@@ -6,6 +6,16 @@
 const char *strata_event_name(enum strata_event_kind kind)
 {
 	static const char *const names[STRATA_EVENT_KIND_COUNT] = {
+		[STRATA_EVENT_ADD_NODE] = "add_node",
+		[STRATA_EVENT_ACCOUNT] = "account",
+		[STRATA_EVENT_USER] = "user",
+		[STRATA_EVENT_QOS] = "qos",
+		[STRATA_EVENT_PARTITION] = "partition",
+		[STRATA_EVENT_USAGE] = "usage",
+		[STRATA_EVENT_SETTLE] = "settle",
+		[STRATA_EVENT_CHECKPOINT_MAX] = "checkpoint_max",
+		[STRATA_EVENT_ADOPT] = "adopt",
+		[STRATA_EVENT_REMEMBER] = "remember",
 		[STRATA_EVENT_SUBMIT] = "submit",
 		[STRATA_EVENT_STARTED] = "started",
 		[STRATA_EVENT_ENDED] = "ended",
@@ -24,58 +34,123 @@ const char *strata_event_name(enum strata_event_kind kind)
 	return (unsigned)kind < STRATA_EVENT_KIND_COUNT ? names[kind] : "unknown";
 }
 
+/* What happens to those who use it; -ENOSYS: that is not such an event. */
+static int apply_people(struct strata_cluster *cluster, const struct strata_event *event,
+			struct strata_error *err)
+{
+	switch (event->kind) {
+	case STRATA_EVENT_ACCOUNT:
+		return strata_cluster_set_account(cluster, event->name, event->account,
+						  event->weight, event->limits, err);
+	case STRATA_EVENT_USER:
+		return strata_cluster_set_user(cluster, event->name, event->account, event->weight,
+					       event->limits, err);
+	case STRATA_EVENT_QOS:
+		return strata_cluster_set_qos(cluster, event->name, event->priority,
+					      event->usage_factor, event->limits, err);
+	case STRATA_EVENT_PARTITION:
+		return strata_cluster_set_partition(cluster, event->name, event->priority, err);
+	case STRATA_EVENT_USAGE:
+		return strata_cluster_add_usage(cluster, event->name, event->account,
+						event->gpu_hours, event->now_ns, err);
+	case STRATA_EVENT_SETTLE:
+		strata_cluster_settle(cluster);
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+static int apply_machines(struct strata_cluster *cluster, const struct strata_event *event,
+			  struct strata_error *err)
+{
+	switch (event->kind) {
+	case STRATA_EVENT_ADD_NODE:
+		return strata_cluster_add_node(cluster, event->conf, NULL, err);
+	case STRATA_EVENT_NODE:
+		return strata_cluster_set_node(cluster, event->node, event->state, event->now_ns,
+					       err);
+	case STRATA_EVENT_CHECKPOINT_MAX:
+		strata_cluster_set_checkpoint_max(cluster, event->bytes_max);
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+/* What is reported of a job. */
+static int apply_reports(struct strata_cluster *cluster, const struct strata_event *event,
+			 struct strata_error *err)
+{
+	uint64_t id = event->job;
+	int64_t now_ns = event->now_ns;
+
+	switch (event->kind) {
+	case STRATA_EVENT_ADOPT:
+		return strata_cluster_adopt(cluster, id, event->attempt, now_ns, event->pieces,
+					    event->piece_count, err);
+	case STRATA_EVENT_REMEMBER:
+		return strata_cluster_remember(cluster, id, event->attempt, event->preempted, err);
+	case STRATA_EVENT_STARTED:
+		return strata_cluster_started(cluster, id, now_ns, err);
+	case STRATA_EVENT_ENDED:
+		return strata_cluster_ended(cluster, id, event->outcome, now_ns, err);
+	case STRATA_EVENT_CHECKPOINT:
+		return strata_cluster_checkpoint(cluster, id, &event->checkpoint, now_ns, err);
+	default:
+		return -ENOSYS;
+	}
+}
+
+/* What is wanted of a job. */
+static int apply_wishes(struct strata_cluster *cluster, const struct strata_event *event,
+			struct strata_error *err)
+{
+	uint64_t id = event->job;
+	int64_t now_ns = event->now_ns;
+
+	switch (event->kind) {
+	case STRATA_EVENT_SUBMIT:
+		return strata_cluster_submit(cluster, event->request, now_ns, err);
+	case STRATA_EVENT_CANCEL:
+		return strata_cluster_cancel(cluster, id, now_ns, err);
+	case STRATA_EVENT_HOLD:
+	case STRATA_EVENT_RELEASE:
+		return strata_cluster_hold(cluster, id, event->kind == STRATA_EVENT_HOLD, now_ns,
+					   err);
+	case STRATA_EVENT_STOP:
+		return strata_cluster_stop(cluster, id, event->mode, now_ns, err);
+	case STRATA_EVENT_CHANGE:
+		return strata_cluster_change(cluster, id, &event->change, now_ns, err);
+	case STRATA_EVENT_DROP_CHECKPOINTS:
+		return strata_cluster_drop_checkpoints(cluster, id, now_ns, err);
+	case STRATA_EVENT_FORGET:
+		return strata_cluster_forget(cluster, id, err);
+	default:
+		return -ENOSYS;
+	}
+}
+
 int strata_cluster_apply(struct strata_cluster *cluster, const struct strata_event *event,
 			 struct strata_arena *arena, const struct strata_effect **ret_effects,
 			 size_t *ret_count, struct strata_error *err)
 {
 	const struct strata_effect *effects = NULL;
-	int64_t now_ns = event->now_ns;
 	size_t count = 0;
-	int rc = -EINVAL;
+	int rc = -ENOSYS;
 
-	switch (event->kind) {
-	case STRATA_EVENT_SUBMIT:
-		rc = strata_cluster_submit(cluster, event->request, now_ns, err);
-		break;
-	case STRATA_EVENT_STARTED:
-		rc = strata_cluster_started(cluster, event->job, now_ns, err);
-		break;
-	case STRATA_EVENT_ENDED:
-		rc = strata_cluster_ended(cluster, event->job, event->outcome, now_ns, err);
-		break;
-	case STRATA_EVENT_CANCEL:
-		rc = strata_cluster_cancel(cluster, event->job, now_ns, err);
-		break;
-	case STRATA_EVENT_HOLD:
-	case STRATA_EVENT_RELEASE:
-		rc = strata_cluster_hold(cluster, event->job, event->kind == STRATA_EVENT_HOLD,
-					 now_ns, err);
-		break;
-	case STRATA_EVENT_STOP:
-		rc = strata_cluster_stop(cluster, event->job, event->mode, now_ns, err);
-		break;
-	case STRATA_EVENT_CHANGE:
-		rc = strata_cluster_change(cluster, event->job, &event->change, now_ns, err);
-		break;
-	case STRATA_EVENT_CHECKPOINT:
-		rc = strata_cluster_checkpoint(cluster, event->job, &event->checkpoint, now_ns,
-					       err);
-		break;
-	case STRATA_EVENT_DROP_CHECKPOINTS:
-		rc = strata_cluster_drop_checkpoints(cluster, event->job, now_ns, err);
-		break;
-	case STRATA_EVENT_FORGET:
-		rc = strata_cluster_forget(cluster, event->job, err);
-		break;
-	case STRATA_EVENT_NODE:
-		rc = strata_cluster_set_node(cluster, event->node, event->state, now_ns, err);
-		break;
-	case STRATA_EVENT_PASS:
-		rc = strata_cluster_pass(cluster, now_ns, arena, &effects, &count, err);
-		break;
-	default:
+	if (event->kind == STRATA_EVENT_PASS)
+		rc = strata_cluster_pass(cluster, event->now_ns, arena, &effects, &count, err);
+	if (rc == -ENOSYS)
+		rc = apply_reports(cluster, event, err);
+	if (rc == -ENOSYS)
+		rc = apply_wishes(cluster, event, err);
+	if (rc == -ENOSYS)
+		rc = apply_machines(cluster, event, err);
+	if (rc == -ENOSYS)
+		rc = apply_people(cluster, event, err);
+	if (rc == -ENOSYS)
 		return strata_fail(err, -EINVAL, "there is no event of kind %d", (int)event->kind);
-	}
 	if (rc == 0 && ret_effects) {
 		*ret_effects = effects;
 		*ret_count = count;

@@ -99,6 +99,7 @@ int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_jo
 {
 	struct ask *ask;
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_SUBMIT, .now_ns = now_ns, .request = request);
 	cluster_clock(cluster, now_ns);
 	if (map_u64_get(&cluster->jobs, request->id))
 		return strata_fail_at(err, -EEXIST, "id", "there is a job %llu already",
@@ -129,13 +130,13 @@ struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
 	return job;
 }
 
-static int wrong_state(const struct job *job, const char *expected, struct strata_error *err)
+int life_wrong_state(const struct job *job, const char *expected, struct strata_error *err)
 {
 	return strata_fail(err, -ESTALE, "job %llu is %s; expected %s", (unsigned long long)job->id,
 			   strata_job_state_name(job->state), expected);
 }
 
-static void note_started(struct strata_cluster *cluster, struct job *job)
+void life_note_started(struct strata_cluster *cluster, struct job *job)
 {
 	job_set_state(cluster, job, STRATA_JOB_RUNNING, STRATA_REASON_NONE);
 	if (job->started)
@@ -150,12 +151,13 @@ int strata_cluster_started(struct strata_cluster *cluster, uint64_t id, int64_t 
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_STARTED, .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
 	if (job->state != STRATA_JOB_SCHEDULED)
-		return wrong_state(job, "scheduled", err);
-	note_started(cluster, job);
+		return life_wrong_state(job, "scheduled", err);
+	life_note_started(cluster, job);
 	return 0;
 }
 
@@ -186,7 +188,7 @@ static void note_stopped(struct strata_cluster *cluster, struct job *job)
 
 	if (mode == STRATA_STOP_SUSPEND) {
 		if (job->state == STRATA_JOB_SCHEDULED)
-			note_started(cluster, job); /* or there would be nothing to freeze */
+			life_note_started(cluster, job); /* or there would be nothing to freeze */
 		claim_freeze(cluster, job);
 		job->held |= !for_other; /* who froze it lets it go */
 		job_set_state(cluster, job, STRATA_JOB_PREEMPTED, STRATA_REASON_SUSPENDED);
@@ -230,13 +232,15 @@ int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strat
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_ENDED, .now_ns = now_ns, .job = id,
+		     .outcome = outcome);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
 	if ((unsigned)outcome >= STRATA_OUTCOME_COUNT)
 		return strata_fail(err, -EINVAL, "there is no such outcome");
 	if (!job_placed(job) && !job->suspended)
-		return wrong_state(job, "scheduled or running", err);
+		return life_wrong_state(job, "scheduled or running", err);
 	if (outcome == STRATA_OUTCOME_STOPPED && !job->stopping)
 		return strata_fail(err, -ESTALE, "job %llu was not asked to stop",
 				   (unsigned long long)id);
@@ -248,61 +252,6 @@ int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strat
 		note_stopped(cluster, job);
 	else
 		note_ended(cluster, job, outcome);
-	return 0;
-}
-
-int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
-			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
-			 struct strata_error *err)
-{
-	struct job *job = cluster_find(cluster, id, err);
-
-	if (!job)
-		return -ESRCH;
-	if (!job_waits(job) || job->suspended || attempt == 0 || piece_count == 0)
-		return wrong_state(job, "waiting, with an attempt and a place", err);
-	for (uint32_t i = 0; i < piece_count; i++)
-		if (pieces[i].node >= cluster->node_count ||
-		    !room_has(&cluster->nodes[pieces[i].node].room, &pieces[i]))
-			return strata_fail(err, -EBUSY,
-					   "the place of job %llu on node %u is not free",
-					   (unsigned long long)id, pieces[i].node);
-	struct spot *spots = strata_memory_get(cluster->memory, piece_count * sizeof(*spots));
-
-	if (!spots)
-		return strata_fail_memory(err);
-	for (uint32_t i = 0; i < piece_count; i++)
-		spots[i] = (struct spot){ &cluster->nodes[pieces[i].node], pieces[i] };
-	int rc = heap_reserve(&cluster->checkpoints, cluster->checkpoints.count + 1);
-
-	if (rc == 0)
-		rc = claim_take(cluster, job, spots, piece_count);
-	strata_memory_put(cluster->memory, spots, piece_count * sizeof(*spots));
-	if (rc)
-		return strata_fail_memory(err);
-	enqueue_undo(cluster, job);
-	job->attempt = attempt;
-	job->start_ns = start_ns;
-	job->expected_end_ns = start_ns + queue_hold_ns(cluster, job);
-	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
-	note_started(cluster, job);
-	tree_insert(&cluster->running, &job->by_end, 0);
-	checkpoint_watch(cluster, job);
-	cluster->changed = cluster->disturbed = true;
-	return 0;
-}
-
-int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
-			    uint32_t preempted, struct strata_error *err)
-{
-	struct job *job = cluster_find(cluster, id, err);
-
-	if (!job)
-		return -ESRCH;
-	if (!job_waits(job))
-		return wrong_state(job, "waiting", err);
-	job->attempt = attempt;
-	job->preempted = preempted;
 	return 0;
 }
 
@@ -334,11 +283,12 @@ int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t n
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_CANCEL, .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
 	if (strata_job_ended(job->state))
-		return wrong_state(job, "a job that has not ended", err);
+		return life_wrong_state(job, "a job that has not ended", err);
 	if (job_waits(job))
 		enqueue_undo(cluster, job);
 	if (job->gang && job_waits(job))
@@ -356,11 +306,13 @@ int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, 
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = held ? STRATA_EVENT_HOLD : STRATA_EVENT_RELEASE,
+		     .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
 	if (!job_waits(job))
-		return wrong_state(job, "queued", err);
+		return life_wrong_state(job, "queued", err);
 	if (job->held == held)
 		return 0;
 	job->held = held;
@@ -379,9 +331,9 @@ static int check_change(const struct job *job, const struct strata_job_change *c
 			struct strata_error *err)
 {
 	if (strata_job_ended(job->state))
-		return wrong_state(job, "a job that has not ended", err);
+		return life_wrong_state(job, "a job that has not ended", err);
 	if (!job_waits(job) && (change->what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT))
-		return wrong_state(
+		return life_wrong_state(
 			job, "a waiting one, of which more than the time limit can change", err);
 	if ((change->what & STRATA_CHANGE_TIME_LIMIT) && change->time_limit_ns < 1)
 		return strata_fail_at(err, -EINVAL, "time_limit", "the time limit is not above 0");
@@ -396,6 +348,8 @@ int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_CHANGE, .now_ns = now_ns, .job = id,
+		     .change = *change);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
@@ -446,10 +400,11 @@ int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct st
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_FORGET, .job = id);
 	if (!job)
 		return -ESRCH;
 	if (!strata_job_ended(job->state))
-		return wrong_state(job, "a job that has ended", err);
+		return life_wrong_state(job, "a job that has ended", err);
 	if (job->is_lost)
 		return strata_fail(err, -EBUSY, "the next pass has something to tell of job %llu",
 				   (unsigned long long)id);

@@ -242,6 +242,7 @@ int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_
 	struct shape *shape;
 	int rc = check_node(conf, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_ADD_NODE, .conf = conf);
 	if (rc)
 		return rc;
 	if (cluster->sequence)

@@ -168,6 +168,8 @@ int strata_cluster_set_account(struct strata_cluster *cluster, const char *name,
 	struct party *above = NULL, *account;
 	int rc = check_weight(weight, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_ACCOUNT, .name = name, .account = parent,
+		     .weight = weight, .limits = limits);
 	if (rc == 0)
 		rc = check_limits(limits, err);
 	if (rc == 0 && parent) {
@@ -199,6 +201,8 @@ int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, co
 	struct party *user, *own = NULL;
 	int rc = check_weight(weight, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_USER, .name = name, .account = account,
+		     .weight = weight, .limits = limits);
 	if (rc == 0)
 		rc = check_limits(limits, err);
 	if (rc == 0 && account)
@@ -225,6 +229,8 @@ int strata_cluster_set_qos(struct strata_cluster *cluster, const char *name, dou
 	struct party *qos;
 	int rc = check_limits(limits, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_QOS, .name = name, .priority = priority,
+		     .usage_factor = usage_factor, .limits = limits);
 	if (rc == 0 && (!isfinite(priority) || !(usage_factor >= 0 && usage_factor <= 1e6)))
 		rc = strata_fail_at(
 			err, -EINVAL, "usage_factor",
@@ -251,6 +257,7 @@ int strata_cluster_set_partition(struct strata_cluster *cluster, const char *nam
 			 ? 0
 			 : strata_fail_at(err, -EINVAL, "priority", "priority is not a number");
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_PARTITION, .name = name, .priority = priority);
 	if (rc == 0)
 		rc = get_party(cluster, &cluster->partitions, name, &partition, err);
 	if (rc)
@@ -275,15 +282,19 @@ double party_partition_priority(const struct strata_cluster *cluster, const char
 
 /* ---- usage ---- */
 
-static void fade(const struct strata_cluster *cluster, struct party *party, double more)
+static double faded(const struct strata_cluster *cluster, const struct party *party)
 {
 	int64_t passed = cluster->now_ns - party->used_ns;
 
-	if (passed > 0) {
-		party->used *= real_exp2(-(double)passed / (double)cluster->half_life_ns);
+	return passed > 0 ? party->used * real_exp2(-(double)passed / (double)cluster->half_life_ns)
+			  : party->used;
+}
+
+static void fade(const struct strata_cluster *cluster, struct party *party, double more)
+{
+	party->used = faded(cluster, party) + more;
+	if (cluster->now_ns > party->used_ns)
 		party->used_ns = cluster->now_ns;
-	}
-	party->used += more;
 }
 
 void party_accrue(struct strata_cluster *cluster, struct owner *owner)
@@ -309,11 +320,20 @@ static void accrue_all(struct strata_cluster *cluster)
 		party_accrue(cluster, owner);
 }
 
+void strata_cluster_settle(struct strata_cluster *cluster)
+{
+	cluster_tell(cluster, .kind = STRATA_EVENT_SETTLE);
+	accrue_all(cluster);
+}
+
 int strata_cluster_add_usage(struct strata_cluster *cluster, const char *name, const char *account,
 			     double gpu_hours, int64_t at_ns, struct strata_error *err)
 {
 	struct strata_job_request request = { .user = name, .account = account };
 	struct owner *owner;
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_USAGE, .now_ns = at_ns, .name = name,
+		     .account = account, .gpu_hours = gpu_hours);
 	int rc = party_owner(cluster, &request, &owner, err);
 
 	if (rc)
@@ -447,10 +467,9 @@ void strata_cluster_user(struct strata_cluster *cluster, const char *name,
 	*ret_view = (struct strata_usage_view){ .weight = 1, .factor = 1 };
 	if (!user)
 		return;
-	accrue_all(cluster);
-	fade(cluster, user, 0);
+	strata_cluster_settle(cluster);
 	view_party(user, ret_view);
-	ret_view->gpu_hours = user->used;
+	ret_view->gpu_hours = faded(cluster, user);
 	leaf = share_find(cluster->share,
 			  user->account ? user->account->share : share_root(cluster->share),
 			  user->name);
@@ -466,7 +485,7 @@ void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 	*ret_view = (struct strata_usage_view){ .weight = 1, .factor = 1 };
 	if (!account)
 		return;
-	accrue_all(cluster);
+	strata_cluster_settle(cluster);
 	view_party(account, ret_view);
 	ret_view->gpu_hours = share_usage(cluster->share, account->share, cluster->now_ns);
 	ret_view->factor = share_factor(cluster->share, account->share, cluster->now_ns);

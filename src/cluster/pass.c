@@ -332,6 +332,8 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 		queue_forget_new(cluster);
 		rc = preempt_pass(&pass);
 	}
+	cluster_tell(cluster, .kind = STRATA_EVENT_PASS, .now_ns = now_ns, .effects = pass.effects,
+		     .effect_count = pass.effect_count);
 	if (rc && pass.effect_count == 0)
 		return rc;
 	*ret_effects =

@@ -36,6 +36,7 @@ int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata
 {
 	struct job *job = cluster_find(cluster, id, err);
 
+	cluster_tell(cluster, .kind = STRATA_EVENT_STOP, .now_ns = now_ns, .job = id, .mode = mode);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
