@@ -46,6 +46,13 @@ static const struct strata_option server_options[] = {
 	  .help = "how long jobs are taken to run" },
 	{ "preempt", STRATA_TEXT, OFFSET(preempt), .text = { "least_lost" }, .value = "SPEC",
 	  .help = "whom to stop for jobs of a higher band; none: nobody" },
+	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
+	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
+		  "left out" },
+	{ "record_max", STRATA_BYTES, OFFSET(record_bytes_max),
+	  .integer = { INT64_C(1) << 30, 1 << 20, INT64_MAX },
+	  .help = "a record of this size is put aside as FILE.old when the service starts, and "
+		  "grows no further" },
 	{ "half_life", STRATA_DURATION, OFFSET(half_life_ns),
 	  .integer = { 86400 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "after so long half of what was used is forgotten" },

@@ -12,7 +12,9 @@ struct server_conf {
 		nodes; /* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
 	const char *order, *placement, *backfill, *predict, *preempt;
 	const char *executor;
+	const char *record; /* NULL: none */
 	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
+	int64_t record_bytes_max;
 	int64_t keep_ns;           /* 0: for ever */
 	const char *inventory_url; /* NULL: none */
 	const char *inventory_token_file;

@@ -1,6 +1,7 @@
 /* The decider's round, and the queue of requests before it: see server.h. */
 #include "server/server.h"
 
+#include "server/recorder.h"
 #include "server/reserve.h"
 #include "server/route.h"
 #include "server/token.h"
@@ -154,6 +155,7 @@ static int go_round(struct server *server, struct strata_error *err)
 	act_events(server);
 	int rc = pass(server, err);
 
+	recorder_write(server);
 	if (rc == 0)
 		rc = batch_commit(server, err);
 	if (rc == 0) {

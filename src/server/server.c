@@ -2,6 +2,7 @@
 #include "server/attendant.h"
 #include "server/connection.h"
 #include "server/people.h"
+#include "server/recorder.h"
 #include "server/remote.h"
 #include "server/reserve.h"
 #include "server/stream.h"
@@ -35,7 +36,7 @@ static int read_spec(struct server *server, size_t index, const struct strata_ki
 				     ret_spec, err);
 }
 
-static int open_cluster(struct server *server, struct strata_error *err)
+static int open_cluster(struct server *server, bool lead, struct strata_error *err)
 {
 	const struct server_conf *conf = server->conf;
 	struct strata_cluster_conf cluster = { .half_life_ns = conf->half_life_ns,
@@ -56,6 +57,8 @@ static int open_cluster(struct server *server, struct strata_error *err)
 			       err);
 	if (rc == 0)
 		rc = read_spec(server, 5, &exec_kind, conf->executor, &server->exec_spec, err);
+	if (rc == 0 && lead)
+		rc = recorder_open(server, &cluster, err);
 	if (rc == 0)
 		rc = strata_cluster_new(&cluster, &server->memory, &server->cluster, err);
 	server->rules.time_limit_ns = conf->time_limit_ns;
@@ -126,7 +129,7 @@ static int open_store(struct server *server, struct strata_error *err)
 
 int server_load(struct server *server, bool lead, struct strata_error *err)
 {
-	int rc = open_cluster(server, err);
+	int rc = open_cluster(server, lead, err);
 
 	if (rc == 0 && lead)
 		rc = open_exec(server, err);
@@ -149,6 +152,7 @@ void server_unload(struct server *server)
 	while ((entry = map_u64_next(&server->jobs, NULL)))
 		live_free(server, entry->value);
 	server->ended_first = server->ended_last = NULL;
+	recorder_close(server);
 	strata_cluster_free(server->cluster);
 	server->cluster = NULL;
 	people_free(server);

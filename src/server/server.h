@@ -96,6 +96,7 @@ struct server {
 	struct strata_arena confs;   /* lives as long as the server */
 	struct strata_registry *registries[6];
 	struct strata_cluster *cluster;
+	struct recorder *recorder; /* see recorder.h; NULL: none */
 	struct store *store;
 	uint64_t epoch;
 	struct store_readers *readers;

@@ -157,6 +157,18 @@ class Service:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def rerun(service):
+    """What `strata sim rerun` finds in the record of the service."""
+    done = subprocess.run([STRATA, "sim", "rerun", os.path.join(service.dir, "record"), "--json"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)
+    assert (done.returncode == 0) == (found["differing"] == 0), (done.returncode, done.stderr)
+    if found["differing"]:
+        print(f"# {json.dumps(found['first'])}")
+    return found
+
+
 def next_event(response):
     """The next of a stream of server-sent events: its fields."""
     fields = {}

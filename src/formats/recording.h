@@ -1,0 +1,42 @@
+/*
+ * Records: everything that a cluster was told and what it decided, one JSON object per line, so that it can all be decided over.
+ *
+ *	{"event":"begin","format":1,"order":"fair_share","half_life_ns":86400000000000}
+ *	{"event":"add_node","conf":{"name":"n1","cpu_milli":64000,"gpu_count":2,"gpu_type":"a100","numa":[0,1]}}
+ *	{"event":"submit","now_ns":1750000000000000000,"request":{"id":1,"user":"ann", …}}
+ *	{"event":"pass","now_ns":1750000000000000001,"effects":[{"kind":"start","job":1,"attempt":1,"pieces":[{"tasks":1, …}]}]}
+ *
+ * Members are those of struct strata_event and what it points to, by the same names; what is 0 or NULL is left out. A line
+ * `begin` stands for a new cluster: a service that comes back writes another one.
+ */
+#ifndef FORMATS_RECORDING_H
+#define FORMATS_RECORDING_H
+
+#include <strata/cluster.h>
+
+#include "core/buf.h"
+
+enum { RECORDING_FORMAT = 1 };
+
+/* What a cluster is made of: specs as text, as in strata_cluster_conf; NULL: the default. */
+struct recording_begin {
+	uint32_t format; /* RECORDING_FORMAT */
+	const char *order, *placement, *backfill, *prediction, *victims;
+	int64_t half_life_ns, checkpoint_bytes_max;
+};
+
+struct recording_line {
+	bool begins; /* a new cluster; else an event */
+	struct recording_begin begin;
+	struct strata_event event;
+	uint64_t digest; /* of the cluster after a pass; 0: was not taken */
+};
+
+/* Appends the line with its newline; the format is set here. */
+void recording_add(struct buf *buf, const struct recording_line *line);
+
+/* Reads one line, without its newline; texts and lists are in the arena. -EINVAL with what is wrong. */
+int recording_read(const char *text, size_t length, struct strata_arena *arena,
+		   struct recording_line *ret_line, struct strata_error *err);
+
+#endif

@@ -1,0 +1,250 @@
+/* What lines of a record may hold: every struct that an event leads to, as a table. */
+#include "formats/recording_int.h"
+
+/* ---- names of enums ---- */
+
+static const char *name_band(int value)
+{
+	return strata_band_name((enum strata_band)value);
+}
+
+static const char *name_dependency(int value)
+{
+	return strata_dependency_name((enum strata_dependency_kind)value);
+}
+
+static const char *name_state(int value)
+{
+	return strata_job_state_name((enum strata_job_state)value);
+}
+
+static const char *name_reason(int value)
+{
+	return strata_reason_name((enum strata_reason)value);
+}
+
+static const char *name_outcome(int value)
+{
+	static const char *const names[STRATA_OUTCOME_COUNT] = {
+		[STRATA_OUTCOME_COMPLETED] = "completed",
+		[STRATA_OUTCOME_FAILED] = "failed",
+		[STRATA_OUTCOME_TIME_LIMIT] = "time_limit",
+		[STRATA_OUTCOME_START_FAILED] = "start_failed",
+		[STRATA_OUTCOME_STOPPED] = "stopped",
+	};
+
+	return names[value];
+}
+
+enum { STOP_COUNT = STRATA_STOP_SUSPEND + 1 };
+static const char *name_stop(int value)
+{
+	static const char *const names[STOP_COUNT] = { [STRATA_STOP_REQUEUE] = "requeue",
+						       [STRATA_STOP_CANCEL] = "cancel",
+						       [STRATA_STOP_SUSPEND] = "suspend" };
+
+	return names[value];
+}
+
+enum { NODE_STATE_COUNT = STRATA_NODE_DOWN + 1 };
+static const char *name_node_state(int value)
+{
+	static const char *const names[NODE_STATE_COUNT] = { [STRATA_NODE_UP] = "up",
+							     [STRATA_NODE_DRAINED] = "drained",
+							     [STRATA_NODE_DOWN] = "down" };
+
+	return names[value];
+}
+
+static const char *name_effect(int value)
+{
+	static const char *const names[STRATA_EFFECT_KIND_COUNT] = {
+		[STRATA_EFFECT_START] = "start",
+		[STRATA_EFFECT_RESUME] = "resume",
+		[STRATA_EFFECT_LOST] = "lost",
+		[STRATA_EFFECT_STOP] = "stop",
+		[STRATA_EFFECT_CHECKPOINT] = "checkpoint",
+		[STRATA_EFFECT_DELETE] = "delete",
+		[STRATA_EFFECT_ENDED] = "ended",
+	};
+
+	return names[value];
+}
+
+/* ---- structs ---- */
+
+/* The member's name is its name in the line. */
+#define FIELD(row, type, member)                                        \
+	{                                                               \
+#member, RECORDING_##type, offsetof(struct row, member) \
+	}
+#define NAMED(row, member, of, count)                                                      \
+	{                                                                                  \
+#member, RECORDING_NAME, offsetof(struct row, member), .name_of = of,      \
+								       .name_count = count \
+	}
+#define KIND(row, of, count)                                               \
+	{                                                                  \
+		"kind", RECORDING_NAME, offsetof(struct row, kind),        \
+			.name_of = of, .name_count = count, .always = true \
+	}
+#define INSIDE(row, type, member, fields, of)                                                      \
+	{                                                                                          \
+#member, RECORDING_##type, offsetof(struct row, member), .table = fields,          \
+									 .size = sizeof(struct of) \
+	}
+#define LISTED(row, member, fields, of, counter, is_wide)                              \
+	{                                                                              \
+#member, RECORDING_LIST, offsetof(struct row, member),                 \
+			.table = fields, .size = sizeof(struct of),                    \
+			.count_offset = offsetof(struct row, counter), .wide = is_wide \
+	}
+
+static const struct recording_field node_fields[] = {
+	FIELD(strata_node_conf, TEXT, name),
+	FIELD(strata_node_conf, I64, cpu_milli),
+	FIELD(strata_node_conf, I64, memory_bytes),
+	FIELD(strata_node_conf, U32, gpu_count),
+	FIELD(strata_node_conf, TEXT, gpu_type),
+	FIELD(strata_node_conf, NUMBERS, numa),
+	FIELD(strata_node_conf, TEXT, features),
+	FIELD(strata_node_conf, TEXT, partitions),
+	{ 0 },
+};
+
+static const struct recording_field limits_fields[] = {
+	FIELD(strata_limits, U32, jobs),
+	FIELD(strata_limits, U32, waiting),
+	FIELD(strata_limits, I64, gpu_milli),
+	FIELD(strata_limits, REAL, gpu_hours),
+	{ 0 },
+};
+
+static const struct recording_field piece_fields[] = {
+	FIELD(strata_piece, U32, node),
+	FIELD(strata_piece, U32, tasks),
+	FIELD(strata_piece, I64, cpu_milli),
+	FIELD(strata_piece, I64, memory_bytes),
+	FIELD(strata_piece, U16, gpu_mask),
+	FIELD(strata_piece, U16, gpu_milli),
+	{ 0 },
+};
+
+static const struct recording_field dependency_fields[] = {
+	KIND(strata_dependency, name_dependency, STRATA_DEPENDENCY_KIND_COUNT),
+	FIELD(strata_dependency, U64, job),
+	FIELD(strata_dependency, BOOL, array),
+	FIELD(strata_dependency, I64, delay_ns),
+	{ 0 },
+};
+
+static const struct recording_field request_fields[] = {
+	FIELD(strata_job_request, U64, id),
+	FIELD(strata_job_request, TEXT, user),
+	FIELD(strata_job_request, TEXT, account),
+	FIELD(strata_job_request, TEXT, partition),
+	FIELD(strata_job_request, TEXT, qos),
+	FIELD(strata_job_request, TEXT, name),
+	NAMED(strata_job_request, band, name_band, STRATA_BAND_COUNT),
+	FIELD(strata_job_request, I64, priority),
+	FIELD(strata_job_request, U32, tasks),
+	FIELD(strata_job_request, U32, nodes),
+	FIELD(strata_job_request, I64, cpu_milli),
+	FIELD(strata_job_request, I64, memory_bytes),
+	FIELD(strata_job_request, U32, gpus),
+	FIELD(strata_job_request, U32, gpu_milli),
+	FIELD(strata_job_request, U32, gpus_per_node),
+	FIELD(strata_job_request, I64, memory_per_node_bytes),
+	FIELD(strata_job_request, TEXT, gpu_type),
+	FIELD(strata_job_request, TEXT, features),
+	FIELD(strata_job_request, TEXT, node_list),
+	FIELD(strata_job_request, TEXT, node_exclude),
+	FIELD(strata_job_request, BOOL, exclusive),
+	FIELD(strata_job_request, I64, time_limit_ns),
+	FIELD(strata_job_request, I64, begin_ns),
+	FIELD(strata_job_request, BOOL, held),
+	FIELD(strata_job_request, BOOL, requeue),
+	FIELD(strata_job_request, BOOL, preemptible),
+	FIELD(strata_job_request, I64, checkpoint_ns),
+	LISTED(strata_job_request, dependencies, dependency_fields, strata_dependency,
+	       dependency_count, true),
+	FIELD(strata_job_request, BOOL, any_dependency),
+	FIELD(strata_job_request, BOOL, cancel_if_never),
+	FIELD(strata_job_request, U64, array),
+	FIELD(strata_job_request, U32, array_index),
+	FIELD(strata_job_request, U32, array_limit),
+	FIELD(strata_job_request, U64, gang),
+	FIELD(strata_job_request, U32, gang_size),
+	{ 0 },
+};
+
+static const struct recording_field change_fields[] = {
+	FIELD(strata_job_change, U32, what),
+	NAMED(strata_job_change, band, name_band, STRATA_BAND_COUNT),
+	FIELD(strata_job_change, I64, priority),
+	FIELD(strata_job_change, I64, time_limit_ns),
+	FIELD(strata_job_change, I64, begin_ns),
+	{ 0 },
+};
+
+static const struct recording_field checkpoint_fields[] = {
+	FIELD(strata_checkpoint, TEXT, path),
+	FIELD(strata_checkpoint, I64, size_bytes),
+	FIELD(strata_checkpoint, I64, time_ns),
+	FIELD(strata_checkpoint, I64, step),
+	{ 0 },
+};
+
+static const struct recording_field effect_fields[] = {
+	KIND(strata_effect, name_effect, STRATA_EFFECT_KIND_COUNT),
+	FIELD(strata_effect, U64, job),
+	NAMED(strata_effect, state, name_state, STRATA_JOB_STATE_COUNT),
+	NAMED(strata_effect, reason, name_reason, STRATA_REASON_COUNT),
+	FIELD(strata_effect, U32, attempt),
+	LISTED(strata_effect, pieces, piece_fields, strata_piece, piece_count, false),
+	NAMED(strata_effect, mode, name_stop, STOP_COUNT),
+	FIELD(strata_effect, I64, grace_ns),
+	FIELD(strata_effect, U64, preemptor),
+	FIELD(strata_effect, TEXT, path),
+	{ 0 },
+};
+
+/* ---- lines ---- */
+
+const struct recording_field recording_begin_fields[] = {
+	FIELD(recording_begin, U32, format),
+	FIELD(recording_begin, TEXT, order),
+	FIELD(recording_begin, TEXT, placement),
+	FIELD(recording_begin, TEXT, backfill),
+	FIELD(recording_begin, TEXT, prediction),
+	FIELD(recording_begin, TEXT, victims),
+	FIELD(recording_begin, I64, half_life_ns),
+	FIELD(recording_begin, I64, checkpoint_bytes_max),
+	{ 0 },
+};
+
+const struct recording_field recording_event_fields[] = {
+	FIELD(strata_event, I64, now_ns),
+	FIELD(strata_event, U64, job),
+	INSIDE(strata_event, POINTER, conf, node_fields, strata_node_conf),
+	FIELD(strata_event, TEXT, name),
+	FIELD(strata_event, TEXT, account),
+	FIELD(strata_event, REAL, weight),
+	FIELD(strata_event, REAL, priority),
+	FIELD(strata_event, REAL, usage_factor),
+	INSIDE(strata_event, POINTER, limits, limits_fields, strata_limits),
+	FIELD(strata_event, REAL, gpu_hours),
+	FIELD(strata_event, I64, bytes_max),
+	FIELD(strata_event, U32, attempt),
+	FIELD(strata_event, U32, preempted),
+	LISTED(strata_event, pieces, piece_fields, strata_piece, piece_count, false),
+	INSIDE(strata_event, POINTER, request, request_fields, strata_job_request),
+	NAMED(strata_event, outcome, name_outcome, STRATA_OUTCOME_COUNT),
+	NAMED(strata_event, mode, name_stop, STOP_COUNT),
+	INSIDE(strata_event, STRUCT, change, change_fields, strata_job_change),
+	INSIDE(strata_event, STRUCT, checkpoint, checkpoint_fields, strata_checkpoint),
+	FIELD(strata_event, U32, node),
+	NAMED(strata_event, state, name_node_state, NODE_STATE_COUNT),
+	LISTED(strata_event, effects, effect_fields, strata_effect, effect_count, true),
+	{ 0 },
+};

@@ -1,0 +1,38 @@
+/* The tables that writer and reader of records share: what the members of a struct are called, and of what type they are. */
+#ifndef FORMATS_RECORDING_INT_H
+#define FORMATS_RECORDING_INT_H
+
+#include "formats/recording.h"
+
+enum recording_type {
+	RECORDING_BOOL,
+	RECORDING_U16,
+	RECORDING_U32,
+	RECORDING_U64, /* written as the signed number of the same bits */
+	RECORDING_I64,
+	RECORDING_REAL,
+	RECORDING_TEXT,
+	RECORDING_NAME,    /* an enum, by its names */
+	RECORDING_NUMBERS, /* STRATA_NODE_GPUS_MAX bytes in place */
+	RECORDING_STRUCT,  /* in place, by its table */
+	RECORDING_POINTER, /* to one, or NULL */
+	RECORDING_LIST,    /* to several, with a count beside it */
+};
+
+struct recording_field {
+	const char *name; /* NULL ends the table */
+	enum recording_type type;
+	size_t offset;
+	const char *(*name_of)(int value); /* NAME … */
+	int name_count;
+	bool always;                         /* written also when it is 0 */
+	const struct recording_field *table; /* STRUCT, POINTER, LIST */
+	size_t size;                         /* of the struct */
+	size_t count_offset;                 /* LIST: where the count is … */
+	bool wide;                           /* … a size_t, else a uint32_t */
+};
+
+/* Members of struct recording_begin and struct strata_event; `event`, which every line begins with, is not among them. */
+extern const struct recording_field recording_begin_fields[], recording_event_fields[];
+
+#endif

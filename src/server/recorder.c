@@ -1,0 +1,146 @@
+/* The record of recorder.h. */
+#include "server/recorder.h"
+
+#include "formats/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The whole state is compared every so often: it costs a look at every job. */
+enum { DIGEST_EVERY = 1000 };
+
+struct recorder {
+	struct server *server;
+	int fd; /* -1: it could not be written any more */
+	int64_t bytes;
+	uint64_t passes;
+	struct buf lines;
+};
+
+static void give_up(struct recorder *recorder, const char *why)
+{
+	fprintf(stderr, "strata: the record %s ends here: %s\n", recorder->server->conf->record,
+		why);
+	close(recorder->fd);
+	recorder->fd = -1;
+}
+
+static void note(void *context, const struct strata_event *event)
+{
+	struct recorder *recorder = context;
+	struct recording_line line = { .event = *event };
+
+	if (recorder->fd < 0)
+		return;
+	if (event->kind == STRATA_EVENT_PASS && recorder->passes++ % DIGEST_EVERY == 0)
+		line.digest = strata_cluster_digest(recorder->server->cluster);
+	recording_add(&recorder->lines, &line);
+	if (recorder->lines.failed)
+		give_up(recorder, "not enough memory");
+}
+
+/* Appends to what earlier runs wrote. A line that was cut off when one was killed is ended, a file that is full put aside. */
+static int open_file(struct recorder *recorder, struct strata_error *err)
+{
+	const struct server_conf *conf = recorder->server->conf;
+	char aside[STRATA_PATH_BYTES_MAX + 8], last = '\n';
+	struct stat about;
+
+	snprintf(aside, sizeof(aside), "%s.old", conf->record);
+	if (stat(conf->record, &about) == 0 && about.st_size >= conf->record_bytes_max &&
+	    rename(conf->record, aside))
+		return strata_fail(err, -errno, "cannot rename %s: %s", conf->record,
+				   strerror(errno));
+	recorder->fd = open(conf->record, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (recorder->fd < 0 || fstat(recorder->fd, &about))
+		return strata_fail(err, -errno, "cannot write the record %s: %s", conf->record,
+				   strerror(errno));
+	recorder->bytes = about.st_size;
+	if (about.st_size && pread(recorder->fd, &last, 1, about.st_size - 1) != 1)
+		return strata_fail(err, -EIO, "cannot read the record %s", conf->record);
+	if (last != '\n')
+		buf_add_char(&recorder->lines, '\n');
+	return 0;
+}
+
+static void begin(struct recorder *recorder)
+{
+	const struct server_conf *conf = recorder->server->conf;
+	struct recording_line line = {
+		.begins = true,
+		.begin = { .order = conf->order,
+			   .placement = conf->placement,
+			   .backfill = conf->backfill,
+			   .prediction = conf->predict,
+			   .victims = strcmp(conf->preempt, "none") == 0 ? NULL : conf->preempt,
+			   .half_life_ns = conf->half_life_ns,
+			   .checkpoint_bytes_max = conf->checkpoint_bytes_max },
+	};
+
+	recording_add(&recorder->lines, &line);
+}
+
+int recorder_open(struct server *server, struct strata_cluster_conf *cluster,
+		  struct strata_error *err)
+{
+	if (!server->conf->record)
+		return 0;
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+
+	if (!recorder)
+		return strata_fail_memory(err);
+	recorder->server = server;
+	recorder->fd = -1;
+	buf_init(&recorder->lines, &server->memory, 0);
+	server->recorder = recorder;
+	int rc = open_file(recorder, err);
+
+	if (rc)
+		return rc;
+	begin(recorder);
+	cluster->told = note;
+	cluster->told_context = recorder;
+	return 0;
+}
+
+void recorder_write(struct server *server)
+{
+	struct recorder *recorder = server->recorder;
+	size_t done = 0;
+
+	if (!recorder)
+		return;
+	while (recorder->fd >= 0 && done < recorder->lines.length) {
+		ssize_t count = write(recorder->fd, recorder->lines.text + done,
+				      recorder->lines.length - done);
+
+		if (count > 0)
+			done += (size_t)count;
+		else if (count == 0 || errno != EINTR)
+			give_up(recorder, strerror(count ? errno : ENOSPC));
+	}
+	recorder->bytes += (int64_t)done;
+	if (recorder->fd >= 0 && recorder->bytes >= server->conf->record_bytes_max)
+		give_up(recorder,
+			"it is as large as record_max allows; the next start begins another");
+	buf_reset(&recorder->lines);
+}
+
+void recorder_close(struct server *server)
+{
+	struct recorder *recorder = server->recorder;
+
+	if (!recorder)
+		return;
+	recorder_write(server);
+	if (recorder->fd >= 0)
+		close(recorder->fd);
+	buf_fini(&recorder->lines);
+	free(recorder);
+	server->recorder = NULL;
+}
