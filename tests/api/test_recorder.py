@@ -40,11 +40,12 @@ def live(service, chance):
         answer = service.submit("sleep", f"{chance.uniform(0, 0.3):.2f}", **fields)
         jobs.append(answer.get("id") or answer["ids"][0])
         one = chance.choice(jobs)
-        do = chance.choice(["hold", "release", "requeue", "suspend", "resume", "cancel", None, None, None])
+        do = chance.choice([{"hold": True}, {"hold": False}, {"requeue": True}, {"suspend": True}, {"suspend": False},
+                            {"time_limit": "5m"}, {"priority": "high"}, "cancel", None, None, None])
         if do == "cancel":
             service.ask("DELETE", f"/api/v1/jobs/{one}")
         elif do:
-            service.ask("POST", f"/api/v1/jobs/{one}/{do}")
+            service.ask("PATCH", f"/api/v1/jobs/{one}", do)
         if number == 20:
             service.api("PATCH", "/nodes/n1", {"state": "drained", "reason": "a look inside"})
         if number == 30:

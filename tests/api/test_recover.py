@@ -107,6 +107,16 @@ def a_preempted_job_comes_back_after_a_crash(service):
     equal(service.wait(low, "running")["attempt"], 2)
 
 
+def a_job_requeued_to_be_held_is_held_although_the_service_died(service):
+    job = service.submit("sh", "-c", "trap '' TERM; sleep 60 & wait; sleep 2")["id"]
+    service.wait(job, "running")
+    service.api("PATCH", f"/jobs/{job}", {"requeue": True, "hold": True})
+    service.kill()
+    service.start()
+    back = service.wait(job, "queued")
+    equal((back["reason"], back["attempt"]), ("held", 1))
+
+
 run(jobs_go_on_while_the_service_is_away, killed_again_and_again, cancelled_stays_cancelled,
     what_jobs_wait_for_may_have_ended_or_be_forgotten,
-    a_preempted_job_comes_back_after_a_crash)
+    a_preempted_job_comes_back_after_a_crash, a_job_requeued_to_be_held_is_held_although_the_service_died)

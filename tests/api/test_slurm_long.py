@@ -5,7 +5,7 @@ import random
 import time
 
 import slurm_cluster
-from service import Service, run_with
+from service import Service, rerun, run_with
 from test_exec_slurm import OnSlurm
 
 JOBS = int(os.environ.get("STRATA_SLURM_JOBS", "200"))
@@ -15,6 +15,9 @@ class OnEight(OnSlurm):
     def __init__(self):
         self.cluster = slurm_cluster.Slurm(nodes=8, age=7200)
         Service.__init__(self, "--executor", f"slurm:poll=200ms:conf={self.cluster.conf}", nodes=None)
+        self.kill()
+        self.args += ["--record", os.path.join(self.dir, "record")]
+        self.start()
 
     def close(self):
         super().close()
@@ -66,6 +69,10 @@ def many_jobs_and_two_kills(service):
         assert there == decided[int(job), int(attempt)], (number, comment, there, decided[int(job), int(attempt)])
         same += 1
     assert same == len(runs), (same, len(runs))
+    found = rerun(service)
+    assert (found["differing"], found["clusters"]) == (0, 3), found
+    assert found["starts"] >= len(jobs), found
+    print(f"# decided over: {found['events']} events, {found['passes']} passes, {found['starts']} starts, all the same")
     print(f"# {len(jobs)} jobs, {same} starts where they were decided, {again} of them second attempts")
 
 
