@@ -38,7 +38,7 @@ static void note_gone(struct server *server, struct live *live, const struct str
 {
 	live_set_place(server, live, NULL, 0);
 	if (strata_job_ended(effect->state))
-		live_ended(server, live);
+		live_ended(server, live, 0);
 	batch_event(server, live->row.id,
 		    strata_job_ended(effect->state) ? "job.ended" : "job.requeued",
 		    json_pack("{s:s,s:s}", "state", strata_job_state_name(effect->state), "reason",
@@ -129,7 +129,7 @@ static void end_unordered(struct server *server, struct live *live)
 	live_set_place(server, live, NULL, 0);
 	live_update(server, live);
 	if (strcmp(live->row.state, "cancelled") == 0)
-		live_ended(server, live);
+		live_ended(server, live, 0);
 }
 
 static void order_stop(struct server *server, struct live *live, const struct strata_effect *effect)
@@ -265,6 +265,8 @@ static void note_ended(struct server *server, struct live *live, const struct ex
 	if (live->hold)
 		strata_cluster_hold(server->cluster, id, true, now_ns, NULL);
 	live->hold = false;
+	if (!live->row.started_ns)
+		live->row.started_ns = status->started_ns; /* begun and over while nobody looked */
 	live->row.exit_code = status->exit_code;
 	live->row.exit_signal = status->signal;
 	live_set_place(server, live, NULL, 0);
@@ -278,7 +280,7 @@ static void note_ended(struct server *server, struct live *live, const struct ex
 		    strcmp(live->row.state, "preempted") != 0;
 
 	if (over)
-		live_ended(server, live);
+		live_ended(server, live, status->ended_ns);
 	batch_event(server, live->row.id, over ? "job.ended" : "job.requeued", about);
 	charge(server, live);
 }

@@ -417,7 +417,7 @@ void api_job_cancel(struct server *server, struct request *request)
 	free((char *)live->row.cancelled_by);
 	live->row.cancelled_by = strdup(request->who.user);
 	if (!placed)
-		live_ended(server, live);
+		live_ended(server, live, 0);
 	batch_event(server, live->row.id, placed ? "job.cancelling" : "job.ended",
 		    json_pack("{s:s,s:s}", "by", request->who.user, "state", live->row.state));
 	request->durable = true;

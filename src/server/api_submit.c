@@ -191,7 +191,7 @@ void api_jobs_submit(struct server *server, struct request *request)
 			strata_cluster_cancel(server->cluster, (uint64_t)live->row.id,
 					      server_now_ns(server), NULL);
 			live_update(server, live);
-			live_ended(server, live);
+			live_ended(server, live, 0);
 		}
 		json_decref(ids);
 		request_fail(request, rc, &err);

@@ -269,9 +269,12 @@ void live_update(struct server *server, struct live *live)
 	batch_job(server, live);
 }
 
-void live_ended(struct server *server, struct live *live)
+void live_ended(struct server *server, struct live *live, int64_t ended_ns)
 {
-	live->row.completed_ns = server_now_ns(server);
+	int64_t now_ns = server_now_ns(server);
+	bool sane = ended_ns > live->row.started_ns && ended_ns <= now_ns;
+
+	live->row.completed_ns = sane ? ended_ns : now_ns;
 	if (live->row.started_ns)
 		figures_time(&server->figures, FIGURE_RUN,
 			     live->row.completed_ns - live->row.started_ns);

@@ -64,7 +64,7 @@ static void end_now(struct server *server, struct live *live, enum strata_reason
 	live->row.state = strata_job_state_name(STRATA_JOB_CANCELLED);
 	live->row.reason = strata_reason_name(reason);
 	live_set_place(server, live, NULL, 0);
-	live_ended(server, live);
+	live_ended(server, live, 0);
 }
 
 /* In the order of the store, which is that of their submission. */

@@ -49,7 +49,7 @@ struct live {
 	struct live *next_ended;
 	char *output; /* where it writes, expanded; NULL: not known yet */
 	char *error;
-	char *checkpoint; /* the one to go on from; NULL: none */
+	char *checkpoint;   /* the one to go on from; NULL: none */
 	int64_t step_count; /* of steps it has had … */
 	bool steps_known;   /* … if it was counted since the service started */
 };
@@ -243,8 +243,8 @@ bool live_get_stopping(const struct live *live, enum strata_stop *ret_mode); /* 
 void live_set_spec(struct server *server, struct live *live, json_t *spec);
 /* State and reason as the cluster has them now; the row is to be written. */
 void live_update(struct server *server, struct live *live);
-/* It has ended: remembered for a while. */
-void live_ended(struct server *server, struct live *live);
+/* It has ended, when the executor says (0, or what cannot be: now), which may be before the service came back: remembered for a while. */
+void live_ended(struct server *server, struct live *live, int64_t ended_ns);
 void live_sweep(struct server *server); /* forgets those whose while is over */
 
 /* submit.c */

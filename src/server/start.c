@@ -432,7 +432,7 @@ void start_order(struct server *server, struct live *live)
 			     server_now_ns(server), NULL);
 	live_set_place(server, live, NULL, 0);
 	live_update(server, live);
-	live_ended(server, live);
+	live_ended(server, live, 0);
 }
 
 /* Of the node it ran on only a job that has its place can tell. */

@@ -289,7 +289,7 @@ static void take_back(struct server *server, const int64_t *ids, size_t count)
 
 		strata_cluster_cancel(server->cluster, (uint64_t)ids[i], 0, NULL);
 		live->row.state = strata_job_state_name(STRATA_JOB_CANCELLED);
-		live_ended(server, live);
+		live_ended(server, live, 0);
 	}
 }
 

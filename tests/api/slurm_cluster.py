@@ -12,6 +12,7 @@ import time
 
 from service import PATIENCE_S, kill_all
 
+HOST = socket.gethostname().split(".")[0]
 PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol"]
 CONF = """
 ClusterName=test
@@ -45,18 +46,43 @@ GresTypes=gpu
 NodeName=n[001-{last:03}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{end}] CPUs=16 RealMemory=64000 Gres=gpu:a100:4 Feature=fast State=UNKNOWN
 PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+ACCOUNTS = ["mariadbd", "slurmdbd", "sacct", "sacctmgr"]
+ACCOUNTS_CONF = """
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStoragePass={dir}/munge.socket
+"""
+DBD_CONF = """
+AuthType=auth/munge
+AuthInfo=socket={dir}/munge.socket
+DbdHost={host}
+DbdAddr=127.0.0.1
+DbdPort={port}
+SlurmUser=root
+PidFile={dir}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={database}
+StorageUser=root
+StorageLoc=accounts
+"""
 
 
-def possible():
+def possible(accounts=False):
     """Why not, or nothing."""
-    missing = [name for name in PROGRAMS if not shutil.which(name)]
+    missing = [name for name in PROGRAMS + ACCOUNTS * accounts if not shutil.which(name)]
     if missing:
         return f"there is no {missing[0]} here"
     return "" if os.geteuid() == 0 else "Slurm's daemons want root"
 
 
+def answers(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
 def free_ports(count):
-    """A row of ports that nobody has, one for slurmctld and one for each node."""
+    """A row of ports that nobody has."""
     for first in range(23000 + os.getpid() % 5000, 60000, count):
         taken = []
         try:
@@ -78,16 +104,18 @@ def die_with_test():
 
 
 class Slurm:
-    def __init__(self, nodes=4, age=300):
+    def __init__(self, nodes=4, age=300, accounts=False):
         self.dir = tempfile.mkdtemp(prefix="strata-slurm-")
         os.chmod(self.dir, 0o755)
         self.processes, self.count = {}, nodes
         for name in ["state", "spool"] + [f"spool/n{i:03}" for i in range(1, nodes + 1)]:
             os.mkdir(os.path.join(self.dir, name))
-        first = free_ports(nodes + 1)
-        self.conf = self.write("slurm.conf", CONF.format(
-            host=socket.gethostname().split(".")[0], ctld=first, dir=self.dir, age=age, last=nodes, first=first + 1,
-            end=first + nodes))
+        first = free_ports(nodes + 3)
+        text = CONF.format(host=HOST, ctld=first, dir=self.dir, age=age, last=nodes, first=first + 1, end=first + nodes)
+        if accounts:
+            text = text.replace("accounting_storage/none", "accounting_storage/slurmdbd")
+            text += ACCOUNTS_CONF.format(dir=self.dir, port=first + nodes + 1)
+        self.conf = self.write("slurm.conf", text)
         for i in range(4):
             self.write(f"nvidia{i}", "")
         self.write("gres.conf", f"NodeName=n[001-{nodes:03}] Name=gpu Type=a100 File={self.dir}/nvidia[0-3]\n")
@@ -98,10 +126,24 @@ class Slurm:
                    f"--pid-file={self.dir}/munge.pid", f"--log-file={self.dir}/munge.log",
                    f"--seed-file={self.dir}/seed")
         self.wait(lambda: os.path.exists(os.path.join(self.dir, "munge.socket")), "munged")
+        if accounts:
+            self.keep_accounts(first + nodes + 1, first + nodes + 2)
         self.start()
         for i in range(1, nodes + 1):
             self.spawn("slurmd", "-D", "-N", f"n{i:03}", key=f"n{i:03}")
         self.wait(lambda: self.run("sinfo", "-h", "-t", "idle", "-o", "%D", check=False).strip() == str(nodes), "its nodes")
+
+    def keep_accounts(self, port, database):
+        """slurmdbd, and a database for it that only this machine can reach."""
+        data = os.path.join(self.dir, "mariadb")
+        os.mkdir(data)
+        self.spawn("mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", "--bind-address=127.0.0.1",
+                   f"--port={database}", "--skip-grant-tables", f"--socket={self.dir}/mariadb.socket", "--innodb-buffer-pool-size=64M")
+        self.wait(lambda: answers(database), "database")
+        os.chmod(self.write("slurmdbd.conf", DBD_CONF.format(dir=self.dir, host=HOST, port=port, database=database)), 0o600)
+        self.spawn("slurmdbd", "-D")
+        self.wait(lambda: answers(port), "slurmdbd")
+        self.run("sacctmgr", "-i", "add", "cluster", "test")
 
     def write(self, name, text):
         path = os.path.join(self.dir, name)

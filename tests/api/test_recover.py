@@ -19,9 +19,12 @@ def jobs_go_on_while_the_service_is_away(service):
     held = service.submit("true", hold=True, priority="high")["id"]
     service.wait(job, "running")
     service.kill()
-    time.sleep(1.5)
+    time.sleep(2.5)
+    back = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     service.start()
-    equal(service.wait(job, "completed")["attempt"], 1)
+    ended = service.wait(job, "completed")
+    equal(ended["attempt"], 1)
+    assert ended["started_at"] < ended["ended_at"] < back, "it ended while nobody looked"
     service.wait(waiting, "completed")
     equal(service.job(held)["reason"], "held")
     service.api("PATCH", f"/jobs/{held}", {"hold": False})
