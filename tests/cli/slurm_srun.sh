@@ -90,3 +90,67 @@ says 'srun: fatal: No command given to execute.'
 run strata slurm srun --pty bash
 gives 1
 says_some 'srun: error: --pty is not possible here'
+
+it 'gives steps side by side GPUs of their own'
+serve "$routes"
+: >"$top/token"
+export STRATA_TOKEN_FILE=$top/token
+steps=
+for i in 1 2 3 4; do
+	strata slurm srun --exact -N1 -n1 --gpus=1 sh -c 'echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES; sleep 2' >>all 2>>said &
+	steps="$steps $!"
+done
+wait $steps
+run sort all
+prints 'n001 0
+n001 1
+n002 10
+n002 11'
+run cat said
+prints ''
+
+it 'lets a step wait for what another one has'
+serve "$routes"
+strata slurm srun -n1 -N1 sh -c 'touch begun; sleep 1; echo first >>order' &
+step=$!
+while [ ! -e begun ]; do sleep 0.05; done
+run strata slurm srun -n1 -N1 -w n001 sh -c 'echo second >>order'
+gives 0
+says_some 'srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)'
+says_some 'strata: another step has these CPUs or GPUs; --exact takes only what is asked for, --overlap shares'
+wait $step
+run cat order
+prints 'first
+second'
+
+it 'does not wait with --overlap, nor where there is room'
+serve "$routes"
+strata slurm srun --exact -n2 -N2 -c4 sh -c 'touch begun; sleep 3' &
+step=$!
+while [ ! -e begun ]; do sleep 0.05; done
+run strata slurm srun --overlap -n1 -N1 true
+says ''
+run strata slurm srun --exact -n2 -N2 -c4 true
+says ''
+run strata slurm srun --exact -n2 -N2 -c5 true
+says_some 'temporarily disabled'
+wait $step
+
+it 'waits for nobody who was killed'
+serve "$routes"
+strata slurm srun -n1 -N1 -w n001 sh -c 'echo $$ >task; exec sleep 60' 2>said &
+step=$!
+while [ ! -s task ]; do sleep 0.05; done
+kill -9 $step
+wait $step 2>said
+run strata slurm srun -N2 -n2 true
+gives 0
+says ''
+kill "$(cat task)"
+unset STRATA_TOKEN_FILE
+
+it 'refuses a step that its job could never hold'
+serve "$routes"
+run strata slurm srun -N1 -n1 --gpus=3 true
+gives 1
+says 'srun: error: Unable to create step for job 7: Requested node configuration is not available'

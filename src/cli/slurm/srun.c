@@ -35,6 +35,10 @@ static int read_own(struct srun *srun, const struct sbatch_row *row, const char 
 		srun->unbuffered = true;
 	else if (is(row, "kill-on-bad-exit"))
 		srun->kill_on_fail = !value || strcmp(value, "0") != 0;
+	else if (is(row, "exact"))
+		srun->exact = true;
+	else if (is(row, "overlap"))
+		srun->overlap = true;
 	else if (is(row, "pty")) {
 		slurm_error(srun->cli, "srun",
 			    "--pty is not possible here: tasks have no terminal");

@@ -1,6 +1,7 @@
 /*
  * srun: tasks of a step, within a job (srun_step.c), or a job of their own (srun_job.c), in which srun is called again. The options are
- * read in srun.c; where the tasks run and with which GPUs is worked out in srun_layout.c, without asking anybody.
+ * read in srun.c; which nodes a step has is srun_place.c, with srun_claim.c for what it takes from other steps and srun_layout.c for how tasks are
+ * spread, without asking anybody.
  */
 #ifndef CLI_SLURM_SRUN_H
 #define CLI_SLURM_SRUN_H
@@ -16,14 +17,18 @@ struct srun {
 	bool label;        /* the task's number in front of each line */
 	bool unbuffered;   /* what they write goes out as it comes */
 	bool kill_on_fail; /* one task that fails ends the others */
+	bool exact;        /* takes only the CPUs it asks for */
+	bool overlap;      /* shares what other steps have */
 };
 
 /* What the job has on one of its nodes. */
 struct srun_node {
 	const char *name;
 	int64_t tasks;       /* of this step */
-	const int64_t *gpus; /* as the machine numbers them */
+	const int64_t *gpus; /* as the machine numbers them; once it is claimed, the step's */
 	size_t gpu_count;
+	int64_t cpus; /* of the job; 0: not known */
+	size_t place; /* among the job's nodes */
 };
 
 struct srun_layout {
@@ -47,6 +52,22 @@ const char *srun_task_gpus(const struct srun_node *node, int64_t local, int64_t 
 			   struct strata_arena *arena);
 /* "0-1,3"; in the arena. */
 const char *srun_ranks(const int64_t *ranks, size_t count, struct strata_arena *arena);
+
+/* ---- srun_claim.c ---- */
+
+/* Where the steps of this job claim what they use; −1: nowhere, they share everything. What is claimed is so until it is closed. */
+int srun_claim_open(void);
+/* Could the step run if it were alone? */
+bool srun_claim_possible(const struct srun *srun, const struct srun_layout *layout);
+/* Claims what the step uses; its nodes have those GPUs then. false: others have it, and nothing was claimed. */
+bool srun_claim_try(int fd, const struct srun *srun, struct srun_layout *layout);
+
+/* ---- srun_place.c ---- */
+
+/* Works out where the step runs, and waits until other steps of the job leave it room. 0, or an exit code. */
+int srun_place(struct srun *srun, struct srun_layout *layout);
+/* Says that there will be no step, and why. The exit code. */
+int srun_refuse(struct srun *srun, const char *why);
 
 /* ---- srun_step.c ---- */
 

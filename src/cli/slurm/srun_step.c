@@ -1,6 +1,5 @@
 /*
- * A step of the job we are in: which of the job's nodes it takes, what each task is told in its environment, where it writes; and its
- * record in the service. All nodes are on this machine, so all tasks are started here, and each is told which node it is on.
+ * A step of the job we are in: what each task is told in its environment, where it writes; and its record in the service. All nodes are on this machine, so all tasks are started here, and each is told which node it is on.
  */
 #include "cli/slurm/srun.h"
 
@@ -17,122 +16,6 @@
 #include <unistd.h>
 
 enum { OURS_MAX = 40 };
-
-static int refuse(struct srun *srun, const char *why)
-{
-	slurm_error(srun->cli, "srun", "Unable to create step for job %s: %s",
-		    getenv("SLURM_JOB_ID"), why);
-	return 1;
-}
-
-/* ---- nodes ---- */
-
-/* What the machine calls the job's GPUs on a node. */
-static void find_gpus(struct srun *srun, const json_t *job, const json_t *topology,
-		      struct srun_node *node)
-{
-	const json_t *ids = json_object_get(json_object_get(job, "gpu_ids"), node->name), *about;
-	size_t count = json_array_size(ids), i;
-	int64_t *gpus = strata_arena_array(&srun->cli->arena, count + 1, sizeof(*gpus));
-
-	json_array_foreach(json_object_get(topology, "nodes"), i, about)
-	{
-		const json_t *all = json_object_get(about, "gpus");
-
-		if (!gpus || strcmp(grid_or(json_object_get(about, "name"), ""), node->name) != 0)
-			continue;
-		for (size_t k = 0; k < count; k++) {
-			size_t id = (size_t)json_integer_value(json_array_get(ids, k));
-
-			gpus[k] = grid_int(json_array_get(all, id), "index");
-		}
-		node->gpus = gpus;
-		node->gpu_count = count;
-	}
-}
-
-static bool is_listed(struct srun *srun, const char *list, const char *name)
-{
-	const char **names;
-	size_t count;
-
-	if (strata_hostlist_expand(list, STRATA_TEXT_NUL, &srun->cli->arena, &names, &count, NULL))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* Those of the job that -w and -x leave, up to -N of them; their usual tasks beside. */
-static int choose_nodes(struct srun *srun, struct srun_layout *layout, int64_t **ret_usual)
-{
-	const struct strata_sbatch *job = &srun->batch.job;
-	const char *list = getenv("SLURM_JOB_NODELIST"), **names;
-	struct strata_arena *arena = &srun->cli->arena;
-	size_t count, kept = 0;
-
-	if (!list || strata_hostlist_expand(list, STRATA_TEXT_NUL, arena, &names, &count, NULL))
-		return refuse(srun, "Invalid job id specified");
-	int64_t *usual = strata_arena_array(arena, count, sizeof(*usual));
-
-	layout->nodes = strata_arena_array(arena, count, sizeof(*layout->nodes));
-	if (!usual || !layout->nodes)
-		return refuse(srun, "out of memory");
-	srun_counts_parse(getenv("SLURM_TASKS_PER_NODE"), usual, count);
-	for (size_t i = 0; i < count; i++) {
-		bool wanted = (!job->nodelist || is_listed(srun, job->nodelist, names[i])) &&
-			      (!job->exclude || !is_listed(srun, job->exclude, names[i]));
-
-		if (!wanted || (job->nodes_max && (int64_t)kept == job->nodes_max))
-			continue;
-		usual[kept] = usual[i];
-		layout->nodes[kept++].name = names[i];
-	}
-	layout->node_count = kept;
-	if (kept == 0 || (int64_t)kept < job->nodes)
-		return refuse(srun, "Requested node configuration is not available");
-	*ret_usual = usual;
-	return 0;
-}
-
-/* Is it more than the job has? */
-static int check_cpus(struct srun *srun)
-{
-	const struct strata_sbatch *job = &srun->batch.job;
-	enum { NODES_MAX = 4096 };
-	int64_t cpus[NODES_MAX], sum = 0;
-	size_t count = srun_counts_parse(getenv("SLURM_JOB_CPUS_PER_NODE"), cpus, NODES_MAX);
-
-	for (size_t i = 0; i < count; i++)
-		sum += cpus[i];
-	if (count && !job->overcommit && job->tasks * job->cpus_per_task > sum)
-		return refuse(srun, "More processors requested than permitted");
-	return 0;
-}
-
-static int lay_out(struct srun *srun, struct srun_layout *layout)
-{
-	int64_t *usual, id = strtoll(getenv("SLURM_JOB_ID"), NULL, 10);
-	json_t *job = NULL, *topology = NULL;
-	int code = check_cpus(srun);
-
-	if (code == 0)
-		code = choose_nodes(srun, layout, &usual);
-	if (code)
-		return code;
-	layout->task_count = srun->batch.job.tasks;
-	if (slurm_batch_job(srun->cli, id, &job) == 0 &&
-	    json_object_size(json_object_get(job, "gpu_ids")) &&
-	    service_list(srun->cli, "topology", &topology) == 0)
-		for (size_t i = 0; i < layout->node_count; i++)
-			find_gpus(srun, job, topology, &layout->nodes[i]);
-	json_decref(job);
-	json_decref(topology);
-	return srun_spread(layout, usual, srun->batch.job.ntasks_per_node, &srun->cli->arena)
-		       ? 0
-		       : refuse(srun, "out of memory");
-}
 
 /* ---- the record ---- */
 
@@ -233,15 +116,11 @@ static bool is_exported(const struct strata_sbatch *job, const char *variable)
 static void set_gpus(struct maker *maker, const struct srun_node *node, int64_t local)
 {
 	const struct strata_sbatch *job = &maker->srun->batch.job;
-	struct srun_node own = *node;
 	struct strata_arena *arena = &maker->srun->cli->arena;
-	int64_t wanted = job->gpus_per_node.text ? job->gpus_per_node.count : -1;
 
-	if (wanted >= 0 && (size_t)wanted < own.gpu_count)
-		own.gpu_count = (size_t)wanted;
-	if (!node->gpu_count)
+	if (!node->gpus)
 		return;
-	const char *list = srun_task_gpus(&own, local, job->gpus_per_task.count, arena);
+	const char *list = srun_task_gpus(node, local, job->gpus_per_task.count, arena);
 
 	if (!list)
 		return;
@@ -249,8 +128,8 @@ static void set_gpus(struct maker *maker, const struct srun_node *node, int64_t 
 	set(maker, "ROCR_VISIBLE_DEVICES=%s", list);
 	set(maker, "GPU_DEVICE_ORDINAL=%s", list);
 	set(maker, "ZE_AFFINITY_MASK=%s", list);
-	set(maker, "SLURM_STEP_GPUS=%s", srun_task_gpus(&own, 0, 0, arena));
-	set(maker, "SLURM_GPUS_ON_NODE=%zu", own.gpu_count);
+	set(maker, "SLURM_STEP_GPUS=%s", srun_task_gpus(node, 0, 0, arena));
+	set(maker, "SLURM_GPUS_ON_NODE=%zu", node->gpu_count);
 }
 
 static const char *const *make_environment(struct srun *srun, const struct srun_layout *layout,
@@ -376,7 +255,7 @@ static const char *find_program(struct srun *srun)
 int srun_step(struct srun *srun)
 {
 	struct srun_layout layout = { 0 };
-	int code = lay_out(srun, &layout), number = 0;
+	int code = srun_place(srun, &layout), number = 0;
 	struct srun_task *tasks;
 	size_t count = 0;
 
@@ -405,7 +284,7 @@ int srun_step(struct srun *srun)
 	const char *program = tasks ? find_program(srun) : NULL;
 
 	code = program ? srun_run(srun, tasks, count, program, step, &number)
-		       : refuse(srun, "out of memory");
+		       : srun_refuse(srun, "out of memory");
 	end(srun, step, code, number);
 	return code;
 }
