@@ -38,7 +38,8 @@ struct env_command {
 	const char *const *envp; /* NULL-terminated; the whole environment, nothing is inherited */
 	const char *cwd;         /* NULL: the caller's */
 	int fds[3]; /* its stdin, stdout, stderr; -1: /dev/null. No other descriptor gets through */
-	bool new_session;     /* its own session and process group, without a terminal */
+	bool new_session;     /* its own session and process group, without a terminal … */
+	bool terminal;        /* … but for this: its stdin is one, and becomes the session's */
 	bool new_group;       /* its own process group */
 	bool die_with_parent; /* killed when the *thread* that started it ends */
 	const struct env_identity *identity; /* NULL: the caller's. Another needs privileges */

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -110,8 +111,10 @@ static int become(const struct env_identity *identity)
 
 static int join_session(const struct env_command *command)
 {
+	if (command->new_session && setsid() < 0)
+		return errno;
 	if (command->new_session)
-		return setsid() < 0 ? errno : 0;
+		return command->terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0 ? errno : 0;
 	if (command->new_group)
 		return setpgid(0, 0) < 0 ? errno : 0;
 	return 0;

@@ -308,6 +308,28 @@ TEST(a_process_has_its_own_session_or_group_when_asked)
 	CHECK_INT(session, pid);
 }
 
+TEST(a_session_has_the_terminal_that_it_is_given)
+{
+	struct env_command command = SHELL("exec 3</dev/tty && echo ours");
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	char output[100];
+
+	CHECK(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	CHECK(slave >= 0);
+	command.fds[0] = slave;
+	command.new_session = true;
+	run(command, output, sizeof(output));
+	CHECK_TEXT(output, ""); /* no /dev/tty without a terminal */
+	command.terminal = true;
+	run(command, output, sizeof(output));
+	CHECK_TEXT(output, "ours\n");
+	command.fds[0] = -1;
+	check_refused(&command, -ENOTTY, "");
+	close(slave);
+	close(master);
+}
+
 TEST(root_starts_programs_as_somebody_else)
 {
 	const gid_t groups[] = { 65533, 65532 };

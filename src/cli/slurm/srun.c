@@ -39,11 +39,9 @@ static int read_own(struct srun *srun, const struct sbatch_row *row, const char 
 		srun->exact = true;
 	else if (is(row, "overlap"))
 		srun->overlap = true;
-	else if (is(row, "pty")) {
-		slurm_error(srun->cli, "srun",
-			    "--pty is not possible here: tasks have no terminal");
-		return 1;
-	} else if (is(row, "multi-prog")) {
+	else if (is(row, "pty"))
+		srun->pty = true;
+	else if (is(row, "multi-prog")) {
 		slurm_error(srun->cli, "srun", "--multi-prog is not possible here");
 		return 1;
 	} else if (is(row, "jobid") && !getenv("SLURM_JOB_ID")) {

@@ -73,7 +73,7 @@ static void cancel(struct srun *srun, int64_t id)
 	slurm_say(srun->cli, "srun: Force Terminated job %" PRId64, id);
 }
 
-static int follow(struct srun *srun, int64_t id)
+static int follow(struct srun *srun, int64_t id, int terminals)
 {
 	struct pipe out = { srun, id, 0, false }, err = { srun, id, 0, true };
 	bool waits = false, ended = false, told = false;
@@ -113,7 +113,11 @@ static int follow(struct srun *srun, int64_t id)
 			}
 			json_decref(job);
 		}
-		if (!ended)
+		int master = terminals < 0 ? -1 : srun_pty_take(terminals);
+
+		if (master >= 0)
+			srun_pty_serve(master);
+		else if (!ended)
 			follow_sleep(LOOK_NS);
 	}
 	return code;
@@ -138,7 +142,7 @@ static bool add_command(struct srun *srun)
 	       json_object_set_new(srun->batch.body, "command", command) == 0;
 }
 
-static int submit(struct srun *srun, const char *dir, int64_t *ret_id)
+static int submit(struct srun *srun, const char *dir, int *ret_terminals, int64_t *ret_id)
 {
 	struct batch *batch = &srun->batch;
 	const char *name = strrchr(srun->command[0], '/');
@@ -158,6 +162,8 @@ static int submit(struct srun *srun, const char *dir, int64_t *ret_id)
 	json_object_set_new(batch->body, "error",
 			    json_string(strata_arena_printf(&srun->cli->arena, "%s/err", dir)));
 	json_object_del(batch->body, "input");
+	if (srun->pty && (*ret_terminals = srun_pty_listen(srun, dir)) < 0)
+		return 1;
 	if (!add_command(srun))
 		return slurm_batch_refuse(batch, "the command is not valid UTF-8");
 	code = slurm_batch_send(batch, &ids, &count);
@@ -173,6 +179,7 @@ int srun_job(struct srun *srun)
 	char *dir = strata_arena_printf(&srun->cli->arena, "%s/strata-srun-XXXXXX",
 					base && *base ? base : "/tmp");
 	int64_t id = 0;
+	int terminals = -1;
 
 	if (!dir || !mkdtemp(dir)) {
 		slurm_error(srun->cli, "srun", "cannot make a directory for the output: %s",
@@ -181,10 +188,13 @@ int srun_job(struct srun *srun)
 	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	int code = submit(srun, dir, &id);
+	int code = submit(srun, dir, &terminals, &id);
 
 	if (code == 0)
-		code = follow(srun, id);
+		code = follow(srun, id, terminals);
+	if (terminals >= 0)
+		close(terminals);
+	unlink(strata_arena_printf(&srun->cli->arena, "%s/tty", dir));
 	unlink(strata_arena_printf(&srun->cli->arena, "%s/out", dir));
 	unlink(strata_arena_printf(&srun->cli->arena, "%s/err", dir));
 	rmdir(dir);

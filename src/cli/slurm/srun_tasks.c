@@ -151,12 +151,16 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 		.envp = about->environment,
 		.cwd = srun->batch.job.chdir,
 		.fds = { fds[0], fds[1], fds[2] },
+		.new_session = about->terminal,
+		.terminal = about->terminal,
 	};
 	int rc = env_spawn(env_system(), &command, &task->process, &err);
 
 	for (int i = 1; i <= 2; i++)
 		if (own[i])
 			close(fds[i]);
+	if (about->terminal)
+		close(fds[0]); /* the task alone has it, so that its end is the terminal's */
 	if (rc == 0) {
 		all->running++;
 		return;
