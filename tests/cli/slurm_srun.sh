@@ -87,9 +87,9 @@ Try \"srun --help\" for more information"
 run strata slurm srun
 gives 1
 says 'srun: fatal: No command given to execute.'
-run strata slurm srun --pty bash
+run strata slurm srun --multi-prog all.conf
 gives 1
-says_some 'srun: error: --pty is not possible here'
+says_some 'srun: error: --multi-prog is not possible here'
 
 it 'gives steps side by side GPUs of their own'
 serve "$routes"
