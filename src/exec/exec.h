@@ -67,10 +67,11 @@ struct exec_order {
 	bool checkpoint_asked;     /* the job said that it writes checkpoints when it is told to */
 	const char *token;         /* its secret for the API; NULL: none */
 	const char *node;          /* where it runs, for the last line of its output; NULL: none */
-	struct strata_list places; /* of const char *: all nodes it has, as exec_place_schema reads them; empty: anywhere */
-	const char *name;          /* what to call it where others see it; NULL: nothing */
-	const char *partition;     /* that has these nodes; NULL: the usual one */
-	const char *cgroup;        /* set by the executor: directory of its cgroups; NULL: none */
+	struct strata_list
+		places; /* of const char *: all nodes it has, as exec_place_schema reads them; empty: anywhere */
+	const char *name;      /* what to call it where others see it; NULL: nothing */
+	const char *partition; /* that has these nodes; NULL: the usual one */
+	const char *cgroup;    /* set by the executor: directory of its cgroups; NULL: none */
 };
 
 /* What an order has of one node. */
@@ -140,7 +141,7 @@ enum exec_event_type {
 	EXEC_CHECKPOINTED, /* status.checkpoint is its path */
 	EXEC_ENDED,        /* status; once, and the last one of its attempt */
 	EXEC_TROUBLE, /* it cannot be run or watched at present: status.error. Adopt it to try again. Job 0: none can */
-	EXEC_SURVEY,  /* what nodes are like and what others have of them has changed: survey */
+	EXEC_SURVEY, /* what nodes are like and what others have of them has changed: survey */
 };
 
 /* A node, as its owner sees it. */
@@ -177,7 +178,7 @@ struct exec_survey {
 struct exec_event {
 	enum exec_event_type type;
 	struct exec_key key;
-	struct exec_status status; /* texts valid until the next call of `next` */
+	struct exec_status status;        /* texts valid until the next call of `next` */
 	const struct exec_survey *survey; /* so long too */
 };
 

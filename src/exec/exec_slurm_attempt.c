@@ -113,19 +113,20 @@ void followed_drop(struct slurm *slurm, struct followed *at)
 }
 
 /* Written until that succeeds: it stays followed. */
-void followed_end(struct slurm *slurm, struct followed *at, struct exec_status *status)
+void followed_end(struct slurm *slurm, struct followed *at, const struct exec_status *status)
 {
 	char path[STRATA_PATH_BYTES_MAX];
+	struct exec_status own = *status;
 
-	status->job = (int64_t)at->key.job;
-	status->attempt = at->key.attempt;
-	status->epoch = at->epoch;
+	own.job = (int64_t)at->key.job;
+	own.attempt = at->key.attempt;
+	own.epoch = at->epoch;
 	if (at->saved.name[0] && at->checkpoint_dir) {
 		snprintf(path, sizeof(path), "%s/%s", at->checkpoint_dir, at->saved.name);
-		status->checkpoint = path;
-		status->checkpoint_bytes = at->saved.size_bytes;
+		own.checkpoint = path;
+		own.checkpoint_bytes = at->saved.size_bytes;
 	}
-	if (followed_note(slurm, at, JOURNAL_ENDED, &record_status_schema, status, NULL) == 0) {
+	if (followed_note(slurm, at, JOURNAL_ENDED, &record_status_schema, &own, NULL) == 0) {
 		if (at->checkpoint_dir)
 			rmdir(at->checkpoint_dir); /* if there is nothing in it */
 		followed_drop(slurm, at);

@@ -45,7 +45,7 @@ int followed_note(struct slurm *slurm, const struct followed *at, const char *wo
 		  const struct strata_schema *schema, const void *record, struct strata_error *err);
 void followed_drop(struct slurm *slurm, struct followed *at);
 /* Its last word, in its file and told; it is followed no more. */
-void followed_end(struct slurm *slurm, struct followed *at, struct exec_status *status);
+void followed_end(struct slurm *slurm, struct followed *at, const struct exec_status *status);
 void followed_end_unstarted(struct slurm *slurm, struct followed *at, enum exec_how how,
 			    const char *why);
 /* What its file says by now: wishes, claims, numbers. */

@@ -26,10 +26,10 @@ struct recording_field {
 	const char *(*name_of)(int value); /* NAME … */
 	int name_count;
 	bool always;                         /* written also when it is 0 */
+	bool wide;                           /* LIST: its count is a size_t, else a uint32_t … */
+	size_t count_offset;                 /* … and is there */
 	const struct recording_field *table; /* STRUCT, POINTER, LIST */
 	size_t size;                         /* of the struct */
-	size_t count_offset;                 /* LIST: where the count is … */
-	bool wide;                           /* … a size_t, else a uint32_t */
 };
 
 /* Members of struct recording_begin and struct strata_event; `event`, which every line begins with, is not among them. */

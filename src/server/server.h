@@ -122,6 +122,7 @@ struct server {
 	struct strata_arena pass;    /* what was decided last, until it is done */
 	const struct strata_effect *effects;
 	size_t effect_count;
+	bool again;         /* the next round follows at once */
 	bool held;          /* the store is away: the batch and the effects wait */
 	int64_t retry_ns;   /* held: not before then; monotonic */
 	char held_why[256]; /* held: what the store said */
@@ -133,7 +134,6 @@ struct server {
 	struct passes passes;
 	struct exec_key forget[4096]; /* attempts whose end is in this round's commit */
 	size_t forget_count;
-	bool again; /* the next round follows at once */
 
 	pthread_mutex_t lock; /* of the four below */
 	struct request *first, *last;
@@ -142,11 +142,11 @@ struct server {
 		[STRATA_PATH_BYTES_MAX]; /* standing by: where the leader is asked; "": not known */
 	int wake_fd;                     /* eventfd */
 	atomic_bool stopping;
+	atomic_bool store_down;
+	atomic_bool standing_by;
 	atomic_bool renew; /* the settings are to be read again … */
 	void (*read_settings)(struct server *server, void *context); /* … by this; NULL: never */
 	void *read_context;
-	atomic_bool store_down;
-	atomic_bool standing_by;
 
 	struct token_table *tokens; /* see token.h */
 	struct MHD_Daemon *http_socket, *http_tcp;

@@ -250,12 +250,12 @@ static int64_t room(const struct batch *batch, const json_t *node, bool empty)
 	double cpus = number(node, empty ? "cpus" : "cpus_free");
 	double gpus = number(node, empty ? "gpus" : "gpus_free");
 	double memory = number(node, empty ? "memory_bytes" : "memory_free_bytes");
-	double gpus_needed = job->gpus_per_node.count ? (double)job->gpus_per_node.count
-						      : (double)(job->gpus_total / job->nodes);
+	int64_t gpus_needed = job->gpus_per_node.count ? job->gpus_per_node.count
+						       : job->gpus_total / job->nodes;
 	const char *state = grid_string(node, "state");
 	const char *partition = job->partition;
 
-	if ((!empty && state && strcmp(state, "up") != 0) || gpus < gpus_needed ||
+	if ((!empty && state && strcmp(state, "up") != 0) || gpus < (double)gpus_needed ||
 	    (job->mem_bytes > 0 && memory < (double)job->mem_bytes) ||
 	    (partition && json_array_size(json_object_get(node, "partitions")) &&
 	     !has_text(json_object_get(node, "partitions"), partition, strlen(partition))))

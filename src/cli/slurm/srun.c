@@ -44,7 +44,7 @@ static int read_own(struct srun *srun, const struct sbatch_row *row, const char 
 	else if (is(row, "multi-prog")) {
 		slurm_error(srun->cli, "srun", "--multi-prog is not possible here");
 		return 1;
-	} else if (is(row, "jobid") && !getenv("SLURM_JOB_ID")) {
+	} else if (is(row, "jobid") && !srun->job_id) {
 		slurm_error(srun->cli, "srun",
 			    "--jobid is not possible here: call srun within the job");
 		return 1;
@@ -92,7 +92,7 @@ static int parse(struct srun *srun)
 	const char **args =
 		strata_arena_array(&cli->arena, srun->word_count + INHERITED + 1, sizeof(*args));
 
-	for (size_t i = 0; args && getenv("SLURM_JOB_ID") && i < INHERITED; i++) {
+	for (size_t i = 0; args && srun->job_id && i < INHERITED; i++) {
 		const char *value = getenv(inherited[i].variable);
 
 		if (value)
@@ -129,7 +129,10 @@ static int help(struct cli *cli)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct srun srun = { .cli = cli, .words = argv + 1, .word_count = (size_t)argc - 1 };
+	struct srun srun = { .cli = cli,
+			     .job_id = getenv("SLURM_JOB_ID"),
+			     .words = argv + 1,
+			     .word_count = (size_t)argc - 1 };
 	int code = slurm_batch_init(&srun.batch, cli, argv[0]);
 
 	if (code == 0)
@@ -144,7 +147,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		slurm_say(cli, "srun: fatal: No command given to execute.");
 		return 1;
 	}
-	return getenv("SLURM_JOB_ID") ? srun_step(&srun) : srun_job(&srun);
+	return srun.job_id ? srun_step(&srun) : srun_job(&srun);
 }
 
 const struct slurm_command slurm_srun = { "srun", "run tasks within a job, or as one", run };

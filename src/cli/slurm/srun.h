@@ -11,6 +11,7 @@
 struct srun {
 	struct cli *cli;
 	struct batch batch; /* its job has what sbatch would understand, too */
+	const char *job_id; /* that we are in; NULL: in none */
 	char **words;       /* behind "srun" */
 	char **command;     /* NULL behind the last */
 	size_t word_count, command_count;

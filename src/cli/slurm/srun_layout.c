@@ -67,9 +67,9 @@ bool srun_spread(struct srun_layout *layout, const int64_t *usual, int64_t per_n
 		sum += usual[i];
 	for (size_t i = 0; i < count; i++) {
 		int64_t nodes_left = (int64_t)(count - i);
-		int64_t tasks = sum == layout->task_count ? usual[i]
-				: per_node                ? per_node
-							  : (left + nodes_left - 1) / nodes_left;
+		int64_t tasks = usual && sum == layout->task_count ? usual[i]
+				: per_node                         ? per_node
+					   : (left + nodes_left - 1) / nodes_left;
 
 		if (tasks > left || (per_node && sum != layout->task_count && nodes_left == 1))
 			tasks = left;

@@ -15,8 +15,7 @@ enum { RETRY_MS = 100 };
 
 int srun_refuse(struct srun *srun, const char *why)
 {
-	slurm_error(srun->cli, "srun", "Unable to create step for job %s: %s",
-		    getenv("SLURM_JOB_ID"), why);
+	slurm_error(srun->cli, "srun", "Unable to create step for job %s: %s", srun->job_id, why);
 	return 1;
 }
 
@@ -112,7 +111,7 @@ static int check_cpus(struct srun *srun)
 /* Finds out what the job has on its nodes. */
 static int survey(struct srun *srun, struct srun_layout *all, int64_t **ret_usual)
 {
-	int64_t id = strtoll(getenv("SLURM_JOB_ID"), NULL, 10);
+	int64_t id = strtoll(srun->job_id, NULL, 10);
 	json_t *job = NULL, *topology = NULL;
 	int code = check_cpus(srun);
 
@@ -166,7 +165,6 @@ static enum claim claim_once(struct srun *srun, const struct srun_layout *all, c
 int srun_place(struct srun *srun, struct srun_layout *layout)
 {
 	const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
-	const char *id = getenv("SLURM_JOB_ID");
 	struct srun_layout all = { 0 };
 	int64_t *usual;
 	int code = survey(srun, &all, &usual), fd = srun_claim_open();
@@ -185,7 +183,7 @@ int srun_place(struct srun *srun, struct srun_layout *layout)
 			slurm_say(srun->cli,
 				  "srun: Job %s step creation temporarily disabled, retrying "
 				  "(Requested nodes are busy)",
-				  id);
+				  srun->job_id);
 			slurm_batch_note(&srun->batch,
 					 "another step has these CPUs or GPUs; --exact takes only "
 					 "what is asked for, --overlap shares");

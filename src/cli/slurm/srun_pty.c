@@ -22,7 +22,7 @@
 static bool make_address(const char *path, struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (strlen(path) >= sizeof(address->sun_path))
+	if (!path || strlen(path) >= sizeof(address->sun_path))
 		return false;
 	strcpy(address->sun_path, path);
 	return true;
@@ -102,7 +102,7 @@ int srun_pty_listen(struct srun *srun, const char *dir)
 	struct sockaddr_un address;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd >= 0 && path && make_address(path, &address) &&
+	if (fd >= 0 && make_address(path, &address) &&
 	    bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 1) == 0 &&
 	    json_object_set_new(json_object_get(srun->batch.body, "environment"), SOCKET_VARIABLE,
 				json_string(path)) == 0)

@@ -30,7 +30,7 @@ static int64_t begin(struct srun *srun, const struct srun_layout *layout)
 		json_array_append_new(nodes, json_string(layout->nodes[i].name));
 	for (size_t i = 0; i < srun->command_count && i < 100; i++)
 		json_array_append_new(command, json_string(srun->command[i]));
-	service_path(srun->cli, &path, "jobs", getenv("SLURM_JOB_ID"), "/steps");
+	service_path(srun->cli, &path, "jobs", srun->job_id, "/steps");
 	json_t *body = json_pack("{s:s,s:o,s:o,s:I}", "name", slash && slash[1] ? slash + 1 : name,
 				 "command", command, "nodes", nodes, "tasks",
 				 (json_int_t)layout->task_count);
@@ -53,7 +53,7 @@ static void end(struct srun *srun, int64_t step, int code, int number)
 	if (step < 0)
 		return;
 	snprintf(rest, sizeof(rest), "/steps/%" PRId64, step);
-	service_path(srun->cli, &path, "jobs", getenv("SLURM_JOB_ID"), rest);
+	service_path(srun->cli, &path, "jobs", srun->job_id, rest);
 	json_t *body = json_pack("{s:i,s:i,s:b}", "exit_code", number ? 0 : code, "exit_signal",
 				 number, "cancelled",
 				 (int)(number == SIGTERM || number == SIGKILL));
@@ -207,7 +207,7 @@ static bool open_files(struct srun *srun, struct srun_task *task, int64_t node, 
 	const struct strata_sbatch *job = &srun->batch.job;
 	const char *array = getenv("SLURM_ARRAY_TASK_ID"), *parent = getenv("SLURM_ARRAY_JOB_ID");
 	const struct strata_output_values values = {
-		.job = strtoll(getenv("SLURM_JOB_ID"), NULL, 10),
+		.job = strtoll(srun->job_id, NULL, 10),
 		.array_job = parent ? strtoll(parent, NULL, 10) : -1,
 		.task = array ? strtoll(array, NULL, 10) : STRATA_TASK_NONE,
 		.step = step < 0 ? 0 : step,

@@ -212,7 +212,7 @@ static void reap(struct srun_tasks *all)
 	}
 	if (all->failed && all->srun->kill_on_fail && !all->kill_at_ns && all->running) {
 		dprintf(STDERR_FILENO, "srun: Terminating StepId=%s.%" PRId64 "\n",
-			getenv("SLURM_JOB_ID"), all->step);
+			all->srun->job_id, all->step);
 		end_all(all);
 	}
 }
