@@ -1,0 +1,42 @@
+/* A draft: the growing list of rows that a class writes. */
+#include "solver/draft.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+int strata_solver_draft_row(struct strata_solver_draft *draft, struct strata_solver_row **ret_row,
+			    struct strata_error *err)
+{
+	if (draft->row_count == draft->row_capacity) {
+		size_t capacity = draft->row_capacity ? 2 * draft->row_capacity : 64;
+
+		if (draft->row_count >= STRATA_SOLVER_ROWS_MAX)
+			return strata_fail(err, -EINVAL,
+					   "this takes more than %d model calls; use fewer steps",
+					   STRATA_SOLVER_ROWS_MAX);
+		struct strata_solver_row *rows =
+			strata_arena_array(draft->arena, capacity, sizeof(*rows));
+
+		if (!rows)
+			return strata_fail_memory(err);
+		if (draft->row_count)
+			memcpy(rows, draft->rows, draft->row_count * sizeof(*rows));
+		draft->rows = rows;
+		draft->row_capacity = capacity;
+	}
+	struct strata_solver_row *row = &draft->rows[draft->row_count++];
+
+	row->input_scale = row->alpha = 1;
+	*ret_row = row;
+	return 0;
+}
+
+struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t slot)
+{
+	assert(row->write_count < STRATA_SOLVER_WRITES_MAX && slot < STRATA_SOLVER_SLOTS_MAX);
+	struct strata_solver_write *write = &row->writes[row->write_count++];
+
+	write->slot = slot;
+	return &write->sum;
+}

@@ -1,0 +1,10 @@
+/* What the classes share about writing rows. */
+#ifndef SOLVER_DRAFT_H
+#define SOLVER_DRAFT_H
+
+#include <strata/solver.h>
+
+/* One more slot write of the row; its sum, zeroed, is for the caller to fill. */
+struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t slot);
+
+#endif
