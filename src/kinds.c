@@ -15,6 +15,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_victims_kind,
 	&strata_noise_kind,
 	&strata_solver_kind,
+	&strata_schedule_kind,
 };
 /* clang-format on */
 

@@ -37,20 +37,22 @@ struct strata_solver_sum {
 };
 
 enum strata_solver_flag {
-	STRATA_ROW_CLIP = 1 << 0, /* y is held within ±limit */
-	STRATA_ROW_THRESHOLD =
-		1
-		<< 1, /* y is held within ±s and divided by s, where s is the quantile threshold_ratio
-					* of |y| over one batch member, at least 1 and at most limit */
-	STRATA_ROW_NOISE =
-		1
-		<< 2, /* one tensor of standard normals is drawn for this row (even when d is 0, so
-					* that a seed's numbers keep their places) */
-	STRATA_ROW_NO_MODEL =
-		1 << 3, /* no model call: output is not read (noise added between two calls) */
-	STRATA_ROW_MEASURE =
-		1 << 4, /* the step that ends here is accepted or not: see strata_solver_next */
+	/* y is held within ±limit */
+	STRATA_ROW_CLIP = 1 << 0,
+	/* y is held within ±s and divided by s, where s is the quantile threshold_ratio of |y| over one batch member, at
+	 * least 1 and at most limit */
+	STRATA_ROW_THRESHOLD = 1 << 1,
+	/* one tensor of standard normals is drawn for this row, even where d is 0: a seed's numbers keep their places */
+	STRATA_ROW_NOISE = 1 << 2,
+	/* no model call: the output is not read (noise added between two calls) */
+	STRATA_ROW_NO_MODEL = 1 << 3,
+	/* of an adaptive solver: once applied, strata_solver_measure says how good the step was, with the tolerances
+	 * limit (absolute) and threshold_ratio (relative) */
+	STRATA_ROW_MEASURE = 1 << 4,
 };
+
+/* Slots that an adaptive solver's measured row compares the new sample with. */
+enum { STRATA_SLOT_ROUGH = 0, STRATA_SLOT_BEFORE = 1 };
 
 struct strata_solver_write {
 	uint32_t slot; /* which slot; no two writes of a row name the same one */
@@ -99,11 +101,30 @@ struct strata_solver_request {
 	/* Own timesteps, falling, in place of the schedule's; borrowed for the call. */
 	const double *timesteps;
 	size_t timestep_count;
+	/* Where the noise levels lie, in place of what the configuration says; NULL: as it says. Borrowed for the call. */
+	const struct strata_spec *schedule;
 	bool has_strength; /* image to image: only the last part of the schedule */
 	double strength;   /* 0 to 1: how much of it */
 	bool has_mu;       /* dynamic shifting (FLUX, SD3.5): */
 	double mu;         /* what the picture's size asks for */
 };
+
+/* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
+
+struct strata_schedule_range {
+	double sigma_min, sigma_max; /* what the levels run between, as noise ÷ signal (or of 1, for flows) */
+	const double *train_sigmas;  /* of each timestep of the training, rising */
+	size_t train_count;
+};
+
+struct strata_schedule_class {
+	struct strata_class base;
+	/* count levels, falling, the first at sigma_max or near; the final 0 is not among them. */
+	int (*fill)(const void *conf, const struct strata_schedule_range *range, size_t count,
+		    double *ret_sigmas, struct strata_error *err);
+};
+
+extern const struct strata_kind strata_schedule_kind;
 
 /* What a class writes its rows into. */
 struct strata_solver_draft {
@@ -120,6 +141,15 @@ struct strata_solver_draft {
 int strata_solver_draft_row(struct strata_solver_draft *draft, struct strata_solver_row **ret_row,
 			    struct strata_error *err);
 
+/* Where a trajectory stands. Plain memory: a copy is a saved state. */
+struct strata_solver_walk {
+	const struct strata_solver_table *table; /* borrowed */
+	size_t index;                            /* rows given out so far */
+	double error; /* for the caller to set: strata_solver_measure of the last row that asked for it */
+	double state[STRATA_SOLVER_STATE_MAX]; /* an adaptive solver's own */
+	struct strata_solver_row row;          /* an adaptive solver's next one */
+};
+
 struct strata_solver_class {
 	struct strata_class base;
 	/* Options that differ from the table's defaults where a configuration file was read: the defaults that diffusers
@@ -128,9 +158,19 @@ struct strata_solver_class {
 	/* Called once per table. Adds rows to the draft, which is empty. Pure: same input, same rows. */
 	int (*compile)(const void *conf, const struct strata_solver_request *request,
 		       struct strata_solver_draft *draft, struct strata_error *err);
+	/* Only of a solver whose steps depend on the error of the last one. Called when the rows of the table have been
+	 * given out, with walk->state zeroed at the start: fills walk->row and returns true, or false at the end. NULL: the
+	 * table is all there is. */
+	bool (*next_row)(const void *conf, struct strata_solver_walk *walk);
 };
 
 extern const struct strata_kind strata_solver_kind;
+
+/* Reads a diffusers scheduler_config.json as it is: the class by `name`, or by the file's _class_name when that is NULL.
+ * Keys that the class lacks are passed over; keys that the file lacks get diffusers' defaults. */
+int strata_solver_read_config(const struct strata_registry *solvers, const char *json,
+			      size_t length, const char *name, struct strata_arena *arena,
+			      struct strata_spec *ret_spec, struct strata_error *err);
 
 /* Compiles a table. conf is the class's struct, filled; it is copied as it is, so what it points to (texts, lists) must
  * live as long as the table. Refuses what would give an infinite coefficient, with the nearest choice that does not. */
@@ -147,6 +187,15 @@ const struct strata_solver_row *strata_solver_row_at(const struct strata_solver_
 
 /* The first row whose timestep is nearest to this one, by index. */
 size_t strata_solver_row_near(const struct strata_solver_table *table, double timestep);
+
+/* The rows one after the other, of a table and of an adaptive solver alike:
+ *
+ *	struct strata_solver_walk walk = { .table = table };
+ *	while ((row = strata_solver_next(&walk)))
+ *		… call the model, apply the row, set walk.error if the row has STRATA_ROW_MEASURE
+ *
+ * NULL at the end. The row is valid until the next call. */
+const struct strata_solver_row *strata_solver_next(struct strata_solver_walk *walk);
 
 /* Applying rows. */
 
@@ -182,6 +231,11 @@ struct strata_solver_how {
  * result once; a row with STRATA_ROW_THRESHOLD reads sample and output several times more, for the quantile. */
 void strata_solver_apply(const struct strata_solver_item *items, size_t item_count,
 			 size_t element_count, const struct strata_solver_how *how);
+
+/* How far the new sample of a row with STRATA_ROW_MEASURE is from the rough one, in units of the tolerance (at most
+ * about 1: good). Called right after the row was applied. */
+double strata_solver_measure(const struct strata_solver_item *item, size_t element_count,
+			     enum strata_element element);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -29,6 +29,37 @@ static bool row_is_finite(const struct strata_solver_row *row)
 	return finite;
 }
 
+/* Where y is not limited it is a sum of x and m itself, so it need not be computed: b goes into a and e. */
+static void fold(const struct strata_solver_row *row, struct strata_solver_sum *sum)
+{
+	sum->a += sum->b * row->p;
+	sum->e += sum->b * row->q;
+	sum->b = 0;
+}
+
+static void fold_all(struct strata_solver_draft *draft)
+{
+	for (size_t i = 0; i < draft->row_count; i++) {
+		struct strata_solver_row *row = &draft->rows[i];
+
+		if (row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD | STRATA_ROW_NO_MODEL))
+			continue;
+		fold(row, &row->next);
+		for (uint32_t w = 0; w < row->write_count; w++)
+			fold(row, &row->writes[w].sum);
+	}
+}
+
+/* Image to image starts from the clean sample, noised to where the first row stands. */
+static void set_start(const struct strata_solver_request *request,
+		      struct strata_solver_draft *draft)
+{
+	if (request->has_strength && draft->row_count) {
+		draft->init_clean = draft->rows[0].alpha;
+		draft->init_noise_sigma = draft->rows[0].sigma;
+	}
+}
+
 /* The slots that the rows name, from 0. */
 static uint32_t count_slots(const struct strata_solver_draft *draft)
 {
@@ -109,6 +140,10 @@ int strata_solver_compile(const struct strata_solver_class *cls, const void *con
 	struct strata_solver_draft draft = { .arena = &arena, .init_noise_sigma = 1 };
 
 	rc = cls->compile(conf, request, &draft, err);
+	if (rc == 0) {
+		set_start(request, &draft);
+		fold_all(&draft);
+	}
 	if (rc == 0)
 		rc = check(cls, &draft, err);
 	if (rc == 0)
