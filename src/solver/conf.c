@@ -9,16 +9,19 @@ const struct strata_choice conf_beta_schedules[] = {
 	{ 0 }
 };
 
-const struct strata_choice conf_predictions[] = { { "epsilon", PREDICTION_EPSILON, "the noise" },
-						  { "v_prediction", PREDICTION_V, "the velocity" },
-						  { "sample", PREDICTION_SAMPLE,
-						    "the clean sample" },
-						  { 0 } };
+const struct strata_choice conf_predictions[] = {
+	{ "epsilon", PREDICTION_EPSILON, "the noise" },
+	{ "v_prediction", PREDICTION_V, "the velocity" },
+	{ "sample", PREDICTION_SAMPLE, "the clean sample" },
+	{ "original_sample", PREDICTION_SAMPLE, "the same" },
+	{ 0 }
+};
 
 const struct strata_choice conf_predictions_flow[] = {
 	{ "epsilon", PREDICTION_EPSILON, "the noise" },
 	{ "v_prediction", PREDICTION_V, "the velocity" },
 	{ "sample", PREDICTION_SAMPLE, "the clean sample" },
+	{ "original_sample", PREDICTION_SAMPLE, "the same" },
 	{ "flow_prediction", PREDICTION_FLOW, "the flow from the clean sample to the noise" },
 	{ 0 }
 };
@@ -29,5 +32,15 @@ const struct strata_choice conf_spacings[] = {
 	{ "linspace", SPACING_LINSPACE, "from the first to the last" },
 	{ 0 }
 };
+
+const struct strata_choice conf_finals[] = { { "zero", FINAL_ZERO, "no noise" },
+					     { "sigma_min", FINAL_SIGMA_MIN,
+					       "the least noise of the training" },
+					     { 0 } };
+
+const struct strata_choice conf_time_shifts[] = { { "exponential", TIME_SHIFT_EXPONENTIAL,
+						    "by its exponential" },
+						  { "linear", TIME_SHIFT_LINEAR, "as it is" },
+						  { 0 } };
 
 const struct strata_option conf_beta_item = { .type = STRATA_REAL, .real = { 0, 0, 0.9999 } };

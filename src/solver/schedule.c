@@ -58,8 +58,8 @@ int schedule_fill(const struct strata_schedule_class *cls, const struct strata_s
 				      range->sigma_max, range->sigma_min);
 	if (!spec && schema.conf_size) {
 		conf = strata_arena_get(arena, schema.conf_size);
-		rc = conf ? strata_schema_defaults(&schema, arena, conf, err) :
-			    strata_fail_memory(err);
+		rc = conf ? strata_schema_defaults(&schema, arena, conf, err)
+			  : strata_fail_memory(err);
 	}
 	return rc ? rc : cls->fill(conf, range, count, ret_sigmas, err);
 }

@@ -50,11 +50,10 @@ static double below(double a, double b, double x)
 {
 	if (x <= 0 || x >= 1)
 		return x > 0;
-	double front =
-		exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
 
-	return x < (a + 1) / (a + b + 2) ? front * fraction(a, b, x) / a :
-					   1 - front * fraction(b, a, 1 - x) / b;
+	return x < (a + 1) / (a + b + 2) ? front * fraction(a, b, x) / a
+					 : 1 - front * fraction(b, a, 1 - x) / b;
 }
 
 static double quantile(double a, double b, double part)

@@ -21,7 +21,8 @@ static int polyexponential_fill(const void *conf_any, const struct strata_schedu
 
 	(void)err;
 	for (size_t i = 0; i < count; i++)
-		ret_sigmas[i] = exp(pow(1 - schedule_ramp(count, i), conf->rho) * (high - low) + low);
+		ret_sigmas[i] =
+			exp(pow(1 - schedule_ramp(count, i), conf->rho) * (high - low) + low);
 	return 0;
 }
 

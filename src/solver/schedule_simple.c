@@ -13,8 +13,8 @@ static int simple_fill(const void *conf, const struct strata_schedule_range *ran
 				      "expected fewer, or the schedule normal",
 				      count, range->train_count);
 	for (size_t i = 0; i < count; i++)
-		ret_sigmas[i] =
-			range->train_sigmas[range->train_count - 1 - i * range->train_count / count];
+		ret_sigmas[i] = range->train_sigmas[range->train_count - 1 -
+						    i * range->train_count / count];
 	return 0;
 }
 

@@ -2,10 +2,26 @@
 #include <strata/solver.h>
 
 extern const struct strata_solver_class strata_solver_ddim;
+extern const struct strata_solver_class strata_solver_dpm2;
+extern const struct strata_solver_class strata_solver_dpm2_ancestral;
+extern const struct strata_solver_class strata_solver_dpmpp_2s_ancestral;
+extern const struct strata_solver_class strata_solver_dpmpp_sde;
+extern const struct strata_solver_class strata_solver_euler;
+extern const struct strata_solver_class strata_solver_euler_ancestral;
+extern const struct strata_solver_class strata_solver_heun;
+extern const struct strata_solver_class strata_solver_lms;
 
 /* clang-format off */
 static const struct strata_class *const classes[] = {
 	&strata_solver_ddim.base,
+	&strata_solver_dpm2.base,
+	&strata_solver_dpm2_ancestral.base,
+	&strata_solver_dpmpp_2s_ancestral.base,
+	&strata_solver_dpmpp_sde.base,
+	&strata_solver_euler.base,
+	&strata_solver_euler_ancestral.base,
+	&strata_solver_heun.base,
+	&strata_solver_lms.base,
 	NULL,
 };
 /* clang-format on */
