@@ -291,6 +291,9 @@ static int read_case(struct reader *reader, const json_t *object, const struct g
 		rc = check_noise(reader, bank, &one->noise);
 	if (rc == 0)
 		rc = read_key(reader, object, "x0_first", &one->x0_first);
+	/* with churn it is the clean sample of a noised sample, which no row has */
+	if (json_object_get(json_object_get(object, "step_args"), "s_churn"))
+		one->x0_first.count = 0;
 	if (rc == 0 && json_object_get(object, "sample0"))
 		rc = read_tensor(reader, json_object_get(object, "sample0"), "sample0",
 				 bank->element_count, &one->sample0);

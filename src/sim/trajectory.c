@@ -143,7 +143,8 @@ static void check_row(struct run *run, const struct strata_solver_row *row, size
 		double want = one->timesteps.values[at];
 
 		compare(run, fabs(row->timestep - want),
-			want == floor(want) ? 1e-6 * fmax(want, 1) : 1e-4 * fabs(want),
+			want == floor(want) ? 1e-6 * fmax(want, 1) :
+					      fmax(1e-4 * fabs(want), 1e-3),
 			"the timestep", call);
 	}
 	if (one->scale.count) {

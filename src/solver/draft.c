@@ -40,3 +40,13 @@ struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t sl
 	write->slot = slot;
 	return &write->sum;
 }
+
+void draft_add(struct strata_solver_sum *sum, double scale, const struct strata_solver_sum *other)
+{
+	sum->a += scale * other->a;
+	sum->e += scale * other->e;
+	sum->b += scale * other->b;
+	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
+		sum->c[k] += scale * other->c[k];
+	sum->d += scale * other->d;
+}

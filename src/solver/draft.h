@@ -7,4 +7,7 @@
 /* One more slot write of the row; its sum, zeroed, is for the caller to fill. */
 struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t slot);
 
+/* sum += scale · other, term by term. */
+void draft_add(struct strata_solver_sum *sum, double scale, const struct strata_solver_sum *other);
+
 #endif

@@ -4,10 +4,10 @@
 #include <math.h>
 
 int k_start(struct k_run *run, const struct solver_conf *conf,
-	    const struct strata_solver_request *request, bool interpolate_log,
+	    const struct strata_solver_request *request, unsigned rules,
 	    struct strata_solver_draft *draft, struct strata_error *err)
 {
-	int rc = levels_k(conf, request, interpolate_log, draft->arena, &run->levels, err);
+	int rc = levels_k(conf, request, rules, draft->arena, &run->levels, err);
 
 	if (rc)
 		return rc;

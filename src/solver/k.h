@@ -19,7 +19,7 @@ struct k_run {
 
 /* Builds the levels; sets the scale of the first sample and the number of steps. */
 int k_start(struct k_run *run, const struct solver_conf *conf,
-	    const struct strata_solver_request *request, bool interpolate_log,
+	    const struct strata_solver_request *request, unsigned rules,
 	    struct strata_solver_draft *draft, struct strata_error *err);
 
 /* One more row: the model is called at this sigma. */

@@ -82,6 +82,20 @@ const struct strata_schedule_class *levels_schedule(const struct solver_conf *co
 	return conf->use_beta_sigmas ? &strata_schedule_beta : NULL;
 }
 
+int levels_stretch(double terminal, double *sigmas, size_t count, struct strata_error *err)
+{
+	double scale = (1 - sigmas[count - 1]) / (1 - terminal);
+
+	if (!(scale > 0))
+		return strata_fail_at(err, -EINVAL, "shift_terminal",
+				      "one level at %g cannot be stretched to end at %g; expected "
+				      "at least two steps, or no shift_terminal",
+				      sigmas[count - 1], terminal);
+	for (size_t i = 0; i < count; i++)
+		sigmas[i] = 1 - (1 - sigmas[i]) / scale;
+	return 0;
+}
+
 int levels_check(const struct solver_conf *conf, struct strata_error *err)
 {
 	if (conf->use_karras_sigmas + conf->use_exponential_sigmas + conf->use_beta_sigmas +

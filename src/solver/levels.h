@@ -16,18 +16,21 @@ struct levels {
 	struct strata_schedule_range train; /* sigmas of the training, and the range they span */
 };
 
-/* k-diffusion's: levels run between those of the spaced timesteps. `interpolate_log`: even in log sigma instead. */
+/* k-diffusion's: levels run between those of the spaced timesteps. */
+enum {
+	LEVELS_LOG = 1 << 0,          /* even in log sigma instead */
+	LEVELS_ROUND_KARRAS = 1 << 1, /* timesteps of the schedule karras are whole (DPM2) */
+};
 int levels_k(const struct solver_conf *conf, const struct strata_solver_request *request,
-	     bool interpolate_log, struct strata_arena *arena, struct levels *ret_levels,
+	     unsigned rules, struct strata_arena *arena, struct levels *ret_levels,
 	     struct strata_error *err);
 
 /* DPM-Solver's: whole timesteps, levels over the training's whole range. */
 enum {
 	LEVELS_REPEAT_LAST = 1 << 0, /* a schedule's last level comes twice (DEIS, SA) */
-	LEVELS_LAST_OWN =
-		1
-		<< 1, /* FINAL_SIGMA_MIN is the schedule's own last level, not the training's (UniPC) */
+	LEVELS_LAST_OWN = 1 << 1,    /* FINAL_SIGMA_MIN is the schedule's own last level (UniPC) */
 };
+/* Noise levels whose lambda (minus log sigma) is below lambda_min are left out; -INFINITY: none are. */
 int levels_dpm(const struct solver_conf *conf, const struct strata_solver_request *request,
 	       double lambda_min, unsigned rules, struct strata_arena *arena,
 	       struct levels *ret_levels, struct strata_error *err);

@@ -20,6 +20,9 @@ int levels_given(const struct strata_solver_request *request, struct strata_aren
 const struct strata_schedule_class *levels_schedule(const struct solver_conf *conf,
 						    const struct strata_solver_request *request);
 
+/* Stretches a flow's levels so that the last is `terminal` and 1 stays 1. */
+int levels_stretch(double terminal, double *sigmas, size_t count, struct strata_error *err);
+
 /* At most one schedule is asked for. */
 int levels_check(const struct solver_conf *conf, struct strata_error *err);
 

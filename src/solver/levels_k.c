@@ -20,7 +20,8 @@ static void fill_spaced(const struct timesteps *timesteps, bool interpolate_log,
 /* A schedule asked for in a request runs over the training's whole range, as in A1111 and ComfyUI; one asked for in a
  * configuration over that of the timesteps, as in diffusers. */
 static int reschedule(const struct solver_conf *conf, const struct strata_solver_request *request,
-		      struct strata_arena *arena, struct levels *levels, struct strata_error *err)
+		      unsigned rules, struct strata_arena *arena, struct levels *levels,
+		      struct strata_error *err)
 {
 	const struct strata_schedule_class *schedule = levels_schedule(conf, request);
 	struct strata_schedule_range range = levels->train;
@@ -36,13 +37,18 @@ static int reschedule(const struct solver_conf *conf, const struct strata_solver
 	int rc = schedule_fill(schedule, request->schedule, &range, levels->count, arena,
 			       levels->sigmas, err);
 
-	for (size_t i = 0; i < levels->count && rc == 0; i++)
-		levels->timesteps[i] = schedule_timestep(&levels->train, levels->sigmas[i]);
+	bool whole = rules & LEVELS_ROUND_KARRAS && schedule == &strata_schedule_karras;
+
+	for (size_t i = 0; i < levels->count && rc == 0; i++) {
+		double t = schedule_timestep(&levels->train, levels->sigmas[i]);
+
+		levels->timesteps[i] = whole ? rint(t) : t;
+	}
 	return rc;
 }
 
 int levels_k(const struct solver_conf *conf, const struct strata_solver_request *request,
-	     bool interpolate_log, struct strata_arena *arena, struct levels *ret_levels,
+	     unsigned rules, struct strata_arena *arena, struct levels *ret_levels,
 	     struct strata_error *err)
 {
 	struct levels levels = { 0 };
@@ -54,14 +60,15 @@ int levels_k(const struct solver_conf *conf, const struct strata_solver_request 
 	if (rc == 0 && request->sigma_count) {
 		rc = levels_given(request, arena, &levels, err);
 	} else if (rc == 0) {
-		rc = spacing_timesteps(conf, request, levels.train.train_count, SPACING_FRACTIONS,
-				       arena, &timesteps, err);
+		rc = spacing_timesteps(conf, request, levels.train.train_count,
+				       levels.train.train_count, SPACING_FRACTIONS, arena,
+				       &timesteps, err);
 		if (rc == 0)
 			rc = levels_allot(&levels, timesteps.count, arena, err);
 		if (rc == 0)
-			fill_spaced(&timesteps, interpolate_log, &levels);
+			fill_spaced(&timesteps, rules & LEVELS_LOG, &levels);
 		if (rc == 0 && levels_schedule(conf, request))
-			rc = reschedule(conf, request, arena, &levels, err);
+			rc = reschedule(conf, request, rules, arena, &levels, err);
 	}
 	if (rc == 0)
 		rc = spacing_first(request, levels.count, &levels.first, err);
@@ -69,7 +76,7 @@ int levels_k(const struct solver_conf *conf, const struct strata_solver_request 
 		return rc;
 	levels.sigmas[levels.count] = 0;
 	if (conf->final_sigmas_type == FINAL_SIGMA_MIN ||
-	    (interpolate_log && !request->sigma_count))
+	    (rules & LEVELS_LOG && !request->sigma_count))
 		levels.sigmas[levels.count] = levels.train.sigma_min;
 	*ret_levels = levels;
 	return 0;

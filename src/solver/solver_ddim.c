@@ -61,8 +61,8 @@ static int ddim_compile(const void *conf_any, const struct strata_solver_request
 	int rc = betas_alphas(&conf->common, draft->arena, &alphas, err);
 
 	if (rc == 0)
-		rc = spacing_timesteps(&conf->common, request, alphas.count, 0, draft->arena,
-				       &timesteps, err);
+		rc = spacing_timesteps(&conf->common, request, alphas.count, alphas.count, 0,
+				       draft->arena, &timesteps, err);
 	if (rc == 0)
 		rc = spacing_first(request, timesteps.count, &first, err);
 	if (rc)

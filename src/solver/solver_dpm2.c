@@ -41,7 +41,7 @@ static int dpm2_compile(const void *conf, const struct strata_solver_request *re
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
 	struct k_run run;
-	int rc = k_start(&run, conf, request, false, draft, err);
+	int rc = k_start(&run, conf, request, LEVELS_ROUND_KARRAS, draft, err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
 		rc = dpm2_step(&run, i);

@@ -14,7 +14,6 @@ static const struct strata_option dpm2_ancestral_options[] = { CONF_TRAINING,
 static int dpm2_ancestral_step(struct k_run *run, size_t i)
 {
 	double sigma = run->levels.sigmas[i], down, up;
-	unsigned unused_noise = run->conf->k_diffusion ? 0 : STRATA_ROW_NOISE;
 	struct strata_solver_row *row;
 	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
 
@@ -23,7 +22,6 @@ static int dpm2_ancestral_step(struct k_run *run, size_t i)
 	k_ancestral(sigma, run->levels.sigmas[i + 1], run->conf->eta, &down, &up);
 	double middle = sqrt(sigma * down);
 
-	row->flags |= unused_noise; /* diffusers draws for every call and uses every second */
 	k_euler(&row->next, sigma, middle);
 	if (down == 0) {
 		row->next.d = up * run->conf->s_noise;
@@ -45,7 +43,7 @@ static int dpm2_ancestral_compile(const void *conf, const struct strata_solver_r
 				  struct strata_solver_draft *draft, struct strata_error *err)
 {
 	struct k_run run;
-	int rc = k_start(&run, conf, request, false, draft, err);
+	int rc = k_start(&run, conf, request, LEVELS_ROUND_KARRAS, draft, err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
 		rc = dpm2_ancestral_step(&run, i);

@@ -48,7 +48,7 @@ static int dpmpp_2s_ancestral_compile(const void *conf, const struct strata_solv
 				      struct strata_solver_draft *draft, struct strata_error *err)
 {
 	struct k_run run;
-	int rc = k_start(&run, conf, request, false, draft, err);
+	int rc = k_start(&run, conf, request, 0, draft, err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
 		rc = dpmpp_2s_ancestral_step(&run, i);

@@ -60,7 +60,7 @@ static int dpmpp_sde_compile(const void *conf_any, const struct strata_solver_re
 {
 	const struct dpmpp_sde_conf *conf = conf_any;
 	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, false, draft, err);
+	int rc = k_start(&run, &conf->common, request, 0, draft, err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
 		rc = dpmpp_sde_step(&run, conf->r, i);

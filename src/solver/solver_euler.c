@@ -77,7 +77,8 @@ static int euler_compile(const void *conf_any, const struct strata_solver_reques
 			  conf->common.prediction_type == PREDICTION_V;
 	struct k_run run;
 	int rc = k_start(&run, &conf->common, request,
-			 conf->interpolation_type == INTERPOLATE_LOG_LINEAR, draft, err);
+			 conf->interpolation_type == INTERPOLATE_LOG_LINEAR ? LEVELS_LOG : 0, draft,
+			 err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
 		rc = euler_step(&run, continuous, i);

@@ -16,7 +16,7 @@ static int euler_ancestral_compile(const void *conf, const struct strata_solver_
 	struct k_run run;
 	struct strata_solver_row *row;
 	double down, up;
-	int rc = k_start(&run, conf, request, false, draft, err);
+	int rc = k_start(&run, conf, request, 0, draft, err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++) {
 		double sigma = run.levels.sigmas[i], to = run.levels.sigmas[i + 1];

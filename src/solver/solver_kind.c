@@ -4,8 +4,10 @@
 extern const struct strata_solver_class strata_solver_ddim;
 extern const struct strata_solver_class strata_solver_dpm2;
 extern const struct strata_solver_class strata_solver_dpm2_ancestral;
+extern const struct strata_solver_class strata_solver_dpmpp_2m;
 extern const struct strata_solver_class strata_solver_dpmpp_2s_ancestral;
 extern const struct strata_solver_class strata_solver_dpmpp_sde;
+extern const struct strata_solver_class strata_solver_dpmpp_single;
 extern const struct strata_solver_class strata_solver_euler;
 extern const struct strata_solver_class strata_solver_euler_ancestral;
 extern const struct strata_solver_class strata_solver_heun;
@@ -16,8 +18,10 @@ static const struct strata_class *const classes[] = {
 	&strata_solver_ddim.base,
 	&strata_solver_dpm2.base,
 	&strata_solver_dpm2_ancestral.base,
+	&strata_solver_dpmpp_2m.base,
 	&strata_solver_dpmpp_2s_ancestral.base,
 	&strata_solver_dpmpp_sde.base,
+	&strata_solver_dpmpp_single.base,
 	&strata_solver_euler.base,
 	&strata_solver_euler_ancestral.base,
 	&strata_solver_heun.base,

@@ -75,7 +75,7 @@ static int lms_compile(const void *conf_any, const struct strata_solver_request 
 {
 	const struct lms_conf *conf = conf_any;
 	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, false, draft, err);
+	int rc = k_start(&run, &conf->common, request, 0, draft, err);
 
 	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
 		rc = lms_step(&run, (size_t)conf->order, i);

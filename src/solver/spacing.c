@@ -21,12 +21,17 @@ static int leading(const struct solver_conf *conf, size_t train_count, unsigned 
 	return 0;
 }
 
-static void trailing(size_t train_count, struct timesteps *timesteps)
+/* The strides are those of the whole training: leaving out its end leaves out steps. */
+static void trailing(size_t train_count, size_t top, struct timesteps *timesteps)
 {
 	double stride = (double)train_count / (double)timesteps->count;
+	size_t count = 0;
 
-	for (size_t i = 0; i < timesteps->count; i++)
-		timesteps->at[i] = rint((double)train_count - (double)i * stride) - 1;
+	while (count < timesteps->count && (double)top - (double)count * stride > 0) {
+		timesteps->at[count] = rint((double)top - (double)count * stride) - 1;
+		count++;
+	}
+	timesteps->count = count;
 }
 
 static void linspace(size_t train_count, unsigned rules, struct timesteps *timesteps)
@@ -58,7 +63,7 @@ static int check(const struct timesteps *timesteps, size_t train_count, struct s
 }
 
 int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver_request *request,
-		      size_t train_count, unsigned rules, struct strata_arena *arena,
+		      size_t train_count, size_t top, unsigned rules, struct strata_arena *arena,
 		      struct timesteps *ret_timesteps, struct strata_error *err)
 {
 	struct timesteps timesteps = { .count = request->timestep_count ? request->timestep_count
@@ -72,11 +77,11 @@ int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver
 		for (size_t i = 0; i < timesteps.count; i++)
 			timesteps.at[i] = request->timesteps[i];
 	else if (conf->timestep_spacing == SPACING_LEADING)
-		rc = leading(conf, train_count, rules, &timesteps, err);
+		rc = leading(conf, top, rules, &timesteps, err);
 	else if (conf->timestep_spacing == SPACING_TRAILING)
-		trailing(train_count, &timesteps);
+		trailing(train_count, top, &timesteps);
 	else
-		linspace(train_count, rules, &timesteps);
+		linspace(top, rules, &timesteps);
 	if (rc == 0)
 		rc = check(&timesteps, train_count, err);
 	if (rc == 0)

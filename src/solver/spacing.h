@@ -15,9 +15,10 @@ struct timesteps {
 	size_t count;
 };
 
-/* The request's own timesteps where it has some, else `steps` of 0 … train_count − 1 by timestep_spacing. */
+/* The request's own timesteps where it has some, else `steps` of 0 … top − 1 by timestep_spacing; `top` is train_count
+ * unless the noisiest ones are left out. */
 int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver_request *request,
-		      size_t train_count, unsigned rules, struct strata_arena *arena,
+		      size_t train_count, size_t top, unsigned rules, struct strata_arena *arena,
 		      struct timesteps *ret_timesteps, struct strata_error *err);
 
 /* The first of `count` steps that a strength leaves; 0 without one. */
