@@ -8,6 +8,7 @@ const struct strata_choice dpm_algorithms[] = {
 	{ "dpmsolver", DPM_SOLVER, "the noise, along the ODE" },
 	{ "sde-dpmsolver++", DPM_SDE_PP, "the clean sample, along the SDE" },
 	{ "sde-dpmsolver", DPM_SDE, "the noise, along the SDE" },
+	{ "deis", DPM_SOLVER_PP, "another solver's: dpmsolver++" },
 	{ 0 }
 };
 

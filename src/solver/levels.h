@@ -29,6 +29,7 @@ int levels_k(const struct solver_conf *conf, const struct strata_solver_request 
 enum {
 	LEVELS_REPEAT_LAST = 1 << 0, /* a schedule's last level comes twice (DEIS, SA) */
 	LEVELS_LAST_OWN = 1 << 1,    /* FINAL_SIGMA_MIN is the schedule's own last level (UniPC) */
+	LEVELS_FROM_ONE = 1 << 2, /* a flow starts at 1, not one training timestep below (UniPC) */
 };
 /* Noise levels whose lambda (minus log sigma) is below lambda_min are left out; -INFINITY: none are. */
 int levels_dpm(const struct solver_conf *conf, const struct strata_solver_request *request,

@@ -60,7 +60,8 @@ static int fill_schedule(const struct solver_conf *conf,
 
 /* A flow's levels are of 1, not of the signal; the shift moves them towards noise. */
 static int fill_flow(const struct solver_conf *conf, const struct strata_solver_request *request,
-		     struct strata_arena *arena, struct levels *levels, struct strata_error *err)
+		     unsigned rules, struct strata_arena *arena, struct levels *levels,
+		     struct strata_error *err)
 {
 	double shift = conf->flow_shift, train = (double)levels->train.train_count;
 	int rc = levels_allot(levels, (size_t)request->steps, arena, err);
@@ -69,14 +70,18 @@ static int fill_flow(const struct solver_conf *conf, const struct strata_solver_
 		shift = exp(request->mu);
 	for (size_t i = 0; rc == 0 && i < levels->count; i++) {
 		double part = (double)(levels->count - i) / (double)levels->count;
-		double sigma = part * (1 - 1 / train);
+		double sigma = part * (1 - 1 / train) + (rules & LEVELS_FROM_ONE ? 1 / train : 0);
 
 		levels->sigmas[i] = shift * sigma / (1 + (shift - 1) * sigma);
 	}
 	if (rc == 0 && conf->shift_terminal > 0)
 		rc = levels_stretch(conf->shift_terminal, levels->sigmas, levels->count, err);
-	for (size_t i = 0; rc == 0 && i < levels->count; i++)
+	for (size_t i = 0; rc == 0 && i < levels->count; i++) {
+		/* lambda is infinite at 1; the reference steps back a little */
+		if (levels->sigmas[i] > 1 - 1e-6)
+			levels->sigmas[i] = 1 - 1e-6;
 		levels->timesteps[i] = floor(levels->sigmas[i] * train);
+	}
 	return rc;
 }
 
@@ -95,7 +100,7 @@ int levels_dpm(const struct solver_conf *conf, const struct strata_solver_reques
 	if (request->sigma_count) {
 		rc = levels_given(request, arena, &levels, err);
 	} else if (conf->use_flow_sigmas && !request->timestep_count) {
-		rc = fill_flow(conf, request, arena, &levels, err);
+		rc = fill_flow(conf, request, rules, arena, &levels, err);
 	} else if (levels_schedule(conf, request) && !request->timestep_count) {
 		rc = fill_schedule(conf, request, arena, &levels, err);
 	} else {

@@ -2,6 +2,7 @@
 #include <strata/solver.h>
 
 extern const struct strata_solver_class strata_solver_ddim;
+extern const struct strata_solver_class strata_solver_deis;
 extern const struct strata_solver_class strata_solver_dpm2;
 extern const struct strata_solver_class strata_solver_dpm2_ancestral;
 extern const struct strata_solver_class strata_solver_dpmpp_2m;
@@ -12,10 +13,13 @@ extern const struct strata_solver_class strata_solver_euler;
 extern const struct strata_solver_class strata_solver_euler_ancestral;
 extern const struct strata_solver_class strata_solver_heun;
 extern const struct strata_solver_class strata_solver_lms;
+extern const struct strata_solver_class strata_solver_sa_solver;
+extern const struct strata_solver_class strata_solver_unipc;
 
 /* clang-format off */
 static const struct strata_class *const classes[] = {
 	&strata_solver_ddim.base,
+	&strata_solver_deis.base,
 	&strata_solver_dpm2.base,
 	&strata_solver_dpm2_ancestral.base,
 	&strata_solver_dpmpp_2m.base,
@@ -26,6 +30,8 @@ static const struct strata_class *const classes[] = {
 	&strata_solver_euler_ancestral.base,
 	&strata_solver_heun.base,
 	&strata_solver_lms.base,
+	&strata_solver_sa_solver.base,
+	&strata_solver_unipc.base,
 	NULL,
 };
 /* clang-format on */
