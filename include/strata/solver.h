@@ -201,8 +201,13 @@ const struct strata_solver_row *strata_solver_next(struct strata_solver_walk *wa
 
 enum strata_element { STRATA_F32, STRATA_F16, STRATA_BF16 };
 
-/* Arithmetic is float32 whatever the element, and the same for each instruction set, to the bit. */
+/* Arithmetic is float32 whatever the element, and the same for each instruction set, to the bit (but for which NaN comes of
+ * two). AVX2 stands for AVX2 with FMA and F16C. */
 enum strata_isa { STRATA_ISA_SCALAR, STRATA_ISA_AVX2, STRATA_ISA_AVX512 };
+
+/* Does this machine have it; and which is the best that it has? */
+bool strata_isa_works(enum strata_isa isa);
+enum strata_isa strata_isa_best(void);
 
 /* The caller's threads: run calls work(arg, 0 … count − 1), each once, in any order, and returns when all are done. */
 struct strata_workers {
@@ -227,8 +232,21 @@ struct strata_solver_how {
 	const struct strata_workers *workers; /* NULL: in the calling thread */
 };
 
+/*
+ * Slots in one block of memory. Buffers that all begin at the same place of a page compete for the same lines of the cache; so
+ * each begins at another one, at a cache line's boundary if the block does. The contents are left alone.
+ *
+ *	memory = aligned_alloc(64, strata_solver_slots_bytes(table->slot_count, n, element));
+ *	strata_solver_slots_init(memory, table->slot_count, n, element, slots);
+ */
+size_t strata_solver_slots_bytes(uint32_t slot_count, size_t element_count,
+				 enum strata_element element);
+void strata_solver_slots_init(void *block, uint32_t slot_count, size_t element_count,
+			      enum strata_element element, void **ret_slots);
+
 /* Applies each item's own row to element_count elements. One pass over memory reads each operand once and writes each
- * result once; a row with STRATA_ROW_THRESHOLD reads sample and output several times more, for the quantile. */
+ * result once; a row with STRATA_ROW_THRESHOLD reads sample and output several times more, for the quantile. Allocates
+ * nothing; any number of threads may call it, each with its own buffers. The instruction set must be one that works. */
 void strata_solver_apply(const struct strata_solver_item *items, size_t item_count,
 			 size_t element_count, const struct strata_solver_how *how);
 

@@ -1,7 +1,9 @@
-/* The scalar reference: see row.h for what is promised about the order of the arithmetic. */
+/* The scalar reference: see row.h for what is promised about the arithmetic. */
 #include "solver/row.h"
 
 #include "core/half.h"
+
+#include <math.h>
 
 float row_load(const void *buffer, enum strata_element element, size_t i)
 {
@@ -31,97 +33,62 @@ void row_store(void *buffer, enum strata_element element, size_t i, float value)
 	((float *)buffer)[i] = value;
 }
 
-float row_predict(const struct strata_solver_row *row, float x, float m)
+static float clean(const struct terms *terms, const struct strata_solver_item *item,
+		   enum strata_element element, size_t i)
 {
-	float y = (float)row->p * x;
+	float x = row_load(item->sample, element, i);
+	float m = row_load(terms_operand(terms, item, OPERAND_OUTPUT), element, i);
 
-	return row->q != 0 ? y + (float)row->q * m : y;
+	return fmaf(terms->q, m, terms->p * x);
 }
 
-static float limit(const struct strata_solver_row *row, float y, float threshold)
+static float limit(const struct terms *terms, float y, float most)
 {
-	float most = row->flags & STRATA_ROW_THRESHOLD ? threshold : (float)row->limit;
-
-	if (!(row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD)))
+	if (!terms->limited)
 		return y;
 	if (y > most)
 		y = most;
 	if (y < -most)
 		y = -most;
-	return row->flags & STRATA_ROW_THRESHOLD ? y / most : y;
+	return terms->divided ? y / most : y;
 }
 
-/* The operands of one element. */
-struct operands {
-	float x, m, y, noise;
-	float slots[STRATA_SOLVER_SLOTS_MAX];
-};
-
-static float add_up(const struct strata_solver_sum *sum, const struct operands *in)
+void row_clean(const struct terms *terms, const struct strata_solver_item *item,
+	       enum strata_element element, size_t first, size_t count, float *ret_clean)
 {
-	float total = 0;
+	for (size_t i = 0; i < count; i++)
+		ret_clean[i] = clean(terms, item, element, first + i);
+}
 
-	if (sum->a != 0)
-		total += (float)sum->a * in->x;
-	if (sum->e != 0)
-		total += (float)sum->e * in->m;
-	if (sum->b != 0)
-		total += (float)sum->b * in->y;
-	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
-		if (sum->c[k] != 0)
-			total += (float)sum->c[k] * in->slots[k];
-	if (sum->d != 0)
-		total += (float)sum->d * in->noise;
+static float add_up(const struct terms_sum *sum, const float *operands)
+{
+	float total = sum->count ? sum->factors[0] * operands[sum->operands[0]] : 0;
+
+	for (size_t i = 1; i < sum->count; i++)
+		total = fmaf(sum->factors[i], operands[sum->operands[i]], total);
 	return total;
 }
 
-/* Which slots any sum of the row reads, as bits; and whether any reads the noise. */
-static unsigned slots_read(const struct strata_solver_row *row)
+void row_apply(const struct terms *terms, const struct strata_solver_item *item,
+	       enum strata_element element, size_t first, size_t count, float most)
 {
-	unsigned bits = 0;
-
-	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++) {
-		bool reads = row->next.c[k] != 0;
-
-		for (uint32_t w = 0; w < row->write_count; w++)
-			reads |= row->writes[w].sum.c[k] != 0;
-		bits |= (unsigned)reads << k;
-	}
-	return bits;
-}
-
-static bool reads_noise(const struct strata_solver_row *row)
-{
-	bool reads = row->next.d != 0;
-
-	for (uint32_t w = 0; w < row->write_count; w++)
-		reads |= row->writes[w].sum.d != 0;
-	return reads;
-}
-
-void row_apply(const struct strata_solver_item *item, enum strata_element element, size_t first,
-	       size_t count, float threshold)
-{
-	const struct strata_solver_row *row = item->row;
-	const bool model = !(row->flags & STRATA_ROW_NO_MODEL), noise = reads_noise(row);
-	const unsigned slots = slots_read(row);
-
 	for (size_t i = first; i < first + count; i++) {
-		struct operands in = { .x = row_load(item->sample, element, i) };
-		float written[STRATA_SOLVER_WRITES_MAX];
+		float operands[OPERAND_COUNT], results[SUMS_MAX];
 
-		if (model)
-			in.m = row_load(item->output, element, i);
-		if (noise)
-			in.noise = item->noise[i];
-		for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
-			if (slots >> k & 1)
-				in.slots[k] = row_load(item->slots[k], element, i);
-		in.y = limit(row, row_predict(row, in.x, in.m), threshold);
-		for (uint32_t w = 0; w < row->write_count; w++)
-			written[w] = add_up(&row->writes[w].sum, &in);
-		row_store(item->next, element, i, add_up(&row->next, &in));
-		for (uint32_t w = 0; w < row->write_count; w++)
-			row_store(item->slots[row->writes[w].slot], element, i, written[w]);
+		for (size_t k = 0; k < terms->operand_count; k++) {
+			enum operand operand = terms->operands[k];
+
+			if (operand == OPERAND_CLEAN)
+				operands[operand] =
+					limit(terms, clean(terms, item, element, i), most);
+			else
+				operands[operand] = row_load(
+					terms_operand(terms, item, operand),
+					operand == OPERAND_NOISE ? STRATA_F32 : element, i);
+		}
+		for (size_t s = 0; s < terms->sum_count; s++)
+			results[s] = add_up(&terms->sums[s], operands);
+		for (size_t s = 0; s < terms->sum_count; s++)
+			row_store(terms_target(&terms->sums[s], item), element, i, results[s]);
 	}
 }
