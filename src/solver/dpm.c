@@ -88,15 +88,16 @@ int dpm_row(struct dpm_run *run, size_t i, struct strata_solver_row **ret_row,
 static struct dpm_terms terms_pp(double eta, const struct point *from, const struct point *to)
 {
 	double h = to->lambda - from->lambda, both = (1 + eta) * h, fading = -expm1(-both);
+	double quadratic = both > 0 ? (fading - both) / (both * both) : -0.5;
 	bool stochastic = eta > 0;
 
 	return (struct dpm_terms){
 		.x = to->sigma / from->sigma * (stochastic ? exp(-eta * h) : 1),
 		.d0 = to->alpha * fading,
 		.d1_midpoint = 0.5 * to->alpha * fading,
-		.d1_heun = to->alpha * (1 - fading / both),
+		.d1_heun = both > 0 ? to->alpha * (1 - fading / both) : 0,
 		/* the SDE's last term has the other sign in the reference */
-		.d2 = to->alpha * ((fading - both) / (both * both) + (stochastic ? -0.5 : 0.5)),
+		.d2 = to->alpha * (quadratic + (stochastic ? -0.5 : 0.5)),
 		.noise = stochastic ? to->sigma * sqrt(-expm1(-2 * eta * h)) : 0,
 	};
 }
@@ -146,6 +147,8 @@ void dpm_multistep(const struct dpm_terms *terms, bool heun, int order, const st
 
 	ret_weights[0] = terms->d0;
 	ret_weights[1] = ret_weights[2] = 0;
+	if (h == 0) /* a step of no length: differences do not count */
+		return;
 	if (order == 2) {
 		double slope = (heun ? terms->d1_heun : terms->d1_midpoint) / r0;
 

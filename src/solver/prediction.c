@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void fill_limit(const struct solver_conf *conf, struct strata_solver_row *row)
+void prediction_limit(const struct solver_conf *conf, struct strata_solver_row *row)
 {
 	if (conf->thresholding) {
 		row->flags |= STRATA_ROW_THRESHOLD;
@@ -40,7 +40,7 @@ void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,
 		row->q = -sigma;
 		break;
 	}
-	fill_limit(conf, row);
+	prediction_limit(conf, row);
 }
 
 void prediction_add_noise(const struct solver_conf *conf, const struct strata_solver_row *row,

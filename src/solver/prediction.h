@@ -11,6 +11,9 @@
 void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,
 		     struct strata_solver_row *row);
 
+/* Only how y is limited. */
+void prediction_limit(const struct solver_conf *conf, struct strata_solver_row *row);
+
 /* Adds scale times the noise that the model itself predicts, whatever y is limited to. */
 void prediction_add_noise(const struct solver_conf *conf, const struct strata_solver_row *row,
 			  double scale, struct strata_solver_sum *sum);

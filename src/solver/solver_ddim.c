@@ -2,11 +2,8 @@
  * DDIM: the clean sample and the noise are predicted, and the clean sample is noised again to the level of the next
  * timestep; eta makes part of that noise new. First order.
  */
-#include "solver/betas.h"
-#include "solver/prediction.h"
-#include "solver/spacing.h"
+#include "solver/discrete.h"
 
-#include <errno.h>
 #include <math.h>
 
 struct ddim_conf {
@@ -39,7 +36,6 @@ static void ddim_row(const struct ddim_conf *conf, double now, double then,
 	double deviation = conf->eta * sqrt((1 - then) / (1 - now) * (1 - now / then));
 	double kept = sqrt(1 - then - deviation * deviation);
 
-	prediction_fill(&conf->common, sqrt(now), sqrt(1 - now), row);
 	row->next.b = sqrt(then);
 	if (conf->use_clipped_model_output)
 		prediction_add_rest(row, kept, &row->next);
@@ -54,34 +50,19 @@ static int ddim_compile(const void *conf_any, const struct strata_solver_request
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct ddim_conf *conf = conf_any;
-	struct alphas alphas;
-	struct timesteps timesteps;
+	struct discrete_run run;
 	struct strata_solver_row *row;
-	size_t first;
-	int rc = betas_alphas(&conf->common, draft->arena, &alphas, err);
+	int rc = discrete_start(&run, &conf->common, request, draft, err);
+	double last = rc == 0 && !conf->set_alpha_to_one ? run.alphas.product[0] : 1;
 
-	if (rc == 0)
-		rc = spacing_timesteps(&conf->common, request, alphas.count, alphas.count, 0,
-				       draft->arena, &timesteps, err);
-	if (rc == 0)
-		rc = spacing_first(request, timesteps.count, &first, err);
-	if (rc)
-		return rc;
-	size_t stride = alphas.count / timesteps.count;
-	double last = conf->set_alpha_to_one ? 1 : alphas.product[0];
+	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
+		double t = run.timesteps.at[i], now = discrete_alpha(&run, t, last);
 
-	for (size_t i = first; i < timesteps.count && rc == 0; i++) {
-		size_t t = (size_t)timesteps.at[i];
-
-		rc = strata_solver_draft_row(draft, &row, err);
-		if (rc)
-			break;
-		row->timestep = timesteps.at[i];
-		row->step = (uint32_t)(i - first);
-		ddim_row(conf, alphas.product[t], t >= stride ? alphas.product[t - stride] : last,
-			 row);
+		rc = discrete_row(&run, i, t, now, &row);
+		if (rc == 0)
+			ddim_row(conf, now, discrete_alpha(&run, t - (double)run.stride, last),
+				 row);
 	}
-	draft->step_count = (uint32_t)(timesteps.count - first);
 	return rc;
 }
 
