@@ -89,6 +89,9 @@ struct strata_solver_table {
 	uint32_t step_count;     /* steps asked for; with strength, those that are left */
 	double init_noise_sigma; /* the first sample is this times the noise */
 	double init_clean; /* plus this times the clean sample: not 0 with a strength (image to image) */
+	const double *
+		train_sigmas; /* of an adaptive solver, whose rows are made later: the training's */
+	size_t train_count;
 	size_t size_bytes; /* of the allocation */
 };
 
@@ -112,8 +115,9 @@ struct strata_solver_request {
 /* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
 
 struct strata_schedule_range {
-	double sigma_min, sigma_max; /* what the levels run between, as noise ÷ signal (or of 1, for flows) */
-	const double *train_sigmas;  /* of each timestep of the training, rising */
+	double sigma_min,
+		sigma_max; /* what the levels run between, as noise ÷ signal (or of 1, for flows) */
+	const double *train_sigmas; /* of each timestep of the training, rising */
 	size_t train_count;
 };
 
@@ -135,6 +139,9 @@ struct strata_solver_draft {
 	uint32_t step_count;
 	double init_noise_sigma;
 	double init_clean;
+	uint32_t slot_count;        /* slots of rows that are made later; 0: those of the rows */
+	const double *train_sigmas; /* to be kept in the table; NULL: none */
+	size_t train_count;
 };
 
 /* One more row, zeroed but for input_scale 1 and alpha 1; valid until the next call. */

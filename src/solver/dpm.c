@@ -88,14 +88,14 @@ int dpm_row(struct dpm_run *run, size_t i, struct strata_solver_row **ret_row,
 static struct dpm_terms terms_pp(double eta, const struct point *from, const struct point *to)
 {
 	double h = to->lambda - from->lambda, both = (1 + eta) * h, fading = -expm1(-both);
-	double quadratic = both > 0 ? (fading - both) / (both * both) : -0.5;
+	double quadratic = both != 0 ? (fading - both) / (both * both) : -0.5;
 	bool stochastic = eta > 0;
 
 	return (struct dpm_terms){
 		.x = to->sigma / from->sigma * (stochastic ? exp(-eta * h) : 1),
 		.d0 = to->alpha * fading,
 		.d1_midpoint = 0.5 * to->alpha * fading,
-		.d1_heun = both > 0 ? to->alpha * (1 - fading / both) : 0,
+		.d1_heun = both != 0 ? to->alpha * (1 - fading / both) : 0,
 		/* the SDE's last term has the other sign in the reference */
 		.d2 = to->alpha * (quadratic + (stochastic ? -0.5 : 0.5)),
 		.noise = stochastic ? to->sigma * sqrt(-expm1(-2 * eta * h)) : 0,
@@ -138,29 +138,12 @@ struct dpm_terms dpm_terms(enum dpm_algorithm algorithm, double eta, const struc
 	return terms_pp(0, from, to);
 }
 
-void dpm_multistep(const struct dpm_terms *terms, bool heun, int order, const struct point *points,
-		   const struct point *to, double ret_weights[3])
+bool dpm_is_stochastic(const struct dpm_conf *conf)
 {
-	double h = to->lambda - points[0].lambda;
-	double r0 = order > 1 ? (points[0].lambda - points[1].lambda) / h : 1;
-	double r1 = order > 2 ? (points[1].lambda - points[2].lambda) / h : 1;
+	return conf->algorithm_type == DPM_SDE || conf->algorithm_type == DPM_SDE_PP;
+}
 
-	ret_weights[0] = terms->d0;
-	ret_weights[1] = ret_weights[2] = 0;
-	if (h == 0) /* a step of no length: differences do not count */
-		return;
-	if (order == 2) {
-		double slope = (heun ? terms->d1_heun : terms->d1_midpoint) / r0;
-
-		ret_weights[0] += slope;
-		ret_weights[1] -= slope;
-	} else if (order == 3) {
-		/* D1 = D10 + r0·bend, D2 = bend, bend = (D10 − D11) / (r0 + r1) */
-		double bend = (terms->d1_heun * r0 + terms->d2) / (r0 + r1);
-		double d10 = (terms->d1_heun + bend) / r0, d11 = -bend / r1;
-
-		ret_weights[0] += d10;
-		ret_weights[1] += d11 - d10;
-		ret_weights[2] -= d11;
-	}
+bool dpm_predicts_noise(const struct dpm_conf *conf)
+{
+	return conf->algorithm_type == DPM_SOLVER || conf->algorithm_type == DPM_SDE;
 }

@@ -60,6 +60,17 @@ struct dpm_conf {
 	bool lower_order_final, euler_at_final;
 	double lambda_min_clipped;
 };
+
+bool dpm_is_stochastic(const struct dpm_conf *conf);
+bool dpm_predicts_noise(const struct dpm_conf *conf);
+
+/* The order of a step: what was asked for, less while there is too little history (`done` steps) and at the end of short
+ * schedules (`left` steps of `count`). */
+int dpm_order(const struct dpm_conf *conf, size_t count, size_t left, size_t done, bool ends_clean);
+
+/* A whole row of the multistep rule; its noise flag is left to the class. Predictions go round in solver_order − 1 slots. */
+int dpm_multistep_row(const struct dpm_conf *conf, struct dpm_run *run, size_t i);
+
 extern const struct strata_choice dpm_algorithms[];
 extern const struct strata_choice dpm_solver_types[];
 enum { DPM_MIDPOINT, DPM_HEUN };

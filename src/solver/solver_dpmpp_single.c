@@ -92,7 +92,7 @@ static int dpmpp_single_step(const struct dpm_conf *conf, struct dpm_run *run, s
 	for (size_t k = 1; k < (size_t)order; k++)
 		row->next.c[(done - k) % 2] = weights[k];
 	row->next.d = terms.noise;
-	if (conf->algorithm_type == DPM_SDE_PP || conf->algorithm_type == DPM_SDE)
+	if (dpm_is_stochastic(conf))
 		row->flags |= STRATA_ROW_NOISE;
 	if (conf->solver_order == 1)
 		return 0;
@@ -107,8 +107,7 @@ static int dpmpp_single_compile(const void *conf_any, const struct strata_solver
 {
 	const struct dpm_conf *conf = conf_any;
 	struct dpm_conf spaced = *conf;
-	bool noise = conf->algorithm_type == DPM_SOLVER || conf->algorithm_type == DPM_SDE;
-	struct dpm_run run = { .predict_noise = noise };
+	struct dpm_run run = { .predict_noise = dpm_predicts_noise(conf) };
 
 	spaced.common.timestep_spacing = SPACING_LINSPACE; /* it knows no other */
 	int rc = dpm_start(&run, &spaced.common, request, conf->lambda_min_clipped, 0, draft, err);

@@ -6,9 +6,7 @@
 
 struct edm_dpmpp_conf {
 	struct edm_conf edm;
-	int64_t solver_order;
-	int algorithm_type, solver_type;
-	bool lower_order_final, euler_at_final;
+	struct dpm_conf dpm; /* its common part is not used */
 };
 
 static const struct strata_choice algorithms[] = {
@@ -20,15 +18,15 @@ static const struct strata_choice algorithms[] = {
 static const struct strata_option edm_dpmpp_options[] = {
 	EDM_OPTIONS,
 	CONF_THRESHOLDING,
-	{ "solver_order", STRATA_INT, offsetof(struct edm_dpmpp_conf, solver_order),
+	{ "solver_order", STRATA_INT, offsetof(struct edm_dpmpp_conf, dpm.solver_order),
 	  .integer = { 2, 1, 3 }, .help = "order of the steps" },
-	{ "algorithm_type", STRATA_ENUM, offsetof(struct edm_dpmpp_conf, algorithm_type),
+	{ "algorithm_type", STRATA_ENUM, offsetof(struct edm_dpmpp_conf, dpm.algorithm_type),
 	  .choice = { algorithms, DPM_SOLVER_PP }, .help = "what is integrated" },
-	{ "solver_type", STRATA_ENUM, offsetof(struct edm_dpmpp_conf, solver_type),
+	{ "solver_type", STRATA_ENUM, offsetof(struct edm_dpmpp_conf, dpm.solver_type),
 	  .choice = { dpm_solver_types, DPM_MIDPOINT }, .help = "how a step of second order ends" },
-	{ "lower_order_final", STRATA_BOOL, offsetof(struct edm_dpmpp_conf, lower_order_final),
+	{ "lower_order_final", STRATA_BOOL, offsetof(struct edm_dpmpp_conf, dpm.lower_order_final),
 	  .boolean = true, .help = "the last steps of a short schedule are of lower order" },
-	{ "euler_at_final", STRATA_BOOL, offsetof(struct edm_dpmpp_conf, euler_at_final),
+	{ "euler_at_final", STRATA_BOOL, offsetof(struct edm_dpmpp_conf, dpm.euler_at_final),
 	  .help = "the last step is of first order" },
 	{ 0 }
 };
@@ -38,33 +36,21 @@ static struct point point_at(double sigma)
 	return (struct point){ 1, sigma, -log(sigma) };
 }
 
-static int order_of(const struct edm_dpmpp_conf *conf, const struct edm_levels *levels, size_t i)
-{
-	size_t left = levels->count - i, done = i - levels->first;
-	bool low = conf->lower_order_final && levels->count < 15;
-	int order = (int)conf->solver_order;
-
-	if (done + 1 < (size_t)order)
-		order = (int)done + 1;
-	if (left == 1 && (conf->euler_at_final || low || levels->sigmas[i + 1] == 0))
-		order = 1;
-	return left == 2 && low && order > 2 ? 2 : order;
-}
-
 static void edm_dpmpp_row(const struct edm_dpmpp_conf *conf, const struct edm_levels *levels,
 			  size_t i, struct strata_solver_row *row)
 {
-	size_t done = i - levels->first, slots = (size_t)conf->solver_order - 1;
+	size_t done = i - levels->first, slots = (size_t)conf->dpm.solver_order - 1;
 	struct point points[3], to = point_at(levels->sigmas[i + 1]);
-	int order = order_of(conf, levels, i);
+	int order = dpm_order(&conf->dpm, levels->count, levels->count - i, done,
+			      levels->sigmas[i + 1] == 0);
 	double weights[3];
 
 	for (int k = 0; k < order; k++)
 		points[k] = point_at(levels->sigmas[i - (size_t)k]);
 	struct dpm_terms terms =
-		dpm_terms((enum dpm_algorithm)conf->algorithm_type, 1, &points[0], &to);
+		dpm_terms((enum dpm_algorithm)conf->dpm.algorithm_type, 1, &points[0], &to);
 
-	dpm_multistep(&terms, conf->solver_type == DPM_HEUN, order, points, &to, weights);
+	dpm_multistep(&terms, conf->dpm.solver_type == DPM_HEUN, order, points, &to, weights);
 	edm_fill(&conf->edm, levels->sigmas[i], levels->sigmas[i], row);
 	row->step = (uint32_t)done;
 	row->next.a = terms.x;
@@ -74,7 +60,7 @@ static void edm_dpmpp_row(const struct edm_dpmpp_conf *conf, const struct edm_le
 		row->next.c[(done - k) % slots] = weights[k];
 	if (slots)
 		draft_write(row, (uint32_t)(done % slots))->b = 1;
-	if (conf->algorithm_type == DPM_SDE_PP)
+	if (conf->dpm.algorithm_type == DPM_SDE_PP)
 		row->flags |= STRATA_ROW_NOISE;
 	prediction_limit(&conf->edm.common, row);
 }

@@ -9,8 +9,12 @@ extern const struct strata_solver_class strata_solver_ddpm;
 extern const struct strata_solver_class strata_solver_deis;
 extern const struct strata_solver_class strata_solver_dpm2;
 extern const struct strata_solver_class strata_solver_dpm2_ancestral;
+extern const struct strata_solver_class strata_solver_dpm_adaptive;
+extern const struct strata_solver_class strata_solver_dpm_fast;
 extern const struct strata_solver_class strata_solver_dpmpp_2m;
 extern const struct strata_solver_class strata_solver_dpmpp_2s_ancestral;
+extern const struct strata_solver_class strata_solver_dpmpp_3m_sde;
+extern const struct strata_solver_class strata_solver_dpmpp_inverse;
 extern const struct strata_solver_class strata_solver_dpmpp_sde;
 extern const struct strata_solver_class strata_solver_dpmpp_single;
 extern const struct strata_solver_class strata_solver_edm_dpmpp;
@@ -40,8 +44,12 @@ static const struct strata_class *const classes[] = {
 	&strata_solver_deis.base,
 	&strata_solver_dpm2.base,
 	&strata_solver_dpm2_ancestral.base,
+	&strata_solver_dpm_adaptive.base,
+	&strata_solver_dpm_fast.base,
 	&strata_solver_dpmpp_2m.base,
 	&strata_solver_dpmpp_2s_ancestral.base,
+	&strata_solver_dpmpp_3m_sde.base,
+	&strata_solver_dpmpp_inverse.base,
 	&strata_solver_dpmpp_sde.base,
 	&strata_solver_dpmpp_single.base,
 	&strata_solver_edm_dpmpp.base,

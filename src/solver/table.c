@@ -83,7 +83,7 @@ static void set_start(const struct strata_solver_request *request,
 /* The slots that the rows name, from 0. */
 static uint32_t count_slots(const struct strata_solver_draft *draft)
 {
-	uint32_t count = 0;
+	uint32_t count = draft->slot_count;
 
 	for (size_t i = 0; i < draft->row_count; i++)
 		for (uint32_t w = 0; w < draft->rows[i].write_count; w++)
@@ -115,16 +115,21 @@ static int pack(const struct strata_solver_class *cls, const void *conf,
 		struct strata_solver_table **ret_table, struct strata_error *err)
 {
 	size_t rows_bytes = draft->row_count * sizeof(*draft->rows);
-	size_t size_bytes = sizeof(struct strata_solver_table) + rows_bytes + cls->base.conf_size;
+	size_t train_bytes = draft->train_count * sizeof(double);
+	size_t size_bytes = sizeof(struct strata_solver_table) + rows_bytes + train_bytes +
+			    cls->base.conf_size;
 	struct strata_solver_table *table = strata_memory_get(memory, size_bytes);
 
 	if (!table)
 		return strata_fail_memory(err);
 	struct strata_solver_row *rows = (struct strata_solver_row *)(table + 1);
-	char *conf_copy = (char *)rows + rows_bytes;
+	double *train = (double *)((char *)rows + rows_bytes);
+	char *conf_copy = (char *)train + train_bytes;
 
 	if (draft->row_count)
 		memcpy(rows, draft->rows, rows_bytes);
+	if (train_bytes)
+		memcpy(train, draft->train_sigmas, train_bytes);
 	if (cls->base.conf_size)
 		memcpy(conf_copy, conf, cls->base.conf_size);
 	*table = (struct strata_solver_table){
@@ -136,6 +141,8 @@ static int pack(const struct strata_solver_class *cls, const void *conf,
 		.step_count = draft->step_count,
 		.init_noise_sigma = draft->init_noise_sigma,
 		.init_clean = draft->init_clean,
+		.train_sigmas = train_bytes ? train : NULL,
+		.train_count = draft->train_count,
 		.size_bytes = size_bytes,
 	};
 	*ret_table = table;
