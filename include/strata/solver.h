@@ -106,10 +106,11 @@ struct strata_solver_request {
 	size_t timestep_count;
 	/* Where the noise levels lie, in place of what the configuration says; NULL: as it says. Borrowed for the call. */
 	const struct strata_spec *schedule;
-	bool has_strength; /* image to image: only the last part of the schedule */
-	double strength;   /* 0 to 1: how much of it */
-	bool has_mu;       /* dynamic shifting (FLUX, SD3.5): */
-	double mu;         /* what the picture's size asks for */
+	bool drop_penultimate; /* that schedule has one more level, and the last above 0 is left out */
+	bool has_strength;     /* image to image: only the last part of the schedule */
+	double strength;       /* 0 to 1: how much of it */
+	bool has_mu;           /* dynamic shifting (FLUX, SD3.5): */
+	double mu;             /* what the picture's size asks for */
 };
 
 /* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
@@ -173,11 +174,57 @@ struct strata_solver_class {
 
 extern const struct strata_kind strata_solver_kind;
 
-/* Reads a diffusers scheduler_config.json as it is: the class by `name`, or by the file's _class_name when that is NULL.
- * Keys that the class lacks are passed over; keys that the file lacks get diffusers' defaults. */
+/* A name that users know, resolved. */
+struct strata_solver_name {
+	const struct strata_class *cls; /* borrowed from the registry */
+	const char *options; /* key=value:… that the name stands for; NULL: none. Static */
+	const struct strata_class *schedule; /* that the name ends in; NULL: none */
+	bool drop_penultimate; /* for strata_solver_request, when a schedule is asked for */
+};
+
+/* Finds a solver by any name that diffusers, A1111, ComfyUI, k-diffusion or stable-diffusion.cpp have for it, in any
+ * spelling of case, spaces, '_' and '-', perhaps with a schedule behind it ("DPM++ 2M Karras") when `schedules` is not
+ * NULL. -ENOENT with the nearest choice. */
+int strata_solver_find(const struct strata_registry *solvers,
+		       const struct strata_registry *schedules, const char *name, size_t length,
+		       struct strata_solver_name *ret_name, struct strata_error *err);
+
+/* The names beside those of the classes and their aliases, for lists; NULL past the end. */
+const char *strata_solver_other_name(size_t index);
+
+/* A solver, set, and the schedule that was asked for with it. */
+struct strata_solver_setup {
+	struct strata_spec solver;
+	struct strata_spec schedule; /* cls NULL: none */
+	bool drop_penultimate;
+};
+
+/* Reads NAME[:key=value…], NAME as above: "ddim", "dpmpp_2m:solver_order=3", "DPM++ 2M SDE Karras:eta=0.5". */
+int strata_solver_read(const struct strata_registry *solvers,
+		       const struct strata_registry *schedules, const char *text, size_t length,
+		       struct strata_arena *arena, struct strata_solver_setup *ret_setup,
+		       struct strata_error *err);
+
+/* Reads a diffusers scheduler_config.json as it is: the class that was named, or the file's _class_name when `named` is
+ * NULL. Keys that the class lacks are passed over; keys that the file lacks get diffusers' defaults; what the name stands
+ * for comes last. */
 int strata_solver_read_config(const struct strata_registry *solvers, const char *json,
-			      size_t length, const char *name, struct strata_arena *arena,
-			      struct strata_spec *ret_spec, struct strata_error *err);
+			      size_t length, const struct strata_solver_name *named,
+			      struct strata_arena *arena, struct strata_spec *ret_spec,
+			      struct strata_error *err);
+
+/* What a family of models is usually sampled with. */
+struct strata_model_family {
+	const char *name;    /* "sdxl" */
+	const char *aliases; /* "SD XL, Stable Diffusion XL" */
+	const char *solver;  /* for strata_solver_read */
+};
+
+/* Sorted by name; NULL past the end. */
+const struct strata_model_family *strata_model_family_at(size_t index);
+int strata_model_family_find(const char *name, size_t length,
+			     const struct strata_model_family **ret_family,
+			     struct strata_error *err);
 
 /* Compiles a table. conf is the class's struct, filled; it is copied as it is, so what it points to (texts, lists) must
  * live as long as the table. Refuses what would give an infinite coefficient, with the nearest choice that does not. */

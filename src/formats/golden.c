@@ -325,9 +325,8 @@ static int read_sampler(struct reader *reader, const json_t *object, const struc
 				      "a case has %zu sigmas; expected at least two", sigmas.count);
 	if (rc)
 		return rc;
-	json_t *config = json_pack("{s:s,s:b,s:f,s:f}", "prediction_type", "sample",
-				   "k_diffusion", 1, "sigma_min", sigma_min, "sigma_max",
-				   sigma_max);
+	json_t *config = json_pack("{s:s,s:b,s:f,s:f}", "prediction_type", "sample", "k_diffusion",
+				   1, "sigma_min", sigma_min, "sigma_max", sigma_max);
 
 	if (config && json_is_object(args) && json_object_update(config, (json_t *)args)) {
 		json_decref(config);

@@ -27,33 +27,42 @@ static json_t *known_keys(const struct strata_schema *schema, const json_t *obje
 	return known;
 }
 
-static int find_class(const struct strata_registry *solvers, const json_t *object, const char *name,
-		      const struct strata_class **ret_class, struct strata_error *err)
+static int find_class(const struct strata_registry *solvers, const json_t *object,
+		      struct strata_solver_name *ret_name, struct strata_error *err)
 {
-	if (!name)
-		name = json_string_value(json_object_get(object, "_class_name"));
+	const char *name = json_string_value(json_object_get(object, "_class_name"));
+
 	if (!name)
 		return strata_fail_at(
 			err, -EINVAL, "_class_name",
 			"the configuration names no solver; expected _class_name, as in "
 			"\"_class_name\": \"DDIMScheduler\"");
-	return strata_registry_find(solvers, name, strlen(name), ret_class, err);
+	return strata_solver_find(solvers, NULL, name, strlen(name), ret_name, err);
+}
+
+static int read_text(const struct strata_schema *schema, const char *text,
+		     struct strata_arena *arena, void *conf, struct strata_error *err)
+{
+	return text ? strata_schema_read_text(schema, text, strlen(text), arena, conf, err) : 0;
 }
 
 int scheduler_config_read(const struct strata_registry *solvers, const json_t *object,
-			  const char *name, struct strata_arena *arena,
+			  const struct strata_solver_name *named, struct strata_arena *arena,
 			  struct strata_spec *ret_spec, struct strata_error *err)
 {
-	const struct strata_class *cls = NULL;
+	struct strata_solver_name name = { 0 };
+	int rc = 0;
 
 	if (!json_is_object(object))
 		return strata_fail(err, -EINVAL, "a solver's configuration is a JSON object");
-	int rc = find_class(solvers, object, name, &cls, err);
-
+	if (named)
+		name = *named;
+	else
+		rc = find_class(solvers, object, &name, err);
 	if (rc)
 		return rc;
-	const struct strata_solver_class *solver = (const struct strata_solver_class *)cls;
-	struct strata_schema schema = class_schema(cls);
+	const struct strata_solver_class *solver = (const struct strata_solver_class *)name.cls;
+	struct strata_schema schema = class_schema(name.cls);
 	void *conf = strata_arena_get(arena, schema.conf_size);
 	json_t *known = known_keys(&schema, object);
 
@@ -62,26 +71,28 @@ int scheduler_config_read(const struct strata_registry *solvers, const json_t *o
 		return strata_fail_memory(err);
 	}
 	rc = strata_schema_defaults(&schema, arena, conf, err);
-	if (rc == 0 && solver->file_defaults)
-		rc = strata_schema_read_text(&schema, solver->file_defaults,
-					     strlen(solver->file_defaults), arena, conf, err);
+	if (rc == 0)
+		rc = read_text(&schema, solver->file_defaults, arena, conf, err);
 	if (rc == 0)
 		rc = option_read_json(&schema, known, OPTION_PARTIAL, arena, conf, err);
+	if (rc == 0)
+		rc = read_text(&schema, name.options, arena, conf, err);
 	json_decref(known);
 	if (rc == 0)
-		*ret_spec = (struct strata_spec){ cls, conf };
+		*ret_spec = (struct strata_spec){ name.cls, conf };
 	return rc;
 }
 
 int strata_solver_read_config(const struct strata_registry *solvers, const char *json,
-			      size_t length, const char *name, struct strata_arena *arena,
-			      struct strata_spec *ret_spec, struct strata_error *err)
+			      size_t length, const struct strata_solver_name *named,
+			      struct strata_arena *arena, struct strata_spec *ret_spec,
+			      struct strata_error *err)
 {
 	json_t *object;
 	int rc = option_load_json(json, length, &object, err);
 
 	if (rc == 0) {
-		rc = scheduler_config_read(solvers, object, name, arena, ret_spec, err);
+		rc = scheduler_config_read(solvers, object, named, arena, ret_spec, err);
 		json_decref(object);
 	}
 	return rc;

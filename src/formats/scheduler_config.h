@@ -13,7 +13,7 @@
 
 /* The same as strata_solver_read_config from a document that was parsed already. */
 int scheduler_config_read(const struct strata_registry *solvers, const json_t *object,
-			  const char *name, struct strata_arena *arena,
+			  const struct strata_solver_name *named, struct strata_arena *arena,
 			  struct strata_spec *ret_spec, struct strata_error *err);
 
 #endif

@@ -143,8 +143,7 @@ static void check_row(struct run *run, const struct strata_solver_row *row, size
 		double want = one->timesteps.values[at];
 
 		compare(run, fabs(row->timestep - want),
-			want == floor(want) ? 1e-6 * fmax(want, 1) :
-					      fmax(1e-4 * fabs(want), 1e-3),
+			want == floor(want) ? 1e-6 * fmax(want, 1) : fmax(1e-4 * fabs(want), 1e-3),
 			"the timestep", call);
 	}
 	if (one->scale.count) {
@@ -269,9 +268,16 @@ static int run_in(struct run *run, const struct strata_registry *solvers,
 {
 	const struct golden_case *one = run->one;
 	struct strata_solver_table *table;
+	struct strata_solver_name name;
 	struct strata_spec spec;
-	int rc = strata_solver_read_config(solvers, one->config, strlen(one->config), one->solver,
-					   arena, &spec, err);
+	int rc = 0;
+
+	if (one->solver)
+		rc = strata_solver_find(solvers, NULL, one->solver, strlen(one->solver), &name,
+					err);
+	if (rc == 0)
+		rc = strata_solver_read_config(solvers, one->config, strlen(one->config),
+					       one->solver ? &name : NULL, arena, &spec, err);
 
 	if (rc == 0)
 		rc = strata_solver_compile((const struct strata_solver_class *)spec.cls, spec.conf,

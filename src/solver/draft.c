@@ -50,3 +50,19 @@ void draft_add(struct strata_solver_sum *sum, double scale, const struct strata_
 		sum->c[k] += scale * other->c[k];
 	sum->d += scale * other->d;
 }
+
+static void fold(const struct strata_solver_row *row, struct strata_solver_sum *sum)
+{
+	sum->a += sum->b * row->p;
+	sum->e += sum->b * row->q;
+	sum->b = 0;
+}
+
+void draft_fold(struct strata_solver_row *row)
+{
+	if (row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD | STRATA_ROW_NO_MODEL))
+		return;
+	fold(row, &row->next);
+	for (uint32_t w = 0; w < row->write_count; w++)
+		fold(row, &row->writes[w].sum);
+}

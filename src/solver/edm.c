@@ -23,15 +23,15 @@ static int fill_schedule(const struct edm_conf *conf, const struct strata_solver
 					       &conf->common.sigma_min, 1 };
 	double rho = conf->rho; /* the whole of karras's options */
 	struct strata_spec karras = { &strata_schedule_karras.base, &rho };
+	struct strata_solver_request by_rho = { .schedule = &karras };
 
 	if (request->schedule)
 		return schedule_fill((const struct strata_schedule_class *)request->schedule->cls,
-				     request->schedule, &range, levels->count, arena,
-				     levels->sigmas, err);
+				     request, &range, levels->count, arena, levels->sigmas, err);
 	if (conf->sigma_schedule == EDM_EXPONENTIAL)
 		return schedule_fill(&strata_schedule_exponential, NULL, &range, levels->count,
 				     arena, levels->sigmas, err);
-	return schedule_fill(&strata_schedule_karras, &karras, &range, levels->count, arena,
+	return schedule_fill(&strata_schedule_karras, &by_rho, &range, levels->count, arena,
 			     levels->sigmas, err);
 }
 

@@ -62,8 +62,7 @@ static int reschedule(struct flow_run *run, const struct strata_solver_request *
 		return strata_fail_memory(run->err);
 	for (size_t t = 0; t < train; t++)
 		all[t] = shifted(shift_of(run->conf, request), (double)(t + 1) / run->train);
-	return schedule_fill(schedule, request->schedule, &range, run->count, arena, run->sigmas,
-			     run->err);
+	return schedule_fill(schedule, request, &range, run->count, arena, run->sigmas, run->err);
 }
 
 /* diffusers cuts the number of steps left out, not that of the steps left. */

@@ -45,15 +45,15 @@ static int fill_schedule(const struct solver_conf *conf,
 	if (conf->sigma_max > 0)
 		range.sigma_max = conf->sigma_max;
 	if (rc == 0)
-		rc = schedule_fill(schedule, request->schedule, &range, levels->count, arena,
-				   levels->sigmas, err);
-	/* karras and lu round to the nearest timestep, the others down */
+		rc = schedule_fill(schedule, request, &range, levels->count, arena, levels->sigmas,
+				   err);
+	/* by key of a configuration: karras and lu round to the nearest timestep, the others down */
 	bool nearest = conf->use_karras_sigmas || conf->use_lu_lambdas;
 
 	for (size_t i = 0; rc == 0 && i < levels->count; i++) {
 		double t = schedule_timestep(&levels->train, levels->sigmas[i]);
 
-		levels->timesteps[i] = nearest ? rint(t) : floor(t);
+		levels->timesteps[i] = request->schedule ? t : nearest ? rint(t) : floor(t);
 	}
 	return rc;
 }

@@ -34,8 +34,8 @@ static int reschedule(const struct solver_conf *conf, const struct strata_solver
 		range.sigma_min = conf->sigma_min;
 	if (conf->sigma_max > 0)
 		range.sigma_max = conf->sigma_max;
-	int rc = schedule_fill(schedule, request->schedule, &range, levels->count, arena,
-			       levels->sigmas, err);
+	int rc =
+		schedule_fill(schedule, request, &range, levels->count, arena, levels->sigmas, err);
 
 	bool whole = rules & LEVELS_ROUND_KARRAS && schedule == &strata_schedule_karras;
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 double schedule_ramp(size_t count, size_t i)
 {
@@ -43,23 +44,31 @@ double schedule_timestep(const struct strata_schedule_range *range, double sigma
 	return (double)low + fmin(fmax(part, 0), 1);
 }
 
-int schedule_fill(const struct strata_schedule_class *cls, const struct strata_spec *spec,
+int schedule_fill(const struct strata_schedule_class *cls,
+		  const struct strata_solver_request *request,
 		  const struct strata_schedule_range *range, size_t count,
 		  struct strata_arena *arena, double *ret_sigmas, struct strata_error *err)
 {
+	const struct strata_spec *spec = request ? request->schedule : NULL;
 	struct strata_schema schema = class_schema(&cls->base);
 	void *conf = spec ? spec->conf : NULL;
-	int rc = 0;
+	size_t more = spec && request->drop_penultimate ? 1 : 0;
+	double *sigmas = more ? strata_arena_array(arena, count + 1, sizeof(double)) : ret_sigmas;
+	int rc = sigmas ? 0 : strata_fail_memory(err);
 
 	if (!(range->sigma_min > 0) || !(range->sigma_max >= range->sigma_min))
 		return strata_fail_at(err, -EINVAL, "schedule",
 				      "a schedule from sigma %g to %g cannot be made; expected "
 				      "falling sigmas above 0",
 				      range->sigma_max, range->sigma_min);
-	if (!spec && schema.conf_size) {
+	if (rc == 0 && !spec && schema.conf_size) {
 		conf = strata_arena_get(arena, schema.conf_size);
 		rc = conf ? strata_schema_defaults(&schema, arena, conf, err)
 			  : strata_fail_memory(err);
 	}
-	return rc ? rc : cls->fill(conf, range, count, ret_sigmas, err);
+	if (rc == 0)
+		rc = cls->fill(conf, range, count + more, sigmas, err);
+	if (rc == 0 && more)
+		memcpy(ret_sigmas, sigmas, count * sizeof(double));
+	return rc;
 }

@@ -17,8 +17,9 @@ double schedule_ramp(size_t count, size_t i);
 double schedule_sigma(const struct strata_schedule_range *range, double timestep);
 double schedule_timestep(const struct strata_schedule_range *range, double sigma);
 
-/* A schedule with its default options, or with those of the spec. */
-int schedule_fill(const struct strata_schedule_class *cls, const struct strata_spec *spec,
+/* A schedule with the options of the request's, or with its defaults where the request (which may be NULL) has none. */
+int schedule_fill(const struct strata_schedule_class *cls,
+		  const struct strata_solver_request *request,
 		  const struct strata_schedule_range *range, size_t count,
 		  struct strata_arena *arena, double *ret_sigmas, struct strata_error *err);
 

@@ -47,8 +47,8 @@ static int fill_schedule(const struct dpm_conf *conf, const struct strata_solver
 	int rc = levels_allot(levels, n, run->draft->arena, run->err);
 
 	if (rc == 0)
-		rc = schedule_fill(levels_schedule(&conf->common, request), request->schedule,
-				   &levels->train, n, run->draft->arena, levels->sigmas, run->err);
+		rc = schedule_fill(levels_schedule(&conf->common, request), request, &levels->train,
+				   n, run->draft->arena, levels->sigmas, run->err);
 	for (size_t i = 0; rc == 0 && i < n / 2; i++) { /* turn it round */
 		double high = levels->sigmas[i];
 

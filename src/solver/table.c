@@ -2,7 +2,7 @@
  * The compile step: a class writes rows into a draft, and here they are checked and packed into one block that never
  * changes again. Nothing infinite leaves this file, whatever a class computed.
  */
-#include <strata/solver.h>
+#include "solver/draft.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,47 +27,6 @@ static bool row_is_finite(const struct strata_solver_row *row)
 	for (uint32_t w = 0; w < row->write_count; w++)
 		finite &= sum_is_finite(&row->writes[w].sum);
 	return finite;
-}
-
-/* Where y is not limited it is a sum of x and m itself, so it need not be computed: b goes into a and e. */
-static void fold(const struct strata_solver_row *row, struct strata_solver_sum *sum)
-{
-	sum->a += sum->b * row->p;
-	sum->e += sum->b * row->q;
-	sum->b = 0;
-}
-
-/* How many terms more a sum has once b is gone. */
-static int growth(const struct strata_solver_row *row, const struct strata_solver_sum *sum)
-{
-	struct strata_solver_sum folded = *sum;
-
-	fold(row, &folded);
-	return (folded.a != 0) - (sum->a != 0) + (folded.e != 0) - (sum->e != 0) - (sum->b != 0);
-}
-
-/* Does it pay? y costs two terms, and each sum that then has two in the place of one costs one. */
-static bool folding_pays(const struct strata_solver_row *row)
-{
-	int more = growth(row, &row->next);
-
-	for (uint32_t w = 0; w < row->write_count; w++)
-		more += growth(row, &row->writes[w].sum);
-	return more <= 2;
-}
-
-static void fold_all(struct strata_solver_draft *draft)
-{
-	for (size_t i = 0; i < draft->row_count; i++) {
-		struct strata_solver_row *row = &draft->rows[i];
-
-		if (row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD | STRATA_ROW_NO_MODEL) ||
-		    !folding_pays(row))
-			continue;
-		fold(row, &row->next);
-		for (uint32_t w = 0; w < row->write_count; w++)
-			fold(row, &row->writes[w].sum);
-	}
 }
 
 /* Image to image starts from the clean sample, noised to where the first row stands. */
@@ -169,7 +128,8 @@ int strata_solver_compile(const struct strata_solver_class *cls, const void *con
 	rc = cls->compile(conf, request, &draft, err);
 	if (rc == 0) {
 		set_start(request, &draft);
-		fold_all(&draft);
+		for (size_t i = 0; i < draft.row_count; i++)
+			draft_fold(&draft.rows[i]);
 	}
 	if (rc == 0)
 		rc = check(cls, &draft, err);

@@ -1,4 +1,5 @@
 /* Going through the rows: those of the table first, then those that an adaptive solver makes as it goes. */
+#include "solver/draft.h"
 #include "solver/row.h"
 
 #include <math.h>
@@ -13,7 +14,10 @@ const struct strata_solver_row *strata_solver_next(struct strata_solver_walk *wa
 		return NULL;
 	walk->row = (struct strata_solver_row){ .input_scale = 1, .alpha = 1 };
 	walk->index++;
-	return table->cls->next_row(table->conf, walk) ? &walk->row : NULL;
+	if (!table->cls->next_row(table->conf, walk))
+		return NULL;
+	draft_fold(&walk->row);
+	return &walk->row;
 }
 
 double strata_solver_measure(const struct strata_solver_item *item, size_t element_count,
