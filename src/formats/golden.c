@@ -284,6 +284,8 @@ static int read_case(struct reader *reader, const json_t *object, const struct g
 	if (rc == 0)
 		rc = read_key(reader, object, "timesteps", &one->timesteps);
 	if (rc == 0)
+		rc = read_key(reader, object, "sigmas", &one->sigmas);
+	if (rc == 0)
 		rc = read_key(reader, object, "scale", &one->scale);
 	if (rc == 0)
 		rc = read_key(reader, object, "noise", &one->noise);

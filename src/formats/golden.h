@@ -27,21 +27,21 @@ struct golden_bank {
 struct golden_case {
 	const char *name;
 	const char *solver; /* a name that users know; NULL: the configuration's _class_name */
-	const char *
-		config; /* a scheduler_config.json with the arguments of set_timesteps and step in it */
+	const char *config; /* scheduler_config.json with the arguments of set_timesteps and step */
 	struct strata_solver_request request;
 	bool denoiser;           /* the model of k-diffusion's file: clean sample from (x, sigma) */
 	double init_noise_sigma; /* NAN: the table's own */
-	size_t start_index;      /* of the lists below: where the table's first row stands */
-	struct golden_numbers timesteps,
-		scale;                 /* scale: count 1 for all, or one per call; 0: not said */
-	struct golden_numbers noise;   /* per call, an index in the bank or -1; count 0: in order */
-	struct golden_numbers sample0; /* count 0: init · init_noise_sigma */
-	struct golden_numbers
-		x0_first; /* the first clean sample's first values; count 0: not said */
-	struct golden_numbers
-		at; /* calls (or steps, with a denoiser) after which samples were kept */
-	struct golden_numbers *samples; /* at.count tensors */
+	/* Lists of the whole schedule, where the table's first row stands at start_index. */
+	size_t start_index;
+	struct golden_numbers timesteps;
+	struct golden_numbers sigmas;
+	struct golden_numbers scale;    /* one for all, or one per call; none: not said */
+	struct golden_numbers noise;    /* per call, an index in the bank or -1; none: in order */
+	struct golden_numbers sample0;  /* none: init · init_noise_sigma */
+	struct golden_numbers x0_first; /* the first clean sample's first values; none: not said */
+	/* Calls (steps, with a denoiser) after which samples were kept, and those. */
+	struct golden_numbers at;
+	struct golden_numbers *samples;
 	double tolerance; /* of the samples, relative to the largest magnitude wanted */
 };
 

@@ -134,6 +134,20 @@ static bool draw(struct run *run, size_t call, bool wanted)
 	return true;
 }
 
+/* The noise level at the start of a step: noise ÷ signal, or of 1 for a flow. */
+static void check_sigma(struct run *run, const struct strata_solver_row *row, size_t call)
+{
+	size_t at = run->one->start_index + call;
+	double want = at < run->one->sigmas.count ? run->one->sigmas.values[at] : 0;
+	bool flow = fabs(row->alpha + row->sigma - 1) < 1e-9;
+
+	if (want > 0 && row->alpha > 0 && flow)
+		compare(run, fabs(row->sigma - want), 1e-6 * want + 1e-9, "the sigma", call);
+	else if (want > 0 && row->alpha > 0)
+		compare(run, fabs(row->sigma / row->alpha - want), 2e-5 * want + 6e-8 / want,
+			"the sigma", call);
+}
+
 static void check_row(struct run *run, const struct strata_solver_row *row, size_t call)
 {
 	const struct golden_case *one = run->one;
@@ -215,6 +229,7 @@ static void walk(struct run *run)
 	const struct strata_solver_row *row = strata_solver_next(&walk);
 	bool end_only = run->one->denoiser && run->one->at.count == 1;
 	size_t calls = 0;
+	uint32_t last_step = UINT32_MAX;
 
 	start(run);
 	while (row) {
@@ -223,6 +238,9 @@ static void walk(struct run *run)
 
 		if (model && !run->one->denoiser)
 			check_row(run, row, calls);
+		if (model && !run->one->denoiser && step != last_step)
+			check_sigma(run, row, calls);
+		last_step = step;
 		if (model)
 			call_model(run, row);
 		if (calls == 0 && model)
