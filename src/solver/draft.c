@@ -58,9 +58,29 @@ static void fold(const struct strata_solver_row *row, struct strata_solver_sum *
 	sum->b = 0;
 }
 
+/* How many terms more a sum has once b is gone. */
+static int growth(const struct strata_solver_row *row, const struct strata_solver_sum *sum)
+{
+	struct strata_solver_sum folded = *sum;
+
+	fold(row, &folded);
+	return (folded.a != 0) - (sum->a != 0) + (folded.e != 0) - (sum->e != 0) - (sum->b != 0);
+}
+
+/* Does it pay? y costs two terms, and each sum that then has two in the place of one costs one. */
+static bool folding_pays(const struct strata_solver_row *row)
+{
+	int more = growth(row, &row->next);
+
+	for (uint32_t w = 0; w < row->write_count; w++)
+		more += growth(row, &row->writes[w].sum);
+	return more <= 2;
+}
+
 void draft_fold(struct strata_solver_row *row)
 {
-	if (row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD | STRATA_ROW_NO_MODEL))
+	if (row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD | STRATA_ROW_NO_MODEL) ||
+	    !folding_pays(row))
 		return;
 	fold(row, &row->next);
 	for (uint32_t w = 0; w < row->write_count; w++)

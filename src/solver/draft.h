@@ -10,7 +10,8 @@ struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t sl
 /* sum += scale · other, term by term. */
 void draft_add(struct strata_solver_sum *sum, double scale, const struct strata_solver_sum *other);
 
-/* Where y is not limited it is a sum of x and m itself, so it need not be computed: every b goes into a and e. */
+/* Where y is not limited it is a sum of x and m itself, so it need not be computed: every b goes into a and e, unless
+ * that makes more terms than it saves. */
 void draft_fold(struct strata_solver_row *row);
 
 #endif

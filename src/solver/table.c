@@ -29,6 +29,43 @@ static bool row_is_finite(const struct strata_solver_row *row)
 	return finite;
 }
 
+/* The slots that a row reads, as bits. */
+static unsigned slots_read(const struct strata_solver_row *row)
+{
+	unsigned bits = 0;
+
+	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++) {
+		bool reads = row->next.c[k] != 0;
+
+		for (uint32_t w = 0; w < row->write_count; w++)
+			reads |= row->writes[w].sum.c[k] != 0;
+		bits |= (unsigned)reads << k;
+	}
+	return bits;
+}
+
+/* What no later row reads need not be written: solvers that keep a history need not know where it ends. Rows that are
+ * made later may read anything. */
+static void drop_unread_writes(struct strata_solver_draft *draft)
+{
+	unsigned wanted = draft->slot_count ? ~0u : 0;
+
+	for (size_t i = draft->row_count; i-- > 0;) {
+		struct strata_solver_row *row = &draft->rows[i];
+		uint32_t kept = 0;
+		unsigned written = 0;
+
+		for (uint32_t w = 0; w < row->write_count; w++) {
+			written |= 1u << row->writes[w].slot;
+			if (wanted >> row->writes[w].slot & 1)
+				row->writes[kept++] = row->writes[w];
+		}
+		memset(&row->writes[kept], 0, (row->write_count - kept) * sizeof(row->writes[0]));
+		row->write_count = kept;
+		wanted = (wanted & ~written) | slots_read(row);
+	}
+}
+
 /* Image to image starts from the clean sample, noised to where the first row stands. */
 static void set_start(const struct strata_solver_request *request,
 		      struct strata_solver_draft *draft)
@@ -128,6 +165,7 @@ int strata_solver_compile(const struct strata_solver_class *cls, const void *con
 	rc = cls->compile(conf, request, &draft, err);
 	if (rc == 0) {
 		set_start(request, &draft);
+		drop_unread_writes(&draft);
 		for (size_t i = 0; i < draft.row_count; i++)
 			draft_fold(&draft.rows[i]);
 	}
