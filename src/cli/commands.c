@@ -40,6 +40,7 @@ extern const struct cli_command cli_sim_place;
 extern const struct cli_command cli_sim_workload;
 extern const struct cli_command cli_slurm_ls;
 extern const struct cli_command cli_slurm_parse;
+extern const struct cli_command cli_solver_bench;
 extern const struct cli_command cli_solver_list;
 extern const struct cli_command cli_solver_replay;
 extern const struct cli_command cli_solver_show;
@@ -95,6 +96,7 @@ static const struct cli_command *const commands[] = {
 	&cli_sim_workload,
 	&cli_slurm_ls,
 	&cli_slurm_parse,
+	&cli_solver_bench,
 	&cli_solver_list,
 	&cli_solver_replay,
 	&cli_solver_show,

@@ -1,7 +1,7 @@
 /*
- * A row by a kernel. A range of float32 whose row has a loop of its own is one call, straight on the caller's buffers. All else
- * goes in blocks that stay in the first cache: 16-bit elements are widened into it, what is left over at the end of a range is
- * filled up to a vector in it, and a row without a loop of its own is added up in it, one sum after the other.
+ * A row by a kernel. Where the row has a loop of its own that is one call, straight on the caller's tensors. All else goes in
+ * blocks of float32 that stay in the first cache: what is left over at the end of a range is filled up to a vector there, and a
+ * row without a loop of its own is added up there, one sum after the other.
  */
 #include "solver/kernel.h"
 
@@ -44,8 +44,9 @@ static bool shape_of(const struct terms *terms, enum kernel_shape *ret_shape)
 	return true;
 }
 
-/* The loop that does all of a row, or NULL. */
-static kernel_loop *find_loop(const struct kernel *kernel, const struct terms *terms)
+/* The loop that does all of a row, or NULL. Noise is float32, and a loop of other elements takes it as the last value only. */
+static kernel_loop *find_loop(const struct kernel *kernel, const struct terms *terms,
+			      enum strata_element element)
 {
 	bool has_clean = terms_have_clean(terms);
 	enum kernel_shape shape;
@@ -53,7 +54,10 @@ static kernel_loop *find_loop(const struct kernel *kernel, const struct terms *t
 	if (!terms->nested || !terms->operand_count || terms->operand_count > KERNEL_VALUES_MAX ||
 	    (has_clean && terms->operands[0] != OPERAND_CLEAN) || !shape_of(terms, &shape))
 		return NULL;
-	return kernel->loops[has_clean][terms->operand_count][shape];
+	for (size_t k = 0; element != STRATA_F32 && k + 1 < terms->operand_count; k++)
+		if (terms->operands[k] == OPERAND_NOISE)
+			return NULL;
+	return kernel->loops[element][has_clean][terms->operand_count][shape];
 }
 
 /* What a loop is told of a row, but for the buffers. */
@@ -70,26 +74,38 @@ static void begin(const struct terms *terms, float most, struct kernel_call *cal
 		call->factors[s] = terms->sums[s].factors;
 }
 
-/* float32, and a multiple of the lanes. */
+static const void *element_at(const void *tensor, enum strata_element element, size_t i)
+{
+	return (const char *)tensor +
+	       i * (element == STRATA_F32 ? sizeof(float) : sizeof(uint16_t));
+}
+
+/* A multiple of the lanes, straight on the caller's tensors. */
 static void apply_straight(kernel_loop *loop, const struct terms *terms,
-			   const struct strata_solver_item *item, size_t first, size_t count,
-			   float most)
+			   const struct strata_solver_item *item, enum strata_element element,
+			   size_t first, size_t count, float most)
 {
 	struct kernel_call call;
 
 	begin(terms, most, &call);
 	call.count = count;
-	for (size_t k = 0; k < terms->operand_count; k++)
-		if (terms->operands[k] != OPERAND_CLEAN)
-			call.values[k] =
-				(const float *)terms_operand(terms, item, terms->operands[k]) +
-				first;
+	for (size_t k = 0; k < terms->operand_count; k++) {
+		enum operand operand = terms->operands[k];
+
+		if (operand != OPERAND_CLEAN)
+			call.values[k] = element_at(terms_operand(terms, item, operand),
+						    operand == OPERAND_NOISE ? STRATA_F32 : element,
+						    first);
+		call.last_is_float = operand == OPERAND_NOISE;
+	}
 	if (terms->operands[0] == OPERAND_CLEAN) {
-		call.sample = (const float *)item->sample + first;
-		call.output = (const float *)terms_operand(terms, item, OPERAND_OUTPUT) + first;
+		call.sample = element_at(item->sample, element, first);
+		call.output =
+			element_at(terms_operand(terms, item, OPERAND_OUTPUT), element, first);
 	}
 	for (size_t s = 0; s < terms->sum_count; s++)
-		call.results[s] = (float *)terms_target(&terms->sums[s], item) + first;
+		call.results[s] =
+			(void *)element_at(terms_target(&terms->sums[s], item), element, first);
 	loop(&call);
 }
 
@@ -143,7 +159,7 @@ static void clean_block(const struct kernel *kernel, struct kernel_call *call, s
 
 	call->factors[0] = &one;
 	call->results[0] = block->operands[OPERAND_CLEAN];
-	kernel->loops[true][1][SHAPE_ONE](call);
+	kernel->loops[STRATA_F32][true][1][SHAPE_ONE](call);
 }
 
 /* A sum of any length: a loop takes so many terms, and the next one goes on from 1·(what there is). */
@@ -165,7 +181,7 @@ static void sum_block(const struct kernel *kernel, const struct terms_sum *sum,
 		}
 		call->factors[0] = factors;
 		call->results[0] = result;
-		kernel->loops[false][values][SHAPE_ONE](call);
+		kernel->loops[STRATA_F32][false][values][SHAPE_ONE](call);
 		factors[0] = 1;
 	}
 }
@@ -219,12 +235,13 @@ void kernel_apply(const struct kernel *kernel, const struct terms *terms,
 		  const struct strata_solver_item *item, enum strata_element element, size_t first,
 		  size_t count, float most)
 {
-	kernel_loop *loop = find_loop(kernel, terms);
+	kernel_loop *straight = find_loop(kernel, terms, element);
+	kernel_loop *loop = find_loop(kernel, terms, STRATA_F32);
 	size_t done = 0;
 
-	if (loop && element == STRATA_F32) {
+	if (straight && count >= kernel->lanes) {
 		done = count - count % kernel->lanes;
-		apply_straight(loop, terms, item, first, done, most);
+		apply_straight(straight, terms, item, element, first, done, most);
 	}
 	while (done < count) {
 		struct block block;

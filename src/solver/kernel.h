@@ -27,11 +27,12 @@ enum kernel_shape {
 };
 
 struct kernel_call {
-	const float *values[KERNEL_VALUES_MAX]; /* [0] is not read when y takes its place */
-	const float *factors[KERNEL_SUMS_MAX];  /* per sum, as many as it has terms */
-	float *results[KERNEL_SUMS_MAX];        /* may be values */
-	size_t count;                           /* elements, a multiple of the lanes */
-	const float *sample, *output;           /* from here on: of y */
+	const void *values[KERNEL_VALUES_MAX]; /* [0] is not read when y takes its place */
+	const float *factors[KERNEL_SUMS_MAX]; /* per sum, as many as it has terms */
+	void *results[KERNEL_SUMS_MAX];        /* may be values */
+	size_t count;                          /* elements, a multiple of the lanes */
+	bool last_is_float; /* the last value is float32 whatever the others are: the noise */
+	const void *sample, *output; /* from here on: of y */
 	float p, q, most;
 	bool limited, divided;
 };
@@ -40,9 +41,9 @@ typedef void kernel_loop(const struct kernel_call *call);
 
 struct kernel {
 	size_t lanes;
-	/* [is the first value y][number of values][shape]; NULL: no such loop. With one sum there are all of up to
-	 * KERNEL_VALUES_MAX values without y. */
-	kernel_loop *loops[2][KERNEL_VALUES_MAX + 1][SHAPE_COUNT];
+	/* [enum strata_element][is the first value y][number of values][shape]; NULL: no such loop. With one sum there are
+	 * all of up to KERNEL_VALUES_MAX values without y. */
+	kernel_loop *loops[3][2][KERNEL_VALUES_MAX + 1][SHAPE_COUNT];
 	/* [enum strata_element]: any count; none for STRATA_F32. */
 	void (*load[3])(const uint16_t *from, float *to, size_t count);
 	void (*store[3])(const float *from, uint16_t *to, size_t count);

@@ -14,6 +14,10 @@
 #define VEC_FROM_HALF(at) ((vec)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)(at))))
 #define VEC_TO_HALF(v, at) \
 	_mm256_storeu_si256((void *)(at), _mm512_cvtps_ph((__m512)(v), _MM_FROUND_TO_NEAREST_INT))
+#define VEC_WIDEN(at) ((words)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(at))))
+#define VEC_NARROW(w, at) _mm256_storeu_si256((void *)(at), _mm512_cvtepi32_epi16((__m512i)(w)))
+#define KEEP_VALUE(v) __asm__("" : "+v"(v))
+#define KEEP_INDEX(i) __asm__("" : "+r"(i))
 
 extern const struct kernel kernel_avx512;
 #include "solver/kernel_body.h"

@@ -69,12 +69,38 @@ WIDE void wide_to_half(const union pair *from, uint16_t *at)
 				 _mm256_cvtps_ph(from->half[h], _MM_FROUND_TO_NEAREST_INT));
 }
 
+typedef uint32_t wide_u32 __attribute__((vector_size(64)));
+
+WIDE wide_u32 wide_words(const uint16_t *at)
+{
+	wide_u32 result;
+
+	for (int i = 0; i < 16; i++)
+		result[i] = at[i];
+	return result;
+}
+
+union wide_pair {
+	wide_u32 all;
+	uint32_t each[16];
+};
+
+WIDE void wide_narrow(const union wide_pair *from, uint16_t *at)
+{
+	for (int i = 0; i < 16; i++)
+		at[i] = (uint16_t)from->each[i];
+}
+
 #define PAIR(v) (&(union pair){ v })
 #define VEC_FMA(a, b, c) wide_fma(PAIR(a), PAIR(b), PAIR(c))
 #define VEC_MIN(a, b) wide_min(PAIR(a), PAIR(b))
 #define VEC_MAX(a, b) wide_max(PAIR(a), PAIR(b))
 #define VEC_FROM_HALF wide_from_half
 #define VEC_TO_HALF(v, at) wide_to_half(PAIR(v), at)
+#define VEC_WIDEN(at) wide_words(at)
+#define VEC_NARROW(w, at) wide_narrow(&(union wide_pair){ w }, at)
+#define KEEP_VALUE(v) ((void)0)
+#define KEEP_INDEX(i) ((void)0)
 extern const struct kernel kernel_wide;
 #include "solver/kernel_body.h"
 #endif
@@ -178,14 +204,16 @@ TEST(every_loop_has_the_reference_s_bits)
 	for (size_t y = 0; y < 2; y++)
 		for (size_t n = 1; n <= KERNEL_VALUES_MAX; n++)
 			for (size_t shape = 0; shape < SHAPE_COUNT; shape++) {
-				if (!kernel->loops[y][n][shape])
+				if (!kernel->loops[STRATA_F32][y][n][shape])
 					continue;
 				loops++;
 				for (size_t f = 0; f < 3; f++) {
 					struct strata_solver_row row =
 						shaped(y, n, (enum kernel_shape)shape, flags[f]);
 
-					check_row(&row, STRATA_F32, 100, f & 1, &seed, "a loop");
+					for (int e = STRATA_F32; e <= STRATA_BF16; e++)
+						check_row(&row, (enum strata_element)e, 100, f & 1,
+							  &seed, "a loop");
 				}
 			}
 	CHECK_INT(loops, 60);
