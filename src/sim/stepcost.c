@@ -1,19 +1,25 @@
 /*
  * Measuring steps. The two loops take turns, a short batch each, and the least time of each counts: on a machine that others
  * use too, the least is what the code costs and the rest is what they do. CPU time of this thread, not the clock on the wall.
+ * Even so a neighbour on the same core makes all code slower for a while, so the ratio is taken of two batches that follow each
+ * other, and is the median of all such pairs.
  */
 #include "sim/stepcost.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum {
 	PAGE_BYTES = 4096,
-	FEW = 16,          /* elements of the smallest step */
-	BATCH_MAX = 64,    /* steps between two looks at the clock */
-	BATCH_NS = 100000, /* about as long as a batch takes */
+	FEW = 16,                 /* elements of the smallest step */
+	BATCH_MAX = 64,           /* steps between two looks at the clock */
+	BATCH_ELEMENTS = 1 << 20, /* of all of them together, about */
 	ROUNDS_MIN = 3,
+	PAIRS_MAX = 4096,
+	PLACES = 4,                 /* in memory: which pages share a line of the cache is luck */
+	PLACES_BYTES_MAX = 1 << 24, /* larger tensors are in no cache anyway */
 };
 
 struct bench {
@@ -24,6 +30,9 @@ struct bench {
 	float *noise;
 	void *slots[STRATA_SOLVER_SLOTS_MAX];
 	size_t tensor_bytes;
+	size_t batch;             /* steps between two looks at the clock */
+	double ratios[PAIRS_MAX]; /* of step to plain loop */
+	size_t ratio_count;
 };
 
 static double cpu_ns(void)
@@ -73,21 +82,31 @@ static double time_batch(const struct bench *bench, void (*call)(const struct be
 	return (cpu_ns() - start) / (double)batch;
 }
 
-static void measure(const struct bench *bench, struct stepcost *cost)
+static void measure(struct bench *bench, double budget_ns, struct stepcost *cost)
 {
 	double begun = cpu_ns();
-	size_t batch = (size_t)fmin(fmax(BATCH_NS / time_batch(bench, step_all, 1), 1), BATCH_MAX);
+	size_t batch = bench->batch;
 
-	cost->step_ns = cost->plain_ns = cost->fixed_ns = INFINITY;
-	for (int round = 0; round < ROUNDS_MIN || cpu_ns() - begun < (double)bench->conf->budget_ns;
-	     round++) {
-		if (bench->plain.kind != PLAIN_NONE)
-			cost->plain_ns = fmin(cost->plain_ns, time_batch(bench, plain_all, batch));
-		cost->step_ns = fmin(cost->step_ns, time_batch(bench, step_all, batch));
+	for (int round = 0; round < ROUNDS_MIN || cpu_ns() - begun < budget_ns; round++) {
+		double step_ns = time_batch(bench, step_all, batch);
+
+		cost->step_ns = fmin(cost->step_ns, step_ns);
+		if (bench->plain.kind != PLAIN_NONE) {
+			double plain_ns = time_batch(bench, plain_all, batch);
+
+			cost->plain_ns = fmin(cost->plain_ns, plain_ns);
+			if (bench->ratio_count < PAIRS_MAX)
+				bench->ratios[bench->ratio_count++] = step_ns / plain_ns;
+		}
 		cost->fixed_ns = fmin(cost->fixed_ns, time_batch(bench, step_few, BATCH_MAX));
 	}
-	if (bench->plain.kind == PLAIN_NONE)
-		cost->plain_ns = NAN;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
 }
 
 static void count_tensors(const struct strata_solver_row *row, struct stepcost *cost)
@@ -154,19 +173,32 @@ int stepcost_measure(const struct stepcost_conf *conf, struct strata_memory *mem
 {
 	struct bench bench = { .conf = conf };
 	size_t wide = conf->element_count * sizeof(float);
-	size_t block_bytes =
+	size_t bytes =
 		4 * (wide + PAGE_BYTES) + 2 * (size_t)PAGE_BYTES +
 		strata_solver_slots_bytes(conf->slot_count, conf->element_count, conf->element);
-	char *block = strata_memory_get(memory, block_bytes);
+	size_t places = bytes <= PLACES_BYTES_MAX ? PLACES : 1;
+	char *block = strata_memory_get(memory, places * bytes);
 
 	if (!block)
 		return strata_fail_memory(err);
 	bench.tensor_bytes = conf->element == STRATA_F32 ? wide : wide / 2;
-	place(&bench, block);
+	bench.batch = BATCH_ELEMENTS / (conf->element_count + 1) + 1;
+	if (bench.batch > BATCH_MAX)
+		bench.batch = BATCH_MAX;
 	if (conf->element == STRATA_F32)
 		plain_of(conf->row, &bench.plain);
+	*ret_cost = (struct stepcost){ .step_ns = INFINITY,
+				       .plain_ns = INFINITY,
+				       .fixed_ns = INFINITY };
 	count_tensors(conf->row, ret_cost);
-	measure(&bench, ret_cost);
-	strata_memory_put(memory, block, block_bytes);
+	for (size_t i = 0; i < places; i++) {
+		place(&bench, block + i * bytes);
+		measure(&bench, (double)conf->budget_ns / (double)places, ret_cost);
+	}
+	qsort(bench.ratios, bench.ratio_count, sizeof(bench.ratios[0]), by_value);
+	ret_cost->ratio = bench.ratio_count ? bench.ratios[bench.ratio_count / 2] : NAN;
+	if (!bench.ratio_count)
+		ret_cost->plain_ns = NAN;
+	strata_memory_put(memory, block, places * bytes);
 	return 0;
 }

@@ -38,6 +38,7 @@ struct stepcost {
 	unsigned reads, writes; /* tensors of one step */
 	double step_ns;         /* least of all measurements */
 	double plain_ns;        /* the same of the plain loop; NAN where there is none */
+	double ratio;           /* of the two, measured side by side; NAN alike */
 	double fixed_ns;        /* of a step on 16 elements: what does not grow with the latent */
 };
 

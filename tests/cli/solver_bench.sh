@@ -17,6 +17,6 @@ gives 0
 prints_json 'd[0]["plain_ns"] is None'
 
 it 'refuses what it does not know'
-run strata solver bench dimm
+run strata solver bench ddimm
 gives 3
-says_some 'ddim'
+says_some "did you mean 'ddim'?"
