@@ -66,6 +66,15 @@ enum {
 	/* machine */
 	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
 
+	/* solver */
+	STRATA_SOLVER_SLOTS_MAX = 8,      /* tensors that a solver keeps between two rows */
+	STRATA_SOLVER_WRITES_MAX = 4,     /* of them, written by one row */
+	STRATA_SOLVER_STATE_MAX = 12,     /* numbers that an adaptive solver keeps */
+	STRATA_SOLVER_STEPS_MAX = 10000,  /* steps of one table */
+	STRATA_SOLVER_ROWS_MAX = 1 << 17, /* rows of one table */
+	STRATA_TRAIN_STEPS_MAX = 1 << 16, /* timesteps a model was trained with */
+	STRATA_GOLDEN_CASES_MAX = 1 << 16, /* cases of one file to go through again */
+
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */

@@ -41,6 +41,11 @@ extern const struct cli_command cli_sim_rerun;
 extern const struct cli_command cli_sim_workload;
 extern const struct cli_command cli_slurm_ls;
 extern const struct cli_command cli_slurm_parse;
+extern const struct cli_command cli_solver_bench;
+extern const struct cli_command cli_solver_list;
+extern const struct cli_command cli_solver_replay;
+extern const struct cli_command cli_solver_show;
+extern const struct cli_command cli_solver_table;
 extern const struct cli_command cli_submit;
 extern const struct cli_command cli_supervise;
 extern const struct cli_command cli_token_create;
@@ -93,6 +98,11 @@ static const struct cli_command *const commands[] = {
 	&cli_sim_workload,
 	&cli_slurm_ls,
 	&cli_slurm_parse,
+	&cli_solver_bench,
+	&cli_solver_list,
+	&cli_solver_replay,
+	&cli_solver_show,
+	&cli_solver_table,
 	&cli_submit,
 	&cli_supervise,
 	&cli_token_create,

@@ -1,5 +1,5 @@
-/* Conversions of 16-bit floats by integer arithmetic, for compilers and machines without the types.
- * See half.h. */
+/* Conversions of 16-bit floats by integer arithmetic, for compilers and machines without the types. What is not a number
+ * stays so as x86's instructions have it: quiet, with what fits of its bits. See half.h. */
 #include "core/half.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ uint16_t half_from_float(float value)
 	uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
 
 	if (size > 0x7f800000)
-		return (uint16_t)(sign | 0x7e00); /* not a number */
+		return (uint16_t)(sign | 0x7e00 | (size >> 13 & 0x3ff)); /* not a number */
 	if (size >= bits_of(65520))
 		return (uint16_t)(sign | 0x7c00);
 	/* Below 2^-14 a half counts in units of 2^-24, which is the last place of 0.5f: the
@@ -40,8 +40,10 @@ float half_to_float(uint16_t bits)
 {
 	uint32_t sign = (uint32_t)(bits & 0x8000) << 16, size = bits & 0x7fff;
 
-	if (size >= 0x7c00)
-		return float_of(sign | 0x7f800000 | (size & 0x3ff) << 13);
+	if (size > 0x7c00)
+		return float_of(sign | 0x7fc00000 | (size & 0x3ff) << 13); /* not a number */
+	if (size == 0x7c00)
+		return float_of(sign | 0x7f800000);
 	if (size < 0x400)
 		return float_of(sign | bits_of((float)size * 0x1p-24f));
 	return float_of(sign | ((size << 13) + (112u << 23)));

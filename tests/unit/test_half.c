@@ -3,6 +3,7 @@
 #include "core/half.h"
 
 #include <math.h>
+#include <string.h>
 
 TEST(every_16_bit_value_survives_the_way_to_float_and_back)
 {
@@ -61,4 +62,17 @@ TEST(what_is_too_large_becomes_infinite)
 	CHECK_INT(half_from_float(INFINITY), 0x7c00);
 	CHECK_INT(bfloat_from_float(3.4e38f), 0x7f80);
 	CHECK_INT(bfloat_from_float(-INFINITY), 0xff80);
+}
+
+TEST(what_is_not_a_number_becomes_quiet_and_keeps_what_fits)
+{
+	uint32_t bits = 0x7fa00001; /* signalling; sign, payload and the quiet bit apart */
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	CHECK_INT(half_from_float(value), 0x7f00);
+	CHECK_INT(bfloat_from_float(value), 0x7fe0);
+	value = half_to_float(0xfd01);
+	memcpy(&bits, &value, sizeof(bits));
+	CHECK_INT(bits, 0xffe02000);
 }

@@ -1,0 +1,316 @@
+/*
+ * Solvers: the next point of a denoising trajectory. A solver does not step; it compiles. From a configuration and a
+ * number of steps it fills an immutable table with one row per model call, and one function applies a row:
+ *
+ *	y  = limit(p·x + q·m)                              the clean sample that the model predicts
+ *	x' = a·x + e·m + b·y + Σ c[k]·slot[k] + d·noise    the next sample
+ *
+ * where x is the sample, m the model's output for (input_scale·x, timestep), and slots hold earlier sums of the same
+ * form, written by rows as they are applied. The whole of a generation is
+ *
+ *	sample = table->init_noise_sigma · noise
+ *	for each row of the table:
+ *		output = model(row->input_scale · sample, row->timestep)
+ *		strata_solver_apply: sample, slots ← row, sample, output, slots, noise
+ *
+ * A table is constant once compiled: any number of threads may share it, and the members of one batch may stand at
+ * different rows. Sample, slots and noise belong to the caller.
+ */
+#ifndef STRATA_SOLVER_H
+#define STRATA_SOLVER_H
+
+#include <strata/class.h>
+#include <strata/limits.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* What a row adds up: a·x + e·m + b·y + Σ c[k]·slot[k] + d·noise. A coefficient of 0 leaves its operand unread. */
+struct strata_solver_sum {
+	double a; /* of the sample x */
+	double e; /* of the model's output m */
+	double b; /* of the predicted clean sample y */
+	double c[STRATA_SOLVER_SLOTS_MAX];
+	double d; /* of the noise */
+};
+
+enum strata_solver_flag {
+	/* y is held within ±limit */
+	STRATA_ROW_CLIP = 1 << 0,
+	/* y is held within ±s and divided by s, where s is the quantile threshold_ratio of |y| over one batch member, at
+	 * least 1 and at most limit */
+	STRATA_ROW_THRESHOLD = 1 << 1,
+	/* one tensor of standard normals is drawn for this row, even where d is 0: a seed's numbers keep their places */
+	STRATA_ROW_NOISE = 1 << 2,
+	/* no model call: the output is not read (noise added between two calls) */
+	STRATA_ROW_NO_MODEL = 1 << 3,
+	/* of an adaptive solver: once applied, strata_solver_measure says how good the step was, with the tolerances
+	 * limit (absolute) and threshold_ratio (relative) */
+	STRATA_ROW_MEASURE = 1 << 4,
+};
+
+/* Slots that an adaptive solver's measured row compares the new sample with. */
+enum { STRATA_SLOT_ROUGH = 0, STRATA_SLOT_BEFORE = 1 };
+
+struct strata_solver_write {
+	uint32_t slot; /* which slot; no two writes of a row name the same one */
+	struct strata_solver_sum sum;
+};
+
+/* One model call. All operands of a row are read before anything is written. */
+struct strata_solver_row {
+	double timestep;    /* what the model is told */
+	double input_scale; /* what the sample is multiplied with on its way to the model */
+	double alpha;       /* where the sample stands: x = alpha·clean + sigma·noise. */
+	double sigma;       /* So add_noise at this row is these two */
+	double p, q;        /* y = p·x + q·m */
+	double limit;       /* see the flags */
+	double threshold_ratio;
+	struct strata_solver_sum next; /* x' */
+	struct strata_solver_write writes[STRATA_SOLVER_WRITES_MAX];
+	uint32_t write_count;
+	uint32_t flags; /* enum strata_solver_flag */
+	uint32_t step;  /* which of the solver's steps this call belongs to, from 0 */
+	uint32_t unused;
+};
+
+struct strata_solver_class;
+
+/* Immutable; one allocation. */
+struct strata_solver_table {
+	const struct strata_solver_class *cls;
+	const void *conf; /* the class's, a copy */
+	const struct strata_solver_row *rows;
+	size_t row_count;
+	uint32_t
+		slot_count; /* tensors of the sample's size that the caller keeps; all hold anything at the start */
+	uint32_t step_count;     /* steps asked for; with strength, those that are left */
+	double init_noise_sigma; /* the first sample is this times the noise */
+	double init_clean; /* plus this times the clean sample: not 0 with a strength (image to image) */
+	const double *
+		train_sigmas; /* of an adaptive solver, whose rows are made later: the training's */
+	size_t train_count;
+	size_t size_bytes; /* of the allocation */
+};
+
+/* What is asked of a class beside its configuration. Zeroed but for steps it is text to image. */
+struct strata_solver_request {
+	int64_t steps; /* 1 to STRATA_SOLVER_STEPS_MAX; 0 where sigmas or timesteps are given */
+	/* Own noise levels, falling, in place of the schedule's; borrowed for the call. A last 0 may be left out. */
+	const double *sigmas;
+	size_t sigma_count;
+	/* Own timesteps, falling, in place of the schedule's; borrowed for the call. */
+	const double *timesteps;
+	size_t timestep_count;
+	/* Where the noise levels lie, in place of what the configuration says; NULL: as it says. Borrowed for the call. */
+	const struct strata_spec *schedule;
+	bool drop_penultimate; /* that schedule has one more level, and the last above 0 is left out */
+	bool has_strength;     /* image to image: only the last part of the schedule */
+	double strength;       /* 0 to 1: how much of it */
+	bool has_mu;           /* dynamic shifting (FLUX, SD3.5): */
+	double mu;             /* what the picture's size asks for */
+};
+
+/* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
+
+struct strata_schedule_range {
+	double sigma_min,
+		sigma_max; /* what the levels run between, as noise ÷ signal (or of 1, for flows) */
+	const double *train_sigmas; /* of each timestep of the training, rising */
+	size_t train_count;
+};
+
+struct strata_schedule_class {
+	struct strata_class base;
+	/* count levels, falling, the first at sigma_max or near; the final 0 is not among them. */
+	int (*fill)(const void *conf, const struct strata_schedule_range *range, size_t count,
+		    double *ret_sigmas, struct strata_error *err);
+};
+
+extern const struct strata_kind strata_schedule_kind;
+
+/* What a class writes its rows into. */
+struct strata_solver_draft {
+	struct strata_arena *arena;
+	struct strata_solver_row *rows; /* in the arena */
+	size_t row_count;
+	size_t row_capacity;
+	uint32_t step_count;
+	double init_noise_sigma;
+	double init_clean;
+	uint32_t slot_count;        /* slots of rows that are made later; 0: those of the rows */
+	const double *train_sigmas; /* to be kept in the table; NULL: none */
+	size_t train_count;
+};
+
+/* One more row, zeroed but for input_scale 1 and alpha 1; valid until the next call. */
+int strata_solver_draft_row(struct strata_solver_draft *draft, struct strata_solver_row **ret_row,
+			    struct strata_error *err);
+
+/* Where a trajectory stands. Plain memory: a copy is a saved state. */
+struct strata_solver_walk {
+	const struct strata_solver_table *table; /* borrowed */
+	size_t index;                            /* rows given out so far */
+	double error; /* for the caller to set: strata_solver_measure of the last row that asked for it */
+	double state[STRATA_SOLVER_STATE_MAX]; /* an adaptive solver's own */
+	struct strata_solver_row row;          /* an adaptive solver's next one */
+};
+
+struct strata_solver_class {
+	struct strata_class base;
+	/* Options that differ from the table's defaults where a configuration file was read: the defaults that diffusers
+	 * gives to keys the file lacks, as key=value:key=value. NULL: none. */
+	const char *file_defaults;
+	/* Called once per table. Adds rows to the draft, which is empty. Pure: same input, same rows. */
+	int (*compile)(const void *conf, const struct strata_solver_request *request,
+		       struct strata_solver_draft *draft, struct strata_error *err);
+	/* Only of a solver whose steps depend on the error of the last one. Called when the rows of the table have been
+	 * given out, with walk->state zeroed at the start: fills walk->row and returns true, or false at the end. NULL: the
+	 * table is all there is. */
+	bool (*next_row)(const void *conf, struct strata_solver_walk *walk);
+};
+
+extern const struct strata_kind strata_solver_kind;
+
+/* A name that users know, resolved. */
+struct strata_solver_name {
+	const struct strata_class *cls; /* borrowed from the registry */
+	const char *options; /* key=value:… that the name stands for; NULL: none. Static */
+	const struct strata_class *schedule; /* that the name ends in; NULL: none */
+	bool drop_penultimate; /* for strata_solver_request, when a schedule is asked for */
+};
+
+/* Finds a solver by any name that diffusers, A1111, ComfyUI, k-diffusion or stable-diffusion.cpp have for it, in any
+ * spelling of case, spaces, '_' and '-', perhaps with a schedule behind it ("DPM++ 2M Karras") when `schedules` is not
+ * NULL. -ENOENT with the nearest choice. */
+int strata_solver_find(const struct strata_registry *solvers,
+		       const struct strata_registry *schedules, const char *name, size_t length,
+		       struct strata_solver_name *ret_name, struct strata_error *err);
+
+/* The names beside those of the classes and their aliases, for lists; NULL past the end. */
+const char *strata_solver_other_name(size_t index);
+
+/* A solver, set, and the schedule that was asked for with it. */
+struct strata_solver_setup {
+	struct strata_spec solver;
+	struct strata_spec schedule; /* cls NULL: none */
+	bool drop_penultimate;
+};
+
+/* Reads NAME[:key=value…], NAME as above: "ddim", "dpmpp_2m:solver_order=3", "DPM++ 2M SDE Karras:eta=0.5". */
+int strata_solver_read(const struct strata_registry *solvers,
+		       const struct strata_registry *schedules, const char *text, size_t length,
+		       struct strata_arena *arena, struct strata_solver_setup *ret_setup,
+		       struct strata_error *err);
+
+/* Reads a diffusers scheduler_config.json as it is: the class that was named, or the file's _class_name when `named` is
+ * NULL. Keys that the class lacks are passed over; keys that the file lacks get diffusers' defaults; what the name stands
+ * for comes last. */
+int strata_solver_read_config(const struct strata_registry *solvers, const char *json,
+			      size_t length, const struct strata_solver_name *named,
+			      struct strata_arena *arena, struct strata_spec *ret_spec,
+			      struct strata_error *err);
+
+/* What a family of models is usually sampled with. */
+struct strata_model_family {
+	const char *name;    /* "sdxl" */
+	const char *aliases; /* "SD XL, Stable Diffusion XL" */
+	const char *solver;  /* for strata_solver_read */
+};
+
+/* Sorted by name; NULL past the end. */
+const struct strata_model_family *strata_model_family_at(size_t index);
+int strata_model_family_find(const char *name, size_t length,
+			     const struct strata_model_family **ret_family,
+			     struct strata_error *err);
+
+/* Compiles a table. conf is the class's struct, filled; it is copied as it is, so what it points to (texts, lists) must
+ * live as long as the table. Refuses what would give an infinite coefficient, with the nearest choice that does not. */
+int strata_solver_compile(const struct strata_solver_class *cls, const void *conf,
+			  const struct strata_solver_request *request, struct strata_memory *memory,
+			  struct strata_solver_table **ret_table, struct strata_error *err);
+
+/* NULL is nothing. */
+void strata_solver_table_free(struct strata_solver_table *table, struct strata_memory *memory);
+
+/* The row at an index, or NULL past the end. */
+const struct strata_solver_row *strata_solver_row_at(const struct strata_solver_table *table,
+						     size_t index);
+
+/* The first row whose timestep is nearest to this one, by index. */
+size_t strata_solver_row_near(const struct strata_solver_table *table, double timestep);
+
+/* The rows one after the other, of a table and of an adaptive solver alike:
+ *
+ *	struct strata_solver_walk walk = { .table = table };
+ *	while ((row = strata_solver_next(&walk)))
+ *		… call the model, apply the row, set walk.error if the row has STRATA_ROW_MEASURE
+ *
+ * NULL at the end. The row is valid until the next call. */
+const struct strata_solver_row *strata_solver_next(struct strata_solver_walk *walk);
+
+/* Applying rows. */
+
+enum strata_element { STRATA_F32, STRATA_F16, STRATA_BF16 };
+
+/* Arithmetic is float32 whatever the element, and the same for each instruction set, to the bit (but for which NaN comes of
+ * two). AVX2 stands for AVX2 with FMA and F16C. */
+enum strata_isa { STRATA_ISA_SCALAR, STRATA_ISA_AVX2, STRATA_ISA_AVX512 };
+
+/* Does this machine have it; and which is the best that it has? */
+bool strata_isa_works(enum strata_isa isa);
+enum strata_isa strata_isa_best(void);
+
+/* The caller's threads: run calls work(arg, 0 … count − 1), each once, in any order, and returns when all are done. */
+struct strata_workers {
+	void (*run)(void *context, void (*work)(void *arg, size_t index), void *arg, size_t count);
+	void *context;
+	size_t count; /* threads */
+};
+
+/* One member of a batch. Everything is the caller's; buffers overlap only where said. */
+struct strata_solver_item {
+	const struct strata_solver_row *row;
+	const void *sample;
+	const void *output; /* of the model; not read for a row without a model call */
+	void *next;         /* the new sample; may be `sample` itself */
+	void *const *slots; /* slot_count buffers */
+	const float *noise; /* read only when the row has d other than 0; always float32 */
+};
+
+struct strata_solver_how {
+	enum strata_element element; /* of sample, output, next and slots */
+	enum strata_isa isa;
+	const struct strata_workers *workers; /* NULL: in the calling thread */
+};
+
+/*
+ * Slots in one block of memory. Buffers that all begin at the same place of a page compete for the same lines of the cache; so
+ * each begins at another one, at a cache line's boundary if the block does. The contents are left alone.
+ *
+ *	memory = aligned_alloc(64, strata_solver_slots_bytes(table->slot_count, n, element));
+ *	strata_solver_slots_init(memory, table->slot_count, n, element, slots);
+ */
+size_t strata_solver_slots_bytes(uint32_t slot_count, size_t element_count,
+				 enum strata_element element);
+void strata_solver_slots_init(void *block, uint32_t slot_count, size_t element_count,
+			      enum strata_element element, void **ret_slots);
+
+/* Applies each item's own row to element_count elements. One pass over memory reads each operand once and writes each
+ * result once; a row with STRATA_ROW_THRESHOLD reads sample and output several times more, for the quantile. Allocates
+ * nothing; any number of threads may call it, each with its own buffers. The instruction set must be one that works. */
+void strata_solver_apply(const struct strata_solver_item *items, size_t item_count,
+			 size_t element_count, const struct strata_solver_how *how);
+
+/* How far the new sample of a row with STRATA_ROW_MEASURE is from the rough one, in units of the tolerance (at most
+ * about 1: good). Called right after the row was applied. */
+double strata_solver_measure(const struct strata_solver_item *item, size_t element_count,
+			     enum strata_element element);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

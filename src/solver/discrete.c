@@ -1,0 +1,43 @@
+/* Solvers on whole timesteps: see discrete.h. */
+#include "solver/discrete.h"
+
+#include <math.h>
+
+int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
+		   const struct strata_solver_request *request, struct strata_solver_draft *draft,
+		   struct strata_error *err)
+{
+	int rc = betas_alphas(conf, draft->arena, &run->alphas, err);
+
+	if (rc == 0)
+		rc = spacing_timesteps(conf, request, run->alphas.count, run->alphas.count, 0,
+				       draft->arena, &run->timesteps, err);
+	if (rc == 0)
+		rc = spacing_first(request, run->timesteps.count, &run->first, err);
+	if (rc)
+		return rc;
+	run->conf = conf;
+	run->draft = draft;
+	run->err = err;
+	run->stride = run->alphas.count / run->timesteps.count;
+	draft->step_count = (uint32_t)(run->timesteps.count - run->first);
+	return 0;
+}
+
+double discrete_alpha(const struct discrete_run *run, double timestep, double before)
+{
+	return timestep < 0 ? before : run->alphas.product[(size_t)timestep];
+}
+
+int discrete_row(struct discrete_run *run, size_t i, double timestep, double alpha,
+		 struct strata_solver_row **ret_row)
+{
+	int rc = strata_solver_draft_row(run->draft, ret_row, run->err);
+
+	if (rc)
+		return rc;
+	(*ret_row)->timestep = timestep;
+	(*ret_row)->step = (uint32_t)(i - run->first);
+	prediction_fill(run->conf, sqrt(alpha), sqrt(1 - alpha), *ret_row);
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* k-diffusion's family: see k.h. */
+#include "solver/k.h"
+
+#include <math.h>
+
+int k_start(struct k_run *run, const struct solver_conf *conf,
+	    const struct strata_solver_request *request, unsigned rules,
+	    struct strata_solver_draft *draft, struct strata_error *err)
+{
+	int rc = levels_k(conf, request, rules, draft->arena, &run->levels, err);
+
+	if (rc)
+		return rc;
+	double most = run->levels.sigmas[0];
+
+	run->conf = conf;
+	run->draft = draft;
+	run->err = err;
+	draft->step_count = (uint32_t)(run->levels.count - run->levels.first);
+	draft->init_noise_sigma = conf->timestep_spacing == SPACING_LEADING && !conf->k_diffusion
+					  ? hypot(most, 1)
+					  : most;
+	return 0;
+}
+
+int k_row(struct k_run *run, size_t step, double timestep, double sigma,
+	  struct strata_solver_row **ret_row)
+{
+	int rc = strata_solver_draft_row(run->draft, ret_row, run->err);
+
+	if (rc)
+		return rc;
+	struct strata_solver_row *row = *ret_row;
+
+	row->timestep = timestep;
+	row->step = (uint32_t)(step - run->levels.first);
+	row->input_scale = 1 / hypot(sigma, 1);
+	prediction_fill(run->conf, 1, sigma, row);
+	return 0;
+}
+
+double k_churned(const struct k_run *run, size_t step)
+{
+	const struct solver_conf *conf = run->conf;
+	double sigma = run->levels.sigmas[step];
+	double gamma = fmin(conf->s_churn / (double)run->levels.count, sqrt(2) - 1);
+
+	return sigma >= conf->s_tmin && sigma <= conf->s_tmax ? sigma * (gamma + 1) : sigma;
+}
+
+int k_churn(struct k_run *run, size_t step, double *ret_sigma)
+{
+	double sigma = run->levels.sigmas[step], churned = k_churned(run, step);
+	struct strata_solver_row *row;
+
+	*ret_sigma = churned;
+	if (churned <= sigma)
+		return 0;
+	int rc = k_row(run, step, run->levels.timesteps[step], sigma, &row);
+
+	if (rc)
+		return rc;
+	row->flags = STRATA_ROW_NO_MODEL | STRATA_ROW_NOISE;
+	row->p = row->q = 0;
+	row->next.a = 1;
+	row->next.d = run->conf->s_noise * sqrt(churned * churned - sigma * sigma);
+	return 0;
+}
+
+void k_euler(struct strata_solver_sum *sum, double sigma, double to)
+{
+	sum->a += to / sigma;
+	sum->b += 1 - to / sigma;
+}
+
+void k_slope(struct strata_solver_sum *sum, double sigma, double scale)
+{
+	sum->a += scale / sigma;
+	sum->b -= scale / sigma;
+}
+
+void k_ancestral(double sigma, double to, double eta, double *ret_down, double *ret_up)
+{
+	double up = fmin(to, eta * sqrt(fmax(to * to * (sigma * sigma - to * to), 0)) / sigma);
+
+	*ret_up = up;
+	*ret_down = sqrt(to * to - up * up);
+}

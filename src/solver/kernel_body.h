@@ -1,0 +1,230 @@
+/*
+ * The loops of a kernel, for one instruction set. Included once by each kernel_*.c, which defines
+ *
+ *	LANES			floats of a vector
+ *	TARGET			the attribute that lets the compiler use the instruction set
+ *	KERNEL			the name of the table
+ *	VEC_FMA(a, b, c)	a·b + c, rounded once
+ *	VEC_MIN(a, b)		a < b ? a : b, so that b passes when it is not a number; VEC_MAX alike
+ *	VEC_FROM_HALF(at)	LANES halves at an address, as floats
+ *	VEC_TO_HALF(v, at)	the way back
+ *	VEC_WIDEN(at)		LANES 16-bit numbers at an address, as words
+ *	VEC_NARROW(w, at)	the lower 16 bits of LANES words, to an address
+ *	KEEP_VALUE(v)		an empty instruction that has v in a register: the compiler would load it once for each use
+ *	KEEP_INDEX(i)		the same for a number: the compiler would count a pointer up for each tensor
+ */
+#include "solver/kernel.h"
+
+#include "core/half.h"
+
+#include <string.h>
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define INLINE static inline __attribute__((always_inline)) TARGET
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef float vec_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+typedef int32_t integers __attribute__((vector_size(4 * LANES)));
+
+INLINE vec all_of(float value)
+{
+	return value - (vec){ 0 };
+}
+
+/* Elements i … i + LANES − 1 of a tensor, as floats. */
+INLINE vec load(const void *tensor, const enum strata_element element, size_t i)
+{
+	switch (element) {
+	case STRATA_F16:
+		return VEC_FROM_HALF((const uint16_t *)tensor + i);
+	case STRATA_BF16:
+		return (vec)(VEC_WIDEN((const uint16_t *)tensor + i) << 16);
+	case STRATA_F32:
+		break;
+	}
+	return *(const vec_at *)((const float *)tensor + i);
+}
+
+/* As bfloat_from_float, both of its cases at once. */
+INLINE words to_bfloat(words bits)
+{
+	words not_a_number = (words)((integers)(bits & 0x7fffffff) > 0x7f800000);
+	words rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+
+	return ((bits >> 16 | 0x40) & not_a_number) | (rounded & ~not_a_number);
+}
+
+/* And back. */
+INLINE void store(void *tensor, const enum strata_element element, size_t i, vec value)
+{
+	switch (element) {
+	case STRATA_F16:
+		VEC_TO_HALF(value, (uint16_t *)tensor + i);
+		return;
+	case STRATA_BF16:
+		VEC_NARROW(to_bfloat((words)value), (uint16_t *)tensor + i);
+		return;
+	case STRATA_F32:
+		break;
+	}
+	*(vec_at *)((float *)tensor + i) = value;
+}
+
+INLINE vec clean(const struct kernel_call *call, const enum strata_element element, size_t i)
+{
+	vec x = load(call->sample, element, i), m = load(call->output, element, i);
+	vec y = VEC_FMA(all_of(call->q), m, all_of(call->p) * x);
+
+	if (call->limited) {
+		y = VEC_MAX(all_of(-call->most), VEC_MIN(all_of(call->most), y));
+		if (call->divided)
+			y = y / all_of(call->most);
+	}
+	return y;
+}
+
+INLINE vec value_of(const struct kernel_call *call, const enum strata_element element,
+		    const bool has_clean, const bool last, size_t k, size_t i)
+{
+	if (has_clean && k == 0)
+		return clean(call, element, i);
+	if (element != STRATA_F32 && last && call->last_is_float)
+		return load(call->values[k], STRATA_F32, i);
+	return load(call->values[k], element, i);
+}
+
+/* The one function that all loops are: the first counts[s] values go into sum s. All but `call` is constant. */
+INLINE void add_up(const struct kernel_call *call, const enum strata_element element,
+		   const bool has_clean, const size_t count0, const size_t count1,
+		   const size_t count2)
+{
+	const size_t counts[KERNEL_SUMS_MAX] = { count0, count1, count2 };
+	const struct kernel_call here = *call; /* whatever is stored, this stays */
+	vec factors[KERNEL_SUMS_MAX][KERNEL_VALUES_MAX], sums[KERNEL_SUMS_MAX];
+
+	UNROLL
+	for (size_t s = 0; s < KERNEL_SUMS_MAX; s++)
+		UNROLL
+		for (size_t k = 0; k < counts[s]; k++)
+			factors[s][k] = all_of(here.factors[s][k]);
+	for (size_t i = 0; i < here.count; i += LANES) {
+		KEEP_INDEX(i);
+		UNROLL
+		for (size_t k = 0; k < count0; k++) {
+			vec value = value_of(&here, element, has_clean, k == count0 - 1, k, i);
+
+			if (k < count1)
+				KEEP_VALUE(value);
+			UNROLL
+			for (size_t s = 0; s < KERNEL_SUMS_MAX; s++)
+				if (k < counts[s])
+					sums[s] = k ? VEC_FMA(factors[s][k], value, sums[s])
+						    : factors[s][k] * value;
+		}
+		UNROLL
+		for (size_t s = 0; s < KERNEL_SUMS_MAX; s++)
+			if (counts[s])
+				store(here.results[s], element, i, sums[s]);
+	}
+}
+
+/* Element, is y the first value, and the number of values that each sum has. */
+#define LOOP(e, y, n0, n1, n2)                                                                    \
+	TARGET static void loop_##e##_##y##_##n0##_##n1##_##n2(const struct kernel_call *call) \
+	{                                                                                         \
+		add_up(call, STRATA_##e, y, n0, n1, n2);                                          \
+	}
+#define LOOPS_OF(e, y, n)                                                 \
+	LOOP(e, y, n, 0, 0)                                               \
+	LOOP(e, y, n, 1, 0)                                               \
+	LOOP(e, y, n, n, 0)                                               \
+	LOOP(e, y, n, n, 1)
+#define LOOPS(e, y)                                                       \
+	LOOP(e, y, 1, 0, 0)                                               \
+	LOOP(e, y, 1, 1, 0)                                               \
+	LOOP(e, y, 1, 1, 1)                                               \
+	LOOPS_OF(e, y, 2)                                                 \
+	LOOPS_OF(e, y, 3)                                                 \
+	LOOPS_OF(e, y, 4)                                                 \
+	LOOPS_OF(e, y, 5)                                                 \
+	LOOPS_OF(e, y, 6)                                                 \
+	LOOP(e, y, 3, 2, 0)                                               \
+	LOOP(e, y, 4, 2, 0)                                               \
+	LOOP(e, y, 5, 2, 0)                                               \
+	LOOP(e, y, 6, 2, 0)
+#define LOOPS_ALL(e)                                                      \
+	LOOPS(e, 0)                                                       \
+	LOOPS(e, 1)                                                       \
+	LOOP(e, 0, 7, 0, 0)                                               \
+	LOOP(e, 0, 8, 0, 0)
+
+LOOPS_ALL(F32)
+LOOPS_ALL(F16)
+LOOPS_ALL(BF16)
+
+#define ROW(e, y, n)                                                                      \
+	[n] = { loop_##e##_##y##_##n##_0_0, loop_##e##_##y##_##n##_1_0,                   \
+		loop_##e##_##y##_##n##_2_0, loop_##e##_##y##_##n##_##n##_0,               \
+		loop_##e##_##y##_##n##_##n##_1 }
+/* Of one value the first is all, and there is no second. */
+#define ROWS(e, y)                                                                            \
+	[1] = { loop_##e##_##y##_1_0_0, loop_##e##_##y##_1_1_0, NULL, loop_##e##_##y##_1_1_0, \
+		loop_##e##_##y##_1_1_1 },                                                     \
+	ROW(e, y, 2), ROW(e, y, 3), ROW(e, y, 4), ROW(e, y, 5), ROW(e, y, 6)
+#define TABLE(e)                                                                               \
+	[STRATA_##e] = {                                                                       \
+		{ ROWS(e, 0), [7] = { loop_##e##_0_7_0_0 }, [8] = { loop_##e##_0_8_0_0 } }, \
+		{ ROWS(e, 1) }                                                                 \
+	}
+
+TARGET static void load_half(const uint16_t *from, float *to, size_t count)
+{
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES)
+		store(to, STRATA_F32, i, load(from, STRATA_F16, i));
+	for (; i < count; i++)
+		to[i] = half_to_float(from[i]);
+}
+
+TARGET static void store_half(const float *from, uint16_t *to, size_t count)
+{
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES)
+		store(to, STRATA_F16, i, load(from, STRATA_F32, i));
+	for (; i < count; i++)
+		to[i] = half_from_float(from[i]);
+}
+
+TARGET static void load_bfloat(const uint16_t *from, float *to, size_t count)
+{
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES)
+		store(to, STRATA_F32, i, load(from, STRATA_BF16, i));
+	for (; i < count; i++)
+		to[i] = bfloat_to_float(from[i]);
+}
+
+TARGET static void store_bfloat(const float *from, uint16_t *to, size_t count)
+{
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES)
+		store(to, STRATA_BF16, i, load(from, STRATA_F32, i));
+	for (; i < count; i++)
+		to[i] = bfloat_from_float(from[i]);
+}
+
+const struct kernel KERNEL = {
+	.lanes = LANES,
+	.loops = { TABLE(F32), TABLE(F16), TABLE(BF16) },
+	.load = { [STRATA_F16] = load_half, [STRATA_BF16] = load_bfloat },
+	.store = { [STRATA_F16] = store_half, [STRATA_BF16] = store_bfloat },
+};

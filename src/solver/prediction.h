@@ -1,0 +1,25 @@
+/*
+ * What a model's output means where x = alpha·clean + sigma·noise: the clean sample y = p·x + q·m of a row, and the
+ * noise as a sum of x and m.
+ */
+#ifndef SOLVER_PREDICTION_H
+#define SOLVER_PREDICTION_H
+
+#include "solver/conf.h"
+
+/* Sets alpha, sigma, p, q and how y is limited (thresholding before clipping, as in diffusers). */
+void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,
+		     struct strata_solver_row *row);
+
+/* Only how y is limited. */
+void prediction_limit(const struct solver_conf *conf, struct strata_solver_row *row);
+
+/* Adds scale times the noise that the model itself predicts, whatever y is limited to. */
+void prediction_add_noise(const struct solver_conf *conf, const struct strata_solver_row *row,
+			  double scale, struct strata_solver_sum *sum);
+
+/* Adds scale times the noise that is left when the limited y is taken out of x. sigma must not be 0. */
+void prediction_add_rest(const struct strata_solver_row *row, double scale,
+			 struct strata_solver_sum *sum);
+
+#endif

@@ -1,0 +1,26 @@
+/* What the schedules share: ramps, and the way between timesteps and sigmas of a training. */
+#ifndef SOLVER_SCHEDULE_H
+#define SOLVER_SCHEDULE_H
+
+#include <strata/solver.h>
+
+/* The built-in schedules that keys of a diffusers configuration name. */
+extern const struct strata_schedule_class strata_schedule_beta;
+extern const struct strata_schedule_class strata_schedule_exponential;
+extern const struct strata_schedule_class strata_schedule_karras;
+
+/* i of count even steps from 0 to 1; 0 when there is but one. */
+double schedule_ramp(size_t count, size_t i);
+
+/* The sigma at a timestep, fractions interpolated linearly; the timestep of a sigma, interpolated in its logarithm. Both
+ * stay within the training's range. */
+double schedule_sigma(const struct strata_schedule_range *range, double timestep);
+double schedule_timestep(const struct strata_schedule_range *range, double sigma);
+
+/* A schedule with the options of the request's, or with its defaults where the request (which may be NULL) has none. */
+int schedule_fill(const struct strata_schedule_class *cls,
+		  const struct strata_solver_request *request,
+		  const struct strata_schedule_range *range, size_t count,
+		  struct strata_arena *arena, double *ret_sigmas, struct strata_error *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* The schedules, one line each, sorted. */
+#include <strata/solver.h>
+
+extern const struct strata_schedule_class strata_schedule_align_your_steps;
+extern const struct strata_schedule_class strata_schedule_beta;
+extern const struct strata_schedule_class strata_schedule_ddim_uniform;
+extern const struct strata_schedule_class strata_schedule_exponential;
+extern const struct strata_schedule_class strata_schedule_karras;
+extern const struct strata_schedule_class strata_schedule_kl_optimal;
+extern const struct strata_schedule_class strata_schedule_normal;
+extern const struct strata_schedule_class strata_schedule_polyexponential;
+extern const struct strata_schedule_class strata_schedule_sgm_uniform;
+extern const struct strata_schedule_class strata_schedule_simple;
+
+/* clang-format off */
+static const struct strata_class *const classes[] = {
+	&strata_schedule_align_your_steps.base,
+	&strata_schedule_beta.base,
+	&strata_schedule_ddim_uniform.base,
+	&strata_schedule_exponential.base,
+	&strata_schedule_karras.base,
+	&strata_schedule_kl_optimal.base,
+	&strata_schedule_normal.base,
+	&strata_schedule_polyexponential.base,
+	&strata_schedule_sgm_uniform.base,
+	&strata_schedule_simple.base,
+	NULL,
+};
+/* clang-format on */
+
+const struct strata_kind strata_schedule_kind = {
+	.name = "schedule",
+	.summary = "where the noise levels of a trajectory lie",
+	.classes = classes,
+};

@@ -1,0 +1,64 @@
+/* DPM2 ancestral: DPM2 to a little below the next level, and new noise that makes up for it. */
+#include "solver/k.h"
+
+#include <math.h>
+
+static const struct strata_option dpm2_ancestral_options[] = { CONF_TRAINING,
+							       CONF_PREDICTION(conf_predictions),
+							       CONF_SPACING(SPACING_LINSPACE, 1),
+							       CONF_SIGMAS,
+							       CONF_ETA(1),
+							       CONF_K_DIFFUSION,
+							       { 0 } };
+
+static int dpm2_ancestral_step(struct k_run *run, size_t i)
+{
+	double sigma = run->levels.sigmas[i], down, up;
+	struct strata_solver_row *row;
+	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
+
+	if (rc)
+		return rc;
+	k_ancestral(sigma, run->levels.sigmas[i + 1], run->conf->eta, &down, &up);
+	double middle = sqrt(sigma * down);
+
+	k_euler(&row->next, sigma, middle);
+	if (down == 0) {
+		row->next.d = up * run->conf->s_noise;
+		row->flags |= run->levels.sigmas[i + 1] > 0 ? STRATA_ROW_NOISE : 0;
+		return 0;
+	}
+	draft_write(row, 0)->a = 1;
+	rc = k_row(run, i, schedule_timestep(&run->levels.train, middle), middle, &row);
+	if (rc)
+		return rc;
+	row->flags |= STRATA_ROW_NOISE;
+	row->next.c[0] = 1;
+	row->next.d = up * run->conf->s_noise;
+	k_slope(&row->next, middle, down - sigma);
+	return 0;
+}
+
+static int dpm2_ancestral_compile(const void *conf, const struct strata_solver_request *request,
+				  struct strata_solver_draft *draft, struct strata_error *err)
+{
+	struct k_run run;
+	int rc = k_start(&run, conf, request, LEVELS_ROUND_KARRAS, draft, err);
+
+	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
+		rc = dpm2_ancestral_step(&run, i);
+	return rc;
+}
+
+const struct strata_solver_class strata_solver_dpm2_ancestral = {
+	.base = {
+		.name = "dpm2_ancestral",
+		.aliases = "DPM2 a, dpm_2_ancestral, k_dpm_2_a, kdpm2_ancestral, sample_dpm_2_ancestral, "
+			   "KDPM2AncestralDiscreteScheduler",
+		.summary = "DPM2 with new noise at each step",
+		.conf_size = sizeof(struct solver_conf),
+		.options = dpm2_ancestral_options,
+	},
+	.file_defaults = "beta_start=0.00085:beta_end=0.012:beta_schedule=linear:steps_offset=0",
+	.compile = dpm2_ancestral_compile,
+};

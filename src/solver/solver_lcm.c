@@ -1,0 +1,60 @@
+/* LCM: the model jumps to the clean sample, which is noised again to the next timestep (Luo et al. 2023). For models distilled to it. */
+#include "solver/distilled.h"
+
+#include <math.h>
+
+static const struct strata_option lcm_options[] = {
+	DISTILLED_OPTIONS,
+	CONF_THRESHOLDING,
+	CONF_CLIP,
+	{ "timestep_scaling", STRATA_REAL, DISTILLED_AT(timestep_scaling),
+	  .real = { 10, 1e-3, 1e6 }, .help = "how soon the sample itself counts for nothing" },
+	{ 0 }
+};
+
+/* How much the sample itself counts: all at timestep 0, where it is clean. */
+static void boundary(double scaled, double *ret_skip, double *ret_out)
+{
+	const double data = 0.5;
+	double all = scaled * scaled + data * data;
+
+	*ret_skip = data * data / all;
+	*ret_out = scaled / sqrt(all);
+}
+
+static int lcm_compile(const void *conf_any, const struct strata_solver_request *request,
+		       struct strata_solver_draft *draft, struct strata_error *err)
+{
+	const struct distilled_conf *conf = conf_any;
+	struct discrete_run run;
+	struct strata_solver_row *row;
+	double skip, out;
+	int rc = distilled_start(&run, conf, request, draft, err);
+
+	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
+		bool last = i + 1 == run.timesteps.count;
+		double t = run.timesteps.at[i];
+		double then = last ? 1 : discrete_alpha(&run, run.timesteps.at[i + 1], 1);
+
+		rc = discrete_row(&run, i, t, discrete_alpha(&run, t, 1), &row);
+		if (rc)
+			break;
+		boundary(t * conf->timestep_scaling, &skip, &out);
+		row->next.b = sqrt(then) * out;
+		row->next.a = sqrt(then) * skip;
+		row->next.d = sqrt(1 - then);
+		row->flags |= last ? 0 : STRATA_ROW_NOISE;
+	}
+	return rc;
+}
+
+const struct strata_solver_class strata_solver_lcm = {
+	.base = {
+		.name = "lcm",
+		.aliases = "LCM, k_lcm, LCMScheduler",
+		.summary = "jumps to the clean sample and noises it again; for distilled models",
+		.conf_size = sizeof(struct distilled_conf),
+		.options = lcm_options,
+	},
+	.compile = lcm_compile,
+};

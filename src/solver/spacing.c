@@ -1,0 +1,105 @@
+/* Timestep spacings, as table 2 of "Common diffusion noise schedules are flawed" names them. */
+#include "solver/spacing.h"
+
+#include <errno.h>
+#include <math.h>
+
+static int leading(const struct solver_conf *conf, size_t train_count, unsigned rules,
+		   struct timesteps *timesteps, struct strata_error *err)
+{
+	size_t n = timesteps->count, more = rules & SPACING_ONE_MORE ? 1 : 0;
+	size_t stride = train_count / (n + more);
+
+	if (stride == 0)
+		return strata_fail_at(err, -EINVAL, "steps",
+				      "%zu steps do not fit in %zu training timesteps; expected at "
+				      "most %zu, or timestep_spacing linspace",
+				      n, train_count, train_count - more);
+	for (size_t i = 0; i < n; i++)
+		timesteps->at[i] = (double)((n - 1 - i + more) * stride) +
+				   (double)conf->steps_offset;
+	return 0;
+}
+
+/* The strides are those of the whole training: leaving out its end leaves out steps. */
+static void trailing(size_t train_count, size_t top, struct timesteps *timesteps)
+{
+	double stride = (double)train_count / (double)timesteps->count;
+	size_t count = 0;
+
+	while (count < timesteps->count && (double)top - (double)count * stride > 0) {
+		timesteps->at[count] = rint((double)top - (double)count * stride) - 1;
+		count++;
+	}
+	timesteps->count = count;
+}
+
+static void linspace(size_t train_count, unsigned rules, struct timesteps *timesteps)
+{
+	size_t n = timesteps->count, intervals = rules & SPACING_ONE_MORE ? n : n - 1;
+	double stride = intervals ? (double)(train_count - 1) / (double)intervals : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = intervals - i; /* n points down from the top; 0 is the lowest */
+		double t = intervals && k == intervals ? (double)(train_count - 1)
+						       : (double)k * stride;
+
+		timesteps->at[i] = rules & SPACING_FRACTIONS ? t : rint(t);
+	}
+}
+
+static int check(const struct timesteps *timesteps, size_t train_count, struct strata_error *err)
+{
+	double top = (double)train_count - 1;
+
+	for (size_t i = 0; i < timesteps->count; i++)
+		if (!(timesteps->at[i] >= 0 && timesteps->at[i] <= top))
+			return strata_fail_at(
+				err, -EINVAL, "steps",
+				"timestep %g is outside the training's 0 to %g; use a smaller "
+				"steps_offset or fewer steps",
+				timesteps->at[i], top);
+	return 0;
+}
+
+int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver_request *request,
+		      size_t train_count, size_t top, unsigned rules, struct strata_arena *arena,
+		      struct timesteps *ret_timesteps, struct strata_error *err)
+{
+	struct timesteps timesteps = { .count = request->timestep_count ? request->timestep_count
+									: (size_t)request->steps };
+	int rc = 0;
+
+	timesteps.at = strata_arena_array(arena, timesteps.count, sizeof(double));
+	if (!timesteps.at)
+		return strata_fail_memory(err);
+	if (request->timestep_count)
+		for (size_t i = 0; i < timesteps.count; i++)
+			timesteps.at[i] = request->timesteps[i];
+	else if (conf->timestep_spacing == SPACING_LEADING)
+		rc = leading(conf, top, rules, &timesteps, err);
+	else if (conf->timestep_spacing == SPACING_TRAILING)
+		trailing(train_count, top, &timesteps);
+	else
+		linspace(top, rules, &timesteps);
+	if (rc == 0)
+		rc = check(&timesteps, train_count, err);
+	if (rc == 0)
+		*ret_timesteps = timesteps;
+	return rc;
+}
+
+int spacing_first(const struct strata_solver_request *request, size_t count, size_t *ret_first,
+		  struct strata_error *err)
+{
+	size_t left = count;
+
+	if (request->has_strength)
+		left = (size_t)((double)count * request->strength);
+	if (left == 0)
+		return strata_fail_at(err, -EINVAL, "strength",
+				      "strength %g leaves none of %zu steps; expected at least %g",
+				      request->strength, count, 1 / (double)count);
+	*ret_first = count - left;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* Which timesteps of the training a trajectory visits, and where an image-to-image one begins. */
+#ifndef SOLVER_SPACING_H
+#define SOLVER_SPACING_H
+
+#include "solver/conf.h"
+
+enum {
+	SPACING_ONE_MORE =
+		1 << 0, /* n + 1 points of which the lowest is left out (the DPM-Solver family) */
+	SPACING_FRACTIONS = 1 << 1, /* linspace is not rounded (the k-diffusion family) */
+};
+
+struct timesteps {
+	double *at; /* falling, in the arena */
+	size_t count;
+};
+
+/* The request's own timesteps where it has some, else `steps` of 0 … top − 1 by timestep_spacing; `top` is train_count
+ * unless the noisiest ones are left out. */
+int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver_request *request,
+		      size_t train_count, size_t top, unsigned rules, struct strata_arena *arena,
+		      struct timesteps *ret_timesteps, struct strata_error *err);
+
+/* The first of `count` steps that a strength leaves; 0 without one. */
+int spacing_first(const struct strata_solver_request *request, size_t count, size_t *ret_first,
+		  struct strata_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* Tables of named solvers, for tests. */
+#ifndef TABLE_SAMPLE_H
+#define TABLE_SAMPLE_H
+
+#include "test.h"
+
+#include <strata/solver.h>
+
+#include <string.h>
+
+/* The solver `name:key=value…` with so many steps. Its configuration lives in the arena. */
+static inline struct strata_solver_table *sample_table(const char *name, int64_t steps,
+						       struct strata_memory *memory,
+						       struct strata_arena *arena)
+{
+	const struct strata_solver_request request = { .steps = steps };
+	struct strata_solver_table *table;
+	struct strata_registry *registry;
+	struct strata_spec spec;
+	struct strata_error err;
+
+	CHECK_OK(strata_registry_new(&strata_solver_kind, memory, &registry, &err));
+	CHECK_OK(strata_spec_read(registry, name, strlen(name), arena, &spec, &err));
+	CHECK_OK(strata_solver_compile((const struct strata_solver_class *)spec.cls, spec.conf,
+				       &request, memory, &table, &err));
+	strata_registry_free(registry);
+	return table;
+}
+
+#endif
