@@ -118,8 +118,8 @@ extern const struct strata_option conf_beta_item;
 #define CONF_K_DIFFUSION                                                                                                 \
 	{ "k_diffusion", STRATA_BOOL, CONF_AT(k_diffusion),                                                              \
 	  .help = "noise is drawn when k-diffusion draws it, and the sample is clean + sigma * noise" }
-#define CONF_ETA(def_eta)                                                                                                \
-	{ "eta", STRATA_REAL, CONF_AT(eta), .real = { def_eta, 0, 10 }, .help = "how much of the noise is new" },        \
+#define CONF_ETA(def_eta, max_eta)                                                                                            \
+	{ "eta", STRATA_REAL, CONF_AT(eta), .real = { def_eta, 0, max_eta }, .help = "how much of the noise is new" },        \
 	{ "s_noise", STRATA_REAL, CONF_AT(s_noise), .real = { 1, 0, 10 }, .help = "scale of that noise" }
 #define CONF_CHURN                                                                                                       \
 	{ "s_churn", STRATA_REAL, CONF_AT(s_churn), .real = { 0, 0, 1e6 },                                               \

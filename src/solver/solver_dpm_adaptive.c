@@ -22,20 +22,20 @@ static const struct strata_option dpm_adaptive_options[] = {
 	CONF_TRAINING,
 	CONF_PREDICTION(conf_predictions),
 	CONF_SIGMA_RANGE,
-	CONF_ETA(0),
+	CONF_ETA(0, 1),
 	{ "order", STRATA_INT, ADAPTIVE_AT(order), .integer = { 3, 2, 3 },
 	  .help = "order of the steps" },
 	{ "rtol", STRATA_REAL, ADAPTIVE_AT(rtol), .real = { 0.05, 1e-9, 10 },
 	  .help = "error allowed, relative to the sample" },
 	{ "atol", STRATA_REAL, ADAPTIVE_AT(atol), .real = { 0.0078, 1e-9, 10 },
 	  .help = "error allowed in any case" },
-	{ "h_init", STRATA_REAL, ADAPTIVE_AT(h_init), .real = { 0.05, 1e-6, 100 },
+	{ "h_init", STRATA_REAL, ADAPTIVE_AT(h_init), .real = { 0.05, 1e-3, 100 },
 	  .help = "length of the first step in log sigma" },
-	{ "pcoeff", STRATA_REAL, ADAPTIVE_AT(pcoeff), .real = { 0, -10, 10 },
+	{ "pcoeff", STRATA_REAL, ADAPTIVE_AT(pcoeff), .real = { 0, 0, 2 },
 	  .help = "proportional part of the controller" },
-	{ "icoeff", STRATA_REAL, ADAPTIVE_AT(icoeff), .real = { 1, -10, 10 },
+	{ "icoeff", STRATA_REAL, ADAPTIVE_AT(icoeff), .real = { 1, 0, 2 },
 	  .help = "integral part" },
-	{ "dcoeff", STRATA_REAL, ADAPTIVE_AT(dcoeff), .real = { 0, -10, 10 },
+	{ "dcoeff", STRATA_REAL, ADAPTIVE_AT(dcoeff), .real = { 0, 0, 2 },
 	  .help = "derivative part" },
 	{ "accept_safety", STRATA_REAL, ADAPTIVE_AT(accept_safety), .real = { 0.81, 0, 10 },
 	  .help = "a step is taken when the next would not be shorter by more than this" },
@@ -58,6 +58,9 @@ struct state {
 
 _Static_assert(sizeof(struct state) <= STRATA_SOLVER_STATE_MAX * sizeof(double), "state fits");
 
+/* A step this short is taken whatever its error, so that no setting makes it stand still. */
+#define SHORTEST 1e-3
+
 static double lowest(const struct dpm_adaptive_conf *conf, const struct strata_solver_table *table)
 {
 	return conf->common.sigma_min > 0 ? conf->common.sigma_min : table->train_sigmas[0];
@@ -77,13 +80,13 @@ static bool control(const struct dpm_adaptive_conf *conf, double error, struct s
 	double factor = pow(inverse, b1) * pow(state->errors[1], b2) * pow(state->errors[2], b3);
 
 	factor = 1 + atan(factor - 1); /* neither too long nor too short */
-	bool accept = factor >= conf->accept_safety;
+	bool accept = factor >= conf->accept_safety || state->h <= SHORTEST;
 
 	if (accept) {
 		state->errors[2] = state->errors[1];
 		state->errors[1] = inverse;
 	}
-	state->h *= factor;
+	state->h = fmax(state->h * factor, SHORTEST);
 	return accept;
 }
 

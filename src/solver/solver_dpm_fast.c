@@ -10,7 +10,7 @@
 #include <math.h>
 
 static const struct strata_option dpm_fast_options[] = {
-	CONF_TRAINING, CONF_PREDICTION(conf_predictions), CONF_SIGMA_RANGE, CONF_ETA(0), { 0 }
+	CONF_TRAINING, CONF_PREDICTION(conf_predictions), CONF_SIGMA_RANGE, CONF_ETA(0, 1), { 0 }
 };
 
 /* k-diffusion's plan: thirds, and a last step (or two) of what is left. */

@@ -19,7 +19,7 @@ static const struct strata_option dpmpp_2m_options[] = {
 	DPM_LAMBDA_MIN,
 	{ "euler_at_final", STRATA_BOOL, DPM_AT(euler_at_final),
 	  .help = "the last step is of first order" },
-	CONF_ETA(1),
+	CONF_ETA(1, 10),
 	CONF_K_DIFFUSION,
 	{ 0 }
 };

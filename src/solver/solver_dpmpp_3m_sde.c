@@ -9,7 +9,7 @@ static const struct strata_option dpmpp_3m_sde_options[] = { CONF_TRAINING,
 							     CONF_PREDICTION(conf_predictions),
 							     CONF_SPACING(SPACING_LINSPACE, 1),
 							     CONF_SIGMAS,
-							     CONF_ETA(1),
+							     CONF_ETA(1, 10),
 							     CONF_K_DIFFUSION,
 							     { 0 } };
 

@@ -16,7 +16,7 @@ static const struct strata_option dpmpp_sde_options[] = {
 	CONF_PREDICTION(conf_predictions),
 	CONF_SPACING(SPACING_LINSPACE, 1),
 	CONF_SIGMAS,
-	CONF_ETA(1),
+	CONF_ETA(1, 10),
 	CONF_K_DIFFUSION,
 	{ "r", STRATA_REAL, offsetof(struct dpmpp_sde_conf, r), .real = { 0.5, 0.01, 1 },
 	  .help = "where inside the step the second call is, in log sigma" },

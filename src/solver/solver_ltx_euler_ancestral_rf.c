@@ -7,7 +7,7 @@
 #include <math.h>
 
 static const struct strata_option ltx_options[] = {
-	FLOW_OPTIONS, FLOW_DYNAMIC, CONF_ETA(1), { 0 }
+	FLOW_OPTIONS, FLOW_DYNAMIC, CONF_ETA(1, 10), { 0 }
 };
 
 static void ltx_row(const struct solver_conf *conf, double sigma, double to,
