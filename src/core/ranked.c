@@ -412,9 +412,11 @@ static bool full(const void *node, uint32_t level)
 	return ((const struct head *)node)->count == (level == 0 ? LEAF_ROOM : INNER_ROOM);
 }
 
-int ranked_reserve(struct ranked *set)
+/* An insertion splits at most one node of each level and raises the root; `more` of them raise it once at most more. */
+int ranked_reserve(struct ranked *set, size_t more)
 {
-	if (slab_reserve(&set->leaves, 1) || slab_reserve(&set->inners, set->height + 1))
+	if (slab_reserve(&set->leaves, more) ||
+	    slab_reserve(&set->inners, more * (set->height + (more > 1 ? 2 : 1))))
 		return -ENOMEM;
 	return 0;
 }
@@ -436,7 +438,7 @@ int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t wei
 {
 	struct path path;
 
-	if (ranked_reserve(set))
+	if (ranked_reserve(set, 1))
 		return -ENOMEM;
 	if (!set->root)
 		set->root = set->first = new_node(&set->leaves);

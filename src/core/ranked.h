@@ -50,8 +50,8 @@ void ranked_fini(struct ranked *set);
 /* The key must not be in the set. weight and limit count where there are such columns. 0, or -ENOMEM and nothing
  * changed. */
 int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t weight, int64_t limit);
-/* Room for one more, so that the next ranked_insert cannot fail. */
-int ranked_reserve(struct ranked *set);
+/* Room for so many more, so that the next `more` calls of ranked_insert cannot fail, whatever is removed between them. */
+int ranked_reserve(struct ranked *set, size_t more);
 /* The key must be in the set. */
 void ranked_remove(struct ranked *set, const struct ranked_key *key);
 
