@@ -84,6 +84,18 @@ static bool before(const struct ranked_key *a, const struct ranked_key *b)
 
 /* ---- searching ---- */
 
+/* All lines of a node's keys on their way at once, instead of one after the other as the search comes to them. */
+static void fetch(const void *node, uint32_t level)
+{
+	const struct ranked_leaf *leaf = node;
+	const struct ranked_inner *inner = node;
+	const char *from = level == 0 ? (const char *)leaf : (const char *)inner;
+	const char *to = level == 0 ? (const char *)leaf->weights : (const char *)inner->children;
+
+	for (; from < to; from += 64)
+		__builtin_prefetch(from);
+}
+
 /* How many of the sorted keys come before this one. */
 static uint32_t lower(const struct ranked_key *keys, uint32_t count, const struct ranked_key *key)
 {
@@ -112,48 +124,38 @@ static uint32_t child_of(const struct ranked_inner *inner, const struct ranked_k
 	return at;
 }
 
-size_t ranked_rank(const struct ranked *set, const struct ranked_key *key)
+/* What the children before one hold. */
+static void add_up(const struct ranked_inner *inner, uint32_t at, size_t *rank, uint64_t *weight)
+{
+	for (uint32_t i = 0; i < at; i++)
+		*rank += inner->counts[i];
+	for (uint32_t i = 0; weight && i < at; i++)
+		*weight += inner->sums[i];
+}
+
+size_t ranked_rank(const struct ranked *set, const struct ranked_key *key, uint64_t *ret_weight)
 {
 	const void *node = set->root;
 	size_t rank = 0;
-
-	if (!node)
-		return 0;
-	for (uint32_t level = set->height; level > 0; level--) {
-		const struct ranked_inner *inner = node;
-		uint32_t at = child_of(inner, key);
-
-		for (uint32_t i = 0; i < at; i++)
-			rank += inner->counts[i];
-		node = inner->children[at];
-	}
-	const struct ranked_leaf *leaf = node;
-
-	return rank + lower(leaf->keys, leaf->head.count, key);
-}
-
-uint64_t ranked_weight_before(const struct ranked *set, const struct ranked_key *key)
-{
-	const void *node = set->root;
 	uint64_t weight = 0;
 
-	assert(set->columns >= RANKED_WEIGHTS);
-	if (!node)
-		return 0;
+	assert(!ret_weight || set->columns >= RANKED_WEIGHTS);
 	for (uint32_t level = set->height; level > 0; level--) {
 		const struct ranked_inner *inner = node;
 		uint32_t at = child_of(inner, key);
 
-		for (uint32_t i = 0; i < at; i++)
-			weight += inner->sums[i];
+		fetch(inner->children[at], level - 1);
+		add_up(inner, at, &rank, ret_weight ? &weight : NULL);
 		node = inner->children[at];
 	}
 	const struct ranked_leaf *leaf = node;
-	uint32_t count = lower(leaf->keys, leaf->head.count, key);
+	uint32_t count = leaf ? lower(leaf->keys, leaf->head.count, key) : 0;
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; ret_weight && i < count; i++)
 		weight += leaf->weights[i];
-	return weight;
+	if (ret_weight)
+		*ret_weight = weight;
+	return rank + count;
 }
 
 int64_t ranked_slack(const struct ranked *set, const struct ranked_key *key)
@@ -209,6 +211,7 @@ struct ranked_place ranked_from(const struct ranked *set, const struct ranked_ke
 		const struct ranked_inner *inner = node;
 
 		node = inner->children[child_of(inner, key)];
+		fetch(node, level - 1);
 	}
 	const struct ranked_leaf *leaf = node;
 
@@ -354,12 +357,24 @@ static void *new_node(struct slab *slab)
 	return head;
 }
 
+/* How many entries of a full leaf stay when it is split for this key: all but one where the key goes to the end, those before it where it is
+ * the last of its group, for groups are appended to as well; otherwise half of them. */
+static uint32_t kept_of(const struct ranked_leaf *leaf, const struct ranked_key *key)
+{
+	uint32_t at = lower(leaf->keys, LEAF_ROOM, key);
+
+	if (at == LEAF_ROOM)
+		return LEAF_ROOM - 1;
+	if (at > 0 && leaf->keys[at].group != key->group && leaf->keys[at - 1].group == key->group)
+		return at;
+	return LEAF_ROOM / 2;
+}
+
 static struct ranked_leaf *split_leaf(struct ranked *set, struct ranked_leaf *leaf,
 				      const struct ranked_key *key)
 {
 	struct ranked_leaf *right = new_node(&set->leaves);
-	bool appended = before(&leaf->keys[leaf->head.count - 1], key);
-	uint32_t kept = appended ? leaf->head.count - 1 : leaf->head.count / 2;
+	uint32_t kept = kept_of(leaf, key);
 
 	right->head.count = leaf->head.count - kept;
 	move_entries(set, right, 0, leaf, kept, right->head.count);
@@ -450,6 +465,7 @@ int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t wei
 		struct ranked_inner *inner = node;
 		uint32_t at = child_of(inner, key);
 
+		fetch(inner->children[at], level - 1);
 		if (full(inner->children[at], level - 1)) {
 			split_child(set, inner, at, level, key);
 			at += !before(key, &inner->firsts[at + 1]);
@@ -571,6 +587,7 @@ void ranked_remove(struct ranked *set, const struct ranked_key *key)
 		path.node[i] = node;
 		path.child[i] = child_of(node, key);
 		node = path.node[i]->children[path.child[i]];
+		fetch(node, set->height - i - 1);
 	}
 	struct ranked_leaf *leaf = node;
 	uint32_t at = lower(leaf->keys, leaf->head.count, key);

@@ -23,7 +23,7 @@ struct ranked_key {
 /* Which columns a set has. */
 enum ranked_columns {
 	RANKED_KEYS,    /* none besides the keys */
-	RANKED_WEIGHTS, /* ranked_weight_before is answered */
+	RANKED_WEIGHTS, /* ranked_rank knows the weight too */
 	RANKED_LIMITS,  /* and ranked_slack too */
 };
 
@@ -55,9 +55,8 @@ int ranked_reserve(struct ranked *set, size_t more);
 /* The key must be in the set. */
 void ranked_remove(struct ranked *set, const struct ranked_key *key);
 
-/* How many entries, and how much weight, come before the key, which need not be in the set. */
-size_t ranked_rank(const struct ranked *set, const struct ranked_key *key);
-uint64_t ranked_weight_before(const struct ranked *set, const struct ranked_key *key);
+/* How many entries, and how much weight (ret_weight NULL: not asked for), come before the key, which need not be in the set. */
+size_t ranked_rank(const struct ranked *set, const struct ranked_key *key, uint64_t *ret_weight);
 
 /* The least of "limit − weight of all entries before it" over the entries at or after the key; INT64_MAX when there
  * are none. With limits that are latest starts and weights that are lengths of work: how much more work can be let in

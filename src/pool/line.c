@@ -109,10 +109,21 @@ void line_own(const struct strata_pool *pool, const struct task *task, uint64_t 
 	      int64_t *ret_work_ns)
 {
 	struct ranked_key key = line_key(pool, task), least = { .group = key.group };
+	uint64_t work, before;
 
-	*ret_count = ranked_rank(&pool->line, &key) - ranked_rank(&pool->line, &least);
-	*ret_work_ns = (int64_t)(ranked_weight_before(&pool->line, &key) -
-				 ranked_weight_before(&pool->line, &least));
+	*ret_count = ranked_rank(&pool->line, &key, &work) -
+		     ranked_rank(&pool->line, &least, &before);
+	*ret_work_ns = (int64_t)(work - before);
+}
+
+uint64_t line_ahead(const struct strata_pool *pool, const struct task *task, int64_t *ret_work_ns)
+{
+	struct ranked_key key = line_key(pool, task);
+	uint64_t work;
+	uint64_t ahead = ranked_rank(&pool->line, &key, &work);
+
+	*ret_work_ns = (int64_t)work;
+	return ahead;
 }
 
 int64_t line_running_ns(const struct strata_pool *pool)
@@ -138,10 +149,7 @@ int strata_pool_position(struct strata_pool *pool, uint64_t task, int64_t now_ns
 	if (pool->hooks && pool->hooks->estimate) {
 		pool->hooks->estimate(pool, found, &position, &work_ns);
 	} else {
-		struct ranked_key key = line_key(pool, found);
-
-		position.ahead = ranked_rank(&pool->line, &key);
-		work_ns = (int64_t)ranked_weight_before(&pool->line, &key);
+		position.ahead = line_ahead(pool, found, &work_ns);
 	}
 	position.start_ns = INT64_MAX;
 	if (pool->workers.count > 0)

@@ -94,9 +94,10 @@ static bool admissible(const struct strata_pool *pool, int64_t deadline_ns, int6
 					 1ull << 63,
 				  .serial = UINT64_MAX };
 	int128 spent = scaled(pool, pool->now_ns) + line_running_ns(pool);
-	int64_t ahead_ns = (int64_t)ranked_weight_before(&pool->line, &key);
+	uint64_t ahead_ns;
 
-	if ((int128)limit_of(pool, deadline_ns, cost_ns) - ahead_ns < spent && deadline_ns)
+	ranked_rank(&pool->line, &key, &ahead_ns);
+	if ((int128)limit_of(pool, deadline_ns, cost_ns) - (int64_t)ahead_ns < spent && deadline_ns)
 		return false;
 	int64_t slack = ranked_slack(&pool->line, &key);
 
@@ -107,7 +108,7 @@ static bool admissible(const struct strata_pool *pool, int64_t deadline_ns, int6
 static int64_t deadline_earliest(struct strata_pool *pool, int64_t cost_ns)
 {
 	struct ranked_key none = { .key = UINT64_MAX };
-	size_t promised = ranked_rank(&pool->line, &none);
+	size_t promised = ranked_rank(&pool->line, &none, NULL);
 	int64_t low = pool->now_ns,
 		high = low + cost_ns +
 		       (line_running_ns(pool) + (int64_t)pool->line.sum) / conf_of(pool)->workers;

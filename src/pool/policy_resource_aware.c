@@ -108,8 +108,7 @@ static struct task *resource_aware_prefer(const struct strata_pool *pool, const 
 static void resource_aware_estimate(const struct strata_pool *pool, const struct task *task,
 				    struct strata_position *ret_position, int64_t *ret_work_ns)
 {
-	struct ranked_key key = line_key(pool, task);
-	uint64_t ahead = ranked_rank(&pool->line, &key);
+	uint64_t ahead = line_ahead(pool, task, ret_work_ns);
 	uint64_t behind = pool->line.count - ahead - 1;
 	uint64_t passes = (ahead + 1) * pool->conf.overtake_max;
 
@@ -117,7 +116,6 @@ static void resource_aware_estimate(const struct strata_pool *pool, const struct
 	ret_position->error = passes < behind ? passes : behind;
 	if (ret_position->error < ahead)
 		ret_position->error = ahead; /* its own model may be the loaded one */
-	*ret_work_ns = (int64_t)ranked_weight_before(&pool->line, &key);
 }
 
 static const struct policy_hooks resource_aware_hooks = {

@@ -159,12 +159,10 @@ static int64_t shortest_key(const void *conf, const struct strata_policy_task *t
 static void shortest_estimate(const struct strata_pool *pool, const struct task *task,
 			      struct strata_position *ret_position, int64_t *ret_work_ns)
 {
-	struct ranked_key key = line_key(pool, task);
 	double part = conf_of(pool)->reserve;
 
-	ret_position->ahead = ranked_rank(&pool->line, &key);
+	ret_position->ahead = line_ahead(pool, task, ret_work_ns);
 	ret_position->error = 0;
-	*ret_work_ns = (int64_t)ranked_weight_before(&pool->line, &key);
 	if (!bounded(pool))
 		return;
 	uint64_t behind = pool->line.count - ret_position->ahead - 1;

@@ -240,7 +240,7 @@ static inline const void *pool_policy_conf(const struct strata_pool *pool)
 struct task *task_at(const struct strata_pool *pool, uint64_t task, struct strata_error *err);
 static inline struct task *task_by_index(const struct strata_pool *pool, uint32_t index)
 {
-	return slab_by_index(&pool->tasks, index);
+	return slab_live(&pool->tasks, index);
 }
 /* Its handle, and its index in the slab. */
 uint64_t task_handle(const struct strata_pool *pool, const struct task *task);
@@ -266,7 +266,7 @@ int user_get(struct strata_pool *pool, const char *name, const char *account,
 struct user *user_find(const struct strata_pool *pool, const char *name, const char *account);
 static inline struct user *user_of(const struct strata_pool *pool, const struct task *task)
 {
-	return slab_by_index(&pool->users, task->user);
+	return slab_live(&pool->users, task->user);
 }
 
 /* ---- shape.c ---- */
@@ -275,7 +275,7 @@ int shape_get(struct strata_pool *pool, uint64_t model, uint64_t shape, struct s
 	      struct strata_error *err);
 static inline struct shape *shape_of(const struct strata_pool *pool, const struct task *task)
 {
-	return slab_by_index(&pool->shapes, task->shape);
+	return slab_live(&pool->shapes, task->shape);
 }
 /* The number of a model that some task has had, or UINT32_MAX. */
 uint32_t shape_model_number(const struct strata_pool *pool, uint64_t model);
@@ -298,6 +298,8 @@ struct task *line_first_of(const struct strata_pool *pool, const struct ranked *
 /* Tasks of its group that are before it, and the work they are. */
 void line_own(const struct strata_pool *pool, const struct task *task, uint64_t *ret_count,
 	      int64_t *ret_work_ns);
+/* All tasks that are before it, and the work they are. */
+uint64_t line_ahead(const struct strata_pool *pool, const struct task *task, int64_t *ret_work_ns);
 /* How much work runs now. */
 int64_t line_running_ns(const struct strata_pool *pool);
 

@@ -62,10 +62,14 @@ static void check_answers(const struct ranked *set, const struct ranked_key *key
 	uint64_t weight = 0;
 	int64_t slack = INT64_MAX;
 
-	CHECK_INT(ranked_rank(set, key), at);
+	CHECK_INT(ranked_rank(set, key, NULL), at);
 	for (size_t i = 0; i < row_count; i++) {
-		if (i == at && set->columns >= RANKED_WEIGHTS)
-			CHECK_INT(ranked_weight_before(set, key), weight);
+		uint64_t ahead;
+
+		if (i == at && set->columns >= RANKED_WEIGHTS) {
+			CHECK_INT(ranked_rank(set, key, &ahead), at);
+			CHECK_INT(ahead, weight);
+		}
 		if (i >= at && rows[i].limit - (int64_t)weight < slack)
 			slack = rows[i].limit - (int64_t)weight;
 		weight += rows[i].weight;
@@ -219,7 +223,7 @@ static int fill(struct strata_memory *from, void *context, struct strata_error *
 			CHECK_INT(set.count, count);
 	}
 	for (uint64_t i = 0; rc == 0 && i < 3000; i++)
-		CHECK_INT(ranked_rank(&set, &(struct ranked_key){ .key = i }), i);
+		CHECK_INT(ranked_rank(&set, &(struct ranked_key){ .key = i }, NULL), i);
 	ranked_fini(&set);
 	return rc ? strata_fail_memory(ret_err) : 0;
 }
