@@ -363,11 +363,16 @@ static void fair_estimate(const struct strata_pool *pool, const struct task *tas
 	double tasks = (double)own + sum.tasks, work = (double)own_ns + sum.work;
 	double error = sum.error + 2 * (double)(fluid->members - 1);
 
-	if (account) {
-		sum = fluid_served(&fair->fluid, work / account->member.weight, &account->member);
+	if (account) { /* an error within the account is one of its service, and that of others with it */
+		const struct fluid_member *member = &account->member;
+		double mean = (double)pool->line.sum / (double)pool->line.count;
+		struct fluid_sum more =
+			fluid_served(&fair->fluid, (work + error * mean) / member->weight, member);
+
+		sum = fluid_served(&fair->fluid, work / member->weight, member);
 		tasks += sum.tasks;
 		work += sum.work;
-		error += sum.error + 2 * (double)(fair->fluid.members - 1);
+		error += more.tasks - sum.tasks + sum.error + 2 * (double)(fair->fluid.members - 1);
 	}
 	ret_position->ahead = (uint64_t)tasks;
 	ret_position->error = error < (double)pool->line.count ? (uint64_t)error : pool->line.count;
