@@ -357,17 +357,22 @@ static void *new_node(struct slab *slab)
 	return head;
 }
 
-/* How many entries of a full leaf stay when it is split for this key: all but one where the key goes to the end, those before it where it is
- * the last of its group, for groups are appended to as well; otherwise half of them. */
+/*
+ * How many entries of a full leaf stay when it is split for this key. All but one where the key goes to the end, and those before it where it ends a run
+ * of its group, or of its group and key: runs are queues in the queue, and are appended to as well. Otherwise half of them.
+ */
 static uint32_t kept_of(const struct ranked_leaf *leaf, const struct ranked_key *key)
 {
 	uint32_t at = lower(leaf->keys, LEAF_ROOM, key);
 
 	if (at == LEAF_ROOM)
 		return LEAF_ROOM - 1;
-	if (at > 0 && leaf->keys[at].group != key->group && leaf->keys[at - 1].group == key->group)
-		return at;
-	return LEAF_ROOM / 2;
+	if (at == 0 || leaf->keys[at - 1].group != key->group)
+		return LEAF_ROOM / 2;
+	bool ends_group = leaf->keys[at].group != key->group;
+	bool ends_key = leaf->keys[at - 1].key == key->key && leaf->keys[at].key != key->key;
+
+	return ends_group || ends_key ? at : LEAF_ROOM / 2;
 }
 
 static struct ranked_leaf *split_leaf(struct ranked *set, struct ranked_leaf *leaf,
