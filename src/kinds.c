@@ -2,6 +2,7 @@
 #include <strata/class.h>
 #include <strata/cluster.h>
 #include <strata/noise.h>
+#include <strata/pool.h>
 #include <strata/solver.h>
 
 #include <string.h>
@@ -13,6 +14,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_backfill_kind,
 	&strata_prediction_kind,
 	&strata_victims_kind,
+	&strata_policy_kind,
 	&strata_noise_kind,
 	&strata_solver_kind,
 	&strata_schedule_kind,

@@ -55,6 +55,14 @@ enum {
 	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
 	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
 
+	/* pool */
+	STRATA_BATCH_MAX = 32,            /* tasks of one batch */
+	STRATA_WORKER_MODELS_MAX = 64,    /* models that a worker says it has loaded */
+	STRATA_POOL_SHAPES_MAX = 1 << 20, /* pairs of model and shape that a pool has seen */
+	STRATA_TASK_STEPS_MAX = 1 << 20,  /* steps of one task */
+	STRATA_POOL_PAGE_MAX = 10000,     /* tasks of a page of the line */
+	STRATA_POOL_LOOK_MAX = 4096,      /* tasks looked at for one that fits, or for a batch */
+
 	/* store */
 	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */
 	STRATA_STORE_TEXT_BYTES_MAX = 4 << 20, /* one text of a row */
@@ -91,6 +99,11 @@ enum {
 #define STRATA_SHARE_WEIGHT_MIN 1e-6
 #define STRATA_SHARE_WEIGHT_MAX 1e9
 #define STRATA_SHARE_AMOUNT_MAX 1e30 /* of one charge */
+/* tasks: what one may cost, and need */
+#define STRATA_TASK_COST_NS_MAX (INT64_C(366) * 86400 * 1000000000) /* a year */
+#define STRATA_TASK_MEMORY_BYTES_MAX (INT64_C(1) << 50)
+#define STRATA_PRIORITY_MIN (-1000)
+#define STRATA_PRIORITY_MAX 1000
 /* time, in nanoseconds */
 #define STRATA_DURATION_NS_MAX (INT64_C(36525) * 86400 * 1000000000) /* 100 years */
 #define STRATA_TIME_NS_MAX (INT64_C(9214646400) * 1000000000 - 1)    /* the end of 2261, UTC */

@@ -37,6 +37,7 @@ extern const struct cli_command cli_serve;
 extern const struct cli_command cli_show;
 extern const struct cli_command cli_sim_cluster;
 extern const struct cli_command cli_sim_place;
+extern const struct cli_command cli_sim_pool;
 extern const struct cli_command cli_sim_rerun;
 extern const struct cli_command cli_sim_workload;
 extern const struct cli_command cli_slurm_ls;
@@ -94,6 +95,7 @@ static const struct cli_command *const commands[] = {
 	&cli_show,
 	&cli_sim_cluster,
 	&cli_sim_place,
+	&cli_sim_pool,
 	&cli_sim_rerun,
 	&cli_sim_workload,
 	&cli_slurm_ls,

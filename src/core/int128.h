@@ -4,5 +4,6 @@
 #define CORE_INT128_H
 
 __extension__ typedef unsigned __int128 uint128;
+__extension__ typedef __int128 int128;
 
 #endif

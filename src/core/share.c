@@ -268,3 +268,13 @@ double share_weight(const struct share *share, uint64_t node)
 {
 	return share_must(share, node)->weight;
 }
+
+void share_set_owner(struct share *share, uint64_t node, void *owner)
+{
+	share_must(share, node)->owner = owner;
+}
+
+void *share_owner(const struct share *share, uint64_t node)
+{
+	return share_must(share, node)->owner;
+}

@@ -56,6 +56,10 @@ uint64_t share_parent(const struct share *share, uint64_t node);
 const char *share_name(const struct share *share, uint64_t node);
 double share_weight(const struct share *share, uint64_t node);
 
+/* The caller's pointer with a live node, NULL at first; borrowed. */
+void share_set_owner(struct share *share, uint64_t node, void *owner);
+void *share_owner(const struct share *share, uint64_t node);
+
 /* -- usage -- */
 
 /*
@@ -120,6 +124,15 @@ int share_deactivate(struct share *share, uint64_t node, struct strata_error *er
 /* Passes over an active leaf until share_activate, without its losing anything: for one whose work
  * does not fit just now. A leaf that is not active stays so. */
 int share_park(struct share *share, uint64_t node, struct strata_error *err);
+
+/* Where a node starts that becomes active. BEGAN is as said above. LEAST is the rule of virtual token counters (Sheng et
+ * al., 2024): the smallest virtual time among its ready siblings, or that of the last to be charged when none is ready;
+ * the bound is then twice the largest charge over the smallest weight. */
+enum share_lift { SHARE_LIFT_BEGAN, SHARE_LIFT_LEAST };
+void share_set_lift(struct share *share, enum share_lift lift);
+
+/* Among equal virtual times the smaller rank goes first, then the older node. 0 at first. */
+int share_set_rank(struct share *share, uint64_t node, uint64_t rank, struct strata_error *err);
 
 /* Whose turn it is, or 0 when no leaf is active. */
 uint64_t share_pick(const struct share *share);

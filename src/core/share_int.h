@@ -21,6 +21,7 @@ enum share_state {
 struct share_group {
 	struct heap ready;       /* children, by virtual time; room for all of them */
 	struct real_sum now;     /* virtual time: where the last service of a ready child began */
+	struct real_sum last;    /* virtual time of the child that was charged last */
 	struct real_sum weights; /* of all children */
 	uint32_t child_count;
 	uint32_t parked_count;
@@ -37,8 +38,10 @@ struct share_node {
 	uint16_t depth;
 	uint16_t state;   /* enum share_state */
 	uint64_t handle;  /* of this node in the slab */
+	uint64_t rank;    /* the caller's, among equal virtual times */
 	uint64_t serial;  /* counts up with every node: the older one has the smaller */
 	const char *name; /* in share->names */
+	void *owner;      /* the caller's */
 };
 
 /* A time, and how large one unit of usage is written down at that time. */
@@ -52,6 +55,7 @@ struct share {
 	struct strata_memory *memory; /* borrowed until share_free */
 	int64_t half_life_ns;         /* 0: usage does not fade */
 	struct share_clock clock;     /* the latest time of a charge */
+	enum share_lift lift;
 	struct slab nodes;
 	struct map_text names; /* parent's handle (8 bytes) and name → node */
 	struct share_node *root;

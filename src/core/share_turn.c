@@ -29,6 +29,8 @@ int share_turn_compare(const struct heap_node *a, const struct heap_node *b, voi
 	(void)context;
 	if (order)
 		return order;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	return x->serial < y->serial ? -1 : 1;
 }
 
@@ -50,12 +52,21 @@ void share_turn_advance(struct share_node *node, double amount)
 	if (ready)
 		begin_service(group);
 	real_sum_add(&node->turn, amount / node->weight);
+	group->last = node->turn;
 	if (ready)
 		heap_update(&group->ready, &node->in_ready, real_key(node->turn.high));
 }
 
+/* Where a node of this group starts that becomes active, unless it is ahead of that. */
+static const struct real_sum *floor_of(const struct share *share, const struct share_group *group)
+{
+	if (share->lift == SHARE_LIFT_BEGAN)
+		return &group->now;
+	return group->ready.count > 0 ? &node_of(heap_top(&group->ready))->turn : &group->last;
+}
+
 /* Moves one node from state to state within its parent's group. */
-static void change_state(struct share_node *node, enum share_state state)
+static void change_state(const struct share *share, struct share_node *node, enum share_state state)
 {
 	struct share_group *group = node->parent->group;
 
@@ -63,8 +74,8 @@ static void change_state(struct share_node *node, enum share_state state)
 		heap_remove(&group->ready, &node->in_ready);
 	if (node->state == SHARE_PARKED)
 		group->parked_count--;
-	if (node->state == SHARE_IDLE && real_sum_compare(&node->turn, &group->now) < 0)
-		node->turn = group->now;
+	if (node->state == SHARE_IDLE && real_sum_compare(&node->turn, floor_of(share, group)) < 0)
+		node->turn = *floor_of(share, group);
 	if (state == SHARE_READY) /* cannot fail: share_add has made room */
 		heap_push(&group->ready, &node->in_ready, real_key(node->turn.high));
 	if (state == SHARE_PARKED)
@@ -79,10 +90,10 @@ static enum share_state state_of_group(const struct share_group *group)
 	return group->parked_count > 0 ? SHARE_PARKED : SHARE_IDLE;
 }
 
-static void set_state(struct share_node *node, enum share_state state)
+static void set_state(const struct share *share, struct share_node *node, enum share_state state)
 {
 	while (node->parent && node->state != state) {
-		change_state(node, state);
+		change_state(share, node, state);
 		node = node->parent;
 		state = state_of_group(node->group);
 	}
@@ -101,7 +112,7 @@ static int set_leaf_state(struct share *share, uint64_t node, enum share_state s
 		return strata_fail(err, -EINVAL, "%s is an account; only its members take turns",
 				   leaf->name);
 	if (state != SHARE_PARKED || leaf->state != SHARE_IDLE)
-		set_state(leaf, state);
+		set_state(share, leaf, state);
 	return 0;
 }
 
@@ -118,6 +129,24 @@ int share_deactivate(struct share *share, uint64_t node, struct strata_error *er
 int share_park(struct share *share, uint64_t node, struct strata_error *err)
 {
 	return set_leaf_state(share, node, SHARE_PARKED, err);
+}
+
+void share_set_lift(struct share *share, enum share_lift lift)
+{
+	share->lift = lift;
+}
+
+int share_set_rank(struct share *share, uint64_t node, uint64_t rank, struct strata_error *err)
+{
+	struct share_node *found = share_look(share, node, err);
+
+	if (!found)
+		return -ESTALE;
+	found->rank = rank;
+	if (heap_node_in(&found->in_ready))
+		heap_update(&found->parent->group->ready, &found->in_ready,
+			    real_key(found->turn.high));
+	return 0;
 }
 
 uint64_t share_pick(const struct share *share)

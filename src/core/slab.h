@@ -60,6 +60,14 @@ static inline uint32_t slab_index(uint64_t handle)
 	return (uint32_t)handle;
 }
 
+/* The object at an index that is known to be alive: nothing is checked, and one line of memory less is read. */
+static inline void *slab_live(const struct slab *slab, uint32_t index)
+{
+	char *chunk = slab->chunks[index >> slab->chunk_shift];
+
+	return chunk + (size_t)(index & ((1u << slab->chunk_shift) - 1)) * slab->object_bytes;
+}
+
 /* The object a handle names; NULL when it was put back or never was. */
 static inline void *slab_at(const struct slab *slab, uint64_t handle)
 {

@@ -124,6 +124,30 @@ static int measure_percentiles(const struct metrics_job *jobs, size_t count,
 	metrics->p90_wait_s = percentile(waits, count, 90);
 	metrics->p99_wait_s = percentile(waits, count, 99);
 	metrics->max_wait_s = seconds(waits[count - 1]);
+	for (size_t i = 0; i < count; i++)
+		waits[i] = jobs[i].start_ns - jobs[i].submit_ns + jobs[i].run_ns;
+	qsort(waits, count, sizeof(*waits), by_length);
+	metrics->p50_resp_s = percentile(waits, count, 50);
+	metrics->p99_resp_s = percentile(waits, count, 99);
+	return 0;
+}
+
+/* The users' mean waits, in whole nanoseconds, in order. */
+static int measure_user_percentile(const struct map_u64 *users, struct strata_arena *arena,
+				   struct metrics *metrics)
+{
+	int64_t *waits = strata_arena_array(arena, users->count, sizeof(*waits));
+	size_t count = 0;
+
+	if (!waits)
+		return -ENOMEM;
+	for (const struct map_u64_entry *at = NULL; (at = map_u64_next(users, at));) {
+		const struct user *user = at->value;
+
+		waits[count++] = (int64_t)(user->wait_ns / user->jobs);
+	}
+	qsort(waits, count, sizeof(*waits), by_length);
+	metrics->user_p90_wait_s = percentile(waits, count, 90);
 	return 0;
 }
 
@@ -131,6 +155,7 @@ static int measure_percentiles(const struct metrics_job *jobs, size_t count,
 
 struct sums {
 	uint128 wait_ns;
+	uint128 run_ns;
 	uint128 work; /* Σ run · procs, in ns */
 	struct real_sum bsld;
 	struct real_sum request_use;
@@ -144,6 +169,7 @@ static void add_job(struct sums *sums, const struct metrics_job *job, struct met
 	int64_t end_ns = job->start_ns + job->run_ns;
 
 	sums->wait_ns += (uint128)(job->start_ns - job->submit_ns);
+	sums->run_ns += (uint128)job->run_ns;
 	sums->work += (uint128)job->run_ns * (uint128)job->procs;
 	real_sum_add(&sums->bsld, bsld);
 	if (bsld > metrics->max_bsld)
@@ -164,6 +190,7 @@ static void measure_sums(const struct sums *sums, int64_t capacity, struct metri
 	double jobs = (double)metrics->jobs;
 
 	metrics->mean_wait_s = (double)sums->wait_ns / 1e9 / jobs;
+	metrics->mean_resp_s = (double)(sums->wait_ns + sums->run_ns) / 1e9 / jobs;
 	metrics->avg_bsld = sums->bsld.high / jobs;
 	metrics->makespan_s = seconds(makespan_ns);
 	if (makespan_ns > 0)
@@ -188,7 +215,8 @@ static int measure(const struct metrics_job *jobs, size_t count, int64_t capacit
 		if (charge_user(users, &jobs[i], arena))
 			return strata_fail_memory(err);
 	}
-	if (measure_percentiles(jobs, count, arena, metrics))
+	if (measure_percentiles(jobs, count, arena, metrics) ||
+	    measure_user_percentile(users, arena, metrics))
 		return strata_fail_memory(err);
 	measure_sums(&sums, capacity, metrics);
 	measure_users(users, metrics);

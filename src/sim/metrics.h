@@ -3,11 +3,12 @@
  * cut off at either end:
  *
  *	wait			start − submit
+ *	response		wait + run
  *	bounded slowdown	max(1, (wait + run) / max(run, 10 s))
  *	makespan		last end − first submission
  *	utilization		Σ run · procs / (makespan · capacity)
  *
- * A percentile is the shortest wait that at least so many of the jobs did not exceed.
+ * A percentile is the least of the values that at least so many of them do not exceed.
  *
  * Deterministic: times are summed as whole numbers, slowdowns in the order of the jobs with twice a
  * double's digits.
@@ -32,6 +33,8 @@ struct metrics {
 	double mean_wait_s;
 	double p50_wait_s, p90_wait_s, p99_wait_s;
 	double max_wait_s;
+	double mean_resp_s;
+	double p50_resp_s, p99_resp_s;
 	double avg_bsld; /* bounded slowdown */
 	double max_bsld;
 	double makespan_s;
@@ -41,6 +44,7 @@ struct metrics {
 	/* Fairness: each user is one, however many jobs they have. */
 	size_t users;
 	double user_mean_wait_s; /* mean of the users' mean waits */
+	double user_p90_wait_s;  /* nine tenths of them have no more */
 	double user_max_wait_s;  /* the largest of them */
 	double user_mean_bsld;   /* likewise of their mean bounded slowdowns */
 	double user_max_bsld;

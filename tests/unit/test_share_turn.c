@@ -446,3 +446,46 @@ TEST(charging_picking_and_changing_state_allocate_nothing)
 	share_free(share);
 	CHECK_INT(memory.used_bytes, 0);
 }
+
+TEST(among_equals_the_smaller_rank_goes_first)
+{
+	static const double weights[] = { 1, 1, 1 };
+	struct strata_memory memory = { 0 };
+	struct strata_error err;
+	uint64_t leaves[3];
+	struct share *share = flat(&memory, weights, 3, leaves);
+
+	for (int i = 0; i < 3; i++)
+		activate(share, leaves[i]);
+	CHECK_OK(share_set_rank(share, leaves[0], 3, &err));
+	CHECK_OK(share_set_rank(share, leaves[1], 2, &err));
+	CHECK(share_pick(share) == leaves[2]);
+	charge(share, leaves[2], 1);
+	CHECK(share_pick(share) == leaves[1]);
+	CHECK_OK(share_set_rank(share, leaves[1], 9, &err));
+	CHECK(share_pick(share) == leaves[0]);
+	CHECK_ERROR(share_set_rank(share, 12345, 1, &err), -ESTALE, "does not exist");
+	share_free(share);
+}
+
+TEST(the_least_lift_starts_with_the_last_of_those_who_wait)
+{
+	static const double weights[] = { 1, 1, 1 };
+	struct strata_memory memory = { 0 };
+	uint64_t leaves[3];
+	struct share *share = flat(&memory, weights, 3, leaves);
+
+	share_set_lift(share, SHARE_LIFT_LEAST);
+	activate(share, leaves[0]);
+	charge(share, leaves[0], 10);
+	activate(share, leaves[1]); /* the only one who waits has had 10 */
+	CHECK_NEAR(share_virtual_time(share, leaves[1]), 10, 0);
+	charge(share, leaves[1], 5);
+	deactivate(share, leaves[0]);
+	deactivate(share, leaves[1]);
+	activate(share, leaves[2]); /* nobody waits: where the last service ended */
+	CHECK_NEAR(share_virtual_time(share, leaves[2]), 15, 0);
+	activate(share, leaves[0]);
+	CHECK_NEAR(share_virtual_time(share, leaves[0]), 15, 0);
+	share_free(share);
+}
