@@ -1,6 +1,7 @@
-/* A table: every field of every row as every type, and as nodes, pods, a sequence and starts. */
+/* A table: every field of every row as every type, and as nodes, pods, a sequence, starts and requests. */
 #include "formats/csv.h"
 #include "formats/openb.h"
+#include "formats/requests.h"
 #include "formats/starts.h"
 
 #include <assert.h>
@@ -54,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct openb_node *nodes;
 	struct openb_pod *pods;
 	struct starts_row *starts;
+	struct requests requests;
 	uint32_t *indices;
 	size_t count, more;
 	const char *text = (const char *)data;
@@ -66,6 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    openb_read_sequence(text, size, pods, count, &arena, &indices, &more, &err) == 0)
 		for (size_t i = 0; i < more; i++)
 			assert(indices[i] < count);
+	if (requests_read(text, size, &arena, &requests, &err) == 0)
+		for (size_t i = 0; i < requests.count; i++)
+			assert(requests.rows[i].exec_ns > 0 &&
+			       requests.rows[i].user < requests.user_count &&
+			       (i == 0 ||
+				requests.rows[i].arrival_ns >= requests.rows[i - 1].arrival_ns));
 	strata_arena_fini(&arena);
 	assert(memory.used_bytes == 0);
 	return 0;
