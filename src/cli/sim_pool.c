@@ -103,22 +103,23 @@ static int read_policies(struct pool_sim *sim)
 	return rc;
 }
 
-/* The policies as the user wrote them, which is shorter than with every option; by spec, commas inside quotes being part of one. */
-static void name_trials(struct pool_sim *sim)
+/* The policies as the user wrote them, which is shorter than with every option. Where something is quoted a comma may be part of one: then the whole
+ * specs stay. */
+static int name_trials(struct pool_sim *sim)
 {
 	const char *at = sim->options->policy;
 
+	if (strpbrk(at, "'\"\\"))
+		return 0;
 	for (size_t i = 0; i < sim->trial_count; i++) {
 		size_t span = strcspn(at, ",");
-		const char *name = strata_arena_text(&sim->cli->arena, at, span);
-		size_t base = strlen(sim->trials[i].policy.cls->name);
 
-		if (strpbrk(sim->options->policy, "'\\\"") || !name || strcspn(name, ":") == 0)
-			return; /* the whole specs will do */
-		sim->trials[i].name = name;
-		(void)base;
+		sim->trials[i].name = strata_arena_text(&sim->cli->arena, at, span);
+		if (!sim->trials[i].name)
+			return strata_fail_memory(&sim->cli->err);
 		at += span + (at[span] == ',');
 	}
+	return 0;
 }
 
 static int read_trace(struct pool_sim *sim, const char *path)
@@ -383,10 +384,11 @@ static int simulate(struct pool_sim *sim, const char *path)
 	int rc = read_policies(sim);
 
 	if (rc == 0)
+		rc = name_trials(sim);
+	if (rc == 0)
 		rc = read_trace(sim, path);
 	if (rc)
 		return rc;
-	name_trials(sim);
 	if (sim->options->trace)
 		rc = run_traced(sim);
 	for (size_t i = 0; rc == 0 && !sim->options->trace && i < sim->trial_count; i++)

@@ -35,7 +35,10 @@ struct ranked_leaf {
 struct ranked_inner {
 	struct head head;
 	uint32_t counts[INNER_ROOM];
-	struct ranked_key firsts[INNER_ROOM]; /* the first is not looked at */
+	/* Separators, part by part, so that a search reads few lines; the first is not looked at. */
+	uint64_t keys[INNER_ROOM];
+	uint64_t serials[INNER_ROOM];
+	uint32_t groups[INNER_ROOM];
 	void *children[INNER_ROOM];
 	uint64_t sums[INNER_ROOM];  /* not there without the column, as the next */
 	int64_t slacks[INNER_ROOM]; /* least of "limit − weight before it in this child" */
@@ -84,13 +87,13 @@ static bool before(const struct ranked_key *a, const struct ranked_key *b)
 
 /* ---- searching ---- */
 
-/* All lines of a node's keys on their way at once, instead of one after the other as the search comes to them. */
+/* The lines that a search of a node may read, on their way at once instead of one after the other as it comes to them. */
 static void fetch(const void *node, uint32_t level)
 {
 	const struct ranked_leaf *leaf = node;
 	const struct ranked_inner *inner = node;
-	const char *from = level == 0 ? (const char *)leaf : (const char *)inner;
-	const char *to = level == 0 ? (const char *)leaf->weights : (const char *)inner->children;
+	const char *from = level == 0 ? (const char *)leaf : (const char *)inner->keys;
+	const char *to = level == 0 ? (const char *)leaf->weights : (const char *)inner->serials;
 
 	for (; from < to; from += 64)
 		__builtin_prefetch(from);
@@ -114,14 +117,40 @@ static uint32_t lower(const struct ranked_key *keys, uint32_t count, const struc
 	return low;
 }
 
-/* The child in which a key is or belongs: the last whose separator is not behind it. */
-static uint32_t child_of(const struct ranked_inner *inner, const struct ranked_key *key)
+/* Is the key before the separator of a child? Groups are all equal in most sets, and serials matter among equal keys only. */
+static bool before_child(const struct ranked *set, const struct ranked_inner *inner, uint32_t at,
+			 const struct ranked_key *key)
 {
-	uint32_t at = lower(inner->firsts + 1, inner->head.count - 1, key);
+	if ((set->grouped || key->group != 0) && key->group != inner->groups[at])
+		return key->group < inner->groups[at];
+	return key->key != inner->keys[at] ? key->key < inner->keys[at]
+					   : key->serial < inner->serials[at];
+}
 
-	if (at + 1 < inner->head.count && !before(key, &inner->firsts[at + 1]))
-		at++;
-	return at;
+/* The child in which a key is or belongs: the last whose separator is not behind it. */
+static uint32_t child_of(const struct ranked *set, const struct ranked_inner *inner,
+			 const struct ranked_key *key)
+{
+	uint32_t low = 0, count = inner->head.count - 1;
+
+	while (count > 0) {
+		uint32_t half = (count + 1) / 2;
+
+		if (before_child(set, inner, low + half, key)) {
+			count = half - 1;
+		} else {
+			low += half;
+			count -= half;
+		}
+	}
+	return low;
+}
+
+static void set_separator(struct ranked_inner *inner, uint32_t at, const struct ranked_key *key)
+{
+	inner->keys[at] = key->key;
+	inner->serials[at] = key->serial;
+	inner->groups[at] = key->group;
 }
 
 /* What the children before one hold. */
@@ -142,7 +171,7 @@ size_t ranked_rank(const struct ranked *set, const struct ranked_key *key, uint6
 	assert(!ret_weight || set->columns >= RANKED_WEIGHTS);
 	for (uint32_t level = set->height; level > 0; level--) {
 		const struct ranked_inner *inner = node;
-		uint32_t at = child_of(inner, key);
+		uint32_t at = child_of(set, inner, key);
 
 		fetch(inner->children[at], level - 1);
 		add_up(inner, at, &rank, ret_weight ? &weight : NULL);
@@ -168,7 +197,7 @@ int64_t ranked_slack(const struct ranked *set, const struct ranked_key *key)
 		return INT64_MAX;
 	for (uint32_t level = set->height; level > 0; level--) {
 		const struct ranked_inner *inner = node;
-		uint32_t at = child_of(inner, key);
+		uint32_t at = child_of(set, inner, key);
 		int64_t here = ahead;
 
 		for (uint32_t i = 0; i < inner->head.count; i++) {
@@ -210,7 +239,7 @@ struct ranked_place ranked_from(const struct ranked *set, const struct ranked_ke
 	for (uint32_t level = set->height; level > 0; level--) {
 		const struct ranked_inner *inner = node;
 
-		node = inner->children[child_of(inner, key)];
+		node = inner->children[child_of(set, inner, key)];
 		fetch(node, level - 1);
 	}
 	const struct ranked_leaf *leaf = node;
@@ -337,7 +366,9 @@ static void move_children(const struct ranked *set, struct ranked_inner *to, uin
 			  struct ranked_inner *from, uint32_t from_at, uint32_t count)
 {
 	memmove(&to->counts[to_at], &from->counts[from_at], count * sizeof(to->counts[0]));
-	memmove(&to->firsts[to_at], &from->firsts[from_at], count * sizeof(to->firsts[0]));
+	memmove(&to->keys[to_at], &from->keys[from_at], count * sizeof(to->keys[0]));
+	memmove(&to->serials[to_at], &from->serials[from_at], count * sizeof(to->serials[0]));
+	memmove(&to->groups[to_at], &from->groups[from_at], count * sizeof(to->groups[0]));
 	memmove(&to->children[to_at], &from->children[from_at], count * sizeof(to->children[0]));
 	if (set->columns >= RANKED_WEIGHTS)
 		memmove(&to->sums[to_at], &from->sums[from_at], count * sizeof(to->sums[0]));
@@ -396,7 +427,7 @@ static struct ranked_inner *split_inner(struct ranked *set, struct ranked_inner 
 					const struct ranked_key *key)
 {
 	struct ranked_inner *right = new_node(&set->inners);
-	bool appended = before(&inner->firsts[inner->head.count - 1], key);
+	bool appended = !before_child(set, inner, inner->head.count - 1, key);
 	uint32_t kept = appended ? inner->head.count - 2 : inner->head.count / 2;
 
 	right->head.count = inner->head.count - kept;
@@ -409,20 +440,23 @@ static struct ranked_inner *split_inner(struct ranked *set, struct ranked_inner 
 static void split_child(struct ranked *set, struct ranked_inner *parent, uint32_t at,
 			uint32_t level, const struct ranked_key *key)
 {
-	void *child = parent->children[at], *right;
-	struct ranked_key first;
+	void *child = parent->children[at];
 
-	if (level == 1) {
-		right = split_leaf(set, child, key);
-		first = ((struct ranked_leaf *)right)->keys[0];
-	} else {
-		right = split_inner(set, child, key);
-		first = ((struct ranked_inner *)right)->firsts[0];
-	}
 	move_children(set, parent, at + 2, parent, at + 1, parent->head.count - at - 1);
 	parent->head.count++;
-	parent->children[at + 1] = right;
-	parent->firsts[at + 1] = first;
+	if (level == 1) {
+		struct ranked_leaf *right = split_leaf(set, child, key);
+
+		parent->children[at + 1] = right;
+		set_separator(parent, at + 1, &right->keys[0]);
+	} else {
+		struct ranked_inner *right = split_inner(set, child, key);
+
+		parent->children[at + 1] = right;
+		parent->keys[at + 1] = right->keys[0];
+		parent->serials[at + 1] = right->serials[0];
+		parent->groups[at + 1] = right->groups[0];
+	}
 	look_at(set, parent, at, level);
 	look_at(set, parent, at + 1, level);
 }
@@ -460,6 +494,7 @@ int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t wei
 
 	if (ranked_reserve(set, 1))
 		return -ENOMEM;
+	set->grouped |= key->group != 0;
 	if (!set->root)
 		set->root = set->first = new_node(&set->leaves);
 	if (full(set->root, set->height))
@@ -468,12 +503,12 @@ int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t wei
 
 	for (uint32_t level = set->height; level > 0; level--) {
 		struct ranked_inner *inner = node;
-		uint32_t at = child_of(inner, key);
+		uint32_t at = child_of(set, inner, key);
 
 		fetch(inner->children[at], level - 1);
 		if (full(inner->children[at], level - 1)) {
 			split_child(set, inner, at, level, key);
-			at += !before(key, &inner->firsts[at + 1]);
+			at += !before_child(set, inner, at + 1, key);
 		}
 		path.node[set->height - level] = inner;
 		path.child[set->height - level] = at;
@@ -538,7 +573,9 @@ static void join_children(struct ranked *set, struct ranked_inner *parent, uint3
 	} else {
 		struct ranked_inner *a = to, *b = from;
 
-		b->firsts[0] = parent->firsts[left + 1];
+		b->keys[0] = parent->keys[left + 1];
+		b->serials[0] = parent->serials[left + 1];
+		b->groups[0] = parent->groups[left + 1];
 		move_children(set, a, a->head.count, b, 0, b->head.count);
 		a->head.count += b->head.count;
 	}
@@ -590,7 +627,7 @@ void ranked_remove(struct ranked *set, const struct ranked_key *key)
 	assert(node);
 	for (uint32_t i = 0; i < set->height; i++) {
 		path.node[i] = node;
-		path.child[i] = child_of(node, key);
+		path.child[i] = child_of(set, node, key);
 		node = path.node[i]->children[path.child[i]];
 		fetch(node, set->height - i - 1);
 	}

@@ -33,6 +33,7 @@ struct ranked {
 	struct ranked_leaf *first; /* the leftmost leaf */
 	uint32_t height;
 	enum ranked_columns columns;
+	bool grouped; /* some entry has, or had, a group other than 0 */
 	size_t count;
 	uint64_t sum; /* of all weights */
 };

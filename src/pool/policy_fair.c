@@ -433,7 +433,6 @@ static const struct policy_hooks fair_hooks = {
 const struct strata_policy_class strata_policy_fair = {
 	.base = {
 		.name = "fair",
-		.aliases = "vtc",
 		.summary = "users get equal service by cost, with weights, accounts and quotas",
 		.conf_size = sizeof(struct fair_conf),
 		.options = fair_options,
