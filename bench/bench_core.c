@@ -10,6 +10,7 @@
 #include "core/container.h"
 #include "core/heap.h"
 #include "core/map.h"
+#include "core/ranked.h"
 #include "core/share.h"
 #include "core/slab.h"
 #include "core/tree.h"
@@ -42,6 +43,7 @@ static struct state {
 	uint64_t *handles; /* of things, in random order, or of the share's leaves */
 	struct heap heap;
 	struct tree tree;
+	struct ranked ranked;
 	struct map_u64 numbers;
 	struct map_text texts;
 	struct share *share;
@@ -123,6 +125,24 @@ static void make_tree(void)
 		tree_insert(&run->tree, &thing_at(i)->tree, i);
 }
 
+static struct ranked_key ranked_key_of(const struct thing *thing, uint64_t handle)
+{
+	return (struct ranked_key){ .key = thing->key,
+				    .serial = handle,
+				    .item = slab_index(handle) };
+}
+
+static void make_ranked(void)
+{
+	make_things();
+	ranked_init(&run->ranked, &run->memory, RANKED_WEIGHTS);
+	for (uint32_t i = 0; i < run->count; i++) {
+		struct ranked_key key = ranked_key_of(thing_at(i), run->handles[i]);
+
+		must(ranked_insert(&run->ranked, &key, i, 0));
+	}
+}
+
 static void make_numbers(void)
 {
 	make_things();
@@ -162,6 +182,8 @@ static void clean_up(void)
 {
 	if (run->heap.memory)
 		heap_fini(&run->heap);
+	if (run->ranked.leaves.memory)
+		ranked_fini(&run->ranked);
 	if (run->numbers.slots.memory)
 		map_u64_fini(&run->numbers);
 	if (run->texts.memory)
@@ -254,6 +276,53 @@ static void tree_page(void)
 		run->sink += container_of(node, struct thing, tree)->key;
 }
 
+static void ranked_remove_insert(void)
+{
+	uint64_t handle = any_handle();
+	struct thing *thing = slab_at(&run->slab, handle);
+	struct ranked_key key = ranked_key_of(thing, handle);
+
+	ranked_remove(&run->ranked, &key);
+	key.key = thing->key = random_next(&run->seed);
+	must(ranked_insert(&run->ranked, &key, 1, 0));
+}
+
+static void ranked_first_to_last(void)
+{
+	struct ranked_key key = *ranked_first(&run->ranked);
+	struct thing *thing = slab_by_index(&run->slab, key.item);
+
+	ranked_remove(&run->ranked, &key);
+	key.key = thing->key = UINT64_MAX - UINT32_MAX + run->sink++;
+	must(ranked_insert(&run->ranked, &key, 1, 0));
+}
+
+static void ranked_position(void)
+{
+	uint64_t handle = any_handle();
+	struct ranked_key key = ranked_key_of(slab_at(&run->slab, handle), handle);
+
+	run->sink += ranked_rank(&run->ranked, &key, NULL);
+}
+
+static void ranked_cost_ahead(void)
+{
+	uint64_t handle = any_handle(), weight;
+	struct ranked_key key = ranked_key_of(slab_at(&run->slab, handle), handle);
+
+	ranked_rank(&run->ranked, &key, &weight);
+	run->sink += weight & 1;
+}
+
+static void ranked_page(void)
+{
+	struct ranked_place place =
+		ranked_select(&run->ranked, random_below(&run->seed, run->count));
+
+	for (int i = 0; i < PAGE && ranked_at(place); i++, place = ranked_next(place))
+		run->sink += ranked_at(place)->item & 1;
+}
+
 static void numbers_get(void)
 {
 	run->sink += (uintptr_t)map_u64_get(&run->numbers, any_handle());
@@ -321,6 +390,11 @@ static const struct row {
 	{ "tree weight before", make_tree, tree_cost_ahead },
 	{ "tree select", make_tree, tree_at_position },
 	{ "tree page of 50", make_tree, tree_page },
+	{ "ranked remove + insert", make_ranked, ranked_remove_insert },
+	{ "ranked first to last", make_ranked, ranked_first_to_last },
+	{ "ranked rank", make_ranked, ranked_position },
+	{ "ranked rank + weight", make_ranked, ranked_cost_ahead },
+	{ "ranked page of 50", make_ranked, ranked_page },
 	{ "map u64 get", make_numbers, numbers_get },
 	{ "map u64 remove + put", make_numbers, numbers_remove_put },
 	{ "map text get", make_texts, texts_get },
@@ -379,7 +453,7 @@ static void run_row(const struct row *row)
 {
 	double times[SIZES];
 
-	printf("%-22s", row->name);
+	printf("%-23s", row->name);
 	for (int i = 0; i < SIZES; i++) {
 		run = &states[i];
 		times[i] = measure(row->operation);
@@ -393,7 +467,7 @@ int main(int argc, char **argv)
 {
 	void (*made)(void) = NULL;
 
-	printf("%-22s", "ns per operation");
+	printf("%-23s", "ns per operation");
 	for (int i = 0; i < SIZES; i++)
 		printf(" %10u", sizes[i]);
 	printf(" %8s\n", "ratio");

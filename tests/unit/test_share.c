@@ -191,3 +191,19 @@ TEST(running_out_of_memory_changes_nothing)
 {
 	CHECK(test_every_allocation(build, NULL) > 100);
 }
+
+TEST(a_node_carries_its_owners_pointer)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_error err;
+	struct share *share;
+	uint64_t leaf;
+	int owner;
+
+	CHECK_OK(share_new(&memory, 0, &share, &err));
+	CHECK_OK(share_add(share, share_root(share), "a", 1, &leaf, &err));
+	CHECK(!share_owner(share, leaf));
+	share_set_owner(share, leaf, &owner);
+	CHECK(share_owner(share, leaf) == &owner);
+	share_free(share);
+}

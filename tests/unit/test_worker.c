@@ -100,3 +100,32 @@ TEST(a_worker_that_leaves_gives_back_what_it_has)
 	CHECK_ERROR(strata_pool_add_worker(pool, -1, 0, &worker, &err), -EINVAL, "-1");
 	play_close();
 }
+
+/* However full the trees are: room for what workers have was kept when they got it. */
+TEST(what_comes_back_finds_its_place_without_memory)
+{
+	static const char *const policies[] = { "fifo", "shortest", "fair", "resource_aware" };
+	enum { CREW = 120 };
+	uint64_t crew[CREW];
+
+	for (size_t i = 0; i < 4; i++)
+		for (int more = 0; more < 1100; more += 31) {
+			play_open(policies[i], NULL);
+			for (int64_t task = 0; task < CREW; task++) {
+				play_add("a", 1 + task * 7919 % 50, 0);
+				crew[task] = play_worker(0, 0);
+			}
+			for (int worker = 0; worker < CREW; worker++)
+				CHECK(play_next(crew[worker], 0) != 0);
+			for (int64_t task = 0; task < more; task++)
+				play_add("b", 1 + task * 6007 % 50, 1);
+			play_memory.fail_at = play_memory.calls + 1;
+			play_memory.fail_from_there = true;
+			for (int worker = 0; worker < CREW; worker++)
+				CHECK_OK(strata_pool_remove_worker(pool, crew[worker], 2, &err));
+			play_memory.fail_at = 0;
+			play_memory.fail_from_there = false;
+			CHECK_INT(strata_pool_pending_count(pool), CREW + more);
+		}
+	play_close();
+}
