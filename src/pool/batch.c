@@ -61,7 +61,7 @@ void batch_fill(const struct strata_pool *pool, const struct fit *fit, struct ch
 
 		if (!key || key->group != shape->number)
 			return;
-		struct task *mate = line_task(pool, key);
+		struct task *mate = task_by_index(pool, key->item);
 
 		place = ranked_next(place);
 		if (chosen(choice, mate) || !may_join(pool, fit, choice, mate, used_mib))

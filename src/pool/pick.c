@@ -118,7 +118,7 @@ static void keep(const struct strata_pool *pool, const struct worker *worker,
 		 const struct task *without, struct choice *choice)
 {
 	for (struct task *task = worker_first(pool, worker); task; task = worker_next(pool, task)) {
-		if (!task_runs(task) || task == without)
+		if (task == without || !task_runs(task))
 			continue;
 		assert(choice->kept < STRATA_BATCH_MAX);
 		choice->tasks[choice->kept++] = task;
