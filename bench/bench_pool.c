@@ -1,7 +1,8 @@
 /*
- * The pool level at scale: CPU time of what is asked of a queue, in µs, with 10,000, 100,000 and 1,000,000 tasks in line, for every policy,
- * and bytes per task without its payload. Beside it stands what public systems need for the same (measured on a machine like this; PEERS
- * below). Each number is the median of ROUNDS runs of OPERATIONS operations on tasks chosen at random.
+ * The pool level at scale: CPU time of what is asked of a queue, in µs, with 10,000, 100,000 and
+ * 1,000,000 tasks in line, for every policy, and bytes per task without its payload. Beside it
+ * stands what public systems need for the same (measured on a machine like this; PEERS below). Each
+ * number is the median of ROUNDS runs of OPERATIONS operations on tasks chosen at random.
  *
  *	bench_pool [policy]	only the policies whose spec contains the word
  */
@@ -147,7 +148,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median CPU time of one operation, in µs. `again` undoes what the operations did, untimed; NULL: nothing to undo. */
+/* The median CPU time of one operation, in µs. `again` undoes what the operations did, untimed;
+ * NULL: nothing to undo. */
 static double measure(void (*operation)(void), uint32_t operations, void (*again)(void))
 {
 	double times[ROUNDS];

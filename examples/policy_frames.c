@@ -1,6 +1,7 @@
 /*
- * A queue policy as a plug-in: the task with the fewest frames goes first. The pool knows nothing of frames; they are in the payload of whoever added
- * the task, who has told the pool how to ask for something in it by name (struct strata_pool_conf, attribute).
+ * A queue policy as a plug-in: the task with the fewest frames goes first. The pool knows nothing
+ * of frames; they are in the payload of whoever added the task, who has told the pool how to ask
+ * for something in it by name (struct strata_pool_conf, attribute).
  *
  *	cc -shared -fPIC -o policy_frames.so policy_frames.c $(pkg-config --cflags --libs strata)
  *	STRATA_PLUGINS=./policy_frames.so strata classes policy

@@ -1,5 +1,6 @@
 /*
- * A pool to play with in tests: made from a policy's spec, with tasks and workers in one line each. All of it is static: one pool at a time.
+ * A pool to play with in tests: made from a policy's spec, with tasks and workers in one line each.
+ * All of it is static: one pool at a time.
  */
 #ifndef TESTS_POOL_PLAY_H
 #define TESTS_POOL_PLAY_H

@@ -1,20 +1,23 @@
 /*
  * The pool level: which generation tasks run next, in which batch.
  *
- * A struct strata_pool holds tasks and workers and decides; it does nothing itself. A worker asks for work (strata_pool_pick),
- * gets a batch of tasks that go together and the number of steps to do, does them and tells what came of it
- * (strata_pool_done). At that moment, a step boundary, tasks may leave, others may join, and where it is allowed a task may
- * give way to another and keep what it has done.
+ * A struct strata_pool holds tasks and workers and decides; it does nothing itself. A worker asks
+ * for work (strata_pool_pick), gets a batch of tasks that go together and the number of steps to
+ * do, does them and tells what came of it (strata_pool_done). At that moment, a step boundary,
+ * tasks may leave, others may join, and where it is allowed a task may give way to another and keep
+ * what it has done.
  *
- * In which order tasks go is a class, a policy (`strata classes policy`). What the pool knows of a task is what it decides
- * by; everything else (prompt, width, seed, solver …) is the caller's payload behind a pointer.
+ * In which order tasks go is a class, a policy (`strata classes policy`). What the pool knows of a
+ * task is what it decides by; everything else (prompt, width, seed, solver …) is the caller's
+ * payload behind a pointer.
  *
- * What a user asks of a queue never costs a scan: with n tasks, adding, picking, cancelling, changing and a position cost
- * O(log n), counts O(1), a page its own length.
+ * What a user asks of a queue never costs a scan: with n tasks, adding, picking, cancelling,
+ * changing and a position cost O(log n), counts O(1), a page its own length.
  *
- * Not thread-safe: one owner. Time is int64_t nanoseconds of any clock and does not go back; an earlier time counts as the
- * latest seen. All memory comes from the struct strata_memory given at creation. Tasks and workers are named by handles that are
- * never used twice; one that is gone gives -ESTALE. The same calls in the same order give the same handles and decisions.
+ * Not thread-safe: one owner. Time is int64_t nanoseconds of any clock and does not go back; an
+ * earlier time counts as the latest seen. All memory comes from the struct strata_memory given at
+ * creation. Tasks and workers are named by handles that are never used twice; one that is gone
+ * gives -ESTALE. The same calls in the same order give the same handles and decisions.
  */
 #ifndef STRATA_POOL_H
 #define STRATA_POOL_H
@@ -51,14 +54,16 @@ const char *strata_task_status_name(enum strata_task_status status); /* "pending
 struct strata_task_request {
 	const char *user;    /* not NULL */
 	const char *account; /* NULL: none; such users stand beside the accounts */
-	int64_t priority; /* in the pool's range, higher first; strata_task_request_init gives the default, 5 */
+	/* in the pool's range, higher first; strata_task_request_init gives the default, 5 */
+	int64_t priority;
 	int64_t deadline_ns; /* to be finished by then; 0: none */
 	double weight;       /* what it costs counts for its user divided by this; 0: 1 */
 	uint32_t steps;      /* 0: nothing is known of steps, it is done in one go */
-	int64_t cost_ns; /* what a worker is expected to need for all of it; 0: as its shape has needed so far */
+	/* what a worker is expected to need for all of it; 0: as its shape has needed so far */
+	int64_t cost_ns;
 	uint64_t model; /* any number; tasks of different models never share a batch */
-	uint64_t
-		shape; /* any number: the batch key. Same model and same shape may share a batch, at any step */
+	/* any number: the batch key. Same model and shape may share a batch, at any step */
+	uint64_t shape;
 	int64_t memory_bytes; /* needed besides the model; 0: not counted */
 	void *payload;        /* the caller's; borrowed until the task is forgotten */
 };
@@ -113,8 +118,9 @@ struct policy_hooks; /* of policies that keep an order of their own; built in */
 
 struct strata_policy_class {
 	struct strata_class base;
-	/* The smaller key goes first, equal ones in the order of arrival. Asked for once when a task gets in line (again) and
-	 * when it is changed: it may look at the task but not at the time. NULL: all equal, the order of arrival. */
+	/* The smaller key goes first, equal ones in the order of arrival. Asked for once when a
+	 * task gets in line (again) and when it is changed: it may look at the task but not at the
+	 * time. NULL: all equal, the order of arrival. */
 	int64_t (*key)(const void *conf, const struct strata_policy_task *task);
 	const struct policy_hooks *hooks; /* NULL in plug-ins: tasks go by key */
 };
@@ -128,23 +134,23 @@ struct strata_pool;
 struct strata_pool_conf {
 	struct strata_spec policy;          /* fifo */
 	int64_t priority_min, priority_max; /* both 0: 0 to 10 */
-	uint32_t
-		steps_per_pick; /* 1: what a pick covers; UINT32_MAX: whole tasks. It ends early when a task does */
-	uint32_t
-		batch_max; /* 1: no batch is larger, whatever strata_pool_set_cap says; up to STRATA_BATCH_MAX */
-	uint32_t
-		look_max; /* 64: tasks looked at for one that fits, or for mates; up to STRATA_POOL_LOOK_MAX */
+	/* 1: what a pick covers; UINT32_MAX: whole tasks. It ends early when a task does */
+	uint32_t steps_per_pick;
+	/* 1: no batch is larger, whatever strata_pool_set_cap says; up to STRATA_BATCH_MAX */
+	uint32_t batch_max;
+	/* 64: tasks looked at for one that fits, or for mates; up to STRATA_POOL_LOOK_MAX */
+	uint32_t look_max;
 	/*
-	 * 16: how often the first in line may be overtaken. Batches, loaded models and lack of memory make others go before
-	 * it; each such task counts, and when so many did, nothing goes before it any more: batches are not refilled and
-	 * workers that could take it wait for it. UINT32_MAX: no bound.
+	 * 16: how often the first in line may be overtaken. Batches, loaded models and lack of
+	 * memory make others go before it; each such task counts, and when so many did, nothing
+	 * goes before it any more: batches are not refilled and workers that could take it wait for
+	 * it. UINT32_MAX: no bound.
 	 */
 	uint32_t overtake_max;
 	int64_t batch_wait_ns; /* 0: a task that could have mates waits so long for them */
 	int64_t lease_ns;      /* 30 s: a worker not heard of for so long has lost its tasks */
 	bool preempt; /* at a step boundary a task gives way to one that the policy puts before it */
-	uint32_t
-		tasks_max; /* tasks the pool holds, ended ones included; 0: STRATA_SLAB_COUNT_MAX */
+	uint32_t tasks_max; /* it holds, ended ones included; 0: STRATA_SLAB_COUNT_MAX */
 	strata_task_attribute attribute; /* for policies that look at payloads; may be NULL */
 	void *attribute_context;         /* borrowed until strata_pool_free */
 };
@@ -163,8 +169,9 @@ struct strata_quota {
 	int64_t cost_ns_max;  /* measured cost within a window; no task starts beyond it */
 };
 
-/* An account or a user of an account (NULL: of none), made if unknown, changed otherwise. The weight is at
- * STRATA_SHARE_WEIGHT_MIN … _MAX. quota NULL: the policy's own. -ENOTSUP when the policy keeps no weights or quotas. */
+/* An account or a user of an account (NULL: of none), made if unknown, changed otherwise. The
+ * weight is at STRATA_SHARE_WEIGHT_MIN … _MAX. quota NULL: the policy's own. -ENOTSUP when the
+ * policy keeps no weights or quotas. */
 int strata_pool_set_account(struct strata_pool *pool, const char *name, double weight,
 			    struct strata_error *err);
 int strata_pool_set_user(struct strata_pool *pool, const char *user, const char *account,
@@ -173,16 +180,17 @@ int strata_pool_set_user(struct strata_pool *pool, const char *user, const char 
 /* ---- what happens ---- */
 
 /*
- * Takes a task in. -EINVAL for a request that is not sound, -EDQUOT when the user has as many in line as allowed, -EPERM for a
- * user who is not in a closed list, -ETIME when the policy deadline cannot promise it (the sentence has the earliest it could,
- * and so does strata_pool_earliest), -E2BIG for more memory than the policy allows, -ENOSPC past tasks_max, -ENOMEM. Nothing has
+ * Takes a task in. -EINVAL for a request that is not sound, -EDQUOT when the user has as many in
+ * line as allowed, -EPERM for a user who is not in a closed list, -ETIME when the policy deadline
+ * cannot promise it (the sentence has the earliest it could, and so does strata_pool_earliest),
+ * -E2BIG for more memory than the policy allows, -ENOSPC past tasks_max, -ENOMEM. Nothing has
  * changed then.
  */
 int strata_pool_add(struct strata_pool *pool, const struct strata_task_request *request,
 		    int64_t now_ns, uint64_t *ret_task, struct strata_error *err);
 
-/* A task that waits is gone from the line at once. One that a worker has is cancelled at once too, but the worker hears of it at
- * its next step boundary. -EALREADY when it has ended. */
+/* A task that waits is gone from the line at once. One that a worker has is cancelled at once too,
+ * but the worker hears of it at its next step boundary. -EALREADY when it has ended. */
 int strata_pool_cancel(struct strata_pool *pool, uint64_t task, int64_t now_ns,
 		       struct strata_error *err);
 /* Another priority; counts from when it is in line. */
@@ -200,7 +208,8 @@ int strata_pool_set_cap(struct strata_pool *pool, uint64_t model, uint64_t shape
 /* memory_bytes: what it has for tasks when empty; 0: not counted. */
 int strata_pool_add_worker(struct strata_pool *pool, int64_t memory_bytes, int64_t now_ns,
 			   uint64_t *ret_worker, struct strata_error *err);
-/* In order or not, it is gone: its tasks go back to their places in line, and whatever it still says gets -ESTALE. */
+/* In order or not, it is gone: its tasks go back to their places in line, and whatever it still
+ * says gets -ESTALE. */
 int strata_pool_remove_worker(struct strata_pool *pool, uint64_t worker, int64_t now_ns,
 			      struct strata_error *err);
 /* It is still there. Picking and reporting say so too. */
@@ -208,7 +217,8 @@ int strata_pool_beat(struct strata_pool *pool, uint64_t worker, int64_t now_ns,
 		     struct strata_error *err);
 /* Removes the workers that have been silent for lease_ns; how many they were. */
 size_t strata_pool_expire(struct strata_pool *pool, int64_t now_ns);
-/* When something changes by itself: a lease ends, a wait for mates, a window of quotas. INT64_MAX: never. */
+/* When something changes by itself: a lease ends, a wait for mates, a window of quotas. INT64_MAX:
+ * never. */
 int64_t strata_pool_next_ns(const struct strata_pool *pool);
 
 /* Why a task waits, or a pick gave nothing. */
@@ -245,8 +255,9 @@ struct strata_ask {
 };
 
 /*
- * A decision: what a worker does until its next step boundary. It has no pointers: packed into bytes it can be sent to other
- * ranks, each with a pool that was told the same, where strata_pool_apply makes of it the same state.
+ * A decision: what a worker does until its next step boundary. It has no pointers: packed into
+ * bytes it can be sent to other ranks, each with a pool that was told the same, where
+ * strata_pool_apply makes of it the same state.
  */
 struct strata_batch {
 	uint64_t number; /* of the decision, from 1 on without a gap */
@@ -256,12 +267,15 @@ struct strata_batch {
 	uint32_t steps;  /* a task with fewer left ends early */
 	uint32_t count;  /* of tasks; 0: there is nothing to do */
 	uint64_t tasks
-		[STRATA_BATCH_MAX]; /* those it had and keeps, then new ones; one it had that is not here is no longer its */
+		/* those it had and keeps, then new ones; one it had that is not here is no longer
+		 * its */
+		[STRATA_BATCH_MAX];
 };
 
 /*
- * Work for a worker that holds a whole batch of answers: -EBUSY when it has not reported the last. A worker that has tasks goes on
- * with them, together with others that may join. ret_why (may be NULL) says why when there is nothing to do (count 0).
+ * Work for a worker that holds a whole batch of answers: -EBUSY when it has not reported the last.
+ * A worker that has tasks goes on with them, together with others that may join. ret_why (may be
+ * NULL) says why when there is nothing to do (count 0).
  */
 int strata_pool_pick(struct strata_pool *pool, const struct strata_ask *ask, int64_t now_ns,
 		     struct strata_batch *ret_batch, struct strata_why *ret_why,
@@ -276,11 +290,12 @@ void strata_batch_pack(const struct strata_batch *batch, uint8_t ret_bytes[STRAT
 /* -EBADMSG when the bytes are not such a message. */
 int strata_batch_unpack(const uint8_t bytes[STRATA_BATCH_BYTES], struct strata_batch *ret_batch,
 			struct strata_error *err);
-/* Does what another pool decided. -ESTALE, nothing changed, when this pool is not in the state that the decision was made in: another
- * number is due, or a task is not where it was. */
+/* Does what another pool decided. -ESTALE, nothing changed, when this pool is not in the state that
+ * the decision was made in: another number is due, or a task is not where it was. */
 int strata_pool_apply(struct strata_pool *pool, const struct strata_batch *batch,
 		      struct strata_error *err);
-/* The state as one number; equal for pools that were told the same. Costs a walk over everything: for tests and doubts. */
+/* The state as one number; equal for pools that were told the same. Costs a walk over everything:
+ * for tests and doubts. */
 uint64_t strata_pool_digest(const struct strata_pool *pool);
 
 enum strata_done_kind {
@@ -296,8 +311,9 @@ struct strata_done {
 	int64_t cost_ns; /* measured; of a batch, this task's part */
 };
 /*
- * What came of a batch: one row for each of its tasks; those cancelled meanwhile may be left out. -ESTALE when the worker has lost its
- * lease, -EINVAL when the rows are not the batch's; nothing has changed then.
+ * What came of a batch: one row for each of its tasks; those cancelled meanwhile may be left out.
+ * -ESTALE when the worker has lost its lease, -EINVAL when the rows are not the batch's; nothing
+ * has changed then.
  */
 int strata_pool_done(struct strata_pool *pool, uint64_t worker, const struct strata_done *rows,
 		     size_t row_count, int64_t now_ns, struct strata_error *err);
@@ -311,9 +327,10 @@ size_t strata_pool_pending_count(const struct strata_pool *pool);
 bool strata_pool_all_finished(const struct strata_pool *pool);
 
 /*
- * Where a waiting task is in line. Exact (error 0) where the policy's order is one static line; otherwise an estimate as if costs
- * were fluid, with `error` how far it may be off when costs are as estimated and nothing new comes. start_ns: when it is expected to
- * start, all workers going on as they are; INT64_MAX without workers. -EINVAL when it does not wait.
+ * Where a waiting task is in line. Exact (error 0) where the policy's order is one static line;
+ * otherwise an estimate as if costs were fluid, with `error` how far it may be off when costs are
+ * as estimated and nothing new comes. start_ns: when it is expected to start, all workers going on
+ * as they are; INT64_MAX without workers. -EINVAL when it does not wait.
  */
 struct strata_position {
 	uint64_t ahead;
@@ -323,8 +340,8 @@ struct strata_position {
 int strata_pool_position(struct strata_pool *pool, uint64_t task, int64_t now_ns,
 			 struct strata_position *ret_position, struct strata_error *err);
 
-/* The tasks from a place in line on: how many were stored. Policies that take turns between users (fair, round_robin) have no one
- * line: there it goes user by user, each in the user's own order. */
+/* The tasks from a place in line on: how many were stored. Policies that take turns between users
+ * (fair, round_robin) have no one line: there it goes user by user, each in the user's own order. */
 size_t strata_pool_page(const struct strata_pool *pool, size_t from, uint64_t *ret_tasks,
 			size_t count);
 
@@ -333,7 +350,8 @@ int strata_pool_why(struct strata_pool *pool, uint64_t task, int64_t now_ns,
 /* A sentence for people: "behind 12 tasks". */
 char *strata_why_print(const struct strata_why *why, int64_t now_ns, char *ret_text, size_t room);
 
-/* The earliest deadline that the policy deadline would accept for this request now; INT64_MIN: any, the policy promises nothing. */
+/* The earliest deadline that the policy deadline would accept for this request now; INT64_MIN: any,
+ * the policy promises nothing. */
 int64_t strata_pool_earliest(struct strata_pool *pool, const struct strata_task_request *request,
 			     int64_t now_ns);
 

@@ -1,4 +1,4 @@
-/* strata sim pool: replays a trace of generation requests through the pool level and measures what came of it. */
+/* strata sim pool: replays requests through the pool level and measures what came of it. */
 #include "cli/cli.h"
 
 #include "core/env.h"
@@ -103,8 +103,8 @@ static int read_policies(struct pool_sim *sim)
 	return rc;
 }
 
-/* The policies as the user wrote them, which is shorter than with every option. Where something is quoted a comma may be part of one: then the whole
- * specs stay. */
+/* The policies as the user wrote them, which is shorter than with every option. Where something is
+ * quoted a comma may be part of one: then the whole specs stay. */
 static int name_trials(struct pool_sim *sim)
 {
 	const char *at = sim->options->policy;

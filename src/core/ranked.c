@@ -1,10 +1,11 @@
 /*
- * The counted B+-tree of ranked.h. Full nodes are split on the way down, so that a parent always has room; a node that
- * shrinks below a quarter joins a neighbour when both together leave room for more. An entry that goes to the end of a
- * full leaf gets a leaf nearly of its own: queues are mostly appended to, and their leaves stay full behind them.
+ * The counted B+-tree of ranked.h. Full nodes are split on the way down, so that a parent always
+ * has room; a node that shrinks below a quarter joins a neighbour when both together leave room for
+ * more. An entry that goes to the end of a full leaf gets a leaf nearly of its own: queues are
+ * mostly appended to, and their leaves stay full behind them.
  *
- * A separator is at or before every key of its child and behind all of the child before; it need not be a key that is
- * in the set, so removing touches none.
+ * A separator is at or before every key of its child and behind all of the child before; it need
+ * not be a key that is in the set, so removing touches none.
  */
 #include "core/ranked.h"
 
@@ -87,7 +88,8 @@ static bool before(const struct ranked_key *a, const struct ranked_key *b)
 
 /* ---- searching ---- */
 
-/* The lines that a search of a node may read, on their way at once instead of one after the other as it comes to them. */
+/* The lines that a search of a node may read, on their way at once instead of one after the other
+ * as it comes to them. */
 static void fetch(const void *node, uint32_t level)
 {
 	const struct ranked_leaf *leaf = node;
@@ -117,7 +119,8 @@ static uint32_t lower(const struct ranked_key *keys, uint32_t count, const struc
 	return low;
 }
 
-/* Is the key before the separator of a child? Groups are all equal in most sets, and serials matter among equal keys only. */
+/* Is the key before the separator of a child? Groups are all equal in most sets, and serials matter
+ * among equal keys only. */
 static bool before_child(const struct ranked *set, const struct ranked_inner *inner, uint32_t at,
 			 const struct ranked_key *key)
 {
@@ -389,8 +392,9 @@ static void *new_node(struct slab *slab)
 }
 
 /*
- * How many entries of a full leaf stay when it is split for this key. All but one where the key goes to the end, and those before it where it ends a run
- * of its group, or of its group and key: runs are queues in the queue, and are appended to as well. Otherwise half of them.
+ * How many entries of a full leaf stay when it is split for this key. All but one where the key
+ * goes to the end, and those before it where it ends a run of its group, or of its group and key:
+ * runs are queues in the queue, and are appended to as well. Otherwise half of them.
  */
 static uint32_t kept_of(const struct ranked_leaf *leaf, const struct ranked_key *key)
 {
@@ -466,7 +470,8 @@ static bool full(const void *node, uint32_t level)
 	return ((const struct head *)node)->count == (level == 0 ? LEAF_ROOM : INNER_ROOM);
 }
 
-/* An insertion splits at most one node of each level and raises the root; `more` of them raise it once at most more. */
+/* An insertion splits at most one node of each level and raises the root; `more` of them raise it
+ * once at most more. */
 int ranked_reserve(struct ranked *set, size_t more)
 {
 	if (slab_reserve(&set->leaves, more) ||

@@ -1,12 +1,13 @@
 /*
- * An ordered set that counts, made for queues of millions: a B+-tree whose inner nodes know how many entries, how much
- * weight and how little slack stand below each child. Which position an entry has, which one is at a position, how much
- * weight is before it, which is the first of a group: each costs a handful of cache lines. Unlike tree.h it is not
- * intrusive: an entry is a key and a 32-bit item of the caller's, and to remove it is to know its key.
+ * An ordered set that counts, made for queues of millions: a B+-tree whose inner nodes know how
+ * many entries, how much weight and how little slack stand below each child. Which position an
+ * entry has, which one is at a position, how much weight is before it, which is the first of a
+ * group: each costs a handful of cache lines. Unlike tree.h it is not intrusive: an entry is a key
+ * and a 32-bit item of the caller's, and to remove it is to know its key.
  *
- * Keys order by group, then key, then serial, and no two are equal. So one set holds many queues, one group each.
- * Weights and limits are columns that a set may do without. Nodes come from slabs: memory grows in large steps and is
- * kept, and only ranked_insert can fail.
+ * Keys order by group, then key, then serial, and no two are equal. So one set holds many queues,
+ * one group each. Weights and limits are columns that a set may do without. Nodes come from slabs:
+ * memory grows in large steps and is kept, and only ranked_insert can fail.
  */
 #ifndef CORE_RANKED_H
 #define CORE_RANKED_H
@@ -48,20 +49,22 @@ struct ranked_place {
 void ranked_init(struct ranked *set, struct strata_memory *memory, enum ranked_columns columns);
 void ranked_fini(struct ranked *set);
 
-/* The key must not be in the set. weight and limit count where there are such columns. 0, or -ENOMEM and nothing
- * changed. */
+/* The key must not be in the set. weight and limit count where there are such columns. 0, or
+ * -ENOMEM and nothing changed. */
 int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t weight, int64_t limit);
-/* Room for so many more, so that the next `more` calls of ranked_insert cannot fail, whatever is removed between them. */
+/* Room for so many more, so that the next `more` calls of ranked_insert cannot fail, whatever is
+ * removed between them. */
 int ranked_reserve(struct ranked *set, size_t more);
 /* The key must be in the set. */
 void ranked_remove(struct ranked *set, const struct ranked_key *key);
 
-/* How many entries, and how much weight (ret_weight NULL: not asked for), come before the key, which need not be in the set. */
+/* How many entries, and how much weight (ret_weight NULL: not asked for), come before the key,
+ * which need not be in the set. */
 size_t ranked_rank(const struct ranked *set, const struct ranked_key *key, uint64_t *ret_weight);
 
-/* The least of "limit − weight of all entries before it" over the entries at or after the key; INT64_MAX when there
- * are none. With limits that are latest starts and weights that are lengths of work: how much more work can be let in
- * at that place before one of those behind it is late. */
+/* The least of "limit − weight of all entries before it" over the entries at or after the key;
+ * INT64_MAX when there are none. With limits that are latest starts and weights that are lengths of
+ * work: how much more work can be let in at that place before one of those behind it is late. */
 int64_t ranked_slack(const struct ranked *set, const struct ranked_key *key);
 
 /* The first entry that does not come before the key; the one at a position; the next one. */

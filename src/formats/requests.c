@@ -1,4 +1,5 @@
-/* The reader of requests.h: columns are found once, texts become numbers through maps, rows are sorted at the end. */
+/* The reader of requests.h: columns are found once, texts become numbers through maps, rows are
+ * sorted at the end. */
 #include "formats/requests.h"
 
 #include "core/map.h"

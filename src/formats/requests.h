@@ -1,5 +1,6 @@
 /*
- * Traces of generation requests: a table in CSV, one row per request, that becomes a plain array. Known columns are
+ * Traces of generation requests: a table in CSV, one row per request, that becomes a plain array.
+ * Known columns are
  *
  *	arrival_s, exec_s	when it came and how long it ran, in seconds; both must be there
  *	user, account, model	texts; without a user column all are of one user
@@ -9,8 +10,9 @@
  *	deadline_s		so long after its arrival it should be done
  *	cost_s			what it was expected to take; without it: exec_s
  *
- * An exec_s that is empty or not above 0 counts as one second. All columns that hold numbers can be asked for by name. Rows are sorted by
- * arrival, those of one moment as the file has them. Everything lives in the arena.
+ * An exec_s that is empty or not above 0 counts as one second. All columns that hold numbers can be
+ * asked for by name. Rows are sorted by arrival, those of one moment as the file has them.
+ * Everything lives in the arena.
  */
 #ifndef FORMATS_REQUESTS_H
 #define FORMATS_REQUESTS_H
@@ -49,9 +51,11 @@ struct requests {
 int requests_read(const char *text, size_t length, struct strata_arena *arena,
 		  struct requests *ret_requests, struct strata_error *err);
 
-/* Σ exec_ns / (workers · time from the first to the last arrival): what load the trace is for so many workers. 0 without a span. */
+/* Σ exec_ns / (workers · time from the first to the last arrival): what load the trace is for so
+ * many workers. 0 without a span. */
 double requests_load(const struct requests *requests, int64_t workers);
-/* Brings the arrivals nearer to each other, or further apart, so that this is their load for so many workers. */
+/* Brings the arrivals nearer to each other, or further apart, so that this is their load for so
+ * many workers. */
 void requests_scale(struct requests *requests, int64_t workers, double load);
 
 /* A number of a request by the name of its column; false when there is none. */

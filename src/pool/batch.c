@@ -1,7 +1,8 @@
 /*
- * Who joins a batch: tasks of the same model and shape, the oldest first, at most look_max of them looked at. The policy has decided who is
- * first; mates are company. What they may not do is keep the first in line waiting: each mate that goes before it counts as overtaking
- * it, and overtake_max bounds that, whatever the batch.
+ * Who joins a batch: tasks of the same model and shape, the oldest first, at most look_max of them
+ * looked at. The policy has decided who is first; mates are company. What they may not do is keep
+ * the first in line waiting: each mate that goes before it counts as overtaking it, and
+ * overtake_max bounds that, whatever the batch.
  */
 #include "pool/pool_int.h"
 

@@ -1,4 +1,5 @@
-/* The histogram of pool_int.h. Sums are kept by adding and taking away; a bucket that empties is set to nothing, so errors do not pile up. */
+/* The histogram of pool_int.h. Sums are kept by adding and taking away; a bucket that empties is
+ * set to nothing, so errors do not pile up. */
 #include "pool/pool_int.h"
 
 /* The bucket of members that are done after so much service: 2^n up to 2^(n + 1). */

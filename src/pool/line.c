@@ -1,6 +1,7 @@
 /*
- * The line: all that wait, in one counted tree by group, key and serial. What a policy puts into the group makes it one line (0), or
- * one for each user. Where batches may hold more than one, a second tree has the same tasks by shape and serial.
+ * The line: all that wait, in one counted tree by group, key and serial. What a policy puts into
+ * the group makes it one line (0), or one for each user. Where batches may hold more than one, a
+ * second tree has the same tasks by shape and serial.
  */
 #include "pool/pool_int.h"
 

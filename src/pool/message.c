@@ -1,6 +1,7 @@
 /*
- * Decisions as bytes of a fixed size, and doing over what another pool decided. Numbers are little-endian; the last eight bytes are a sum over
- * the others, so that a message cut short or mixed up is refused.
+ * Decisions as bytes of a fixed size, and doing over what another pool decided. Numbers are
+ * little-endian; the last eight bytes are a sum over the others, so that a message cut short or
+ * mixed up is refused.
  */
 #include "pool/pool_int.h"
 

@@ -1,6 +1,7 @@
 /*
- * A decision: which tasks a worker does next. First it is chosen, by looking: what the worker has and keeps, who is first in line, who of
- * those behind goes instead because the first does not fit, who joins. Then it is taken, which changes everything and decides nothing.
+ * A decision: which tasks a worker does next. First it is chosen, by looking: what the worker has
+ * and keeps, who is first in line, who of those behind goes instead because the first does not fit,
+ * who joins. Then it is taken, which changes everything and decides nothing.
  */
 #include "pool/pool_int.h"
 
@@ -127,8 +128,9 @@ static void keep(const struct strata_pool *pool, const struct worker *worker,
 }
 
 /*
- * The worker's own tasks, unless they give way to the first in line. One of their own shape joins them if there is room, or takes the place
- * of the last of them; one of another shape goes instead of all of them, if the policy puts it before each.
+ * The worker's own tasks, unless they give way to the first in line. One of their own shape joins
+ * them if there is room, or takes the place of the last of them; one of another shape goes instead
+ * of all of them, if the policy puts it before each.
  */
 static void choose_kept(const struct strata_pool *pool, const struct worker *worker,
 			struct choice *choice)
@@ -235,7 +237,8 @@ void pick_return(struct strata_pool *pool, struct worker *worker, struct task *t
 	line_enter(pool, task);
 }
 
-/* Those of the worker that are not in the batch go: back to the line, or for good if they were cancelled. */
+/* Those of the worker that are not in the batch go: back to the line, or for good if they were
+ * cancelled. */
 static void let_go(struct strata_pool *pool, struct worker *worker)
 {
 	struct task *next;

@@ -1,13 +1,14 @@
 /*
- * deadline: the earliest deadline first, those without one behind all others, and a promise: a task is taken only if it and everybody
- * promised before will be on time. With W workers, R the work that runs now and P the work in line before a task of cost c, it starts at the
- * latest (R + P) / W from now, since until then all workers are busy with just that. So
+ * deadline: the earliest deadline first, those without one behind all others, and a promise: a task
+ * is taken only if it and everybody promised before will be on time. With W workers, R the work
+ * that runs now and P the work in line before a task of cost c, it starts at the latest (R + P) / W
+ * from now, since until then all workers are busy with just that. So
  *
  *	now + (R + P) / W + c ≤ deadline
  *
- * is asked of the new task, and of all behind its place with its cost added to their P; the line keeps the least slack behind
- * every place, which makes that one question. Tasks that were admitted are on time when costs are as estimated, every worker does one task
- * at a time and W of them stay.
+ * is asked of the new task, and of all behind its place with its cost added to their P; the line
+ * keeps the least slack behind every place, which makes that one question. Tasks that were admitted
+ * are on time when costs are as estimated, every worker does one task at a time and W of them stay.
  */
 #include "pool/pool_int.h"
 
@@ -104,7 +105,8 @@ static bool admissible(const struct strata_pool *pool, int64_t deadline_ns, int6
 	return slack == INT64_MAX || (int128)slack - cost_ns >= spent;
 }
 
-/* Halving between a time that is too early and one that will do. Admissible times may have gaps; what is found is one of them. */
+/* Halving between a time that is too early and one that will do. Admissible times may have gaps;
+ * what is found is one of them. */
 static int64_t deadline_earliest(struct strata_pool *pool, int64_t cost_ns)
 {
 	struct ranked_key none = { .key = UINT64_MAX };

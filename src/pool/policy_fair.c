@@ -1,18 +1,21 @@
 /*
- * fair: users get equal service, measured in cost and not in tasks. Each has a virtual time that a charge moves on by cost / weight; next is
- * the user whose virtual time is smallest, first among accounts, then among the users of the account (core/share.h). While two of them have
- * tasks in line all the time,
+ * fair: users get equal service, measured in cost and not in tasks. Each has a virtual time that a
+ * charge moves on by cost / weight; next is the user whose virtual time is smallest, first among
+ * accounts, then among the users of the account (core/share.h). While two of them have tasks in
+ * line all the time,
  *
  *	|Si / wi − Sj / wj| ≤ largest charge to i / wi + largest charge to j / wj
  *
- * for what they were charged; batches add at most `lead` to that. Who comes back after a pause starts with the others: nothing piles up.
+ * for what they were charged; batches add at most `lead` to that. Who comes back after a pause
+ * starts with the others: nothing piles up.
  *
- * What is charged: a task's estimate when it starts, so that a user cannot start ten before the first is paid for; then, as steps are
- * measured, what they cost beyond it; and when it ends having cost less, the rest is credited to what the user starts next. `charge=start` leaves
- * it at the estimate and starts users as virtual token counters do, which is how others have simulated it.
+ * What is charged: a task's estimate when it starts, so that a user cannot start ten before the
+ * first is paid for; then, as steps are measured, what they cost beyond it; and when it ends having
+ * cost less, the rest is credited to what the user starts next. `charge=start` leaves it at the
+ * estimate and starts users as virtual token counters do, which is how others have simulated it.
  *
- * Quotas: how many tasks of a user run and wait at a time, and what they may cost in a window of time. Who has reached one is passed
- * over and loses no claim.
+ * Quotas: how many tasks of a user run and wait at a time, and what they may cost in a window of
+ * time. Who has reached one is passed over and loses no claim.
  */
 #include "pool/policy_fair.h"
 
@@ -279,7 +282,8 @@ static struct task *fair_front(const struct strata_pool *pool, enum strata_wait 
 	return NULL;
 }
 
-/* The first task of the next users that fits. Users are parked while they are asked, which costs them nothing. */
+/* The first task of the next users that fits. Users are parked while they are asked, which costs
+ * them nothing. */
 static struct task *fair_seek(struct strata_pool *pool, const struct fit *fit)
 {
 	struct fair *fair = pool->state;
@@ -345,8 +349,9 @@ static enum strata_wait fair_blocked(const struct strata_pool *pool, const struc
 /* ---- answers ---- */
 
 /*
- * As if all were served side by side: when the user has had the work before its task, the others of the account have had as much by
- * weight, and the other accounts as much as this one. Real service goes task by task, so each of the others may be a task or two off.
+ * As if all were served side by side: when the user has had the work before its task, the others of
+ * the account have had as much by weight, and the other accounts as much as this one. Real service
+ * goes task by task, so each of the others may be a task or two off.
  */
 static void fair_estimate(const struct strata_pool *pool, const struct task *task,
 			  struct strata_position *ret_position, int64_t *ret_work_ns)

@@ -1,4 +1,5 @@
-/* What the two files of the policy fair share: policy_fair.c decides and charges, policy_fair_users.c keeps users and accounts. */
+/* What the two files of the policy fair share: policy_fair.c decides and charges,
+ * policy_fair_users.c keeps users and accounts. */
 #ifndef POOL_POLICY_FAIR_H
 #define POOL_POLICY_FAIR_H
 

@@ -1,4 +1,5 @@
-/* The users and accounts of the policy fair: their nodes in the share, their quotas, and whether they may have a turn. */
+/* The users and accounts of the policy fair: their nodes in the share, their quotas, and whether
+ * they may have a turn. */
 #include "pool/policy_fair.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@ struct account *fair_account(const struct strata_pool *pool, const char *name)
 	return name ? map_text_get(&pool->accounts, name, strlen(name)) : NULL;
 }
 
-/* The account of a name, made if unknown. In the share, accounts and users are named by number, for their names may be the same. */
+/* The account of a name, made if unknown. In the share, accounts and users are named by number, for
+ * their names may be the same. */
 static int account_get(struct strata_pool *pool, const char *name, struct account **ret_account,
 		       struct strata_error *err)
 {

@@ -1,10 +1,13 @@
 /*
- * priority: the higher one first, equal ones as they came, with aging in a key that never changes: the time a task came, less `aging` for
- * each step of its priority. Waiting makes up for priority at that rate, so
+ * priority: the higher one first, equal ones as they came, with aging in a key that never changes:
+ * the time a task came, less `aging` for each step of its priority. Waiting makes up for priority
+ * at that rate, so
  *
- *	a later task goes before an earlier one only if it came less than aging · (difference of their priorities) after it
+ *	a later task goes before an earlier one only if it came less than
+ *	aging · (difference of their priorities) after it
  *
- * and whoever waits longer than aging · (the whole range) is overtaken by nobody new. Without aging the higher one always goes first.
+ * and whoever waits longer than aging · (the whole range) is overtaken by nobody new. Without aging
+ * the higher one always goes first.
  */
 #include <strata/pool.h>
 

@@ -1,8 +1,9 @@
 /*
- * resource_aware: as they came, but a worker gets the oldest task of a model it has loaded before one for which it would have to load
- * another. The first in line is overtaken at most overtake_max times (see struct strata_pool_conf), so the task at place n in line starts
- * after at most (n + 1) · (overtake_max + 1) others. Tasks of one worker never need more memory together than the budget, and one that
- * needs more by itself is refused.
+ * resource_aware: as they came, but a worker gets the oldest task of a model it has loaded before
+ * one for which it would have to load another. The first in line is overtaken at most overtake_max
+ * times (see struct strata_pool_conf), so the task at place n in line starts after at most (n + 1)
+ * · (overtake_max + 1) others. Tasks of one worker never need more memory together than the budget,
+ * and one that needs more by itself is refused.
  */
 #include "pool/pool_int.h"
 

@@ -1,7 +1,8 @@
 /*
- * round_robin: users take turns, whatever their tasks cost. Next is the user who was served longest ago, one never served before all
- * others, and of equal ones the one whose oldest task came first; each user's own tasks go as they came. So while two users have tasks in
- * line, the numbers of tasks started for them differ by at most one.
+ * round_robin: users take turns, whatever their tasks cost. Next is the user who was served longest
+ * ago, one never served before all others, and of equal ones the one whose oldest task came first;
+ * each user's own tasks go as they came. So while two users have tasks in line, the numbers of
+ * tasks started for them differ by at most one.
  */
 #include "pool/pool_int.h"
 

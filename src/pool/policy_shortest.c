@@ -1,13 +1,16 @@
 /*
- * shortest: the least remaining cost first, which makes the mean response least and lets the long ones starve. Two orders keep them
- * from it. A task that has waited `bound` times its own cost is overdue; while one is, a part of the service (`reserve`) goes to the
- * overdue, the one that became so first before the others. So
+ * shortest: the least remaining cost first, which makes the mean response least and lets the long
+ * ones starve. Two orders keep them from it. A task that has waited `bound` times its own cost is
+ * overdue; while one is, a part of the service (`reserve`) goes to the overdue, the one that became
+ * so first before the others. So
  *
- *	a task of cost c starts at the latest bound · c + (work that became overdue before it, with what runs) / (reserve · workers)
+ *	a task of cost c starts at the latest bound · c + (work that became overdue before it,
+ *	with what runs) / (reserve · workers)
  *	after it came
  *
- * while the short ones lose no more than that part: under overload, where everything is overdue, it does not turn into fifo as a fixed cap
- * on waiting does. A balance says whose turn it is: what the overdue got is taken from it, their part of all else is added.
+ * while the short ones lose no more than that part: under overload, where everything is overdue, it
+ * does not turn into fifo as a fixed cap on waiting does. A balance says whose turn it is: what the
+ * overdue got is taken from it, their part of all else is added.
  */
 #include "pool/pool_int.h"
 
@@ -25,8 +28,9 @@ struct shortest {
 	double balance;  /* ns of service the overdue have coming; below 0: have had too much */
 };
 
-/* 10 and 7 %: on the public trace of a diffusion service (gentd26, 4 workers, loads of 0.3 to 0.9) the mean response stays within 8 % of
- * the unbounded order's and the longest wait falls by 5 to 27 %. A larger bound or a smaller reserve gives less of both. */
+/* 10 and 7 %: on the public trace of a diffusion service (gentd26, 4 workers, loads of 0.3 to 0.9)
+ * the mean response stays within 8 % of the unbounded order's and the longest wait falls by 5 to 27
+ * %. A larger bound or a smaller reserve gives less of both. */
 static const struct strata_option shortest_options[] = {
 	{ "bound", STRATA_REAL, offsetof(struct shortest_conf, bound), .real = { 10, 0, 1e6 },
 	  .help = "a task is overdue when it has waited so many times its cost (0: never)" },
@@ -154,8 +158,8 @@ static int64_t shortest_key(const void *conf, const struct strata_policy_task *t
 	return task->left_ns;
 }
 
-/* Its place by cost. Others may go before it that are overdue, in the proportion of the reserve; and it may go earlier itself if it will be
- * overdue before its turn. */
+/* Its place by cost. Others may go before it that are overdue, in the proportion of the reserve;
+ * and it may go earlier itself if it will be overdue before its turn. */
 static void shortest_estimate(const struct strata_pool *pool, const struct task *task,
 			      struct strata_position *ret_position, int64_t *ret_work_ns)
 {

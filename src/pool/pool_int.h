@@ -1,10 +1,11 @@
 /*
- * What the files of the pool share. pool.c makes and counts, task.c is what can happen to a task, user.c who asks, shape.c what goes
- * together, line.c the order, worker.c who works, pick.c the decision, batch.c who joins it, report.c what came of it, message.c
- * decisions as bytes, why.c answers for people, fluid.c positions where there is no one line. Policies are policy_*.c.
+ * What the files of the pool share. pool.c makes and counts, task.c is what can happen to a task,
+ * user.c who asks, shape.c what goes together, line.c the order, worker.c who works, pick.c the
+ * decision, batch.c who joins it, report.c what came of it, message.c decisions as bytes, why.c
+ * answers for people, fluid.c positions where there is no one line. Policies are policy_*.c.
  *
- * A decision has two halves. choose (pick.c) looks and changes nothing; take changes the state and decides nothing. So a decision that
- * another pool made can be done over by the second half alone.
+ * A decision has two halves. choose (pick.c) looks and changes nothing; take changes the state and
+ * decides nothing. So a decision that another pool made can be done over by the second half alone.
  */
 #ifndef POOL_POOL_INT_H
 #define POOL_POOL_INT_H
@@ -22,9 +23,10 @@
 /* ---- fluid.c ---- */
 
 /*
- * Who has done how much when each of many served side by side has had the same virtual service? Members have tasks, work and a weight;
- * each gets its work done at a rate of its weight. A histogram over work / weight in powers of two answers in the number of its
- * buckets, whatever the number of members.
+ * Who has done how much when each of many served side by side has had the same virtual service?
+ * Members have tasks, work and a weight; each gets its work done at a rate of its weight. A
+ * histogram over work / weight in powers of two answers in the number of its buckets, whatever the
+ * number of members.
  */
 enum { FLUID_BUCKETS = 64 };
 struct fluid_member {
@@ -59,9 +61,8 @@ enum {
 
 struct task {
 	void *payload;
-	uint64_t
-		serial; /* its place among equals: counts up with every task, kept when it comes back */
-	int64_t key; /* in line, as the policy gave it */
+	uint64_t serial; /* its place among equals: counts up, kept when it comes back */
+	int64_t key;     /* in line, as the policy gave it */
 	int64_t added_ns, started_ns, changed_ns;
 	int64_t deadline_ns; /* 0: none */
 	int64_t cost_ns;     /* estimate of all of it */
@@ -149,7 +150,8 @@ struct strata_pool {
 	uint64_t serial, decision;
 	int128 until_ns_sum; /* Σ over workers with tasks of since_ns + left_ns */
 	uint64_t busy_count; /* how many workers that are */
-	int64_t batch_until_ns; /* the last pick that gave nothing waits for mates until then; INT64_MAX: it does not */
+	/* the last pick that gave nothing waits for mates until then; INT64_MAX: it does not */
+	int64_t batch_until_ns;
 	struct strata_pool_stats stats;
 };
 
@@ -184,8 +186,8 @@ struct policy_hooks {
 	/* A task is in line; it is in line no longer. Either may be NULL. */
 	void (*enter)(struct strata_pool *pool, struct task *task);
 	void (*leave)(struct strata_pool *pool, struct task *task);
-	/* A worker gets it, just before it leaves the line; it cost so much more; it is with no worker any more; it has ended and no
-	 * worker has it. Each may be NULL. */
+	/* A worker gets it, just before it leaves the line; it cost so much more; it is with no
+	 * worker any more; it has ended and no worker has it. Each may be NULL. */
 	void (*start)(struct strata_pool *pool, struct task *task);
 	void (*spend)(struct strata_pool *pool, struct task *task, int64_t cost_ns);
 	void (*stop)(struct strata_pool *pool, struct task *task);
@@ -202,7 +204,8 @@ struct policy_hooks {
 	/* May the mate run in the batch of the first? NULL: yes. */
 	bool (*joins)(const struct strata_pool *pool, const struct task *first,
 		      const struct task *mate);
-	/* Should the task that a worker has give way to the one that is first? NULL: by group, key and serial. */
+	/* Should the task that a worker has give way to the one that is first? NULL: by group, key
+	 * and serial. */
 	bool (*yields)(const struct strata_pool *pool, const struct task *held,
 		       const struct task *front);
 	/* Position and work ahead, where the line is not the order; NULL: it is. */
@@ -328,8 +331,7 @@ static inline struct task *worker_next(const struct strata_pool *pool, const str
 /* What was chosen, and by whom: nothing has changed yet. */
 struct choice {
 	struct task *front; /* first in line; may be NULL */
-	struct task *
-		guard; /* the front, where this worker could take it: it may be overtaken so often only */
+	struct task *guard; /* the front, if this worker could take it; NULL otherwise */
 	enum strata_wait wait;
 	int64_t until_ns;
 	uint32_t count, kept; /* the first `kept` are the worker's already */

@@ -1,4 +1,5 @@
-/* What came of a batch: steps done, what they cost, who has finished. All rows are checked before the first one counts. */
+/* What came of a batch: steps done, what they cost, who has finished. All rows are checked before
+ * the first one counts. */
 #include "pool/pool_int.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* What goes together: pairs of a model and a shape, how many of each a batch may hold, and what a step of them has cost. */
+/* What goes together: pairs of a model and a shape, how many of each a batch may hold, and what a
+ * step of them has cost. */
 #include "pool/pool_int.h"
 
 #include <errno.h>

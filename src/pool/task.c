@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 
-/* May a task go from the status of the row to that of the bit? Whatever a worker has may go back to the line. */
+/* May a task go from the status of the row to that of the bit? Whatever a worker has may go back to
+ * the line. */
 #define TO(status) (1u << STRATA_TASK_##status)
 static const unsigned next_statuses[STRATA_TASK_STATUS_COUNT] = {
 	[STRATA_TASK_PENDING] = TO(ENCODING) | TO(DENOISING) | TO(DECODING) | TO(CANCELLED),

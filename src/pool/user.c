@@ -1,4 +1,5 @@
-/* Who asks: users, each in an account or in none, with what is counted of them. A user of two accounts is two. */
+/* Who asks: users, each in an account or in none, with what is counted of them. A user of two
+ * accounts is two. */
 #include "pool/pool_int.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ static int check_name(const char *what, const char *name, struct strata_error *e
 			      strlen(name), STRATA_NAME_BYTES_MAX);
 }
 
-/* The user's name, a NUL, the account's: an unknown account is the empty one. Both are at most as long as a name. */
+/* The user's name, a NUL, the account's: an unknown account is the empty one. Both are at most as
+ * long as a name. */
 static size_t make_key(char key[KEY_BYTES_MAX], const char *name, const char *account)
 {
 	size_t length = strnlen(name, STRATA_NAME_BYTES_MAX);

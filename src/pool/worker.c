@@ -1,7 +1,8 @@
 /*
- * Workers and their leases. A worker that is not heard of for lease_ns is gone: its tasks go back to their places, and since its
- * handle is gone with it, nothing it says later counts; so no task is ever with two workers that count. Workers stand in a ring by when they
- * were last heard of, so that finding the silent ones looks at no other.
+ * Workers and their leases. A worker that is not heard of for lease_ns is gone: its tasks go back
+ * to their places, and since its handle is gone with it, nothing it says later counts; so no task
+ * is ever with two workers that count. Workers stand in a ring by when they were last heard of, so
+ * that finding the silent ones looks at no other.
  */
 #include "pool/pool_int.h"
 

@@ -1,4 +1,5 @@
-/* The chart of pool_gantt.h. A worker is a process of the trace, its places are threads: as many as a batch may hold. */
+/* The chart of pool_gantt.h. A worker is a process of the trace, its places are threads: as many as
+ * a batch may hold. */
 #include "sim/pool_gantt.h"
 
 #include "core/trace_stream.h"

@@ -1,6 +1,7 @@
 /*
- * A replay of the pool as a picture for ui.perfetto.dev: a group of tracks per worker, in it a slice for each stretch of time that a task is
- * with it, and a curve of what waits. Written as the replay goes on.
+ * A replay of the pool as a picture for ui.perfetto.dev: a group of tracks per worker, in it a
+ * slice for each stretch of time that a task is with it, and a curve of what waits. Written as the
+ * replay goes on.
  */
 #ifndef SIM_POOL_GANTT_H
 #define SIM_POOL_GANTT_H

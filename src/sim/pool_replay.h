@@ -1,9 +1,11 @@
 /*
- * Replaying a trace of requests through the pool level: the same decisions as in a service, on a virtual clock. Everything that happens in one
- * instant is told first, ends before arrivals, then the workers that are free ask one after the other.
+ * Replaying a trace of requests through the pool level: the same decisions as in a service, on a
+ * virtual clock. Everything that happens in one instant is told first, ends before arrivals, then
+ * the workers that are free ask one after the other.
  *
- * A step takes an equal part of its request's time. A batch of n takes as long as its longest task alone, times 1 + (n − 1) · batch_cost.
- * To the measures all the time between a request's arrival and its end that was not its work is waiting.
+ * A step takes an equal part of its request's time. A batch of n takes as long as its longest task
+ * alone, times 1 + (n − 1) · batch_cost. To the measures all the time between a request's arrival
+ * and its end that was not its work is waiting.
  */
 #ifndef SIM_POOL_REPLAY_H
 #define SIM_POOL_REPLAY_H

@@ -1,6 +1,7 @@
 /*
- * What every policy must keep, built in or from a plug-in: no task is lost or comes twice, whatever happens to the pool; decisions done over on another
- * pool give the same state; the same calls give the same decisions; and lack of memory changes nothing.
+ * What every policy must keep, built in or from a plug-in: no task is lost or comes twice, whatever
+ * happens to the pool; decisions done over on another pool give the same state; the same calls give
+ * the same decisions; and lack of memory changes nothing.
  */
 #include "core/class.h"
 #include "pool_play.h"

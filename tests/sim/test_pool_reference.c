@@ -1,7 +1,8 @@
 /*
- * A month of a real diffusion service against another simulator's figures (traces/serving/README.md of the reference data): four workers at three loads, one
- * policy each that has no freedom left. And what our own policies promise beside those: fair at least as good to users as virtual token counters, shortest
- * within a tenth of the unbounded order's mean with a smaller longest wait.
+ * A month of a real diffusion service against another simulator's figures (traces/serving/README.md
+ * of the reference data): four workers at three loads, one policy each that has no freedom left.
+ * And what our own policies promise beside those: fair at least as good to users as virtual token
+ * counters, shortest within a tenth of the unbounded order's mean with a smaller longest wait.
  */
 #include "pool_play.h"
 

@@ -1,4 +1,5 @@
-/* Batches: who joins whom, how many, for how long one waits for mates, and who is not kept waiting by it. */
+/* Batches: who joins whom, how many, for how long one waits for mates, and who is not kept waiting
+ * by it. */
 #include "pool_play.h"
 
 #define GIB (INT64_C(1) << 30)

@@ -1,4 +1,5 @@
-/* The estimate of who has done how much when all are served side by side, against adding it up one by one. */
+/* The estimate of who has done how much when all are served side by side, against adding it up one
+ * by one. */
 #include "test.h"
 
 #include "pool/pool_int.h"

@@ -1,4 +1,5 @@
-/* Decisions as bytes: what is packed comes out again, what is damaged is refused, what is not due is not done. */
+/* Decisions as bytes: what is packed comes out again, what is damaged is refused, what is not due
+ * is not done. */
 #include "pool_play.h"
 #include "random.h"
 

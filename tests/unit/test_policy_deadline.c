@@ -1,4 +1,5 @@
-/* The law of deadline: who was admitted is on time when costs are as estimated, with one worker and with several. */
+/* The law of deadline: who was admitted is on time when costs are as estimated, with one worker and
+ * with several. */
 #include "pool_play.h"
 #include "random.h"
 
@@ -54,7 +55,8 @@ TEST(what_cannot_be_on_time_is_refused_with_the_earliest_possible)
 	play_close();
 }
 
-/* Random arrivals at more than the workers can do, on a clock of seconds. Workers ask in any order; a third of the tasks has no deadline. */
+/* Random arrivals at more than the workers can do, on a clock of seconds. Workers ask in any order;
+ * a third of the tasks has no deadline. */
 static void promise(int workers, bool preempt, uint64_t seed, size_t *ret_admitted,
 		    size_t *ret_refused)
 {

@@ -1,4 +1,5 @@
-/* The laws of fair: equal service by cost, weights, accounts, quotas, and charges that follow the measure. */
+/* The laws of fair: equal service by cost, weights, accounts, quotas, and charges that follow the
+ * measure. */
 #include "pool_play.h"
 #include "random.h"
 
@@ -16,8 +17,9 @@ static struct strata_user_stats stats_of(const char *user, const char *account)
 }
 
 /*
- * While two users have tasks in line, what they were charged over their weights differs by at most a largest charge of each over its weight. Costs turn
- * out other than estimated, so that the charges are corrected on the way.
+ * While two users have tasks in line, what they were charged over their weights differs by at most
+ * a largest charge of each over its weight. Costs turn out other than estimated, so that the
+ * charges are corrected on the way.
  */
 TEST(service_differs_by_a_charge_of_each_at_most)
 {

@@ -47,7 +47,8 @@ TEST(the_higher_priority_goes_first_and_equal_ones_as_they_came)
 	play_close();
 }
 
-/* With `aging` a later task goes before an earlier one only if it came less than aging · (difference of priorities) after it. */
+/* With `aging` a later task goes before an earlier one only if it came less than aging ·
+ * (difference of priorities) after it. */
 TEST(priority_overtakes_within_its_bound_only)
 {
 	enum { COUNT = 400 };
@@ -111,7 +112,8 @@ TEST(priorities_have_the_range_they_are_given)
 	play_close();
 }
 
-/* Two users with tasks in line all the time are served in turn, whatever their tasks cost and whoever else comes. */
+/* Two users with tasks in line all the time are served in turn, whatever their tasks cost and
+ * whoever else comes. */
 TEST(round_robin_gives_users_the_same_number_of_turns)
 {
 	int served[3] = { 0 };

@@ -1,4 +1,5 @@
-/* The laws of resource_aware: loaded models first, within a bound, and never more memory than the budget. */
+/* The laws of resource_aware: loaded models first, within a bound, and never more memory than the
+ * budget. */
 #include "pool_play.h"
 #include "random.h"
 

@@ -49,8 +49,9 @@ TEST(what_is_left_counts_and_not_what_there_was)
 }
 
 /*
- * An endless stream of short tasks that takes all there is: without the bound the long one never starts; with it it starts when it has waited bound times
- * its cost and the others' lead on the reserve is made good.
+ * An endless stream of short tasks that takes all there is: without the bound the long one never
+ * starts; with it it starts when it has waited bound times its cost and the others' lead on the
+ * reserve is made good.
  */
 static int64_t wait_in_a_stream(const char *policy)
 {
@@ -75,7 +76,8 @@ TEST(a_long_one_does_not_starve)
 	CHECK_INT(wait_in_a_stream("shortest:bound=3"), 60);
 }
 
-/* start ≤ bound · c + (work overdue before it, with what runs) / (reserve · workers) after its arrival, under an overload of everything. */
+/* start ≤ bound · c + (work overdue before it, with what runs) / (reserve · workers) after its
+ * arrival, under an overload of everything. */
 TEST(the_latest_start_is_as_stated)
 {
 	enum { COUNT = 3000 };
