@@ -114,6 +114,12 @@ static bool all_yield(const struct strata_pool *pool, const struct worker *worke
 	return true;
 }
 
+/* Would it fit if so much of what the worker's tasks hold were given up? */
+static bool fits_without(const struct fit *fit, const struct task *task, int64_t given_up_mib)
+{
+	return fit->free_mib == INT64_MAX || task->memory_mib <= fit->free_mib + given_up_mib;
+}
+
 /* Keeps the worker's own tasks but for one. */
 static void keep(const struct strata_pool *pool, const struct worker *worker,
 		 const struct task *without, struct choice *choice)
@@ -132,9 +138,10 @@ static void keep(const struct strata_pool *pool, const struct worker *worker,
  * them if there is room, or takes the place of the last of them; one of another shape goes instead
  * of all of them, if the policy puts it before each.
  */
-static void choose_kept(const struct strata_pool *pool, const struct worker *worker,
+static void choose_kept(const struct strata_pool *pool, const struct fit *fit,
 			struct choice *choice)
 {
+	const struct worker *worker = fit->worker;
 	const struct task *front = choice->front, *held = worker_first(pool, worker);
 
 	if (!held || !pool->conf.preempt || !choice->guard) {
@@ -142,15 +149,16 @@ static void choose_kept(const struct strata_pool *pool, const struct worker *wor
 		return;
 	}
 	if (held->shape != front->shape) {
-		if (!all_yield(pool, worker, front))
+		if (!fits_without(fit, front, worker->used_mib) || !all_yield(pool, worker, front))
 			keep(pool, worker, NULL, choice);
 		return;
 	}
 	bool full = worker->count >= shape_cap(pool, shape_of(pool, held));
 	struct task *last = full ? last_held(pool, worker, front) : NULL;
+	bool joins = (last || !full) && fits_without(fit, front, last ? last->memory_mib : 0);
 
-	keep(pool, worker, last, choice);
-	if (last || !full)
+	keep(pool, worker, joins ? last : NULL, choice);
+	if (joins)
 		choice->tasks[choice->count++] = choice->front;
 }
 
@@ -173,10 +181,8 @@ static void choose(struct strata_pool *pool, struct fit *fit, struct choice *cho
 	choice->until_ns = INT64_MAX;
 	choice->front = pick_front(pool, &choice->wait);
 	choice->guard = choice->front && could_fit(worker, choice->front) ? choice->front : NULL;
-	choose_kept(pool, worker, choice);
+	choose_kept(pool, fit, choice);
 	count_free(worker, choice, fit);
-	if (choice->count > choice->kept && !pick_fits(fit, choice->front))
-		choice->count = choice->kept;
 	if (choice->count == 0) {
 		struct task *first = choose_first(pool, fit, choice);
 

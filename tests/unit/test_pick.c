@@ -197,3 +197,34 @@ TEST(equals_do_not_give_way)
 	CHECK_INT(play_stats().preemptions, 0);
 	play_close();
 }
+
+/* Who gives way for one that then does not fit has lost its place for nothing. */
+TEST(nobody_gives_way_to_a_task_that_would_not_fit)
+{
+	for (uint64_t shape = 0; shape < 2; shape++) {
+		struct strata_task_request request = play_request("a", 5);
+
+		play_open("priority:aging=0s", &(struct strata_pool_conf){ .preempt = true });
+		uint64_t worker = play_worker(16 * GIB, 0);
+
+		request.memory_bytes = 4 * GIB;
+		uint64_t task = play_add_request(&request, 0);
+		struct strata_batch batch = play_pick(worker, 0, NULL);
+
+		play_done(&batch, STRATA_DONE_STEPS, 1, SECOND, 0);
+		request.priority = 9;
+		request.shape = shape;
+		request.memory_bytes = 12 * GIB;
+		play_add_request(&request, 0);
+		/* Something of the worker's own takes the rest for now. */
+		struct strata_ask ask = { .worker = worker, .free_bytes = 7 * GIB };
+
+		CHECK_OK(strata_pool_pick(pool, &ask, 0, &batch, NULL, &err));
+		CHECK(batch.tasks[0] == task);
+		CHECK_INT(play_stats().preemptions, 0);
+		play_done(&batch, STRATA_DONE_STEPS, 1, SECOND, 0);
+		CHECK(play_next(worker, 0) != task); /* all of it is free again */
+		CHECK_INT(play_stats().preemptions, 1);
+	}
+	play_close();
+}
