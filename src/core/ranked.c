@@ -402,7 +402,8 @@ static uint32_t kept_of(const struct ranked_leaf *leaf, const struct ranked_key 
 
 	if (at == LEAF_ROOM)
 		return LEAF_ROOM - 1;
-	if (at == 0 || leaf->keys[at - 1].group != key->group)
+	if (at < LEAF_ROOM / 4 || at > LEAF_ROOM - LEAF_ROOM / 8 ||
+	    leaf->keys[at - 1].group != key->group)
 		return LEAF_ROOM / 2;
 	bool ends_group = leaf->keys[at].group != key->group;
 	bool ends_key = leaf->keys[at - 1].key == key->key && leaf->keys[at].key != key->key;
@@ -470,12 +471,19 @@ static bool full(const void *node, uint32_t level)
 	return ((const struct head *)node)->count == (level == 0 ? LEAF_ROOM : INNER_ROOM);
 }
 
-/* An insertion splits at most one node of each level and raises the root; `more` of them raise it
- * once at most more. */
+/*
+ * An insertion splits at most one node of each level and raises the root at most once. Of many
+ * insertions not all can do so: what was split has room for one more at least before it is split
+ * again, so that a level splits as often as it has nodes now, and for every second insertion.
+ */
 int ranked_reserve(struct ranked *set, size_t more)
 {
-	if (slab_reserve(&set->leaves, more) ||
-	    slab_reserve(&set->inners, more * (set->height + (more > 1 ? 2 : 1))))
+	size_t leaves = set->leaves.count + more / 2 + 1;
+	size_t inners = 2 * (size_t)set->inners.count + more + set->height + 2;
+	size_t each = set->height + (more > 1 ? 2 : 1);
+
+	if (slab_reserve(&set->leaves, more < leaves ? more : leaves) ||
+	    slab_reserve(&set->inners, more * each < inners ? more * each : inners))
 		return -ENOMEM;
 	return 0;
 }
