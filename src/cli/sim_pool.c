@@ -345,7 +345,7 @@ static int draw_page(struct pool_sim *sim, const struct svg_series *waiting, str
 				   .series = waiting,
 				   .series_count = count,
 				   .steps = true };
-	struct svg_bars bars = { .title = "Seconds",
+	struct svg_bars bars = { .title = "Response and wait",
 				 .y = { "s", SVG_LOG },
 				 .groups = groups,
 				 .group_count = GROUPS,
