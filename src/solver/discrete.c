@@ -34,11 +34,12 @@ int discrete_row(struct discrete_run *run, size_t i, double timestep, double alp
 		 struct strata_solver_row **ret_row)
 {
 	if (alpha <= 0 && run->conf->prediction_type == PREDICTION_EPSILON)
-		return strata_fail_at(run->err, -EINVAL, "prediction_type",
-				      "timestep %g is pure noise, of which epsilon says nothing; "
-				      "expected v_prediction or sample, or rescale_betas_zero_snr = "
-				      "false",
-				      timestep);
+		return strata_fail_at(
+			run->err, -EINVAL, "prediction_type",
+			"timestep %g is pure noise, of which epsilon says nothing; "
+			"expected v_prediction or sample, or rescale_betas_zero_snr = "
+			"false",
+			timestep);
 	int rc = strata_solver_draft_row(run->draft, ret_row, run->err);
 
 	if (rc)
