@@ -8,7 +8,7 @@
  * where x is the sample, m the model's output for (input_scale·x, timestep), and slots hold earlier sums of the same
  * form, written by rows as they are applied. The whole of a generation is
  *
- *	sample = table->init_noise_sigma · noise
+ *	strata_solver_begin: sample = table->init_noise_sigma · noise
  *	for each row of the table:
  *		output = model(row->input_scale · sample, row->timestep)
  *		strata_solver_apply: sample, slots ← row, sample, output, slots, noise
@@ -303,6 +303,17 @@ void strata_solver_slots_init(void *block, uint32_t slot_count, size_t element_c
  * nothing; any number of threads may call it, each with its own buffers. The instruction set must be one that works. */
 void strata_solver_apply(const struct strata_solver_item *items, size_t item_count,
 			 size_t element_count, const struct strata_solver_how *how);
+
+/* The first sample: init_noise_sigma·noise, plus init_clean·clean where there is a clean sample (image to image, with a
+ * strength in the request). clean and ret_sample may be the same buffer. */
+void strata_solver_begin(const struct strata_solver_table *table, const void *clean,
+			 const float *noise, size_t element_count, enum strata_element element,
+			 void *ret_sample);
+
+/* A clean sample, noised to where a row stands (add_noise of diffusers): alpha·clean + sigma·noise. */
+void strata_solver_add_noise(const struct strata_solver_row *row, const void *clean,
+			     const float *noise, size_t element_count, enum strata_element element,
+			     void *ret_sample);
 
 /* How far the new sample of a row with STRATA_ROW_MEASURE is from the rough one, in units of the tolerance (at most
  * about 1: good). Called right after the row was applied. */

@@ -220,7 +220,7 @@ static int read_settings(struct reader *reader, const json_t *object, struct gol
 	json_t *config = json_deep_copy(json_object_get(object, "config"));
 	const json_t *set = json_object_get(object, "set_timesteps");
 	const json_t *step = json_object_get(object, "step_args");
-	struct golden_numbers sigmas;
+	struct golden_numbers sigmas, timesteps;
 	int rc = 0;
 
 	if (!json_is_object(config)) {
@@ -235,7 +235,11 @@ static int read_settings(struct reader *reader, const json_t *object, struct gol
 	rc = keep_config(reader, config, one);
 	if (rc == 0)
 		rc = read_key(reader, set, "sigmas", &sigmas);
+	if (rc == 0)
+		rc = read_key(reader, set, "timesteps", &timesteps);
 	if (rc == 0) {
+		one->request.timesteps = timesteps.values;
+		one->request.timestep_count = timesteps.count;
 		one->request.sigmas = sigmas.values;
 		one->request.sigma_count = sigmas.count;
 		one->request.has_mu = json_is_number(json_object_get(set, "mu"));
@@ -299,7 +303,8 @@ static int read_case(struct reader *reader, const json_t *object, const struct g
 	if (rc == 0 && json_object_get(object, "sample0"))
 		rc = read_tensor(reader, json_object_get(object, "sample0"), "sample0",
 				 bank->element_count, &one->sample0);
-	one->request.steps = one->request.sigma_count ? 0 : (int64_t)steps;
+	if (one->request.sigma_count == 0 && one->request.timestep_count == 0)
+		one->request.steps = (int64_t)steps;
 	return rc ? rc : read_wanted(reader, object, bank, one);
 }
 
