@@ -124,8 +124,8 @@ static int pack(const struct strata_solver_class *cls, const void *conf,
 	if (!table)
 		return strata_fail_memory(err);
 	struct strata_solver_row *rows = (struct strata_solver_row *)(table + 1);
-	double *train = (double *)((char *)rows + rows_bytes);
-	char *conf_copy = (char *)train + train_bytes;
+	double *train = (void *)(rows + draft->row_count);
+	void *conf_copy = train + draft->train_count;
 
 	if (draft->row_count)
 		memcpy(rows, draft->rows, rows_bytes);

@@ -25,6 +25,8 @@ gives 0
 prints_json 'd["name"] == "euler" and d["options"]["beta_start"] == 0.1 and d["options"]["beta_schedule"] == "linear"'
 run strata solver show ddim --config scheduler_config.json --json
 prints_json 'd["name"] == "ddim" and d["options"]["beta_start"] == 0.1'
+run strata solver show 'DPM++ 2M SDE Karras:eta=0.25' --config scheduler_config.json --json
+prints_json 'd["schedule"] == "karras" and d["options"]["eta"] == 0.25 and d["options"]["beta_start"] == 0.1 and d["options"]["algorithm_type"] == "sde-dpmsolver++"'
 
 it 'refuses what it does not know, with the nearest'
 run strata solver show eular
