@@ -6,7 +6,10 @@
 #include "solver/schedule.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TRAIN = 1000, STEPS_MAX = 60 };
@@ -99,6 +102,49 @@ TEST(levels_lie_where_the_formulas_say)
 	CHECK_NEAR(level("ddim_uniform", 4, 3), train[1], 1e-12);
 	CHECK_NEAR(level("align_your_steps", 10, 1), 6.475, 1e-9);
 	CHECK_NEAR(level("align_your_steps:model=sdxl", 10, 1), 6.315, 1e-9);
+}
+
+/* The levels that k-diffusion made of the same range. */
+static void check_kept(const json_t *one)
+{
+	const char *name = json_string_value(json_object_get(one, "schedule"));
+	const json_t *want = json_object_get(one, "sigmas");
+	struct strata_schedule_range range = training();
+	size_t count = json_array_size(want) - 1;
+	const struct strata_class *const *at = strata_schedule_kind.classes;
+	double sigmas[STEPS_MAX];
+
+	while (*at && strcmp((*at)->name, name) != 0)
+		at++;
+	CHECK(*at && count <= STEPS_MAX);
+	range.sigma_min = json_number_value(json_object_get(one, "sigma_min"));
+	range.sigma_max = json_number_value(json_object_get(one, "sigma_max"));
+	CHECK_OK(schedule_fill((const struct strata_schedule_class *)*at, NULL, &range, count,
+			       &arena, sigmas, &err));
+	for (size_t i = 0; i < count; i++) {
+		double sigma = json_number_value(json_array_get(want, i));
+
+		CHECK_NEAR(sigmas[i], sigma, 2e-6 * sigma);
+	}
+}
+
+TEST(levels_are_those_of_k_diffusion)
+{
+	char path[4096];
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/solver/samplers.json", test_data_dir());
+	char *text = test_read_file(path, &size);
+	json_t *file = json_loads(text, 0, NULL);
+	const json_t *cases = json_object_get(file, "cases");
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK(json_array_size(cases) > 10);
+	for (size_t i = 0; i < json_array_size(cases); i++)
+		check_kept(json_array_get(cases, i));
+	strata_arena_fini(&arena);
+	json_decref(file);
+	free(text);
 }
 
 TEST(timesteps_and_sigmas_are_inverse)
