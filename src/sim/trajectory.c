@@ -267,6 +267,20 @@ static void walk(struct run *run)
 		      run->one->at.values[run->one->at.count - 1]);
 }
 
+/* What is left of the signal at each row, beside what a float of the reference held and the exact figure. */
+static void check_alphas(struct run *run)
+{
+	const struct golden_case *one = run->one;
+
+	for (size_t i = 0; i < one->alphas.count && i < run->table->row_count; i++) {
+		double alpha = run->table->rows[i].alpha, want = one->alphas.values[i];
+
+		compare(run, fabs(alpha * alpha - want),
+			2e-6 * want + 4 * fabs(want - one->alphas_exact.values[i]) + 1e-10,
+			"the signal", i);
+	}
+}
+
 static int allot(struct run *run, struct strata_arena *arena)
 {
 	size_t count = run->bank->element_count;
@@ -307,10 +321,12 @@ static int run_in(struct run *run, const struct strata_registry *solvers,
 	if (rc == 0) {
 		run->table = table;
 		rc = allot(run, arena);
-		if (rc == 0)
-			walk(run);
-		else
+		if (rc)
 			strata_fail_memory(err);
+		else if (one->alphas.count)
+			check_alphas(run);
+		else
+			walk(run);
 		strata_solver_table_free(table, memory);
 	}
 	return rc;

@@ -134,6 +134,28 @@ TEST(a_sampler_is_read)
 	strata_arena_fini(&arena);
 }
 
+TEST(a_bank_has_no_cases_and_betas_have_alphas)
+{
+	strata_arena_init(&arena, &memory, 0);
+	struct golden_bank bank = small_bank();
+	struct golden_file file;
+	const char betas[] =
+		"{\"format\": \"betas-golden-1\", \"cases\": [{\"config\": {}, \"index\": "
+		"[0, 5], \"alphas_cumprod_f32\": [1, 0.5], \"alphas_cumprod_f64\": [1, "
+		"0.5]}]}";
+	const char uneven[] = "{\"format\": \"betas-golden-1\", \"cases\": [{\"config\": {}, "
+			      "\"index\": [0, 5], \"alphas_cumprod_f32\": [1]}]}";
+
+	CHECK_OK(golden_read(bank_text, strlen(bank_text), &bank, &arena, &file, &err));
+	CHECK_INT(file.case_count, 0);
+	CHECK_OK(golden_read(betas, strlen(betas), &bank, &arena, &file, &err));
+	CHECK_INT(file.cases[0].request.timestep_count, 2);
+	CHECK(file.cases[0].request.timesteps[0] == 5 && file.cases[0].alphas.values[0] == 0.5);
+	CHECK_ERROR(golden_read(uneven, strlen(uneven), &bank, &arena, &file, &err), -EINVAL,
+		    "as many of each");
+	strata_arena_fini(&arena);
+}
+
 TEST(there_is_a_most_of_cases)
 {
 	size_t size = STRATA_GOLDEN_CASES_MAX * 2 + 100;
