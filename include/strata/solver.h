@@ -84,13 +84,13 @@ struct strata_solver_table {
 	const void *conf; /* the class's, a copy */
 	const struct strata_solver_row *rows;
 	size_t row_count;
-	uint32_t
-		slot_count; /* tensors of the sample's size that the caller keeps; all hold anything at the start */
-	uint32_t step_count;     /* steps asked for; with strength, those that are left */
-	double init_noise_sigma; /* the first sample is this times the noise */
-	double init_clean; /* plus this times the clean sample: not 0 with a strength (image to image) */
-	const double *
-		train_sigmas; /* of an adaptive solver, whose rows are made later: the training's */
+	/* Tensors of the sample's size, the caller's; what they hold at the start is not read. */
+	uint32_t slot_count;
+	uint32_t step_count; /* steps asked for; with a strength, those that are left */
+	/* The first sample is init_noise_sigma·noise, plus init_clean·clean with a strength (image to image). */
+	double init_noise_sigma, init_clean;
+	/* Of an adaptive solver, whose rows are made later: the training's. */
+	const double *train_sigmas;
 	size_t train_count;
 	size_t size_bytes; /* of the allocation */
 };
@@ -116,8 +116,8 @@ struct strata_solver_request {
 /* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
 
 struct strata_schedule_range {
-	double sigma_min,
-		sigma_max; /* what the levels run between, as noise ÷ signal (or of 1, for flows) */
+	/* What the levels run between, as noise ÷ signal (or of 1, for flows). */
+	double sigma_min, sigma_max;
 	const double *train_sigmas; /* of each timestep of the training, rising */
 	size_t train_count;
 };
