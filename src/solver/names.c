@@ -41,7 +41,6 @@ static const struct known table[] = {
 	{ "ipndm_v", NULL, .instead = "lms" },
 	{ "plms", NULL, "pndm", "skip_prk_steps=true" },
 	{ "res_2s", "res_2s (RES4LYF)", .instead = "dpmpp_2s_ancestral:eta=0" },
-	{ "restart", NULL, .instead = "heun" },
 	{ "sa_solver_pece", NULL, .instead = "sa_solver" },
 	{ "seeds_2", NULL, .instead = "dpmpp_sde" },
 	{ "seeds_3", NULL, .instead = "dpmpp_3m_sde" },

@@ -54,8 +54,8 @@ TEST(unknown_names_are_refused_with_the_nearest)
 	CHECK_TEXT(meaning("eular"), "there is no solver 'eular'; did you mean 'euler'?");
 	CHECK_TEXT(meaning("DPM++ 2M Karas"),
 		   "there is no solver 'DPM++ 2M Karas'; `strata solver list` has them");
-	CHECK_TEXT(meaning("Restart"),
-		   "restart is a sampler that is not here; the nearest is heun");
+	CHECK_TEXT(meaning("seeds_2"),
+		   "seeds_2 is a sampler that is not here; the nearest is dpmpp_sde");
 	CHECK_TEXT(meaning(""), "there is no solver ''; `strata solver list` has them");
 	memset(longest, 'e', sizeof(longest));
 	longest[sizeof(longest) - 1] = 0;
