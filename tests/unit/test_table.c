@@ -104,6 +104,18 @@ TEST(image_to_image_starts_in_the_middle)
 	solver_sample_end(&sample);
 }
 
+TEST(there_is_a_most_of_steps)
+{
+	solver_sample_start(&sample);
+	struct strata_solver_table *table =
+		solver_sample_table(&sample, "heun", STRATA_SOLVER_STEPS_MAX);
+
+	CHECK_INT(table->row_count, 2 * STRATA_SOLVER_STEPS_MAX - 1);
+	strata_solver_table_free(table, &sample.memory);
+	refused("heun", STRATA_SOLVER_STEPS_MAX + 1, "expected 1 to 10000");
+	solver_sample_end(&sample);
+}
+
 TEST(what_no_row_reads_is_not_written)
 {
 	solver_sample_start(&sample);
