@@ -6,13 +6,15 @@
 
 #include <math.h>
 
-static const struct strata_option dpmpp_2m_v2_options[] = { CONF_TRAINING,
-							    CONF_ZERO_SNR,
-							    CONF_PREDICTION(conf_predictions),
-							    CONF_SPACING(SPACING_LINSPACE, 1),
-							    CONF_SIGMAS,
-							    CONF_K_DIFFUSION,
-							    { 0 } };
+static const struct strata_option dpmpp_2m_v2_options[] = {
+	CONF_TRAINING,
+	CONF_ZERO_SNR,
+	CONF_PREDICTION(conf_predictions),
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_K_DIFFUSION,
+	{ 0 },
+};
 
 static int dpmpp_2m_v2_step(struct k_run *run, size_t i)
 {

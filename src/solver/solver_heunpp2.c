@@ -4,13 +4,15 @@
  */
 #include "solver/k.h"
 
-static const struct strata_option heunpp2_options[] = { CONF_TRAINING,
-							CONF_PREDICTION(conf_predictions),
-							CONF_SPACING(SPACING_LINSPACE, 1),
-							CONF_SIGMAS,
-							CONF_CHURN,
-							CONF_K_DIFFUSION,
-							{ 0 } };
+static const struct strata_option heunpp2_options[] = {
+	CONF_TRAINING,
+	CONF_PREDICTION(conf_predictions),
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_CHURN,
+	CONF_K_DIFFUSION,
+	{ 0 },
+};
 
 enum { SLOT_TOTAL }; /* the step as far as its slopes are known */
 

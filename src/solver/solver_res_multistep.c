@@ -6,14 +6,16 @@
 
 #include <math.h>
 
-static const struct strata_option res_multistep_options[] = { CONF_TRAINING,
-							      CONF_ZERO_SNR,
-							      CONF_PREDICTION(conf_predictions),
-							      CONF_SPACING(SPACING_LINSPACE, 1),
-							      CONF_SIGMAS,
-							      CONF_ETA(0, 1),
-							      CONF_K_DIFFUSION,
-							      { 0 } };
+static const struct strata_option res_multistep_options[] = {
+	CONF_TRAINING,
+	CONF_ZERO_SNR,
+	CONF_PREDICTION(conf_predictions),
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_ETA(0, 1),
+	CONF_K_DIFFUSION,
+	{ 0 },
+};
 
 /* `landed` is where the last step's deterministic part ended; 0: there was none. */
 static int res_multistep_step(struct k_run *run, size_t i, double *landed)
