@@ -8,7 +8,7 @@
  * where x is the sample, m the model's output for (input_scale·x, timestep), and slots hold earlier sums of the same
  * form, written by rows as they are applied. The whole of a generation is
  *
- *	sample = table->init_noise_sigma · noise
+ *	strata_solver_begin: sample = table->init_noise_sigma · noise
  *	for each row of the table:
  *		output = model(row->input_scale · sample, row->timestep)
  *		strata_solver_apply: sample, slots ← row, sample, output, slots, noise
@@ -84,13 +84,13 @@ struct strata_solver_table {
 	const void *conf; /* the class's, a copy */
 	const struct strata_solver_row *rows;
 	size_t row_count;
-	uint32_t
-		slot_count; /* tensors of the sample's size that the caller keeps; all hold anything at the start */
-	uint32_t step_count;     /* steps asked for; with strength, those that are left */
-	double init_noise_sigma; /* the first sample is this times the noise */
-	double init_clean; /* plus this times the clean sample: not 0 with a strength (image to image) */
-	const double *
-		train_sigmas; /* of an adaptive solver, whose rows are made later: the training's */
+	/* Tensors of the sample's size, the caller's; what they hold at the start is not read. */
+	uint32_t slot_count;
+	uint32_t step_count; /* steps asked for; with a strength, those that are left */
+	/* The first sample is init_noise_sigma·noise, plus init_clean·clean with a strength (image to image). */
+	double init_noise_sigma, init_clean;
+	/* Of an adaptive solver, whose rows are made later: the training's. */
+	const double *train_sigmas;
 	size_t train_count;
 	size_t size_bytes; /* of the allocation */
 };
@@ -116,8 +116,8 @@ struct strata_solver_request {
 /* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
 
 struct strata_schedule_range {
-	double sigma_min,
-		sigma_max; /* what the levels run between, as noise ÷ signal (or of 1, for flows) */
+	/* What the levels run between, as noise ÷ signal (or of 1, for flows). */
+	double sigma_min, sigma_max;
 	const double *train_sigmas; /* of each timestep of the training, rising */
 	size_t train_count;
 };
@@ -303,6 +303,17 @@ void strata_solver_slots_init(void *block, uint32_t slot_count, size_t element_c
  * nothing; any number of threads may call it, each with its own buffers. The instruction set must be one that works. */
 void strata_solver_apply(const struct strata_solver_item *items, size_t item_count,
 			 size_t element_count, const struct strata_solver_how *how);
+
+/* The first sample: init_noise_sigma·noise, plus init_clean·clean where there is a clean sample (image to image, with a
+ * strength in the request). clean and ret_sample may be the same buffer. */
+void strata_solver_begin(const struct strata_solver_table *table, const void *clean,
+			 const float *noise, size_t element_count, enum strata_element element,
+			 void *ret_sample);
+
+/* A clean sample, noised to where a row stands (add_noise of diffusers): alpha·clean + sigma·noise. */
+void strata_solver_add_noise(const struct strata_solver_row *row, const void *clean,
+			     const float *noise, size_t element_count, enum strata_element element,
+			     void *ret_sample);
 
 /* How far the new sample of a row with STRATA_ROW_MEASURE is from the rough one, in units of the tolerance (at most
  * about 1: good). Called right after the row was applied. */

@@ -1,6 +1,7 @@
 /* A solver by any name that users know: see solver.h. */
 #include "cli/solver.h"
 
+#include "core/class.h"
 #include "core/env.h"
 #include "sim/input.h"
 
@@ -32,43 +33,46 @@ const struct strata_option solver_flag_rows[] = {
 	{ 0 }
 };
 
-/* NAME[:options], or a family that stands for one. */
-static int read_name(struct cli *cli, const char *name, struct solver_asked *asked,
-		     struct strata_solver_setup *setup)
+/* NAME[:options] itself, or what a family of models stands for. */
+static const char *expand(const struct solver_asked *asked, const char *name)
 {
 	const struct strata_model_family *family;
-	int rc = strata_solver_read(asked->solvers, asked->schedules, name, strlen(name),
-				    &cli->arena, setup, &cli->err);
+	struct strata_solver_name found;
+	size_t length = strcspn(name, ":");
 
-	if (rc == -ENOENT && strata_model_family_find(name, strlen(name), &family, NULL) == 0)
-		rc = strata_solver_read(asked->solvers, asked->schedules, family->solver,
-					strlen(family->solver), &cli->arena, setup, &cli->err);
-	return rc;
+	if (strata_solver_find(asked->solvers, asked->schedules, name, length, &found, NULL) ==
+		    -ENOENT &&
+	    strata_model_family_find(name, strlen(name), &family, NULL) == 0)
+		return family->solver;
+	return name;
 }
 
-/* The file's settings; the name, where there is one, says which class they are for. */
+/* The file's settings; the name, where there is one, says which class they are for, and its options come last. */
 static int read_config(struct cli *cli, const char *name, const char *path,
 		       struct solver_asked *asked, struct strata_solver_setup *setup)
 {
-	struct strata_solver_name named;
-	const char *text;
-	size_t length;
+	struct strata_solver_name named = { 0 };
+	const char *text, *options = name ? strchr(name, ':') : NULL;
+	size_t length, name_length = name ? strcspn(name, ":") : 0;
 	int rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text, &length,
 			    &cli->err);
 
 	if (rc == 0 && name)
-		rc = strata_solver_find(asked->solvers, asked->schedules, name, strlen(name),
-					&named, &cli->err);
+		rc = strata_solver_find(asked->solvers, asked->schedules, name, name_length, &named,
+					&cli->err);
+	if (rc == 0 && named.schedule) /* the schedule behind the name, with its defaults */
+		rc = strata_solver_read(asked->solvers, asked->schedules, name, name_length,
+					&cli->arena, setup, &cli->err);
 	if (rc == 0)
 		rc = strata_solver_read_config(asked->solvers, text, length, name ? &named : NULL,
 					       &cli->arena, &setup->solver, &cli->err);
-	if (rc == 0 && name && named.schedule) {
-		struct strata_solver_setup whole;
+	if (rc == 0 && options) {
+		struct strata_schema schema = class_schema(setup->solver.cls);
 
-		rc = read_name(cli, name, asked, &whole); /* for the schedule behind it */
-		setup->schedule = whole.schedule;
-		setup->drop_penultimate = whole.drop_penultimate;
+		rc = strata_schema_read_text(&schema, options + 1, strlen(options + 1), &cli->arena,
+					     setup->solver.conf, &cli->err);
 	}
+	setup->drop_penultimate = named.drop_penultimate;
 	return rc;
 }
 
@@ -81,8 +85,11 @@ static int fill(struct cli *cli, const char *name, const struct solver_flags *fl
 	if (!name && !flags->config)
 		return strata_fail(&cli->err, -EINVAL,
 				   "no solver is named; expected a name, or --config FILE");
+	if (name)
+		name = expand(asked, name);
 	rc = flags->config ? read_config(cli, name, flags->config, asked, &setup)
-			   : read_name(cli, name, asked, &setup);
+			   : strata_solver_read(asked->solvers, asked->schedules, name,
+						strlen(name), &cli->arena, &setup, &cli->err);
 	if (rc == 0 && flags->schedule)
 		rc = strata_spec_read(asked->schedules, flags->schedule, strlen(flags->schedule),
 				      &cli->arena, &setup.schedule, &cli->err);

@@ -9,12 +9,14 @@
 #include <string.h>
 
 struct replay_conf {
-	bool failed;
+	bool failed, scalar;
 };
 
 static const struct strata_option replay_rows[] = {
 	{ "failed", STRATA_BOOL, offsetof(struct replay_conf, failed),
 	  .help = "also say which cases failed, and why" },
+	{ "scalar", STRATA_BOOL, offsetof(struct replay_conf, scalar),
+	  .help = "by the reference instead of the machine's best instructions" },
 	{ 0 }
 };
 static const struct strata_schema replay_schema = { "solver replay", NULL,
@@ -69,8 +71,9 @@ static int replay(struct cli *cli, const struct replay_conf *conf,
 	for (size_t i = 0; i < tally->cases && rc == 0; i++) {
 		struct trajectory_result result;
 
-		rc = trajectory_run(&file.cases[i], &bank, solvers, &cli->memory, &result,
-				    &cli->err);
+		rc = trajectory_run(&file.cases[i], &bank, solvers,
+				    conf->scalar ? STRATA_ISA_SCALAR : strata_isa_best(),
+				    &cli->memory, &result, &cli->err);
 		if (rc)
 			break;
 		if (trajectory_passed(&result))

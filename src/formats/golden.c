@@ -220,7 +220,7 @@ static int read_settings(struct reader *reader, const json_t *object, struct gol
 	json_t *config = json_deep_copy(json_object_get(object, "config"));
 	const json_t *set = json_object_get(object, "set_timesteps");
 	const json_t *step = json_object_get(object, "step_args");
-	struct golden_numbers sigmas;
+	struct golden_numbers sigmas, timesteps;
 	int rc = 0;
 
 	if (!json_is_object(config)) {
@@ -235,7 +235,11 @@ static int read_settings(struct reader *reader, const json_t *object, struct gol
 	rc = keep_config(reader, config, one);
 	if (rc == 0)
 		rc = read_key(reader, set, "sigmas", &sigmas);
+	if (rc == 0)
+		rc = read_key(reader, set, "timesteps", &timesteps);
 	if (rc == 0) {
+		one->request.timesteps = timesteps.values;
+		one->request.timestep_count = timesteps.count;
 		one->request.sigmas = sigmas.values;
 		one->request.sigma_count = sigmas.count;
 		one->request.has_mu = json_is_number(json_object_get(set, "mu"));
@@ -299,7 +303,8 @@ static int read_case(struct reader *reader, const json_t *object, const struct g
 	if (rc == 0 && json_object_get(object, "sample0"))
 		rc = read_tensor(reader, json_object_get(object, "sample0"), "sample0",
 				 bank->element_count, &one->sample0);
-	one->request.steps = one->request.sigma_count ? 0 : (int64_t)steps;
+	if (one->request.sigma_count == 0 && one->request.timestep_count == 0)
+		one->request.steps = (int64_t)steps;
 	return rc ? rc : read_wanted(reader, object, bank, one);
 }
 
@@ -346,18 +351,96 @@ static int read_sampler(struct reader *reader, const json_t *object, const struc
 	return rc ? rc : read_wanted(reader, object, bank, one);
 }
 
+/* A list turned round. */
+static void reverse(struct golden_numbers *numbers)
+{
+	for (size_t i = 0; i < numbers->count / 2; i++) {
+		double first = numbers->values[i];
+
+		numbers->values[i] = numbers->values[numbers->count - 1 - i];
+		numbers->values[numbers->count - 1 - i] = first;
+	}
+}
+
+/* Any solver on whole timesteps will do; one whose model predicts the clean sample stands pure noise. */
+static int read_betas(struct reader *reader, const json_t *object, const struct golden_bank *bank,
+		      struct golden_case *one)
+{
+	json_t *config = json_deep_copy(json_object_get(object, "config"));
+	struct golden_numbers index;
+	int rc = 0;
+
+	(void)bank;
+	if (!json_is_object(config)) {
+		json_decref(config);
+		return strata_fail_at(reader->err, -EINVAL, "config", "a case has no config");
+	}
+	if (json_object_set_new(config, "prediction_type", json_string("sample"))) {
+		json_decref(config);
+		return strata_fail_memory(reader->err);
+	}
+	rc = keep_config(reader, config, one);
+	if (rc == 0)
+		rc = keep_text(reader, json_string_value(json_object_get(object, "id")),
+			       &one->name);
+	if (rc == 0)
+		rc = read_key(reader, object, "index", &index);
+	if (rc == 0)
+		rc = read_key(reader, object, "alphas_cumprod_f32", &one->alphas);
+	if (rc == 0)
+		rc = read_key(reader, object, "alphas_cumprod_f64", &one->alphas_exact);
+	if (rc)
+		return rc;
+	if (index.count == 0 || index.count != one->alphas.count ||
+	    index.count != one->alphas_exact.count)
+		return strata_fail_at(
+			reader->err, -EINVAL, "index",
+			"%zu timesteps for %zu and %zu alphas; expected as many of each",
+			index.count, one->alphas.count, one->alphas_exact.count);
+	reverse(&index);
+	reverse(&one->alphas);
+	reverse(&one->alphas_exact);
+	one->solver = "ddpm";
+	one->request.timesteps = index.values;
+	one->request.timestep_count = index.count;
+	return 0;
+}
+
+typedef int read_one(struct reader *reader, const json_t *object, const struct golden_bank *bank,
+		     struct golden_case *one);
+
+/* How a case of the format is read; NULL: not known. */
+static read_one *reader_of(const char *format)
+{
+	static const struct {
+		const char *format;
+		read_one *read;
+	} formats[] = {
+		{ "solver-golden-1", read_case },
+		{ "kdiffusion-golden-1", read_sampler },
+		{ "betas-golden-1", read_betas },
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(format, formats[i].format) == 0)
+			return formats[i].read;
+	return NULL;
+}
+
 static int read_cases(struct reader *reader, const json_t *object, const struct golden_bank *bank,
 		      struct golden_file *file)
 {
 	const char *format = json_string_value(json_object_get(object, "format"));
 	const json_t *list = json_object_get(object, "cases");
-	bool diffusers = format && strcmp(format, "solver-golden-1") == 0;
+	read_one *read = format ? reader_of(format) : NULL;
 	int rc = 0;
 
-	if (!diffusers && (!format || strcmp(format, "kdiffusion-golden-1") != 0))
+	if (!format && json_object_get(object, "shape") && json_object_get(object, "noise"))
+		return 0; /* a bank */
+	if (!read)
 		return strata_fail_at(reader->err, -EINVAL, "format",
-				      "format is '%.80s'; expected solver-golden-1 or "
-				      "kdiffusion-golden-1",
+				      "format is '%.80s'; expected solver-golden-1, "
+				      "kdiffusion-golden-1 or betas-golden-1",
 				      format ? format : "");
 	file->case_count = json_array_size(list);
 	if (!json_is_array(list) || file->case_count > STRATA_GOLDEN_CASES_MAX)
@@ -367,8 +450,7 @@ static int read_cases(struct reader *reader, const json_t *object, const struct 
 	if (!file->cases)
 		return strata_fail_memory(reader->err);
 	for (size_t i = 0; i < file->case_count && rc == 0; i++) {
-		rc = (diffusers ? read_case : read_sampler)(reader, json_array_get(list, i), bank,
-							    &file->cases[i]);
+		rc = read(reader, json_array_get(list, i), bank, &file->cases[i]);
 		if (rc)
 			strata_fail_under(reader->err, rc, "cases[%zu]", i);
 	}

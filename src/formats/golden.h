@@ -1,7 +1,8 @@
 /*
  * Files of solver cases to be gone through again: "solver-golden-1", trajectories of diffusers' schedulers, and
- * "kdiffusion-golden-1", those of k-diffusion's samplers. Both come with a bank.json of inputs. Keys that are not known
- * are passed over.
+ * "kdiffusion-golden-1", those of k-diffusion's samplers. Both come with a bank.json of inputs, which as a file of its own
+ * has no cases. "betas-golden-1" has how much of the signal is left at some timesteps. Keys that are not known are passed
+ * over.
  *
  * A reader fills plain structs on the arena; running a case is src/sim/trajectory.c's.
  */
@@ -42,6 +43,8 @@ struct golden_case {
 	/* Calls (steps, with a denoiser) after which samples were kept, and those. */
 	struct golden_numbers at;
 	struct golden_numbers *samples;
+	/* Signal left (alphas_cumprod) at the request's timesteps, as floats and exactly; none: a trajectory. */
+	struct golden_numbers alphas, alphas_exact;
 	double tolerance; /* of the samples, relative to the largest magnitude wanted */
 };
 

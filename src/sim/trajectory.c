@@ -11,6 +11,7 @@ struct run {
 	const struct golden_bank *bank;
 	const struct strata_solver_table *table;
 	float *sample, *output, *noise, *slots[STRATA_SOLVER_SLOTS_MAX];
+	enum strata_isa isa;
 	size_t noise_taken;
 	size_t kept; /* of one->samples */
 	struct trajectory_result *result;
@@ -39,9 +40,11 @@ static void compare(struct run *run, double error, double allowed, const char *w
 {
 	double ratio = error <= 0 ? 0 : error / allowed;
 
-	if (!(ratio <= run->result->worst))
+	if (isnan(ratio)) /* it must neither pass nor be passed over */
+		ratio = INFINITY;
+	if (ratio > run->result->worst)
 		run->result->worst = ratio;
-	if (!(ratio <= 1) && !run->result->why[0])
+	if (ratio > 1 && !run->result->why[0])
 		snprintf(run->result->why, sizeof(run->result->why),
 			 "%s of call %zu is off by %.2g; at most %.2g was expected", what, at + 1,
 			 error, allowed);
@@ -56,8 +59,9 @@ static void compare_tensor(struct run *run, const float *got, const struct golde
 		double off = fabs((double)got[i] - want->values[i]);
 
 		most = fmax(most, fabs(want->values[i]));
-		if (!(off <= error))
-			error = off;
+		error = isnan(off) ? INFINITY : fmax(error, off);
+		if (isinf(error))
+			break;
 	}
 	compare(run, error, run->one->tolerance * most, what, at);
 }
@@ -190,7 +194,7 @@ static double apply(struct run *run, const struct strata_solver_row *row)
 {
 	size_t batch = run->one->denoiser ? 1 : run->bank->batch;
 	size_t count = run->bank->element_count / batch;
-	struct strata_solver_how how = { STRATA_F32, STRATA_ISA_SCALAR, NULL };
+	struct strata_solver_how how = { STRATA_F32, run->isa, NULL };
 	double error = 0;
 
 	for (size_t member = 0; member < batch; member++) {
@@ -263,6 +267,20 @@ static void walk(struct run *run)
 		      run->one->at.values[run->one->at.count - 1]);
 }
 
+/* What is left of the signal at each row, beside what a float of the reference held and the exact figure. */
+static void check_alphas(struct run *run)
+{
+	const struct golden_case *one = run->one;
+
+	for (size_t i = 0; i < one->alphas.count && i < run->table->row_count; i++) {
+		double alpha = run->table->rows[i].alpha, want = one->alphas.values[i];
+
+		compare(run, fabs(alpha * alpha - want),
+			2e-6 * want + 4 * fabs(want - one->alphas_exact.values[i]) + 1e-10,
+			"the signal", i);
+	}
+}
+
 static int allot(struct run *run, struct strata_arena *arena)
 {
 	size_t count = run->bank->element_count;
@@ -303,21 +321,24 @@ static int run_in(struct run *run, const struct strata_registry *solvers,
 	if (rc == 0) {
 		run->table = table;
 		rc = allot(run, arena);
-		if (rc == 0)
-			walk(run);
-		else
+		if (rc)
 			strata_fail_memory(err);
+		else if (one->alphas.count)
+			check_alphas(run);
+		else
+			walk(run);
 		strata_solver_table_free(table, memory);
 	}
 	return rc;
 }
 
 int trajectory_run(const struct golden_case *one, const struct golden_bank *bank,
-		   const struct strata_registry *solvers, struct strata_memory *memory,
-		   struct trajectory_result *ret_result, struct strata_error *err)
+		   const struct strata_registry *solvers, enum strata_isa isa,
+		   struct strata_memory *memory, struct trajectory_result *ret_result,
+		   struct strata_error *err)
 {
 	struct trajectory_result result = { 0 };
-	struct run run = { .one = one, .bank = bank, .result = &result };
+	struct run run = { .one = one, .bank = bank, .result = &result, .isa = isa };
 	struct strata_error own = { 0 };
 	struct strata_arena arena;
 

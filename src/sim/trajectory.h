@@ -15,9 +15,11 @@ struct trajectory_result {
 /* Has it passed? NaN has not. */
 bool trajectory_passed(const struct trajectory_result *result);
 
-/* Compiles and runs one case. What is wrong with the case goes into the result; returns -ENOMEM only. */
+/* Compiles and runs one case with this instruction set. What is wrong with the case goes into the result; returns
+ * -ENOMEM only. */
 int trajectory_run(const struct golden_case *one, const struct golden_bank *bank,
-		   const struct strata_registry *solvers, struct strata_memory *memory,
-		   struct trajectory_result *ret_result, struct strata_error *err);
+		   const struct strata_registry *solvers, enum strata_isa isa,
+		   struct strata_memory *memory, struct trajectory_result *ret_result,
+		   struct strata_error *err);
 
 #endif

@@ -83,6 +83,11 @@ int betas_alphas(const struct solver_conf *conf, struct strata_arena *arena,
 	for (size_t i = 0; i < count; i++) {
 		running *= (double)(1 - beta_at(conf, count, i));
 		product[i] = (float)running;
+		if (product[i] < 1e-30)
+			return strata_fail_at(err, -EINVAL, "beta_end",
+					      "these betas leave nothing of the signal at timestep "
+					      "%zu of %zu; expected smaller ones",
+					      i, count);
 	}
 	if (conf->rescale_betas_zero_snr) {
 		if (product[0] <= product[count - 1])

@@ -21,30 +21,29 @@ struct solver_conf {
 	/* how the model was trained */
 	int64_t num_train_timesteps;
 	double beta_start, beta_end;
-	int beta_schedule;
 	struct strata_list trained_betas; /* doubles; count 0: by beta_schedule */
-	bool rescale_betas_zero_snr;
-	/* what it predicts, and how that is limited */
+	int beta_schedule;
+	/* what it predicts */
 	int prediction_type;
-	bool thresholding;
-	double dynamic_thresholding_ratio, sample_max_value;
-	bool clip_sample;
-	double clip_sample_range;
-	/* which timesteps */
-	int timestep_spacing;
-	int64_t steps_offset;
-	/* which noise levels */
+	/* how that is limited */
+	double dynamic_thresholding_ratio, sample_max_value, clip_sample_range;
+	bool thresholding, clip_sample;
+	bool rescale_betas_zero_snr;
+	/* which noise levels: by schedule … */
 	bool use_karras_sigmas, use_exponential_sigmas, use_beta_sigmas, use_lu_lambdas;
-	int final_sigmas_type;
-	double sigma_min, sigma_max; /* 0: the training's */
-	/* flows */
 	bool use_flow_sigmas, use_dynamic_shifting;
+	bool k_diffusion; /* noise is drawn, and the sample scaled, as there */
+	/* … by timesteps … */
+	int timestep_spacing;
+	int final_sigmas_type;
+	int64_t steps_offset;
+	double sigma_min, sigma_max; /* 0: the training's */
+	/* … and of flows */
 	double flow_shift;
-	int time_shift_type;
 	double shift_terminal; /* 0: none */
+	int time_shift_type;
 	/* noise along the way */
 	double eta, s_noise, s_churn, s_tmin, s_tmax;
-	bool k_diffusion;
 };
 
 extern const struct strata_choice conf_beta_schedules[];

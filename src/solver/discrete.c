@@ -1,6 +1,7 @@
 /* Solvers on whole timesteps: see discrete.h. */
 #include "solver/discrete.h"
 
+#include <errno.h>
 #include <math.h>
 
 int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
@@ -32,6 +33,13 @@ double discrete_alpha(const struct discrete_run *run, double timestep, double be
 int discrete_row(struct discrete_run *run, size_t i, double timestep, double alpha,
 		 struct strata_solver_row **ret_row)
 {
+	if (alpha <= 0 && run->conf->prediction_type == PREDICTION_EPSILON)
+		return strata_fail_at(
+			run->err, -EINVAL, "prediction_type",
+			"timestep %g is pure noise, of which epsilon says nothing; "
+			"expected v_prediction or sample, or rescale_betas_zero_snr = "
+			"false",
+			timestep);
 	int rc = strata_solver_draft_row(run->draft, ret_row, run->err);
 
 	if (rc)

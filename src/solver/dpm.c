@@ -1,6 +1,7 @@
 /* DPM-Solver's family: see dpm.h. Lu et al. 2022, "DPM-Solver" and "DPM-Solver++". */
 #include "solver/dpm.h"
 
+#include <errno.h>
 #include <math.h>
 
 const struct strata_choice dpm_algorithms[] = {
@@ -41,6 +42,10 @@ int dpm_start(struct dpm_run *run, const struct solver_conf *conf,
 	      const struct strata_solver_request *request, double lambda_min, unsigned rules,
 	      struct strata_solver_draft *draft, struct strata_error *err)
 {
+	if (conf->prediction_type == PREDICTION_FLOW && !conf->use_flow_sigmas)
+		return strata_fail_at(err, -EINVAL, "prediction_type",
+				      "a flow is predicted along a flow's noise levels; expected "
+				      "use_flow_sigmas = true");
 	int rc = levels_dpm(conf, request, lambda_min, rules, draft->arena, &run->levels, err);
 
 	if (rc)

@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <math.h>
 
-const struct strata_choice edm_schedules[] = { { "karras", EDM_KARRAS, "by a root" },
-					       { "exponential", EDM_EXPONENTIAL,
-						 "by the logarithm" },
-					       { 0 } };
+const struct strata_choice edm_schedules[] = {
+	{ "karras", EDM_KARRAS, "by a root" },
+	{ "exponential", EDM_EXPONENTIAL, "by the logarithm" },
+	{ 0 },
+};
 
 const struct strata_choice edm_predictions[] = {
 	{ "epsilon", PREDICTION_EPSILON, "what the preconditioning asks for" },

@@ -20,6 +20,11 @@ int levels_train(const struct solver_conf *conf, struct strata_arena *arena, str
 		double alpha = alphas.product[t] > 0 ? alphas.product[t] : 0x1p-24;
 
 		sigmas[t] = sqrt((1 - alpha) / alpha);
+		if (sigmas[t] > 1e6)
+			return strata_fail_at(err, -EINVAL, "beta_end",
+					      "these betas leave next to nothing of the signal at "
+					      "timestep %zu of %zu; expected smaller ones",
+					      t, alphas.count);
 		if (!(sigmas[t] > (t ? sigmas[t - 1] : 0)))
 			return strata_fail_at(err, -EINVAL, "beta_start",
 					      "these betas add no noise at timestep %zu; expected "

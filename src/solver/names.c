@@ -17,6 +17,7 @@ struct known {
 	const char *options;   /* set by the name; may be NULL */
 	const char *automatic; /* the schedule that A1111's "Automatic" means; NULL: none */
 	const char *instead;   /* of one that is not here: the nearest choice */
+	bool exact;            /* its '_' counts: without it the name is another's */
 	bool drops;            /* the schedule has one more level, and the last is left out */
 };
 
@@ -24,32 +25,27 @@ struct known {
 static const struct known table[] = {
 	{ "ddim_trailing", NULL, "ddim", "timestep_spacing=trailing" },
 	{ "dpm++2m_sde_bt", "dpm++ 2m sde gpu", "dpmpp_2m", "algorithm_type=sde-dpmsolver++", "exponential" },
-	{ "dpm2", "DPM2, dpm_2, k_dpm_2", "dpm2", NULL, "karras", NULL, true },
-	{ "dpm2_ancestral", "DPM2 a, dpm_2_ancestral, k_dpm_2_a", "dpm2_ancestral", NULL, "karras", NULL, true },
+	{ "dpm2", "DPM2, dpm_2, k_dpm_2", "dpm2", NULL, "karras", .drops = true },
+	{ "dpm2_ancestral", "DPM2 a, dpm_2_ancestral, k_dpm_2_a", "dpm2_ancestral", NULL, "karras", .drops = true },
 	{ "dpmpp_2m", "DPM++ 2M, dpm++2m, k_dpmpp_2m", "dpmpp_2m", NULL, "karras" },
 	{ "dpmpp_2m_sde", "DPM++ 2M SDE, k_dpmpp_2m_sde, dpmpp_2m_sde_gpu, sample_dpmpp_2m_sde, dpm++2m_sde", "dpmpp_2m",
 	  "algorithm_type=sde-dpmsolver++", "exponential" },
 	{ "dpmpp_2m_sde_heun", "DPM++ 2M SDE Heun, k_dpmpp_2m_sde_heun, dpmpp_2m_sde_heun_gpu", "dpmpp_2m",
 	  "algorithm_type=sde-dpmsolver++:solver_type=heun", "exponential" },
 	{ "dpmpp_2s_ancestral", "DPM++ 2S a, k_dpmpp_2s_a", "dpmpp_2s_ancestral", NULL, "karras" },
-	{ "dpmpp_3m_sde", "DPM++ 3M SDE, k_dpmpp_3m_sde, dpmpp_3m_sde_gpu", "dpmpp_3m_sde", NULL, "exponential", NULL, true },
+	{ "dpmpp_3m_sde", "DPM++ 3M SDE, k_dpmpp_3m_sde, dpmpp_3m_sde_gpu", "dpmpp_3m_sde", NULL, "exponential", .drops = true },
 	{ "dpmpp_sde", "DPM++ SDE, k_dpmpp_sde, dpmpp_sde_gpu", "dpmpp_sde", NULL, "karras" },
-	{ "er_sde", NULL, .instead = "dpmpp_2m_sde" },
 	{ "euler_ancestral_cfg_pp", "euler_a_cfg_pp", .instead = "euler_ancestral" },
 	{ "euler_cfg_pp", NULL, .instead = "euler" },
 	{ "exp_heun_2_x0", NULL, .instead = "dpmpp_sde:eta=0" },
-	{ "gradient_estimation", "euler_ge", .instead = "euler" },
-	{ "heunpp2", NULL, .instead = "heun" },
 	{ "ipndm_v", NULL, .instead = "lms" },
 	{ "plms", NULL, "pndm", "skip_prk_steps=true" },
 	{ "res_2s", "res_2s (RES4LYF)", .instead = "dpmpp_2s_ancestral:eta=0" },
-	{ "res_multistep", NULL, .instead = "dpmpp_2m" },
-	{ "restart", NULL, .instead = "heun" },
 	{ "sa_solver_pece", NULL, .instead = "sa_solver" },
 	{ "seeds_2", NULL, .instead = "dpmpp_sde" },
 	{ "seeds_3", NULL, .instead = "dpmpp_3m_sde" },
-	{ "uni_pc", NULL, "unipc", "solver_type=bh1", NULL, NULL, true },
-	{ "uni_pc_bh2", NULL, "unipc", "solver_type=bh2", NULL, NULL, true },
+	{ "uni_pc", NULL, "unipc", "solver_type=bh1", .exact = true, .drops = true },
+	{ "uni_pc_bh2", NULL, "unipc", "solver_type=bh2", .drops = true },
 };
 /* clang-format on */
 
@@ -58,8 +54,13 @@ enum { KNOWN = sizeof(table) / sizeof(table[0]) };
 static bool is_called(const struct known *known, const char *name, size_t length)
 {
 	struct strata_class cls = { .name = known->name, .aliases = known->aliases };
+	size_t gaps = 0, own_gaps = 0;
 
-	return class_is_called(&cls, name, length);
+	for (size_t i = 0; i < length; i++)
+		gaps += strchr(" _-", name[i]) != NULL;
+	for (const char *at = known->name; *at; at++)
+		own_gaps += *at == '_';
+	return class_is_called(&cls, name, length) && (!known->exact || gaps == own_gaps);
 }
 
 /* A class by name or alias, quietly. */

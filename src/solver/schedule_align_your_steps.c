@@ -12,10 +12,12 @@ struct align_your_steps_conf {
 	int model;
 };
 
-static const struct strata_choice models[] = { { "sd15", AYS_SD15, "Stable Diffusion 1.5" },
-					       { "sdxl", AYS_SDXL, "Stable Diffusion XL" },
-					       { "svd", AYS_SVD, "Stable Video Diffusion" },
-					       { 0 } };
+static const struct strata_choice models[] = {
+	{ "sd15", AYS_SD15, "Stable Diffusion 1.5" },
+	{ "sdxl", AYS_SDXL, "Stable Diffusion XL" },
+	{ "svd", AYS_SVD, "Stable Video Diffusion" },
+	{ 0 },
+};
 
 static const struct strata_option align_your_steps_options[] = {
 	{ "model", STRATA_ENUM, offsetof(struct align_your_steps_conf, model),

@@ -7,10 +7,12 @@ extern const struct strata_schedule_class strata_schedule_ddim_uniform;
 extern const struct strata_schedule_class strata_schedule_exponential;
 extern const struct strata_schedule_class strata_schedule_karras;
 extern const struct strata_schedule_class strata_schedule_kl_optimal;
+extern const struct strata_schedule_class strata_schedule_linear_quadratic;
 extern const struct strata_schedule_class strata_schedule_normal;
 extern const struct strata_schedule_class strata_schedule_polyexponential;
 extern const struct strata_schedule_class strata_schedule_sgm_uniform;
 extern const struct strata_schedule_class strata_schedule_simple;
+extern const struct strata_schedule_class strata_schedule_smoothstep;
 
 /* clang-format off */
 static const struct strata_class *const classes[] = {
@@ -20,10 +22,12 @@ static const struct strata_class *const classes[] = {
 	&strata_schedule_exponential.base,
 	&strata_schedule_karras.base,
 	&strata_schedule_kl_optimal.base,
+	&strata_schedule_linear_quadratic.base,
 	&strata_schedule_normal.base,
 	&strata_schedule_polyexponential.base,
 	&strata_schedule_sgm_uniform.base,
 	&strata_schedule_simple.base,
+	&strata_schedule_smoothstep.base,
 	NULL,
 };
 /* clang-format on */

@@ -3,13 +3,15 @@
 
 #include <math.h>
 
-static const struct strata_option dpm2_ancestral_options[] = { CONF_TRAINING,
-							       CONF_PREDICTION(conf_predictions),
-							       CONF_SPACING(SPACING_LINSPACE, 1),
-							       CONF_SIGMAS,
-							       CONF_ETA(1, 10),
-							       CONF_K_DIFFUSION,
-							       { 0 } };
+static const struct strata_option dpm2_ancestral_options[] = {
+	CONF_TRAINING,
+	CONF_PREDICTION(conf_predictions),
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_ETA(1, 10),
+	CONF_K_DIFFUSION,
+	{ 0 },
+};
 
 static int dpm2_ancestral_step(struct k_run *run, size_t i)
 {

@@ -35,7 +35,7 @@ static int dpm_fast_step(const struct solver_conf *conf, const struct levels *le
 		.slot_middle = 1,
 		.slot_end = 0,
 	};
-	struct strata_solver_row *row;
+	struct strata_solver_row *row = NULL;
 	int rc = 0;
 
 	step.r1 = step.order == 2 ? 0.5 : 1.0 / 3;
@@ -53,7 +53,7 @@ static int dpm_fast_step(const struct solver_conf *conf, const struct levels *le
 		prediction_fill(conf, 1, sigma, row);
 		expo_fill(&step, call, row);
 	}
-	if (rc == 0) {
+	if (rc == 0 && row) {
 		row->next.d = up * conf->s_noise;
 		row->flags |= STRATA_ROW_NOISE;
 	}

@@ -4,14 +4,16 @@
  */
 #include "solver/dpm.h"
 
-static const struct strata_option dpmpp_3m_sde_options[] = { CONF_TRAINING,
-							     CONF_ZERO_SNR,
-							     CONF_PREDICTION(conf_predictions),
-							     CONF_SPACING(SPACING_LINSPACE, 1),
-							     CONF_SIGMAS,
-							     CONF_ETA(1, 10),
-							     CONF_K_DIFFUSION,
-							     { 0 } };
+static const struct strata_option dpmpp_3m_sde_options[] = {
+	CONF_TRAINING,
+	CONF_ZERO_SNR,
+	CONF_PREDICTION(conf_predictions),
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_ETA(1, 10),
+	CONF_K_DIFFUSION,
+	{ 0 },
+};
 
 enum { SLOTS = 2 };
 

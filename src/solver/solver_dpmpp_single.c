@@ -4,16 +4,18 @@
  */
 #include "solver/dpm.h"
 
-static const struct strata_option dpmpp_single_options[] = { CONF_TRAINING,
-							     CONF_PREDICTION(conf_predictions_flow),
-							     CONF_THRESHOLDING,
-							     CONF_SIGMAS,
-							     CONF_FINAL(FINAL_ZERO),
-							     CONF_FLOW_SIGMAS,
-							     DPM_OPTIONS,
-							     DPM_ALGORITHM,
-							     DPM_LAMBDA_MIN,
-							     { 0 } };
+static const struct strata_option dpmpp_single_options[] = {
+	CONF_TRAINING,
+	CONF_PREDICTION(conf_predictions_flow),
+	CONF_THRESHOLDING,
+	CONF_SIGMAS,
+	CONF_FINAL(FINAL_ZERO),
+	CONF_FLOW_SIGMAS,
+	DPM_OPTIONS,
+	DPM_ALGORITHM,
+	DPM_LAMBDA_MIN,
+	{ 0 },
+};
 
 enum { SLOT_START = 2 }; /* the sample that a group starts from; slots 0 and 1 hold predictions */
 

@@ -3,7 +3,11 @@
 
 #include <math.h>
 
-static const struct strata_option edm_euler_options[] = { EDM_OPTIONS, CONF_CHURN, { 0 } };
+static const struct strata_option edm_euler_options[] = {
+	EDM_OPTIONS,
+	CONF_CHURN,
+	{ 0 },
+};
 
 static int edm_euler_compile(const void *conf_any, const struct strata_solver_request *request,
 			     struct strata_solver_draft *draft, struct strata_error *err)

@@ -1,14 +1,16 @@
 /* Euler ancestral: an Euler step to a little below the next level, and new noise that makes up for it. First order. */
 #include "solver/k.h"
 
-static const struct strata_option euler_ancestral_options[] = { CONF_TRAINING,
-								CONF_ZERO_SNR,
-								CONF_PREDICTION(conf_predictions),
-								CONF_SPACING(SPACING_LINSPACE, 1),
-								CONF_SIGMAS,
-								CONF_ETA(1, 10),
-								CONF_K_DIFFUSION,
-								{ 0 } };
+static const struct strata_option euler_ancestral_options[] = {
+	CONF_TRAINING,
+	CONF_ZERO_SNR,
+	CONF_PREDICTION(conf_predictions),
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_ETA(1, 10),
+	CONF_K_DIFFUSION,
+	{ 0 },
+};
 
 static int euler_ancestral_compile(const void *conf, const struct strata_solver_request *request,
 				   struct strata_solver_draft *draft, struct strata_error *err)

@@ -3,7 +3,11 @@
 
 #include <math.h>
 
-static const struct strata_option flow_heun_options[] = { FLOW_OPTIONS, CONF_CHURN, { 0 } };
+static const struct strata_option flow_heun_options[] = {
+	FLOW_OPTIONS,
+	CONF_CHURN,
+	{ 0 },
+};
 
 /* The level that churn raises this step's to. It counts model calls, of which there are two per step but for the last. */
 static double churned(const struct flow_run *run, size_t i)

@@ -15,10 +15,11 @@ struct sa_conf {
 	bool lower_order_final;
 };
 
-static const struct strata_choice algorithms[] = { { "data_prediction", SA_DATA,
-						     "the clean sample" },
-						   { "noise_prediction", SA_NOISE, "the noise" },
-						   { 0 } };
+static const struct strata_choice algorithms[] = {
+	{ "data_prediction", SA_DATA, "the clean sample" },
+	{ "noise_prediction", SA_NOISE, "the noise" },
+	{ 0 },
+};
 
 static const struct strata_option sa_options[] = {
 	CONF_TRAINING,

@@ -237,7 +237,7 @@ static int unipc_compile(const void *conf_any, const struct strata_solver_reques
 const struct strata_solver_class strata_solver_unipc = {
 	.base = {
 		.name = "unipc",
-		.aliases = "UniPC, uni_pc, uni_pc_bh2, UniPCMultistepScheduler",
+		.aliases = "UniPC, UniPCMultistepScheduler",
 		.summary = "corrects each step by the next call; order 1 to 3, one call",
 		.conf_size = sizeof(struct unipc_conf),
 		.options = unipc_options,

@@ -8,25 +8,30 @@
 #include <math.h>
 #include <string.h>
 
-static bool sum_is_finite(const struct strata_solver_sum *sum)
+/* Far inside what a float holds, so that sums of products stay inside it too. */
+static bool fits(double x)
 {
-	bool finite = isfinite(sum->a) && isfinite(sum->e) && isfinite(sum->b) && isfinite(sum->d);
-
-	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
-		finite &= isfinite(sum->c[k]) != 0;
-	return finite;
+	return x >= -1e30 && x <= 1e30;
 }
 
-static bool row_is_finite(const struct strata_solver_row *row)
+static bool sum_fits(const struct strata_solver_sum *sum)
 {
-	bool finite = isfinite(row->timestep) && isfinite(row->input_scale) &&
-		      isfinite(row->alpha) && isfinite(row->sigma) && isfinite(row->p) &&
-		      isfinite(row->q) && isfinite(row->limit) && isfinite(row->threshold_ratio) &&
-		      sum_is_finite(&row->next);
+	bool all = fits(sum->a) && fits(sum->e) && fits(sum->b) && fits(sum->d);
+
+	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
+		all &= fits(sum->c[k]);
+	return all;
+}
+
+static bool row_fits(const struct strata_solver_row *row)
+{
+	bool all = fits(row->timestep) && fits(row->input_scale) && fits(row->alpha) &&
+		   fits(row->sigma) && fits(row->p) && fits(row->q) && fits(row->limit) &&
+		   fits(row->threshold_ratio) && sum_fits(&row->next);
 
 	for (uint32_t w = 0; w < row->write_count; w++)
-		finite &= sum_is_finite(&row->writes[w].sum);
-	return finite;
+		all &= sum_fits(&row->writes[w].sum);
+	return all;
 }
 
 /* The slots that a row reads, as bits. */
@@ -91,12 +96,12 @@ static uint32_t count_slots(const struct strata_solver_draft *draft)
 static int check(const struct strata_solver_class *cls, const struct strata_solver_draft *draft,
 		 struct strata_error *err)
 {
-	if (!isfinite(draft->init_noise_sigma) || !isfinite(draft->init_clean))
+	if (!fits(draft->init_noise_sigma) || !fits(draft->init_clean))
 		return strata_fail(err, -EINVAL,
 				   "%s has no finite first sample with this configuration",
 				   cls->base.name);
 	for (size_t i = 0; i < draft->row_count; i++)
-		if (!row_is_finite(&draft->rows[i]))
+		if (!row_fits(&draft->rows[i]))
 			return strata_fail(err, -EINVAL,
 					   "%s has no finite step from timestep %g (call %zu of "
 					   "%zu) with this "
@@ -119,8 +124,8 @@ static int pack(const struct strata_solver_class *cls, const void *conf,
 	if (!table)
 		return strata_fail_memory(err);
 	struct strata_solver_row *rows = (struct strata_solver_row *)(table + 1);
-	double *train = (double *)((char *)rows + rows_bytes);
-	char *conf_copy = (char *)train + train_bytes;
+	double *train = (void *)(rows + draft->row_count);
+	void *conf_copy = train + draft->train_count;
 
 	if (draft->row_count)
 		memcpy(rows, draft->rows, rows_bytes);

@@ -33,14 +33,16 @@ const struct strata_choice conf_spacings[] = {
 	{ 0 }
 };
 
-const struct strata_choice conf_finals[] = { { "zero", FINAL_ZERO, "no noise" },
-					     { "sigma_min", FINAL_SIGMA_MIN,
-					       "the least noise of the training" },
-					     { 0 } };
+const struct strata_choice conf_finals[] = {
+	{ "zero", FINAL_ZERO, "no noise" },
+	{ "sigma_min", FINAL_SIGMA_MIN, "the least noise of the training" },
+	{ 0 },
+};
 
-const struct strata_choice conf_time_shifts[] = { { "exponential", TIME_SHIFT_EXPONENTIAL,
-						    "by its exponential" },
-						  { "linear", TIME_SHIFT_LINEAR, "as it is" },
-						  { 0 } };
+const struct strata_choice conf_time_shifts[] = {
+	{ "exponential", TIME_SHIFT_EXPONENTIAL, "by its exponential" },
+	{ "linear", TIME_SHIFT_LINEAR, "as it is" },
+	{ 0 },
+};
 
 const struct strata_option conf_beta_item = { .type = STRATA_REAL, .real = { 0, 0, 0.9999 } };

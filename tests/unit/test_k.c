@@ -1,0 +1,68 @@
+#include "solver_sample.h"
+
+#include "solver/k.h"
+
+#include <math.h>
+
+static struct solver_sample sample;
+
+TEST(an_ancestral_step_keeps_the_variance)
+{
+	double down, up;
+
+	k_ancestral(10, 4, 1, &down, &up);
+	CHECK_NEAR(hypot(down, up), 4, 1e-12);
+	CHECK_NEAR(up, sqrt(16 * (100.0 - 16) / 100), 1e-12);
+	k_ancestral(10, 4, 0, &down, &up);
+	CHECK(down == 4 && up == 0);
+	k_ancestral(10, 4, 9, &down, &up); /* no more than all of it */
+	CHECK(down == 0 && up == 4);
+	k_ancestral(10, 0, 1, &down, &up);
+	CHECK(down == 0 && up == 0);
+}
+
+TEST(a_step_of_euler_is_a_ratio)
+{
+	struct strata_solver_sum whole = { 0 }, slope = { .a = 1 };
+
+	k_euler(&whole, 8, 2);
+	k_slope(&slope, 8, 2 - 8);
+	CHECK(whole.a == 0.25 && whole.b == 0.75);
+	CHECK(slope.a == whole.a && slope.b == whole.b);
+}
+
+TEST(churn_comes_before_the_call_in_k_diffusion_and_after_it_in_diffusers)
+{
+	solver_sample_start(&sample);
+	struct strata_solver_table *table =
+		solver_sample_table(&sample, "euler:s_churn=5:k_diffusion", 5);
+
+	CHECK_INT(table->row_count, 10);
+	CHECK(table->rows[0].flags == (STRATA_ROW_NO_MODEL | STRATA_ROW_NOISE));
+	CHECK(table->rows[0].next.a == 1 && table->rows[0].next.d > 0);
+	CHECK(table->rows[1].sigma > table->rows[0].sigma);
+	CHECK(table->rows[1].step == table->rows[0].step);
+	strata_solver_table_free(table, &sample.memory);
+	table = solver_sample_table(&sample, "euler:s_churn=5", 5);
+	CHECK_INT(table->row_count, 5);
+	CHECK(table->rows[0].next.d > 0 && table->rows[0].flags == STRATA_ROW_NOISE);
+	strata_solver_table_free(table, &sample.memory);
+	table = solver_sample_table(&sample, "euler:s_churn=5:s_tmax=1", 5);
+	CHECK(table->rows[0].next.d == 0 && table->rows[0].flags == 0);
+	strata_solver_table_free(table, &sample.memory);
+	solver_sample_end(&sample);
+}
+
+TEST(the_first_sample_has_the_noise_of_the_first_level)
+{
+	solver_sample_start(&sample);
+	struct strata_solver_table *table = solver_sample_table(&sample, "euler", 5);
+
+	CHECK_NEAR(table->init_noise_sigma, 14.6146, 1e-3);
+	CHECK_NEAR(table->rows[0].input_scale, 1 / hypot(14.6146, 1), 1e-5);
+	strata_solver_table_free(table, &sample.memory);
+	table = solver_sample_table(&sample, "euler:timestep_spacing=leading", 5);
+	CHECK_NEAR(table->init_noise_sigma, hypot(table->rows[0].sigma, 1), 1e-12);
+	strata_solver_table_free(table, &sample.memory);
+	solver_sample_end(&sample);
+}
