@@ -1,9 +1,7 @@
 /* strata solver bench: what a step costs on this machine, beside a plain loop and beside what others take. */
-#include "cli/cli.h"
+#include "cli/solver.h"
 
 #include "sim/stepcost.h"
-
-#include <strata/solver.h>
 
 #include <errno.h>
 #include <math.h>
@@ -43,6 +41,7 @@ static const struct latent {
 	const char *name;
 	size_t element_count;
 } latents[] = { { "4x64x64", 4 * 64 * 64 }, { "2x4x1024x1024", 2 * 4 * 1024 * 1024 } };
+enum { LATENTS = sizeof(latents) / sizeof(latents[0]) };
 
 /* diffusers 0.40 on torch 1.13: one step on a latent of 4x64x64, one thread of a server's processor, in µs. */
 static const struct peer {
@@ -132,27 +131,15 @@ static int print_table(struct cli *cli, const struct line *lines, size_t count)
 	return cli_table_print(table);
 }
 
-/* Both latents of one solver, at the row in the middle of its table. */
-static int measure(struct cli *cli, const struct bench_conf *conf, const char *text,
-		   const struct strata_registry *registry, struct line *lines)
+/* Both latents, at the row in the middle of the table. */
+static int measure_table(struct cli *cli, const struct bench_conf *conf, const char *text,
+			 const struct strata_solver_table *table, struct line *lines)
 {
-	const struct strata_solver_request request = { .steps = BENCH_STEPS };
-	struct strata_solver_table *table;
-	struct strata_spec spec;
-	int rc = strata_spec_read(registry, text, strlen(text), &cli->arena, &spec, &cli->err);
-
-	if (rc == 0)
-		rc = strata_solver_compile((const struct strata_solver_class *)spec.cls, spec.conf,
-					   &request, &cli->memory, &table, &cli->err);
-	if (rc)
-		return rc;
-	if (!table->row_count) {
-		strata_solver_table_free(table, &cli->memory);
+	if (!table->row_count)
 		return strata_fail(&cli->err, -EINVAL,
 				   "%s makes its rows as it goes; there is none to measure", text);
-	}
-	for (size_t i = 0; rc == 0 && i < sizeof(latents) / sizeof(latents[0]); i++) {
-		struct stepcost_conf cost = {
+	for (size_t i = 0; i < LATENTS; i++) {
+		const struct stepcost_conf cost = {
 			.row = strata_solver_row_at(table, table->row_count / 2),
 			.slot_count = table->slot_count,
 			.element_count = latents[i].element_count,
@@ -165,9 +152,31 @@ static int measure(struct cli *cli, const struct bench_conf *conf, const char *t
 		lines[i] = (struct line){ .solver = text,
 					  .latent = &latents[i],
 					  .peer_us = peer_of(text, &latents[i], conf) };
-		rc = stepcost_measure(&cost, &cli->memory, &lines[i].cost, &cli->err);
+		int rc = stepcost_measure(&cost, &cli->memory, &lines[i].cost, &cli->err);
+
+		if (rc)
+			return rc;
 	}
-	strata_solver_table_free(table, &cli->memory);
+	return 0;
+}
+
+static int measure(struct cli *cli, const struct bench_conf *conf, const char *text,
+		   struct line *lines)
+{
+	const struct solver_flags flags = { .steps = BENCH_STEPS };
+	struct strata_solver_table *table;
+	struct solver_asked asked;
+	int rc = solver_ask(cli, text, &flags, &asked);
+
+	if (rc)
+		return rc;
+	rc = strata_solver_compile(asked.cls, asked.conf, &asked.request, &cli->memory, &table,
+				   &cli->err);
+	if (rc == 0) {
+		rc = measure_table(cli, conf, text, table, lines);
+		strata_solver_table_free(table, &cli->memory);
+	}
+	solver_asked_fini(&asked);
 	return rc;
 }
 
@@ -177,26 +186,21 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	const struct bench_conf *conf = conf_any;
 	const char *const *names = operand_count ? (const char *const *)operands : usual;
 	size_t name_count = operand_count ? operand_count : sizeof(usual) / sizeof(usual[0]);
-	size_t per_name = sizeof(latents) / sizeof(latents[0]);
-	struct line *lines = strata_arena_array(&cli->arena, name_count * per_name, sizeof(*lines));
-	struct strata_registry *registry;
+	struct line *lines = strata_arena_array(&cli->arena, name_count * LATENTS, sizeof(*lines));
 
 	if (!lines)
 		return strata_fail_memory(&cli->err);
 	if (conf->isa != ISA_BEST && !strata_isa_works((enum strata_isa)conf->isa))
 		return strata_fail_at(&cli->err, -EINVAL, "isa",
 				      "this processor does not have that instruction set");
-	int rc = cli_registry_open(cli, &strata_solver_kind, &registry);
+	for (size_t i = 0; i < name_count; i++) {
+		int rc = measure(cli, conf, names[i], &lines[i * LATENTS]);
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; rc == 0 && i < name_count; i++)
-		rc = measure(cli, conf, names[i], registry, &lines[i * per_name]);
-	strata_registry_free(registry);
-	if (rc)
-		return rc;
-	return cli->globals.json ? print_json(cli, lines, name_count * per_name)
-				 : print_table(cli, lines, name_count * per_name);
+		if (rc)
+			return rc;
+	}
+	return cli->globals.json ? print_json(cli, lines, name_count * LATENTS)
+				 : print_table(cli, lines, name_count * LATENTS);
 }
 
 static void complete(struct cli *cli, size_t operand_index, struct buf *ret_lines)
