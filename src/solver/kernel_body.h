@@ -19,11 +19,6 @@
 
 #include <string.h>
 
-#ifdef __clang__
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
@@ -98,88 +93,100 @@ INLINE vec value_of(const struct kernel_call *call, const enum strata_element el
 	return load(call->values[k], element, i);
 }
 
-/* The one function that all loops are: the first counts[s] values go into sum s. All but `call` is constant. */
+/* Written out for each value: not every compiler would take a loop apart early enough to see that all of it is constant. */
+#define EACH_VALUE(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
+#define TAKE_FACTORS(k)                                   \
+	if (k < count0)                                   \
+		factors0[k] = all_of(here.factors[0][k]); \
+	if (k < count1)                                   \
+		factors1[k] = all_of(here.factors[1][k]); \
+	if (k < count2)                                   \
+		factors2[k] = all_of(here.factors[2][k]);
+#define ADD_TO(n, k) sum##n = k ? VEC_FMA(factors##n[k], value, sum##n) : factors##n[k] * value
+#define ADD_VALUE(k)                                                                    \
+	if (k < count0) {                                                               \
+		vec value = value_of(&here, element, has_clean, k + 1 == count0, k, i); \
+                                                                                        \
+		if (k < count1)                                                         \
+			KEEP_VALUE(value);                                              \
+		ADD_TO(0, k);                                                           \
+		if (k < count1)                                                         \
+			ADD_TO(1, k);                                                   \
+		if (k < count2)                                                         \
+			ADD_TO(2, k);                                                   \
+	}
+
+/* The one function that all loops are: the first count0 values go into the first sum, and so on. All but `call` is constant. */
 INLINE void add_up(const struct kernel_call *call, const enum strata_element element,
 		   const bool has_clean, const size_t count0, const size_t count1,
 		   const size_t count2)
 {
-	const size_t counts[KERNEL_SUMS_MAX] = { count0, count1, count2 };
 	const struct kernel_call here = *call; /* whatever is stored, this stays */
-	vec factors[KERNEL_SUMS_MAX][KERNEL_VALUES_MAX], sums[KERNEL_SUMS_MAX];
+	vec factors0[KERNEL_VALUES_MAX], factors1[KERNEL_VALUES_MAX], factors2[KERNEL_VALUES_MAX];
 
-	UNROLL
-	for (size_t s = 0; s < KERNEL_SUMS_MAX; s++)
-		UNROLL
-		for (size_t k = 0; k < counts[s]; k++)
-			factors[s][k] = all_of(here.factors[s][k]);
+	EACH_VALUE(TAKE_FACTORS)
 	for (size_t i = 0; i < here.count; i += LANES) {
-		KEEP_INDEX(i);
-		UNROLL
-		for (size_t k = 0; k < count0; k++) {
-			vec value = value_of(&here, element, has_clean, k == count0 - 1, k, i);
+		vec sum0, sum1, sum2;
 
-			if (k < count1)
-				KEEP_VALUE(value);
-			UNROLL
-			for (size_t s = 0; s < KERNEL_SUMS_MAX; s++)
-				if (k < counts[s])
-					sums[s] = k ? VEC_FMA(factors[s][k], value, sums[s])
-						    : factors[s][k] * value;
-		}
-		UNROLL
-		for (size_t s = 0; s < KERNEL_SUMS_MAX; s++)
-			if (counts[s])
-				store(here.results[s], element, i, sums[s]);
+		KEEP_INDEX(i);
+		EACH_VALUE(ADD_VALUE)
+		store(here.results[0], element, i, sum0);
+		if (count1)
+			store(here.results[1], element, i, sum1);
+		if (count2)
+			store(here.results[2], element, i, sum2);
 	}
 }
 
 /* Element, is y the first value, and the number of values that each sum has. */
-#define LOOP(e, y, n0, n1, n2)                                                                    \
+#define LOOP(e, y, n0, n1, n2)                                                                 \
 	TARGET static void loop_##e##_##y##_##n0##_##n1##_##n2(const struct kernel_call *call) \
-	{                                                                                         \
-		add_up(call, STRATA_##e, y, n0, n1, n2);                                          \
+	{                                                                                      \
+		add_up(call, STRATA_##e, y, n0, n1, n2);                                       \
 	}
-#define LOOPS_OF(e, y, n)                                                 \
-	LOOP(e, y, n, 0, 0)                                               \
-	LOOP(e, y, n, 1, 0)                                               \
-	LOOP(e, y, n, n, 0)                                               \
+#define LOOPS_OF(e, y, n)   \
+	LOOP(e, y, n, 0, 0) \
+	LOOP(e, y, n, 1, 0) \
+	LOOP(e, y, n, n, 0) \
 	LOOP(e, y, n, n, 1)
-#define LOOPS(e, y)                                                       \
-	LOOP(e, y, 1, 0, 0)                                               \
-	LOOP(e, y, 1, 1, 0)                                               \
-	LOOP(e, y, 1, 1, 1)                                               \
-	LOOPS_OF(e, y, 2)                                                 \
-	LOOPS_OF(e, y, 3)                                                 \
-	LOOPS_OF(e, y, 4)                                                 \
-	LOOPS_OF(e, y, 5)                                                 \
-	LOOPS_OF(e, y, 6)                                                 \
-	LOOP(e, y, 3, 2, 0)                                               \
-	LOOP(e, y, 4, 2, 0)                                               \
-	LOOP(e, y, 5, 2, 0)                                               \
+#define LOOPS(e, y)         \
+	LOOP(e, y, 1, 0, 0) \
+	LOOP(e, y, 1, 1, 0) \
+	LOOP(e, y, 1, 1, 1) \
+	LOOPS_OF(e, y, 2)   \
+	LOOPS_OF(e, y, 3)   \
+	LOOPS_OF(e, y, 4)   \
+	LOOPS_OF(e, y, 5)   \
+	LOOPS_OF(e, y, 6)   \
+	LOOP(e, y, 3, 2, 0) \
+	LOOP(e, y, 4, 2, 0) \
+	LOOP(e, y, 5, 2, 0) \
 	LOOP(e, y, 6, 2, 0)
-#define LOOPS_ALL(e)                                                      \
-	LOOPS(e, 0)                                                       \
-	LOOPS(e, 1)                                                       \
-	LOOP(e, 0, 7, 0, 0)                                               \
+#define LOOPS_ALL(e)        \
+	LOOPS(e, 0)         \
+	LOOPS(e, 1)         \
+	LOOP(e, 0, 7, 0, 0) \
 	LOOP(e, 0, 8, 0, 0)
 
 LOOPS_ALL(F32)
 LOOPS_ALL(F16)
 LOOPS_ALL(BF16)
 
-#define ROW(e, y, n)                                                                      \
-	[n] = { loop_##e##_##y##_##n##_0_0, loop_##e##_##y##_##n##_1_0,                   \
-		loop_##e##_##y##_##n##_2_0, loop_##e##_##y##_##n##_##n##_0,               \
+#define ROW(e, y, n)                                                        \
+	[n] = { loop_##e##_##y##_##n##_0_0, loop_##e##_##y##_##n##_1_0,     \
+		loop_##e##_##y##_##n##_2_0, loop_##e##_##y##_##n##_##n##_0, \
 		loop_##e##_##y##_##n##_##n##_1 }
 /* Of one value the first is all, and there is no second. */
 #define ROWS(e, y)                                                                            \
 	[1] = { loop_##e##_##y##_1_0_0, loop_##e##_##y##_1_1_0, NULL, loop_##e##_##y##_1_1_0, \
 		loop_##e##_##y##_1_1_1 },                                                     \
 	ROW(e, y, 2), ROW(e, y, 3), ROW(e, y, 4), ROW(e, y, 5), ROW(e, y, 6)
-#define TABLE(e)                                                                               \
-	[STRATA_##e] = {                                                                       \
+#define TABLE(e)                                                                            \
+	{                                                                                   \
 		{ ROWS(e, 0), [7] = { loop_##e##_0_7_0_0 }, [8] = { loop_##e##_0_8_0_0 } }, \
-		{ ROWS(e, 1) }                                                                 \
+		{                                                                           \
+			ROWS(e, 1)                                                          \
+		}                                                                           \
 	}
 
 TARGET static void load_half(const uint16_t *from, float *to, size_t count)
@@ -224,7 +231,7 @@ TARGET static void store_bfloat(const float *from, uint16_t *to, size_t count)
 
 const struct kernel KERNEL = {
 	.lanes = LANES,
-	.loops = { TABLE(F32), TABLE(F16), TABLE(BF16) },
+	.loops = { TABLE(F32), TABLE(F16), TABLE(BF16) }, /* as the enumeration has them */
 	.load = { [STRATA_F16] = load_half, [STRATA_BF16] = load_bfloat },
 	.store = { [STRATA_F16] = store_half, [STRATA_BF16] = store_bfloat },
 };
