@@ -144,7 +144,7 @@ static double error_at_end(const struct strata_class *cls, int steps)
 	strata_arena_init(&arena, &memory, 0);
 	struct strata_solver_table *table = sample_table(cls->name, steps, &memory, &arena);
 
-	if (table->row_count) /* else it chooses its steps: see below */
+	if (!table->cls->next_row) /* else it chooses its steps: see below */
 		mixture_denoise(table, 0.2, strata_isa_best(), &memory, &run, &err);
 	strata_solver_table_free(table, &memory);
 	strata_arena_fini(&arena);
