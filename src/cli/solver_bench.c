@@ -13,6 +13,7 @@ struct bench_conf {
 	int element; /* enum strata_element */
 	int isa;     /* enum strata_isa, or ISA_BEST */
 	int64_t budget_ns;
+	bool cached;
 };
 
 static const struct strata_choice elements[] = { { "f32", STRATA_F32, "float32" },
@@ -32,6 +33,8 @@ static const struct strata_option bench_rows[] = {
 	  .help = "instruction set" },
 	{ "budget", STRATA_DURATION, offsetof(struct bench_conf, budget_ns),
 	  .integer = { 300000000, 0, 60000000000 }, .help = "CPU time for each line" },
+	{ "cached", STRATA_BOOL, offsetof(struct bench_conf, cached),
+	  .help = "only the latent that fits into the cache" },
 	{ 0 }
 };
 static const struct strata_schema bench_schema = { "solver bench", NULL, sizeof(struct bench_conf),
@@ -41,7 +44,6 @@ static const struct latent {
 	const char *name;
 	size_t element_count;
 } latents[] = { { "4x64x64", 4 * 64 * 64 }, { "2x4x1024x1024", 2 * 4 * 1024 * 1024 } };
-enum { LATENTS = sizeof(latents) / sizeof(latents[0]) };
 
 /* diffusers 0.40 on torch 1.13: one step on a latent of 4x64x64, one thread of a server's processor, in µs. */
 static const struct peer {
@@ -131,14 +133,19 @@ static int print_table(struct cli *cli, const struct line *lines, size_t count)
 	return cli_table_print(table);
 }
 
-/* Both latents, at the row in the middle of the table. */
+static size_t latent_count(const struct bench_conf *conf)
+{
+	return conf->cached ? 1 : sizeof(latents) / sizeof(latents[0]);
+}
+
+/* All latents, at the row in the middle of the table. */
 static int measure_table(struct cli *cli, const struct bench_conf *conf, const char *text,
 			 const struct strata_solver_table *table, struct line *lines)
 {
 	if (!table->row_count)
 		return strata_fail(&cli->err, -EINVAL,
 				   "%s makes its rows as it goes; there is none to measure", text);
-	for (size_t i = 0; i < LATENTS; i++) {
+	for (size_t i = 0; i < latent_count(conf); i++) {
 		const struct stepcost_conf cost = {
 			.row = strata_solver_row_at(table, table->row_count / 2),
 			.slot_count = table->slot_count,
@@ -185,8 +192,9 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	static const char *const usual[] = { "ddim", "euler", "dpmpp_2m", "unipc" };
 	const struct bench_conf *conf = conf_any;
 	const char *const *names = operand_count ? (const char *const *)operands : usual;
+	size_t per_name = latent_count(conf);
 	size_t name_count = operand_count ? operand_count : sizeof(usual) / sizeof(usual[0]);
-	struct line *lines = strata_arena_array(&cli->arena, name_count * LATENTS, sizeof(*lines));
+	struct line *lines = strata_arena_array(&cli->arena, name_count * per_name, sizeof(*lines));
 
 	if (!lines)
 		return strata_fail_memory(&cli->err);
@@ -194,13 +202,13 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		return strata_fail_at(&cli->err, -EINVAL, "isa",
 				      "this processor does not have that instruction set");
 	for (size_t i = 0; i < name_count; i++) {
-		int rc = measure(cli, conf, names[i], &lines[i * LATENTS]);
+		int rc = measure(cli, conf, names[i], &lines[i * per_name]);
 
 		if (rc)
 			return rc;
 	}
-	return cli->globals.json ? print_json(cli, lines, name_count * LATENTS)
-				 : print_table(cli, lines, name_count * LATENTS);
+	return cli->globals.json ? print_json(cli, lines, name_count * per_name)
+				 : print_table(cli, lines, name_count * per_name);
 }
 
 static void complete(struct cli *cli, size_t operand_index, struct buf *ret_lines)

@@ -18,8 +18,6 @@
 #define KERNEL kernel_wide
 #define WIDE TARGET static inline __attribute__((always_inline))
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* all of these are inlined */
-
 typedef float wide __attribute__((vector_size(64)));
 union pair {
 	wide all;
