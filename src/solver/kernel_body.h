@@ -8,7 +8,7 @@
  *	VEC_MIN(a, b)		a < b ? a : b, so that b passes when it is not a number; VEC_MAX alike
  *	VEC_FROM_HALF(at)	LANES halves at an address, as floats
  *	VEC_TO_HALF(v, at)	the way back
- *	VEC_SECOND(at, odd)	every second one of 2·LANES floats at an address, from the first or the second on
+ *	VEC_SECOND(at, odd)	every second one of 2·LANES floats at an address; odd is 0 or 1, written out
  *	VEC_WIDEN(at)		LANES 16-bit numbers at an address, as words
  *	VEC_NARROW(w, at)	the lower 16 bits of LANES words, to an address
  *	KEEP_VALUE(v)		an empty instruction that has v in a register: the compiler would load it once for each use
@@ -48,8 +48,10 @@ INLINE vec load(const void *tensor, const enum strata_element element, const enu
 
 		return (vec)(part == EVEN ? both << 16 : both & 0xffff0000);
 	}
-	if (part != WHOLE)
-		return VEC_SECOND((const float *)tensor + i, part == ODD);
+	if (part == EVEN)
+		return VEC_SECOND((const float *)tensor + i, 0);
+	if (part == ODD)
+		return VEC_SECOND((const float *)tensor + i, 1);
 	return *(const vec_at *)((const float *)tensor + i);
 }
 
