@@ -138,7 +138,7 @@ INLINE struct sums sums_at(const struct kernel_call *call, const struct factors 
 			   const bool has_clean, const size_t count0, const size_t count1,
 			   const size_t count2, size_t i)
 {
-	struct sums sums;
+	struct sums sums = { 0 };
 
 	EACH_VALUE(ADD_VALUE)
 	return sums;

@@ -22,9 +22,9 @@ static void order_operands(float (*factors)[OPERAND_COUNT], struct terms *terms)
 		for (size_t k = 0; k < OPERAND_COUNT; k++)
 			reads[k] += factors[s][k] != 0;
 	for (uint8_t most = terms->sum_count; most > 0; most--)
-		for (uint8_t k = 0; k < OPERAND_COUNT; k++)
+		for (size_t k = 0; k < OPERAND_COUNT; k++)
 			if (reads[k] == most)
-				terms->operands[terms->operand_count++] = k;
+				terms->operands[terms->operand_count++] = (uint8_t)k;
 }
 
 static void fill_sum(const struct terms *terms, const float *factors, uint8_t target,
