@@ -44,6 +44,7 @@ extern const struct cli_command cli_slurm_ls;
 extern const struct cli_command cli_slurm_parse;
 extern const struct cli_command cli_solver_bench;
 extern const struct cli_command cli_solver_list;
+extern const struct cli_command cli_solver_plot;
 extern const struct cli_command cli_solver_replay;
 extern const struct cli_command cli_solver_show;
 extern const struct cli_command cli_solver_table;
@@ -102,6 +103,7 @@ static const struct cli_command *const commands[] = {
 	&cli_slurm_parse,
 	&cli_solver_bench,
 	&cli_solver_list,
+	&cli_solver_plot,
 	&cli_solver_replay,
 	&cli_solver_show,
 	&cli_solver_table,

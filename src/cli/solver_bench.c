@@ -1,9 +1,7 @@
 /* strata solver bench: what a step costs on this machine, beside a plain loop and beside what others take. */
-#include "cli/cli.h"
+#include "cli/solver.h"
 
 #include "sim/stepcost.h"
-
-#include <strata/solver.h>
 
 #include <errno.h>
 #include <math.h>
@@ -15,6 +13,7 @@ struct bench_conf {
 	int element; /* enum strata_element */
 	int isa;     /* enum strata_isa, or ISA_BEST */
 	int64_t budget_ns;
+	bool cached;
 };
 
 static const struct strata_choice elements[] = { { "f32", STRATA_F32, "float32" },
@@ -34,6 +33,8 @@ static const struct strata_option bench_rows[] = {
 	  .help = "instruction set" },
 	{ "budget", STRATA_DURATION, offsetof(struct bench_conf, budget_ns),
 	  .integer = { 300000000, 0, 60000000000 }, .help = "CPU time for each line" },
+	{ "cached", STRATA_BOOL, offsetof(struct bench_conf, cached),
+	  .help = "only the latent that fits into the cache" },
 	{ 0 }
 };
 static const struct strata_schema bench_schema = { "solver bench", NULL, sizeof(struct bench_conf),
@@ -132,27 +133,20 @@ static int print_table(struct cli *cli, const struct line *lines, size_t count)
 	return cli_table_print(table);
 }
 
-/* Both latents of one solver, at the row in the middle of its table. */
-static int measure(struct cli *cli, const struct bench_conf *conf, const char *text,
-		   const struct strata_registry *registry, struct line *lines)
+static size_t latent_count(const struct bench_conf *conf)
 {
-	const struct strata_solver_request request = { .steps = BENCH_STEPS };
-	struct strata_solver_table *table;
-	struct strata_spec spec;
-	int rc = strata_spec_read(registry, text, strlen(text), &cli->arena, &spec, &cli->err);
+	return conf->cached ? 1 : sizeof(latents) / sizeof(latents[0]);
+}
 
-	if (rc == 0)
-		rc = strata_solver_compile((const struct strata_solver_class *)spec.cls, spec.conf,
-					   &request, &cli->memory, &table, &cli->err);
-	if (rc)
-		return rc;
-	if (!table->row_count) {
-		strata_solver_table_free(table, &cli->memory);
+/* All latents, at the row in the middle of the table. */
+static int measure_table(struct cli *cli, const struct bench_conf *conf, const char *text,
+			 const struct strata_solver_table *table, struct line *lines)
+{
+	if (!table->row_count)
 		return strata_fail(&cli->err, -EINVAL,
 				   "%s makes its rows as it goes; there is none to measure", text);
-	}
-	for (size_t i = 0; rc == 0 && i < sizeof(latents) / sizeof(latents[0]); i++) {
-		struct stepcost_conf cost = {
+	for (size_t i = 0; i < latent_count(conf); i++) {
+		const struct stepcost_conf cost = {
 			.row = strata_solver_row_at(table, table->row_count / 2),
 			.slot_count = table->slot_count,
 			.element_count = latents[i].element_count,
@@ -165,9 +159,31 @@ static int measure(struct cli *cli, const struct bench_conf *conf, const char *t
 		lines[i] = (struct line){ .solver = text,
 					  .latent = &latents[i],
 					  .peer_us = peer_of(text, &latents[i], conf) };
-		rc = stepcost_measure(&cost, &cli->memory, &lines[i].cost, &cli->err);
+		int rc = stepcost_measure(&cost, &cli->memory, &lines[i].cost, &cli->err);
+
+		if (rc)
+			return rc;
 	}
-	strata_solver_table_free(table, &cli->memory);
+	return 0;
+}
+
+static int measure(struct cli *cli, const struct bench_conf *conf, const char *text,
+		   struct line *lines)
+{
+	const struct solver_flags flags = { .steps = BENCH_STEPS };
+	struct strata_solver_table *table;
+	struct solver_asked asked;
+	int rc = solver_ask(cli, text, &flags, &asked);
+
+	if (rc)
+		return rc;
+	rc = strata_solver_compile(asked.cls, asked.conf, &asked.request, &cli->memory, &table,
+				   &cli->err);
+	if (rc == 0) {
+		rc = measure_table(cli, conf, text, table, lines);
+		strata_solver_table_free(table, &cli->memory);
+	}
+	solver_asked_fini(&asked);
 	return rc;
 }
 
@@ -176,25 +192,21 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	static const char *const usual[] = { "ddim", "euler", "dpmpp_2m", "unipc" };
 	const struct bench_conf *conf = conf_any;
 	const char *const *names = operand_count ? (const char *const *)operands : usual;
+	size_t per_name = latent_count(conf);
 	size_t name_count = operand_count ? operand_count : sizeof(usual) / sizeof(usual[0]);
-	size_t per_name = sizeof(latents) / sizeof(latents[0]);
 	struct line *lines = strata_arena_array(&cli->arena, name_count * per_name, sizeof(*lines));
-	struct strata_registry *registry;
 
 	if (!lines)
 		return strata_fail_memory(&cli->err);
 	if (conf->isa != ISA_BEST && !strata_isa_works((enum strata_isa)conf->isa))
 		return strata_fail_at(&cli->err, -EINVAL, "isa",
 				      "this processor does not have that instruction set");
-	int rc = cli_registry_open(cli, &strata_solver_kind, &registry);
+	for (size_t i = 0; i < name_count; i++) {
+		int rc = measure(cli, conf, names[i], &lines[i * per_name]);
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; rc == 0 && i < name_count; i++)
-		rc = measure(cli, conf, names[i], registry, &lines[i * per_name]);
-	strata_registry_free(registry);
-	if (rc)
-		return rc;
+		if (rc)
+			return rc;
+	}
 	return cli->globals.json ? print_json(cli, lines, name_count * per_name)
 				 : print_table(cli, lines, name_count * per_name);
 }

@@ -25,8 +25,8 @@ enum {
 struct bench {
 	const struct stepcost_conf *conf;
 	struct plain plain;
-	char *sample, *output; /* page aligned, as allocators give large ones */
-	char *first;           /* the sample to begin with */
+	void *sample, *output; /* page aligned, as allocators give large ones */
+	void *first;           /* the sample to begin with */
 	float *noise;
 	void *slots[STRATA_SOLVER_SLOTS_MAX];
 	size_t tensor_bytes;
@@ -65,8 +65,8 @@ static void step_few(const struct bench *bench)
 
 static void plain_all(const struct bench *bench)
 {
-	plain_run(&bench->plain, bench->conf->isa, (float *)bench->sample,
-		  (const float *)bench->output, bench->slots, bench->conf->element_count);
+	plain_run(&bench->plain, bench->conf->isa, bench->sample, bench->output, bench->slots,
+		  bench->conf->element_count);
 }
 
 /* Time of one call, in a batch. The sample begins anew each time: a row applied again and again leaves the range of numbers. */
@@ -128,7 +128,7 @@ static void count_tensors(const struct strata_solver_row *row, struct stepcost *
 }
 
 /* Numbers around ±1 that stay so under any row, as far as they can. */
-static void fill(char *tensor, enum strata_element element, size_t count)
+static void fill(void *tensor, enum strata_element element, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		float value = (float)(i % 101) / 101 + 0.25f;
@@ -157,13 +157,13 @@ static void place(struct bench *bench, char *block)
 	bench->sample = at;
 	bench->output = at + room;
 	bench->first = at + 2 * room;
-	bench->noise = (float *)(at + 3 * room);
-	at = page_of((char *)(bench->noise + conf->element_count));
+	bench->noise = (void *)(at + 3 * room);
+	at = page_of(at + 3 * room + conf->element_count * sizeof(*bench->noise));
 	strata_solver_slots_init(at, conf->slot_count, conf->element_count, conf->element,
 				 bench->slots);
 	fill(bench->first, conf->element, conf->element_count);
 	fill(bench->output, conf->element, conf->element_count);
-	fill((char *)bench->noise, STRATA_F32, conf->element_count);
+	fill(bench->noise, STRATA_F32, conf->element_count);
 	for (uint32_t k = 0; k < conf->slot_count; k++)
 		fill(bench->slots[k], conf->element, conf->element_count);
 }

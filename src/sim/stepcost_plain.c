@@ -9,8 +9,10 @@
 
 #ifdef __clang__
 #define FAST
+#define WIDEST
 #else
 #define FAST __attribute__((optimize("O3")))
+#define WIDEST ",prefer-vector-width=512"
 #endif
 
 #define PLAIN_LOOPS(name, target)                                                                  \
@@ -73,7 +75,7 @@
 PLAIN_LOOPS(base, )
 #ifdef __x86_64__
 PLAIN_LOOPS(avx2, __attribute__((target("avx2,fma"))))
-PLAIN_LOOPS(avx512, __attribute__((target("avx512f,avx2,fma,prefer-vector-width=512"))))
+PLAIN_LOOPS(avx512, __attribute__((target("avx512f,avx2,fma" WIDEST))))
 #endif
 
 void plain_run(const struct plain *plain, enum strata_isa isa, float *sample, const float *output,

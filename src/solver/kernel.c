@@ -239,8 +239,10 @@ void kernel_apply(const struct kernel *kernel, const struct terms *terms,
 	kernel_loop *loop = find_loop(kernel, terms, STRATA_F32);
 	size_t done = 0;
 
-	if (straight && count >= kernel->lanes) {
-		done = count - count % kernel->lanes;
+	size_t turn = element == STRATA_BF16 ? 2 * kernel->lanes : kernel->lanes;
+
+	if (straight && count >= turn) {
+		done = count - count % turn;
 		apply_straight(straight, terms, item, element, first, done, most);
 	}
 	while (done < count) {

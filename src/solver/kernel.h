@@ -30,7 +30,7 @@ struct kernel_call {
 	const void *values[KERNEL_VALUES_MAX]; /* [0] is not read when y takes its place */
 	const float *factors[KERNEL_SUMS_MAX]; /* per sum, as many as it has terms */
 	void *results[KERNEL_SUMS_MAX];        /* may be values */
-	size_t count;                          /* elements, a multiple of the lanes */
+	size_t count; /* elements, a multiple of the lanes; of twice as many for STRATA_BF16 */
 	bool last_is_float; /* the last value is float32 whatever the others are: the noise */
 	const void *sample, *output; /* from here on: of y */
 	float p, q, most;

@@ -14,6 +14,11 @@
 #define VEC_FROM_HALF(at) ((vec)_mm256_cvtph_ps(_mm_loadu_si128((const void *)(at))))
 #define VEC_TO_HALF(v, at) \
 	_mm_storeu_si128((void *)(at), _mm256_cvtps_ph((__m256)(v), _MM_FROUND_TO_NEAREST_INT))
+#define VEC_SECOND(at, odd)                                                                        \
+	((vec)_mm256_castpd_ps(_mm256_permute4x64_pd(                                              \
+		_mm256_castps_pd(_mm256_shuffle_ps(_mm256_loadu_ps(at), _mm256_loadu_ps((at) + 8), \
+						   (odd) ? 0xdd : 0x88)),                          \
+		0xd8)))
 #define VEC_WIDEN(at) ((words)_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(at))))
 #define VEC_NARROW(w, at)                                                       \
 	_mm_storeu_si128((void *)(at),                                          \

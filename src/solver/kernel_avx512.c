@@ -14,6 +14,12 @@
 #define VEC_FROM_HALF(at) ((vec)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)(at))))
 #define VEC_TO_HALF(v, at) \
 	_mm256_storeu_si256((void *)(at), _mm512_cvtps_ph((__m512)(v), _MM_FROUND_TO_NEAREST_INT))
+#define EVERY_SECOND _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define VEC_SECOND(at, odd)                                                       \
+	((vec)_mm512_permutex2var_ps(                                             \
+		_mm512_loadu_ps(at),                                              \
+		_mm512_add_epi32(EVERY_SECOND, _mm512_set1_epi32((odd) ? 1 : 0)), \
+		_mm512_loadu_ps((at) + 16)))
 #define VEC_WIDEN(at) ((words)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(at))))
 #define VEC_NARROW(w, at) _mm256_storeu_si256((void *)(at), _mm512_cvtepi32_epi16((__m512i)(w)))
 #define KEEP_VALUE(v) __asm__("" : "+v"(v))

@@ -4,7 +4,7 @@
  */
 #include <strata/solver.h>
 
-enum { LINE_BYTES = 64, PAGE_BYTES = 4096, STAGGER_BYTES = 320 };
+enum { LINE_BYTES = 64, PAGE_BYTES = 4096, STAGGER_BYTES = 448 };
 
 static size_t element_bytes(enum strata_element element)
 {

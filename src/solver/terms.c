@@ -1,30 +1,16 @@
 /* From a row's doubles to what is added up, in which order: see terms.h. */
 #include "solver/terms.h"
 
-static double coefficient(const struct strata_solver_sum *sum, size_t operand)
-{
-	switch (operand) {
-	case OPERAND_CLEAN:
-		return sum->b;
-	case OPERAND_SAMPLE:
-		return sum->a;
-	case OPERAND_OUTPUT:
-		return sum->e;
-	case OPERAND_NOISE:
-		return sum->d;
-	default:
-		return sum->c[operand - OPERAND_SLOT];
-	}
-}
-
 /* The factors of a sum, 0 where it has no term. */
 static void round_sum(const struct strata_solver_row *row, const struct strata_solver_sum *sum,
 		      float ret_factors[OPERAND_COUNT])
 {
-	for (size_t k = 0; k < OPERAND_COUNT; k++)
-		ret_factors[k] = (float)coefficient(sum, k);
-	if (row->flags & STRATA_ROW_NO_MODEL)
-		ret_factors[OPERAND_OUTPUT] = 0;
+	ret_factors[OPERAND_CLEAN] = (float)sum->b;
+	ret_factors[OPERAND_SAMPLE] = (float)sum->a;
+	ret_factors[OPERAND_OUTPUT] = row->flags & STRATA_ROW_NO_MODEL ? 0 : (float)sum->e;
+	for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
+		ret_factors[OPERAND_SLOT + k] = (float)sum->c[k];
+	ret_factors[OPERAND_NOISE] = (float)sum->d;
 }
 
 /* Operands by the number of sums that read them; equal ones stay as the enumeration has them. */
@@ -36,9 +22,9 @@ static void order_operands(float (*factors)[OPERAND_COUNT], struct terms *terms)
 		for (size_t k = 0; k < OPERAND_COUNT; k++)
 			reads[k] += factors[s][k] != 0;
 	for (uint8_t most = terms->sum_count; most > 0; most--)
-		for (uint8_t k = 0; k < OPERAND_COUNT; k++)
+		for (size_t k = 0; k < OPERAND_COUNT; k++)
 			if (reads[k] == most)
-				terms->operands[terms->operand_count++] = k;
+				terms->operands[terms->operand_count++] = (uint8_t)k;
 }
 
 static void fill_sum(const struct terms *terms, const float *factors, uint8_t target,

@@ -18,8 +18,6 @@
 #define KERNEL kernel_wide
 #define WIDE TARGET static inline __attribute__((always_inline))
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* all of these are inlined */
-
 typedef float wide __attribute__((vector_size(64)));
 union pair {
 	wide all;
@@ -69,6 +67,15 @@ WIDE void wide_to_half(const union pair *from, uint16_t *at)
 				 _mm256_cvtps_ph(from->half[h], _MM_FROUND_TO_NEAREST_INT));
 }
 
+WIDE wide wide_second(const float *at, bool odd)
+{
+	wide result;
+
+	for (int i = 0; i < 16; i++)
+		result[i] = at[2 * i + odd];
+	return result;
+}
+
 typedef uint32_t wide_u32 __attribute__((vector_size(64)));
 
 WIDE wide_u32 wide_words(const uint16_t *at)
@@ -97,6 +104,7 @@ WIDE void wide_narrow(const union wide_pair *from, uint16_t *at)
 #define VEC_MAX(a, b) wide_max(PAIR(a), PAIR(b))
 #define VEC_FROM_HALF wide_from_half
 #define VEC_TO_HALF(v, at) wide_to_half(PAIR(v), at)
+#define VEC_SECOND(at, odd) wide_second(at, odd)
 #define VEC_WIDEN(at) wide_words(at)
 #define VEC_NARROW(w, at) wide_narrow(&(union wide_pair){ w }, at)
 #define KEEP_VALUE(v) ((void)0)

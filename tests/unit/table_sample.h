@@ -8,12 +8,11 @@
 
 #include <string.h>
 
-/* The solver `name:key=value…` with so many steps. Its configuration lives in the arena. */
-static inline struct strata_solver_table *sample_table(const char *name, int64_t steps,
-						       struct strata_memory *memory,
-						       struct strata_arena *arena)
+/* The solver `name:key=value…`. Its configuration lives in the arena. */
+static inline struct strata_solver_table *sample_table_for(
+	const char *name, const struct strata_solver_request *request, struct strata_memory *memory,
+	struct strata_arena *arena)
 {
-	const struct strata_solver_request request = { .steps = steps };
 	struct strata_solver_table *table;
 	struct strata_registry *registry;
 	struct strata_spec spec;
@@ -22,9 +21,29 @@ static inline struct strata_solver_table *sample_table(const char *name, int64_t
 	CHECK_OK(strata_registry_new(&strata_solver_kind, memory, &registry, &err));
 	CHECK_OK(strata_spec_read(registry, name, strlen(name), arena, &spec, &err));
 	CHECK_OK(strata_solver_compile((const struct strata_solver_class *)spec.cls, spec.conf,
-				       &request, memory, &table, &err));
+				       request, memory, &table, &err));
 	strata_registry_free(registry);
 	return table;
+}
+
+/* With so many steps. */
+static inline struct strata_solver_table *sample_table(const char *name, int64_t steps,
+						       struct strata_memory *memory,
+						       struct strata_arena *arena)
+{
+	return sample_table_for(name, &(struct strata_solver_request){ .steps = steps }, memory,
+				arena);
+}
+
+/* With noise levels of the test's. */
+static inline struct strata_solver_table *sample_table_at(const char *name, const double *sigmas,
+							  size_t count,
+							  struct strata_memory *memory,
+							  struct strata_arena *arena)
+{
+	return sample_table_for(
+		name, &(struct strata_solver_request){ .sigmas = sigmas, .sigma_count = count },
+		memory, arena);
 }
 
 #endif
