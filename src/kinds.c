@@ -4,6 +4,7 @@
 #include <strata/noise.h>
 #include <strata/pool.h>
 #include <strata/solver.h>
+#include <strata/stage.h>
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_prediction_kind,
 	&strata_victims_kind,
 	&strata_policy_kind,
+	&strata_planner_kind,
 	&strata_noise_kind,
 	&strata_solver_kind,
 	&strata_schedule_kind,

@@ -74,6 +74,10 @@ enum {
 	/* machine */
 	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
 
+	/* stage */
+	STRATA_STAGE_VISITS_MAX = 1 << 22, /* visits of a step, layers of a model */
+	STRATA_STAGE_PAGES_MAX = 1 << 30,  /* pages of a model */
+
 	/* solver */
 	STRATA_SOLVER_SLOTS_MAX = 8,      /* tensors that a solver keeps between two rows */
 	STRATA_SOLVER_WRITES_MAX = 4,     /* of them, written by one row */

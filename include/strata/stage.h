@@ -1,0 +1,128 @@
+/*
+ * The stage level: which layer's parameters are in memory when. A model's layers are visited in a known order, step after step; the memory
+ * given does not hold them all; one channel brings what is missing. A plan says what is read when and what is given up, for one step that
+ * repeats for ever. It is made once, verified once, and then only followed.
+ *
+ * Layers are cut into pages of one size, and pages of a layer are as good as each other: what is in memory of a layer is always its first
+ * so many pages. So a plan comes down to one number per visit: how many pages of the layer stay until it is visited again. All else
+ * follows: what must be read, and how early each read can be given a frame. Who chooses these numbers is a class, a planner
+ * (`strata classes planner`).
+ *
+ * Everything is computed from the arguments; nothing here reads a file or a clock. Plans are constant and live in the caller's arena.
+ */
+#ifndef STRATA_STAGE_H
+#define STRATA_STAGE_H
+
+#include <strata/class.h>
+#include <strata/error.h>
+#include <strata/memory.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* ---- what is to be run ---- */
+
+struct strata_stage_layer {
+	const char *name;
+	int64_t bytes;      /* of its parameters, at least 1 */
+	int64_t compute_ns; /* of one visit */
+};
+
+struct strata_stage_model {
+	const struct strata_stage_layer *layers; /* up to STRATA_STAGE_VISITS_MAX */
+	size_t layer_count;
+	const uint32_t *order; /* of visits in one step, by index; NULL: each layer once, in turn */
+	size_t visit_count;    /* up to STRATA_STAGE_VISITS_MAX; every layer is visited */
+};
+
+struct strata_stage_machine {
+	int64_t page_bytes;   /* 0: 2 MiB */
+	int64_t budget_bytes; /* for parameters, those on their way included; a hard limit */
+	int64_t bytes_per_s;  /* of the channel */
+};
+
+/* ---- a plan ---- */
+
+enum strata_stage_kind {
+	STRATA_STAGE_READ,    /* begin to read these pages; they have frames from now on */
+	STRATA_STAGE_COMPUTE, /* the visit: waits for its pages, then computes */
+	STRATA_STAGE_FREE,    /* give up these pages */
+};
+enum { STRATA_STAGE_KIND_COUNT = STRATA_STAGE_FREE + 1 };
+const char *strata_stage_kind_name(enum strata_stage_kind kind); /* "read" */
+
+struct strata_stage_action {
+	enum strata_stage_kind kind;
+	uint32_t layer;
+	uint32_t first, count; /* pages of READ and FREE */
+	uint32_t visit; /* COMPUTE: which; READ: the one it is for, which may be in the next step */
+};
+
+/* What a plan is expected to do, once it repeats. */
+struct strata_stage_figures {
+	double step_ns;         /* time of a step */
+	double compute_ns;      /* of it, computing */
+	int64_t bytes_per_step; /* read */
+	int64_t min_bytes_per_step;
+	double lower_bound_ns; /* no plan is faster: all computing, or the fewest bytes through the channel */
+	double ratio;       /* of step_ns to that */
+	int64_t peak_bytes; /* frames in use at a time */
+};
+
+struct strata_stage_plan {
+	const char *planner; /* name of the class that made it, or that it chose */
+	int64_t page_bytes;
+	uint32_t budget_pages;
+	size_t layer_count, visit_count;
+	const uint32_t *layer_pages;
+	const uint32_t *
+		held; /* of each layer, pages that have a frame when a step begins: to be read before the first */
+	const struct strata_stage_action *actions; /* of one step, in order */
+	size_t action_count;
+	struct strata_stage_figures figures;
+};
+
+/* Makes a plan. -E2BIG when the budget does not hold the largest layer: the sentence has the bytes needed. The planner's spec may be zeroed:
+ * `best`. */
+int strata_stage_plan(const struct strata_spec *planner, const struct strata_stage_model *model,
+		      const struct strata_stage_machine *machine, struct strata_arena *arena,
+		      struct strata_stage_plan *ret_plan, struct strata_error *err);
+
+/*
+ * Does the plan keep every rule, whoever made it? Pages are in memory when their layer computes; none is read that has a frame, none given
+ * up that has not or that computes; no more frames are in use than the budget has; every visit of the order happens once, in order; and the
+ * step ends as it began. One pass, knowing nothing of how plans are made. -EINVAL with the first action that breaks a rule, and which.
+ */
+int strata_stage_verify(const struct strata_stage_plan *plan,
+			const struct strata_stage_model *model, struct strata_arena *arena,
+			struct strata_error *err);
+
+/* ---- planners ---- */
+
+/* What a planner sees: numbers per visit of the cyclic step. */
+struct strata_stage_problem {
+	size_t visit_count, layer_count;
+	const uint32_t *layer; /* of each visit */
+	const uint32_t *pages; /* of that layer */
+	const uint32_t *next;  /* visits until it is used again, 1 to visit_count */
+	const double *compute; /* time of the visit, in times to read a page */
+	uint32_t budget;       /* frames */
+};
+
+struct strata_planner_class {
+	struct strata_class base;
+	uint32_t ahead; /* visits that reads may run ahead; UINT32_MAX: as far as frames go */
+	/* How many pages stay after each visit, 0 to pages: into ret_kept, which comes zeroed. More than the frames can hold is cut
+	 * down afterwards. */
+	int (*keep)(const void *conf, const struct strata_stage_problem *problem,
+		    struct strata_arena *arena, uint32_t *ret_kept, struct strata_error *err);
+};
+extern const struct strata_kind strata_planner_kind;
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif
