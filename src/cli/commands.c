@@ -48,6 +48,7 @@ extern const struct cli_command cli_solver_plot;
 extern const struct cli_command cli_solver_replay;
 extern const struct cli_command cli_solver_show;
 extern const struct cli_command cli_solver_table;
+extern const struct cli_command cli_stage_plan;
 extern const struct cli_command cli_submit;
 extern const struct cli_command cli_supervise;
 extern const struct cli_command cli_token_create;
@@ -107,6 +108,7 @@ static const struct cli_command *const commands[] = {
 	&cli_solver_replay,
 	&cli_solver_show,
 	&cli_solver_table,
+	&cli_stage_plan,
 	&cli_submit,
 	&cli_supervise,
 	&cli_token_create,

@@ -1,0 +1,184 @@
+/* strata stage plan: what stays in memory of a model that does not fit, and what a step then takes. */
+#include "cli/cli.h"
+
+#include "core/env.h"
+#include "formats/model_layers.h"
+#include "sim/input.h"
+
+#include <strata/limits.h>
+
+#include <errno.h>
+#include <string.h>
+
+struct plan_options {
+	const char *layers, *planner;
+	int64_t budget, bandwidth, page;
+	bool actions;
+};
+
+static const struct strata_option plan_rows[] = {
+	{ "layers", STRATA_TEXT, offsetof(struct plan_options, layers), .value = "FILE",
+	  .help = "layers of the model, as JSON; - reads standard input" },
+	{ "budget", STRATA_BYTES, offsetof(struct plan_options, budget),
+	  .integer = { 0, 1, INT64_MAX }, .flags = STRATA_REQUIRED,
+	  .help = "memory for parameters, those on their way included" },
+	{ "bandwidth", STRATA_RATE, offsetof(struct plan_options, bandwidth),
+	  .integer = { INT64_C(1000000000), 1, INT64_MAX }, .help = "of what they are read from" },
+	{ "page", STRATA_BYTES, offsetof(struct plan_options, page),
+	  .integer = { 2 << 20, 1, INT64_C(1) << 40 }, .help = "size of a page" },
+	{ "planner", STRATA_TEXT, offsetof(struct plan_options, planner), .text = { "best" },
+	  .value = "SPEC", .help = "who chooses what stays: `strata classes planner`" },
+	{ "actions", STRATA_BOOL, offsetof(struct plan_options, actions),
+	  .help = "show every read, visit and release of a step" },
+	{ 0 }
+};
+static const struct strata_schema plan_schema = { "stage plan", NULL, sizeof(struct plan_options),
+						  plan_rows };
+
+static json_t *actions_json(const struct strata_stage_plan *plan,
+			    const struct strata_stage_model *model)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->action_count; i++) {
+		const struct strata_stage_action *action = &plan->actions[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:i,s:i,s:i}", "kind",
+						strata_stage_kind_name(action->kind), "layer_name",
+						model->layers[action->layer].name, "first",
+						(int)action->first, "count", (int)action->count,
+						"visit", (int)action->visit));
+	}
+	return list;
+}
+
+static int print_json(struct cli *cli, const struct strata_stage_plan *plan,
+		      const struct strata_stage_model *model, bool actions)
+{
+	const struct strata_stage_figures *figures = &plan->figures;
+	json_t *json = json_pack(
+		"{s:s,s:f,s:I,s:f,s:f,s:I,s:I,s:f,s:I,s:I}", "planner", plan->planner, "step_us",
+		figures->step_ns / 1e3, "bytes_per_step", (json_int_t)figures->bytes_per_step,
+		"lower_bound_us", figures->lower_bound_ns / 1e3, "ratio", figures->ratio,
+		"peak_bytes", (json_int_t)figures->peak_bytes, "min_bytes_per_step",
+		(json_int_t)figures->min_bytes_per_step, "compute_us", figures->compute_ns / 1e3,
+		"page_bytes", (json_int_t)plan->page_bytes, "budget_pages",
+		(json_int_t)plan->budget_pages);
+
+	if (json && actions)
+		json_object_set_new(json, "actions", actions_json(plan, model));
+	return cli_print_json(cli, json);
+}
+
+static int print_actions(struct cli *cli, const struct strata_stage_plan *plan,
+			 const struct strata_stage_model *model)
+{
+	static const struct cli_column columns[] = { { "ACTION", .style = CLI_BOLD },
+						     { "LAYER" },
+						     { "PAGES", .right = true },
+						     { "FOR VISIT", .right = true } };
+	struct cli_table *table;
+	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < plan->action_count; i++) {
+		const struct strata_stage_action *action = &plan->actions[i];
+
+		cli_table_add(table, "%s", strata_stage_kind_name(action->kind));
+		cli_table_add(table, "%s", model->layers[action->layer].name);
+		if (action->count)
+			cli_table_add(table, "%u-%u", action->first,
+				      action->first + action->count - 1);
+		else
+			cli_table_add(table, "-");
+		cli_table_add(table, "%u", action->visit);
+	}
+	cli_printf(cli, "\n");
+	return cli_table_print(table);
+}
+
+static int print(struct cli *cli, const struct strata_stage_plan *plan,
+		 const struct strata_stage_model *model, bool actions)
+{
+	static const struct cli_column columns[] = {
+		{ "PLANNER", .style = CLI_BOLD }, { "STEP", .right = true },
+		{ "BOUND", .right = true },       { "RATIO", .right = true },
+		{ "READ", .right = true },        { "AT LEAST", .right = true },
+		{ "PEAK", .right = true },
+	};
+	const struct strata_stage_figures *figures = &plan->figures;
+	struct cli_table *table;
+
+	if (cli->globals.json)
+		return print_json(cli, plan, model, actions);
+	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
+
+	if (rc)
+		return rc;
+	cli_table_add(table, "%s", plan->planner);
+	cli_table_add(table, "%.3f ms", figures->step_ns / 1e6);
+	cli_table_add(table, "%.3f ms", figures->lower_bound_ns / 1e6);
+	cli_table_add(table, "%.3f", figures->ratio);
+	cli_table_add(table, "%.1f MiB", (double)figures->bytes_per_step / (1 << 20));
+	cli_table_add(table, "%.1f MiB", (double)figures->min_bytes_per_step / (1 << 20));
+	cli_table_add(table, "%.1f MiB", (double)figures->peak_bytes / (1 << 20));
+	rc = cli_table_print(table);
+	return rc || !actions ? rc : print_actions(cli, plan, model);
+}
+
+static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	const struct plan_options *options = conf;
+	const struct strata_stage_machine machine = { options->page, options->budget,
+						      options->bandwidth };
+	struct strata_stage_model model;
+	struct strata_stage_plan plan;
+	struct strata_registry *registry;
+	struct strata_spec spec;
+	const char *text;
+	size_t length;
+
+	(void)operands, (void)operand_count;
+	if (!options->layers)
+		return strata_fail_at(&cli->err, -EINVAL, "layers", "--layers FILE is missing");
+	int rc = input_read(env_system(), options->layers, STRATA_JSON_BYTES_MAX, &cli->arena,
+			    &text, &length, &cli->err);
+
+	if (rc == 0)
+		rc = model_layers_read(text, length, &cli->arena, &model, &cli->err);
+	if (rc == 0)
+		rc = cli_registry_open(cli, &strata_planner_kind, &registry);
+	if (rc)
+		return rc;
+	rc = strata_spec_read(registry, options->planner, strlen(options->planner), &cli->arena,
+			      &spec, &cli->err);
+	if (rc == 0)
+		rc = strata_stage_plan(&spec, &model, &machine, &cli->arena, &plan, &cli->err);
+	if (rc == 0)
+		rc = strata_stage_verify(&plan, &model, &cli->arena, &cli->err);
+	strata_registry_free(registry);
+	return rc ? rc : print(cli, &plan, &model, options->actions);
+}
+
+const struct cli_command cli_stage_plan = {
+	.name = "stage plan",
+	.summary = "plan which layers of a model stay in memory",
+	.about =
+		"The layers are visited in their order, step after step, and read over one channel "
+		"into a budget that does not hold them all.\n"
+		"STEP is the time of a step once they follow on each other, BOUND what no plan can "
+		"beat: all computing, or the fewest bytes through\n"
+		"the channel. READ is what a step reads, AT LEAST the fewest that any plan reads, "
+		"PEAK the memory in use. The plan is verified first.\n"
+		"The file: {\"layers\": [{\"name\": \"l0\", \"bytes\": 1048576, \"compute_us\": "
+		"250}, "
+		"…], \"order\": [\"l0\", …]}; without an order each once.",
+	.examples =
+		"  strata stage plan --layers model.json --budget 2GiB --bandwidth 1.5GB/s\n"
+		"  strata stage plan --layers model.json --budget 2GiB --planner stream --json\n"
+		"  strata stage plan --layers model.json --budget 64MiB --actions",
+	.options = &plan_schema,
+	.run = run,
+};

@@ -1,0 +1,51 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+
+model() {
+	printf '{"layers":[%s]}' "$(for i in 0 1 2 3 4 5 6 7; do printf '%s{"name":"l%d","bytes":1048576,"compute_us":500}' "${comma-}" $i; comma=,; done)" >model.json
+}
+
+it 'plans what stays in memory'
+model
+run strata stage plan --layers model.json --budget 5MiB --bandwidth 1GB/s --page 64KiB --json
+gives 0
+prints_json 'd["planner"] == "best" and d["peak_bytes"] <= 5 << 20 and d["ratio"] < 1.15 and d["bytes_per_step"] < 5 << 20'
+run strata stage plan --layers model.json --budget 5MiB --bandwidth 1GB/s --page 64KiB --planner stream --json
+prints_json 'd["bytes_per_step"] == 8 << 20 and abs(d["step_us"] - 8388.608) < 1'
+run strata stage plan --layers model.json --budget 5MiB --bandwidth 1GB/s --page 64KiB --planner on_demand --json
+prints_json 'abs(d["step_us"] - 8388.608 - 4000) < 1'
+
+it 'reads nothing when all of it fits'
+model
+run strata stage plan --layers model.json --budget 8MiB
+gives 0
+run strata stage plan --layers model.json --budget 16MiB --json
+prints_json 'd["bytes_per_step"] == 0 and abs(d["step_us"] - 4000) < 0.01 and d["ratio"] == 1'
+
+it 'shows every action, in an order of its own'
+printf '{"layers":[{"name":"a","bytes":100},{"name":"b","bytes":50}],"order":["a","b","a"]}' >model.json
+run strata stage plan --layers model.json --budget 150 --page 50 --actions --json
+gives 0
+prints_json '[x["layer_name"] for x in d["actions"] if x["kind"] == "compute"] == ["a", "b", "a"]'
+run strata stage plan --layers model.json --budget 100 --page 50 --actions
+gives 0
+prints_some 'free'
+
+it 'says what is needed when it cannot work'
+model
+run strata stage plan --layers model.json --budget 1MB --page 64KiB
+gives 4
+says 'strata: the largest layer needs 1048576 bytes; the budget has 1000000'
+
+it 'names what is wrong with a model'
+printf '{"layers":[{"name":"a","bytes":100}],"order":["b"]}' >model.json
+run strata stage plan --layers model.json --budget 1MiB
+gives 2
+says_some "there is no layer 'b'"
+printf '{"layers":[{"name":"a","bytes":0}]}' >model.json
+run strata stage plan --layers model.json --budget 1MiB
+gives 2
+says_some 'bytes'
+run strata stage plan --budget 1MiB
+gives 2
+says_some '--layers FILE is missing'
