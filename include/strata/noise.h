@@ -22,6 +22,11 @@ struct strata_noise_class {
 	void (*start)(const void *conf, uint64_t seed, void *state);
 	/* The next tensor: count standard normals, as one call of the program it stands for. */
 	void (*normal)(void *state, float *ret_values, size_t count);
+	/* The next tensor will be number `tensor` (0 the first) of a source whose tensors all have `count` elements. NULL: it
+	 * can only be come to by drawing those before. */
+	void (*seek)(void *state, uint64_t tensor, size_t count);
+	/* A batch is not one tensor: each member is drawn as if it were alone, with a seed of its own. */
+	bool independent;
 };
 
 extern const struct strata_kind strata_noise_kind;

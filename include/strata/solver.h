@@ -21,6 +21,7 @@
 
 #include <strata/class.h>
 #include <strata/limits.h>
+#include <strata/noise.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -319,6 +320,45 @@ void strata_solver_add_noise(const struct strata_solver_row *row, const void *cl
  * about 1: good). Called right after the row was applied. */
 double strata_solver_measure(const struct strata_solver_item *item, size_t element_count,
 			     enum strata_element element);
+
+/*
+ * Noise, from a source of kind noise that the user chose ("torch", "cuda:threads=0", "philox"). A trajectory draws tensor 0
+ * for its first sample and then one for each row with STRATA_ROW_NOISE, in order. What a tensor holds depends on the source,
+ * the seed, the sizes and its number alone, in whatever order tensors are asked for.
+ *
+ *	strata_solver_noise_init(&noise, &spec, seed, 2, n, &arena, &err);
+ *	strata_solver_noise_fill(&noise, 0, values);
+ *	strata_solver_begin(table, NULL, values, …)
+ *	… for a row that draws: strata_solver_noise_fill(&noise, strata_solver_tensor_of(table, r), values);
+ *	  items[k].noise = values + k·n
+ *
+ * torch and cuda draw a batch as those programs do, member_count·element_count numbers in one call: the pictures of a seed
+ * depend on the size of their batch. For one generator per picture (A1111; a list of generators in diffusers) give each
+ * picture a noise of its own, of one member. philox draws member k as it is drawn alone with the seed + k.
+ */
+struct strata_solver_noise {
+	const struct strata_noise_class *cls; /* borrowed, as conf */
+	const void *conf;
+	uint64_t seed;
+	size_t member_count;  /* of the batch */
+	size_t element_count; /* of one member */
+	uint64_t next;        /* the tensor before which the state stands */
+	void *state;          /* the source's, in the arena */
+};
+
+/* The spec's class must be of kind noise. The result belongs to one thread at a time. */
+int strata_solver_noise_init(struct strata_solver_noise *noise, const struct strata_spec *spec,
+			     uint64_t seed, size_t member_count, size_t element_count,
+			     struct strata_arena *arena, struct strata_error *err);
+
+/* Fills member_count·element_count numbers, member by member. One after the other costs what drawing costs; a jump is free
+ * for a source that can seek (cuda, philox) and else costs drawing the tensors between, from the start if it is backwards. */
+void strata_solver_noise_fill(struct strata_solver_noise *noise, uint64_t tensor,
+			      float *ret_values);
+
+/* Which tensor a row draws: one more than the rows before it that draw. Of an adaptive solver, whose rows come from
+ * strata_solver_next, the caller counts those that draw. */
+uint64_t strata_solver_tensor_of(const struct strata_solver_table *table, size_t row_index);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -30,6 +30,16 @@ static void cuda_normal(void *state, float *ret_values, size_t count)
 	strata_cuda_normal(state, ret_values, count);
 }
 
+/* Each tensor takes as many blocks of a thread as the first. */
+static void cuda_seek(void *state, uint64_t tensor, size_t count)
+{
+	struct strata_cuda *cuda = state;
+
+	cuda->call = 0;
+	strata_cuda_next(cuda, count);
+	cuda->call *= tensor;
+}
+
 const struct strata_noise_class strata_noise_cuda = {
 	.base = {
 		.name = "cuda",
@@ -41,4 +51,5 @@ const struct strata_noise_class strata_noise_cuda = {
 	.state_size = sizeof(struct strata_cuda),
 	.start = cuda_start,
 	.normal = cuda_normal,
+	.seek = cuda_seek,
 };

@@ -16,6 +16,12 @@ static void philox_normal(void *state, float *ret_values, size_t count)
 	strata_noise_normal(state, ret_values, count);
 }
 
+static void philox_seek(void *state, uint64_t tensor, size_t count)
+{
+	(void)count;
+	((struct strata_noise *)state)->step = tensor;
+}
+
 const struct strata_noise_class strata_noise_philox = {
 	.base = {
 		.name = "philox",
@@ -25,4 +31,6 @@ const struct strata_noise_class strata_noise_philox = {
 	.state_size = sizeof(struct strata_noise),
 	.start = philox_start,
 	.normal = philox_normal,
+	.seek = philox_seek,
+	.independent = true,
 };

@@ -52,4 +52,4 @@ export STRATA_PLUGINS=$STRATA_BUILD/tests/plugin_abi.so
 run strata classes noise
 unset STRATA_PLUGINS
 gives 1
-says_some 'was built for plug-in interface 2; this is 1: build it again'
+says_some 'was built for plug-in interface 3; this is 2: build it again'

@@ -179,9 +179,9 @@ TEST(a_plugin_that_does_not_fit_is_refused)
 
 	open_registry(&strata_noise_kind);
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_abi"), &err), -ENOTSUP,
-		    "was built for plug-in interface 2; this is 1");
+		    "was built for plug-in interface 3; this is 2");
 	CHECK_ERROR(strata_plugin_kind(plugin("plugin_abi"), &arena, &(const char *){ 0 }, &err),
-		    -ENOTSUP, "interface 2");
+		    -ENOTSUP, "interface 3");
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_kind"), &err), -EINVAL,
 		    "classes of kind 'tractor'; expected 'noise'");
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_name"), &err), -EEXIST,

@@ -1,0 +1,67 @@
+/*
+ * The noise of a trajectory: which tensor of a source a row draws, and that tensor, whatever was asked for before. The source's state is only
+ * a place from which the next tensor is cheap; it is never needed for what a tensor holds.
+ */
+#include <strata/solver.h>
+
+int strata_solver_noise_init(struct strata_solver_noise *noise, const struct strata_spec *spec,
+			     uint64_t seed, size_t member_count, size_t element_count,
+			     struct strata_arena *arena, struct strata_error *err)
+{
+	const struct strata_noise_class *cls = (const struct strata_noise_class *)spec->cls;
+	void *state = strata_arena_get(arena, cls->state_size);
+
+	if (!state)
+		return strata_fail_memory(err);
+	*noise = (struct strata_solver_noise){
+		.cls = cls,
+		.conf = spec->conf,
+		.seed = seed,
+		.member_count = member_count,
+		.element_count = element_count,
+		.state = state,
+	};
+	cls->start(noise->conf, seed, state);
+	return 0;
+}
+
+/* Goes forwards to a tensor. What has to be drawn on the way is overwritten by it. */
+static void go_to(struct strata_solver_noise *noise, uint64_t tensor, size_t count, float *scratch)
+{
+	if (noise->cls->seek)
+		noise->cls->seek(noise->state, tensor, count);
+	else
+		for (uint64_t k = noise->next; k < tensor; k++)
+			noise->cls->normal(noise->state, scratch, count);
+}
+
+static void start(struct strata_solver_noise *noise, uint64_t seed)
+{
+	noise->cls->start(noise->conf, seed, noise->state);
+	noise->next = 0;
+}
+
+void strata_solver_noise_fill(struct strata_solver_noise *noise, uint64_t tensor, float *ret_values)
+{
+	size_t parts = noise->cls->independent ? noise->member_count : 1;
+	size_t count = noise->element_count * (noise->member_count / parts);
+
+	for (size_t k = 0; k < parts; k++) {
+		float *values = ret_values + k * count;
+
+		if (noise->cls->independent || tensor < noise->next)
+			start(noise, noise->seed + k);
+		go_to(noise, tensor, count, values);
+		noise->cls->normal(noise->state, values, count);
+		noise->next = tensor + 1;
+	}
+}
+
+uint64_t strata_solver_tensor_of(const struct strata_solver_table *table, size_t row_index)
+{
+	uint64_t tensor = 1;
+
+	for (size_t i = 0; i < row_index && i < table->row_count; i++)
+		tensor += (table->rows[i].flags & STRATA_ROW_NOISE) != 0;
+	return tensor;
+}
