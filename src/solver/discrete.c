@@ -4,12 +4,26 @@
 #include <errno.h>
 #include <math.h>
 
+int discrete_check(const struct strata_solver_request *request, struct strata_error *err)
+{
+	if (request->sigma_count || request->schedule)
+		return strata_fail_at(
+			err, -EINVAL, request->sigma_count ? "sigmas" : "schedule",
+			"this solver goes by the timesteps of the training and takes no "
+			"%s; expected timesteps or a timestep_spacing, or the solver "
+			"euler, which steps as ddim does on any noise levels",
+			request->sigma_count ? "sigmas" : "schedule");
+	return 0;
+}
+
 int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
 		   const struct strata_solver_request *request, struct strata_solver_draft *draft,
 		   struct strata_error *err)
 {
-	int rc = betas_alphas(conf, draft->arena, &run->alphas, err);
+	int rc = discrete_check(request, err);
 
+	if (rc == 0)
+		rc = betas_alphas(conf, draft->arena, &run->alphas, err);
 	if (rc == 0)
 		rc = spacing_timesteps(conf, request, run->alphas.count, run->alphas.count, 0,
 				       draft->arena, &run->timesteps, err);

@@ -19,6 +19,10 @@ int distilled_start(struct discrete_run *run, const struct distilled_conf *conf,
 
 	if (!at)
 		return strata_fail_memory(err);
+	int rc = discrete_check(request, err);
+
+	if (rc)
+		return rc;
 	if (request->timestep_count)
 		return discrete_start(run, &conf->common, request, draft, err);
 	if (stride == 0)
