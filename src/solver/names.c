@@ -17,9 +17,14 @@ struct known {
 	const char *options;   /* set by the name; may be NULL */
 	const char *automatic; /* the schedule that A1111's "Automatic" means; NULL: none */
 	const char *instead;   /* of one that is not here: the nearest choice */
+	const char *why;       /* and what keeps it from being here */
 	bool exact;            /* its '_' counts: without it the name is another's */
 	bool drops;            /* the schedule has one more level, and the last is left out */
 };
+
+#define CFG_PP                                                                                   \
+	"steps by the unconditional prediction beside the guided one, and a row has one output " \
+	"of the model"
 
 /* clang-format off */
 static const struct known table[] = {
@@ -35,15 +40,14 @@ static const struct known table[] = {
 	{ "dpmpp_2s_ancestral", "DPM++ 2S a, k_dpmpp_2s_a", "dpmpp_2s_ancestral", NULL, "karras" },
 	{ "dpmpp_3m_sde", "DPM++ 3M SDE, k_dpmpp_3m_sde, dpmpp_3m_sde_gpu", "dpmpp_3m_sde", NULL, "exponential", .drops = true },
 	{ "dpmpp_sde", "DPM++ SDE, k_dpmpp_sde, dpmpp_sde_gpu", "dpmpp_sde", NULL, "karras" },
-	{ "euler_ancestral_cfg_pp", "euler_a_cfg_pp", .instead = "euler_ancestral" },
-	{ "euler_cfg_pp", NULL, .instead = "euler" },
-	{ "exp_heun_2_x0", NULL, .instead = "dpmpp_sde:eta=0" },
-	{ "ipndm_v", NULL, .instead = "lms" },
+	{ "euler_ancestral_cfg_pp", "euler_a_cfg_pp", .instead = "euler_ancestral", .why = CFG_PP },
+	{ "euler_cfg_pp", NULL, .instead = "euler", .why = CFG_PP },
+	{ "exp_heun_2_x0", "sample_exp_heun_2_x0", "seeds", "stages=2:r=1:solver_type=phi_2:eta=0" },
 	{ "plms", NULL, "pndm", "skip_prk_steps=true" },
-	{ "res_2s", "res_2s (RES4LYF)", .instead = "dpmpp_2s_ancestral:eta=0" },
-	{ "sa_solver_pece", NULL, .instead = "sa_solver" },
-	{ "seeds_2", NULL, .instead = "dpmpp_sde" },
-	{ "seeds_3", NULL, .instead = "dpmpp_3m_sde" },
+	{ "res_2s", "res_2s (RES4LYF)", "seeds", "stages=2:r=0.5:solver_type=phi_2:eta=0" },
+	{ "sa_solver_pece", NULL, .instead = "sa_solver", .why = "calls the model a second time after each correction" },
+	{ "seeds_2", "sample_seeds_2", "seeds", "stages=2" },
+	{ "seeds_3", "sample_seeds_3", "seeds", "stages=3" },
 	{ "uni_pc", NULL, "unipc", "solver_type=bh1", .exact = true, .drops = true },
 	{ "uni_pc_bh2", NULL, "unipc", "solver_type=bh2", .drops = true },
 };
@@ -171,8 +175,9 @@ int strata_solver_find(const struct strata_registry *solvers,
 		return unknown(solvers, name, length, err);
 	if (!found.cls)
 		return strata_fail_at(err, -ENOENT, "solver",
-				      "%s is a sampler that is not here; the nearest is %s",
-				      known->name, known->instead ? known->instead : known->solver);
+				      "%s is not here: it %s; the nearest is %s", known->name,
+				      known->why ? known->why : "needs a class that was left out",
+				      known->instead ? known->instead : known->solver);
 	*ret_name = found;
 	return 0;
 }

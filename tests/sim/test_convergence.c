@@ -62,6 +62,11 @@ static const struct expected {
 	{ "heunpp2", 1, EVEN, 24, 96 }, /* three calls, but weights that change with the noise */
 	/* Its schedule starts without any signal, and what the first step then takes for 0 remains. */
 	{ "ipndm", 1, OWN, 192, 384 },
+	{ "ipndm_v:max_order=1", 1, EVEN, 24, 96 },
+	{ "ipndm_v:max_order=2", 2, EVEN, 48, 192 },
+	{ "ipndm_v:max_order=3", 3, EVEN, 96, 192 },
+	/* Its weight of the second difference is right for even steps only. */
+	{ "ipndm_v", 3, EVEN, 128, 384 },
 	{ "lms:order=1", 1, EVEN, 24, 96 },
 	{ "lms:order=2", 2, EVEN, 48, 192 },
 	{ "lms:order=3", 3, EVEN, 48, 192 },
@@ -70,6 +75,10 @@ static const struct expected {
 	/* Fourth-order weights for even timesteps, on a path that is not even: second order, says the paper too. */
 	{ "pndm:" FINE, 2, OWN, 96, 384 },
 	{ "res_multistep", 2, EVEN, 48, 192 },
+	{ "seeds:eta=0", 2, EVEN, 24, 96 },
+	{ "seeds:eta=0:solver_type=phi_2", 2, EVEN, 24, 96 },
+	{ "seeds:eta=0:solver_type=phi_2:r=1", 2, EVEN, 24, 96 },
+	{ "seeds:eta=0:stages=3", 3, EVEN, 12, 48 },
 	/* The correction is of one order more than the prediction. */
 	{ "unipc:solver_order=1", 2, EVEN, 24, 96 },
 	{ "unipc", 3, EVEN, 24, 96 },

@@ -42,6 +42,8 @@ TEST(names_as_people_write_them)
 	CHECK_TEXT(meaning("UniPC"), "unipc");
 	CHECK_TEXT(meaning("plms"), "pndm:skip_prk_steps=true");
 	CHECK_TEXT(meaning("EulerDiscreteScheduler"), "euler");
+	CHECK_TEXT(meaning("seeds_3 Karras"), "seeds:stages=3 + karras");
+	CHECK_TEXT(meaning("res_2s"), "seeds:stages=2:r=0.5:solver_type=phi_2:eta=0");
 	CHECK_TEXT(meaning("FlowMatchEulerDiscreteScheduler"), "flow_euler");
 	solver_sample_end(&sample);
 }
@@ -54,8 +56,9 @@ TEST(unknown_names_are_refused_with_the_nearest)
 	CHECK_TEXT(meaning("eular"), "there is no solver 'eular'; did you mean 'euler'?");
 	CHECK_TEXT(meaning("DPM++ 2M Karas"),
 		   "there is no solver 'DPM++ 2M Karas'; `strata solver list` has them");
-	CHECK_TEXT(meaning("seeds_2"),
-		   "seeds_2 is a sampler that is not here; the nearest is dpmpp_sde");
+	CHECK_TEXT(meaning("euler_cfg_pp"),
+		   "euler_cfg_pp is not here: it steps by the unconditional prediction beside the "
+		   "guided one, and a row has one output of the model; the nearest is euler");
 	CHECK_TEXT(meaning(""), "there is no solver ''; `strata solver list` has them");
 	memset(longest, 'e', sizeof(longest));
 	longest[sizeof(longest) - 1] = 0;
