@@ -206,6 +206,11 @@ int strata_solver_read(const struct strata_registry *solvers,
 		       struct strata_arena *arena, struct strata_solver_setup *ret_setup,
 		       struct strata_error *err);
 
+/* Reads a schedule, NAME[:key=value…]. One that users know and that is not here is refused with the nearest. */
+int strata_schedule_read(const struct strata_registry *schedules, const char *text, size_t length,
+			 struct strata_arena *arena, struct strata_spec *ret_spec,
+			 struct strata_error *err);
+
 /* Reads a diffusers scheduler_config.json as it is: the class that was named, or the file's _class_name when `named` is
  * NULL. Keys that the class lacks are passed over; keys that the file lacks get diffusers' defaults; what the name stands
  * for comes last. */

@@ -79,6 +79,29 @@ static const struct strata_class *class_called(const struct strata_registry *reg
 	return NULL;
 }
 
+/* Schedules that users know and that are not here. */
+static const struct known schedules_known[] = {
+	{ "gits", NULL, .instead = "align_your_steps",
+	  .why = "is a table of levels that were searched for one model, apart for each number of "
+		 "steps" },
+};
+
+static const struct known *schedule_refused(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(schedules_known) / sizeof(schedules_known[0]); i++)
+		if (is_called(&schedules_known[i], name, length))
+			return &schedules_known[i];
+	return NULL;
+}
+
+static int refuse(const struct known *known, const char *field, struct strata_error *err)
+{
+	return strata_fail_at(err, -ENOENT, field, "%s is not here: it %s; the nearest is %s",
+			      known->name,
+			      known->why ? known->why : "needs a class that was left out",
+			      known->instead ? known->instead : known->solver);
+}
+
 /* A name without a schedule behind it. */
 static bool find_sampler(const struct strata_registry *solvers, const char *name, size_t length,
 			 struct strata_solver_name *ret_name, const struct known **ret_known)
@@ -128,9 +151,28 @@ static bool find(const struct strata_registry *solvers, const struct strata_regi
 	return false;
 }
 
+/* A solver that is here, and behind it a schedule that is not. */
+static const struct known *ends_in_refused(const struct strata_registry *solvers, const char *name,
+					   size_t length)
+{
+	struct strata_solver_name found;
+	const struct known *known, *refused;
+
+	for (size_t i = 1; i + 1 < length; i++)
+		if (strchr(" _-", name[i]) &&
+		    (refused = schedule_refused(name + i + 1, length - i - 1)) &&
+		    find_sampler(solvers, name, i, &found, &known))
+			return refused;
+	return NULL;
+}
+
 static int unknown(const struct strata_registry *solvers, const char *name, size_t length,
 		   struct strata_error *err)
 {
+	const struct known *refused = ends_in_refused(solvers, name, length);
+
+	if (refused)
+		return refuse(refused, "schedule", err);
 	const struct strata_class *cls;
 	struct text_closest closest;
 	char excerpt[TEXT_EXCERPT_BYTES];
@@ -174,10 +216,7 @@ int strata_solver_find(const struct strata_registry *solvers,
 	    !find(solvers, schedules, plain + skip, length - skip, &found, &known))
 		return unknown(solvers, name, length, err);
 	if (!found.cls)
-		return strata_fail_at(err, -ENOENT, "solver",
-				      "%s is not here: it %s; the nearest is %s", known->name,
-				      known->why ? known->why : "needs a class that was left out",
-				      known->instead ? known->instead : known->solver);
+		return refuse(known, "solver", err);
 	*ret_name = found;
 	return 0;
 }
@@ -185,4 +224,16 @@ int strata_solver_find(const struct strata_registry *solvers,
 const char *strata_solver_other_name(size_t index)
 {
 	return index < KNOWN ? table[index].name : NULL;
+}
+
+int strata_schedule_read(const struct strata_registry *schedules, const char *text, size_t length,
+			 struct strata_arena *arena, struct strata_spec *ret_spec,
+			 struct strata_error *err)
+{
+	const char *colon = memchr(text, ':', length);
+	const struct known *refused =
+		schedule_refused(text, colon ? (size_t)(colon - text) : length);
+
+	return refused ? refuse(refused, "schedule", err)
+		       : strata_spec_read(schedules, text, length, arena, ret_spec, err);
 }

@@ -22,7 +22,7 @@ static int ddim_uniform_fill(const void *conf, const struct strata_schedule_rang
 const struct strata_schedule_class strata_schedule_ddim_uniform = {
 	.base = {
 		.name = "ddim_uniform",
-		.aliases = "DDIM Uniform",
+		.aliases = "DDIM Uniform, DDIM",
 		.summary = "whole strides from timestep 1 up",
 	},
 	.fill = ddim_uniform_fill,

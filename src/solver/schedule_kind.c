@@ -3,8 +3,10 @@
 
 extern const struct strata_schedule_class strata_schedule_align_your_steps;
 extern const struct strata_schedule_class strata_schedule_beta;
+extern const struct strata_schedule_class strata_schedule_bong_tangent;
 extern const struct strata_schedule_class strata_schedule_ddim_uniform;
 extern const struct strata_schedule_class strata_schedule_exponential;
+extern const struct strata_schedule_class strata_schedule_flux;
 extern const struct strata_schedule_class strata_schedule_karras;
 extern const struct strata_schedule_class strata_schedule_kl_optimal;
 extern const struct strata_schedule_class strata_schedule_linear_quadratic;
@@ -18,8 +20,10 @@ extern const struct strata_schedule_class strata_schedule_smoothstep;
 static const struct strata_class *const classes[] = {
 	&strata_schedule_align_your_steps.base,
 	&strata_schedule_beta.base,
+	&strata_schedule_bong_tangent.base,
 	&strata_schedule_ddim_uniform.base,
 	&strata_schedule_exponential.base,
+	&strata_schedule_flux.base,
 	&strata_schedule_karras.base,
 	&strata_schedule_kl_optimal.base,
 	&strata_schedule_linear_quadratic.base,

@@ -100,6 +100,14 @@ TEST(levels_lie_where_the_formulas_say)
 	CHECK_NEAR(level("sgm_uniform", 2, 1), (train[499] + train[500]) / 2, 1e-9);
 	CHECK_NEAR(level("simple", 4, 1), train[749], 1e-12);
 	CHECK_NEAR(level("ddim_uniform", 4, 3), train[1], 1e-12);
+	/* Two arcs of five and four points that meet in the middle. */
+	CHECK_NEAR(level("bong_tangent", 6, 0), high, 1e-9);
+	CHECK_NEAR((level("bong_tangent", 6, 1) - low) / (high - low), 0.928970, 1e-6);
+	CHECK_NEAR(level("bong_tangent", 6, 3), (low + high) / 2, 1e-9);
+	CHECK_NEAR((level("bong_tangent", 6, 5) - low) / (high - low), 0.056802, 1e-6);
+	CHECK_NEAR(level("flux", 4, 0), high, 1e-12);
+	CHECK_NEAR(level("flux", 4, 2) / high, 1 / (1 + exp(-1.15)), 1e-9);
+	CHECK_NEAR(level("flux:image_seq_len=256", 4, 2) / high, 1 / (1 + exp(-0.5)), 1e-9);
 	CHECK_NEAR(level("align_your_steps", 10, 1), 6.475, 1e-9);
 	CHECK_NEAR(level("align_your_steps:model=sdxl", 10, 1), 6.315, 1e-9);
 }

@@ -68,22 +68,41 @@ TEST(unknown_names_are_refused_with_the_nearest)
 	solver_sample_end(&sample);
 }
 
-/* Whatever the table offers instead can be had. */
-static void check_instead(const char *refusal)
+/* What is known and not here. Everything else of the list must be had. */
+static const char *const refused[] = {
+	/* the unconditional output of the model beside the guided one */
+	"euler_ancestral_cfg_pp",
+	"euler_a_cfg_pp",
+	"euler_cfg_pp",
+	/* a second call after the correction */
+	"sa_solver_pece",
+	/* a schedule: a table of one model */
+	"gits",
+};
+
+static bool may_be_refused(const char *name)
 {
-	const char *nearest = strstr(refusal, "the nearest is ");
-
-	if (!nearest)
-		test_fail(__FILE__, __LINE__, "%s", refusal);
-	char *copy = strdup(nearest + strlen("the nearest is "));
-	int rc = solver_sample_read(&sample, copy);
-
-	if (rc)
-		test_fail(__FILE__, __LINE__, "'%s' is offered: %s", copy, sample.err.text);
-	free(copy);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (strcmp(refused[i], name) == 0)
+			return true;
+	return false;
 }
 
-static void check_name(const char *name)
+/* It says why, and what it offers can be had: a solver, or a schedule behind one. */
+static void check_refusal(const char *name, const char *before, const char *text)
+{
+	static const char words[] = "the nearest is ";
+	const char *nearest = strstr(text, words);
+	char offered[200];
+
+	if (!may_be_refused(name) || !nearest || !strstr(text, " is not here: it "))
+		test_fail(__FILE__, __LINE__, "%s: %s", name, text);
+	snprintf(offered, sizeof(offered), "%s%s", before, nearest + strlen(words));
+	if (solver_sample_read(&sample, offered))
+		test_fail(__FILE__, __LINE__, "'%s' is offered: %s", offered, sample.err.text);
+}
+
+static void check_sampler(const char *name)
 {
 	struct strata_solver_name found;
 
@@ -92,24 +111,68 @@ static void check_name(const char *name)
 		char text[sizeof(sample.err.text)];
 
 		memcpy(text, sample.err.text, sizeof(text));
-		check_instead(text);
-	} else {
-		char with[200];
-
-		snprintf(with, sizeof(with), "%s Karras", name);
-		CHECK_INT(strata_solver_find(sample.solvers, sample.schedules, with, strlen(with),
-					     &found, &sample.err),
-			  0);
-		CHECK_TEXT(found.schedule->name, "karras");
+		check_refusal(name, "", text);
+		return;
 	}
+	char with[200];
+
+	if (may_be_refused(name))
+		test_fail(__FILE__, __LINE__, "%s is no longer refused", name);
+	snprintf(with, sizeof(with), "%s Karras", name);
+	CHECK_INT(strata_solver_find(sample.solvers, sample.schedules, with, strlen(with), &found,
+				     &sample.err),
+		  0);
+	CHECK_TEXT(found.schedule->name, "karras");
 }
 
-static void check_names(const json_t *value)
+/* By itself and behind a solver. "Uniform / Normal" are two names. */
+static void check_schedule(const char *names)
+{
+	const char *slash = strstr(names, " / ");
+	char name[100], with[200], text[sizeof(sample.err.text)];
+	struct strata_solver_name found;
+	struct strata_spec spec;
+
+	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - names) : 99, names);
+	snprintf(with, sizeof(with), "euler %s", name);
+	int rc = strata_schedule_read(sample.schedules, name, strlen(name), &sample.arena, &spec,
+				      &sample.err);
+
+	memcpy(text, sample.err.text, sizeof(text));
+	CHECK_INT(strata_solver_find(sample.solvers, sample.schedules, with, strlen(with), &found,
+				     &sample.err),
+		  rc);
+	if (rc) {
+		CHECK_TEXT(sample.err.text, text);
+		check_refusal(name, "euler ", text);
+	} else if (may_be_refused(name) || found.schedule != spec.cls) {
+		test_fail(__FILE__, __LINE__, "%s is no longer refused, or is two", name);
+	}
+	if (slash)
+		check_schedule(slash + 3);
+}
+
+static void check_names(const json_t *value, void (*check)(const char *name))
 {
 	if (json_is_string(value))
-		check_name(json_string_value(value));
+		check(json_string_value(value));
 	for (size_t i = 0; i < json_array_size(value); i++)
-		check_name(json_string_value(json_array_get(value, i)));
+		check(json_string_value(json_array_get(value, i)));
+}
+
+static void check_list(const json_t *list, void (*check)(const char *name))
+{
+	static const char *const keys[] = { "id", "a1111", "comfyui", "sd_cpp" };
+
+	CHECK(json_array_size(list) > 10);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			check_names(json_object_get(one, keys[k]), check);
+		if (check == check_sampler)
+			check_names(json_object_get(one, "diffusers"), check);
+	}
 }
 
 TEST(every_alias_of_the_list_is_known)
@@ -120,17 +183,10 @@ TEST(every_alias_of_the_list_is_known)
 	snprintf(path, sizeof(path), "%s/solver/aliases.json", test_data_dir());
 	char *text = test_read_file(path, &size);
 	json_t *file = json_loads(text, 0, NULL);
-	const json_t *samplers = json_object_get(file, "samplers");
 
 	solver_sample_start(&sample);
-	CHECK(json_array_size(samplers) > 30);
-	for (size_t i = 0; i < json_array_size(samplers); i++) {
-		const json_t *one = json_array_get(samplers, i);
-		const char *keys[] = { "id", "a1111", "comfyui", "sd_cpp", "diffusers" };
-
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-			check_names(json_object_get(one, keys[k]));
-	}
+	check_list(json_object_get(file, "samplers"), check_sampler);
+	check_list(json_object_get(file, "schedules"), check_schedule);
 	json_decref(file);
 	free(text);
 	solver_sample_end(&sample);
