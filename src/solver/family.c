@@ -26,7 +26,7 @@ static const struct strata_model_family families[] = {
 	{ "pixart", "PixArt-alpha, PixArt-sigma", "dpmpp_2m:beta_start=0.0001:beta_end=0.02:beta_schedule=linear:steps_offset=0" },
 	{ "playground", "Playground v2.5", "edm_dpmpp:sigma_data=0.5:sigma_max=80" },
 	{ "qwen_image", "Qwen-Image", "flow_euler:shift=1:use_dynamic_shifting:shift_terminal=0.02" },
-	{ "sana", "SANA", "flow_euler:shift=3" },
+	{ "sana", "SANA", "dpmpp_2m:prediction_type=flow_prediction:use_flow_sigmas:flow_shift=3" },
 	{ "sd15", "SD 1.5, SD1, SD 1.4, Stable Diffusion 1.5, stable-diffusion-v1-5", "ddim" },
 	{ "sd2", "SD 2, SD 2.1, Stable Diffusion 2.1", "ddim:prediction_type=v_prediction" },
 	{ "sd3", "SD 3, SD 3.5, Stable Diffusion 3, Stable Diffusion 3.5", "flow_euler:shift=3" },

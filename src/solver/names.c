@@ -45,7 +45,6 @@ static const struct known table[] = {
 	{ "exp_heun_2_x0", "sample_exp_heun_2_x0", "seeds", "stages=2:r=1:solver_type=phi_2:eta=0" },
 	{ "plms", NULL, "pndm", "skip_prk_steps=true" },
 	{ "res_2s", "res_2s (RES4LYF)", "seeds", "stages=2:r=0.5:solver_type=phi_2:eta=0" },
-	{ "sa_solver_pece", NULL, .instead = "sa_solver", .why = "calls the model a second time after each correction" },
 	{ "seeds_2", "sample_seeds_2", "seeds", "stages=2" },
 	{ "seeds_3", "sample_seeds_3", "seeds", "stages=3" },
 	{ "uni_pc", NULL, "unipc", "solver_type=bh1", .exact = true, .drops = true },

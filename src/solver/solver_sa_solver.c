@@ -2,11 +2,12 @@
  * SA-Solver: stochastic Adams steps, a predictor and a corrector that share the noise of a step (Xue et al. 2023). The last sample and
  * its noise enter the corrector with the factors they had in the predictor, so one slot holds both. One call per step.
  */
+#include "solver/adams.h"
 #include "solver/dpm.h"
 
 #include <math.h>
 
-enum { SA_DATA, SA_NOISE, SA_ORDER_MAX = 3, SA_POINTS_MAX = 4 };
+enum { SA_DATA, SA_NOISE, SA_ORDER_MAX = 3, SA_POINTS_MAX = ADAMS_POINTS_MAX };
 
 struct sa_conf {
 	struct solver_conf common;
@@ -45,38 +46,6 @@ static double tau_at(double timestep)
 	return timestep >= 200 && timestep <= 800 ? 1 : 0;
 }
 
-/* The integral from `from` to 0 of e^(k·u)·u^power: moments of a step's weight, measured from where it ends. */
-static double moment(int power, double from, double k)
-{
-	if (power == 0)
-		return -expm1(k * from) / k;
-	return (-exp(k * from) * pow(from, power) - power * moment(power - 1, from, k)) / k;
-}
-
-/* Integrals over the step of the Lagrange polynomials through `count` places, all measured from where the step ends, under
- * the weight e^(k·u). A polynomial's coefficients are built up factor by factor. */
-static void lagrange_integrals(size_t count, const double *places, double from, double k,
-			       double *ret_integrals)
-{
-	for (size_t j = 0; j < count; j++) {
-		double poly[SA_POINTS_MAX] = { 1 }, total = 0;
-		size_t degree = 0;
-
-		for (size_t i = 0; i < count; i++) {
-			if (i == j)
-				continue;
-			double scale = 1 / (places[j] - places[i]);
-
-			for (size_t n = ++degree; n > 0; n--)
-				poly[n] = scale * (poly[n - 1] - places[i] * poly[n]);
-			poly[0] *= -places[i] * scale;
-		}
-		for (size_t n = 0; n <= degree; n++)
-			total += poly[n] * moment((int)n, from, k);
-		ret_integrals[j] = total;
-	}
-}
-
 /* One step of Adams from a point to another: factors of the sample, of the noise and of the predictions at `count` places. */
 struct adams {
 	double x, noise, weights[SA_POINTS_MAX];
@@ -92,7 +61,7 @@ static struct adams adams_of(const struct sa_conf *conf, double tau, const struc
 
 	for (size_t i = 0; i < count; i++)
 		places[i] = lambdas[i] - to->lambda;
-	lagrange_integrals(count, places, -h, data ? k : -1, adams.weights);
+	adams_integrals(count, places, -h, data ? k : -1, adams.weights);
 	if (data && count == 2 && h > 0) {
 		/* the published change of a two-point step, of third order in h */
 		double extra = (h * h / 2 - (h * k + expm1(-k * h)) / (k * k)) /

@@ -75,6 +75,8 @@ static const struct expected {
 	/* Fourth-order weights for even timesteps, on a path that is not even: second order, says the paper too. */
 	{ "pndm:" FINE, 2, OWN, 96, 384 },
 	{ "res_multistep", 2, EVEN, 48, 192 },
+	/* Of fourth order but for its last steps, which are of first. */
+	{ "sa_solver_pece:eta=0", 2, EVEN, 24, 96 },
 	{ "seeds:eta=0", 2, EVEN, 24, 96 },
 	{ "seeds:eta=0:solver_type=phi_2", 2, EVEN, 24, 96 },
 	{ "seeds:eta=0:solver_type=phi_2:r=1", 2, EVEN, 24, 96 },

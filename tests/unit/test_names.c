@@ -74,8 +74,6 @@ static const char *const refused[] = {
 	"euler_ancestral_cfg_pp",
 	"euler_a_cfg_pp",
 	"euler_cfg_pp",
-	/* a second call after the correction */
-	"sa_solver_pece",
 	/* a schedule: a table of one model */
 	"gits",
 };

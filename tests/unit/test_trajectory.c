@@ -74,7 +74,7 @@ TEST(kept_trajectories_are_met)
 
 	CHECK_INT(check_file(directory, "cases.json", &bank), 79);
 	CHECK_INT(check_file(directory, "samplers.json", &bank), 21);
-	CHECK_INT(check_file(directory, "formulas.json", &bank), 12);
+	CHECK_INT(check_file(directory, "formulas.json", &bank), 15);
 	CHECK_INT(check_file(directory, "betas.json", &bank), 8);
 	CHECK_INT(check_file(directory, "bank.json", &bank), 0);
 	end();
