@@ -28,27 +28,38 @@ static bool make_address(const char *path, struct sockaddr_un *address)
 	return true;
 }
 
+/* A message of one byte with room for a descriptor. */
+struct fd_message {
+	char byte;
+	struct iovec part;
+	struct msghdr head;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+};
+
+static void init_message(struct fd_message *message)
+{
+	*message = (struct fd_message){ .byte = 't' };
+	message->part = (struct iovec){ &message->byte, 1 };
+	message->head = (struct msghdr){ .msg_iov = &message->part,
+					 .msg_iovlen = 1,
+					 .msg_control = message->control,
+					 .msg_controllen = sizeof(message->control) };
+}
+
 /* ---- within the job ---- */
 
 static bool send_fd(int socket, int fd)
 {
-	char byte = 't';
-	struct iovec part = { &byte, 1 };
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control.bytes,
-				  .msg_controllen = sizeof(control.bytes) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	struct fd_message message;
+
+	init_message(&message);
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message.head);
 
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(header), &fd, sizeof(int));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+	return sendmsg(socket, &message.head, MSG_NOSIGNAL) == 1;
 }
 
 static bool hand_over(const char *path, int master)
@@ -115,21 +126,13 @@ int srun_pty_listen(struct srun *srun, const char *dir)
 
 static int receive_fd(int socket)
 {
-	char byte;
-	struct iovec part = { &byte, 1 };
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control.bytes,
-				  .msg_controllen = sizeof(control.bytes) };
+	struct fd_message message;
 	int fd = -1;
 
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+	init_message(&message);
+	if (recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC) != 1)
 		return -1;
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message.head);
 
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
 	    header->cmsg_len == CMSG_LEN(sizeof(int)))
