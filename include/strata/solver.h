@@ -72,9 +72,9 @@ struct strata_solver_row {
 	struct strata_solver_sum next; /* x' */
 	struct strata_solver_write writes[STRATA_SOLVER_WRITES_MAX];
 	uint32_t write_count;
-	uint32_t flags; /* enum strata_solver_flag */
-	uint32_t step;  /* which of the solver's steps this call belongs to, from 0 */
-	uint32_t unused;
+	uint32_t flags;  /* enum strata_solver_flag */
+	uint32_t step;   /* which of the solver's steps this call belongs to, from 0 */
+	uint32_t unused; /* 0: tables of the same settings have the same bytes */
 };
 
 struct strata_solver_class;

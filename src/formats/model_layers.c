@@ -56,8 +56,11 @@ static int read_order(const struct layers_conf *conf, struct strata_arena *arena
 
 	map_text_init(&known, arena->memory);
 	for (size_t i = 0; rc == 0 && i < conf->layers.count; i++)
-		if (map_text_put(&known, layers[i].name, strlen(layers[i].name), (void *)&layers[i],
-				 NULL))
+		if (map_text_get(&known, layers[i].name, strlen(layers[i].name)))
+			rc = strata_fail_at(err, -EINVAL, "layers", "there are two layers '%.64s'",
+					    layers[i].name);
+		else if (map_text_put(&known, layers[i].name, strlen(layers[i].name),
+				      (void *)&layers[i], NULL))
 			rc = strata_fail_memory(err);
 	for (size_t v = 0; rc == 0 && v < conf->order.count; v++) {
 		const struct layer_conf *layer = map_text_get(&known, names[v], strlen(names[v]));

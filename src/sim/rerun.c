@@ -150,7 +150,7 @@ static int do_line(struct rerun *rerun, const char *text, size_t length, bool la
 	struct recording_line line;
 	int rc = recording_read(text, length, &rerun->line, &line, err);
 
-	if (rc == -EINVAL && last) {
+	if (rc == -EINVAL && last && rerun->result->clusters) {
 		rerun->result->torn++;
 		return 0;
 	}

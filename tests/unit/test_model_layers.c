@@ -46,6 +46,11 @@ TEST(what_is_no_model_is_refused)
 	CHECK_ERROR(read_text("{\"layers\":[{\"name\":\"a\",\"bytes\":1}],\"order\":[\"c\"]}",
 			      &arena, &model),
 		    -EINVAL, "there is no layer 'c'");
+	CHECK_ERROR(
+		read_text("{\"layers\":[{\"name\":\"a\",\"bytes\":1},{\"name\":\"a\",\"bytes\":2}],"
+			  "\"order\":[\"a\"]}",
+			  &arena, &model),
+		-EINVAL, "there are two layers 'a'");
 	strata_arena_fini(&arena);
 }
 
