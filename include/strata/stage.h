@@ -35,6 +35,7 @@ struct strata_stage_model {
 	size_t layer_count;
 	const uint32_t *order; /* of visits in one step, by index; NULL: each layer once, in turn */
 	size_t visit_count;    /* up to STRATA_STAGE_VISITS_MAX; every layer is visited */
+	size_t backward_count; /* of them, the last so many go backward */
 };
 
 struct strata_stage_machine {
@@ -43,21 +44,23 @@ struct strata_stage_machine {
 	int64_t bytes_per_s;  /* of the channel */
 };
 
-/* ---- a plan ---- */
+/* ---- a plan: a schedule of entries that repeats for ever ---- */
 
 enum strata_stage_kind {
-	STRATA_STAGE_READ,    /* begin to read these pages; they have frames from now on */
-	STRATA_STAGE_COMPUTE, /* the visit: waits for its pages, then computes */
-	STRATA_STAGE_FREE,    /* give up these pages */
+	STRATA_STAGE_FETCH,    /* like prefetch, and wait until all of the layer is there */
+	STRATA_STAGE_PREFETCH, /* begin to read these pages; they have frames from now on */
+	STRATA_STAGE_COMPUTE,  /* the visit: waits for its pages, then computes */
+	STRATA_STAGE_RELEASE,  /* give up these pages */
 };
-enum { STRATA_STAGE_KIND_COUNT = STRATA_STAGE_FREE + 1 };
-const char *strata_stage_kind_name(enum strata_stage_kind kind); /* "read" */
+enum { STRATA_STAGE_KIND_COUNT = STRATA_STAGE_RELEASE + 1 };
+const char *strata_stage_kind_name(enum strata_stage_kind kind); /* "fetch" */
 
-struct strata_stage_action {
+struct strata_stage_entry {
 	enum strata_stage_kind kind;
 	uint32_t layer;
-	uint32_t first, count; /* pages of READ and FREE */
-	uint32_t visit; /* COMPUTE: which; READ: the one it is for, which may be in the next step */
+	uint32_t first, count; /* pages that are read or given up; a fetch may have none to read */
+	uint32_t
+		visit; /* COMPUTE: which; when reading: the one it is for, which may be in the next step */
 };
 
 /* What a plan is expected to do, once it repeats. */
@@ -75,12 +78,12 @@ struct strata_stage_plan {
 	const char *planner; /* name of the class that made it, or that it chose */
 	int64_t page_bytes;
 	uint32_t budget_pages;
-	size_t layer_count, visit_count;
+	size_t layer_count, visit_count; /* of the model */
 	const uint32_t *layer_pages;
 	const uint32_t *
 		held; /* of each layer, pages that have a frame when a step begins: to be read before the first */
-	const struct strata_stage_action *actions; /* of one step, in order */
-	size_t action_count;
+	const struct strata_stage_entry *entries; /* of one step, in order */
+	size_t entry_count;
 	struct strata_stage_figures figures;
 };
 
@@ -93,7 +96,7 @@ int strata_stage_plan(const struct strata_spec *planner, const struct strata_sta
 /*
  * Does the plan keep every rule, whoever made it? Pages are in memory when their layer computes; none is read that has a frame, none given
  * up that has not or that computes; no more frames are in use than the budget has; every visit of the order happens once, in order; and the
- * step ends as it began. One pass, knowing nothing of how plans are made. -EINVAL with the first action that breaks a rule, and which.
+ * step ends as it began. One pass, knowing nothing of how plans are made. -EINVAL with the first entry that breaks a rule, and which.
  */
 int strata_stage_verify(const struct strata_stage_plan *plan,
 			const struct strata_stage_model *model, struct strata_arena *arena,

@@ -13,7 +13,7 @@
 struct plan_options {
 	const char *layers, *planner;
 	int64_t budget, bandwidth, page;
-	bool actions;
+	bool schedule;
 };
 
 static const struct strata_option plan_rows[] = {
@@ -28,33 +28,33 @@ static const struct strata_option plan_rows[] = {
 	  .integer = { 2 << 20, 1, INT64_C(1) << 40 }, .help = "size of a page" },
 	{ "planner", STRATA_TEXT, offsetof(struct plan_options, planner), .text = { "best" },
 	  .value = "SPEC", .help = "who chooses what stays: `strata classes planner`" },
-	{ "actions", STRATA_BOOL, offsetof(struct plan_options, actions),
+	{ "schedule", STRATA_BOOL, offsetof(struct plan_options, schedule),
 	  .help = "show every read, visit and release of a step" },
 	{ 0 }
 };
 static const struct strata_schema plan_schema = { "stage plan", NULL, sizeof(struct plan_options),
 						  plan_rows };
 
-static json_t *actions_json(const struct strata_stage_plan *plan,
-			    const struct strata_stage_model *model)
+static json_t *schedule_json(const struct strata_stage_plan *plan,
+			     const struct strata_stage_model *model)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < plan->action_count; i++) {
-		const struct strata_stage_action *action = &plan->actions[i];
+	for (size_t i = 0; i < plan->entry_count; i++) {
+		const struct strata_stage_entry *entry = &plan->entries[i];
 
 		json_array_append_new(list,
 				      json_pack("{s:s,s:s,s:i,s:i,s:i}", "kind",
-						strata_stage_kind_name(action->kind), "layer_name",
-						model->layers[action->layer].name, "first",
-						(int)action->first, "count", (int)action->count,
-						"visit", (int)action->visit));
+						strata_stage_kind_name(entry->kind), "layer_name",
+						model->layers[entry->layer].name, "first",
+						(int)entry->first, "count", (int)entry->count,
+						"visit", (int)entry->visit));
 	}
 	return list;
 }
 
 static int print_json(struct cli *cli, const struct strata_stage_plan *plan,
-		      const struct strata_stage_model *model, bool actions)
+		      const struct strata_stage_model *model, bool schedule)
 {
 	const struct strata_stage_figures *figures = &plan->figures;
 	json_t *json = json_pack(
@@ -66,15 +66,15 @@ static int print_json(struct cli *cli, const struct strata_stage_plan *plan,
 		"page_bytes", (json_int_t)plan->page_bytes, "budget_pages",
 		(json_int_t)plan->budget_pages);
 
-	if (json && actions)
-		json_object_set_new(json, "actions", actions_json(plan, model));
+	if (json && schedule)
+		json_object_set_new(json, "schedule", schedule_json(plan, model));
 	return cli_print_json(cli, json);
 }
 
-static int print_actions(struct cli *cli, const struct strata_stage_plan *plan,
-			 const struct strata_stage_model *model)
+static int print_schedule(struct cli *cli, const struct strata_stage_plan *plan,
+			  const struct strata_stage_model *model)
 {
-	static const struct cli_column columns[] = { { "ACTION", .style = CLI_BOLD },
+	static const struct cli_column columns[] = { { "ENTRY", .style = CLI_BOLD },
 						     { "LAYER" },
 						     { "PAGES", .right = true },
 						     { "FOR VISIT", .right = true } };
@@ -83,24 +83,24 @@ static int print_actions(struct cli *cli, const struct strata_stage_plan *plan,
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < plan->action_count; i++) {
-		const struct strata_stage_action *action = &plan->actions[i];
+	for (size_t i = 0; i < plan->entry_count; i++) {
+		const struct strata_stage_entry *entry = &plan->entries[i];
 
-		cli_table_add(table, "%s", strata_stage_kind_name(action->kind));
-		cli_table_add(table, "%s", model->layers[action->layer].name);
-		if (action->count)
-			cli_table_add(table, "%u-%u", action->first,
-				      action->first + action->count - 1);
+		cli_table_add(table, "%s", strata_stage_kind_name(entry->kind));
+		cli_table_add(table, "%s", model->layers[entry->layer].name);
+		if (entry->count)
+			cli_table_add(table, "%u-%u", entry->first,
+				      entry->first + entry->count - 1);
 		else
 			cli_table_add(table, "-");
-		cli_table_add(table, "%u", action->visit);
+		cli_table_add(table, "%u", entry->visit);
 	}
 	cli_printf(cli, "\n");
 	return cli_table_print(table);
 }
 
 static int print(struct cli *cli, const struct strata_stage_plan *plan,
-		 const struct strata_stage_model *model, bool actions)
+		 const struct strata_stage_model *model, bool schedule)
 {
 	static const struct cli_column columns[] = {
 		{ "PLANNER", .style = CLI_BOLD }, { "STEP", .right = true },
@@ -112,7 +112,7 @@ static int print(struct cli *cli, const struct strata_stage_plan *plan,
 	struct cli_table *table;
 
 	if (cli->globals.json)
-		return print_json(cli, plan, model, actions);
+		return print_json(cli, plan, model, schedule);
 	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
 
 	if (rc)
@@ -125,7 +125,7 @@ static int print(struct cli *cli, const struct strata_stage_plan *plan,
 	cli_table_add(table, "%.1f MiB", (double)figures->min_bytes_per_step / (1 << 20));
 	cli_table_add(table, "%.1f MiB", (double)figures->peak_bytes / (1 << 20));
 	rc = cli_table_print(table);
-	return rc || !actions ? rc : print_actions(cli, plan, model);
+	return rc || !schedule ? rc : print_schedule(cli, plan, model);
 }
 
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
@@ -159,7 +159,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	if (rc == 0)
 		rc = strata_stage_verify(&plan, &model, &cli->arena, &cli->err);
 	strata_registry_free(registry);
-	return rc ? rc : print(cli, &plan, &model, options->actions);
+	return rc ? rc : print(cli, &plan, &model, options->schedule);
 }
 
 const struct cli_command cli_stage_plan = {
@@ -178,7 +178,7 @@ const struct cli_command cli_stage_plan = {
 	.examples =
 		"  strata stage plan --layers model.json --budget 2GiB --bandwidth 1.5GB/s\n"
 		"  strata stage plan --layers model.json --budget 2GiB --planner stream --json\n"
-		"  strata stage plan --layers model.json --budget 64MiB --actions",
+		"  strata stage plan --layers model.json --budget 64MiB --schedule",
 	.options = &plan_schema,
 	.run = run,
 };

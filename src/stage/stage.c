@@ -1,4 +1,4 @@
-/* A plan: the problem in numbers, what a planner keeps of it, and the actions that follow. */
+/* A plan: the problem in numbers, what a planner keeps of it, and the entries that follow. */
 #include "stage/stage_int.h"
 
 #include <strata/limits.h>
@@ -11,9 +11,10 @@
 const char *strata_stage_kind_name(enum strata_stage_kind kind)
 {
 	static const char *const names[STRATA_STAGE_KIND_COUNT] = {
-		[STRATA_STAGE_READ] = "read",
+		[STRATA_STAGE_FETCH] = "fetch",
+		[STRATA_STAGE_PREFETCH] = "prefetch",
 		[STRATA_STAGE_COMPUTE] = "compute",
-		[STRATA_STAGE_FREE] = "free",
+		[STRATA_STAGE_RELEASE] = "release",
 	};
 
 	return (unsigned)kind < STRATA_STAGE_KIND_COUNT ? names[kind] : "unknown";
@@ -120,14 +121,14 @@ static int make_problem(const struct strata_stage_model *model, const uint32_t *
 	return find_uses(ret_problem, next, arena, err);
 }
 
-/* ---- the actions ---- */
+/* ---- the entries ---- */
 
 struct maker {
 	const struct strata_stage_problem *problem;
 	const struct reads *reads;
 	const uint32_t *kept;
 	uint32_t *held; /* of each layer, as the step goes on */
-	struct strata_stage_action *actions;
+	struct strata_stage_entry *entries;
 	size_t count;
 	size_t target; /* the visit that is read for, from the step's first on */
 	int64_t left;  /* pages of it still to be read */
@@ -144,9 +145,9 @@ static int64_t missing_at(const struct maker *maker, size_t visit)
 static void add(struct maker *maker, enum strata_stage_kind kind, uint32_t layer, uint32_t first,
 		uint32_t count, size_t visit)
 {
-	maker->actions[maker->count++] =
-		(struct strata_stage_action){ kind, layer, first, count,
-					      (uint32_t)(visit % maker->problem->visit_count) };
+	maker->entries[maker->count++] =
+		(struct strata_stage_entry){ kind, layer, first, count,
+					     (uint32_t)(visit % maker->problem->visit_count) };
 }
 
 /* The next so many pages in the order of needs. */
@@ -158,7 +159,7 @@ static void add_reads(struct maker *maker, int64_t pages)
 		uint32_t layer = maker->problem->layer[maker->target % maker->problem->visit_count];
 		uint32_t part = (uint32_t)(maker->left < pages ? maker->left : pages);
 
-		add(maker, STRATA_STAGE_READ, layer, maker->held[layer], part, maker->target);
+		add(maker, STRATA_STAGE_PREFETCH, layer, maker->held[layer], part, maker->target);
 		maker->held[layer] += part;
 		maker->used += part;
 		maker->left -= part;
@@ -194,7 +195,7 @@ static void begin(struct maker *maker, uint32_t *ret_held)
 	memcpy(maker->held, ret_held, problem->layer_count * sizeof(*ret_held));
 }
 
-static void make_actions(struct maker *maker)
+static void make_entries(struct maker *maker)
 {
 	const struct strata_stage_problem *problem = maker->problem;
 	const struct reads *reads = maker->reads;
@@ -207,7 +208,7 @@ static void make_actions(struct maker *maker)
 		before = reads->issued[v];
 		add(maker, STRATA_STAGE_COMPUTE, layer, 0, problem->pages[v], v);
 		if (less) {
-			add(maker, STRATA_STAGE_FREE, layer, maker->kept[v], less, v);
+			add(maker, STRATA_STAGE_RELEASE, layer, maker->kept[v], less, v);
 			maker->held[layer] -= less;
 			maker->used -= less;
 		}
@@ -225,17 +226,17 @@ static int fill(const struct strata_stage_problem *problem, const struct reads *
 		.kept = kept,
 		.held = strata_arena_array(arena, problem->layer_count, sizeof(*maker.held)),
 		/* each read ends a visit's pages or a batch */
-		.actions = strata_arena_array(arena, 4 * n + 1, sizeof(*maker.actions))
+		.entries = strata_arena_array(arena, 4 * n + 1, sizeof(*maker.entries))
 	};
 	uint32_t *held = strata_arena_array(arena, problem->layer_count, sizeof(*held));
 
-	if (!maker.held || !maker.actions || !held)
+	if (!maker.held || !maker.entries || !held)
 		return strata_fail_memory(err);
 	begin(&maker, held);
-	make_actions(&maker);
+	make_entries(&maker);
 	plan->held = held;
-	plan->actions = maker.actions;
-	plan->action_count = maker.count;
+	plan->entries = maker.entries;
+	plan->entry_count = maker.count;
 	plan->figures.peak_bytes = maker.peak * plan->page_bytes;
 	return 0;
 }

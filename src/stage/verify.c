@@ -1,5 +1,5 @@
 /*
- * The verifier: follows a plan action by action and believes nothing of it. It knows the rules of strata_stage_verify and no more: not how plans
+ * The verifier: follows a plan entry by entry and believes nothing of it. It knows the rules of strata_stage_verify and no more: not how plans
  * are made, not what is good. A plan that passes can be run for ever.
  */
 #include <strata/stage.h>
@@ -11,55 +11,55 @@ struct check {
 	uint32_t *held; /* of each layer, pages with a frame */
 	uint64_t used;  /* frames */
 	size_t visit;   /* the next */
-	size_t at;      /* action */
+	size_t at;      /* entry */
 	struct strata_error *err;
 };
 
 static int wrong(const struct check *check, const char *rule)
 {
-	const struct strata_stage_action *action = &check->plan->actions[check->at];
+	const struct strata_stage_entry *entry = &check->plan->entries[check->at];
 
-	return strata_fail(check->err, -EINVAL, "action %zu (%s of layer %u): %s", check->at,
-			   strata_stage_kind_name(action->kind), action->layer, rule);
+	return strata_fail(check->err, -EINVAL, "entry %zu (%s of layer %u): %s", check->at,
+			   strata_stage_kind_name(entry->kind), entry->layer, rule);
 }
 
-static int check_read(struct check *check, const struct strata_stage_action *action)
+static int check_read(struct check *check, const struct strata_stage_entry *entry)
 {
-	uint32_t *held = &check->held[action->layer];
-	uint32_t pages = check->plan->layer_pages[action->layer];
+	uint32_t *held = &check->held[entry->layer];
+	uint32_t pages = check->plan->layer_pages[entry->layer];
 
-	if (!action->count || action->first != *held)
+	if (entry->first != *held || (!entry->count && entry->kind != STRATA_STAGE_FETCH))
 		return wrong(check, "it does not read the layer's next pages");
-	if (action->count > pages - *held)
+	if (entry->count > pages - *held)
 		return wrong(check, "the layer has no such pages");
-	check->used += action->count;
+	check->used += entry->count;
 	if (check->used > check->plan->budget_pages)
 		return wrong(check, "there is no frame left for it");
-	*held += action->count;
+	*held += entry->count;
 	return 0;
 }
 
-static int check_free(struct check *check, const struct strata_stage_action *action)
+static int check_release(struct check *check, const struct strata_stage_entry *entry)
 {
-	uint32_t *held = &check->held[action->layer];
+	uint32_t *held = &check->held[entry->layer];
 
-	if (!action->count || action->count > *held || action->first != *held - action->count)
+	if (!entry->count || entry->count > *held || entry->first != *held - entry->count)
 		return wrong(check, "it does not give up the layer's last pages");
-	*held -= action->count;
-	check->used -= action->count;
+	*held -= entry->count;
+	check->used -= entry->count;
 	return 0;
 }
 
 static int check_compute(struct check *check, const struct strata_stage_model *model,
-			 const struct strata_stage_action *action)
+			 const struct strata_stage_entry *entry)
 {
-	if (check->visit >= model->visit_count || action->visit != check->visit)
+	if (check->visit >= model->visit_count || entry->visit != check->visit)
 		return wrong(check, "it is not the visit that is due");
-	if (action->layer != (model->order ? model->order[check->visit] : check->visit))
+	if (entry->layer != (model->order ? model->order[check->visit] : check->visit))
 		return wrong(check, "it is not the layer of this visit");
 	/* pages on their way count as there: the visit waits for them, and nothing stands before them in the channel that waits for
 	 * the visit */
-	if (check->held[action->layer] != check->plan->layer_pages[action->layer])
+	if (check->held[entry->layer] != check->plan->layer_pages[entry->layer])
 		return wrong(check, "pages of the layer are missing");
 	check->visit++;
 	return 0;
@@ -101,18 +101,18 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 	}
 	if (check.used > plan->budget_pages)
 		return strata_fail(err, -EINVAL, "the step begins with more than the budget");
-	for (; rc == 0 && check.at < plan->action_count; check.at++) {
-		const struct strata_stage_action *action = &plan->actions[check.at];
+	for (; rc == 0 && check.at < plan->entry_count; check.at++) {
+		const struct strata_stage_entry *entry = &plan->entries[check.at];
 
-		if ((unsigned)action->kind >= STRATA_STAGE_KIND_COUNT ||
-		    action->layer >= plan->layer_count)
-			rc = strata_fail(err, -EINVAL, "action %zu makes no sense", check.at);
-		else if (action->kind == STRATA_STAGE_READ)
-			rc = check_read(&check, action);
-		else if (action->kind == STRATA_STAGE_FREE)
-			rc = check_free(&check, action);
+		if ((unsigned)entry->kind >= STRATA_STAGE_KIND_COUNT ||
+		    entry->layer >= plan->layer_count)
+			rc = strata_fail(err, -EINVAL, "entry %zu makes no sense", check.at);
+		else if (entry->kind == STRATA_STAGE_FETCH || entry->kind == STRATA_STAGE_PREFETCH)
+			rc = check_read(&check, entry);
+		else if (entry->kind == STRATA_STAGE_RELEASE)
+			rc = check_release(&check, entry);
 		else
-			rc = check_compute(&check, model, action);
+			rc = check_compute(&check, model, entry);
 		if (rc)
 			return rc;
 	}

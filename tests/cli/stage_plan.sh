@@ -22,14 +22,14 @@ gives 0
 run strata stage plan --layers model.json --budget 16MiB --json
 prints_json 'd["bytes_per_step"] == 0 and abs(d["step_us"] - 4000) < 0.01 and d["ratio"] == 1'
 
-it 'shows every action, in an order of its own'
+it 'shows every entry, in an order of its own'
 printf '{"layers":[{"name":"a","bytes":100},{"name":"b","bytes":50}],"order":["a","b","a"]}' >model.json
-run strata stage plan --layers model.json --budget 150 --page 50 --actions --json
+run strata stage plan --layers model.json --budget 150 --page 50 --schedule --json
 gives 0
-prints_json '[x["layer_name"] for x in d["actions"] if x["kind"] == "compute"] == ["a", "b", "a"]'
-run strata stage plan --layers model.json --budget 100 --page 50 --actions
+prints_json '[x["layer_name"] for x in d["schedule"] if x["kind"] == "compute"] == ["a", "b", "a"]'
+run strata stage plan --layers model.json --budget 100 --page 50 --schedule
 gives 0
-prints_some 'free'
+prints_some 'release'
 
 it 'says what is needed when it cannot work'
 model

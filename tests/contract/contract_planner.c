@@ -68,8 +68,8 @@ static void check_plan(const struct strata_class *cls, const struct instance *in
 	CHECK(plan.figures.ratio >= 1 - 1e-9);
 	CHECK_OK(strata_stage_plan(&spec, &instance->model, &instance->machine, &arena, &again,
 				   &err));
-	CHECK_INT(again.action_count, plan.action_count);
-	CHECK_BYTES(again.actions, plan.actions, plan.action_count * sizeof(*plan.actions));
+	CHECK_INT(again.entry_count, plan.entry_count);
+	CHECK_BYTES(again.entries, plan.entries, plan.entry_count * sizeof(*plan.entries));
 	strata_arena_fini(&arena);
 }
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LAYERS = 5, PAGES = 8, VISITS = 9, ACTIONS_MAX = 64 };
+enum { LAYERS = 5, PAGES = 8, VISITS = 9, ENTRIES_MAX = 256 };
 
 static struct strata_memory memory;
 static struct strata_error err;
@@ -37,29 +37,34 @@ static bool is_sound(const struct state *state)
 }
 
 static bool act(struct state *state, const struct strata_stage_plan *plan,
-		const struct strata_stage_model *model, const struct strata_stage_action *action,
+		const struct strata_stage_model *model, const struct strata_stage_entry *entry,
 		uint32_t *visit)
 {
-	if (action->layer >= LAYERS || (unsigned)action->kind > STRATA_STAGE_FREE)
+	if (entry->layer >= LAYERS || (unsigned)entry->kind > STRATA_STAGE_RELEASE)
 		return false;
-	uint32_t pages = plan->layer_pages[action->layer];
+	uint32_t pages = plan->layer_pages[entry->layer];
 
-	if (action->kind == STRATA_STAGE_COMPUTE) {
-		if (*visit >= VISITS || action->visit != *visit ||
-		    model->order[*visit] != action->layer)
+	if (entry->kind == STRATA_STAGE_COMPUTE) {
+		if (*visit >= VISITS || entry->visit != *visit ||
+		    model->order[*visit] != entry->layer)
 			return false;
 		++*visit;
 		for (uint32_t k = 0; k < pages; k++)
-			if (!state->held[action->layer][k])
+			if (!state->held[entry->layer][k])
 				return false;
 		return true;
 	}
-	if (!action->count || action->first >= pages || action->count > pages - action->first)
+	bool reads = entry->kind == STRATA_STAGE_FETCH || entry->kind == STRATA_STAGE_PREFETCH;
+
+	if (entry->kind == STRATA_STAGE_FETCH && !entry->count) /* only waits */
+		return (!entry->first || state->held[entry->layer][entry->first - 1]) &&
+		       (entry->first >= PAGES || !state->held[entry->layer][entry->first]);
+	if (!entry->count || entry->first >= pages || entry->count > pages - entry->first)
 		return false;
-	for (uint32_t k = action->first; k < action->first + action->count; k++) {
-		if (state->held[action->layer][k] == (action->kind == STRATA_STAGE_READ))
+	for (uint32_t k = entry->first; k < entry->first + entry->count; k++) {
+		if (state->held[entry->layer][k] == reads)
 			return false;
-		state->held[action->layer][k] = action->kind == STRATA_STAGE_READ;
+		state->held[entry->layer][k] = reads;
 	}
 	return is_sound(state) && count_held(state) <= (int)plan->budget_pages;
 }
@@ -78,8 +83,8 @@ static bool is_valid(const struct strata_stage_plan *plan, const struct strata_s
 	state = begin;
 	if (count_held(&state) > (int)plan->budget_pages)
 		return false;
-	for (size_t i = 0; i < plan->action_count; i++)
-		if (!act(&state, plan, model, &plan->actions[i], &visit))
+	for (size_t i = 0; i < plan->entry_count; i++)
+		if (!act(&state, plan, model, &plan->entries[i], &visit))
 			return false;
 	return visit == VISITS && memcmp(&state, &begin, sizeof(state)) == 0;
 }
@@ -91,20 +96,20 @@ static uint32_t nudge(struct strata_rng *rng, uint32_t number)
 
 /* One small change; some of them do no harm. */
 static void spoil(struct strata_rng *rng, struct strata_stage_plan *plan, uint32_t *held,
-		  struct strata_stage_action *actions)
+		  struct strata_stage_entry *entries)
 {
-	size_t at = strata_rng_below(rng, plan->action_count);
-	struct strata_stage_action *one = &actions[at], other = *one;
-	size_t behind = plan->action_count - at - 1;
+	size_t at = strata_rng_below(rng, plan->entry_count);
+	struct strata_stage_entry *one = &entries[at], other = *one;
+	size_t behind = plan->entry_count - at - 1;
 
-	switch (strata_rng_below(rng, 9)) {
+	switch (strata_rng_below(rng, 10)) {
 	case 0:
 		memmove(one, one + 1, behind * sizeof(*one));
-		plan->action_count--;
+		plan->entry_count--;
 		break;
 	case 1:
 		memmove(one + 1, one, (behind + 1) * sizeof(*one));
-		plan->action_count++;
+		plan->entry_count++;
 		break;
 	case 2:
 		if (behind) {
@@ -127,6 +132,10 @@ static void spoil(struct strata_rng *rng, struct strata_stage_plan *plan, uint32
 	case 7:
 		held[strata_rng_below(rng, LAYERS)] ^= 1;
 		break;
+	case 8:
+		one->kind =
+			(enum strata_stage_kind)strata_rng_below(rng, STRATA_STAGE_KIND_COUNT + 1);
+		break;
 	default:
 		plan->budget_pages--;
 	}
@@ -136,13 +145,16 @@ TEST(every_plan_that_breaks_a_rule_is_refused_and_no_other)
 {
 	struct strata_stage_layer layers[LAYERS];
 	uint32_t order[VISITS], held[LAYERS];
-	struct strata_stage_action actions[ACTIONS_MAX];
+	struct strata_stage_entry entries[ENTRIES_MAX];
 	const struct strata_stage_model model = { layers, LAYERS, order, VISITS };
 	struct strata_rng rng;
 	struct strata_arena arena;
+	struct strata_registry *registry;
+	struct strata_spec spec;
 	int refused = 0, harmless = 0;
 
 	strata_rng_init(&rng, 9, 0);
+	CHECK_OK(strata_registry_new(&strata_planner_kind, &memory, &registry, &err));
 	strata_arena_init(&arena, &memory, 0);
 	for (int i = 0; i < 400; i++) {
 		struct strata_stage_plan plan;
@@ -158,17 +170,20 @@ TEST(every_plan_that_breaks_a_rule_is_refused_and_no_other)
 		};
 
 		strata_arena_reset(&arena);
-		CHECK_OK(strata_stage_plan(NULL, &model, &machine, &arena, &plan, &err));
+		/* `best` takes its time */
+		CHECK_OK(strata_spec_read(registry, i % 8 ? "aggressive" : "best", i % 8 ? 10 : 4,
+					  &arena, &spec, &err));
+		CHECK_OK(strata_stage_plan(&spec, &model, &machine, &arena, &plan, &err));
 		CHECK(is_valid(&plan, &model));
-		CHECK(plan.action_count + 1 < ACTIONS_MAX);
+		CHECK(plan.entry_count + 1 < ENTRIES_MAX);
 		for (int k = 0; k < 50; k++) {
 			struct strata_stage_plan mutant = plan;
 
-			memcpy(actions, plan.actions, plan.action_count * sizeof(*actions));
+			memcpy(entries, plan.entries, plan.entry_count * sizeof(*entries));
 			memcpy(held, plan.held, sizeof(held));
-			mutant.actions = actions;
+			mutant.entries = entries;
 			mutant.held = held;
-			spoil(&rng, &mutant, held, actions);
+			spoil(&rng, &mutant, held, entries);
 			int rc = strata_stage_verify(&mutant, &model, &arena, &err);
 
 			CHECK_INT(rc, is_valid(&mutant, &model) ? 0 : -EINVAL);
@@ -177,4 +192,5 @@ TEST(every_plan_that_breaks_a_rule_is_refused_and_no_other)
 	}
 	CHECK(refused > 10000 && harmless > 100);
 	strata_arena_fini(&arena);
+	strata_registry_free(registry);
 }
