@@ -34,7 +34,7 @@ struct strata_stage_model {
 	const struct strata_stage_layer *layers; /* up to STRATA_STAGE_VISITS_MAX */
 	size_t layer_count;
 	const uint32_t *order; /* of visits in one step, by index; NULL: each layer once, in turn */
-	size_t visit_count;    /* up to STRATA_STAGE_VISITS_MAX; every layer is visited */
+	size_t visit_count;    /* up to STRATA_STAGE_VISITS_MAX */
 	size_t backward_count; /* of them, the last so many go backward */
 };
 
@@ -101,6 +101,65 @@ int strata_stage_plan(const struct strata_spec *planner, const struct strata_sta
 int strata_stage_verify(const struct strata_stage_plan *plan,
 			const struct strata_stage_model *model, struct strata_arena *arena,
 			struct strata_error *err);
+
+/* ---- following plans ---- */
+
+/*
+ * A run follows a plan through the hooks that a training or sampling loop calls, and returns what is due as data: entries that the caller
+ * performs in order before it goes on. It keeps account of what is in memory and touches nothing itself.
+ *
+ *	on_step_start; for each layer: on_pre_forward, compute, on_post_forward; the same backward; on_step_end
+ *
+ * A pre hook returns the entries up to the layer's compute (last: wait for its pages, then compute), a post hook those after it that need not
+ * wait. With a plan that has no backward visits the backward hooks return nothing.
+ *
+ * When the loop departs from the plan, the layer it wants is fetched at once and the plan is taken up again at the next visit that matches:
+ * frames are taken from what is used last, what the plan wants there is prefetched afterwards. Every order that was seen has a plan of its own
+ * from then on (up to a few), and a run told no order at all records it in its first step.
+ */
+enum strata_stage_hook {
+	STRATA_STAGE_STEP_START,
+	STRATA_STAGE_PRE_FORWARD,
+	STRATA_STAGE_POST_FORWARD,
+	STRATA_STAGE_PRE_BACKWARD,
+	STRATA_STAGE_POST_BACKWARD,
+	STRATA_STAGE_STEP_END,
+};
+enum { STRATA_STAGE_HOOK_COUNT = STRATA_STAGE_STEP_END + 1 };
+const char *strata_stage_hook_name(enum strata_stage_hook hook); /* "on_step_start" */
+
+struct strata_stage_run;
+struct strata_stage_run_conf {
+	const struct strata_stage_model *model; /* copied; visit_count 0: the order is recorded */
+	struct strata_stage_machine
+		machine; /* page and budget come from the plan if there is one */
+	const struct strata_stage_plan
+		*plan;              /* followed as it is, after verification; NULL: made */
+	struct strata_spec planner; /* for what is made, lives as long as the run; zeroed: `best` */
+};
+int strata_stage_run_new(const struct strata_stage_run_conf *conf, struct strata_memory *memory,
+			 struct strata_stage_run **ret_run, struct strata_error *err);
+void strata_stage_run_free(struct strata_stage_run *run); /* NULL is nothing */
+
+/* What a hook makes due. Entries live until the next call. A release may name pages that are still on their way. */
+struct strata_stage_due {
+	const struct strata_stage_entry *entries;
+	size_t count;
+	bool surprise; /* the plan had something else here */
+};
+
+/* The layer is nothing to the hooks of a step. -EINVAL when hooks come in an impossible order or of a layer that is not there: nothing changed. */
+int strata_stage_run_hook(struct strata_stage_run *run, enum strata_stage_hook hook, uint32_t layer,
+			  struct strata_stage_due *ret_due, struct strata_error *err);
+
+struct strata_stage_progress {
+	const struct strata_stage_plan *plan; /* followed now; NULL: none yet */
+	size_t plans;                         /* known orders */
+	uint64_t steps, visits, surprises;
+	uint32_t used_pages, peak_pages;
+};
+void strata_stage_run_progress(const struct strata_stage_run *run,
+			       struct strata_stage_progress *ret_progress);
 
 /* ---- planners ---- */
 

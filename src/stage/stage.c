@@ -41,9 +41,8 @@ static int check_model(const struct strata_stage_model *model,
 		return strata_fail_at(
 			err, -EINVAL, "layers", "%zu layers, %zu visits; expected 1 to %d of both",
 			model->layer_count, model->visit_count, STRATA_STAGE_VISITS_MAX);
-	if (machine->page_bytes < 0 || machine->budget_bytes < 1 || machine->bytes_per_s < 1)
-		return strata_fail_at(err, -EINVAL, "budget",
-				      "page, budget or bandwidth is not above 0");
+	if (machine->bytes_per_s < 1)
+		return strata_fail_at(err, -EINVAL, "bandwidth", "it is not above 0");
 	for (size_t v = 0; model->order && v < model->visit_count; v++)
 		if (model->order[v] >= model->layer_count)
 			return strata_fail_at(err, -EINVAL, "order",
@@ -52,11 +51,14 @@ static int check_model(const struct strata_stage_model *model,
 	return 0;
 }
 
-static int count_pages(const struct strata_stage_model *model, int64_t page_bytes,
-		       uint32_t *ret_pages, struct strata_error *err)
+int stage_measure(const struct strata_stage_model *model, struct strata_stage_machine *machine,
+		  uint32_t *ret_pages, uint32_t *ret_budget, struct strata_error *err)
 {
-	int64_t sum = 0;
+	int64_t page_bytes = machine->page_bytes ? machine->page_bytes : PAGE_BYTES;
+	int64_t sum = 0, largest = 0, budget = machine->budget_bytes / page_bytes;
 
+	if (page_bytes < 0 || machine->budget_bytes < 1)
+		return strata_fail_at(err, -EINVAL, "budget", "page or budget is not above 0");
 	for (size_t i = 0; i < model->layer_count; i++) {
 		const struct strata_stage_layer *layer = &model->layers[i];
 
@@ -71,7 +73,16 @@ static int count_pages(const struct strata_stage_model *model, int64_t page_byte
 					      "the model has more than %d pages; take larger ones",
 					      STRATA_STAGE_PAGES_MAX);
 		ret_pages[i] = (uint32_t)pages;
+		if (pages > largest)
+			largest = pages;
 	}
+	if (largest > budget)
+		return strata_fail_at(err, -E2BIG, "budget",
+				      "the largest layer needs %lld bytes; the budget has %lld",
+				      (long long)(largest * page_bytes),
+				      (long long)machine->budget_bytes);
+	machine->page_bytes = page_bytes;
+	*ret_budget = (uint32_t)(budget < STRATA_STAGE_PAGES_MAX ? budget : STRATA_STAGE_PAGES_MAX);
 	return 0;
 }
 
@@ -91,10 +102,6 @@ static int find_uses(struct strata_stage_problem *problem, uint32_t *next,
 			next[at] = (uint32_t)(later[layer] - at);
 		later[layer] = at;
 	}
-	for (size_t i = 0; i < problem->layer_count; i++)
-		if (!later[i] && problem->layer[0] != i)
-			return strata_fail_at(err, -EINVAL, "order", "layer %zu is never visited",
-					      i);
 	return 0;
 }
 
@@ -300,36 +307,26 @@ static int read_usual(struct strata_arena *arena, struct strata_spec *ret_spec,
 }
 
 static int plan_with(const struct strata_spec *planner, const struct strata_stage_model *model,
-		     const struct strata_stage_machine *machine, struct strata_arena *arena,
+		     struct strata_stage_machine machine, struct strata_arena *arena,
 		     struct strata_stage_plan *ret_plan, struct strata_error *err)
 {
-	int64_t page_bytes = machine->page_bytes ? machine->page_bytes : PAGE_BYTES;
-	int64_t budget = machine->budget_bytes / page_bytes;
-	double page_ns = (double)page_bytes * 1e9 / (double)machine->bytes_per_s;
 	uint32_t *pages = strata_arena_array(arena, model->layer_count, sizeof(*pages)),
 		 *kept = NULL;
 	struct strata_stage_plan plan = { .planner = planner->cls->name,
-					  .page_bytes = page_bytes,
 					  .layer_count = model->layer_count,
 					  .visit_count = model->visit_count,
 					  .layer_pages = pages };
 	struct strata_stage_problem problem;
 	struct reads reads;
-	int rc = pages ? count_pages(model, page_bytes, pages, err) : strata_fail_memory(err);
+	int rc = pages ? stage_measure(model, &machine, pages, &plan.budget_pages, err)
+		       : strata_fail_memory(err);
+	double page_ns = (double)machine.page_bytes * 1e9 / (double)machine.bytes_per_s;
 
-	if (budget > STRATA_STAGE_PAGES_MAX)
-		budget = STRATA_STAGE_PAGES_MAX;
-	plan.budget_pages = (uint32_t)budget;
+	plan.page_bytes = machine.page_bytes;
 	if (rc == 0)
 		rc = make_problem(model, pages, page_ns, plan.budget_pages, arena, &problem, err);
-	if (rc)
-		return rc;
-	if (stage_largest(&problem) > budget)
-		return strata_fail_at(err, -E2BIG, "budget",
-				      "the largest layer needs %lld bytes; the budget has %lld",
-				      (long long)stage_largest(&problem) * page_bytes,
-				      (long long)machine->budget_bytes);
-	rc = choose(planner, &problem, arena, &reads, &kept, err);
+	if (rc == 0)
+		rc = choose(planner, &problem, arena, &reads, &kept, err);
 	if (rc == 0)
 		rc = fill(&problem, &reads, kept, arena, &plan, err);
 	if (rc == 0)
@@ -350,7 +347,7 @@ int strata_stage_plan(const struct strata_spec *planner, const struct strata_sta
 	if (rc == 0 && !spec.cls)
 		rc = read_usual(arena, &spec, &registry, err);
 	if (rc == 0)
-		rc = plan_with(&spec, model, machine, arena, ret_plan, err);
+		rc = plan_with(&spec, model, *machine, arena, ret_plan, err);
 	strata_registry_free(registry);
 	return rc;
 }

@@ -4,6 +4,12 @@
 
 #include <strata/stage.h>
 
+/* ---- stage.c ---- */
+
+/* Pages of each layer and of the budget, with the size of a page filled in. -E2BIG when the largest layer does not fit. */
+int stage_measure(const struct strata_stage_model *model, struct strata_stage_machine *machine,
+		  uint32_t *ret_pages, uint32_t *ret_budget, struct strata_error *err);
+
 /* ---- reads.c: what follows from how much is kept ---- */
 
 /*
