@@ -102,6 +102,43 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 			const struct strata_stage_model *model, struct strata_arena *arena,
 			struct strata_error *err);
 
+/* ---- schedules written by hand ---- */
+
+#define STRATA_STAGE_REST \
+	UINT32_MAX /* as a count: all that is missing of the layer, or all that is there */
+
+/*
+ * A plan from a schedule that somebody wrote: entries of whole layers (STRATA_STAGE_REST; `first` is nothing then) or of pages. A fetch or a prefetch
+ * of what is there reads nothing. What is never released stays, and is there when a step begins from the second on. The model's visits are
+ * those of the compute entries. bytes_per_s may be 0: then the plan has no times. The plan still has to be verified.
+ */
+int strata_stage_schedule(const struct strata_stage_model *model,
+			  const struct strata_stage_machine *machine,
+			  const struct strata_stage_entry *entries, size_t entry_count,
+			  struct strata_arena *arena, struct strata_stage_plan *ret_plan,
+			  struct strata_error *err);
+
+/* ---- a clock for plans ---- */
+
+/* What entries take when they are done one after the other: one channel reads in the order it is asked, one visit computes at a time. */
+struct strata_stage_clock {
+	const struct strata_stage_model *model;
+	double page_ns; /* to read one */
+	double now_ns,
+		channel_ns; /* when the loop, and all that was asked of the channel, is done */
+	double *ready_ns;   /* of each layer, when what was read of it last is there */
+};
+struct strata_stage_span {
+	double begin_ns, end_ns; /* of reading, or of computing */
+};
+/* Starts at 0. The model is borrowed. */
+int strata_stage_clock_init(struct strata_stage_clock *clock,
+			    const struct strata_stage_model *model, int64_t page_bytes,
+			    int64_t bytes_per_s, struct strata_arena *arena,
+			    struct strata_error *err);
+struct strata_stage_span strata_stage_clock_do(struct strata_stage_clock *clock,
+					       const struct strata_stage_entry *entry);
+
 /* ---- following plans ---- */
 
 /*

@@ -8,6 +8,7 @@
 
 struct check {
 	const struct strata_stage_plan *plan;
+	const struct strata_stage_model *model;
 	uint32_t *held; /* of each layer, pages with a frame */
 	uint64_t used;  /* frames */
 	size_t visit;   /* the next */
@@ -19,8 +20,9 @@ static int wrong(const struct check *check, const char *rule)
 {
 	const struct strata_stage_entry *entry = &check->plan->entries[check->at];
 
-	return strata_fail(check->err, -EINVAL, "entry %zu (%s of layer %u): %s", check->at,
-			   strata_stage_kind_name(entry->kind), entry->layer, rule);
+	return strata_fail(check->err, -EINVAL, "entry %zu (%s of %.64s): %s", check->at,
+			   strata_stage_kind_name(entry->kind),
+			   check->model->layers[entry->layer].name, rule);
 }
 
 static int check_read(struct check *check, const struct strata_stage_entry *entry)
@@ -50,9 +52,10 @@ static int check_release(struct check *check, const struct strata_stage_entry *e
 	return 0;
 }
 
-static int check_compute(struct check *check, const struct strata_stage_model *model,
-			 const struct strata_stage_entry *entry)
+static int check_compute(struct check *check, const struct strata_stage_entry *entry)
 {
+	const struct strata_stage_model *model = check->model;
+
 	if (check->visit >= model->visit_count || entry->visit != check->visit)
 		return wrong(check, "it is not the visit that is due");
 	if (entry->layer != (model->order ? model->order[check->visit] : check->visit))
@@ -87,7 +90,7 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 			const struct strata_stage_model *model, struct strata_arena *arena,
 			struct strata_error *err)
 {
-	struct check check = { .plan = plan, .err = err };
+	struct check check = { .plan = plan, .model = model, .err = err };
 	int rc = check_shape(plan, model, err);
 
 	if (rc)
@@ -112,7 +115,7 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 		else if (entry->kind == STRATA_STAGE_RELEASE)
 			rc = check_release(&check, entry);
 		else
-			rc = check_compute(&check, model, entry);
+			rc = check_compute(&check, entry);
 		if (rc)
 			return rc;
 	}
@@ -120,9 +123,8 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 		return strata_fail(err, -EINVAL, "visit %zu never happens", check.visit);
 	for (size_t i = 0; i < plan->layer_count; i++)
 		if (check.held[i] != plan->held[i])
-			return strata_fail(
-				err, -EINVAL,
-				"the step ends with %u pages of layer %zu and began with %u",
-				check.held[i], i, plan->held[i]);
+			return strata_fail(err, -EINVAL,
+					   "the step ends with %u pages of %.64s and began with %u",
+					   check.held[i], model->layers[i].name, plan->held[i]);
 	return 0;
 }

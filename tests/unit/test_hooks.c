@@ -122,6 +122,6 @@ TEST(a_plan_that_breaks_a_rule_is_not_followed)
 	struct strata_stage_run *run;
 
 	CHECK_INT(strata_stage_run_new(&conf, &memory, &run, &err), -EINVAL);
-	CHECK_TEXT(err.text, "entry 2 (prefetch of layer 1): there is no frame left for it");
+	CHECK_TEXT(err.text, "entry 2 (prefetch of L2): there is no frame left for it");
 	CHECK_INT(memory.used_bytes, 0);
 }
