@@ -109,11 +109,12 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 
 /*
  * A plan from a schedule that somebody wrote: entries of whole layers (STRATA_STAGE_REST; `first` is nothing then) or of pages. A fetch or a prefetch
- * of what is there reads nothing. What is never released stays, and is there when a step begins from the second on. The model's visits are
- * those of the compute entries. bytes_per_s may be 0: then the plan has no times. The plan still has to be verified.
+ * of what is there reads nothing. held is how many pages of each layer are there when a step begins; NULL: what a step from nothing leaves, so what
+ * is never released is there from the second on. The model's visits are those of the compute entries. bytes_per_s may be 0: then the plan has no
+ * times. The plan still has to be verified.
  */
 int strata_stage_schedule(const struct strata_stage_model *model,
-			  const struct strata_stage_machine *machine,
+			  const struct strata_stage_machine *machine, const uint32_t *held,
 			  const struct strata_stage_entry *entries, size_t entry_count,
 			  struct strata_arena *arena, struct strata_stage_plan *ret_plan,
 			  struct strata_error *err);

@@ -1,9 +1,7 @@
 /* strata stage plan: what stays in memory of a model that does not fit, and what a step then takes. */
-#include "cli/cli.h"
+#include "cli/stage.h"
 
-#include "core/env.h"
-#include "formats/model_layers.h"
-#include "sim/input.h"
+#include "formats/stage_schedule.h"
 
 #include <strata/limits.h>
 
@@ -35,22 +33,31 @@ static const struct strata_option plan_rows[] = {
 static const struct strata_schema plan_schema = { "stage plan", NULL, sizeof(struct plan_options),
 						  plan_rows };
 
-static json_t *schedule_json(const struct strata_stage_plan *plan,
-			     const struct strata_stage_model *model)
+/* What makes the answer a document that `strata stage verify` and `simulate` read. */
+static int add_schedule(json_t *json, const struct strata_stage_plan *plan,
+			const struct strata_stage_model *model)
 {
-	json_t *list = json_array();
+	json_t *layers = json_array(), *order = json_array(), *held = json_array();
+	int rc = 0;
 
-	for (size_t i = 0; i < plan->entry_count; i++) {
-		const struct strata_stage_entry *entry = &plan->entries[i];
+	for (size_t i = 0; i < model->layer_count; i++) {
+		const struct strata_stage_layer *layer = &model->layers[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:s,s:s,s:i,s:i,s:i}", "kind",
-						strata_stage_kind_name(entry->kind), "layer_name",
-						model->layers[entry->layer].name, "first",
-						(int)entry->first, "count", (int)entry->count,
-						"visit", (int)entry->visit));
+		rc |= json_array_append_new(layers,
+					    json_pack("{s:s,s:I,s:f}", "name", layer->name, "bytes",
+						      (json_int_t)layer->bytes, "compute_us",
+						      (double)layer->compute_ns / 1e3));
 	}
-	return list;
+	for (size_t v = 0; v < model->visit_count; v++)
+		rc |= json_array_append_new(
+			order, json_string(model->layers[model->order ? model->order[v] : v].name));
+	for (size_t i = 0; i < plan->layer_count; i++)
+		rc |= json_array_append_new(held, json_integer(plan->held[i]));
+	rc |= json_object_set_new(json, "layers", layers);
+	rc |= json_object_set_new(json, "held", held);
+	rc |= json_object_set_new(json, "order", order);
+	rc |= json_object_set_new(json, "schedule", stage_schedule_json(plan, model));
+	return rc;
 }
 
 static int print_json(struct cli *cli, const struct strata_stage_plan *plan,
@@ -63,40 +70,32 @@ static int print_json(struct cli *cli, const struct strata_stage_plan *plan,
 		"lower_bound_us", figures->lower_bound_ns / 1e3, "ratio", figures->ratio,
 		"peak_bytes", (json_int_t)figures->peak_bytes, "min_bytes_per_step",
 		(json_int_t)figures->min_bytes_per_step, "compute_us", figures->compute_ns / 1e3,
-		"page_bytes", (json_int_t)plan->page_bytes, "budget_pages",
-		(json_int_t)plan->budget_pages);
+		"page_bytes", (json_int_t)plan->page_bytes, "budget_bytes",
+		(json_int_t)plan->budget_pages * plan->page_bytes);
 
-	if (json && schedule)
-		json_object_set_new(json, "schedule", schedule_json(plan, model));
+	if (json && schedule && add_schedule(json, plan, model)) {
+		json_decref(json);
+		json = NULL;
+	}
 	return cli_print_json(cli, json);
 }
 
 static int print_schedule(struct cli *cli, const struct strata_stage_plan *plan,
 			  const struct strata_stage_model *model)
 {
-	static const struct cli_column columns[] = { { "ENTRY", .style = CLI_BOLD },
-						     { "LAYER" },
-						     { "PAGES", .right = true },
-						     { "FOR VISIT", .right = true } };
-	struct cli_table *table;
-	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
+	struct buf line;
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < plan->entry_count; i++) {
-		const struct strata_stage_entry *entry = &plan->entries[i];
-
-		cli_table_add(table, "%s", strata_stage_kind_name(entry->kind));
-		cli_table_add(table, "%s", model->layers[entry->layer].name);
-		if (entry->count)
-			cli_table_add(table, "%u-%u", entry->first,
-				      entry->first + entry->count - 1);
-		else
-			cli_table_add(table, "-");
-		cli_table_add(table, "%u", entry->visit);
-	}
+	buf_init(&line, &cli->memory, 0);
 	cli_printf(cli, "\n");
-	return cli_table_print(table);
+	for (size_t i = 0; i < plan->entry_count; i++) {
+		buf_reset(&line);
+		stage_schedule_add(&line, &plan->entries[i], model);
+		cli_printf(cli, "%s\n", line.text);
+	}
+	int rc = buf_check(&line, &cli->err);
+
+	buf_fini(&line);
+	return rc;
 }
 
 static int print(struct cli *cli, const struct strata_stage_plan *plan,
@@ -137,17 +136,12 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	struct strata_stage_plan plan;
 	struct strata_registry *registry;
 	struct strata_spec spec;
-	const char *text;
-	size_t length;
 
 	(void)operands, (void)operand_count;
 	if (!options->layers)
 		return strata_fail_at(&cli->err, -EINVAL, "layers", "--layers FILE is missing");
-	int rc = input_read(env_system(), options->layers, STRATA_JSON_BYTES_MAX, &cli->arena,
-			    &text, &length, &cli->err);
+	int rc = stage_layers_read(cli, options->layers, &model);
 
-	if (rc == 0)
-		rc = model_layers_read(text, length, &cli->arena, &model, &cli->err);
 	if (rc == 0)
 		rc = cli_registry_open(cli, &strata_planner_kind, &registry);
 	if (rc)

@@ -2,6 +2,7 @@
 #include "formats/model_layers.h"
 
 #include "core/map.h"
+#include "core/option.h"
 
 #include <strata/limits.h>
 #include <strata/option.h>
@@ -36,9 +37,11 @@ struct layers_conf {
 static const struct strata_option layer_item = { .type = STRATA_TABLE, .table = &layer_schema };
 static const struct strata_option name_item = { .type = STRATA_TEXT };
 static const struct strata_option layers_options[] = {
-	{ "layers", STRATA_LIST, offsetof(struct layers_conf, layers), .list = { &layer_item },
-	  .flags = STRATA_REQUIRED, .help = "of the model" },
-	{ "order", STRATA_LIST, offsetof(struct layers_conf, order), .list = { &name_item },
+	{ "layers", STRATA_LIST, offsetof(struct layers_conf, layers),
+	  .list = { &layer_item, STRATA_STAGE_VISITS_MAX }, .flags = STRATA_REQUIRED,
+	  .help = "of the model" },
+	{ "order", STRATA_LIST, offsetof(struct layers_conf, order),
+	  .list = { &name_item, STRATA_STAGE_VISITS_MAX },
 	  .help = "of visits in one step; each layer once when left out" },
 	{ 0 }
 };
@@ -77,14 +80,26 @@ static int read_order(const struct layers_conf *conf, struct strata_arena *arena
 	return rc;
 }
 
-int model_layers_read(const char *text, size_t length, struct strata_arena *arena,
-		      struct strata_stage_model *ret_model, struct strata_error *err)
+void model_layers_find_backward(struct strata_stage_model *model)
+{
+	size_t half = model->visit_count / 2, at = 0;
+
+	while (model->order && at < half &&
+	       model->order[at] == model->order[model->visit_count - 1 - at])
+		at++;
+	bool mirrors = model->visit_count == 2 * half && half > 1 && at == half;
+
+	model->backward_count = mirrors ? half : 0;
+}
+
+int model_layers_read_json(const json_t *json, struct strata_arena *arena,
+			   struct strata_stage_model *ret_model, struct strata_error *err)
 {
 	struct layers_conf conf;
 	int rc = strata_schema_defaults(&layers_schema, arena, &conf, err);
 
 	if (rc == 0)
-		rc = strata_schema_read_json(&layers_schema, text, length, arena, &conf, err);
+		rc = option_read_json(&layers_schema, json, 0, arena, &conf, err);
 	if (rc)
 		return rc;
 	const struct layer_conf *from = conf.layers.items;
@@ -101,7 +116,22 @@ int model_layers_read(const char *text, size_t length, struct strata_arena *aren
 							 (int64_t)(from[i].compute_us * 1000) };
 	if (conf.order.count)
 		rc = read_order(&conf, arena, &model, err);
-	if (rc == 0)
-		*ret_model = model;
+	if (rc)
+		return rc;
+	model_layers_find_backward(&model);
+	*ret_model = model;
+	return 0;
+}
+
+int model_layers_read(const char *text, size_t length, struct strata_arena *arena,
+		      struct strata_stage_model *ret_model, struct strata_error *err)
+{
+	json_t *json;
+	int rc = option_load_json(text, length, &json, err);
+
+	if (rc)
+		return rc;
+	rc = model_layers_read_json(json, arena, ret_model, err);
+	json_decref(json);
 	return rc;
 }

@@ -119,24 +119,28 @@ static int time_it(struct strata_stage_plan *plan, const struct strata_stage_mod
 	return rc;
 }
 
-static int write_plan(struct writer *writer, const struct strata_stage_entry *entries,
-		      size_t entry_count, struct strata_arena *arena, uint32_t *ret_held)
+/* Where a step begins, whether told or not, it must end; the verifier says so if it does not. */
+static int write_plan(struct writer *writer, const uint32_t *held,
+		      const struct strata_stage_entry *entries, size_t entry_count,
+		      uint32_t *ret_begin)
 {
-	size_t bytes = writer->plan->layer_count * sizeof(*ret_held);
-	int rc = write_step(writer, entries, entry_count);
+	size_t count = writer->plan->layer_count;
+	int rc = 0;
 
-	if (rc == 0 && writer->used) {
-		memcpy(ret_held, writer->held, bytes);
-		rc = write_step(writer, entries, entry_count);
-		if (rc == 0 && memcmp(ret_held, writer->held, bytes) != 0)
-			rc = strata_fail(writer->err, -EINVAL,
-					 "a second step does not end as the first one did");
+	for (size_t i = 0; held && i < count; i++) {
+		uint32_t pages = writer->plan->layer_pages[i];
+
+		writer->held[i] = held[i] < pages ? held[i] : pages;
+		writer->used += writer->held[i];
 	}
-	return rc ? rc : find_visits(writer, arena);
+	if (!held)
+		rc = write_step(writer, entries, entry_count);
+	memcpy(ret_begin, writer->held, count * sizeof(*ret_begin));
+	return rc || (!held && !writer->used) ? rc : write_step(writer, entries, entry_count);
 }
 
 int strata_stage_schedule(const struct strata_stage_model *model,
-			  const struct strata_stage_machine *machine,
+			  const struct strata_stage_machine *machine, const uint32_t *held,
 			  const struct strata_stage_entry *entries, size_t entry_count,
 			  struct strata_arena *arena, struct strata_stage_plan *ret_plan,
 			  struct strata_error *err)
@@ -144,12 +148,12 @@ int strata_stage_schedule(const struct strata_stage_model *model,
 	size_t n = model->layer_count;
 	struct strata_stage_machine full = *machine;
 	uint32_t *pages = strata_arena_array(arena, n, sizeof(*pages));
-	uint32_t *held = strata_arena_array(arena, n, sizeof(*held));
+	uint32_t *begin = strata_arena_array(arena, n, sizeof(*begin));
 	struct strata_stage_plan plan = { .planner = "by hand",
 					  .layer_count = n,
 					  .visit_count = model->visit_count,
 					  .layer_pages = pages,
-					  .held = held };
+					  .held = begin };
 	struct writer writer = { .model = model,
 				 .plan = &plan,
 				 .entries = strata_arena_array(arena, entry_count + 1,
@@ -157,13 +161,15 @@ int strata_stage_schedule(const struct strata_stage_model *model,
 				 .held = strata_arena_array(arena, n, sizeof(*writer.held)),
 				 .err = err };
 
-	if (!pages || !held || !writer.entries || !writer.held)
+	if (!pages || !begin || !writer.entries || !writer.held)
 		return strata_fail_memory(err);
 	int rc = stage_measure(model, &full, pages, &plan.budget_pages, err);
 
 	plan.page_bytes = full.page_bytes;
 	if (rc == 0)
-		rc = write_plan(&writer, entries, entry_count, arena, held);
+		rc = write_plan(&writer, held, entries, entry_count, begin);
+	if (rc == 0)
+		rc = find_visits(&writer, arena);
 	if (rc)
 		return rc;
 	plan.entries = writer.entries;

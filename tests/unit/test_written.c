@@ -35,7 +35,7 @@ static int write(const struct strata_stage_entry *entries, size_t count, int64_t
 	static const uint32_t order[] = { 0, 1 };
 	const struct strata_stage_model model = { layers, 2, order, 2 };
 	const struct strata_stage_machine machine = { 10, budget, 10000000 };
-	int rc = strata_stage_schedule(&model, &machine, entries, count, arena, plan, &err);
+	int rc = strata_stage_schedule(&model, &machine, NULL, entries, count, arena, plan, &err);
 
 	return rc ? rc : strata_stage_verify(plan, &model, arena, &err);
 }
@@ -125,7 +125,7 @@ static int write_once(struct strata_memory *own, void *context, struct strata_er
 
 	(void)context;
 	strata_arena_init(&arena, own, 0);
-	int rc = strata_stage_schedule(&model, &machine, entries, 4, &arena, &plan, why);
+	int rc = strata_stage_schedule(&model, &machine, NULL, entries, 4, &arena, &plan, why);
 
 	strata_arena_fini(&arena);
 	return rc;
