@@ -51,7 +51,7 @@ static void draw(struct strata_rng *rng, struct instance *instance)
 	};
 }
 
-static void check_plan(const struct strata_class *cls, const struct instance *instance)
+static void check_plan(const struct strata_class *cls, const struct instance *instance, bool twice)
 {
 	struct strata_arena arena;
 	struct strata_spec spec;
@@ -66,25 +66,34 @@ static void check_plan(const struct strata_class *cls, const struct instance *in
 	CHECK(plan.figures.step_ns >= plan.figures.compute_ns * (1 - 1e-9));
 	CHECK(plan.figures.bytes_per_step >= plan.figures.min_bytes_per_step);
 	CHECK(plan.figures.ratio >= 1 - 1e-9);
-	CHECK_OK(strata_stage_plan(&spec, &instance->model, &instance->machine, &arena, &again,
-				   &err));
-	CHECK_INT(again.entry_count, plan.entry_count);
-	CHECK_BYTES(again.entries, plan.entries, plan.entry_count * sizeof(*plan.entries));
+	if (twice) {
+		CHECK_OK(strata_stage_plan(&spec, &instance->model, &instance->machine, &arena,
+					   &again, &err));
+		CHECK_INT(again.entry_count, plan.entry_count);
+		CHECK_BYTES(again.entries, plan.entries, plan.entry_count * sizeof(*plan.entries));
+	}
 	strata_arena_fini(&arena);
 }
 
+/* Each instance goes to one planner in turn; `best` takes its time and gets a few. */
 TEST(every_plan_passes_the_verifier)
 {
+	const struct strata_class *const *classes = strata_planner_kind.classes;
 	struct strata_rng rng;
 	struct instance instance;
+	size_t class_count = 0;
 
+	while (classes[class_count])
+		class_count++;
 	strata_rng_init(&rng, 8, 0);
 	CHECK_OK(strata_registry_new(&strata_planner_kind, &memory, &registry, &err));
-	for (int i = 0; i < 4000; i++) {
+	for (size_t i = 0; i < INSTANCES; i++) {
+		const struct strata_class *cls = classes[i % class_count];
+
+		if (strcmp(cls->name, "best") == 0 && i > 100 * class_count)
+			cls = classes[(i + 1) % class_count];
 		draw(&rng, &instance);
-		for (const struct strata_class *const *at = strata_planner_kind.classes; *at; at++)
-			if (strcmp((*at)->name, "best") != 0 || i < 60)
-				check_plan(*at, &instance);
+		check_plan(cls, &instance, i % 64 < class_count);
 	}
 	strata_registry_free(registry);
 	CHECK_INT(memory.used_bytes, 0);
