@@ -50,10 +50,15 @@ enum strata_solver_flag {
 	/* of an adaptive solver: once applied, strata_solver_measure says how good the step was, with the tolerances
 	 * limit (absolute) and threshold_ratio (relative) */
 	STRATA_ROW_MEASURE = 1 << 4,
+	/* of a solver that goes by the guided and by the unguided prediction (CFG++): the caller puts the model's output for the
+	 * empty prompt into slot STRATA_SLOT_UNGUIDED before the row is applied, and the guided one is the output */
+	STRATA_ROW_UNGUIDED = 1 << 5,
 };
 
 /* Slots that an adaptive solver's measured row compares the new sample with. */
 enum { STRATA_SLOT_ROUGH = 0, STRATA_SLOT_BEFORE = 1 };
+/* The slot that the caller fills for a row with STRATA_ROW_UNGUIDED. */
+enum { STRATA_SLOT_UNGUIDED = 0 };
 
 struct strata_solver_write {
 	uint32_t slot; /* which slot; no two writes of a row name the same one */
@@ -205,11 +210,6 @@ int strata_solver_read(const struct strata_registry *solvers,
 		       const struct strata_registry *schedules, const char *text, size_t length,
 		       struct strata_arena *arena, struct strata_solver_setup *ret_setup,
 		       struct strata_error *err);
-
-/* Reads a schedule, NAME[:key=value…]. One that users know and that is not here is refused with the nearest. */
-int strata_schedule_read(const struct strata_registry *schedules, const char *text, size_t length,
-			 struct strata_arena *arena, struct strata_spec *ret_spec,
-			 struct strata_error *err);
 
 /* Reads a diffusers scheduler_config.json as it is: the class that was named, or the file's _class_name when `named` is
  * NULL. Keys that the class lacks are passed over; keys that the file lacks get diffusers' defaults; what the name stands

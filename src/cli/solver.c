@@ -91,9 +91,8 @@ static int fill(struct cli *cli, const char *name, const struct solver_flags *fl
 			   : strata_solver_read(asked->solvers, asked->schedules, name,
 						strlen(name), &cli->arena, &setup, &cli->err);
 	if (rc == 0 && flags->schedule)
-		rc = strata_schedule_read(asked->schedules, flags->schedule,
-					  strlen(flags->schedule), &cli->arena, &setup.schedule,
-					  &cli->err);
+		rc = strata_spec_read(asked->schedules, flags->schedule, strlen(flags->schedule),
+				      &cli->arena, &setup.schedule, &cli->err);
 	if (rc)
 		return rc;
 	bool own = flags->sigmas.count || flags->timesteps.count;

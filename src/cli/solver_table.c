@@ -58,9 +58,10 @@ static int add_row(struct cli *cli, struct cli_table *table, size_t index,
 	cli_table_add(table, "%.5g", row->input_scale);
 	cli_table_add(table, "%.5g", row->alpha);
 	cli_table_add(table, "%.5g", row->sigma);
-	cli_table_add(table, "%s%s%s", row->flags & STRATA_ROW_CLIP ? "c" : "",
+	cli_table_add(table, "%s%s%s%s", row->flags & STRATA_ROW_CLIP ? "c" : "",
 		      row->flags & STRATA_ROW_THRESHOLD ? "t" : "",
-		      row->flags & STRATA_ROW_NOISE ? "n" : "");
+		      row->flags & STRATA_ROW_NOISE ? "n" : "",
+		      row->flags & STRATA_ROW_UNGUIDED ? "u" : "");
 	cli_table_add(table, "%s", next.text);
 	cli_table_add(table, "%s", writes.text);
 	int rc = buf_check(&next, &cli->err) || buf_check(&writes, &cli->err);

@@ -121,6 +121,8 @@ static int step(struct run *run, const struct strata_solver_item *item, struct s
 				   run->table->cls->base.name);
 	if (!(item->row->flags & STRATA_ROW_NO_MODEL))
 		call_model(run, item->row);
+	if (item->row->flags & STRATA_ROW_UNGUIDED) /* nothing guides this model */
+		memcpy(run->slots[STRATA_SLOT_UNGUIDED], run->output, sizeof(run->output));
 	strata_solver_apply(item, 1, NUMBERS, &how);
 	return 0;
 }

@@ -79,6 +79,17 @@ void k_slope(struct strata_solver_sum *sum, double sigma, double scale)
 	sum->b -= scale / sigma;
 }
 
+void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, double to)
+{
+	double ratio = to / sigma;
+
+	row->next.a = ratio * (1 - row->p);
+	row->next.b = 1;
+	row->next.c[STRATA_SLOT_UNGUIDED] = -ratio * row->q;
+	row->flags |= STRATA_ROW_UNGUIDED;
+	run->draft->slot_count = STRATA_SLOT_UNGUIDED + 1;
+}
+
 void k_ancestral(double sigma, double to, double eta, double *ret_down, double *ret_up)
 {
 	double up = fmin(to, eta * sqrt(fmax(to * to * (sigma * sigma - to * to), 0)) / sigma);

@@ -38,6 +38,9 @@ void k_euler(struct strata_solver_sum *sum, double sigma, double to);
 /* Adds scale times the derivative. */
 void k_slope(struct strata_solver_sum *sum, double sigma, double scale);
 
+/* A step of Euler to `to` from the guided clean sample along the unguided slope (CFG++): y + to · (x − y of the unguided output) / sigma. */
+void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, double to);
+
 /* A step from sigma to `to` split in a deterministic part down to *ret_down and new noise of deviation *ret_up. */
 void k_ancestral(double sigma, double to, double eta, double *ret_down, double *ret_up);
 

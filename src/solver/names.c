@@ -1,6 +1,5 @@
 /*
- * The names that users know. Most are aliases of a class; the others are in the table below: a class with some of its options set, or a
- * sampler that Strata does not have, with the nearest one that it has. A name may end in a schedule, as A1111 writes it: "DPM++ 2M Karras".
+ * The names that users know. Most are aliases of a class; the others are in the table below: a class with some of its options set. A name may end in a schedule, as A1111 writes it: "DPM++ 2M Karras".
  */
 #include <strata/solver.h>
 
@@ -13,18 +12,12 @@
 struct known {
 	const char *name;
 	const char *aliases;
-	const char *solver;    /* NULL: not here */
+	const char *solver;
 	const char *options;   /* set by the name; may be NULL */
 	const char *automatic; /* the schedule that A1111's "Automatic" means; NULL: none */
-	const char *instead;   /* of one that is not here: the nearest choice */
-	const char *why;       /* and what keeps it from being here */
 	bool exact;            /* its '_' counts: without it the name is another's */
 	bool drops;            /* the schedule has one more level, and the last is left out */
 };
-
-#define CFG_PP                                                                                   \
-	"steps by the unconditional prediction beside the guided one, and a row has one output " \
-	"of the model"
 
 /* clang-format off */
 static const struct known table[] = {
@@ -40,8 +33,6 @@ static const struct known table[] = {
 	{ "dpmpp_2s_ancestral", "DPM++ 2S a, k_dpmpp_2s_a", "dpmpp_2s_ancestral", NULL, "karras" },
 	{ "dpmpp_3m_sde", "DPM++ 3M SDE, k_dpmpp_3m_sde, dpmpp_3m_sde_gpu", "dpmpp_3m_sde", NULL, "exponential", .drops = true },
 	{ "dpmpp_sde", "DPM++ SDE, k_dpmpp_sde, dpmpp_sde_gpu", "dpmpp_sde", NULL, "karras" },
-	{ "euler_ancestral_cfg_pp", "euler_a_cfg_pp", .instead = "euler_ancestral", .why = CFG_PP },
-	{ "euler_cfg_pp", NULL, .instead = "euler", .why = CFG_PP },
 	{ "exp_heun_2_x0", "sample_exp_heun_2_x0", "seeds", "stages=2:r=1:solver_type=phi_2:eta=0" },
 	{ "plms", NULL, "pndm", "skip_prk_steps=true" },
 	{ "res_2s", "res_2s (RES4LYF)", "seeds", "stages=2:r=0.5:solver_type=phi_2:eta=0" },
@@ -78,29 +69,6 @@ static const struct strata_class *class_called(const struct strata_registry *reg
 	return NULL;
 }
 
-/* Schedules that users know and that are not here. */
-static const struct known schedules_known[] = {
-	{ "gits", NULL, .instead = "align_your_steps",
-	  .why = "is a table of levels that were searched for one model, apart for each number of "
-		 "steps" },
-};
-
-static const struct known *schedule_refused(const char *name, size_t length)
-{
-	for (size_t i = 0; i < sizeof(schedules_known) / sizeof(schedules_known[0]); i++)
-		if (is_called(&schedules_known[i], name, length))
-			return &schedules_known[i];
-	return NULL;
-}
-
-static int refuse(const struct known *known, const char *field, struct strata_error *err)
-{
-	return strata_fail_at(err, -ENOENT, field, "%s is not here: it %s; the nearest is %s",
-			      known->name,
-			      known->why ? known->why : "needs a class that was left out",
-			      known->instead ? known->instead : known->solver);
-}
-
 /* A name without a schedule behind it. */
 static bool find_sampler(const struct strata_registry *solvers, const char *name, size_t length,
 			 struct strata_solver_name *ret_name, const struct known **ret_known)
@@ -112,8 +80,7 @@ static bool find_sampler(const struct strata_registry *solvers, const char *name
 
 			*ret_known = &table[i];
 			*ret_name = (struct strata_solver_name){
-				.cls = solver ? class_called(solvers, solver, strlen(solver))
-					      : NULL,
+				.cls = class_called(solvers, solver, strlen(solver)),
 				.options = table[i].options,
 				.drop_penultimate = table[i].drops,
 			};
@@ -150,36 +117,16 @@ static bool find(const struct strata_registry *solvers, const struct strata_regi
 	return false;
 }
 
-/* A solver that is here, and behind it a schedule that is not. */
-static const struct known *ends_in_refused(const struct strata_registry *solvers, const char *name,
-					   size_t length)
-{
-	struct strata_solver_name found;
-	const struct known *known, *refused;
-
-	for (size_t i = 1; i + 1 < length; i++)
-		if (strchr(" _-", name[i]) &&
-		    (refused = schedule_refused(name + i + 1, length - i - 1)) &&
-		    find_sampler(solvers, name, i, &found, &known))
-			return refused;
-	return NULL;
-}
-
 static int unknown(const struct strata_registry *solvers, const char *name, size_t length,
 		   struct strata_error *err)
 {
-	const struct known *refused = ends_in_refused(solvers, name, length);
-
-	if (refused)
-		return refuse(refused, "schedule", err);
 	const struct strata_class *cls;
 	struct text_closest closest;
 	char excerpt[TEXT_EXCERPT_BYTES];
 
 	text_closest_init(&closest, name, length);
 	for (size_t i = 0; i < KNOWN; i++)
-		if (table[i].solver)
-			text_closest_offer(&closest, table[i].name);
+		text_closest_offer(&closest, table[i].name);
 	for (size_t i = 0; (cls = strata_registry_at(solvers, i)); i++) {
 		const char *at = cls->aliases, *alias;
 		size_t alias_length;
@@ -215,7 +162,8 @@ int strata_solver_find(const struct strata_registry *solvers,
 	    !find(solvers, schedules, plain + skip, length - skip, &found, &known))
 		return unknown(solvers, name, length, err);
 	if (!found.cls)
-		return refuse(known, "solver", err);
+		return strata_fail_at(err, -ENOENT, "solver", "%s is %s, which was left out",
+				      known->name, known->solver);
 	*ret_name = found;
 	return 0;
 }
@@ -223,16 +171,4 @@ int strata_solver_find(const struct strata_registry *solvers,
 const char *strata_solver_other_name(size_t index)
 {
 	return index < KNOWN ? table[index].name : NULL;
-}
-
-int strata_schedule_read(const struct strata_registry *schedules, const char *text, size_t length,
-			 struct strata_arena *arena, struct strata_spec *ret_spec,
-			 struct strata_error *err)
-{
-	const char *colon = memchr(text, ':', length);
-	const struct known *refused =
-		schedule_refused(text, colon ? (size_t)(colon - text) : length);
-
-	return refused ? refuse(refused, "schedule", err)
-		       : strata_spec_read(schedules, text, length, arena, ret_spec, err);
 }

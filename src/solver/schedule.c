@@ -44,6 +44,19 @@ double schedule_timestep(const struct strata_schedule_range *range, double sigma
 	return (double)low + fmin(fmax(part, 0), 1);
 }
 
+void schedule_interpolate(const double *published, size_t published_count, size_t count,
+			  double *ret_sigmas)
+{
+	for (size_t i = 0; i < count; i++) {
+		double at = (double)i / (double)count * (double)(published_count - 1);
+		size_t below = (size_t)at;
+		double part = at - (double)below;
+		double from = log(published[below]), to = log(published[below + 1]);
+
+		ret_sigmas[i] = part > 0 ? exp(from + part * (to - from)) : published[below];
+	}
+}
+
 int schedule_fill(const struct strata_schedule_class *cls,
 		  const struct strata_solver_request *request,
 		  const struct strata_schedule_range *range, size_t count,

@@ -17,6 +17,11 @@ double schedule_ramp(size_t count, size_t i);
 double schedule_sigma(const struct strata_schedule_range *range, double timestep);
 double schedule_timestep(const struct strata_schedule_range *range, double sigma);
 
+/* count levels from published ones, interpolated in the logarithm. The last published one is where the step to 0 would start, so count steps go over
+ * count + 1 levels, without the last. */
+void schedule_interpolate(const double *published, size_t published_count, size_t count,
+			  double *ret_sigmas);
+
 /* A schedule with the options of the request's, or with its defaults where the request (which may be NULL) has none. */
 int schedule_fill(const struct strata_schedule_class *cls,
 		  const struct strata_solver_request *request,

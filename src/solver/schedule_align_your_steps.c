@@ -4,8 +4,6 @@
  */
 #include "solver/schedule.h"
 
-#include <math.h>
-
 enum { AYS_SD15, AYS_SDXL, AYS_SVD, AYS_POINTS = 11 };
 
 struct align_your_steps_conf {
@@ -33,22 +31,14 @@ static const double published[][AYS_POINTS] = {
 	[AYS_SVD] = { 700, 54.5, 15.886, 7.977, 4.248, 1.789, 0.981, 0.403, 0.173, 0.034, 0.002 },
 };
 
-/* The last published level is where the step to 0 would start, so count steps use count + 1 levels without the last. */
 static int align_your_steps_fill(const void *conf_any, const struct strata_schedule_range *range,
 				 size_t count, double *ret_sigmas, struct strata_error *err)
 {
 	const struct align_your_steps_conf *conf = conf_any;
-	const double *levels = published[conf->model];
 
 	(void)range;
 	(void)err;
-	for (size_t i = 0; i < count; i++) {
-		double at = (double)i / (double)count * (AYS_POINTS - 1);
-		size_t below = (size_t)at;
-		double from = log(levels[below]), to = log(levels[below + 1]);
-
-		ret_sigmas[i] = exp(from + (at - (double)below) * (to - from));
-	}
+	schedule_interpolate(published[conf->model], AYS_POINTS, count, ret_sigmas);
 	return 0;
 }
 

@@ -7,6 +7,7 @@ extern const struct strata_schedule_class strata_schedule_bong_tangent;
 extern const struct strata_schedule_class strata_schedule_ddim_uniform;
 extern const struct strata_schedule_class strata_schedule_exponential;
 extern const struct strata_schedule_class strata_schedule_flux;
+extern const struct strata_schedule_class strata_schedule_gits;
 extern const struct strata_schedule_class strata_schedule_karras;
 extern const struct strata_schedule_class strata_schedule_kl_optimal;
 extern const struct strata_schedule_class strata_schedule_linear_quadratic;
@@ -24,6 +25,7 @@ static const struct strata_class *const classes[] = {
 	&strata_schedule_ddim_uniform.base,
 	&strata_schedule_exponential.base,
 	&strata_schedule_flux.base,
+	&strata_schedule_gits.base,
 	&strata_schedule_karras.base,
 	&strata_schedule_kl_optimal.base,
 	&strata_schedule_linear_quadratic.base,

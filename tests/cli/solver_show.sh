@@ -32,9 +32,6 @@ it 'refuses what it does not know, with the nearest'
 run strata solver show eular
 gives 3
 says_some "did you mean 'euler'?"
-run strata solver show euler_cfg_pp
-gives 3
-says_some 'the nearest is euler'
 run strata solver show
 gives 2
 says_some 'no solver is named'

@@ -110,6 +110,10 @@ TEST(levels_lie_where_the_formulas_say)
 	CHECK_NEAR(level("flux:image_seq_len=256", 4, 2) / high, 1 / (1 + exp(-0.5)), 1e-9);
 	CHECK_NEAR(level("align_your_steps", 10, 1), 6.475, 1e-9);
 	CHECK_NEAR(level("align_your_steps:model=sdxl", 10, 1), 6.315, 1e-9);
+	CHECK_NEAR(level("gits", 2, 1), 0.803307, 1e-12);
+	CHECK_NEAR(level("gits", 10, 4), 1.08895338, 1e-12);
+	CHECK_NEAR(level("gits", 20, 19), 0.09824532, 1e-12);
+	CHECK_NEAR(level("gits", 40, 2), 7.49001646, 1e-12);
 }
 
 /* The levels that k-diffusion made of the same range. */

@@ -75,6 +75,10 @@ static void sound_rows(const struct strata_solver_class *solver, const void *con
 		const struct strata_solver_row *row = strata_solver_row_at(table, i);
 		unsigned here = 0;
 
+		if (row->flags & STRATA_ROW_UNGUIDED) { /* by the caller */
+			CHECK(table->slot_count > STRATA_SLOT_UNGUIDED);
+			written |= 1u << STRATA_SLOT_UNGUIDED;
+		}
 		for (uint32_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++) {
 			bool reads = row->next.c[k] != 0;
 

@@ -31,6 +31,43 @@ TEST(a_step_of_euler_is_a_ratio)
 	CHECK(slope.a == whole.a && slope.b == whole.b);
 }
 
+static double next_of(const struct strata_solver_row *row, double x, double m, double slot)
+{
+	return row->next.a * x + row->next.e * m + row->next.b * (row->p * x + row->q * m) +
+	       row->next.c[0] * slot;
+}
+
+/* y + to · (x − y of the unguided output) / sigma, in numbers; and where nothing guides it is Euler. */
+TEST(cfg_pp_goes_along_the_unguided_slope)
+{
+	static const double x = 3, guided = 0.5, unguided = -0.25;
+
+	solver_sample_start(&sample);
+	for (int v = 0; v < 2; v++) {
+		struct strata_solver_table *table = solver_sample_table(
+			&sample, v ? "euler_cfg_pp:prediction_type=v_prediction" : "euler_cfg_pp",
+			6);
+		struct strata_solver_table *plain = solver_sample_table(
+			&sample, v ? "euler:prediction_type=v_prediction" : "euler", 6);
+
+		CHECK_INT(table->slot_count, 1);
+		for (size_t i = 0; i < table->row_count; i++) {
+			const struct strata_solver_row *row = &table->rows[i];
+			double to = i + 1 < table->row_count ? table->rows[i + 1].sigma : 0;
+			double y = row->p * x + row->q * guided;
+			double slope = (x - row->p * x - row->q * unguided) / row->sigma;
+
+			CHECK(row->flags & STRATA_ROW_UNGUIDED);
+			CHECK_NEAR(next_of(row, x, guided, unguided), y + to * slope, 1e-9);
+			CHECK_NEAR(next_of(row, x, guided, guided),
+				   next_of(&plain->rows[i], x, guided, 0), 1e-9);
+		}
+		strata_solver_table_free(table, &sample.memory);
+		strata_solver_table_free(plain, &sample.memory);
+	}
+	solver_sample_end(&sample);
+}
+
 TEST(churn_comes_before_the_call_in_k_diffusion_and_after_it_in_diffusers)
 {
 	solver_sample_start(&sample);
