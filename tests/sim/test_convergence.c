@@ -57,6 +57,7 @@ static const struct expected {
 	{ "euler_ancestral:eta=0", 1, EVEN, 24, 96 },
 	{ "flow_euler", 1, OWN, 48, 384 },
 	{ "flow_heun", 2, OWN, 48, 384 },
+	{ "dpmpp_2m_cfg_pp", 2, EVEN, 96, 384 },
 	{ "euler_cfg_pp", 1, EVEN, 96, 384 },
 	{ "gradient_estimation", 1, EVEN, 96, 384 },
 	{ "heun", 2, EVEN, 24, 96 },
