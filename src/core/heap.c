@@ -29,7 +29,8 @@ int heap_reserve(struct heap *heap, size_t count)
 		return 0;
 	if (count >= UINT32_MAX / 2)
 		return -ENOMEM;
-	uint32_t room = heap->room ? heap->room * 2 : FIRST_ROOM;
+	uint32_t room = heap->room + heap->room / 4 +
+			FIRST_ROOM; /* a large one is seldom half empty */
 
 	if (room < count)
 		room = (uint32_t)count;

@@ -250,5 +250,5 @@ static int push_many(struct strata_memory *memory, void *context, struct strata_
 
 TEST(running_out_of_memory_changes_nothing)
 {
-	CHECK_INT(test_every_allocation(push_many, NULL), 4);
+	CHECK(test_every_allocation(push_many, NULL) > 3);
 }
