@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { SHARE_MAX = LEAF_ROOM * 3 / 4 }; /* entries of a leaf that takes some of its neighbour's */
+
 static void set_separator(struct ranked_inner *inner, uint32_t at, const struct ranked_key *key)
 {
 	inner->keys[at] = key->key;
@@ -179,6 +181,50 @@ static struct ranked_inner *split_inner(struct ranked *set, struct ranked_inner 
 	return right;
 }
 
+static uint32_t child_count(const struct ranked_inner *parent, uint32_t at)
+{
+	return ((const struct head *)parent->children[at])->count;
+}
+
+/* Evens out two neighbours, the left of which is full, or the right. */
+static void even_out(struct ranked *set, struct ranked_inner *parent, uint32_t at)
+{
+	struct ranked_leaf *left = parent->children[at], *right = parent->children[at + 1];
+	uint32_t half = (left->head.count + right->head.count) / 2;
+
+	if (left->head.count > half) {
+		uint32_t part = left->head.count - half;
+
+		move_entries(set, right, part, right, 0, right->head.count);
+		move_entries(set, right, 0, left, half, part);
+	} else {
+		uint32_t part = half - left->head.count;
+
+		move_entries(set, left, left->head.count, right, 0, part);
+		move_entries(set, right, 0, right, part, right->head.count - part);
+	}
+	right->head.count += left->head.count - half;
+	left->head.count = half;
+	set_separator(parent, at + 1, &right->keys[0]);
+	look_at(set, parent, at, 1);
+	look_at(set, parent, at + 1, 1);
+}
+
+/* A full leaf that would be split in half gives to a neighbour that has room: so leaves are fuller. */
+static bool share_leaf(struct ranked *set, struct ranked_inner *parent, uint32_t at,
+		       const struct ranked_key *key)
+{
+	if (kept_of(parent->children[at], key) != LEAF_ROOM / 2)
+		return false;
+	if (at + 1 < parent->head.count && child_count(parent, at + 1) <= SHARE_MAX)
+		even_out(set, parent, at);
+	else if (at > 0 && child_count(parent, at - 1) <= SHARE_MAX)
+		even_out(set, parent, at - 1);
+	else
+		return false;
+	return true;
+}
+
 /* Splits a full child in two; level is that of the parent, which has room. */
 static void split_child(struct ranked *set, struct ranked_inner *parent, uint32_t at,
 			uint32_t level, const struct ranked_key *key)
@@ -258,8 +304,9 @@ int ranked_insert(struct ranked *set, const struct ranked_key *key, uint64_t wei
 
 		fetch(inner->children[at], level - 1);
 		if (full(inner->children[at], level - 1)) {
-			split_child(set, inner, at, level, key);
-			at += !before_child(set, inner, at + 1, key);
+			if (level > 1 || !share_leaf(set, inner, at, key))
+				split_child(set, inner, at, level, key);
+			at = child_of(set, inner, key);
 		}
 		path.node[set->height - level] = inner;
 		path.child[set->height - level] = at;
@@ -303,11 +350,6 @@ static void drop_child(struct ranked *set, struct ranked_inner *parent, uint32_t
 		slab_put(&set->inners, ((struct head *)parent->children[at])->handle);
 	move_children(set, parent, at, parent, at + 1, parent->head.count - at - 1);
 	parent->head.count--;
-}
-
-static uint32_t child_count(const struct ranked_inner *parent, uint32_t at)
-{
-	return ((const struct head *)parent->children[at])->count;
 }
 
 /* Moves all of a child into the one on its left. */
