@@ -78,13 +78,21 @@ enum {
 	STRATA_STAGE_VISITS_MAX = 1 << 22, /* visits of a step, layers of a model */
 	STRATA_STAGE_PAGES_MAX = 1 << 30,  /* pages of a model */
 
+	/* place */
+	STRATA_TENSOR_RANK_MAX = 16,        /* dimensions of a tensor */
+	STRATA_GRAPH_TENSORS_MAX = 1 << 23, /* tensors of a graph */
+	STRATA_GRAPH_OPS_MAX = 1 << 22,     /* its operators */
+	STRATA_GRAPH_EDGES_MAX = 1 << 24,   /* and what goes between them */
+	STRATA_GRAPH_FILES_MAX = 1 << 16,   /* files that its weights are in */
+	STRATA_PLACE_DEVICES_MAX = 64,      /* devices of a machine */
+
 	/* solver */
-	STRATA_SOLVER_SLOTS_MAX = 8,      /* tensors that a solver keeps between two rows */
-	STRATA_SOLVER_WRITES_MAX = 4,     /* of them, written by one row */
-	STRATA_SOLVER_STATE_MAX = 12,     /* numbers that an adaptive solver keeps */
-	STRATA_SOLVER_STEPS_MAX = 10000,  /* steps of one table */
-	STRATA_SOLVER_ROWS_MAX = 1 << 17, /* rows of one table */
-	STRATA_TRAIN_STEPS_MAX = 1 << 16, /* timesteps a model was trained with */
+	STRATA_SOLVER_SLOTS_MAX = 8,       /* tensors that a solver keeps between two rows */
+	STRATA_SOLVER_WRITES_MAX = 4,      /* of them, written by one row */
+	STRATA_SOLVER_STATE_MAX = 12,      /* numbers that an adaptive solver keeps */
+	STRATA_SOLVER_STEPS_MAX = 10000,   /* steps of one table */
+	STRATA_SOLVER_ROWS_MAX = 1 << 17,  /* rows of one table */
+	STRATA_TRAIN_STEPS_MAX = 1 << 16,  /* timesteps a model was trained with */
 	STRATA_GOLDEN_CASES_MAX = 1 << 16, /* cases of one file to go through again */
 
 	/* trace */
