@@ -1,0 +1,76 @@
+/* Figures are measured, so they are only checked for sense: what must hold on any machine, however busy. */
+#include "test.h"
+
+#include "machine/calibrate.h"
+
+#include <string.h>
+
+static struct strata_memory memory;
+static struct strata_error err;
+
+static int calls;
+static void count_calls(void *context, int n, const float *a, const float *b, float *c)
+{
+	(void)context, (void)a, (void)b;
+	calls++;
+	memset(c, 0, (size_t)n * (size_t)n * sizeof(*c));
+}
+
+static double last;
+static void follow(void *context, const char *what, double done)
+{
+	(void)context;
+	CHECK(done >= last && done <= 1 && what[0]);
+	last = done;
+}
+
+TEST(a_machine_is_measured)
+{
+	const struct calibrate_conf conf = { .time_ns = 20000000, .progress = follow };
+	struct calibrate_result result;
+
+	last = 0;
+	CHECK_OK(calibrate_measure(&conf, &memory, &result, &err));
+	CHECK(result.flops_per_s > 1e6 && result.flops_per_s < 1e16);
+	CHECK(result.bytes_per_s > 1e7 && result.bytes_per_s < 1e14);
+	CHECK(result.overhead_ns > 0 && result.overhead_ns < 1e9);
+	CHECK(result.network_bytes_per_s > 1e6 && result.network_latency_ns > 10);
+	CHECK(last == 1);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(a_library_multiplies_when_there_is_one)
+{
+	const struct calibrate_conf conf = { .time_ns = 1000000, .matmul = count_calls };
+	struct calibrate_result result;
+
+	calls = 0;
+	CHECK_OK(calibrate_measure(&conf, &memory, &result, &err));
+	CHECK(calls > 2);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(what_was_measured_replaces_what_was_assumed_of_processors)
+{
+	const struct strata_device devices[] = {
+		{ .name = "cpu0", .kind = "cpu", .flops_per_s = 1 },
+		{ .name = "cpu1", .kind = "cpu" },
+		{ .name = "gpu0", .kind = "gpu", .flops_per_s = 7 }
+	};
+	const double rates[9] = { 0, 1, 2, 3, 0, 4, 5, 6, 0 };
+	const struct strata_machine machine = { .devices = devices,
+						.device_count = 3,
+						.bytes_per_s = rates };
+	const struct calibrate_result result = { 1e12, 4e10, 300, 8e9, 0, 0 };
+	struct strata_machine measured;
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(calibrate_apply(&machine, &result, &arena, &measured, &err));
+	CHECK(measured.devices[1].flops_per_s == 5e11 && measured.devices[1].bytes_per_s == 2e10);
+	CHECK(measured.devices[0].overhead_ns == 300);
+	CHECK(measured.devices[2].flops_per_s == 7);
+	CHECK(measured.bytes_per_s[1] == 8e9 && measured.bytes_per_s[2] == 2);
+	CHECK(rates[1] == 1);
+	strata_arena_fini(&arena);
+}
