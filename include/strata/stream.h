@@ -182,6 +182,7 @@ int strata_stream_copy(struct strata_stream *stream, uint32_t layer, size_t exte
 struct strata_stream_figures {
 	const char *channel; /* "io_uring" */
 	bool direct;         /* files are read around the system's cache */
+	int64_t bytes_asked; /* to be read; not all of them need be there */
 	int64_t bytes_read, bytes_written;
 	int64_t wait_ns;                 /* that hooks waited for layers */
 	int64_t arena_bytes, peak_bytes; /* memory for pages: taken, and in use at a time */

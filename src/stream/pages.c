@@ -78,6 +78,7 @@ static int start_read(struct strata_stream *stream, uint32_t page)
 		struct request part = page_part(stream, page, (int64_t)from);
 
 		rc = start_part(stream, page, &part, &line);
+		stream->bytes_asked += (int64_t)part.bytes;
 		from += part.bytes;
 	}
 	if (line.first)

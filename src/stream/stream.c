@@ -381,6 +381,7 @@ void strata_stream_figures(const struct strata_stream *stream,
 	*ret_figures = (struct strata_stream_figures){
 		.channel = stream->source.channel_name,
 		.direct = stream->source.direct,
+		.bytes_asked = stream->bytes_asked,
 		.bytes_read = stream->bytes_read,
 		.bytes_written = stream->bytes_written,
 		.wait_ns = stream->wait_ns,

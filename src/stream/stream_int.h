@@ -59,7 +59,7 @@ struct strata_stream {
 	struct slab transfers;
 	struct strata_stage_run *run;
 	struct strata_error failure; /* code 0: none; it is for good */
-	int64_t bytes_read, bytes_written, wait_ns;
+	int64_t bytes_asked, bytes_read, bytes_written, wait_ns;
 	void (*watch)(void *context, const struct strata_stream_event *event);
 	void *watch_context;
 };

@@ -137,7 +137,7 @@ TEST(no_two_pages_share_a_frame)
 
 TEST(more_than_the_system_has_is_refused)
 {
-	CHECK(frames_open(&frames, 1 << 30, UINT32_MAX, 10, &memory, &err) == -ENOMEM);
+	CHECK(frames_open(&frames, 1 << 30, 1 << 18, 10, &memory, &err) == -ENOMEM);
 	CHECK(err.text[0]);
 	CHECK_INT(memory.used_bytes, 0);
 }
