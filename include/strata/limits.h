@@ -31,6 +31,15 @@ enum {
 	STRATA_CSV_ROWS_MAX = 1 << 24,        /* its rows */
 	STRATA_INPUT_BYTES_MAX = 1 << 30,     /* a file of the simulator, unpacked */
 
+	/* weights of models */
+	STRATA_SAFETENSORS_HEADER_BYTES_MAX = 100000000, /* as the format has it */
+	STRATA_SAFETENSORS_METADATA_BYTES_MAX = 16
+						<< 20, /* of the header, what is about the model */
+	STRATA_TENSOR_COUNT_MAX = 1 << 18,             /* tensors of a model */
+	STRATA_TENSOR_RANK_MAX = 64,                   /* dimensions of a tensor */
+	STRATA_TENSOR_NAME_BYTES_MAX = 4096,           /* its name, as JSON */
+	STRATA_SHARD_COUNT_MAX = 4096,                 /* files of one model */
+
 	/* batch scripts */
 	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */
 	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */

@@ -49,6 +49,7 @@ extern const struct cli_command cli_solver_replay;
 extern const struct cli_command cli_solver_show;
 extern const struct cli_command cli_solver_table;
 extern const struct cli_command cli_stage_plan;
+extern const struct cli_command cli_stage_run;
 extern const struct cli_command cli_stage_simulate;
 extern const struct cli_command cli_stage_verify;
 extern const struct cli_command cli_submit;
@@ -111,6 +112,7 @@ static const struct cli_command *const commands[] = {
 	&cli_solver_show,
 	&cli_solver_table,
 	&cli_stage_plan,
+	&cli_stage_run,
 	&cli_stage_simulate,
 	&cli_stage_verify,
 	&cli_submit,

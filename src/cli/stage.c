@@ -34,6 +34,23 @@ int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_mod
 	return rc ? rc : model_layers_read(text, length, &cli->arena, ret_model, &cli->err);
 }
 
+int stage_weights_model(struct cli *cli, const struct strata_weights *weights, int64_t compute_ns,
+			struct strata_stage_model *ret_model)
+{
+	struct strata_stage_layer *layers =
+		strata_arena_array(&cli->arena, weights->layer_count, sizeof(*layers));
+
+	if (!layers)
+		return strata_fail_memory(&cli->err);
+	for (size_t i = 0; i < weights->layer_count; i++)
+		layers[i] = (struct strata_stage_layer){ weights->layers[i].name,
+							 weights->layers[i].bytes, compute_ns };
+	*ret_model = (struct strata_stage_model){ .layers = layers,
+						  .layer_count = weights->layer_count,
+						  .visit_count = weights->layer_count };
+	return 0;
+}
+
 static int64_t first_of(int64_t a, int64_t b, int64_t c)
 {
 	return a ? a : b ? b : c;

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <strata/stage.h>
+#include <strata/stream.h>
 
 /* Where a schedule comes from; the file's own layers, sizes and budget count unless these say otherwise. */
 struct stage_source {
@@ -18,5 +19,8 @@ int stage_source_read(struct cli *cli, const struct stage_source *source, const 
 		      struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan);
 /* The layers of a model, from a file as people write it. */
 int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_model *ret_model);
+/* The same from weights: each layer once, in turn. */
+int stage_weights_model(struct cli *cli, const struct strata_weights *weights, int64_t compute_ns,
+			struct strata_stage_model *ret_model);
 
 #endif

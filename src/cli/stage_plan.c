@@ -9,14 +9,22 @@
 #include <string.h>
 
 struct plan_options {
-	const char *layers, *planner;
+	const char *layers, *model, *group, *planner;
 	int64_t budget, bandwidth, page;
+	double compute_ms;
 	bool schedule;
 };
 
 static const struct strata_option plan_rows[] = {
 	{ "layers", STRATA_TEXT, offsetof(struct plan_options, layers), .value = "FILE",
 	  .help = "layers of the model, as JSON; - reads standard input" },
+	{ "model", STRATA_TEXT, offsetof(struct plan_options, model), .value = "FILE",
+	  .help = "or its weights: a .safetensors file, an index of several, their directory" },
+	{ "group", STRATA_TEXT, offsetof(struct plan_options, group), .value = "PATTERNS",
+	  .help = "which tensors are one layer: model.layers.*.mlp,model.layers.*; by number when "
+		  "left out" },
+	{ "compute_ms", STRATA_REAL, offsetof(struct plan_options, compute_ms), .unit = "ms",
+	  .real = { 0, 0, 1e9 }, .help = "with --model: computing of a visit" },
 	{ "budget", STRATA_BYTES, offsetof(struct plan_options, budget),
 	  .integer = { 0, 1, INT64_MAX }, .flags = STRATA_REQUIRED,
 	  .help = "memory for parameters, those on their way included" },
@@ -127,6 +135,18 @@ static int print(struct cli *cli, const struct strata_stage_plan *plan,
 	return rc || !schedule ? rc : print_schedule(cli, plan, model);
 }
 
+static int read_weights(struct cli *cli, const struct plan_options *options,
+			struct strata_stage_model *ret_model)
+{
+	struct strata_weights weights;
+	int rc = strata_weights_read(options->model, options->group, &cli->arena, &weights,
+				     &cli->err);
+
+	return rc ? rc
+		  : stage_weights_model(cli, &weights, (int64_t)(options->compute_ms * 1e6),
+					ret_model);
+}
+
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	const struct plan_options *options = conf;
@@ -138,9 +158,11 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	struct strata_spec spec;
 
 	(void)operands, (void)operand_count;
-	if (!options->layers)
-		return strata_fail_at(&cli->err, -EINVAL, "layers", "--layers FILE is missing");
-	int rc = stage_layers_read(cli, options->layers, &model);
+	if (!options->layers == !options->model)
+		return strata_fail_at(&cli->err, -EINVAL, "layers",
+				      "expected --layers FILE or --model FILE, and one of them");
+	int rc = options->model ? read_weights(cli, options, &model)
+				: stage_layers_read(cli, options->layers, &model);
 
 	if (rc == 0)
 		rc = cli_registry_open(cli, &strata_planner_kind, &registry);
@@ -168,11 +190,14 @@ const struct cli_command cli_stage_plan = {
 		"PEAK the memory in use. The plan is verified first.\n"
 		"The file: {\"layers\": [{\"name\": \"l0\", \"bytes\": 1048576, \"compute_us\": "
 		"250}, "
-		"…], \"order\": [\"l0\", …]}; without an order each once.",
+		"…], \"order\": [\"l0\", …]}; without an order each once.\n"
+		"--model takes the layers from the weights themselves: tensors with a number in "
+		"their name belong to the layer of that number.",
 	.examples =
 		"  strata stage plan --layers model.json --budget 2GiB --bandwidth 1.5GB/s\n"
 		"  strata stage plan --layers model.json --budget 2GiB --planner stream --json\n"
-		"  strata stage plan --layers model.json --budget 64MiB --schedule",
+		"  strata stage plan --layers model.json --budget 64MiB --schedule\n"
+		"  strata stage plan --model model.safetensors --budget 2GiB --compute-ms 12",
 	.options = &plan_schema,
 	.run = run,
 };

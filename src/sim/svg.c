@@ -27,24 +27,6 @@ enum {
 	PALETTE = 7,
 };
 
-/* Shared by all documents. Classes s0 … s6 are the series; the dark colours are the same hues,
- * lighter. Stroke and fill are both set: a use that wants one of them turns the other off. */
-static const char style[] =
-	"<style>\n"
-	"svg{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\n"
-	".bg{fill:#fff}.t{fill:#1f2328}.m{fill:#656d76}.h{font-size:15px;font-weight:600}.v{font-"
-	"size:10px}\n"
-	".g{stroke:#e3e6ea;stroke-width:1}.a{stroke:#8c959f;stroke-width:1}\n"
-	".l{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}\n"
-	".s0{color:#0072b2}.s1{color:#d55e00}.s2{color:#009e73}.s3{color:#cc79a7}.s4{color:#e69f00}"
-	".s5{color:#56b4e9}.s6{color:#7a7a7a}\n"
-	"@media (prefers-color-scheme:dark){\n"
-	".bg{fill:#14171b}.t{fill:#e6e8eb}.m{fill:#9aa4af}.g{stroke:#2a2f36}.a{stroke:#6b7581}\n"
-	".s0{color:#4da3da}.s1{color:#f08a3c}.s2{color:#2cc59b}.s3{color:#de9bc0}.s4{color:#f0b93a}"
-	".s5{color:#8ccbf2}.s6{color:#a9a9a9}\n"
-	"}\n"
-	"</style>\n";
-
 struct page {
 	struct buf *buf;
 	struct strata_arena *arena;
@@ -431,11 +413,7 @@ int svg_add_page(struct buf *buf, const struct svg_panel *panels, size_t panel_c
 	if (rc == 0) { /* how high the page is, is known only now */
 		int height = (int)ceil(page.y);
 
-		buf_printf(buf,
-			   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-			   "viewBox=\"0 0 %d %d\">\n%s<rect class=\"bg\" width=\"%d\" "
-			   "height=\"%d\"/>\n",
-			   PAGE_WIDTH, height, PAGE_WIDTH, height, style, PAGE_WIDTH, height);
+		svg_add_head(buf, PAGE_WIDTH, height);
 		buf_add_bytes(buf, body.text, body.length);
 		buf_add(buf, "</svg>\n");
 		rc = buf_check(buf, err);

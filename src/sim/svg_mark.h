@@ -4,6 +4,9 @@
 
 #include "core/buf.h"
 
+/* What a document of this size begins with: styles and the background. */
+void svg_add_head(struct buf *buf, int width, int height);
+
 /* A coordinate with one decimal, none when it is whole. */
 void svg_add_px(struct buf *buf, double px);
 /* A blank and name="coordinate". */

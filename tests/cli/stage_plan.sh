@@ -48,4 +48,39 @@ gives 2
 says_some 'bytes'
 run strata stage plan --budget 1MiB
 gives 2
-says_some '--layers FILE is missing'
+says_some 'expected --layers FILE or --model FILE'
+
+# Three layers of 8 KiB, out of order in the file, and a head of 100 bytes.
+weights() {
+	python3 -c '
+import json, struct
+sizes = [("head.weight", 100), ("blocks.0.w", 8192), ("blocks.10.w", 8192), ("blocks.2.w", 8192)]
+header, at = {"__metadata__": {"format": "pt"}}, 0
+for name, size in sizes:
+    header[name] = {"dtype": "U8", "shape": [size], "data_offsets": [at, at + size]}
+    at += size
+text = json.dumps(header).encode()
+open("m.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(at))'
+}
+
+it 'takes the layers from the weights'
+weights
+run strata stage plan --model m.safetensors --budget 64KiB --page 4KiB --compute-ms 2 --schedule --json
+gives 0
+prints_json '[x["layer_name"] for x in d["schedule"] if x["kind"] == "compute"] == ["head", "blocks.0", "blocks.2", "blocks.10"]'
+prints_json 'd["compute_us"] == 8000'
+run strata stage plan --model m.safetensors --budget 64KiB --page 4KiB --group 'blocks' --schedule --json
+prints_json '[x["layer_name"] for x in d["schedule"] if x["kind"] == "compute"] == ["head", "blocks"]'
+run strata stage plan --model m.safetensors --budget 64KiB --group 'a..b'
+gives 2
+says_some "'a..b' is no pattern"
+
+it 'refuses weights that are damaged'
+weights
+head -c 20000 m.safetensors >cut.safetensors
+run strata stage plan --model cut.safetensors --budget 64KiB
+gives 1
+says_some 'cut.safetensors: the file is cut short'
+run strata stage plan --model none.safetensors --budget 64KiB
+gives 3
+says_some 'none.safetensors'
