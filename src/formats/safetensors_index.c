@@ -81,9 +81,9 @@ static int read_map(const json_t *map, struct strata_arena *arena, struct fillin
 		return strata_fail(err, -EBADMSG,
 				   "not an index of safetensors files: it has no "
 				   "weight_map with tensors in it");
-	if (count > STRATA_TENSOR_COUNT_MAX)
+	if (count > STRATA_SAFETENSOR_COUNT_MAX)
 		return strata_fail(err, -E2BIG, "the index has %zu tensors; expected at most %d",
-				   count, STRATA_TENSOR_COUNT_MAX);
+				   count, STRATA_SAFETENSOR_COUNT_MAX);
 	filling->tensors = strata_arena_array(arena, count, sizeof(*filling->tensors));
 	filling->file = strata_arena_array(arena, count, sizeof(*filling->file));
 	count = count < STRATA_SHARD_COUNT_MAX ? count : STRATA_SHARD_COUNT_MAX;
