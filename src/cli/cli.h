@@ -99,6 +99,14 @@ const struct client_web *cli_web(void); /* small.c: NULL */
 int serve_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+/* What this machine computes with (machine/devices.h), and measuring it (machine/calibrate.h). note: why there are no GPUs. */
+struct strata_machine;
+struct calibrate_conf;
+struct calibrate_result;
+int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
+		size_t *ret_guessed);
+int cli_calibrate(struct cli *cli, const struct calibrate_conf *conf,
+		  struct calibrate_result *ret_result);
 /* Does not return, unless there is no such program. */
 int cli_hand_over(struct cli *cli);
 

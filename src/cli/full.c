@@ -1,7 +1,9 @@
-/* What is in the full program only: data bases, and the way to a url. serve_run.c has the service. */
+/* What is in the full program only: data bases, the way to a url, what the machine is. serve_run.c has the service. */
 #include "cli/cli.h"
 
 #include "client/web.h"
+#include "machine/calibrate.h"
+#include "machine/devices.h"
 #include "store/store.h"
 
 const struct client_web *cli_web(void)
@@ -20,4 +22,21 @@ int backup_run(struct cli *cli, const void *conf, char **operands, size_t operan
 	rc = store_backup(store, operands[1], &cli->err);
 	store_close(store);
 	return rc;
+}
+
+int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
+		size_t *ret_guessed)
+{
+	struct inventory inventory;
+	int rc = inventory_detect(&cli->arena, &inventory, ret_note, &cli->err);
+
+	return rc ? rc
+		  : devices_of(&inventory.nodes[0], &cli->arena, ret_machine, ret_guessed,
+			       &cli->err);
+}
+
+int cli_calibrate(struct cli *cli, const struct calibrate_conf *conf,
+		  struct calibrate_result *ret_result)
+{
+	return calibrate_measure(conf, &cli->memory, ret_result, &cli->err);
 }

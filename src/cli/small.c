@@ -23,3 +23,17 @@ int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operan
 	(void)conf, (void)operands, (void)operand_count;
 	return cli_hand_over(cli);
 }
+
+int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
+		size_t *ret_guessed)
+{
+	(void)ret_machine, (void)ret_note, (void)ret_guessed;
+	return cli_hand_over(cli);
+}
+
+int cli_calibrate(struct cli *cli, const struct calibrate_conf *conf,
+		  struct calibrate_result *ret_result)
+{
+	(void)conf, (void)ret_result;
+	return cli_hand_over(cli);
+}
