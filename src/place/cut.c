@@ -68,6 +68,59 @@ static void find_blocks(struct cut *cut, size_t blocks_max)
 	cut->block_count = groups <= blocks_max ? groups : blocks_max;
 }
 
+int cut_leads(const struct strata_place_problem *problem, const uint32_t *block_of,
+	      size_t block_count, struct strata_arena *arena, uint32_t **ret_first,
+	      uint32_t **ret_leads)
+{
+	const struct strata_graph *graph = problem->graph;
+	uint32_t *first = strata_arena_array(arena, block_count + 2, sizeof(*first));
+	uint32_t *leads = strata_arena_array(arena, graph->edge_count, sizeof(*leads));
+	bool forward = false;
+
+	if (!first || !leads)
+		return -ENOMEM;
+	for (size_t i = 0; i < graph->op_count; i++)
+		forward |= graph->ops[i].phase == STRATA_PHASE_BACKWARD;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t e = 0; e < graph->edge_count; e++) {
+			const struct strata_edge *edge = &graph->edges[e];
+			uint32_t from = block_of[problem->group[edge->from]];
+			uint32_t to = block_of[problem->group[edge->to]];
+
+			if (from == to ||
+			    (forward && (graph->ops[edge->from].phase == STRATA_PHASE_BACKWARD ||
+					 graph->ops[edge->to].phase == STRATA_PHASE_BACKWARD)))
+				continue;
+			if (pass == 0)
+				first[from + 2]++;
+			else
+				leads[first[from + 1]++] = to;
+		}
+		for (size_t b = 0; b < block_count && pass == 0; b++)
+			first[b + 2] += first[b + 1];
+	}
+	*ret_first = first;
+	*ret_leads = leads;
+	return 0;
+}
+
+/* One block for each circle; numbered so that a block comes behind those it needs. */
+static int merge_circles(struct cut *cut, struct strata_arena *arena)
+{
+	size_t groups = cut->problem->group_count, count = 0;
+	uint32_t *first, *leads;
+
+	for (size_t g = 0; g < groups; g++)
+		cut->block_of[g] = (uint32_t)g;
+	if (cut_leads(cut->problem, cut->block_of, groups, arena, &first, &leads) ||
+	    cycles_find(groups, first, leads, arena, cut->block_of, &count))
+		return -ENOMEM;
+	for (size_t g = 0; g < groups; g++)
+		cut->block_of[g] = (uint32_t)(count - 1 - cut->block_of[g]);
+	cut->block_count = count;
+	return 0;
+}
+
 static void weigh_blocks(struct cut *cut)
 {
 	const struct strata_place_problem *problem = cut->problem;
@@ -162,7 +215,7 @@ static void find_touches(struct cut *cut)
 }
 
 int cut_init(struct cut *cut, const struct strata_place_problem *problem, size_t blocks_max,
-	     struct strata_arena *arena, struct strata_error *err)
+	     bool whole, struct strata_arena *arena, struct strata_error *err)
 {
 	size_t g = problem->group_count, v = problem->value_count;
 	size_t readers = problem->in_first[problem->op_count];
@@ -193,7 +246,10 @@ int cut_init(struct cut *cut, const struct strata_place_problem *problem, size_t
 
 			cut->times[i] = isfinite(time) ? time : 0;
 		}
-	find_blocks(cut, blocks_max);
+	if (whole && merge_circles(cut, arena))
+		return strata_fail_memory(err);
+	if (!whole)
+		find_blocks(cut, blocks_max);
 	weigh_blocks(cut);
 	find_values(cut, stamp);
 	find_touches(cut);

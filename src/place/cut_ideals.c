@@ -1,6 +1,6 @@
 /*
- * Pieces of a graph that leave no way out and back in: the exact best split of a pipeline over devices that are alike. What the first k devices
- * have together is a set of blocks that holds with each block all that it needs; from every such set that k devices can have within the
+ * Pieces of a graph that leave no way out and back in: the exact best split of a pipeline over classes of devices that are alike. What some devices
+ * have together is a set of blocks that holds with each block all that it needs; from every such set that they can have within the
  * limit, all larger ones are tried that one more device can add. Two bounds keep that small: a piece computes no longer than the limit, and
  * what remains can be done by the devices that remain. Sets are known by a 128-bit sum of random numbers of their blocks.
  */
@@ -11,16 +11,19 @@
 #include <errno.h>
 #include <string.h>
 
+enum { STATES_MAX = 1024 };
+
 struct key {
 	uint64_t a, b;
 };
 
 struct set { /* that the first so many devices can have together */
 	struct key key;
-	double most;   /* largest load on the way here */
-	double done;   /* its computing time */
-	uint32_t from; /* set of one device less; STRATA_NONE: the empty one */
-	uint32_t level;
+	double most;    /* largest load on the way here */
+	double done;    /* its computing time, each block where it is shortest */
+	uint32_t from;  /* set of one device less; STRATA_NONE: the empty one */
+	uint16_t used;  /* devices of each class, as one number */
+	uint16_t class; /* of the last device */
 };
 
 struct table { /* of keys, open addressing */
@@ -31,9 +34,11 @@ struct table { /* of keys, open addressing */
 
 struct ideals {
 	struct cut *cut;
-	size_t class, words;
+	size_t words;
+	uint32_t step[STRATA_PLACE_DEVICES_MAX]; /* of each class: what one more adds to `used` */
+	uint32_t state_count, device_count;
 	double limit, total;
-	double *time; /* of each block on the class */
+	double *least; /* of each block: its time where that is shortest */
 	struct key *number;
 	uint32_t *need_first, *needs, *lead_first, *leads; /* blocks before and behind each block */
 	uint32_t *missing; /* of each block: how many it needs that are not in the set */
@@ -45,7 +50,9 @@ struct ideals {
 	struct strata_place_budget *budget;
 	int64_t end;
 	bool failed, stopped;
-	/* the piece that is being tried */
+	/* the piece that is being tried, on a device of a class */
+	size_t class;
+	double least_ns; /* of its blocks */
 	uint64_t *now;   /* blocks of set and piece */
 	uint64_t *ready; /* blocks that could come next */
 	double piece_ns;
@@ -114,76 +121,57 @@ static uint32_t *table_at(struct table *table, struct key key, struct strata_mem
 
 /* ---- which block needs which ---- */
 
-/* Edges between ops become edges between blocks. Where groups tie a model's way back to its way there, only the way there counts. */
-static bool counts(const struct ideals *ideals, const struct strata_edge *edge, bool forward)
+/* The other way round: what each block needs. */
+static void list_needs(struct ideals *ideals)
 {
-	const struct strata_place_problem *problem = ideals->cut->problem;
-	const struct strata_op *ops = problem->graph->ops;
-	const uint32_t *block_of = ideals->cut->block_of;
-
-	if (block_of[problem->group[edge->from]] == block_of[problem->group[edge->to]])
-		return false;
-	return !forward || (ops[edge->from].phase != STRATA_PHASE_BACKWARD &&
-			    ops[edge->to].phase != STRATA_PHASE_BACKWARD);
-}
-
-static void list_needs(struct ideals *ideals, bool forward)
-{
-	const struct strata_place_problem *problem = ideals->cut->problem;
-	const struct strata_graph *graph = problem->graph;
 	size_t m = ideals->cut->block_count;
 
-	memset(ideals->need_first, 0, (m + 2) * sizeof(uint32_t));
-	memset(ideals->lead_first, 0, (m + 2) * sizeof(uint32_t));
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t e = 0; e < graph->edge_count; e++) {
-			if (!counts(ideals, &graph->edges[e], forward))
-				continue;
-			uint32_t from = ideals->cut->block_of[problem->group[graph->edges[e].from]];
-			uint32_t to = ideals->cut->block_of[problem->group[graph->edges[e].to]];
-
-			if (pass == 0) {
-				ideals->need_first[to + 2]++;
-				ideals->lead_first[from + 2]++;
-			} else {
-				ideals->needs[ideals->need_first[to + 1]++] = from;
-				ideals->leads[ideals->lead_first[from + 1]++] = to;
-			}
-		}
-		for (size_t b = 0; b < m && pass == 0; b++) {
-			ideals->need_first[b + 2] += ideals->need_first[b + 1];
-			ideals->lead_first[b + 2] += ideals->lead_first[b + 1];
-		}
-	}
-}
-
-static bool has_order(struct ideals *ideals, uint32_t *queue)
-{
-	size_t m = ideals->cut->block_count, head = 0, tail = 0;
-
-	for (uint32_t b = 0; b < m; b++) {
-		ideals->missing[b] = ideals->need_first[b + 1] - ideals->need_first[b];
-		if (!ideals->missing[b])
-			queue[tail++] = b;
-	}
-	while (head < tail) {
-		uint32_t b = queue[head++];
-
+	for (size_t i = 0; i < ideals->lead_first[m]; i++)
+		ideals->need_first[ideals->leads[i] + 2]++;
+	for (size_t b = 0; b < m; b++)
+		ideals->need_first[b + 2] += ideals->need_first[b + 1];
+	for (uint32_t b = 0; b < m; b++)
 		for (uint32_t i = ideals->lead_first[b]; i < ideals->lead_first[b + 1]; i++)
-			if (--ideals->missing[ideals->leads[i]] == 0)
-				queue[tail++] = ideals->leads[i];
-	}
-	return tail == m;
+			ideals->needs[ideals->need_first[ideals->leads[i] + 1]++] = b;
 }
 
 /* ---- pieces ---- */
+
+static double time_of(const struct ideals *ideals, uint32_t block)
+{
+	return ideals->cut->times[block * ideals->cut->class_count + ideals->class];
+}
+
+static double load_now(const struct ideals *ideals)
+{
+	uint32_t device = ideals->cut->class_first[ideals->class];
+	bool free_ways = ideals->cut->problem->machine->devices[device].transfers_free;
+
+	return ideals->piece_ns + (free_ways ? 0 : ideals->cut->moved_ns);
+}
+
+static uint32_t used_of(const struct ideals *ideals, uint32_t used, size_t class)
+{
+	return used / ideals->step[class] % (ideals->cut->class_size[class] + 1);
+}
+
+/* Devices that a set leaves. */
+static uint32_t left_of(const struct ideals *ideals, uint32_t set)
+{
+	uint32_t left = ideals->device_count;
+
+	for (size_t c = 0; c < ideals->cut->class_count; c++)
+		left -= used_of(ideals, ideals->sets[set].used, c);
+	return left;
+}
 
 static void add_block(struct ideals *ideals, uint32_t block, struct key *key)
 {
 	ideals->now[block / 64] |= UINT64_C(1) << block % 64;
 	ideals->ready[block / 64] &= ~(UINT64_C(1) << block % 64);
 	ideals->budget->visits -= (int64_t)cut_add(ideals->cut, block);
-	ideals->piece_ns += ideals->time[block];
+	ideals->piece_ns += time_of(ideals, block);
+	ideals->least_ns += ideals->least[block];
 	ideals->weights += ideals->cut->weights[block];
 	ideals->kv += ideals->cut->kv[block];
 	for (uint32_t i = ideals->lead_first[block]; i < ideals->lead_first[block + 1]; i++) {
@@ -200,7 +188,8 @@ static void take_block(struct ideals *ideals, uint32_t block, struct key *key)
 {
 	ideals->now[block / 64] &= ~(UINT64_C(1) << block % 64);
 	cut_take(ideals->cut, block);
-	ideals->piece_ns -= ideals->time[block];
+	ideals->piece_ns -= time_of(ideals, block);
+	ideals->least_ns -= ideals->least[block];
 	ideals->weights -= ideals->cut->weights[block];
 	ideals->kv -= ideals->cut->kv[block];
 	for (uint32_t i = ideals->lead_first[block]; i < ideals->lead_first[block + 1]; i++) {
@@ -215,11 +204,12 @@ static void take_block(struct ideals *ideals, uint32_t block, struct key *key)
 }
 
 /* The set with this piece added can be had with one device more. */
-static void offer(struct ideals *ideals, uint32_t from, struct key key, uint32_t level)
+static void offer(struct ideals *ideals, uint32_t from, struct key key)
 {
-	double most = fmax(ideals->sets[from].most, ideals->piece_ns + ideals->cut->moved_ns);
-	struct key with_level = { key.a + level * UINT64_C(0x9e3779b97f4a7c15), key.b };
-	uint32_t *slot = table_at(&ideals->known, with_level, ideals->memory);
+	double most = fmax(ideals->sets[from].most, load_now(ideals));
+	uint32_t used = ideals->sets[from].used + ideals->step[ideals->class];
+	struct key with_used = { key.a + used * UINT64_C(0x9e3779b97f4a7c15), key.b };
+	uint32_t *slot = table_at(&ideals->known, with_used, ideals->memory);
 
 	if (!slot) {
 		ideals->failed = true;
@@ -249,9 +239,12 @@ static void offer(struct ideals *ideals, uint32_t from, struct key key, uint32_t
 			ideals->bits = bits;
 			ideals->set_room = room;
 		}
-		ideals->sets[ideals->set_count] =
-			(struct set){ key, INFINITY, ideals->sets[from].done + ideals->piece_ns,
-				      from, level };
+		ideals->sets[ideals->set_count] = (struct set){
+			.key = key,
+			.most = INFINITY,
+			.done = ideals->sets[from].done + ideals->least_ns,
+			.used = (uint16_t)used,
+		};
 		memcpy(ideals->bits + ideals->set_count * ideals->words, ideals->now,
 		       ideals->words * 8);
 		*slot = (uint32_t)++ideals->set_count;
@@ -261,6 +254,7 @@ static void offer(struct ideals *ideals, uint32_t from, struct key key, uint32_t
 	if (most < set->most) {
 		set->most = most;
 		set->from = from;
+		set->class = (uint16_t)ideals->class;
 	}
 }
 
@@ -284,7 +278,6 @@ static void grow_pieces(struct ideals *ideals, uint32_t from, uint32_t left, str
 {
 	struct cut *cut = ideals->cut;
 	struct key key = ideals->sets[from].key;
-	uint32_t level = ideals->sets[from].level + 1;
 	double done = ideals->sets[from].done;
 	size_t depth = 0;
 
@@ -302,7 +295,7 @@ static void grow_pieces(struct ideals *ideals, uint32_t from, uint32_t left, str
 		struct key with = { key.a + ideals->number[block].a,
 				    key.b + ideals->number[block].b };
 
-		if (!(ideals->piece_ns + ideals->time[block] < ideals->limit) ||
+		if (!(ideals->piece_ns + time_of(ideals, block) < ideals->limit) ||
 		    !cut_fits(cut, ideals->class, ideals->weights + cut->weights[block],
 			      ideals->kv + cut->kv[block])) {
 			depth--;
@@ -323,25 +316,24 @@ static void grow_pieces(struct ideals *ideals, uint32_t from, uint32_t left, str
 		add_block(ideals, block, &key);
 		if (ideals->budget->visits <= ideals->end)
 			ideals->stopped = true;
-		double rest = ideals->total - done - ideals->piece_ns;
+		double rest = ideals->total - done - ideals->least_ns;
 
-		if (ideals->piece_ns + cut->moved_ns < ideals->limit &&
+		if (load_now(ideals) < ideals->limit &&
 		    rest < ideals->limit * (left - 1) + 1e-9 * ideals->limit)
-			offer(ideals, from, key, level);
+			offer(ideals, from, key);
 		depth = push_ready(ideals, stack, depth);
 	}
 	while (depth--)
 		if (stack[depth].back)
 			take_block(ideals, stack[depth].block, &key);
 	cut->moved_ns = 0;
-	ideals->piece_ns = 0;
+	ideals->piece_ns = ideals->least_ns = 0;
 }
 
 /* All that is left as one piece. */
 static void take_rest(struct ideals *ideals, uint32_t from)
 {
 	struct key key = ideals->sets[from].key;
-	uint32_t level = ideals->sets[from].level + 1;
 	size_t m = ideals->cut->block_count;
 	const uint64_t *bits = ideals->bits + from * ideals->words;
 	bool whole = true;
@@ -349,16 +341,16 @@ static void take_rest(struct ideals *ideals, uint32_t from)
 	for (uint32_t b = 0; b < m; b++)
 		if (!(bits[b / 64] >> b % 64 & 1))
 			add_block(ideals, b, &key);
-	whole = ideals->piece_ns + ideals->cut->moved_ns < ideals->limit &&
+	whole = load_now(ideals) < ideals->limit &&
 		cut_fits(ideals->cut, ideals->class, ideals->weights, ideals->kv);
 	if (whole)
-		offer(ideals, from, key, level);
+		offer(ideals, from, key);
 	bits = ideals->bits + from * ideals->words; /* it may have moved */
 	for (uint32_t b = 0; b < m; b++)
 		if (!(bits[b / 64] >> b % 64 & 1))
 			take_block(ideals, b, &key);
 	ideals->cut->moved_ns = 0;
-	ideals->piece_ns = 0;
+	ideals->piece_ns = ideals->least_ns = 0;
 }
 
 /* The blocks of a set are in, those it lacks are not. */
@@ -381,14 +373,29 @@ static void go_to(struct ideals *ideals, uint32_t set)
 	ideals->weights = ideals->kv = 0;
 }
 
+/* A set with every class that has a device left. */
+static void expand(struct ideals *ideals, uint32_t set, struct step *stack)
+{
+	uint32_t left = left_of(ideals, set);
+
+	for (size_t c = 0; c < ideals->cut->class_count && !ideals->failed; c++) {
+		if (used_of(ideals, ideals->sets[set].used, c) == ideals->cut->class_size[c])
+			continue;
+		go_to(ideals, set);
+		ideals->class = c;
+		if (left == 1)
+			take_rest(ideals, set);
+		else
+			grow_pieces(ideals, set, left, stack);
+	}
+}
+
 static double walk(struct ideals *ideals, struct step *stack, uint32_t *ret_last)
 {
 	struct cut *cut = ideals->cut;
-	uint32_t devices = cut->class_size[ideals->class];
 	double best = INFINITY;
 
 	for (uint32_t s = 0; s < ideals->set_count && !ideals->failed && !ideals->stopped; s++) {
-		uint32_t level = ideals->sets[s].level;
 		bool whole = true;
 
 		for (uint32_t b = 0; b < cut->block_count && whole; b++)
@@ -397,31 +404,42 @@ static double walk(struct ideals *ideals, struct step *stack, uint32_t *ret_last
 			best = ideals->sets[s].most;
 			*ret_last = s;
 		}
-		if (whole || level == devices || !(ideals->sets[s].most < ideals->limit))
-			continue;
-		go_to(ideals, s);
-		if (level + 1 == devices)
-			take_rest(ideals, s);
-		else
-			grow_pieces(ideals, s, devices - level, stack);
+		if (!whole && ideals->sets[s].most < ideals->limit)
+			expand(ideals, s, stack);
 	}
 	return ideals->stopped || ideals->failed ? INFINITY : best;
 }
 
 static void assign(const struct ideals *ideals, uint32_t set, uint32_t *ret_device)
 {
+	uint32_t given[STRATA_PLACE_DEVICES_MAX] = { 0 };
+
 	for (; ideals->sets[set].from != STRATA_NONE; set = ideals->sets[set].from) {
 		const uint64_t *bits = ideals->bits + set * ideals->words;
 		const uint64_t *before = ideals->bits + ideals->sets[set].from * ideals->words;
-		uint32_t device = 0, skip = ideals->sets[set].level - 1;
+		uint32_t device = 0, skip = given[ideals->sets[set].class]++;
 
 		for (;; device++)
-			if (ideals->cut->class_of[device] == ideals->class && skip-- == 0)
+			if (ideals->cut->class_of[device] == ideals->sets[set].class && skip-- == 0)
 				break;
 		for (uint32_t b = 0; b < ideals->cut->block_count; b++)
 			if ((bits[b / 64] & ~before[b / 64]) >> b % 64 & 1)
 				ret_device[b] = device;
 	}
+}
+
+/* How many of each class are used is one number; false when there would be too many such. */
+static bool number_states(struct ideals *ideals)
+{
+	ideals->state_count = 1;
+	for (size_t c = 0; c < ideals->cut->class_count; c++) {
+		ideals->step[c] = ideals->state_count;
+		ideals->state_count *= ideals->cut->class_size[c] + 1;
+		ideals->device_count += ideals->cut->class_size[c];
+		if (ideals->state_count > STATES_MAX)
+			return false;
+	}
+	return true;
 }
 
 static bool ideals_init(struct ideals *ideals, struct strata_arena *arena)
@@ -430,61 +448,55 @@ static bool ideals_init(struct ideals *ideals, struct strata_arena *arena)
 	struct strata_rng rng;
 
 	ideals->words = (m + 63) / 64;
-	ideals->time = strata_arena_array(arena, m, sizeof(double));
+	ideals->least = strata_arena_array(arena, m, sizeof(double));
 	ideals->number = strata_arena_array(arena, m, sizeof(struct key));
 	ideals->need_first = strata_arena_array(arena, m + 2, sizeof(uint32_t));
-	ideals->lead_first = strata_arena_array(arena, m + 2, sizeof(uint32_t));
 	ideals->needs = strata_arena_array(arena, edges, sizeof(uint32_t));
-	ideals->leads = strata_arena_array(arena, edges, sizeof(uint32_t));
 	ideals->missing = strata_arena_array(arena, m, sizeof(uint32_t));
 	ideals->now = strata_arena_array(arena, ideals->words, 8);
 	ideals->ready = strata_arena_array(arena, ideals->words, 8);
 	ideals->set_room = 1024;
 	ideals->sets = strata_memory_get(ideals->memory, ideals->set_room * sizeof(struct set));
 	ideals->bits = strata_memory_get(ideals->memory, ideals->set_room * ideals->words * 8);
-	if (!ideals->time || !ideals->number || !ideals->need_first || !ideals->lead_first ||
-	    !ideals->needs || !ideals->leads || !ideals->missing || !ideals->now ||
-	    !ideals->ready || !ideals->sets || !ideals->bits)
+	if (cut_leads(ideals->cut->problem, ideals->cut->block_of, m, arena, &ideals->lead_first,
+		      &ideals->leads) ||
+	    !ideals->least || !ideals->number || !ideals->need_first || !ideals->needs ||
+	    !ideals->missing || !ideals->now || !ideals->ready || !ideals->sets || !ideals->bits)
 		return false;
 	strata_rng_init(&rng, 0, 3);
 	for (size_t b = 0; b < m; b++) {
-		ideals->time[b] = ideals->cut->times[b * ideals->cut->class_count + ideals->class];
-		ideals->total += ideals->time[b];
+		ideals->least[b] = INFINITY;
+		for (size_t c = 0; c < ideals->cut->class_count; c++)
+			ideals->least[b] =
+				fmin(ideals->least[b],
+				     ideals->cut->times[b * ideals->cut->class_count + c]);
+		ideals->total += ideals->least[b];
 		ideals->number[b] = (struct key){ strata_rng_u64(&rng), strata_rng_u64(&rng) };
 	}
-	ideals->sets[0] = (struct set){ { 0, 0 }, 0, 0, STRATA_NONE, 0 };
+	ideals->sets[0] = (struct set){ .from = STRATA_NONE };
 	ideals->set_count = 1;
 	return true;
 }
 
-double cut_ideals(struct cut *cut, size_t class, double limit, int64_t visits,
-		  struct strata_place_budget *budget, struct strata_arena *arena,
-		  uint32_t *ret_device)
+double cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_place_budget *budget,
+		  struct strata_arena *arena, uint32_t *ret_device)
 {
 	struct ideals ideals = { .cut = cut,
-				 .class = class,
 				 .limit = limit,
 				 .memory = arena->memory,
 				 .budget = budget,
 				 .end = budget->visits - visits };
 	size_t m = cut->block_count;
-	uint32_t *queue = strata_arena_array(arena, m, sizeof(*queue)), last = 0;
+	uint32_t last = 0;
 	/* every block on the way down may push every other */
 	struct step *stack = strata_arena_array(arena, (m + 1) * (m + 2) / 2, sizeof(*stack));
 	double value = INFINITY;
 
-	if (!ideals_init(&ideals, arena) || !queue || !stack) {
+	if (!ideals_init(&ideals, arena) || !stack) {
 		value = -ENOMEM;
-	} else if (isfinite(ideals.total)) {
-		list_needs(&ideals, false);
-		bool ordered = has_order(&ideals, queue);
-
-		if (!ordered) {
-			list_needs(&ideals, true);
-			ordered = has_order(&ideals, queue);
-		}
-		if (ordered)
-			value = walk(&ideals, stack, &last);
+	} else if (isfinite(ideals.total) && number_states(&ideals)) {
+		list_needs(&ideals);
+		value = walk(&ideals, stack, &last);
 		if (ideals.failed)
 			value = -ENOMEM;
 		else if (isfinite(value))

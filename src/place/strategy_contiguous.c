@@ -1,10 +1,11 @@
 /*
- * contiguous: every device gets one piece of the model. Stretches of the order first, for any devices; then, for a pipeline over devices that are
- * alike, the exact best of all pieces without a way out and back in, as far as the budget goes.
+ * contiguous: every device gets one piece of the model. Stretches of the order first, for any devices; then, for a pipeline, the exact best of all pieces without a way out and back in, as far as the budget goes.
  */
 #include "place/cut.h"
 
 #include <errno.h>
+
+enum { EXACT_BLOCKS_MAX = 4096 };
 
 struct contiguous_conf {
 	int64_t blocks;
@@ -26,15 +27,32 @@ static void put_blocks(const struct cut *cut, const uint32_t *device,
 		draft_put(cut->problem, draft, g, device[cut->block_of[g]]);
 }
 
-/* The largest class is what a pipeline is built of. */
-static size_t largest_class(const struct cut *cut)
+/* The exact best, where it is better than what is known already. */
+static int split(const struct strata_place_problem *problem, const struct strata_place_draft *start,
+		 double value, struct strata_place_budget *budget, struct strata_arena *arena,
+		 struct strata_place_draft *draft, double *ret_value, struct strata_error *err)
 {
-	size_t best = 0;
+	uint32_t *device = strata_arena_array(arena, problem->group_count, sizeof(*device));
+	double *loads = strata_arena_array(arena, problem->device_count, sizeof(*loads));
+	struct cut cut;
+	int rc = device && loads ? cut_init(&cut, problem, 0, true, arena, err)
+				 : strata_fail_memory(err);
 
-	for (size_t c = 1; c < cut->class_count; c++)
-		if (cut->class_size[c] > cut->class_size[best])
-			best = c;
-	return best;
+	if (rc)
+		return rc;
+	*ret_value = value;
+	if (cut.block_count > EXACT_BLOCKS_MAX)
+		return 0;
+	if (start)
+		value = fmin(value, simulate_loads(problem, start, loads));
+	value = cut_ideals(&cut, value, budget->visits / 3, budget, arena, device);
+	if (value < 0)
+		return strata_fail_memory(err);
+	if (isfinite(value)) {
+		put_blocks(&cut, device, draft);
+		*ret_value = value;
+	}
+	return 0;
 }
 
 static int propose(const void *conf_any, const struct strata_place_problem *problem,
@@ -45,7 +63,7 @@ static int propose(const void *conf_any, const struct strata_place_problem *prob
 	const struct contiguous_conf *conf = conf_any;
 	struct cut cut;
 	uint32_t *device = strata_arena_array(arena, problem->group_count, sizeof(*device));
-	int rc = device ? cut_init(&cut, problem, (size_t)conf->blocks, arena, err)
+	int rc = device ? cut_init(&cut, problem, (size_t)conf->blocks, false, arena, err)
 			: strata_fail_memory(err);
 
 	if (rc)
@@ -56,31 +74,11 @@ static int propose(const void *conf_any, const struct strata_place_problem *prob
 		return strata_fail_memory(err);
 	if (isfinite(value))
 		put_blocks(&cut, device, draft);
-	size_t class = largest_class(&cut);
-
-	if (conf->exact && problem->objective == STRATA_THROUGHPUT && cut.class_size[class] > 1) {
-		double limit = value;
-
-		if (start) { /* a better one from elsewhere leaves less to look through */
-			double *loads =
-				strata_arena_array(arena, problem->device_count, sizeof(*loads));
-
-			if (!loads)
-				return strata_fail_memory(err);
-			limit = fmin(limit, simulate_loads(problem, start, loads));
-		}
-		double exact =
-			cut_ideals(&cut, class, limit, budget->visits / 2, budget, arena, device);
-
-		if (exact < 0)
-			return strata_fail_memory(err);
-		if (isfinite(exact))
-			put_blocks(&cut, device, draft);
-		value = fmin(value, exact);
-	}
-	if (!isfinite(value))
+	if (conf->exact && problem->objective == STRATA_THROUGHPUT)
+		rc = split(problem, start, value, budget, arena, draft, &value, err);
+	if (rc == 0 && !isfinite(value))
 		return strata_fail(err, -ENOSPC, "no split into one piece for each device fits");
-	return 0;
+	return rc;
 }
 
 const struct strata_strategy_class strata_strategy_contiguous = {

@@ -146,7 +146,8 @@ static int search(struct portfolio *portfolio, struct strata_error *err)
 		if (rc == 0)
 			keep(portfolio);
 	}
-	if (rc == 0 && latency && !proven && !problem->fixed_order && isfinite(portfolio->values[0])) {
+	if (rc == 0 && latency && !proven && !problem->fixed_order &&
+	    isfinite(portfolio->values[0])) {
 		strata_arena_reset(&portfolio->scratch);
 		draft_copy(problem, &portfolio->kept[0], &portfolio->trial);
 		rc = search_orders(problem, budget->visits / 2, problem->seed, budget,
