@@ -2,6 +2,7 @@
 #include <strata/class.h>
 #include <strata/cluster.h>
 #include <strata/noise.h>
+#include <strata/place.h>
 #include <strata/pool.h>
 #include <strata/solver.h>
 #include <strata/stage.h>
@@ -16,6 +17,8 @@ static const struct strata_kind *const kinds[] = {
 	&strata_prediction_kind,
 	&strata_victims_kind,
 	&strata_policy_kind,
+	&strata_strategy_kind,
+	&strata_cost_kind,
 	&strata_planner_kind,
 	&strata_noise_kind,
 	&strata_solver_kind,

@@ -173,12 +173,12 @@ static void *json_get(size_t size_bytes)
 }
 
 static void run_failing(test_call *call, void *context, uint64_t fail_at, bool from_there,
-			struct strata_memory *memory)
+			bool json_too, struct strata_memory *memory)
 {
 	struct strata_error err = { 0 };
 
 	*memory = (struct strata_memory){ .fail_at = fail_at, .fail_from_there = from_there };
-	json_memory = memory;
+	json_memory = json_too ? memory : NULL;
 	int rc = call(memory, context, &err);
 	json_memory = NULL;
 	if (rc != 0 && rc != -ENOMEM)
@@ -197,19 +197,29 @@ static void run_failing(test_call *call, void *context, uint64_t fail_at, bool f
 			  memory->used_bytes);
 }
 
-uint64_t test_every_allocation(test_call *call, void *context)
+static uint64_t fail_each(test_call *call, void *context, bool json_too)
 {
 	for (uint64_t n = 1;; n++) {
 		struct strata_memory memory;
 
-		run_failing(call, context, n, true, &memory);
-		run_failing(call, context, n, false, &memory);
+		run_failing(call, context, n, true, json_too, &memory);
+		run_failing(call, context, n, false, json_too, &memory);
 		if (memory.calls < n) {
 			if (n == 1)
 				test_fail(__FILE__, __LINE__, "the call allocates nothing");
 			return n - 1;
 		}
 	}
+}
+
+uint64_t test_every_allocation(test_call *call, void *context)
+{
+	return fail_each(call, context, true);
+}
+
+uint64_t test_every_own_allocation(test_call *call, void *context)
+{
+	return fail_each(call, context, false);
 }
 
 static bool run_one(size_t index)

@@ -94,6 +94,9 @@ enum {
 	STRATA_GRAPH_EDGES_MAX = 1 << 24,   /* and what goes between them */
 	STRATA_GRAPH_FILES_MAX = 1 << 16,   /* files that its weights are in */
 	STRATA_PLACE_DEVICES_MAX = 64,      /* devices of a machine */
+	STRATA_PLACE_KINDS_MAX = 1 << 16,   /* kinds of ops whose times are learned */
+	STRATA_ADAPTIVE_EVENTS_MAX =
+		256, /* steps of its record that the adaptive scheduler keeps */
 
 	/* solver */
 	STRATA_SOLVER_SLOTS_MAX = 8,       /* tensors that a solver keeps between two rows */

@@ -223,7 +223,184 @@ struct strata_machine {
 	const double *bytes_per_s; /* device_count², row = from; 0 or less: infinitely fast */
 	const double *latency_ns;  /* device_count²; NULL: none */
 	bool activations_apart;    /* capacity is for weights and KV only */
+	bool through_host; /* an edge's cost_ns is paid at each end that is not transfers_free */
 };
+
+/* ---- what is asked ---- */
+
+enum strata_objective {
+	STRATA_LATENCY, /* of one request: when the last op ends */
+	STRATA_THROUGHPUT, /* of a pipeline: the busiest device's time per request, transfers included */
+	STRATA_MEMORY, /* the fullest device's share of its memory; of equals the faster */
+};
+enum { STRATA_OBJECTIVE_COUNT = STRATA_MEMORY + 1 };
+const char *strata_objective_name(enum strata_objective objective); /* "latency" */
+
+/* A wish of the user: ops on a device, or off it. */
+struct strata_place_rule {
+	const char *ops; /* name of ops, or its beginning with a "*" behind it; "*": all */
+	uint32_t device;
+	bool forbid; /* never there; else: there and nowhere else */
+};
+
+/* How much may be tried. What counts is work, not time, so that the same question has the same answer everywhere. */
+struct strata_place_budget {
+	int64_t visits; /* ops looked at; 0: by the size of the graph, a fraction of a second */
+	bool (*expired)(
+		void *context); /* asked now and then: true ends the search early; may be NULL */
+	void *context;
+};
+
+struct strata_place_ask {
+	const struct strata_graph *graph;     /* finished; borrowed while the plan is in use */
+	const struct strata_machine *machine; /* borrowed likewise */
+	enum strata_objective objective;
+	const struct strata_spec *cost; /* cost model; NULL: roofline */
+	const struct strata_spec
+		*strategies;   /* to choose from; best single device is always among them */
+	size_t strategy_count; /* 0: portfolio */
+	const struct strata_place_rule *rules;
+	size_t rule_count;
+	struct strata_place_budget budget;
+	bool fixed_order; /* each device runs its ops by index; else the plan has an order too */
+	const struct strata_corrections
+		*corrections; /* of prices, by what was observed; may be NULL */
+	uint64_t seed;
+};
+
+/* ---- a plan ---- */
+
+struct strata_place_figures { /* of one device */
+	size_t op_count;
+	double busy_ns;     /* computing */
+	double load_ns;     /* and its part of transfers: what a pipeline pays for each request */
+	double utilisation; /* busy_ns of the plan's latency */
+	int64_t weight_bytes, kv_bytes;
+	int64_t activation_bytes; /* most at a time */
+};
+
+struct strata_place_result { /* what one strategy came to */
+	const char *strategy;
+	bool fits;
+	double value; /* by the objective: ns, or a share of memory; infinite when it does not fit */
+	double latency_ns, load_ns;
+};
+
+struct strata_place_plan {
+	const char *strategy;   /* that made it */
+	const uint32_t *device; /* of each op */
+	const uint32_t *order;  /* in which ops start, as far as they share a device */
+	const double *start_ns, *finish_ns;
+	double value; /* by the objective */
+	double latency_ns, load_ns, memory_share;
+	const struct strata_place_figures *devices; /* one for each of the machine's */
+	const struct strata_place_result *results;  /* of all strategies, in order */
+	size_t result_count;
+	const char *const *reasons; /* sentences */
+	size_t reason_count;
+	int64_t visits; /* spent */
+};
+
+/* Makes a plan. -ENOSPC when nothing fits: the sentence says what is missing and what would make it fit. */
+int strata_place_plan(const struct strata_place_ask *ask, struct strata_arena *arena,
+		      struct strata_place_plan *ret_plan, struct strata_error *err);
+
+/* Simulates a choice of one's own: a device for each op, and an order (NULL: the graph's). -EINVAL when it breaks a rule, -ENOSPC when it
+ * does not fit. */
+int strata_place_simulate(const struct strata_place_ask *ask, const uint32_t *device,
+			  const uint32_t *order, struct strata_arena *arena,
+			  struct strata_place_plan *ret_plan, struct strata_error *err);
+
+/* ---- strategies ---- */
+
+/* The question in numbers; all arrays are constant. A group is what must be on one device: most have one op. */
+struct strata_place_problem {
+	const struct strata_graph *graph;
+	const struct strata_machine *machine;
+	enum strata_objective objective;
+	bool fixed_order;
+	size_t op_count, device_count, group_count;
+	const uint32_t *order; /* a topological one; with fixed_order the only one */
+	const double *times;   /* op × device, ns; infinite where it may not run */
+	const double
+		*kv_move_ns; /* op × device: until its KV state is there; NULL: nothing to move */
+	const uint32_t *group;       /* of each op, by the first of its ops in the order */
+	const uint32_t *group_first; /* group_count + 1, into group_ops */
+	const uint32_t *group_ops;
+	const uint64_t *allowed;     /* of each group: a bit for each device */
+	const int64_t *weight_bytes; /* of each group, tied ones once */
+	const int64_t *kv_bytes;     /* of each group */
+	const uint32_t *in_first;    /* op_count + 1, into in_from … */
+	const uint32_t *in_from;     /* the op it comes from */
+	const uint32_t *in_value;    /* what is moved: equal numbers are moved once */
+	const int64_t *in_bytes;
+	const double *in_cost_ns; /* below 0: by bytes */
+	size_t value_count;
+	const uint32_t *value_from;    /* the op that makes it */
+	const uint32_t *value_first;   /* value_count + 1, into value_readers */
+	const uint32_t *value_readers; /* ops */
+	const int64_t *value_bytes;
+	const double *value_cost_ns;
+	const double *ns_per_byte; /* device², row = from */
+	const double *latency_ns;  /* device² */
+	uint64_t seed;
+};
+
+/* A proposal. Arrays are op_count long; device comes filled with STRATA_NONE, order with the problem's. */
+struct strata_place_draft {
+	uint32_t *device;
+	uint32_t *order; /* left alone with fixed_order */
+};
+
+struct strata_strategy_class {
+	struct strata_class base;
+	/* Fills the draft. -ENOSPC: it found nothing that fits. What it tries it counts in *visits, which falls to 0. May be called with
+	 * start, the best draft so far (NULL: there is none), to begin from. */
+	int (*propose)(const void *conf, const struct strata_place_problem *problem,
+		       const struct strata_place_draft *start, struct strata_place_budget *budget,
+		       struct strata_arena *arena, struct strata_place_draft *draft,
+		       struct strata_error *err);
+};
+extern const struct strata_kind strata_strategy_kind;
+
+/* For strategies: what a draft comes to by the problem's objective; infinite when it does not fit. Room comes from the arena at _init. */
+struct strata_place_meter;
+int strata_place_meter_new(const struct strata_place_problem *problem, struct strata_arena *arena,
+			   struct strata_place_meter **ret_meter, struct strata_error *err);
+double strata_place_meter_read(struct strata_place_meter *meter,
+			       const struct strata_place_draft *draft, double cutoff);
+
+/* ---- cost models ---- */
+
+struct strata_cost_class {
+	struct strata_class base;
+	/* ns of each op on each device (op × device, comes zeroed), infinite where it cannot run. Prices are finished by what was observed. */
+	int (*price)(const void *conf, const struct strata_graph *graph,
+		     const struct strata_machine *machine, struct strata_arena *arena,
+		     double *ret_times, struct strata_error *err);
+};
+extern const struct strata_kind strata_cost_kind;
+
+/*
+ * What was observed, by kind of op and device: how far prices are off, kept within bounds. Predictions are multiplied by it. A pair that was
+ * seen seldom, or that has drifted since, is uncertain, and counts as slower than it may be.
+ */
+struct strata_corrections;
+int strata_corrections_new(size_t device_count, struct strata_memory *memory,
+			   struct strata_corrections **ret_corrections, struct strata_error *err);
+void strata_corrections_free(struct strata_corrections *corrections);
+/* One op of that kind took observed_ns where predicted_ns was its uncorrected price. */
+int strata_corrections_observe(struct strata_corrections *corrections, const char *kind,
+			       uint32_t device, double predicted_ns, double observed_ns,
+			       struct strata_error *err);
+/* The factor for a pair: 1 when nothing was seen of it. */
+double strata_corrections_factor(const struct strata_corrections *corrections, const char *kind,
+				 uint32_t device);
+/* And how sure it is: 0 (nothing seen) to 1. */
+double strata_corrections_sure(const struct strata_corrections *corrections, const char *kind,
+			       uint32_t device);
+/* How often a drift was found, over all pairs. */
+uint64_t strata_corrections_drifts(const struct strata_corrections *corrections);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -30,6 +30,7 @@ extern const struct cli_command cli_partitions;
 extern const struct cli_command cli_partitions_set;
 extern const struct cli_command cli_place_calibrate;
 extern const struct cli_command cli_place_detect;
+extern const struct cli_command cli_place_bench;
 extern const struct cli_command cli_qos;
 extern const struct cli_command cli_qos_set;
 extern const struct cli_command cli_queue;
@@ -95,6 +96,7 @@ static const struct cli_command *const commands[] = {
 	&cli_partitions_set,
 	&cli_place_calibrate,
 	&cli_place_detect,
+	&cli_place_bench,
 	&cli_qos,
 	&cli_qos_set,
 	&cli_queue,

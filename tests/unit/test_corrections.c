@@ -1,0 +1,115 @@
+/* Learning from observed times: noise averages out, bounds hold, a drift is found and believed, what is new counts as dearer. */
+#include "test.h"
+
+#include <strata/place.h>
+#include <strata/rng.h>
+
+#include <errno.h>
+#include <math.h>
+
+static struct strata_memory memory;
+static struct strata_error err;
+
+static struct strata_corrections *fresh(void)
+{
+	struct strata_corrections *corrections;
+
+	CHECK_OK(strata_corrections_new(2, &memory, &corrections, &err));
+	return corrections;
+}
+
+static double noisy(struct strata_rng *rng, double sigma)
+{
+	return exp(sigma * strata_rng_normal(rng));
+}
+
+TEST(noise_averages_out)
+{
+	struct strata_corrections *corrections = fresh();
+	struct strata_rng rng;
+
+	strata_rng_init(&rng, 1, 0);
+	CHECK_NEAR(strata_corrections_factor(corrections, "MatMul", 0), 1, 0);
+	for (int i = 0; i < 60; i++)
+		CHECK_OK(strata_corrections_observe(corrections, "MatMul", 0, 100,
+						    200 * noisy(&rng, 0.3), &err));
+	CHECK_NEAR(strata_corrections_factor(corrections, "MatMul", 0), 2, 0.3);
+	CHECK_NEAR(strata_corrections_sure(corrections, "MatMul", 0), 1, 0);
+	CHECK_NEAR(strata_corrections_factor(corrections, "MatMul", 1), 1, 0);
+	CHECK_NEAR(strata_corrections_factor(corrections, "Add", 0), 1, 0);
+	CHECK_INT(strata_corrections_drifts(corrections), 0);
+	strata_corrections_free(corrections);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(what_is_uncertain_counts_as_dearer)
+{
+	struct strata_corrections *corrections = fresh();
+
+	CHECK_OK(strata_corrections_observe(corrections, "MatMul", 0, 100, 100, &err));
+	double once = strata_corrections_factor(corrections, "MatMul", 0);
+
+	CHECK(once > 1.1 && once < 1.25);
+	for (int i = 0; i < 8; i++)
+		CHECK_OK(strata_corrections_observe(corrections, "MatMul", 0, 100, 100, &err));
+	CHECK_NEAR(strata_corrections_factor(corrections, "MatMul", 0), 1, 1e-12);
+	strata_corrections_free(corrections);
+}
+
+TEST(a_drift_is_found)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct strata_corrections *corrections = fresh();
+		struct strata_rng rng;
+		double speed = seed % 2 ? 2.5 : 0.4;
+
+		strata_rng_init(&rng, seed, 0);
+		for (int i = 0; i < 40; i++)
+			CHECK_OK(strata_corrections_observe(corrections, "MatMul", 0, 100,
+							    100 * noisy(&rng, 0.1), &err));
+		CHECK_INT(strata_corrections_drifts(corrections), 0);
+		for (int i = 0; i < 20; i++)
+			CHECK_OK(strata_corrections_observe(corrections, "MatMul", 0, 100,
+							    100 * speed * noisy(&rng, 0.1), &err));
+		CHECK_INT(strata_corrections_drifts(corrections), 1);
+		CHECK_NEAR(strata_corrections_factor(corrections, "MatMul", 0), speed,
+			   0.15 * speed);
+		strata_corrections_free(corrections);
+	}
+}
+
+TEST(bounds_and_nonsense)
+{
+	struct strata_corrections *corrections = fresh();
+
+	for (int i = 0; i < 50; i++)
+		CHECK_OK(strata_corrections_observe(corrections, "MatMul", 0, 1, 1e12, &err));
+	CHECK_NEAR(strata_corrections_factor(corrections, "MatMul", 0), 16, 1e-9);
+	CHECK_ERROR(strata_corrections_observe(corrections, "MatMul", 2, 1, 1, &err), -EINVAL,
+		    "device 2");
+	CHECK_ERROR(strata_corrections_observe(corrections, "MatMul", 0, 0, 1, &err), -EINVAL,
+		    "cannot be learned from");
+	CHECK_ERROR(strata_corrections_observe(corrections, "MatMul", 0, 1, NAN, &err), -EINVAL,
+		    "cannot be learned from");
+	strata_corrections_free(corrections);
+	CHECK_ERROR(
+		strata_corrections_new(STRATA_PLACE_DEVICES_MAX + 1, &memory, &corrections, &err),
+		-EINVAL, "65 devices");
+}
+
+static int observe(struct strata_memory *mem, void *context, struct strata_error *error)
+{
+	struct strata_corrections *corrections;
+	int rc = strata_corrections_new(1, mem, &corrections, error);
+
+	if (rc)
+		return rc;
+	rc = strata_corrections_observe(corrections, "MatMul", 0, 1, 1, error);
+	strata_corrections_free(corrections);
+	return rc;
+}
+
+TEST(every_allocation_may_fail)
+{
+	CHECK(test_every_allocation(observe, NULL) > 2);
+}
