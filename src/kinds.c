@@ -1,6 +1,7 @@
 /* Every kind of class in the library, one line each, in the order of the documents. */
 #include <strata/class.h>
 #include <strata/cluster.h>
+#include <strata/detector.h>
 #include <strata/noise.h>
 #include <strata/pool.h>
 #include <strata/solver.h>
@@ -16,6 +17,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_prediction_kind,
 	&strata_victims_kind,
 	&strata_policy_kind,
+	&strata_detector_kind,
 	&strata_planner_kind,
 	&strata_noise_kind,
 	&strata_solver_kind,

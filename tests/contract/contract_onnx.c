@@ -8,6 +8,8 @@
 
 #include "formats/onnx/onnx_infer.h"
 
+#include <strata/onnx.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -117,4 +119,97 @@ TEST(families_are_sorted_and_no_operator_is_there_twice)
 	}
 	CHECK(!onnx_op_find("", "NoSuchOperator"));
 	CHECK(!onnx_op_find("com.example", "Add"));
+}
+
+/* ---- the models of the reference data ---- */
+
+static const struct strata_onnx_dim dynamic_dims[] = { { "batch", 2 },
+						       { "sequence", 1 },
+						       { "past_sequence", 16 } };
+
+static struct strata_graph *open_model(const char *name, struct strata_memory *memory,
+				       struct strata_onnx_figures *figures)
+{
+	struct strata_graph *graph;
+	char path[256];
+
+	snprintf(path, sizeof(path), "graphs/onnx/%s.onnx", name);
+	CHECK_OK(strata_onnx_open(test_shared_file(path), dynamic_dims,
+				  strcmp(name, "gpt2_decode_dynamic") == 0 ? 3 : 0, memory, &graph,
+				  figures, &err));
+	return graph;
+}
+
+/* Columns of truth.tsv, by place. */
+enum {
+	MODEL,
+	KIND,
+	PHASE,
+	OPSET,
+	NODES,
+	FLOPS,
+	PARAMS,
+	PARAM_BYTES,
+	INITIALIZERS,
+	CONSTANTS,
+	KV_IN,
+	KV_OUT,
+	ACTIVATIONS,
+	OUTPUTS,
+	COLUMNS
+};
+
+/* The next line's columns; false at the end. */
+static bool next_row(char **text, char **columns)
+{
+	char *line = strsep(text, "\n");
+
+	if (!line || !*line)
+		return false;
+	for (size_t i = 0; i < COLUMNS; i++) {
+		columns[i] = strsep(&line, "\t");
+		CHECK(columns[i]);
+	}
+	return true;
+}
+
+TEST(figures_are_those_of_the_truth)
+{
+	size_t size, models = 0;
+	char *text = test_read_file(test_shared_file("graphs/onnx/truth.tsv"), &size);
+	char *rest = text, *columns[COLUMNS];
+
+	CHECK(next_row(&rest, columns));
+	CHECK_TEXT(columns[FLOPS], "mac_flops");
+	CHECK_TEXT(columns[ACTIVATIONS], "activation_bytes");
+	CHECK_TEXT(columns[OUTPUTS], "onnx112_outputs_total");
+	for (; next_row(&rest, columns); models++) {
+		struct strata_memory memory = { 0 };
+		struct strata_onnx_figures figures;
+		struct strata_graph *graph = open_model(columns[MODEL], &memory, &figures);
+		double flops = 0;
+
+		for (size_t i = 0; i < graph->op_count; i++)
+			flops += graph->ops[i].flops;
+		CHECK_INT(figures.flops, atoll(columns[FLOPS]));
+		CHECK_INT(flops, atoll(columns[FLOPS]));
+		CHECK_INT(figures.node_count, atoll(columns[NODES]));
+		CHECK_INT(figures.opset, atoll(columns[OPSET]));
+		CHECK_INT(figures.known_count, figures.node_count);
+		CHECK_INT(figures.initializer_bytes, atoll(columns[INITIALIZERS]));
+		CHECK_INT(figures.constant_bytes, atoll(columns[CONSTANTS]));
+		CHECK_INT(figures.output_count, atoll(columns[OUTPUTS]));
+		CHECK_INT(figures.shaped_count, figures.output_count);
+		CHECK_INT(figures.contradiction_count + figures.clash_count, 0);
+		if (columns[ACTIVATIONS][0] == '>') /* where its author had not all shapes */
+			CHECK(figures.activation_bytes >= atoll(columns[ACTIVATIONS] + 2));
+		else
+			CHECK_INT(figures.activation_bytes, atoll(columns[ACTIVATIONS]));
+		CHECK_INT(figures.tied_bytes,
+			  strncmp(columns[MODEL], "gpt2", 4) == 0 ? 35840 : 0); /* lm_head is wte */
+		strata_graph_free(graph);
+		CHECK_INT(memory.used_bytes, 0);
+	}
+	CHECK_INT(models, 11);
+	free(text);
 }

@@ -1,6 +1,8 @@
 /* The operators we know, by family. A family's table is sorted, so a kind is found by halving. */
 #include "formats/onnx/onnx_infer.h"
 
+#include <strata/onnx.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,4 +55,21 @@ const struct onnx_op *onnx_op_find(const char *domain, const char *kind)
 		if (strcmp(family->domain, domain) == 0)
 			op = bsearch(kind, family->ops, family->op_count, sizeof(*op), by_kind);
 	return op;
+}
+
+bool strata_onnx_op_at(size_t index, struct strata_onnx_op *ret_op)
+{
+	const struct onnx_family *family;
+
+	for (size_t i = 0; (family = onnx_family_at(i)); i++) {
+		if (index < family->op_count) {
+			const struct onnx_op *op = &family->ops[index];
+
+			*ret_op = (struct strata_onnx_op){ family->domain, op->kind, family->name,
+							   op->fold, op->flops };
+			return true;
+		}
+		index -= family->op_count;
+	}
+	return false;
 }

@@ -47,4 +47,11 @@ int onnx_define(struct onnx_scope *scope, const char *name, struct onnx_value *v
 int onnx_look_up(struct onnx_infer *infer, struct onnx_scope *scope, const char *name,
 		 const struct onnx_value **ret_value, struct strata_error *err);
 
+/* Goes over nodes in order. *flops grows by theirs. */
+int onnx_walk(struct onnx_infer *infer, struct onnx_scope *scope, const struct onnx_node *nodes,
+	      size_t node_count, double *flops, struct strata_error *err);
+/* A call of a function of the model. */
+int onnx_infer_function(struct onnx_call *call, const struct onnx_function *function,
+			struct strata_error *err);
+
 #endif
