@@ -1,7 +1,12 @@
-/* A model: read, shapes inferred with and without what it declares. Whatever is found must hold together. */
+/* A model: read, shapes inferred with and without what it declares, made a graph, and looked at by the detectors. Whatever is found must
+ * hold together. */
 #include "formats/onnx/onnx_infer.h"
 
+#include <strata/detector.h>
+#include <strata/onnx.h>
+
 #include <assert.h>
+#include <errno.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,6 +41,31 @@ static void check(const struct onnx_model *model, unsigned flags, struct strata_
 	}
 }
 
+static void check_graph(const uint8_t *data, size_t size, struct strata_memory *memory)
+{
+	struct strata_onnx_figures figures;
+	struct strata_findings findings;
+	struct strata_error err = { 0 };
+	struct strata_graph *graph;
+	struct strata_arena arena;
+	int rc = strata_onnx_read(data, size, "fuzz.onnx", NULL, 0, memory, &graph, &figures, &err);
+
+	if (rc) {
+		assert(err.code == rc && err.text[0]);
+		return;
+	}
+	assert(graph->op_count + figures.folded_count == figures.node_count);
+	strata_arena_init(&arena, memory, 0);
+	rc = strata_graph_detect(graph, NULL, &arena, &findings, &err);
+	assert(rc == 0 || rc == -ENOMEM);
+	strata_arena_fini(&arena);
+	for (size_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].file == 0)
+			assert(graph->tensors[i].offset_bytes + graph->tensors[i].extent_bytes <=
+			       (int64_t)size);
+	strata_graph_free(graph);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct strata_memory memory = { .limit_bytes = 64 << 20 };
@@ -51,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned flags = 0; rc == 0 && flags < 2; flags++)
 		check(&model, flags, &arena);
 	strata_arena_fini(&arena);
+	check_graph(data, size, &memory);
 	assert(memory.used_bytes == 0);
 	return 0;
 }

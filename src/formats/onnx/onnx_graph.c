@@ -196,7 +196,8 @@ static int add_op(struct fill *fill, const struct onnx_inferred_node *node,
 		outputs[i] = STRATA_NONE;
 		if (!node->node->outputs[i][0])
 			continue;
-		rc = add_value(fill, &node->outputs[i], STRATA_ROLE_ACTIVATION, 0, err);
+		if (node->outputs[i].index == NO_TENSOR) /* else it was read by a node in front */
+			rc = add_value(fill, &node->outputs[i], STRATA_ROLE_ACTIVATION, 0, err);
 		outputs[i] = node->outputs[i].index - 1;
 	}
 	return rc ? rc : strata_graph_add_op(fill->graph, &op, NULL, err);

@@ -311,12 +311,15 @@ static int walk_top(struct onnx_infer *infer, struct onnx_scope *scope, struct m
 	const struct onnx_graph *graph = &infer->model->graph;
 	struct onnx_inferred *result = infer->result;
 	int rc = declare(declared, graph->values, graph->value_count, err);
+	const uint32_t *order = NULL;
 	double flops = 0;
 
 	if (rc == 0)
 		rc = declare(declared, graph->outputs, graph->output_count, err);
 	if (rc == 0)
 		rc = define_inputs(infer, scope, graph, err);
+	if (rc == 0)
+		rc = onnx_sort_nodes(graph, infer->arena, &order, err);
 	if (rc)
 		return rc;
 	result->nodes = strata_arena_array(infer->arena, graph->node_count, sizeof(*result->nodes));
@@ -324,7 +327,9 @@ static int walk_top(struct onnx_infer *infer, struct onnx_scope *scope, struct m
 		strata_arena_array(infer->arena, graph->output_count, sizeof(*result->outputs));
 	if (!result->nodes || !result->outputs)
 		return strata_fail_memory(err);
-	for (size_t i = 0; rc == 0 && i < graph->node_count; i++) {
+	for (size_t k = 0; rc == 0 && k < graph->node_count; k++) {
+		size_t i = order ? order[k] : k;
+
 		rc = run_node(infer, scope, &graph->nodes[i], &result->nodes[i], &flops, err);
 		if (rc == 0)
 			rc = finish_record(infer, declared, &result->nodes[i], err);

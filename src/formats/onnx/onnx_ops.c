@@ -10,6 +10,7 @@ extern const struct onnx_family onnx_family_control;
 extern const struct onnx_family onnx_family_conv;
 extern const struct onnx_family onnx_family_image;
 extern const struct onnx_family onnx_family_index;
+extern const struct onnx_family onnx_family_join;
 extern const struct onnx_family onnx_family_make;
 extern const struct onnx_family onnx_family_math;
 extern const struct onnx_family onnx_family_matrix;
@@ -23,6 +24,7 @@ extern const struct onnx_family onnx_family_training;
 static const struct onnx_family *const families[] = {
 	&onnx_family_math, /* the most frequent first */
 	&onnx_family_move,
+	&onnx_family_join,
 	&onnx_family_make,
 	&onnx_family_matrix,
 	&onnx_family_index,

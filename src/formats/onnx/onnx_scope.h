@@ -54,4 +54,8 @@ int onnx_walk(struct onnx_infer *infer, struct onnx_scope *scope, const struct o
 int onnx_infer_function(struct onnx_call *call, const struct onnx_function *function,
 			struct strata_error *err);
 
+/* An order in which each node is behind those that make its inputs; NULL: as they are. -EINVAL names a cycle. */
+int onnx_sort_nodes(const struct onnx_graph *graph, struct strata_arena *arena,
+		    const uint32_t **ret_order, struct strata_error *err);
+
 #endif
