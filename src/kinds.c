@@ -1,6 +1,7 @@
 /* Every kind of class in the library, one line each, in the order of the documents. */
 #include <strata/class.h>
 #include <strata/cluster.h>
+#include <strata/detector.h>
 #include <strata/noise.h>
 #include <strata/place.h>
 #include <strata/pool.h>
@@ -19,6 +20,7 @@ static const struct strata_kind *const kinds[] = {
 	&strata_policy_kind,
 	&strata_strategy_kind,
 	&strata_cost_kind,
+	&strata_detector_kind,
 	&strata_planner_kind,
 	&strata_noise_kind,
 	&strata_solver_kind,

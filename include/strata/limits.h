@@ -51,6 +51,14 @@ enum {
 	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
 	STRATA_OUTPUT_PATH_BYTES_MAX = 4096,    /* a file name with its pattern filled in */
 
+	/* ONNX */
+	STRATA_ONNX_DEPTH_MAX = 16, /* graphs in graphs, types in types, functions in functions */
+	STRATA_ONNX_NAME_BYTES_MAX = 4096, /* name of a node, a tensor, an operator … */
+	STRATA_ONNX_NODES_MAX =
+		1 << 22, /* nodes of a model, those of its subgraphs and functions included */
+	STRATA_ONNX_FOLD_MAX = 4096,     /* elements of a constant that is computed with */
+	STRATA_ONNX_STEPS_MAX = 1 << 23, /* nodes looked at, once for each call of their function */
+
 	/* containers */
 	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
