@@ -29,24 +29,24 @@ struct matrix {
 	int rows, columns; /* 0: not one to multiply with */
 };
 
-static struct matrix matrix_of(const struct strata_tensor *tensor)
+static struct matrix matrix_of(const struct strata_weight *tensor)
 {
 	int64_t columns = 1;
-	bool known = tensor->type == STRATA_TENSOR_F32 || tensor->type == STRATA_TENSOR_F16 ||
-		     tensor->type == STRATA_TENSOR_BF16;
+	bool known = tensor->type == STRATA_WEIGHT_F32 || tensor->type == STRATA_WEIGHT_F16 ||
+		     tensor->type == STRATA_WEIGHT_BF16;
 
 	if (!known || tensor->rank < 2 || tensor->bytes == 0 || tensor->shape[0] > INT_MAX)
 		return (struct matrix){ 0 };
-	columns = tensor->bytes * 8 / strata_tensor_type_bits(tensor->type) / tensor->shape[0];
+	columns = tensor->bytes * 8 / strata_weight_type_bits(tensor->type) / tensor->shape[0];
 	if (columns > INT_MAX)
 		return (struct matrix){ 0 };
 	return (struct matrix){ (int)tensor->shape[0], (int)columns };
 }
 
-static void widen(const struct strata_tensor *tensor, const void *from, size_t first, size_t count,
+static void widen(const struct strata_weight *tensor, const void *from, size_t first, size_t count,
 		  float *to)
 {
-	bool half = tensor->type == STRATA_TENSOR_F16;
+	bool half = tensor->type == STRATA_WEIGHT_F16;
 
 	for (size_t i = 0; i < count; i++) {
 		uint16_t bits;
@@ -78,12 +78,12 @@ static uint64_t fold(uint64_t digest, const void *bytes, size_t count)
 
 /* ---- a visit ---- */
 
-static uint64_t multiply(const struct drill *drill, const struct strata_tensor *tensor,
+static uint64_t multiply(const struct drill *drill, const struct strata_weight *tensor,
 			 struct matrix matrix, const void *weights, uint64_t digest)
 {
 	int rows = (int)drill->conf.rows;
 
-	if (tensor->type == STRATA_TENSOR_F32) {
+	if (tensor->type == STRATA_WEIGHT_F32) {
 		blas_linear(&drill->blas, rows, matrix.rows, matrix.columns, drill->input, weights,
 			    drill->output);
 		return fold(digest, drill->output,
@@ -116,7 +116,7 @@ uint64_t drill_compute(const struct drill *drill, uint32_t index, const void *co
 	uint64_t digest = index;
 
 	for (size_t i = 0; i < layer->tensor_count; i++) {
-		const struct strata_tensor *tensor = &layer->tensors[i];
+		const struct strata_weight *tensor = &layer->tensors[i];
 		struct matrix matrix = drill->conf.rows ? matrix_of(tensor) : (struct matrix){ 0 };
 
 		digest = matrix.rows ? multiply(drill, tensor, matrix, tensors[i], digest)
@@ -228,7 +228,7 @@ static void measure(struct drill *drill)
 				continue;
 			drill->input_count = in > drill->input_count ? in : drill->input_count;
 			drill->output_count = out > drill->output_count ? out : drill->output_count;
-			if (layer->tensors[i].type != STRATA_TENSOR_F32 &&
+			if (layer->tensors[i].type != STRATA_WEIGHT_F32 &&
 			    strip > drill->strip_count)
 				drill->strip_count = strip;
 		}
