@@ -112,7 +112,7 @@ static void sleep_until(int64_t time_ns)
 uint64_t drill_compute(const struct drill *drill, uint32_t index, const void *const *tensors)
 {
 	const struct strata_weights_layer *layer = &drill->conf.weights->layers[index];
-	int64_t begin = channel_now_ns();
+	int64_t begin = channel_now_ns(), bytes = 0;
 	uint64_t digest = index;
 
 	for (size_t i = 0; i < layer->tensor_count; i++) {
@@ -121,9 +121,11 @@ uint64_t drill_compute(const struct drill *drill, uint32_t index, const void *co
 
 		digest = matrix.rows ? multiply(drill, tensor, matrix, tensors[i], digest)
 				     : fold(digest, tensors[i], (size_t)tensor->bytes);
+		bytes += tensor->bytes;
 	}
 	if (!drill->conf.rows)
-		sleep_until(begin + drill->conf.compute_ns);
+		sleep_until(begin + drill->conf.compute_ns +
+			    (int64_t)((double)bytes * drill->conf.ns_per_byte));
 	return digest;
 }
 
