@@ -35,10 +35,10 @@ enum {
 	STRATA_SAFETENSORS_HEADER_BYTES_MAX = 100000000, /* as the format has it */
 	STRATA_SAFETENSORS_METADATA_BYTES_MAX = 16
 						<< 20, /* of the header, what is about the model */
-	STRATA_SAFETENSOR_COUNT_MAX = 1 << 18,         /* tensors of a model */
-	STRATA_SAFETENSOR_RANK_MAX = 64,               /* dimensions of a tensor in a file */
-	STRATA_SAFETENSOR_NAME_BYTES_MAX = 4096,       /* its name, as JSON */
-	STRATA_SHARD_COUNT_MAX = 4096,                 /* files of one model */
+	STRATA_SAFETENSORS_TENSORS_MAX = 1 << 18,      /* tensors of a model */
+	STRATA_SAFETENSORS_RANK_MAX = 64,              /* dimensions of a tensor */
+	STRATA_SAFETENSORS_NAME_BYTES_MAX = 4096,      /* its name, as JSON */
+	STRATA_SAFETENSORS_FILES_MAX = 4096,           /* files of one model */
 
 	/* batch scripts */
 	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */

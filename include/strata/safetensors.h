@@ -20,39 +20,38 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-enum strata_safetensor_type {
-	STRATA_SAFETENSOR_BOOL,
-	STRATA_SAFETENSOR_F4, /* two in a byte */
-	STRATA_SAFETENSOR_F6_E2M3,
-	STRATA_SAFETENSOR_F6_E3M2,
-	STRATA_SAFETENSOR_U8,
-	STRATA_SAFETENSOR_I8,
-	STRATA_SAFETENSOR_F8_E5M2,
-	STRATA_SAFETENSOR_F8_E4M3,
-	STRATA_SAFETENSOR_F8_E8M0,
-	STRATA_SAFETENSOR_F8_E4M3FNUZ,
-	STRATA_SAFETENSOR_F8_E5M2FNUZ,
-	STRATA_SAFETENSOR_I16,
-	STRATA_SAFETENSOR_U16,
-	STRATA_SAFETENSOR_F16,
-	STRATA_SAFETENSOR_BF16,
-	STRATA_SAFETENSOR_I32,
-	STRATA_SAFETENSOR_U32,
-	STRATA_SAFETENSOR_F32,
-	STRATA_SAFETENSOR_C64,
-	STRATA_SAFETENSOR_F64,
-	STRATA_SAFETENSOR_I64,
-	STRATA_SAFETENSOR_U64,
+enum strata_weight_type {
+	STRATA_WEIGHT_BOOL,
+	STRATA_WEIGHT_F4, /* two in a byte */
+	STRATA_WEIGHT_F6_E2M3,
+	STRATA_WEIGHT_F6_E3M2,
+	STRATA_WEIGHT_U8,
+	STRATA_WEIGHT_I8,
+	STRATA_WEIGHT_F8_E5M2,
+	STRATA_WEIGHT_F8_E4M3,
+	STRATA_WEIGHT_F8_E8M0,
+	STRATA_WEIGHT_F8_E4M3FNUZ,
+	STRATA_WEIGHT_F8_E5M2FNUZ,
+	STRATA_WEIGHT_I16,
+	STRATA_WEIGHT_U16,
+	STRATA_WEIGHT_F16,
+	STRATA_WEIGHT_BF16,
+	STRATA_WEIGHT_I32,
+	STRATA_WEIGHT_U32,
+	STRATA_WEIGHT_F32,
+	STRATA_WEIGHT_C64,
+	STRATA_WEIGHT_F64,
+	STRATA_WEIGHT_I64,
+	STRATA_WEIGHT_U64,
 };
-enum { STRATA_SAFETENSOR_TYPE_COUNT = STRATA_SAFETENSOR_U64 + 1 };
-const char *strata_safetensor_type_name(
-	enum strata_safetensor_type type); /* "BF16", as in the files */
-unsigned strata_safetensor_type_bits(
-	enum strata_safetensor_type type); /* of one element: 4 to 64 */
+enum { STRATA_WEIGHT_TYPE_COUNT = STRATA_WEIGHT_U64 + 1 };
+const char *strata_weight_type_name(enum strata_weight_type type); /* "BF16", as in the files */
+unsigned strata_weight_type_bits(enum strata_weight_type type);    /* of one element: 4 to 64 */
 
-struct strata_safetensor {
+/* A tensor of weights. */
+struct strata_weight {
 	const char *name;
-	enum strata_safetensor_type type;
+	enum strata_weight_type type;
 	const int64_t *shape; /* rank numbers, none below 0; a rank of 0 is one element */
 	size_t rank;
 	int64_t offset; /* of its bytes in the file */
@@ -60,7 +59,7 @@ struct strata_safetensor {
 };
 
 struct strata_safetensors {
-	const struct strata_safetensor *tensors; /* in the order of their bytes */
+	const struct strata_weight *tensors; /* in the order of their bytes */
 	size_t tensor_count;
 	const char *const *metadata; /* key, value, key, value … */
 	size_t metadata_count;       /* of pairs */

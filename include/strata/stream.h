@@ -42,7 +42,7 @@ struct strata_extent {
 
 struct strata_weights_layer {
 	const char *name;
-	const struct strata_safetensor *tensors;
+	const struct strata_weight *tensors;
 	const struct strata_extent *extents; /* of each tensor, where it is */
 	size_t tensor_count;
 	int64_t bytes; /* in memory: whole blocks of the disk, so a little more than the tensors have */

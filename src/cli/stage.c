@@ -56,27 +56,24 @@ static int64_t first_of(int64_t a, int64_t b, int64_t c)
 	return a ? a : b ? b : c;
 }
 
-int stage_source_read(struct cli *cli, const struct stage_source *source, const char *path,
-		      struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan)
+int stage_schedule_plan(struct cli *cli, const struct stage_source *source, const char *path,
+			const struct strata_stage_model *known,
+			struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan)
 {
-	struct strata_stage_model known;
 	struct strata_stage_machine machine = { .bytes_per_s = source->bandwidth };
 	struct stage_schedule schedule;
 	int64_t all = 0;
 	const char *text;
 	size_t length;
-	int rc = source->layers ? stage_layers_read(cli, source->layers, &known) : 0;
+	int rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text, &length,
+			    &cli->err);
 
 	if (rc == 0)
-		rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text,
-				&length, &cli->err);
-	if (rc == 0)
-		rc = stage_schedule_read(text, length, source->layers ? &known : NULL, &cli->arena,
-					 &schedule, &cli->err);
+		rc = stage_schedule_read(text, length, known, &cli->arena, &schedule, &cli->err);
 	if (rc)
 		return rc;
 	/* layers nobody knows the size of are a page each */
-	bool sizes = schedule.has_layers || source->layers;
+	bool sizes = schedule.has_layers || known;
 
 	machine.page_bytes = first_of(source->page, schedule.page_bytes, sizes ? 2 << 20 : 1);
 	for (size_t i = 0; i < schedule.model.layer_count; i++)
@@ -89,4 +86,15 @@ int stage_source_read(struct cli *cli, const struct stage_source *source, const 
 		rc = strata_stage_verify(ret_plan, &schedule.model, &cli->arena, &cli->err);
 	*ret_model = schedule.model;
 	return rc;
+}
+
+int stage_source_read(struct cli *cli, const struct stage_source *source, const char *path,
+		      struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan)
+{
+	struct strata_stage_model known;
+	int rc = source->layers ? stage_layers_read(cli, source->layers, &known) : 0;
+
+	return rc ? rc
+		  : stage_schedule_plan(cli, source, path, source->layers ? &known : NULL,
+					ret_model, ret_plan);
 }

@@ -36,7 +36,9 @@ static void watch(void *context, const struct strata_stream_event *event)
 						     event->bytes });
 }
 
-static int open_stream(struct bout *bout, size_t layer_count, int64_t budget, const char *planner)
+/* With a plan, what it says counts, and not budget and planner. */
+static int open_stream(struct bout *bout, size_t layer_count, int64_t budget, const char *planner,
+		       const struct strata_stage_plan *plan)
 {
 	const struct run_options *options = bout->options;
 	struct cli *cli = bout->cli;
@@ -52,9 +54,15 @@ static int open_stream(struct bout *bout, size_t layer_count, int64_t budget, co
 		.channel = (enum strata_stream_channel)options->channel,
 		.cached = options->cached,
 		.pace_bytes_per_s = options->pace,
+		.plan = plan,
 		.watch = watch,
 		.watch_context = bout,
 	};
+	if (plan) {
+		conf.order = bout->model.order;
+		conf.visit_count = bout->model.visit_count;
+		conf.backward_count = bout->model.backward_count;
+	}
 	int rc = strata_spec_read(bout->planners, planner, strlen(planner), &cli->arena,
 				  &conf.planner, &cli->err);
 
@@ -63,33 +71,44 @@ static int open_stream(struct bout *bout, size_t layer_count, int64_t budget, co
 
 /* ---- computing alone ---- */
 
-/* Every layer the plain way: what its digest is, and how long it computes. */
+static size_t visit_count(const struct bout *bout)
+{
+	return bout->options->schedule ? bout->model.visit_count : bout->weights.layer_count;
+}
+
+static uint32_t layer_at(const struct bout *bout, size_t visit)
+{
+	return bout->options->schedule && bout->model.order ? bout->model.order[visit]
+							    : (uint32_t)visit;
+}
+
+/* Every layer the plain way: what its digest is, and how long it computes. Then what that is for a step. */
 static int compute_alone(struct bout *bout, double *ret_ns)
 {
 	double total = 0;
 
 	for (uint32_t i = 0; i < bout->weights.layer_count; i++) {
-		uint64_t digest;
-		int64_t took;
-		int rc = drill_compute_plain(&bout->drill, i, &digest, &took, &bout->cli->err);
+		int rc = drill_compute_plain(&bout->drill, i, &bout->digests[i],
+					     &bout->layers[i].compute_ns, &bout->cli->err);
 
 		if (rc)
 			return rc;
-		bout->digests[i] = digest;
-		bout->layers[i].compute_ns = took;
-		total += (double)took;
 	}
+	for (size_t v = 0; v < visit_count(bout); v++)
+		total += (double)bout->layers[layer_at(bout, v)].compute_ns;
 	*ret_ns = total;
 	return 0;
 }
 
 /* ---- steps ---- */
 
-static int visit(struct bout *bout, uint32_t layer, bool compute)
+static int visit(struct bout *bout, uint32_t layer, bool back, bool compute)
 {
 	struct cli *cli = bout->cli;
 	const struct strata_weights_layer *of = &bout->weights.layers[layer];
-	int rc = strata_stream_pre_forward(bout->stream, layer, &cli->err);
+	int rc = strata_stream_hook(bout->stream,
+				    back ? STRATA_STAGE_PRE_BACKWARD : STRATA_STAGE_PRE_FORWARD,
+				    layer, &cli->err);
 
 	if (rc)
 		return rc;
@@ -107,10 +126,12 @@ static int visit(struct bout *bout, uint32_t layer, bool compute)
 					   ", in memory %016" PRIx64,
 					   of->name, digest, bout->digests[layer]);
 	}
-	return strata_stream_post_forward(bout->stream, layer, &cli->err);
+	return strata_stream_hook(bout->stream,
+				  back ? STRATA_STAGE_POST_BACKWARD : STRATA_STAGE_POST_FORWARD,
+				  layer, &cli->err);
 }
 
-static int step(struct bout *bout, size_t layer_count, bool compute, double *ret_ns)
+static int step(struct bout *bout, size_t visits, bool compute, double *ret_ns)
 {
 	struct cli *cli = bout->cli;
 	int64_t begin = now_ns();
@@ -119,8 +140,9 @@ static int step(struct bout *bout, size_t layer_count, bool compute, double *ret
 		bout->spans.starts_ns[bout->spans.start_count++] = begin;
 	int rc = strata_stream_step_start(bout->stream, &cli->err);
 
-	for (uint32_t i = 0; rc == 0 && i < layer_count; i++)
-		rc = visit(bout, i, compute);
+	for (size_t v = 0; rc == 0 && v < visits; v++)
+		rc = visit(bout, layer_at(bout, v), v + bout->model.backward_count >= visits,
+			   compute);
 	if (rc == 0)
 		rc = strata_stream_step_end(bout->stream, &cli->err);
 	if (ret_ns)
@@ -144,7 +166,7 @@ static int calibrate(struct bout *bout)
 		largest = size > largest ? size : largest;
 	}
 	bout->bandwidth = 1000000000; /* for the plan of this */
-	int rc = open_stream(bout, count, 2 * (largest + bout->options->page), "stream");
+	int rc = open_stream(bout, count, 2 * (largest + bout->options->page), "stream", NULL);
 
 	if (rc == 0)
 		rc = step(bout, count, false, &took);
@@ -159,7 +181,7 @@ static int calibrate(struct bout *bout)
 
 static int run_round(struct bout *bout, struct round *round, bool last)
 {
-	size_t count = bout->weights.layer_count;
+	size_t count = visit_count(bout);
 	int rc = compute_alone(bout, &round->compute_ns);
 
 	if (rc == 0)
@@ -176,10 +198,10 @@ static int run_round(struct bout *bout, struct round *round, bool last)
 static int run_rounds(struct bout *bout)
 {
 	int rc = open_stream(bout, bout->weights.layer_count, bout->options->budget,
-			     bout->options->planner);
+			     bout->options->planner, bout->options->schedule ? &bout->plan : NULL);
 
 	if (rc == 0) /* what a step begins with is read before the first */
-		rc = step(bout, bout->weights.layer_count, false, NULL);
+		rc = step(bout, visit_count(bout), false, NULL);
 	for (int64_t i = 0; rc == 0 && i < bout->options->rounds; i++)
 		rc = run_round(bout, &bout->rounds[i], i + 1 == bout->options->rounds);
 	if (bout->stream)
@@ -207,6 +229,28 @@ static int check_disk(struct bout *bout, int64_t before, int64_t plain_before)
 			   bout->disk_bytes, asked);
 }
 
+static int read_schedule(struct bout *bout)
+{
+	const struct run_options *options = bout->options;
+	const struct stage_source source = { .budget = options->budget,
+					     .page = options->page,
+					     .bandwidth = bout->bandwidth };
+	struct strata_stage_model known;
+	int rc = stage_weights_model(bout->cli, &bout->weights, 0, &known);
+
+	for (size_t i = 0; rc == 0 && i < known.layer_count; i++)
+		((struct strata_stage_layer *)known.layers)[i].compute_ns =
+			bout->layers[i].compute_ns;
+	if (rc == 0)
+		rc = stage_schedule_plan(bout->cli, &source, options->schedule, &known,
+					 &bout->model, &bout->plan);
+	if (rc == 0 && bout->model.layer_count != bout->weights.layer_count)
+		rc = strata_fail_at(&bout->cli->err, -EINVAL, "schedule",
+				    "the schedule is of %zu layers; the model has %zu",
+				    bout->model.layer_count, bout->weights.layer_count);
+	return rc;
+}
+
 int stage_rounds_run(struct bout *bout)
 {
 	double unused;
@@ -215,6 +259,8 @@ int stage_rounds_run(struct bout *bout)
 	bout->bandwidth = bout->options->bandwidth ? bout->options->bandwidth : bout->options->pace;
 	if (rc == 0 && !bout->bandwidth)
 		rc = calibrate(bout);
+	if (rc == 0 && bout->options->schedule)
+		rc = read_schedule(bout);
 	int64_t before = drill_disk_bytes(), plain = bout->drill.plain_bytes;
 
 	if (rc == 0)

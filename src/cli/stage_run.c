@@ -33,6 +33,8 @@ static const struct strata_option run_rows[] = {
 	  .integer = { 2 << 20, 4096, 1 << 30 }, .help = "size of a page" },
 	{ "planner", STRATA_TEXT, offsetof(struct run_options, planner), .text = { "best" },
 	  .value = "SPEC", .help = "who chooses what stays: `strata classes planner`" },
+	{ "schedule", STRATA_TEXT, offsetof(struct run_options, schedule), .value = "FILE",
+	  .help = "follow this schedule, as `strata stage verify` takes it, and not a planner's" },
 	{ "group", STRATA_TEXT, offsetof(struct run_options, group), .value = "PATTERNS",
 	  .help = "which tensors are one layer: model.layers.*.mlp,model.layers.*; by number when "
 		  "left out" },

@@ -2,7 +2,7 @@
 #ifndef CLI_STAGE_RUN_H
 #define CLI_STAGE_RUN_H
 
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "stream/drill.h"
 
 /* What was going on, for pictures. */
@@ -26,7 +26,7 @@ void stage_spans_add(struct stage_spans *spans, struct stage_span span);
 void stage_spans_fini(struct stage_spans *spans);
 
 struct run_options {
-	const char *group, *planner, *trace, *plot;
+	const char *group, *planner, *schedule, *trace, *plot;
 	int64_t budget, bandwidth, pace, page, matmul, rounds, threads;
 	double compute_ms;
 	int channel;
@@ -47,6 +47,8 @@ struct bout {
 	uint64_t *digests; /* of each layer, the plain way */
 	const void **tensors;
 	int64_t bandwidth;
+	struct strata_stage_model model; /* order of visits, when a schedule says so */
+	struct strata_stage_plan plan;   /* of that schedule */
 	struct drill drill;
 	struct strata_registry *planners;
 	struct strata_stream *stream;

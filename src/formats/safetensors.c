@@ -21,37 +21,37 @@ enum { LENGTH_BYTES = 8, ENTRY_BYTES_MAX = 1 << 16 };
 static const struct {
 	const char *name;
 	unsigned bits;
-} types[STRATA_SAFETENSOR_TYPE_COUNT] = {
-	[STRATA_SAFETENSOR_BOOL] = { "BOOL", 8 },
-	[STRATA_SAFETENSOR_F4] = { "F4", 4 },
-	[STRATA_SAFETENSOR_F6_E2M3] = { "F6_E2M3", 6 },
-	[STRATA_SAFETENSOR_F6_E3M2] = { "F6_E3M2", 6 },
-	[STRATA_SAFETENSOR_U8] = { "U8", 8 },
-	[STRATA_SAFETENSOR_I8] = { "I8", 8 },
-	[STRATA_SAFETENSOR_F8_E5M2] = { "F8_E5M2", 8 },
-	[STRATA_SAFETENSOR_F8_E4M3] = { "F8_E4M3", 8 },
-	[STRATA_SAFETENSOR_F8_E8M0] = { "F8_E8M0", 8 },
-	[STRATA_SAFETENSOR_F8_E4M3FNUZ] = { "F8_E4M3FNUZ", 8 },
-	[STRATA_SAFETENSOR_F8_E5M2FNUZ] = { "F8_E5M2FNUZ", 8 },
-	[STRATA_SAFETENSOR_I16] = { "I16", 16 },
-	[STRATA_SAFETENSOR_U16] = { "U16", 16 },
-	[STRATA_SAFETENSOR_F16] = { "F16", 16 },
-	[STRATA_SAFETENSOR_BF16] = { "BF16", 16 },
-	[STRATA_SAFETENSOR_I32] = { "I32", 32 },
-	[STRATA_SAFETENSOR_U32] = { "U32", 32 },
-	[STRATA_SAFETENSOR_F32] = { "F32", 32 },
-	[STRATA_SAFETENSOR_C64] = { "C64", 64 },
-	[STRATA_SAFETENSOR_F64] = { "F64", 64 },
-	[STRATA_SAFETENSOR_I64] = { "I64", 64 },
-	[STRATA_SAFETENSOR_U64] = { "U64", 64 },
+} types[STRATA_WEIGHT_TYPE_COUNT] = {
+	[STRATA_WEIGHT_BOOL] = { "BOOL", 8 },
+	[STRATA_WEIGHT_F4] = { "F4", 4 },
+	[STRATA_WEIGHT_F6_E2M3] = { "F6_E2M3", 6 },
+	[STRATA_WEIGHT_F6_E3M2] = { "F6_E3M2", 6 },
+	[STRATA_WEIGHT_U8] = { "U8", 8 },
+	[STRATA_WEIGHT_I8] = { "I8", 8 },
+	[STRATA_WEIGHT_F8_E5M2] = { "F8_E5M2", 8 },
+	[STRATA_WEIGHT_F8_E4M3] = { "F8_E4M3", 8 },
+	[STRATA_WEIGHT_F8_E8M0] = { "F8_E8M0", 8 },
+	[STRATA_WEIGHT_F8_E4M3FNUZ] = { "F8_E4M3FNUZ", 8 },
+	[STRATA_WEIGHT_F8_E5M2FNUZ] = { "F8_E5M2FNUZ", 8 },
+	[STRATA_WEIGHT_I16] = { "I16", 16 },
+	[STRATA_WEIGHT_U16] = { "U16", 16 },
+	[STRATA_WEIGHT_F16] = { "F16", 16 },
+	[STRATA_WEIGHT_BF16] = { "BF16", 16 },
+	[STRATA_WEIGHT_I32] = { "I32", 32 },
+	[STRATA_WEIGHT_U32] = { "U32", 32 },
+	[STRATA_WEIGHT_F32] = { "F32", 32 },
+	[STRATA_WEIGHT_C64] = { "C64", 64 },
+	[STRATA_WEIGHT_F64] = { "F64", 64 },
+	[STRATA_WEIGHT_I64] = { "I64", 64 },
+	[STRATA_WEIGHT_U64] = { "U64", 64 },
 };
 
-const char *strata_safetensor_type_name(enum strata_safetensor_type type)
+const char *strata_weight_type_name(enum strata_weight_type type)
 {
 	return types[type].name;
 }
 
-unsigned strata_safetensor_type_bits(enum strata_safetensor_type type)
+unsigned strata_weight_type_bits(enum strata_weight_type type)
 {
 	return types[type].bits;
 }
@@ -88,7 +88,7 @@ struct reader {
 	const char *at, *end;
 	struct strata_arena *arena;
 	struct map_text names; /* seen; the values are of no matter */
-	struct strata_safetensor *tensors;
+	struct strata_weight *tensors;
 	size_t tensor_count, room;
 	const char **metadata;
 	size_t metadata_count;
@@ -161,20 +161,20 @@ static int fail_tensor(struct strata_error *err, const char *name, const char *w
 }
 
 /* Not an option's choice: names of types are exact, in capitals. */
-static int read_type(const json_t *json, const char *name, enum strata_safetensor_type *ret_type,
+static int read_type(const json_t *json, const char *name, enum strata_weight_type *ret_type,
 		     struct strata_error *err)
 {
 	const char *text = json_string_value(json_object_get(json, "dtype"));
 
-	for (int i = 0; text && i < STRATA_SAFETENSOR_TYPE_COUNT; i++)
+	for (int i = 0; text && i < STRATA_WEIGHT_TYPE_COUNT; i++)
 		if (strcmp(types[i].name, text) == 0) {
-			*ret_type = (enum strata_safetensor_type)i;
+			*ret_type = (enum strata_weight_type)i;
 			return 0;
 		}
 	return fail_tensor(err, name, text ? "its dtype is unknown" : "it has no dtype");
 }
 
-static int read_shape(const json_t *json, struct reader *reader, struct strata_safetensor *tensor,
+static int read_shape(const json_t *json, struct reader *reader, struct strata_weight *tensor,
 		      struct strata_error *err)
 {
 	const json_t *shape = json_object_get(json, "shape");
@@ -184,10 +184,10 @@ static int read_shape(const json_t *json, struct reader *reader, struct strata_s
 	size_t rank = json_array_size(shape);
 	int64_t *numbers = strata_arena_array(reader->arena, rank, sizeof(*numbers));
 
-	if (rank > STRATA_SAFETENSOR_RANK_MAX)
+	if (rank > STRATA_SAFETENSORS_RANK_MAX)
 		return strata_fail(err, -E2BIG,
 				   "tensor '%.64s': it has %zu dimensions; expected at most %d",
-				   tensor->name, rank, STRATA_SAFETENSOR_RANK_MAX);
+				   tensor->name, rank, STRATA_SAFETENSORS_RANK_MAX);
 	if (!numbers)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < rank; i++) {
@@ -204,7 +204,7 @@ static int read_shape(const json_t *json, struct reader *reader, struct strata_s
 }
 
 /* Bytes of so many elements of the type; -1 when that is more than 63 bits, or not whole. */
-static int64_t sized(const struct strata_safetensor *tensor)
+static int64_t sized(const struct strata_weight *tensor)
 {
 	int128 bits = types[tensor->type].bits;
 
@@ -216,8 +216,7 @@ static int64_t sized(const struct strata_safetensor *tensor)
 	return bits % 8 ? -1 : (int64_t)(bits / 8);
 }
 
-static int read_offsets(const json_t *json, struct strata_safetensor *tensor,
-			struct strata_error *err)
+static int read_offsets(const json_t *json, struct strata_weight *tensor, struct strata_error *err)
 {
 	const json_t *offsets = json_object_get(json, "data_offsets");
 	const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
@@ -239,11 +238,11 @@ static int read_offsets(const json_t *json, struct strata_safetensor *tensor,
 	return 0;
 }
 
-static struct strata_safetensor *new_tensor(struct reader *reader)
+static struct strata_weight *new_tensor(struct reader *reader)
 {
 	if (reader->tensor_count == reader->room) {
 		size_t room = reader->room ? reader->room * 2 : 64;
-		struct strata_safetensor *tensors =
+		struct strata_weight *tensors =
 			strata_arena_array(reader->arena, room, sizeof(*tensors));
 
 		if (!tensors)
@@ -259,14 +258,14 @@ static struct strata_safetensor *new_tensor(struct reader *reader)
 static int read_tensor(struct reader *reader, const char *name, const json_t *json,
 		       struct strata_error *err)
 {
-	if (reader->tensor_count == STRATA_SAFETENSOR_COUNT_MAX)
+	if (reader->tensor_count == STRATA_SAFETENSORS_TENSORS_MAX)
 		return strata_fail(err, -E2BIG, "the file has more than %d tensors",
-				   STRATA_SAFETENSOR_COUNT_MAX);
-	struct strata_safetensor *tensor = new_tensor(reader);
+				   STRATA_SAFETENSORS_TENSORS_MAX);
+	struct strata_weight *tensor = new_tensor(reader);
 
 	if (!tensor)
 		return strata_fail_memory(err);
-	*tensor = (struct strata_safetensor){ .name = name };
+	*tensor = (struct strata_weight){ .name = name };
 	int rc = read_type(json, name, &tensor->type, err);
 
 	if (rc == 0)
@@ -313,10 +312,10 @@ static int read_name(struct reader *reader, const char *cut, size_t length, cons
 	json_t *json;
 	void *old = NULL;
 
-	if (length > STRATA_SAFETENSOR_NAME_BYTES_MAX)
+	if (length > STRATA_SAFETENSORS_NAME_BYTES_MAX)
 		return strata_fail(err, -E2BIG,
 				   "a tensor's name has %zu bytes; expected at most %d", length,
-				   STRATA_SAFETENSOR_NAME_BYTES_MAX);
+				   STRATA_SAFETENSORS_NAME_BYTES_MAX);
 	int rc = option_load_json(cut, length, &json, err);
 
 	if (rc)
@@ -406,7 +405,7 @@ static int read_entries(struct reader *reader, struct strata_error *err)
 
 static int by_offset(const void *one, const void *two)
 {
-	const struct strata_safetensor *a = one, *b = two;
+	const struct strata_weight *a = one, *b = two;
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
@@ -423,7 +422,7 @@ static int settle(struct reader *reader, int64_t data, int64_t file_bytes, struc
 	if (reader->tensor_count)
 		qsort(reader->tensors, reader->tensor_count, sizeof(*reader->tensors), by_offset);
 	for (size_t i = 0; i < reader->tensor_count; i++) {
-		struct strata_safetensor *tensor = &reader->tensors[i];
+		struct strata_weight *tensor = &reader->tensors[i];
 
 		if (tensor->offset != end)
 			return strata_fail(err, -EBADMSG,

@@ -33,9 +33,9 @@ static int find_file(struct filling *filling, const char *name, struct strata_ar
 		return strata_fail(err, -EBADMSG,
 				   "the index names the file '%s'; expected one beside it",
 				   text_excerpt(name, strlen(name), shown));
-	if (filling->file_count == STRATA_SHARD_COUNT_MAX)
+	if (filling->file_count == STRATA_SAFETENSORS_FILES_MAX)
 		return strata_fail(err, -E2BIG, "the index names more than %d files",
-				   STRATA_SHARD_COUNT_MAX);
+				   STRATA_SAFETENSORS_FILES_MAX);
 	size_t at = filling->file_count;
 
 	filling->numbers[at] = (uint32_t)at;
@@ -81,12 +81,12 @@ static int read_map(const json_t *map, struct strata_arena *arena, struct fillin
 		return strata_fail(err, -EBADMSG,
 				   "not an index of safetensors files: it has no "
 				   "weight_map with tensors in it");
-	if (count > STRATA_SAFETENSOR_COUNT_MAX)
+	if (count > STRATA_SAFETENSORS_TENSORS_MAX)
 		return strata_fail(err, -E2BIG, "the index has %zu tensors; expected at most %d",
-				   count, STRATA_SAFETENSOR_COUNT_MAX);
+				   count, STRATA_SAFETENSORS_TENSORS_MAX);
 	filling->tensors = strata_arena_array(arena, count, sizeof(*filling->tensors));
 	filling->file = strata_arena_array(arena, count, sizeof(*filling->file));
-	count = count < STRATA_SHARD_COUNT_MAX ? count : STRATA_SHARD_COUNT_MAX;
+	count = count < STRATA_SAFETENSORS_FILES_MAX ? count : STRATA_SAFETENSORS_FILES_MAX;
 	filling->files = strata_arena_array(arena, count, sizeof(*filling->files));
 	filling->numbers = strata_arena_array(arena, count, sizeof(*filling->numbers));
 	if (!filling->tensors || !filling->file || !filling->files || !filling->numbers)

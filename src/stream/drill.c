@@ -29,25 +29,24 @@ struct matrix {
 	int rows, columns; /* 0: not one to multiply with */
 };
 
-static struct matrix matrix_of(const struct strata_safetensor *tensor)
+static struct matrix matrix_of(const struct strata_weight *tensor)
 {
 	int64_t columns = 1;
-	bool known = tensor->type == STRATA_SAFETENSOR_F32 ||
-		     tensor->type == STRATA_SAFETENSOR_F16 ||
-		     tensor->type == STRATA_SAFETENSOR_BF16;
+	bool known = tensor->type == STRATA_WEIGHT_F32 || tensor->type == STRATA_WEIGHT_F16 ||
+		     tensor->type == STRATA_WEIGHT_BF16;
 
 	if (!known || tensor->rank < 2 || tensor->bytes == 0 || tensor->shape[0] > INT_MAX)
 		return (struct matrix){ 0 };
-	columns = tensor->bytes * 8 / strata_safetensor_type_bits(tensor->type) / tensor->shape[0];
+	columns = tensor->bytes * 8 / strata_weight_type_bits(tensor->type) / tensor->shape[0];
 	if (columns > INT_MAX)
 		return (struct matrix){ 0 };
 	return (struct matrix){ (int)tensor->shape[0], (int)columns };
 }
 
-static void widen(const struct strata_safetensor *tensor, const void *from, size_t first,
-		  size_t count, float *to)
+static void widen(const struct strata_weight *tensor, const void *from, size_t first, size_t count,
+		  float *to)
 {
-	bool half = tensor->type == STRATA_SAFETENSOR_F16;
+	bool half = tensor->type == STRATA_WEIGHT_F16;
 
 	for (size_t i = 0; i < count; i++) {
 		uint16_t bits;
@@ -79,12 +78,12 @@ static uint64_t fold(uint64_t digest, const void *bytes, size_t count)
 
 /* ---- a visit ---- */
 
-static uint64_t multiply(const struct drill *drill, const struct strata_safetensor *tensor,
+static uint64_t multiply(const struct drill *drill, const struct strata_weight *tensor,
 			 struct matrix matrix, const void *weights, uint64_t digest)
 {
 	int rows = (int)drill->conf.rows;
 
-	if (tensor->type == STRATA_SAFETENSOR_F32) {
+	if (tensor->type == STRATA_WEIGHT_F32) {
 		blas_linear(&drill->blas, rows, matrix.rows, matrix.columns, drill->input, weights,
 			    drill->output);
 		return fold(digest, drill->output,
@@ -113,18 +112,20 @@ static void sleep_until(int64_t time_ns)
 uint64_t drill_compute(const struct drill *drill, uint32_t index, const void *const *tensors)
 {
 	const struct strata_weights_layer *layer = &drill->conf.weights->layers[index];
-	int64_t begin = channel_now_ns();
+	int64_t begin = channel_now_ns(), bytes = 0;
 	uint64_t digest = index;
 
 	for (size_t i = 0; i < layer->tensor_count; i++) {
-		const struct strata_safetensor *tensor = &layer->tensors[i];
+		const struct strata_weight *tensor = &layer->tensors[i];
 		struct matrix matrix = drill->conf.rows ? matrix_of(tensor) : (struct matrix){ 0 };
 
 		digest = matrix.rows ? multiply(drill, tensor, matrix, tensors[i], digest)
 				     : fold(digest, tensors[i], (size_t)tensor->bytes);
+		bytes += tensor->bytes;
 	}
 	if (!drill->conf.rows)
-		sleep_until(begin + drill->conf.compute_ns);
+		sleep_until(begin + drill->conf.compute_ns +
+			    (int64_t)((double)bytes * drill->conf.ns_per_byte));
 	return digest;
 }
 
@@ -229,7 +230,7 @@ static void measure(struct drill *drill)
 				continue;
 			drill->input_count = in > drill->input_count ? in : drill->input_count;
 			drill->output_count = out > drill->output_count ? out : drill->output_count;
-			if (layer->tensors[i].type != STRATA_SAFETENSOR_F32 &&
+			if (layer->tensors[i].type != STRATA_WEIGHT_F32 &&
 			    strip > drill->strip_count)
 				drill->strip_count = strip;
 		}

@@ -16,7 +16,8 @@
 struct drill_conf {
 	const struct strata_weights *weights; /* borrowed until drill_close */
 	int64_t rows;       /* of what weights are multiplied with; 0: takes compute_ns instead */
-	int64_t compute_ns; /* of a visit */
+	int64_t compute_ns; /* of a visit … */
+	double ns_per_byte; /* … and for each byte of its tensors */
 	int threads;        /* that multiply; 0: as OpenBLAS likes */
 	const char *blas;   /* library; NULL: the usual one */
 };

@@ -16,7 +16,7 @@
 struct found {
 	const char **paths;
 	size_t path_count;
-	struct strata_safetensor *tensors;
+	struct strata_weight *tensors;
 	uint32_t *file; /* of each tensor */
 	size_t tensor_count;
 };
@@ -102,7 +102,7 @@ static int find_single(const char *path, struct strata_arena *arena, struct foun
 	    !(found->paths[0] = strata_arena_text(arena, path, strlen(path))))
 		return strata_fail_memory(err);
 	found->path_count = 1;
-	found->tensors = (struct strata_safetensor *)file.tensors;
+	found->tensors = (struct strata_weight *)file.tensors;
 	found->tensor_count = file.tensor_count;
 	return 0;
 }
@@ -125,7 +125,7 @@ static int take_tensors(const struct strata_safetensors_index *index, uint32_t n
 {
 	for (size_t i = 0; i < index->tensor_count; i++) {
 		const char *name = index->tensors[i];
-		const struct strata_safetensor *tensor;
+		const struct strata_weight *tensor;
 
 		if (index->file[i] != number)
 			continue;
@@ -195,7 +195,7 @@ static int fill_layer(const struct found *found, const struct tensor_layer *grou
 		      struct strata_arena *arena, struct strata_weights_layer *ret_layer,
 		      struct strata_error *err)
 {
-	struct strata_safetensor *tensors =
+	struct strata_weight *tensors =
 		strata_arena_array(arena, group->member_count, sizeof(*tensors));
 	struct strata_extent *extents =
 		strata_arena_array(arena, group->member_count, sizeof(*extents));
@@ -204,7 +204,7 @@ static int fill_layer(const struct found *found, const struct tensor_layer *grou
 	if (!tensors || !extents)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < group->member_count; i++) {
-		const struct strata_safetensor *tensor = &found->tensors[group->members[i]];
+		const struct strata_weight *tensor = &found->tensors[group->members[i]];
 
 		tensors[i] = *tensor;
 		extents[i] = (struct strata_extent){ found->file[group->members[i]], tensor->offset,

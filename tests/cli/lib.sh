@@ -12,12 +12,14 @@ PATH=$STRATA_BUILD:$PATH
 unset NO_COLOR STRATA_CONFIG STRATA_SOCKET STRATA_SERVER STRATA_COLOR STRATA_PLUGINS 2>/dev/null
 export LC_ALL=C.UTF-8 TERM=xterm
 top=$(mktemp -d "${TMPDIR:-/tmp}/strata-cli.XXXXXX")
-number=0 failed=0 name= problems=
+number=0 failed=0 name= problems= skipped=
 
 finish_case() {
 	[ -n "$name" ] || return 0
 	number=$((number + 1))
-	if [ -n "$problems" ]; then
+	if [ -n "$skipped" ]; then
+		printf 'ok %d - %s # SKIP %s\n' "$number" "$name" "$skipped"
+	elif [ -n "$problems" ]; then
 		failed=1
 		printf 'not ok %d - %s\n%s' "$number" "$name" "$problems"
 	else
@@ -35,10 +37,15 @@ trap finish EXIT
 
 it() {
 	finish_case
-	name=$1 problems=
+	name=$1 problems= skipped=
 	rm -rf "$top/work" && mkdir -p "$top/work/home"
 	cd "$top/work" || exit 1
 	export HOME=$top/work/home XDG_CONFIG_HOME=$top/work/home/.config
+}
+
+# The machine cannot do this one: it counts as skipped, by name, for this reason.
+skip() {
+	skipped=$1
 }
 
 problem() {

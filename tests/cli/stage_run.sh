@@ -53,6 +53,24 @@ run strata stage run m.safetensors --budget 320KiB --page 4KiB --matmul 2 --roun
 gives 0
 prints_json 'd["planner"] == "on_demand" and d["peak_bytes"] <= 320 << 10'
 
+it 'follows a schedule that somebody wrote, there and back'
+weights
+for l in 0 1 2 3 4 5 6 7; do printf 'fetch blocks.%d\ncompute blocks.%d\nrelease blocks.%d\n' $l $l $l; done >mine.txt
+printf 'fetch head\ncompute head\ncompute head\nrelease head\n' >>mine.txt
+for l in 7 6 5 4 3 2 1 0; do printf 'fetch blocks.%d\ncompute blocks.%d\nrelease blocks.%d\n' $l $l $l; done >>mine.txt
+run strata stage run m.safetensors --budget 1MiB --page 64KiB --matmul 2 --threads 1 --rounds 1 --schedule mine.txt --json
+gives 0
+prints_json 'd["equal"] and d["peak_bytes"] <= 384 << 10 and d["bytes_per_step"] > 4 << 20'
+run strata stage plan --model m.safetensors --budget 1MiB --page 64KiB --schedule --json
+printf '%s' "$out" >plan.json
+run strata stage run m.safetensors --budget 1MiB --page 64KiB --compute-ms 0 --rounds 1 --schedule plan.json --json
+gives 0
+prints_json 'd["equal"] and d["bytes_per_step"] < 2 << 20'
+printf 'compute blocks.0\n' >bad.txt
+run strata stage run m.safetensors --budget 1MiB --page 64KiB --compute-ms 0 --rounds 1 --schedule bad.txt
+gives 2
+says_some 'entry 0 (compute of blocks.0)'
+
 it 'says what is missing'
 weights
 run strata stage run m.safetensors --budget 1MiB

@@ -84,7 +84,7 @@ static void every_byte_counts(void)
 	CHECK(took >= drill.conf.compute_ns);
 	CHECK(plain == digest_with(0, 0, 0)); /* the same wherever the bytes are */
 	for (size_t i = 0; i < layer->tensor_count; i++) {
-		size_t size = strata_safetensor_type_bits(layer->tensors[i].type) / 8;
+		size_t size = strata_weight_type_bits(layer->tensors[i].type) / 8;
 
 		for (size_t end = size; end <= (size_t)layer->tensors[i].bytes; end += size)
 			CHECK(plain !=

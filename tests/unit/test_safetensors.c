@@ -38,7 +38,7 @@ TEST(tensors_are_read_in_the_order_of_their_bytes)
 	CHECK_TEXT(file.tensors[0].name, "a");
 	CHECK_INT(file.tensors[0].rank, 0);
 	CHECK_INT(file.tensors[0].bytes, 4);
-	CHECK_INT(file.tensors[1].type, STRATA_SAFETENSOR_BF16);
+	CHECK_INT(file.tensors[1].type, STRATA_WEIGHT_BF16);
 	CHECK_INT(file.tensors[1].shape[1], 3);
 	CHECK_INT(file.tensors[1].offset - file.tensors[0].offset, 4);
 	CHECK_INT(file.metadata_count, 2);
@@ -83,14 +83,14 @@ TEST(every_type_has_its_size)
 		    { "I64", 64 },    { "U64", 64 } };
 	char header[256];
 
-	CHECK_INT(sizeof(all) / sizeof(all[0]), STRATA_SAFETENSOR_TYPE_COUNT);
+	CHECK_INT(sizeof(all) / sizeof(all[0]), STRATA_WEIGHT_TYPE_COUNT);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		snprintf(header, sizeof(header),
 			 "{\"x\":{\"dtype\":\"%s\",\"shape\":[4,2],\"data_offsets\":[0,%d]}}",
 			 all[i].name, all[i].bits);
 		CHECK_OK(read_header(header, all[i].bits));
-		CHECK_TEXT(strata_safetensor_type_name(file.tensors[0].type), all[i].name);
-		CHECK_INT(strata_safetensor_type_bits(file.tensors[0].type), all[i].bits);
+		CHECK_TEXT(strata_weight_type_name(file.tensors[0].type), all[i].name);
+		CHECK_INT(strata_weight_type_bits(file.tensors[0].type), all[i].bits);
 	}
 	/* half a byte is no size */
 	CHECK_ERROR(read_header("{" TENSOR("x", "F4", "[3]", 0, 2) "}", 2), -EBADMSG, "'x'");
@@ -190,10 +190,10 @@ static int read_long(size_t rank, size_t name_bytes)
 
 TEST(dimensions_and_names_are_bounded)
 {
-	CHECK_OK(read_long(STRATA_SAFETENSOR_RANK_MAX, 1));
-	CHECK_ERROR(read_long(STRATA_SAFETENSOR_RANK_MAX + 1, 1), -E2BIG, "dimensions");
-	CHECK_OK(read_long(1, STRATA_SAFETENSOR_NAME_BYTES_MAX - 2)); /* and its quotes */
-	CHECK_ERROR(read_long(1, STRATA_SAFETENSOR_NAME_BYTES_MAX - 1), -E2BIG, "name");
+	CHECK_OK(read_long(STRATA_SAFETENSORS_RANK_MAX, 1));
+	CHECK_ERROR(read_long(STRATA_SAFETENSORS_RANK_MAX + 1, 1), -E2BIG, "dimensions");
+	CHECK_OK(read_long(1, STRATA_SAFETENSORS_NAME_BYTES_MAX - 2)); /* and its quotes */
+	CHECK_ERROR(read_long(1, STRATA_SAFETENSORS_NAME_BYTES_MAX - 1), -E2BIG, "name");
 	strata_arena_fini(&arena);
 }
 
@@ -238,9 +238,9 @@ static int read_many(size_t count)
 
 TEST(tensors_are_bounded)
 {
-	CHECK_OK(read_many(STRATA_SAFETENSOR_COUNT_MAX));
-	CHECK_INT(file.tensor_count, STRATA_SAFETENSOR_COUNT_MAX);
-	CHECK_ERROR(read_many(STRATA_SAFETENSOR_COUNT_MAX + 1), -E2BIG, "tensors");
+	CHECK_OK(read_many(STRATA_SAFETENSORS_TENSORS_MAX));
+	CHECK_INT(file.tensor_count, STRATA_SAFETENSORS_TENSORS_MAX);
+	CHECK_ERROR(read_many(STRATA_SAFETENSORS_TENSORS_MAX + 1), -E2BIG, "tensors");
 	strata_arena_fini(&arena);
 }
 

@@ -66,11 +66,11 @@ static int read_many(size_t tensors, size_t files)
 
 TEST(tensors_and_files_are_bounded)
 {
-	CHECK_OK(read_many(STRATA_SAFETENSOR_COUNT_MAX, 2));
-	CHECK_ERROR(read_many(STRATA_SAFETENSOR_COUNT_MAX + 1, 2), -E2BIG, "tensors");
-	CHECK_OK(read_many(STRATA_SHARD_COUNT_MAX, STRATA_SHARD_COUNT_MAX));
-	CHECK_ERROR(read_many(STRATA_SHARD_COUNT_MAX + 1, STRATA_SHARD_COUNT_MAX + 1), -E2BIG,
-		    "files");
+	CHECK_OK(read_many(STRATA_SAFETENSORS_TENSORS_MAX, 2));
+	CHECK_ERROR(read_many(STRATA_SAFETENSORS_TENSORS_MAX + 1, 2), -E2BIG, "tensors");
+	CHECK_OK(read_many(STRATA_SAFETENSORS_FILES_MAX, STRATA_SAFETENSORS_FILES_MAX));
+	CHECK_ERROR(read_many(STRATA_SAFETENSORS_FILES_MAX + 1, STRATA_SAFETENSORS_FILES_MAX + 1),
+		    -E2BIG, "files");
 	strata_arena_fini(&arena);
 }
 
