@@ -32,6 +32,7 @@ extern const struct cli_command cli_place_bench;
 extern const struct cli_command cli_place_calibrate;
 extern const struct cli_command cli_place_detect;
 extern const struct cli_command cli_place_ops;
+extern const struct cli_command cli_place;
 extern const struct cli_command cli_qos;
 extern const struct cli_command cli_qos_set;
 extern const struct cli_command cli_queue;
@@ -99,6 +100,7 @@ static const struct cli_command *const commands[] = {
 	&cli_place_calibrate,
 	&cli_place_detect,
 	&cli_place_ops,
+	&cli_place,
 	&cli_qos,
 	&cli_qos_set,
 	&cli_queue,

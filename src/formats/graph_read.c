@@ -189,14 +189,14 @@ static int end_case(struct graph_reader *reader, int rc)
 
 static int read_json(struct graph_reader *reader, const json_t *root)
 {
-	if (json_object_get(root, "link_bytes_per_s"))
-		return graph_read_opt(reader, root);
 	if (json_object_get(root, "maxFPGAs"))
 		return graph_read_dnn(reader, root);
 	if (json_object_get(root, "workflow"))
 		return graph_read_wfcommons(reader, root);
 	if (json_object_get(root, "ops"))
 		return graph_read_json_form(reader, root);
+	if (json_object_get(root, "link_bytes_per_s"))
+		return graph_read_opt(reader, root);
 	return strata_fail(
 		reader->err, -EINVAL,
 		"no graph in a known form; expected ops, workflow, maxFPGAs or link_bytes_per_s");

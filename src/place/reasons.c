@@ -91,11 +91,14 @@ static void tell_kv(struct teller *teller)
 			moved += moves;
 			kept += !moves;
 		}
-	if (moved + kept)
+	if (kept)
 		tell(teller, strata_arena_printf(teller->arena,
-						 "%zu ops run where their KV cache is; %zu caches "
-						 "are moved, which costs less",
-						 kept, moved));
+						 "%zu ops run where their KV cache is", kept));
+	if (moved)
+		tell(teller,
+		     strata_arena_printf(
+			     teller->arena,
+			     "%zu KV caches are moved: staying with them would cost more", moved));
 }
 
 static void tell_full(struct teller *teller)

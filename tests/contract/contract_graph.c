@@ -52,7 +52,8 @@ static const char own[] =
 	"\"devices\":[{\"name\":\"gpu0\",\"flops_per_s\":1e12,\"bytes_per_s\":1e11,\"capacity\":"
 	"\"8GiB\"},"
 	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"flops_per_s\":1e11,\"bytes_per_s\":1e10}],"
-	"\"links\":[{\"from\":\"gpu0\",\"to\":\"cpu0\",\"bytes_per_s\":1e10,\"latency_ns\":5}]}";
+	"\"links\":[{\"from\":\"gpu0\",\"to\":\"cpu0\",\"bytes_per_s\":1e10,"
+	"\"latency_ns\":5}]}";
 
 struct reading {
 	struct strata_arena arena;
@@ -171,6 +172,16 @@ TEST(the_documented_form)
 	CHECK_INT(graph->edge_count, 2);
 	CHECK_INT(one->machine.devices[0].capacity_bytes, INT64_C(8) << 30);
 	CHECK_NEAR(one->machine.bytes_per_s[2], 1e10, 0); /* the way back */
+	end(&reading);
+}
+
+TEST(links_do_not_make_it_another_form)
+{
+	struct reading reading;
+	const struct graph_case *one =
+		read_text(&reading, "{\"ops\":[{\"name\":\"a\"}],\"link_bytes_per_s\":7}");
+
+	CHECK_INT(one->form, GRAPH_JSON);
 	end(&reading);
 }
 
