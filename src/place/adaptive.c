@@ -15,7 +15,8 @@
 #define BIT(feature) (1u << (feature))
 #define PRESSURE 0.8
 #define WORSE 1.02
-#define SPREADS 2.0 /* of the difference's spread that a change must be above */
+#define SPREADS 2.5     /* of the difference's spread that a change must be above, */
+#define SPREADS_FEW 6.0 /* and how many more when few were seen: by this over their number */
 enum { EARNED_AFTER = 10, TRIAL_MIN = 3, RETRY_AFTER = 100, REASONS_MAX = 12 };
 
 struct running { /* mean and spread of logarithms */
@@ -162,7 +163,9 @@ static void judge(struct strata_adaptive *adaptive, enum strata_feature feature)
 	double change = trial->with.mean - trial->without.mean;
 	double spread = sqrt(running_spread(&trial->with) + running_spread(&trial->without));
 
-	if (change > real_log2(WORSE) && change > SPREADS * spread)
+	double spreads = SPREADS + SPREADS_FEW / (double)trial->with.count;
+
+	if (change > real_log2(WORSE) && change > spreads * spread)
 		withdraw(adaptive, feature, real_exp2(change) - 1);
 }
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* Ops looked at when nobody says how many: small graphs get more for each op. */
-#define VISITS_PER_OP 2500
-#define VISITS_MIN INT64_C(2500000)
+#define VISITS_PER_OP 200
+#define VISITS_MIN INT64_C(250000)
 
 const char *strata_objective_name(enum strata_objective objective)
 {

@@ -54,7 +54,8 @@ static int64_t stretch_from(struct lines *lines, size_t first, double bound)
 	bool open = true;
 
 	for (end = first; end < cut->block_count && open; end++) {
-		visits += (int64_t)cut_add(cut, (uint32_t)end) + (int64_t)lines->state_count;
+		visits += (int64_t)cut_add(cut, (uint32_t)end) +
+			  (int64_t)(lines->state_count * classes) / 8;
 		weights += cut->weights[end];
 		kv += cut->kv[end];
 		open = false;
@@ -135,7 +136,7 @@ double cut_lines(struct cut *cut, struct strata_place_budget *budget, struct str
 		lines.best[i] = INFINITY;
 	lines.best[0] = 0;
 	for (size_t first = 0; first < cut->block_count; first++) {
-		if (budget_spend(budget, stretch_from(&lines, first, bound) / 4))
+		if (budget_spend(budget, stretch_from(&lines, first, bound)))
 			return INFINITY;
 		/* what is already whole bounds the rest */
 		for (size_t s = 0; s < lines.state_count; s++)

@@ -255,7 +255,7 @@ int heft_propose(const struct strata_place_problem *problem, bool kv, bool pin_k
 
 	if (!heft_init(&heft))
 		return strata_fail_memory(err);
-	budget_spend(budget, (int64_t)(n * problem->device_count));
+	budget_spend(budget, (int64_t)(2 * n * problem->device_count));
 	find_ranks(&heft, jitter, seed);
 	for (size_t i = 0; i < n; i++)
 		heft.by_rank[i] = (uint32_t)i;

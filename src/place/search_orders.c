@@ -55,7 +55,7 @@ static double decode(struct orders *orders, double limit)
 	size_t n = problem->op_count, d = problem->device_count;
 	double last = 0;
 
-	orders->budget->visits -= (int64_t)n;
+	orders->budget->visits -= (int64_t)(n * d) / 2;
 	memset(orders->stocks, 0, d * sizeof(*orders->stocks));
 	memset(orders->free_ns, 0, d * sizeof(*orders->free_ns));
 	memset(orders->now.device, 0xff, n * sizeof(*orders->now.device));
@@ -110,7 +110,9 @@ static int begin_somewhere(struct orders *orders, uint64_t seed, struct strata_a
 	int rc = draft_make(problem, arena, &draft, err);
 
 	strata_arena_init(&scratch, arena->memory, 0);
-	for (int i = 0; i <= JITTERED && rc == 0; i++) {
+	int64_t half = orders->budget->visits - (orders->budget->visits - orders->end) / 2;
+
+	for (int i = 0; i <= JITTERED && rc == 0 && orders->budget->visits >= half; i++) {
 		memset(draft.device, 0xff, problem->op_count * sizeof(*draft.device));
 		rc = heft_propose(problem, true, false, 0.08 * i, seed + (uint64_t)i,
 				  orders->budget, &scratch, &draft, err);

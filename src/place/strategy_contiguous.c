@@ -27,6 +27,20 @@ static void put_blocks(const struct cut *cut, const uint32_t *device,
 		draft_put(cut->problem, draft, g, device[cut->block_of[g]]);
 }
 
+/* So many that looking at all stretches takes a part of the budget; devices may all differ. */
+static size_t blocks_for(const struct strata_place_problem *problem,
+			 const struct contiguous_conf *conf,
+			 const struct strata_place_budget *budget)
+{
+	double states = problem->device_count < 12 ? (double)(1u << problem->device_count) : 4096;
+	double stretch = 4 + states * (double)problem->device_count / 8;
+	double blocks = sqrt((double)budget->visits / 4 / stretch);
+
+	return blocks < 16                     ? 16
+	       : blocks > (double)conf->blocks ? (size_t)conf->blocks
+					       : (size_t)blocks;
+}
+
 /* The exact best, where it is better than what is known already. */
 static int split(const struct strata_place_problem *problem, const struct strata_place_draft *start,
 		 double value, struct strata_place_budget *budget, struct strata_arena *arena,
@@ -63,7 +77,8 @@ static int propose(const void *conf_any, const struct strata_place_problem *prob
 	const struct contiguous_conf *conf = conf_any;
 	struct cut cut;
 	uint32_t *device = strata_arena_array(arena, problem->group_count, sizeof(*device));
-	int rc = device ? cut_init(&cut, problem, (size_t)conf->blocks, false, arena, err)
+	int rc = device ? cut_init(&cut, problem, blocks_for(problem, conf, budget), false, arena,
+				   err)
 			: strata_fail_memory(err);
 
 	if (rc)
