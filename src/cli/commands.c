@@ -28,11 +28,12 @@ extern const struct cli_command cli_nodes_resume;
 extern const struct cli_command cli_noise;
 extern const struct cli_command cli_partitions;
 extern const struct cli_command cli_partitions_set;
+extern const struct cli_command cli_place;
 extern const struct cli_command cli_place_bench;
 extern const struct cli_command cli_place_calibrate;
 extern const struct cli_command cli_place_detect;
 extern const struct cli_command cli_place_ops;
-extern const struct cli_command cli_place;
+extern const struct cli_command cli_place_wizard;
 extern const struct cli_command cli_qos;
 extern const struct cli_command cli_qos_set;
 extern const struct cli_command cli_queue;
@@ -96,11 +97,12 @@ static const struct cli_command *const commands[] = {
 	&cli_noise,
 	&cli_partitions,
 	&cli_partitions_set,
+	&cli_place,
 	&cli_place_bench,
 	&cli_place_calibrate,
 	&cli_place_detect,
 	&cli_place_ops,
-	&cli_place,
+	&cli_place_wizard,
 	&cli_qos,
 	&cli_qos_set,
 	&cli_queue,

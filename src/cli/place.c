@@ -6,6 +6,7 @@
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 const struct strata_choice place_modes[] = {
@@ -22,7 +23,7 @@ const struct strata_choice place_objectives[] = { { "latency", STRATA_LATENCY, "
 						  { 0 } };
 
 struct place_options {
-	const char *devices, *profile, *strategy, *cost, *plot, *dot;
+	const char *settings, *devices, *profile, *strategy, *cost, *kv, *plot, *dot;
 	int mode, objective;
 	struct strata_map dims, pins, forbids;
 	struct strata_list enable, disable;
@@ -32,6 +33,8 @@ struct place_options {
 static const struct strata_option dim_item = { .type = STRATA_INT, .integer = { 0, 0, INT64_MAX } };
 static const struct strata_option name_item = { .type = STRATA_TEXT };
 static const struct strata_option place_rows[] = {
+	{ "settings", STRATA_TEXT, offsetof(struct place_options, settings), .value = "FILE",
+	  .help = "a file with these options, one a line; flags count before it" },
 	{ "devices", STRATA_TEXT, offsetof(struct place_options, devices), .value = "FILE|detect",
 	  .help = "devices as JSON; the model's own when it has some, else those found here" },
 	{ "mode", STRATA_ENUM, offsetof(struct place_options, mode),
@@ -52,6 +55,8 @@ static const struct strata_option place_rows[] = {
 	  .help = "ops by name, or its beginning and *, on this device only" },
 	{ "forbid", STRATA_MAP, offsetof(struct place_options, forbids), .list = { &name_item },
 	  .value = "OP=DEVICE", .help = "never on this device" },
+	{ "kv", STRATA_TEXT, offsetof(struct place_options, kv), .value = "DEVICE",
+	  .help = "where the KV caches that are found are now" },
 	{ "enable", STRATA_LIST, offsetof(struct place_options, enable), .list = { &name_item },
 	  .value = "FEATURE", .help = "switch a feature on" },
 	{ "disable", STRATA_LIST, offsetof(struct place_options, disable), .list = { &name_item },
@@ -101,6 +106,19 @@ static int find_device(struct placing *placing, const char *name, uint32_t *ret_
 			return 0;
 		}
 	return strata_fail(&placing->cli->err, -ENOENT, "there is no device \"%.64s\"", name);
+}
+
+/* The caches that detectors found are on that device. */
+static int put_kv(struct placing *placing)
+{
+	struct strata_graph *graph = placing->model.graph;
+	uint32_t device = 0;
+	int rc = find_device(placing, placing->options->kv, &device);
+
+	for (size_t i = 0; i < graph->tensor_count && rc == 0; i++)
+		if (graph->tensors[i].role == STRATA_ROLE_KV)
+			graph->tensors[i].device = device;
+	return rc;
 }
 
 static int add_rules(struct placing *placing, const struct strata_map *map, bool forbid,
@@ -266,13 +284,47 @@ static int answer_it(struct placing *placing)
 	return rc ? rc : place_print(cli, &answer);
 }
 
+/* The file's values where no flag says otherwise: the file is read over the defaults, then each flag that was given over that. */
+static int read_settings(struct cli *cli, const struct place_options *flags,
+			 struct place_options *ret_options)
+{
+	struct place_options options;
+	char *text;
+	size_t length;
+	int rc = strata_schema_defaults(&place_schema, &cli->arena, &options, &cli->err);
+
+	if (rc == 0)
+		rc = env_read_file(env_system(), AT_FDCWD, flags->settings, STRATA_INI_BYTES_MAX,
+				   &cli->arena, &text, &length, &cli->err);
+	if (rc == 0)
+		rc = option_read_ini(&place_schema, text, length, flags->settings, &cli->arena,
+				     &options, NULL, &cli->err);
+	if (rc)
+		return rc;
+	for (const struct strata_option *row = place_rows; row->name; row++)
+		if (origins_find(&cli->given, row->name))
+			memcpy((char *)&options + row->offset, (const char *)flags + row->offset,
+			       option_size(row));
+	*ret_options = options;
+	return 0;
+}
+
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
+	struct place_options settings;
 	const struct place_options *options = conf_any;
-	struct placing placing = { .cli = cli, .options = options };
-	int rc = place_model_open(cli, operands[0], &options->dims, &placing.model);
+	int rc = 0;
 
 	(void)operand_count;
+	if (options->settings) {
+		rc = read_settings(cli, options, &settings);
+		options = &settings;
+	}
+	if (rc)
+		return rc;
+	struct placing placing = { .cli = cli, .options = options };
+
+	rc = place_model_open(cli, operands[0], &options->dims, &placing.model);
 	if (rc)
 		return rc;
 	rc = open_machine(&placing);
@@ -283,6 +335,10 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	placing.ask.objective = origins_find(&cli->given, "objective")
 					? (enum strata_objective)options->objective
 					: placing.model.objective;
+	if (rc == 0 && options->mode != STRATA_MODE_BASIC)
+		rc = place_model_detect(cli, &placing.model);
+	if (rc == 0 && options->kv)
+		rc = put_kv(&placing);
 	if (rc == 0)
 		rc = make_rules(&placing);
 	if (rc == 0)
@@ -307,7 +363,7 @@ const struct cli_command cli_place = {
 		 "what each\n"
 		 "alternative would have cost, and plainly when the model does not fit and what "
 		 "would help.",
-	.examples = "  strata place model.json  # on this machine\n"
+	.examples = "  strata place model.onnx --dim batch=1  # on this machine\n"
 		    "  strata place model.json --devices two-gpus.json --objective throughput\n"
 		    "  strata place model.json --pin 'embed*=cpu0' --json",
 	.options = &place_schema,

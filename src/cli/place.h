@@ -23,6 +23,8 @@ struct place_model {
 };
 int place_model_open(struct cli *cli, const char *path, const struct strata_map *dims,
 		     struct place_model *ret_model);
+/* What it is: workload, phases, KV caches; written into the graph. */
+int place_model_detect(struct cli *cli, struct place_model *model);
 void place_model_close(struct place_model *model);
 
 /* Devices from a file, or "detect": those of this machine. */

@@ -4,31 +4,91 @@
 #include "core/env.h"
 #include "sim/input.h"
 
+#include <strata/detector.h>
 #include <strata/limits.h>
+#include <strata/onnx.h>
 
+#include <stdio.h>
 #include <string.h>
 
-int place_model_open(struct cli *cli, const char *path, const struct strata_map *dims,
-		     struct place_model *ret_model)
+/* By what a file begins with: graphs in text begin with a letter, a digit, a brace or a blank; ONNX with the tag of its first field. */
+static bool is_onnx(const char *path)
 {
-	struct place_model model = { .name = path, .workload = "other" };
+	const char *dot = strrchr(path, '.');
+	FILE *file = dot && strcmp(dot, ".onnx") == 0 ? NULL : fopen(path, "rb");
+	int first = file ? fgetc(file) : 0;
+
+	if (file)
+		fclose(file);
+	return first != EOF && first < ' ' && !strchr("\t\r\n", first ? first : 1);
+}
+
+static int open_onnx(struct cli *cli, const char *path, const struct strata_map *dims,
+		     struct place_model *model)
+{
+	const int64_t *values = dims->items;
+	struct strata_onnx_dim *list = strata_arena_array(&cli->arena, dims->count, sizeof(*list));
+	struct strata_onnx_figures figures;
+
+	if (!list)
+		return strata_fail_memory(&cli->err);
+	for (size_t i = 0; i < dims->count; i++)
+		list[i] = (struct strata_onnx_dim){ dims->keys[i], values[i] };
+	int rc = strata_onnx_open(path, list, dims->count, &cli->memory, &model->graph, &figures,
+				  &cli->err);
+
+	if (rc == 0 && figures.dim_count)
+		cli_note(cli,
+			 "dimensions without a value count as unknown: %s; give them with --dim",
+			 figures.dims);
+	return rc;
+}
+
+static int open_graph(struct cli *cli, const char *path, struct place_model *model)
+{
 	const char *text;
 	size_t length;
 	int rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text, &length,
 			    &cli->err);
 
-	(void)dims;
 	if (rc == 0)
-		rc = graph_file_read(text, length, path, &cli->arena, &model.file, &cli->err);
+		rc = graph_file_read(text, length, path, &cli->arena, &model->file, &cli->err);
 	if (rc)
 		return rc;
-	const struct graph_case *one = &model.file.cases[0];
+	const struct graph_case *one = &model->file.cases[0];
 
-	model.graph = one->graph;
-	model.machine = one->machine;
-	model.objective = one->objective;
-	model.fixed_order = one->fixed_order;
-	*ret_model = model;
+	model->graph = one->graph;
+	model->machine = one->machine;
+	model->objective = one->objective;
+	model->fixed_order = one->fixed_order;
+	return 0;
+}
+
+int place_model_open(struct cli *cli, const char *path, const struct strata_map *dims,
+		     struct place_model *ret_model)
+{
+	struct place_model model = { .name = path, .workload = "other" };
+	int rc = is_onnx(path) ? open_onnx(cli, path, dims, &model) : open_graph(cli, path, &model);
+
+	if (rc == 0)
+		*ret_model = model;
+	return rc;
+}
+
+int place_model_detect(struct cli *cli, struct place_model *model)
+{
+	struct strata_registry *registry;
+	struct strata_findings findings;
+	int rc = cli_registry_open(cli, &strata_detector_kind, &registry);
+
+	if (rc)
+		return rc;
+	rc = strata_graph_detect(model->graph, registry, &cli->arena, &findings, &cli->err);
+	strata_registry_free(registry);
+	if (rc)
+		return rc;
+	model->workload = strata_workload_name(findings.workload);
+	model->why = findings.why;
 	return 0;
 }
 

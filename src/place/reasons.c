@@ -39,7 +39,9 @@ static void tell_gain(struct teller *teller)
 			single = &plan->results[i];
 	for (size_t d = 0; d < teller->problem->device_count; d++)
 		used += plan->devices[d].op_count > 0;
-	if (single && !single->fits)
+	if (teller->problem->device_count == 1)
+		tell(teller, strata_arena_printf(teller->arena, "there is one device"));
+	else if (single && !single->fits)
 		tell(teller,
 		     strata_arena_printf(teller->arena, "no single device holds it; %zu devices do",
 					 used));

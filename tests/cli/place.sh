@@ -52,6 +52,15 @@ run strata place model.json --json
 gives 0
 prints_json 'len(d["devices"]) >= 1'
 
+it 'takes a cost model of the user'
+model
+STRATA_PLUGINS=$STRATA_BUILD/tests/cost_linear.so run strata place model.json --devices devices.json --cost custom:start_ns=1000000 --json
+gives 0
+prints_json 'd["latency_ns"] > 2e6'
+run strata place model.json --devices devices.json --cost 'table:times=Gemm=1ms,Conv=2ms,Attention=1ms,MatMul=1ms' --json
+gives 0
+prints_json 'd["latency_ns"] >= 3e6'
+
 it 'draws'
 model
 run strata place model.json --devices devices.json --plot p.svg --dot g.dot
