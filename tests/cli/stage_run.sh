@@ -11,7 +11,7 @@ header, data = {"__metadata__": {"format": "pt"}}, b""
 for name, kind, shape, size in layers:
     count = shape[0] * (shape[1] if len(shape) > 1 else 1)
     header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + count * size]}
-    data += bytes((i * 7 + len(data)) % 60 for i in range(count * size))
+    data += (bytes(range(60)) * (count * size // 60 + 2))[len(header):][:count * size]
 text = json.dumps(header).encode()
 open("m.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)'
 }
