@@ -128,8 +128,10 @@ static void *work(void *context)
 			give_to_kernel(uring, request);
 		if (!uring->listening)
 			listen_for_news(uring);
-		/* -EINTR, -EAGAIN and -EBUSY leave the entries where they are: they go with the next call */
-		io_uring_submit_and_wait(&uring->ring, 1);
+		int rc = io_uring_submit_and_wait(&uring->ring, 1);
+
+		/* these leave the entries where they are: they go with the next call */
+		assert(rc >= 0 || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY);
 		collect(uring);
 	}
 	return NULL;

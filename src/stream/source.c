@@ -6,9 +6,12 @@
 
 #include "stream/layout.h"
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,14 +80,29 @@ static int open_files(struct source *source, const struct strata_stream_conf *co
 	return 0;
 }
 
+/* A file without a name; where the file system has no such, one whose name is gone at once. */
+static int make_nameless(const char *dir, int flags)
+{
+	char path[STRATA_PATH_BYTES_MAX];
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+
+	if (fd >= 0 || errno != EOPNOTSUPP)
+		return fd;
+	snprintf(path, sizeof(path), "%s/.strata-changes-XXXXXX", dir);
+	fd = mkostemp(path, O_CLOEXEC | flags);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
 /* As large as it can get, now: a disk that fills up in the middle of training is worse. */
 static int open_changes(struct source *source, const char *dir, int64_t bytes,
 			struct strata_error *err)
 {
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | (source->direct ? O_DIRECT : 0), 0600);
+	int fd = make_nameless(dir, source->direct ? O_DIRECT : 0);
 
 	if (fd < 0 && errno == EINVAL && source->direct)
-		fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		fd = make_nameless(dir, 0);
 	if (fd < 0)
 		return strata_fail(err, -errno, "%.200s: no file for changes can be made there: %s",
 				   dir, strerror(errno));

@@ -68,6 +68,35 @@ TEST(a_file_system_that_cannot_is_read_through_the_cache)
 	sample_free(&sample);
 }
 
+/* A limit on open files that has room for the model and for nothing else stands for a kernel without io_uring. */
+TEST(where_there_is_no_io_uring_threads_read)
+{
+	struct sample sample;
+	struct rlimit old, small;
+
+	sample_make(&sample, (int64_t[]){ 50000, 1234 }, 2, 1 << 20, 1);
+	int next = dup(0);
+
+	CHECK(next >= 0 && close(next) == 0 && getrlimit(RLIMIT_NOFILE, &old) == 0);
+	small = (struct rlimit){ (rlim_t)next + 1, old.rlim_max };
+	CHECK(setrlimit(RLIMIT_NOFILE, &small) == 0);
+	int rc = strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err);
+
+	setrlimit(RLIMIT_NOFILE, &old);
+	CHECK_INT(rc, 0);
+	CHECK_TEXT(sample.stream->source.channel_name, "threads");
+	CHECK_OK(sample_step(&sample, &err));
+	strata_stream_close(sample.stream);
+	sample.stream = NULL;
+	sample.conf.channel = STRATA_STREAM_URING; /* who insists is told */
+	CHECK(setrlimit(RLIMIT_NOFILE, &small) == 0);
+	rc = strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err);
+	setrlimit(RLIMIT_NOFILE, &old);
+	CHECK_INT(rc, -EMFILE);
+	CHECK(strstr(err.text, "io_uring is not there"));
+	sample_free(&sample);
+}
+
 TEST(failures_name_the_file_and_the_place)
 {
 	struct source source = { .paths = (const char *[]){ "a", "b" }, .file_count = 1 };
