@@ -77,8 +77,8 @@ static double median(double *values, size_t count)
 static struct result judge(const struct bout *bout)
 {
 	size_t count = (size_t)bout->options->rounds;
-	double compute[ROUNDS_MAX], io[ROUNDS_MAX], steps[ROUNDS_MAX], bounds[ROUNDS_MAX],
-		overlaps[ROUNDS_MAX];
+	double compute[ROUNDS_MAX] = { 0 }, io[ROUNDS_MAX] = { 0 }, steps[ROUNDS_MAX] = { 0 },
+	       bounds[ROUNDS_MAX] = { 0 }, overlaps[ROUNDS_MAX] = { 0 };
 	struct result result = { .steps = (int64_t)bout->figures.progress.steps };
 
 	for (size_t i = 0; i < count; i++) {
