@@ -204,8 +204,15 @@ static int run_rounds(struct bout *bout)
 		rc = step(bout, visit_count(bout), false, NULL);
 	for (int64_t i = 0; rc == 0 && i < bout->options->rounds; i++)
 		rc = run_round(bout, &bout->rounds[i], i + 1 == bout->options->rounds);
-	if (bout->stream)
+	if (rc == 0) {
+		const char *planner;
+
 		strata_stream_figures(bout->stream, &bout->figures);
+		planner = bout->figures.progress.plan->planner; /* the plan goes with the stream */
+		bout->figures.progress.plan = NULL;
+		bout->planner = strata_arena_text(&bout->cli->arena, planner, strlen(planner));
+		rc = bout->planner ? 0 : strata_fail_memory(&bout->cli->err);
+	}
 	strata_stream_close(bout->stream); /* what is on its way still counts */
 	bout->stream = NULL;
 	return rc;

@@ -102,7 +102,6 @@ static struct result judge(const struct bout *bout)
 static int print_json(struct bout *bout, const struct result *result)
 {
 	const struct strata_stream_figures *figures = &bout->figures;
-	const struct strata_stage_plan *plan = figures->progress.plan;
 
 	return cli_print_json(
 		bout->cli,
@@ -115,7 +114,7 @@ static int print_json(struct bout *bout, const struct result *result)
 			(json_int_t)figures->bytes_asked, "disk_bytes",
 			(json_int_t)bout->disk_bytes, "peak_bytes", (json_int_t)figures->peak_bytes,
 			"budget_bytes", (json_int_t)bout->options->budget, "equal", 1, "direct",
-			figures->direct, "channel", figures->channel, "planner", plan->planner,
+			figures->direct, "channel", figures->channel, "planner", bout->planner,
 			"layers", (json_int_t)bout->weights.layer_count, "bandwidth",
 			(json_int_t)bout->bandwidth, "rounds", (json_int_t)bout->options->rounds));
 }

@@ -56,6 +56,7 @@ struct bout {
 	struct round *rounds;
 	int64_t disk_bytes; /* read by the kernel for the stream; -1: it does not say */
 	struct strata_stream_figures figures;
+	const char *planner; /* that made the plan */
 };
 
 /* Measures the plain way, then streams: fills rounds, figures and disk_bytes. -EBADMSG when something came out differently. */

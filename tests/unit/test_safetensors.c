@@ -175,6 +175,7 @@ static int read_long(size_t rank, size_t name_bytes)
 {
 	char *header = malloc(name_bytes + 2 * rank + 100), *at = header;
 
+	CHECK(at);
 	at += sprintf(at, "{\"");
 	memset(at, 'x', name_bytes);
 	at += name_bytes;
@@ -201,6 +202,7 @@ static int read_metadata(size_t bytes)
 {
 	char *header = malloc(bytes + 100), *at = header;
 
+	CHECK(at);
 	at += sprintf(at, "{\"__metadata__\":{\"a\":\"");
 	memset(at, 'x', bytes - strlen("{\"a\":\"\"}"));
 	at += bytes - strlen("{\"a\":\"\"}");
@@ -224,6 +226,7 @@ static int read_many(size_t count)
 {
 	char *header = malloc(count * 64 + 16), *at = header;
 
+	CHECK(at);
 	at += sprintf(at, "{");
 	for (size_t i = 0; i < count; i++)
 		at += sprintf(at,

@@ -54,6 +54,7 @@ static int read_many(size_t tensors, size_t files)
 {
 	char *text = malloc(tensors * 32 + 64), *at = text;
 
+	CHECK(at);
 	at += sprintf(at, "{\"weight_map\":{");
 	for (size_t i = 0; i < tensors; i++)
 		at += sprintf(at, "%s\"%zx\":\"f%zu\"", i ? "," : "", i, i % files);
