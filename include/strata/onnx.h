@@ -15,7 +15,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The value of a dimension that the model has by name: batch=2. */
+/* The value of a dimension that the model has by name: batch=2. The name "*" stands for all that are not given. */
 struct strata_onnx_dim {
 	const char *name;
 	int64_t value; /* 0 or more */

@@ -26,6 +26,8 @@ prints_some '0 of 2 outputs shaped'
 prints_some 'not given: batch (--dim NAME=N)'
 run strata place ops "$corpus/matmul" --dim batch=5 --json
 prints_json 'd["shaped"] == 2 and d["flops"] == 2 * 5 * 4 * 3 and d["weight_bytes"] == 60'
+run strata place ops "$corpus/matmul" --dim '*=3' --json
+prints_json 'd["shaped"] == 2 and d["flops"] == 2 * 3 * 4 * 3'
 run strata place ops "$corpus/matmul" --dim bach=5
 gives 2
 says_some "the model has no dimension 'bach'"

@@ -102,6 +102,17 @@ TEST(only_dimensions_of_the_model_can_be_given)
 	CHECK_ERROR(infer(far, 1, 0), -EINVAL, "no dimension 'x'; one that it has is batch");
 }
 
+TEST(a_star_stands_for_all_others)
+{
+	static const struct onnx_dim dims[] = { { "*", 1 }, { "rows", 5 } };
+
+	put_view();
+	CHECK_OK(infer(dims, 2, 0));
+	CHECK_TEXT(shape_of(4), "[1, 5, 4, 16]");
+	begin();
+	CHECK_OK(infer(dims, 1, 0)); /* even of a model that has none */
+}
+
 TEST(what_is_not_known_or_contradicts_degrades)
 {
 	static const char *const two[] = { "2", "3", NULL };

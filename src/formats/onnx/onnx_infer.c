@@ -350,7 +350,7 @@ static int check_given(const struct onnx_infer *infer, struct strata_error *err)
 		struct text_closest closest;
 		const char *name = infer->dims[i].name;
 
-		if (infer->used[i])
+		if (infer->used[i] || strcmp(name, "*") == 0)
 			continue;
 		text_closest_init(&closest, name, strlen(name));
 		for (size_t k = 0; k < infer->name_count; k++)
