@@ -16,10 +16,10 @@ static int64_t scaled(int64_t n, double scale)
 	return extent >= 0 && extent < 9e18 ? (int64_t)extent : -1;
 }
 
-static int resize_by(struct onnx_call *call, const double *scales, size_t count, size_t input,
+static int resize_by(struct onnx_call *call, const double *scales, size_t count,
 		     struct strata_error *err)
 {
-	const struct onnx_value *from = onnx_input(call, input);
+	const struct onnx_value *from = onnx_input(call, 0);
 	const struct onnx_attribute *axes = onnx_call_attribute(call, "axes", ONNX_ATTR_INTS);
 	struct onnx_value *to = onnx_output(call, 0);
 	size_t axis;
@@ -97,7 +97,7 @@ static int shape_resize(struct onnx_call *call, struct strata_error *err)
 	if (sizes && sizes->integers)
 		return resize_to(call, sizes, err);
 	if (!sizes && scales && scales->reals && onnx_elements(scales) > 0)
-		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), 0, err);
+		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), err);
 	return 0;
 }
 
@@ -115,9 +115,9 @@ static int shape_upsample(struct onnx_call *call, struct strata_error *err)
 		return 0;
 	onnx_set_rank(to, from->dtype, from->rank);
 	if (attribute)
-		return resize_by(call, attribute->reals, attribute->count, 0, err);
+		return resize_by(call, attribute->reals, attribute->count, err);
 	if (scales && scales->reals)
-		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), 0, err);
+		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), err);
 	return 0;
 }
 
