@@ -50,7 +50,7 @@ int strata_onnx_read(const void *bytes, size_t length, const char *path,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
 		     struct strata_onnx_figures *ret_figures, struct strata_error *err);
 
-/* The same of a file, which is mapped meanwhile; files of external data must be there and large enough. -ENOENT and its like name the file. */
+/* The same of a file, which is mapped meanwhile and must not shrink; files of external data must be there and large enough. -ENOENT and its like name the file. */
 int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_t dim_count,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
 		     struct strata_onnx_figures *ret_figures, struct strata_error *err);
