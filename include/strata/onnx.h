@@ -23,7 +23,7 @@ struct strata_onnx_dim {
 
 /* What was found, the nodes that are no ops of the graph included. */
 struct strata_onnx_figures {
-	size_t node_count;   /* of the model's graph */
+	size_t node_count;   /* of the model's graph, functions in place of their calls */
 	size_t known_count;  /* of them, with an operator that is known */
 	size_t folded_count; /* of them, computed while reading */
 	size_t clash_count;  /* of them, with inputs that cannot be right; they have no shape */

@@ -141,7 +141,7 @@ static int run_node(struct onnx_infer *infer, struct onnx_scope *scope,
 	bool clash = false;
 	int rc = bind_inputs(infer, scope, node, &inputs, err);
 
-	if (rc == 0 && infer->steps++ == STRATA_ONNX_STEPS_MAX)
+	if (rc == 0 && infer->depth && infer->steps++ == STRATA_ONNX_STEPS_MAX)
 		rc = strata_fail(err, -E2BIG,
 				 "functions and graphs of the model call each other too often");
 	if (rc)
