@@ -32,7 +32,7 @@ struct strata_attention {
 	uint32_t softmax; /* op; STRATA_NONE when it is one operator */
 	uint32_t values;  /* op that multiplies with V */
 	int64_t query_length, key_length; /* -1: not known */
-	bool masked; /* some scores are masked out, by something that depends on no input */
+	bool masked; /* some scores are masked out, by something that depends on positions alone */
 };
 
 struct strata_findings {

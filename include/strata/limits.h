@@ -56,8 +56,9 @@ enum {
 	STRATA_ONNX_NAME_BYTES_MAX = 4096, /* name of a node, a tensor, an operator … */
 	STRATA_ONNX_NODES_MAX =
 		1 << 22, /* nodes of a model, those of its subgraphs and functions included */
-	STRATA_ONNX_FOLD_MAX = 4096,     /* elements of a constant that is computed with */
-	STRATA_ONNX_STEPS_MAX = 1 << 23, /* nodes looked at, once for each call of their function */
+	STRATA_ONNX_FOLD_MAX = 4096, /* elements of a constant that is computed with */
+	STRATA_ONNX_STEPS_MAX =
+		1 << 18, /* nodes of functions and inner graphs, once for each call and round */
 
 	/* containers */
 	STRATA_SLAB_COUNT_MAX = 1 << 30, /* objects of one slab */

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* The value of a dimension that the model has by name: batch=2. */
+/* The value of a dimension that the model has by name: batch=2. The name "*" stands for all that are not given. */
 struct strata_onnx_dim {
 	const char *name;
 	int64_t value; /* 0 or more */
@@ -23,7 +23,7 @@ struct strata_onnx_dim {
 
 /* What was found, the nodes that are no ops of the graph included. */
 struct strata_onnx_figures {
-	size_t node_count;   /* of the model's graph */
+	size_t node_count;   /* of the model's graph, functions in place of their calls */
 	size_t known_count;  /* of them, with an operator that is known */
 	size_t folded_count; /* of them, computed while reading */
 	size_t clash_count;  /* of them, with inputs that cannot be right; they have no shape */
@@ -50,7 +50,7 @@ int strata_onnx_read(const void *bytes, size_t length, const char *path,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
 		     struct strata_onnx_figures *ret_figures, struct strata_error *err);
 
-/* The same of a file, which is mapped meanwhile; files of external data must be there and large enough. -ENOENT and its like name the file. */
+/* The same of a file, which is mapped meanwhile and must not shrink; files of external data must be there and large enough. -ENOENT and its like name the file. */
 int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_t dim_count,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
 		     struct strata_onnx_figures *ret_figures, struct strata_error *err);

@@ -17,7 +17,8 @@ struct ops_options {
 static const struct strata_option dim_item = { .type = STRATA_INT, .integer = { 0, 0, INT64_MAX } };
 static const struct strata_option ops_rows[] = {
 	{ "dim", STRATA_MAP, offsetof(struct ops_options, dim), .list = { &dim_item, 256 },
-	  .value = "NAME=N", .help = "value of a dimension that the model has by name" },
+	  .value = "NAME=N",
+	  .help = "value of a dimension that the model has by name; *=N for all others" },
 	{ 0 }
 };
 static const struct strata_schema ops_schema = { "place ops", NULL, sizeof(struct ops_options),
@@ -131,6 +132,7 @@ static void print_figures(struct cli *cli, const struct strata_onnx_figures *fig
 {
 	char weights[STRATA_FORM_BYTES], activations[STRATA_FORM_BYTES], in[STRATA_FORM_BYTES],
 		out[STRATA_FORM_BYTES];
+	const char *least = figures->shaped_count < figures->output_count ? "at least " : "";
 
 	cli_printf(cli, "\n%zu of %zu nodes known (%.1f %%), %zu computed while reading\n",
 		   figures->known_count, figures->node_count,
@@ -139,14 +141,16 @@ static void print_figures(struct cli *cli, const struct strata_onnx_figures *fig
 		   figures->shaped_count, figures->output_count,
 		   share(figures->shaped_count, figures->output_count),
 		   figures->contradiction_count);
-	cli_printf(cli, "%.4g MFLOP, weights %s, activations %s\n", figures->flops / 1e6,
-		   strata_size_print_short(figures->initializer_bytes, weights),
+	cli_printf(cli, "%s%.4g MFLOP, weights %s, activations %s%s\n", least, figures->flops / 1e6,
+		   strata_size_print_short(figures->initializer_bytes, weights), least,
 		   strata_size_print_short(figures->activation_bytes, activations));
 	cli_printf(cli, "%s, %s: %s\n", strata_workload_name(findings->workload),
 		   strata_phase_name(findings->phase), findings->why);
 	if (findings->kv_in_count + findings->kv_out_count)
-		cli_printf(cli, "KV cache: %s in, %s out\n",
+		cli_printf(cli, "KV cache: %zu tensors in (%s%s), %zu out (%s%s)\n",
+			   findings->kv_in_count, least,
 			   strata_size_print_short(findings->kv_in_bytes, in),
+			   findings->kv_out_count, least,
 			   strata_size_print_short(findings->kv_out_bytes, out));
 	if (figures->shaped_count < figures->output_count && figures->dim_count)
 		cli_printf(cli, "not given: %s (--dim NAME=N)\n", figures->dims);

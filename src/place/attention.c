@@ -1,6 +1,6 @@
 /*
  * Attentions of a graph: a Softmax whose scores come from a matrix product and whose result goes into another, with nothing but work element
- * by element in between. What is added to or chosen among the scores there, without depending on an input, is a mask.
+ * by element in between. What is added to or chosen among the scores there, without depending on what an input holds, is a mask.
  */
 #include "place/detector.h"
 
@@ -20,10 +20,21 @@ static uint32_t product_of(const struct strata_graph *graph, uint32_t tensor)
 		       : STRATA_NONE;
 }
 
-/* A table over queries and keys that depends on no input. */
+/* Positions compared with positions, or one side of a diagonal: a mask that is made for any length. */
+static bool compares_positions(const struct strata_op *op)
+{
+	return op_is(op, "Trilu") || op_is(op, "Less") || op_is(op, "LessOrEqual") ||
+	       op_is(op, "Greater") || op_is(op, "GreaterOrEqual");
+}
+
+/* A table over queries and keys that depends on no input, or follows from their positions. */
 static bool is_mask(const struct search *search, uint32_t tensor)
 {
 	const struct strata_tensor *about = &search->graph->tensors[tensor];
+
+	if (about->producer != STRATA_NONE &&
+	    compares_positions(&search->graph->ops[about->producer]))
+		return true;
 	bool constant = about->producer == STRATA_NONE ? about->role == STRATA_ROLE_WEIGHT
 						       : !search->depends[about->producer];
 

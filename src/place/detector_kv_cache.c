@@ -50,18 +50,21 @@ static void trace(struct caches *caches, uint32_t from)
 	}
 }
 
-/* One operator that is all of attention: inputs and outputs of the model that are caches are its own. */
+/* One operator that is all of attention: its inputs and outputs of four dimensions, from outside and to outside, are caches. */
+static bool is_own_cache(const struct strata_graph *graph, uint32_t tensor, enum strata_role role)
+{
+	return tensor != STRATA_NONE && graph->tensors[tensor].role == role &&
+	       can_be_cache(&graph->tensors[tensor]) &&
+	       (!graph->tensors[tensor].shaped || graph->tensors[tensor].rank >= 4);
+}
+
 static void trace_operator(struct caches *caches, const struct strata_op *op)
 {
-	for (uint32_t i = 0; i < op->input_count; i++)
-		if (op->inputs[i] != STRATA_NONE &&
-		    caches->graph->tensors[op->inputs[i]].role == STRATA_ROLE_INPUT &&
-		    can_be_cache(&caches->graph->tensors[op->inputs[i]]))
+	for (uint32_t i = 3; i < op->input_count; i++) /* behind Q, K and V */
+		if (is_own_cache(caches->graph, op->inputs[i], STRATA_ROLE_INPUT))
 			caches->in[op->inputs[i]] = true;
 	for (uint32_t i = 1; i < op->output_count; i++)
-		if (op->outputs[i] != STRATA_NONE &&
-		    caches->graph->tensors[op->outputs[i]].role == STRATA_ROLE_OUTPUT &&
-		    can_be_cache(&caches->graph->tensors[op->outputs[i]]))
+		if (is_own_cache(caches->graph, op->outputs[i], STRATA_ROLE_OUTPUT))
 			caches->out[op->outputs[i]] = true;
 }
 

@@ -15,9 +15,9 @@ prints_json '[x for x in d if x["kind"] == "Conv"][0]["flops"] and [x for x in d
 it 'shows how much of a model is known'
 run strata place ops "$corpus/function"
 gives 0
-prints_some '1 of 2 nodes known (50.0 %)'
+prints_some '2 of 3 nodes known (66.7 %)'
 run strata place ops "$corpus/function" --json
-prints_json 'd["known"] == 1 and [k for k in d["kinds"] if not k["known"]][0]["kind"] == "Strange" and d["flops"] == 16'
+prints_json 'd["known"] == 2 and [k for k in d["kinds"] if not k["known"]][0]["kind"] == "Strange" and d["flops"] == 16'
 
 it 'takes values for dimensions with a name'
 run strata place ops "$corpus/matmul"
@@ -26,6 +26,8 @@ prints_some '0 of 2 outputs shaped'
 prints_some 'not given: batch (--dim NAME=N)'
 run strata place ops "$corpus/matmul" --dim batch=5 --json
 prints_json 'd["shaped"] == 2 and d["flops"] == 2 * 5 * 4 * 3 and d["weight_bytes"] == 60'
+run strata place ops "$corpus/matmul" --dim '*=3' --json
+prints_json 'd["shaped"] == 2 and d["flops"] == 2 * 3 * 4 * 3'
 run strata place ops "$corpus/matmul" --dim bach=5
 gives 2
 says_some "the model has no dimension 'bach'"

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MODELS = 1072 }; /* of ONNX 1.12 */
 #define CONFORMANCE "/usr/share/libonnx-testdata/data"
 
 static struct strata_error err;
@@ -87,11 +88,12 @@ TEST(conformance_models_are_shaped_from_their_inputs_alone)
 	struct tally tally = infer_conformance(0);
 
 	printf("# %zu of %zu models fully shaped\n", tally.shaped, tally.models);
+	if (tally.models != MODELS)
+		test_skip("the conformance models are those of another release");
 	CHECK_INT(tally.contradictions, 0);
 	CHECK_INT(tally.clashes, 0);
 	CHECK_INT(tally.unknown, 0);
-	CHECK(tally.models >= 1072);
-	CHECK(tally.shaped >= 872);
+	CHECK(tally.shaped >= 923); /* the others depend on numbers that only a run knows */
 }
 
 TEST(conformance_models_are_shaped_with_what_they_declare)
@@ -99,8 +101,10 @@ TEST(conformance_models_are_shaped_with_what_they_declare)
 	struct tally tally = infer_conformance(ONNX_BELIEVE_DECLARED);
 
 	printf("# %zu of %zu models fully shaped\n", tally.shaped, tally.models);
+	if (tally.models != MODELS)
+		test_skip("the conformance models are those of another release");
 	CHECK_INT(tally.contradictions, 0);
-	CHECK(tally.shaped >= 993);
+	CHECK(tally.shaped >= 1048);
 }
 
 TEST(families_are_sorted_and_no_operator_is_there_twice)

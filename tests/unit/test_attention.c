@@ -65,6 +65,21 @@ TEST(a_mask_is_seen)
 	done();
 }
 
+/* A causal mask of any length: positions of queries and keys, compared. */
+TEST(a_mask_of_positions_is_seen)
+{
+	begin();
+	sample_tensor(&sample, "rows", STRATA_ROLE_INPUT, true, DIMS(3, 1));
+	sample_tensor(&sample, "columns", STRATA_ROLE_INPUT, true, DIMS(1, 5));
+	sample_op(&sample, "LessOrEqual", "columns rows", "may", STRATA_ROLE_ACTIVATION,
+		  DIMS(3, 5));
+	sample_op(&sample, "Where", "may d scale", "a", STRATA_ROLE_ACTIVATION, DIMS(2, 3, 5));
+	sample_op(&sample, "Softmax", "a", "p", STRATA_ROLE_ACTIVATION, DIMS(2, 3, 5));
+	sample_op(&sample, "MatMul", "p v", "y", STRATA_ROLE_OUTPUT, DIMS(2, 3, 8));
+	CHECK(find().attentions[0].masked);
+	done();
+}
+
 TEST(a_softmax_alone_is_none)
 {
 	begin();

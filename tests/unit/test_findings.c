@@ -40,18 +40,20 @@ TEST(a_graph_without_signs_is_other)
 /* A decode step of one operator, as runtimes write it, with caches in and out. */
 TEST(caches_of_one_operator_are_found)
 {
-	uint32_t in[3], out[2];
+	uint32_t in[5], out[2];
 
 	sample_begin(&sample);
 	in[0] = sample_tensor(&sample, "q", STRATA_ROLE_INPUT, false, DIMS(1, 1, 64));
-	in[1] = sample_tensor(&sample, "past_k", STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
-	in[2] = sample_tensor(&sample, "past_v", STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
+	in[1] = sample_tensor(&sample, "new_k", STRATA_ROLE_INPUT, false, DIMS(1, 1, 64));
+	in[2] = sample_tensor(&sample, "new_v", STRATA_ROLE_INPUT, false, DIMS(1, 1, 64));
+	in[3] = sample_tensor(&sample, "past_k", STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
+	in[4] = sample_tensor(&sample, "past_v", STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
 	out[0] = sample_tensor(&sample, "y", STRATA_ROLE_OUTPUT, false, DIMS(1, 1, 64));
 	out[1] = sample_tensor(&sample, "k", STRATA_ROLE_OUTPUT, false, DIMS(1, 2, 8, 32));
 	CHECK_OK(strata_graph_add_op(sample.graph,
 				     &(struct strata_op){ .kind = "GroupQueryAttention",
 							  .inputs = in,
-							  .input_count = 3,
+							  .input_count = 5,
 							  .outputs = out,
 							  .output_count = 2,
 							  .bytes = -1,
@@ -61,9 +63,11 @@ TEST(caches_of_one_operator_are_found)
 
 	CHECK_INT(findings.workload, STRATA_WORKLOAD_LLM);
 	CHECK_INT(findings.phase, STRATA_PHASE_DECODE);
-	CHECK(findings.kv_in_count >= 2 && findings.kv_out_count == 1);
+	CHECK_INT(findings.kv_in_count, 2);
+	CHECK_INT(findings.kv_out_count, 1);
+	CHECK_INT(findings.kv_in_bytes, 2 * 7 * 2 * 32 * 4);
 	CHECK_INT(findings.kv_out_bytes, 8 * 2 * 32 * 4);
-	CHECK_INT(sample.graph->tensors[in[1]].role, STRATA_ROLE_KV);
+	CHECK_INT(sample.graph->tensors[in[3]].role, STRATA_ROLE_KV);
 	done();
 }
 

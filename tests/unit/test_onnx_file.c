@@ -214,6 +214,147 @@ TEST(copies_are_found)
 	strata_graph_free(read);
 }
 
+/* Twice(a) = a·aᵀ by an inner function, with an attribute of the call: two calls are four ops with names of their own. */
+TEST(functions_are_put_in_place_of_their_calls)
+{
+	static struct message function, node, attribute;
+	struct strata_onnx_figures figures;
+	struct strata_graph *read;
+
+	begin();
+	for (int i = 0; i < 2; i++) {
+		begin_node(&node, "Twice", i ? "y" : "x", i ? "z" : "y");
+		put_text(&node, 3, i ? "second" : "first");
+		put_text(&node, 7, "own");
+		put_attr_int(&node, "along", 1);
+		put_message(&graph, 1, &node);
+	}
+	put_value(&graph, 12, "z", 1, NULL);
+	put_model(&model, &graph);
+	function.length = 0;
+	put_text(&function, 1, "Twice");
+	put_text(&function, 10, "own");
+	put_text(&function, 4, "a");
+	put_text(&function, 5, "c");
+	begin_node(&node, "Turn", "a", "b");
+	put_text(&node, 7, "own");
+	put_message(&function, 7, &node);
+	begin_node(&node, "MatMul", "a b", "m");
+	put_message(&function, 7, &node);
+	begin_node(&node, "Softmax", "m", "c");
+	attribute.length = 0;
+	put_text(&attribute, 1, "axis");
+	put_text(&attribute, 21, "along");
+	put_int(&attribute, 20, 2);
+	put_message(&node, 5, &attribute);
+	put_message(&function, 7, &node);
+	put_message(&model, 25, &function);
+	function.length = 0;
+	put_text(&function, 1, "Turn");
+	put_text(&function, 10, "own");
+	put_text(&function, 4, "a");
+	put_text(&function, 5, "c");
+	begin_node(&node, "Transpose", "a", "c");
+	put_message(&function, 7, &node);
+	put_message(&model, 25, &function);
+	CHECK_OK(strata_onnx_read(model.bytes, model.length, "m.onnx", NULL, 0, &memory, &read,
+				  &figures, &err));
+	CHECK_INT(figures.node_count, 6);
+	CHECK_INT(figures.known_count, 6);
+	CHECK_INT(read->op_count, 6);
+	CHECK_TEXT(read->ops[0].name, "first/Turn/Transpose");
+	CHECK_TEXT(read->ops[4].kind, "MatMul");
+	CHECK_TEXT(read->ops[4].name, "second/MatMul");
+	CHECK_INT(figures.flops, 2 * 2 * 2 * 4 + 2 * 2 * 2 * 2);
+	CHECK(strata_graph_find_tensor(read, "first#1/m", 9) != STRATA_NONE);
+	CHECK_INT(read->tensors[strata_graph_find_tensor(read, "z", 1)].bytes, 16);
+	strata_graph_free(read);
+}
+
+/* An output that is an input comes out all the same; a function that calls itself is refused. */
+TEST(functions_that_do_nothing_and_that_never_end)
+{
+	static struct message function, node;
+	struct strata_graph *read;
+
+	for (int i = 0; i < 2; i++) {
+		begin();
+		begin_node(&node, "F", "x", "y");
+		put_text(&node, 7, "own");
+		put_message(&graph, 1, &node);
+		put_value(&graph, 12, "y", 1, NULL);
+		put_model(&model, &graph);
+		function.length = 0;
+		put_text(&function, 1, "F");
+		put_text(&function, 10, "own");
+		put_text(&function, 4, "a");
+		put_text(&function, 5, i ? "b" : "a");
+		begin_node(&node, "F", "a", "b");
+		put_text(&node, 7, "own");
+		if (i)
+			put_message(&function, 7, &node);
+		put_message(&model, 25, &function);
+		int rc = strata_onnx_read(model.bytes, model.length, "m.onnx", NULL, 0, &memory,
+					  &read, NULL, &err);
+
+		CHECK_INT(rc, i ? -E2BIG : 0);
+		if (i == 0) {
+			CHECK_TEXT(read->ops[0].kind, "Identity");
+			strata_graph_free(read);
+		}
+	}
+	CHECK_TEXT(err.text, "functions and graphs are nested more than 16 deep");
+}
+
+/* F8 calls F7 four times, which calls F6 four times …: so many nodes of functions are read, and not one more. */
+static int read_tower(int nodes)
+{
+	static struct message function, node;
+	struct strata_graph *read;
+	char name[16], in[16], out[16];
+	int each[9] = { 1 }, calls = 0; /* nodes that a call of each comes to */
+
+	for (int level = 1; level <= 8; level++)
+		each[level] = 4 * (1 + each[level - 1]);
+	begin();
+	for (int level = 8; level >= 0; level--)
+		for (; nodes >= each[level]; nodes -= each[level]) {
+			snprintf(name, sizeof(name), "F%d", level);
+			snprintf(out, sizeof(out), "y%d", calls++);
+			put_node(&graph, name, "x", out);
+		}
+	put_model(&model, &graph);
+	for (int level = 0; level <= 8; level++) {
+		function.length = 0;
+		snprintf(name, sizeof(name), "F%d", level);
+		put_text(&function, 1, name);
+		put_text(&function, 4, "v0");
+		put_text(&function, 5, level ? "v4" : "v1");
+		for (int i = 0; i < (level ? 4 : 1); i++) {
+			snprintf(name, sizeof(name), "F%d", level - 1);
+			snprintf(in, sizeof(in), "v%d", i);
+			snprintf(out, sizeof(out), "v%d", i + 1);
+			begin_node(&node, level ? name : "Neg", in, out);
+			put_message(&function, 7, &node);
+		}
+		put_message(&model, 25, &function);
+	}
+	int rc = strata_onnx_read(model.bytes, model.length, "m.onnx", NULL, 0, &memory, &read,
+				  NULL, &err);
+
+	if (rc == 0)
+		strata_graph_free(read);
+	return rc;
+}
+
+TEST(functions_have_so_many_nodes_in_all)
+{
+	CHECK_OK(read_tower(STRATA_ONNX_STEPS_MAX));
+	CHECK_ERROR(read_tower(STRATA_ONNX_STEPS_MAX + 1), -E2BIG,
+		    "functions of the model have more than 262144 nodes in all");
+	CHECK_INT(memory.used_bytes, 0);
+}
+
 TEST(what_is_no_file_is_refused)
 {
 	struct strata_graph *read;

@@ -102,6 +102,17 @@ TEST(only_dimensions_of_the_model_can_be_given)
 	CHECK_ERROR(infer(far, 1, 0), -EINVAL, "no dimension 'x'; one that it has is batch");
 }
 
+TEST(a_star_stands_for_all_others)
+{
+	static const struct onnx_dim dims[] = { { "*", 1 }, { "rows", 5 } };
+
+	put_view();
+	CHECK_OK(infer(dims, 2, 0));
+	CHECK_TEXT(shape_of(4), "[1, 5, 4, 16]");
+	begin();
+	CHECK_OK(infer(dims, 1, 0)); /* even of a model that has none */
+}
+
 TEST(what_is_not_known_or_contradicts_degrades)
 {
 	static const char *const two[] = { "2", "3", NULL };
@@ -217,6 +228,53 @@ TEST(a_loop_is_counted_by_its_rounds_and_reads_from_outside)
 	CHECK_INT(inferred.nodes[0].flops, 7 * 2 * 4 * 4 * 4);
 	CHECK_INT(inferred.nodes[0].input_count, 4);
 	CHECK_TEXT(inferred.nodes[0].inputs[3]->name, "w");
+}
+
+/* x doubles in every round: no shape of it stays, but its rank. */
+TEST(what_a_loop_changes_is_not_known)
+{
+	static const char *const rows[] = { "4", "3", NULL }, *const scalar[] = { NULL };
+
+	begin();
+	body.length = 0;
+	put_value(&body, 11, "i", 7, scalar);
+	put_value(&body, 11, "go", 9, scalar);
+	put_value(&body, 11, "s", 1, NULL);
+	put_node(&body, "Identity", "go", "on");
+	begin_node(&node, "Concat", "s s", "s2");
+	put_attr_int(&node, "axis", 0);
+	put_message(&body, 1, &node);
+	put_value(&body, 12, "on", 9, scalar);
+	put_value(&body, 12, "s2", 1, NULL);
+	put_value(&graph, 11, "x", 1, rows);
+	put_value(&graph, 11, "go", 9, scalar);
+	begin_node(&node, "Loop", "- go x", "last");
+	put_attr_graph(&node, "body", &body);
+	put_message(&graph, 1, &node);
+	CHECK_OK(infer(NULL, 0, 0));
+	CHECK_TEXT(shape_of(0), "[?, 3]");
+}
+
+TEST(branches_that_differ_have_in_common_what_is_the_same)
+{
+	static const char *const rows[] = { "4", "3", NULL }, *const scalar[] = { NULL };
+
+	begin();
+	put_value(&graph, 11, "x", 1, rows);
+	put_value(&graph, 11, "which", 9, scalar);
+	begin_node(&node, "If", "which", "y");
+	for (int i = 0; i < 2; i++) {
+		body.length = 0;
+		begin_node(&function, "Concat", i ? "x x" : "x", "r");
+		put_attr_int(&function, "axis", 0);
+		put_message(&body, 1, &function);
+		put_value(&body, 12, "r", 1, NULL);
+		put_attr_graph(&node, i ? "else_branch" : "then_branch", &body);
+	}
+	put_message(&graph, 1, &node);
+	CHECK_OK(infer(NULL, 0, 0));
+	CHECK_TEXT(shape_of(0), "[?, 3]");
+	CHECK_INT(inferred.nodes[0].input_count, 2); /* which, and x from outside */
 }
 
 TEST(nodes_in_any_order_are_sorted)

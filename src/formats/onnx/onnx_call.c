@@ -151,6 +151,16 @@ int onnx_broadcast(struct onnx_call *call, const struct onnx_value *a, const str
 	return 0;
 }
 
+/* Of the same type and shape, as far as either is known. */
+static bool alike(const struct onnx_value *a, const struct onnx_value *b)
+{
+	for (; a && b; a = a->item, b = b->item)
+		if (a->kind != b->kind || a->dtype != b->dtype || a->ranked != b->ranked ||
+		    a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) != 0)
+			return false;
+	return a == b;
+}
+
 void onnx_either(struct onnx_value *a, const struct onnx_value *b)
 {
 	if (a->kind != b->kind) {
@@ -168,8 +178,8 @@ void onnx_either(struct onnx_value *a, const struct onnx_value *b)
 	}
 	if (a->length != b->length)
 		a->length = -1;
-	if (a->item && (!b->item || !onnx_shaped(b->item)))
-		a->item = b->item;
+	if (!alike(a->item, b->item))
+		a->item = NULL;
 	a->integers = NULL;
 	a->reals = NULL;
 	a->open = NULL;

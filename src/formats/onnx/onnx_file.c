@@ -31,6 +31,8 @@ static int read_on(struct strata_arena *arena, const void *bytes, size_t length,
 	int rc = onnx_model_read(bytes, length, arena, &model, err);
 
 	if (rc == 0)
+		rc = onnx_inline(&model, arena, err);
+	if (rc == 0)
 		rc = onnx_infer(&model, given, dim_count, ONNX_BELIEVE_DECLARED, arena, &inferred,
 				err);
 	if (rc == 0)

@@ -11,6 +11,9 @@ int onnx_graph_fill(const struct onnx_inferred *inferred, const char *path,
 		    struct strata_arena *arena, struct strata_graph *graph,
 		    struct strata_onnx_figures *ret_figures, struct strata_error *err);
 
+/* Puts the nodes of functions in place of calls of them in the model's graph. -E2BIG when there is no end to it. */
+int onnx_inline(struct onnx_model *model, struct strata_arena *arena, struct strata_error *err);
+
 /* Which initializers are copies of each other: groups from 1 on, 0 for those that are alone. ret_bytes: of all but the first of each group. */
 int onnx_find_tied(const struct onnx_graph *graph, struct strata_arena *arena, uint32_t *ret_groups,
 		   int64_t *ret_bytes, struct strata_error *err);

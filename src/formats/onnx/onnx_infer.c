@@ -141,7 +141,7 @@ static int run_node(struct onnx_infer *infer, struct onnx_scope *scope,
 	bool clash = false;
 	int rc = bind_inputs(infer, scope, node, &inputs, err);
 
-	if (rc == 0 && infer->steps++ == STRATA_ONNX_STEPS_MAX)
+	if (rc == 0 && infer->depth && infer->steps++ == STRATA_ONNX_STEPS_MAX)
 		rc = strata_fail(err, -E2BIG,
 				 "functions and graphs of the model call each other too often");
 	if (rc)
@@ -350,7 +350,7 @@ static int check_given(const struct onnx_infer *infer, struct strata_error *err)
 		struct text_closest closest;
 		const char *name = infer->dims[i].name;
 
-		if (infer->used[i])
+		if (infer->used[i] || strcmp(name, "*") == 0)
 			continue;
 		text_closest_init(&closest, name, strlen(name));
 		for (size_t k = 0; k < infer->name_count; k++)

@@ -8,6 +8,7 @@
 
 extern const struct onnx_family onnx_family_control;
 extern const struct onnx_family onnx_family_conv;
+extern const struct onnx_family onnx_family_fused;
 extern const struct onnx_family onnx_family_image;
 extern const struct onnx_family onnx_family_index;
 extern const struct onnx_family onnx_family_join;
@@ -17,6 +18,7 @@ extern const struct onnx_family onnx_family_matrix;
 extern const struct onnx_family onnx_family_move;
 extern const struct onnx_family onnx_family_norm;
 extern const struct onnx_family onnx_family_reduce;
+extern const struct onnx_family onnx_family_runtime;
 extern const struct onnx_family onnx_family_sequence;
 extern const struct onnx_family onnx_family_training;
 
@@ -32,8 +34,10 @@ static const struct onnx_family *const families[] = {
 	&onnx_family_norm,
 	&onnx_family_conv,
 	&onnx_family_image,
+	&onnx_family_fused,
 	&onnx_family_control,
 	&onnx_family_sequence,
+	&onnx_family_runtime,
 	&onnx_family_training,
 };
 /* clang-format on */

@@ -93,7 +93,11 @@ static int settle(struct onnx_call *call, const struct onnx_graph *body, struct 
 		if (!changed)
 			return 0;
 	}
-	return 0;
+	for (size_t i = 0; i < carried; i++) { /* it never settled: only its type is known */
+		inputs[lead + i].ranked = false;
+		inputs[lead + i].item = NULL;
+	}
+	return onnx_infer_body(call, body, inputs, input_count, outputs, output_count, flops, err);
 }
 
 /* One more dimension in front, or at an axis: what rounds are gathered in. */

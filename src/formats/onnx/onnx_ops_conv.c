@@ -15,7 +15,8 @@ struct window {
 	bool ceil;
 };
 
-enum { EXTENT_MAX = 1 << 30 }; /* of a kernel, a stride …: nothing overflows */
+enum { EXTENT_MAX = 1 << 30 };  /* of a kernel, a stride …: nothing overflows */
+#define DIM_MAX (INT64_MAX / 4) /* of the axis it slides over */
 
 /* The integers of an attribute, one per axis, or `missing` for each. */
 static int per_axis(struct onnx_call *call, const char *name, size_t axes, int64_t missing,
@@ -60,7 +61,7 @@ static int read_window(struct onnx_call *call, size_t axes, struct window *windo
 /* How often the window fits on axis i of n elements. */
 static int64_t window_count(const struct window *window, size_t i, int64_t n)
 {
-	if (n < 0 || window->kernel[i] < 0)
+	if (n < 0 || n > DIM_MAX || window->kernel[i] < 0)
 		return -1;
 	if (window->same)
 		return n / window->stride[i] + (n % window->stride[i] != 0);

@@ -16,10 +16,10 @@ static int64_t scaled(int64_t n, double scale)
 	return extent >= 0 && extent < 9e18 ? (int64_t)extent : -1;
 }
 
-static int resize_by(struct onnx_call *call, const double *scales, size_t count, size_t input,
+static int resize_by(struct onnx_call *call, const double *scales, size_t count,
 		     struct strata_error *err)
 {
-	const struct onnx_value *from = onnx_input(call, input);
+	const struct onnx_value *from = onnx_input(call, 0);
 	const struct onnx_attribute *axes = onnx_call_attribute(call, "axes", ONNX_ATTR_INTS);
 	struct onnx_value *to = onnx_output(call, 0);
 	size_t axis;
@@ -73,11 +73,14 @@ static int resize_to(struct onnx_call *call, const struct onnx_value *sizes,
 			return onnx_clash(call, err, "there is no such axis");
 	double scale = kept_scale(from, sizes, axes, count, policy);
 
-	for (size_t i = 0; i < count; i++)
-		to->dims[axes[i]] =
-			scale == 0  ? onnx_element_dim(sizes, i)
-			: scale < 0 ? -1
-				    : (int64_t)nearbyint((double)from->dims[axes[i]] * scale);
+	for (size_t i = 0; i < count; i++) {
+		double extent = nearbyint((double)from->dims[axes[i]] * scale);
+
+		if (scale == 0)
+			to->dims[axes[i]] = onnx_element_dim(sizes, i);
+		else
+			to->dims[axes[i]] = scale > 0 && extent < 9e18 ? (int64_t)extent : -1;
+	}
 	return 0;
 }
 
@@ -97,7 +100,7 @@ static int shape_resize(struct onnx_call *call, struct strata_error *err)
 	if (sizes && sizes->integers)
 		return resize_to(call, sizes, err);
 	if (!sizes && scales && scales->reals && onnx_elements(scales) > 0)
-		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), 0, err);
+		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), err);
 	return 0;
 }
 
@@ -115,9 +118,9 @@ static int shape_upsample(struct onnx_call *call, struct strata_error *err)
 		return 0;
 	onnx_set_rank(to, from->dtype, from->rank);
 	if (attribute)
-		return resize_by(call, attribute->reals, attribute->count, 0, err);
+		return resize_by(call, attribute->reals, attribute->count, err);
 	if (scales && scales->reals)
-		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), 0, err);
+		return resize_by(call, scales->reals, (size_t)onnx_elements(scales), err);
 	return 0;
 }
 
@@ -170,8 +173,11 @@ static int shape_roi_align(struct onnx_call *call, struct strata_error *err)
 	onnx_set_rank(to, from->dtype, 4);
 	to->dims[0] = regions && regions->ranked && regions->rank ? regions->dims[0] : -1;
 	to->dims[1] = from->ranked && from->rank == 4 ? from->dims[1] : -1;
-	to->dims[2] = onnx_call_int(call, "output_height", 1);
-	to->dims[3] = onnx_call_int(call, "output_width", 1);
+	int64_t height = onnx_call_int(call, "output_height", 1);
+	int64_t width = onnx_call_int(call, "output_width", 1);
+
+	to->dims[2] = height < 0 ? -1 : height;
+	to->dims[3] = width < 0 ? -1 : width;
 	return 0;
 }
 

@@ -72,7 +72,8 @@ static int shape_gather_nd(struct onnx_call *call, struct strata_error *err)
 	onnx_set_type(to, from->dtype);
 	if (!from->ranked || !at || !at->ranked || at->rank < 1 || at->dims[at->rank - 1] < 0)
 		return 0;
-	int64_t taken = batch + at->dims[at->rank - 1];
+	int64_t parts = at->dims[at->rank - 1], all = (int64_t)from->rank;
+	int64_t taken = parts <= all && batch <= all ? batch + parts : all + 1;
 
 	if (batch < 0 || batch > (int64_t)from->rank || taken > (int64_t)from->rank ||
 	    at->rank - 1 + from->rank - (size_t)taken > STRATA_TENSOR_RANK_MAX)
@@ -299,8 +300,8 @@ static int shape_top_k(struct onnx_call *call, struct strata_error *err)
 		return onnx_clash(call, err, "there is no such axis");
 	if (k && k->integers && onnx_elements(k) == 1)
 		most = onnx_element_dim(k, 0);
-	onnx_output(call, 0)->dims[axis] = most;
-	onnx_output(call, 1)->dims[axis] = most;
+	onnx_output(call, 0)->dims[axis] = most < 0 ? -1 : most;
+	onnx_output(call, 1)->dims[axis] = most < 0 ? -1 : most;
 	return 0;
 }
 

@@ -123,7 +123,7 @@ static int fold_concat(struct onnx_call *call, struct strata_error *err)
 /* Parts of equal size, the last one perhaps smaller. */
 static int64_t equal_part(int64_t whole, size_t parts, size_t index)
 {
-	int64_t size = (whole + (int64_t)parts - 1) / (int64_t)parts;
+	int64_t size = whole / (int64_t)parts + (whole % (int64_t)parts != 0);
 	int64_t left = whole - size * (int64_t)index;
 
 	return left < 0 ? 0 : left < size ? left : size;
@@ -154,7 +154,7 @@ static int shape_split(struct onnx_call *call, struct strata_error *err)
 		to->dims[axis] = -1;
 		if (sizes && sizes[i] >= 0)
 			to->dims[axis] = sizes[i];
-		else if (!given && from->dims[axis] >= 0)
+		else if (!given && from->dims[axis] >= 0 && from->dims[axis] < INT64_MAX / 2)
 			to->dims[axis] = equal_part(from->dims[axis], call->output_count, i);
 	}
 	return 0;

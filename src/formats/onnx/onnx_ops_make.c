@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define EXACT_MAX 9e15
+
 static int wanted_dtype(const struct onnx_call *call, const char *name, int missing)
 {
 	int64_t dtype = onnx_call_int(call, name, missing);
@@ -130,6 +132,8 @@ static int shape_range(struct onnx_call *call, struct strata_error *err)
 	if (!scalar(from, &start) || !scalar(onnx_input(call, 1), &limit) ||
 	    !scalar(onnx_input(call, 2), &delta))
 		return 0;
+	if (fabs(start) > EXACT_MAX || fabs(limit) > EXACT_MAX)
+		return 0; /* whole numbers of this size are not exact in a double */
 	if (delta == 0)
 		return onnx_clash(call, err, "a step of 0");
 	double count = ceil((limit - start) / delta);
@@ -144,10 +148,8 @@ static int shape_range(struct onnx_call *call, struct strata_error *err)
 	for (int64_t i = 0; rc == 0 && i < to->dims[0]; i++)
 		if (to->reals)
 			to->reals[i] = start + (double)i * delta;
-		else if (start + (double)i * delta < 9e18 && start + (double)i * delta > -9e18)
-			to->integers[i] = (int64_t)(start + (double)i * delta);
 		else
-			to->open[i] = true;
+			to->integers[i] = (int64_t)(start + (double)i * delta);
 	return rc;
 }
 

@@ -44,12 +44,6 @@ static int shape_compare(struct onnx_call *call, struct strata_error *err)
 	return rc;
 }
 
-/* Slopes are stretched to the input, never the other way. */
-static int shape_prelu(struct onnx_call *call, struct strata_error *err)
-{
-	return shape_same(call, err);
-}
-
 static int shape_variadic(struct onnx_call *call, struct strata_error *err)
 {
 	struct onnx_value *output = onnx_output(call, 0);
@@ -149,7 +143,7 @@ static const struct onnx_op ops[] = {
 	{ "Neg", shape_same, onnx_fold_neg },
 	{ "Not", shape_same, onnx_fold_not },
 	{ "Or", shape_compare, onnx_fold_or },
-	{ "PRelu", shape_prelu },
+	{ "PRelu", shape_same }, /* slopes are stretched to the input, never the other way */
 	{ "Pow", shape_binary },
 	{ "Reciprocal", shape_same },
 	{ "Relu", shape_same },

@@ -278,8 +278,8 @@ static int shape_recurrent(struct onnx_call *call, struct strata_error *err)
 
 	if (!x || x->kind != ONNX_TENSOR)
 		return 0;
-	if (hidden < 0 && r && r->ranked && r->rank == 3)
-		hidden = r->dims[2];
+	if (hidden < 0)
+		hidden = r && r->ranked && r->rank == 3 ? r->dims[2] : -1;
 	int64_t steps = -1, batch = -1;
 
 	if (x->ranked && x->rank != 3)

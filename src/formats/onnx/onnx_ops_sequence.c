@@ -151,7 +151,7 @@ static void split_parts(const struct onnx_value *split, int64_t whole, int64_t *
 
 	if (split->ranked && split->rank == 1) {
 		*ret_count = n;
-		*ret_size = size;
+		*ret_size = size < 0 ? -1 : size;
 		for (int64_t i = 1; i < n; i++)
 			if (split->integers[i] != size)
 				*ret_size = -1;

@@ -10,15 +10,32 @@ enum { REALS_MAX = 64 }; /* real numbers shapes are made of are few: scales, a r
 
 /* ---- dimensions with names ---- */
 
+/* The dimension of that name or, when it was not given, the "*" that stands for all others. */
+static const struct onnx_dim *find_given(struct onnx_infer *infer, const char *name)
+{
+	const struct onnx_dim *any = NULL;
+
+	for (size_t i = 0; i < infer->dim_count; i++) {
+		bool exact = strcmp(infer->dims[i].name, name) == 0;
+
+		infer->used[i] |= exact;
+		if (exact)
+			return &infer->dims[i];
+		if (strcmp(infer->dims[i].name, "*") == 0)
+			any = &infer->dims[i];
+	}
+	return any;
+}
+
 int onnx_dim_by_name(struct onnx_infer *infer, const char *name, int64_t *ret_dim,
 		     struct strata_error *err)
 {
-	for (size_t i = 0; i < infer->dim_count; i++)
-		if (strcmp(infer->dims[i].name, name) == 0) {
-			infer->used[i] = true;
-			*ret_dim = infer->dims[i].value;
-			return 0;
-		}
+	const struct onnx_dim *given = find_given(infer, name);
+
+	if (given) {
+		*ret_dim = given->value;
+		return 0;
+	}
 	for (size_t i = 0; i < infer->name_count; i++)
 		if (strcmp(infer->names[i], name) == 0) {
 			*ret_dim = -2 - (int64_t)i;
