@@ -24,7 +24,7 @@ static const struct strata_option bench_rows[] = {
 	  .integer = { 30 * INT64_C(1000000000), 1000000, INT64_C(3600) * 1000000000 },
 	  .help = "longest that one row may take" },
 	{ "visits", STRATA_INT, offsetof(struct bench_options, visits),
-	  .integer = { 30000000, 1, INT64_C(1) << 50 },
+	  .integer = { 10000000, 1, INT64_C(1) << 50 },
 	  .help = "ops that may be looked at for one row" },
 	{ "strategy", STRATA_TEXT, offsetof(struct bench_options, strategy),
 	  .text = { "portfolio" }, .value = "SPEC",
