@@ -232,6 +232,7 @@ static void at_pace(const char *name, const char *computing, int64_t pace, int64
 	step(stream, false);
 	for (int i = 0; i < ROUNDS; i++) {
 		compute[i] = compute_alone();
+		step(stream, false); /* begins with what had come while it computed alone */
 		io[i] = step(stream, false);
 		step(stream, true);
 		steps[i] = step(stream, true);
@@ -374,6 +375,7 @@ static void against_others(int64_t rows)
 		compute[i] = compute_alone();
 		step(ahead, false);
 		took[ONE_AHEAD][i] = step(ahead, true);
+		step(best, false);
 		double io = step(best, false);
 
 		bounds[i] = compute[i] > io ? compute[i] : io;
