@@ -23,25 +23,30 @@ static bool is_onnx(const char *path)
 	return first != EOF && first < ' ' && !strchr("\t\r\n", first ? first : 1);
 }
 
+/* Dimensions that were not given count as 1, so that there is something to plan with, and are named. */
 static int open_onnx(struct cli *cli, const char *path, const struct strata_map *dims,
 		     struct place_model *model)
 {
 	const int64_t *values = dims->items;
-	struct strata_onnx_dim *list = strata_arena_array(&cli->arena, dims->count, sizeof(*list));
+	struct strata_onnx_dim *list =
+		strata_arena_array(&cli->arena, dims->count + 1, sizeof(*list));
 	struct strata_onnx_figures figures;
 
 	if (!list)
 		return strata_fail_memory(&cli->err);
 	for (size_t i = 0; i < dims->count; i++)
 		list[i] = (struct strata_onnx_dim){ dims->keys[i], values[i] };
+	list[dims->count] = (struct strata_onnx_dim){ "*", 1 };
 	int rc = strata_onnx_open(path, list, dims->count, &cli->memory, &model->graph, &figures,
 				  &cli->err);
 
-	if (rc == 0 && figures.dim_count)
-		cli_note(cli,
-			 "dimensions without a value count as unknown: %s; give them with --dim",
-			 figures.dims);
-	return rc;
+	if (rc || !figures.dim_count || figures.shaped_count == figures.output_count)
+		return rc;
+	cli_note(cli, "dimensions without a value count as 1: %s; give them with --dim",
+		 figures.dims);
+	strata_graph_free(model->graph);
+	return strata_onnx_open(path, list, dims->count + 1, &cli->memory, &model->graph, NULL,
+				&cli->err);
 }
 
 static int open_graph(struct cli *cli, const char *path, struct place_model *model)

@@ -46,6 +46,17 @@ prints_json '[a["strategy"] for a in d["alternatives"]] == ["single", "round_rob
 run strata place model.json --devices devices.json --budget 20ms --json
 gives 0
 
+it 'reads ONNX, and takes dimensions that are not given for 1'
+model
+onnx=$STRATA_SOURCE/tests/fuzz/corpus/onnx/matmul
+run strata place "$onnx" --devices devices.json
+gives 0
+says 'strata: dimensions without a value count as 1: batch; give them with --dim'
+prints_some '2 ops'
+run strata place "$onnx" --devices devices.json --dim batch=8
+gives 0
+says ''
+
 it 'finds the machine itself'
 model
 run strata place model.json --json
