@@ -279,8 +279,8 @@ struct strata_place_figures { /* of one device */
 	int64_t activation_bytes; /* most at a time */
 };
 
-struct strata_place_result { /* what one strategy came to */
-	const char *strategy;
+struct strata_place_result {  /* what one strategy came to */
+	const char *strategy; /* its class, and options that are not as usual */
 	bool fits;
 	double value; /* by the objective: ns, or a share of memory; infinite when it does not fit */
 	double latency_ns, load_ns;
