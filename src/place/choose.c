@@ -213,7 +213,7 @@ static int propose(struct contest *contest, const struct strata_spec *spec,
 		contest->winner = name;
 	}
 	strata_arena_fini(&scratch);
-	return rc == -ENOSPC ? 0 : rc;
+	return rc == -ENOSPC || rc == -ENOTSUP ? 0 : rc;
 }
 
 static int run_named(struct contest *contest, const char *name, struct strata_error *err)
