@@ -279,8 +279,8 @@ struct strata_place_figures { /* of one device */
 	int64_t activation_bytes; /* most at a time */
 };
 
-struct strata_place_result { /* what one strategy came to */
-	const char *strategy;
+struct strata_place_result {  /* what one strategy came to */
+	const char *strategy; /* its class, and options that are not as usual */
 	bool fits;
 	double value; /* by the objective: ns, or a share of memory; infinite when it does not fit */
 	double latency_ns, load_ns;
@@ -354,7 +354,7 @@ struct strata_place_draft {
 
 struct strata_strategy_class {
 	struct strata_class base;
-	/* Fills the draft. -ENOSPC: it found nothing that fits. What it tries it counts in *visits, which falls to 0. May be called with
+	/* Fills the draft. -ENOSPC: it found nothing that fits; -ENOTSUP: it is not for such questions. What it tries it counts in *visits, which falls to 0. May be called with
 	 * start, the best draft so far (NULL: there is none), to begin from. */
 	int (*propose)(const void *conf, const struct strata_place_problem *problem,
 		       const struct strata_place_draft *start, struct strata_place_budget *budget,

@@ -4,6 +4,9 @@
  */
 #include "place/place_int.h"
 
+#include "core/class.h"
+#include "core/option.h"
+
 #include <strata/text.h>
 
 #include <errno.h>
@@ -150,6 +153,32 @@ static void note(struct contest *contest, const char *name, const struct strata_
 	result->load_ns = simulate_loads(contest->problem, draft, contest->scratch + n + d);
 }
 
+/* The class's name, and those of its options that are not as usual: two of one class are told apart. NULL for lack of memory. */
+static const char *label(struct contest *contest, const struct strata_spec *spec)
+{
+	struct strata_schema schema = class_schema(spec->cls);
+	void *usual = strata_arena_get(contest->arena, schema.conf_size);
+	const char *text = NULL;
+	struct buf buf;
+
+	buf_init(&buf, contest->arena->memory, 0);
+	buf_add(&buf, spec->cls->name);
+	if (usual && strata_schema_defaults(&schema, contest->arena, usual, NULL) == 0) {
+		for (const struct strata_option *row = schema.options; row && row->name; row++) {
+			const char *slot = (const char *)spec->conf + row->offset;
+
+			if (memcmp(slot, (const char *)usual + row->offset, option_size(row)) == 0)
+				continue;
+			buf_printf(&buf, ":%s=", row->name);
+			option_print(row, slot, &buf);
+		}
+		if (!buf.failed)
+			text = strata_arena_text(contest->arena, buf.text, buf.length);
+	}
+	buf_fini(&buf);
+	return text;
+}
+
 /* One strategy, with memory of its own that goes when it is done. */
 static int propose(struct contest *contest, const struct strata_spec *spec,
 		   struct strata_error *err)
@@ -157,10 +186,13 @@ static int propose(struct contest *contest, const struct strata_spec *spec,
 	const struct strata_strategy_class *cls = (const struct strata_strategy_class *)spec->cls;
 	const struct strata_place_draft *start = isfinite(contest->best_value) ? &contest->best
 									       : NULL;
+	const char *name = label(contest, spec);
 	struct strata_arena scratch;
 	struct strata_place_draft draft;
 	int rc;
 
+	if (!name)
+		return strata_fail_memory(err);
 	strata_arena_init(&scratch, contest->arena->memory, 0);
 	rc = draft_make(contest->problem, &scratch, &draft, err);
 	if (rc == 0)
@@ -174,14 +206,14 @@ static int propose(struct contest *contest, const struct strata_spec *spec,
 			value = strata_place_meter_read(contest->meter, &draft, INFINITY);
 	}
 	if (rc == 0 || rc == -ENOSPC)
-		note(contest, cls->base.name, &draft, value);
+		note(contest, name, &draft, value);
 	if (rc == 0 && value < contest->best_value) {
 		draft_copy(contest->problem, &draft, &contest->best);
 		contest->best_value = value;
-		contest->winner = cls->base.name;
+		contest->winner = name;
 	}
 	strata_arena_fini(&scratch);
-	return rc == -ENOSPC ? 0 : rc;
+	return rc == -ENOSPC || rc == -ENOTSUP ? 0 : rc;
 }
 
 static int run_named(struct contest *contest, const char *name, struct strata_error *err)

@@ -12,7 +12,7 @@ static int propose(const void *conf, const struct strata_place_problem *problem,
 	int rc = 0;
 
 	if (problem->op_count > SEARCH_ALL_OPS_MAX || problem->objective != STRATA_LATENCY)
-		return strata_fail(err, -ENOSPC, "exact is for latency and up to %d ops",
+		return strata_fail(err, -ENOTSUP, "exact is for latency and up to %d ops",
 				   SEARCH_ALL_OPS_MAX);
 	if (start)
 		draft_copy(problem, start, draft);

@@ -3,6 +3,8 @@
 
 #include "sim/graphs.h"
 
+#include <strata/adaptive.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -55,6 +57,33 @@ TEST(all_small_placements_are_optimal)
 	CHECK_INT(summary.count, 48);
 	CHECK_INT(summary.equal, 48);
 	strata_arena_fini(&arena);
+}
+
+TEST(auto_finds_the_optimum_too)
+{
+	static const char *const workloads[] = { "llm", "cnn", "other" };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct strata_adaptive_conf conf = { 0 };
+		struct strata_adaptive_facts facts = { .workload = workloads[i],
+						       .device_count = 3 };
+		struct strata_adaptive_choice choice;
+		struct strata_adaptive *adaptive;
+		struct strata_arena arena;
+		struct graphs_row *rows;
+		struct graphs_summary summary;
+		size_t count;
+
+		strata_arena_init(&arena, &memory, 0);
+		CHECK_OK(strata_adaptive_new(&conf, &memory, &adaptive, &err));
+		CHECK_OK(strata_adaptive_decide(adaptive, &facts, &arena, &choice, &err));
+		run(instances(), "place/instances.jsonl", NULL, choice.strategies, 0, &arena, &rows,
+		    &count);
+		graphs_summarise(rows, count, "placement_opt", &summary);
+		CHECK_INT(summary.equal, 48);
+		strata_adaptive_free(adaptive);
+		strata_arena_fini(&arena);
+	}
 }
 
 /* What a strategy alone comes to in a case; NaN when it does not fit. */
