@@ -328,6 +328,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	if (rc)
 		return rc;
 	rc = open_machine(&placing);
+	if (rc == 0)
+		place_model_note(cli, &placing.model);
 	placing.ask.graph = placing.model.graph;
 	placing.ask.machine = &placing.machine;
 	placing.ask.fixed_order = placing.model.fixed_order;

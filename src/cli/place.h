@@ -18,11 +18,14 @@ struct place_model {
 	struct strata_machine machine; /* no devices: the file has none */
 	enum strata_objective objective;
 	bool fixed_order;
-	const char *workload; /* "llm" … or "other" */
-	const char *why;      /* a sentence about that; NULL */
+	const char *workload;  /* "llm" … or "other" */
+	const char *why;       /* a sentence about that; NULL */
+	const char *open_dims; /* dimensions without a value, which count as 1; NULL: none */
 };
 int place_model_open(struct cli *cli, const char *path, const struct strata_map *dims,
 		     struct place_model *ret_model);
+/* Says which dimensions count as 1. Once the devices are there: until then the small program may hand over, and it would be said twice. */
+void place_model_note(const struct cli *cli, const struct place_model *model);
 /* What it is: workload, phases, KV caches; written into the graph. */
 int place_model_detect(struct cli *cli, struct place_model *model);
 void place_model_close(struct place_model *model);

@@ -42,9 +42,11 @@ static int open_onnx(struct cli *cli, const char *path, const struct strata_map 
 
 	if (rc || !figures.dim_count || figures.shaped_count == figures.output_count)
 		return rc;
-	cli_note(cli, "dimensions without a value count as 1: %s; give them with --dim",
-		 figures.dims);
 	strata_graph_free(model->graph);
+	model->graph = NULL;
+	model->open_dims = strata_arena_text(&cli->arena, figures.dims, strlen(figures.dims));
+	if (!model->open_dims)
+		return strata_fail_memory(&cli->err);
 	return strata_onnx_open(path, list, dims->count + 1, &cli->memory, &model->graph, NULL,
 				&cli->err);
 }
@@ -78,6 +80,13 @@ int place_model_open(struct cli *cli, const char *path, const struct strata_map 
 	if (rc == 0)
 		*ret_model = model;
 	return rc;
+}
+
+void place_model_note(const struct cli *cli, const struct place_model *model)
+{
+	if (model->open_dims)
+		cli_note(cli, "dimensions without a value count as 1: %s; give them with --dim",
+			 model->open_dims);
 }
 
 int place_model_detect(struct cli *cli, struct place_model *model)

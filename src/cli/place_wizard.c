@@ -113,6 +113,7 @@ static int show(struct cli *cli, const char *path, const char **ret_workload)
 	rc = place_model_open(cli, path, &none, &model);
 	if (rc)
 		return rc;
+	place_model_note(cli, &model);
 	rc = place_model_detect(cli, &model);
 	if (rc == 0) {
 		cli_printf(cli, "\n%s: %zu ops, workload %s: %s\n", path, model.graph->op_count,
