@@ -39,7 +39,7 @@ test: deps-test
 test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
 	@ninja -C $(BUILD) --quiet tests
-	@tests/run $(BUILD) --long $(T)
+	@tests/run $(BUILD) $(T) --long
 
 bench: all
 	@ninja -C $(BUILD) --quiet benches
