@@ -8,6 +8,7 @@
 #include <strata/limits.h>
 #include <strata/onnx.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,16 @@ static int open_onnx(struct cli *cli, const char *path, const struct strata_map 
 				&cli->err);
 }
 
+/* What is wrong, and with which file. */
+static int name_file(struct cli *cli, const char *path, int rc)
+{
+	struct strata_error why = cli->err;
+
+	return rc == 0 || rc == -ENOMEM
+		       ? rc
+		       : strata_fail_at(&cli->err, rc, why.field, "%.200s: %s", path, why.text);
+}
+
 static int open_graph(struct cli *cli, const char *path, struct place_model *model)
 {
 	const char *text;
@@ -59,7 +70,9 @@ static int open_graph(struct cli *cli, const char *path, struct place_model *mod
 			    &cli->err);
 
 	if (rc == 0)
-		rc = graph_file_read(text, length, path, &cli->arena, &model->file, &cli->err);
+		rc = name_file(
+			cli, path,
+			graph_file_read(text, length, path, &cli->arena, &model->file, &cli->err));
 	if (rc)
 		return rc;
 	const struct graph_case *one = &model->file.cases[0];
@@ -128,5 +141,8 @@ int place_machine_open(struct cli *cli, const char *devices, struct strata_machi
 	int rc = input_read(env_system(), devices, STRATA_JSON_BYTES_MAX, &cli->arena, &text,
 			    &length, &cli->err);
 
-	return rc ? rc : graph_devices_read(text, length, &cli->arena, ret_machine, &cli->err);
+	return rc ? rc
+		  : name_file(
+			    cli, devices,
+			    graph_devices_read(text, length, &cli->arena, ret_machine, &cli->err));
 }

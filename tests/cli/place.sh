@@ -93,3 +93,18 @@ printf '{"devices":[{"name":"a","flops_per_s":1e9,"bytes_per_s":1e9,"capacity":"
 run strata place model.json --devices small.json
 says_some 'it does not fit: weights and KV state need 1.07 GiB and all devices have 600 MiB'
 [ "$code" != 0 ] || problem 'it is said to fit'
+
+it 'names the file that is wrong'
+echo junk >junk.onnx
+run strata place junk.onnx
+gives 2
+says_some 'junk.onnx: '
+printf '{"devices":[{"name":"a","flops_per_s":1,"bytes_per_s":1}]}' >devices.json
+echo '{}' >junk.json
+run strata place junk.json --devices devices.json
+gives 2
+says_some 'junk.json: '
+printf '{"ops":[{"name":"a"}]}' >model.json
+run strata place model.json --devices junk.json
+gives 2
+says_some 'junk.json: '

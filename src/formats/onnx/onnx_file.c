@@ -122,16 +122,20 @@ int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_
 {
 	struct strata_onnx_figures figures;
 	struct strata_graph *graph = NULL;
+	struct strata_error why = { 0 };
 	size_t length = 0;
 	void *bytes = NULL;
 	int rc = map_file(path, &bytes, &length, err);
 
 	if (rc)
 		return rc;
-	rc = strata_onnx_read(bytes, length, path, dims, dim_count, memory, &graph, &figures, err);
+	rc = strata_onnx_read(bytes, length, path, dims, dim_count, memory, &graph, &figures, &why);
 	munmap(bytes, length);
-	if (rc == 0)
-		rc = check_files(graph, err);
+	if (rc == -ENOMEM)
+		return strata_fail_memory(err);
+	if (rc)
+		return strata_fail(err, rc, "%.200s: %s", path, why.text);
+	rc = check_files(graph, err);
 	if (rc) {
 		strata_graph_free(graph);
 		return rc;
