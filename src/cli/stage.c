@@ -76,7 +76,8 @@ int stage_schedule_plan(struct cli *cli, const struct stage_source *source, cons
 	bool sizes = schedule.has_layers || known;
 
 	machine.page_bytes = first_of(source->page, schedule.page_bytes, sizes ? 2 << 20 : 1);
-	for (size_t i = 0; i < schedule.model.layer_count; i++)
+	/* all of them; what is too much for a sum is no limit either */
+	for (size_t i = 0; i < schedule.model.layer_count && all < INT64_C(1) << 60; i++)
 		all += (schedule.model.layers[i].bytes / machine.page_bytes + 1) *
 		       machine.page_bytes;
 	machine.budget_bytes = first_of(source->budget, schedule.budget_bytes, all);
