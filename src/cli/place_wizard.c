@@ -77,6 +77,25 @@ static void add_list(struct buf *buf, const char *key, unsigned features)
 	buf_add(buf, "\n");
 }
 
+#define FIRST_LINE "# written by strata place wizard; strata place --settings reads it\n"
+
+/* A file that somebody else wrote stays as it is. */
+static int check_free(struct cli *cli, const char *path)
+{
+	char *text;
+	size_t length, own = strlen(FIRST_LINE);
+	int rc = env_read_file(env_system(), AT_FDCWD, path, STRATA_INI_BYTES_MAX, &cli->arena,
+			       &text, &length, &cli->err);
+
+	if (rc == -ENOENT)
+		return 0;
+	if (rc == 0 && length >= own && memcmp(text, FIRST_LINE, own) == 0)
+		return 0;
+	return strata_fail(&cli->err, -EEXIST,
+			   "%.200s is there and is not the wizard's; name another file with -o",
+			   path);
+}
+
 static int write_settings(struct cli *cli, const char *path, const struct strata_profile *profile,
 			  unsigned features)
 {
@@ -84,10 +103,7 @@ static int write_settings(struct cli *cli, const char *path, const struct strata
 	int rc;
 
 	buf_init(&buf, &cli->memory, 0);
-	buf_printf(&buf,
-		   "# written by strata place wizard; strata place --settings reads it\nprofile = "
-		   "%s\n",
-		   profile->name);
+	buf_printf(&buf, FIRST_LINE "profile = %s\n", profile->name);
 	add_list(&buf, "enable", features & ~profile->features);
 	add_list(&buf, "disable", profile->features & ~features);
 	rc = buf_check(&buf, &cli->err);
@@ -128,8 +144,10 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 {
 	const struct wizard_options *options = conf_any;
 	const char *workload = "other";
-	int rc = show(cli, operand_count ? operands[0] : NULL, &workload);
+	int rc = check_free(cli, options->output); /* before anything is asked */
 
+	if (rc == 0)
+		rc = show(cli, operand_count ? operands[0] : NULL, &workload);
 	if (rc)
 		return rc;
 	const struct strata_profile *profile = strata_profile_recommend(workload);

@@ -24,3 +24,15 @@ it 'knows profiles'
 run strata place wizard --yes --profile llm_servin
 gives 3
 says_some 'did you mean llm_serving?'
+
+it 'leaves a file alone that it did not write'
+run strata place wizard --yes
+gives 0
+run strata place wizard --yes --profile llm_serving
+gives 0
+grep -qx 'profile = llm_serving' place.ini || problem "place.ini is $(cat place.ini)"
+echo mine >place.ini
+run strata place wizard --yes
+[ "$code" != 0 ] || problem 'it wrote over it'
+says_some "place.ini is there and is not the wizard's"
+[ "$(cat place.ini)" = mine ] || problem "place.ini is $(cat place.ini)"
