@@ -59,8 +59,10 @@ enum strata_reason {
 	STRATA_REASON_PREEMPTED,        /* it gave up its place for another job */
 	STRATA_REASON_SUSPENDED,        /* it is frozen where it is */
 	STRATA_REASON_REQUEUED,         /* it was sent back to the queue */
+	STRATA_REASON_START_FAILED,     /* ended: it could not be started */
+	STRATA_REASON_OUT_OF_MEMORY,    /* ended: it used more memory than it asked for */
 };
-enum { STRATA_REASON_COUNT = STRATA_REASON_REQUEUED + 1 };
+enum { STRATA_REASON_COUNT = STRATA_REASON_OUT_OF_MEMORY + 1 };
 
 /* May a job go from one state to the other? */
 bool strata_job_may(enum strata_job_state from, enum strata_job_state to);
@@ -85,11 +87,21 @@ enum strata_dependency_kind {
 enum { STRATA_DEPENDENCY_KIND_COUNT = STRATA_SINGLETON + 1 };
 const char *strata_dependency_name(enum strata_dependency_kind kind); /* "afterok" */
 
+/* What the caller knows of a job that the cluster does not know any more. */
+enum strata_known {
+	STRATA_KNOWN_NOT,   /* nothing: the cluster knows that job */
+	STRATA_KNOWN_MET,   /* the dependency is met */
+	STRATA_KNOWN_NEVER, /* it cannot be met any more */
+};
+enum { STRATA_KNOWN_COUNT = STRATA_KNOWN_NEVER + 1 };
+
 struct strata_dependency {
 	enum strata_dependency_kind kind;
 	uint64_t job;     /* 0 for SINGLETON */
 	bool array;       /* `job` is the number of an array: all of its elements count */
 	int64_t delay_ns; /* AFTER: so long after the start */
+	bool array_bad;   /* an element that the cluster has forgotten failed or was cancelled */
+	enum strata_known known;
 };
 
 /* What a job asks for. Texts and dependencies are copied. */
@@ -404,6 +416,9 @@ void strata_cluster_user(struct strata_cluster *cluster, const char *name,
 			 struct strata_usage_view *ret_view);
 void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 			    struct strata_usage_view *ret_view);
+/* What a user has used in one account (NULL: as in a request), in GPU-hours as of the latest time seen: what a store keeps. */
+double strata_cluster_association_usage(struct strata_cluster *cluster, const char *user,
+					const char *account);
 
 /* ---- what happens ---- */
 
@@ -412,6 +427,9 @@ void strata_cluster_account(struct strata_cluster *cluster, const char *name,
  * is taken and waits with STRATA_REASON_IMPOSSIBLE. */
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err);
+
+/* Takes a submission back that nobody was told of: as if it had not been. -ESTALE for a job that was ever placed, or has ended. */
+int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
 
 /* The start that a pass ordered has happened (-ESRCH, -ESTALE when it is not scheduled). */
 int strata_cluster_started(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
@@ -423,12 +441,20 @@ enum strata_outcome {
 	STRATA_OUTCOME_TIME_LIMIT,
 	STRATA_OUTCOME_START_FAILED, /* never ran: goes back to its place in the queue */
 	STRATA_OUTCOME_STOPPED, /* as STRATA_EFFECT_STOP said; the job goes where its mode says */
+	STRATA_OUTCOME_LOST, /* the machine took it down: queued again if it asked for that, else failed */
+	STRATA_OUTCOME_NOT_STARTED, /* it cannot be started, now or later: failed */
+	STRATA_OUTCOME_OUT_OF_MEMORY,
 };
-enum { STRATA_OUTCOME_COUNT = STRATA_OUTCOME_STOPPED + 1 };
+enum { STRATA_OUTCOME_COUNT = STRATA_OUTCOME_OUT_OF_MEMORY + 1 };
 /* A scheduled, running or suspended job has ended: its place is free. For STOPPED with mode SUSPEND it is frozen. One of a gang whose start
  * failed takes the others with it: they are stopped and queued again. */
 int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strata_outcome outcome,
 			 int64_t now_ns, struct strata_error *err);
+/* The same with the time that it ran, measured by a clock that does not jump; 0: not known. It is charged for that time, whatever the
+ * cluster's clock said meanwhile. */
+int strata_cluster_ended_after(struct strata_cluster *cluster, uint64_t id,
+			       enum strata_outcome outcome, int64_t ran_ns, int64_t now_ns,
+			       struct strata_error *err);
 
 /* Takes a waiting job out, or marks a placed one as cancelled and frees its place: the caller stops it first. */
 int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
@@ -465,10 +491,15 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
 			 struct strata_error *err);
 
-/* A waiting job that was read back from a store had been started so often before, and stopped for others. -ESTALE when it does not
- * wait. */
-int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
-			    uint32_t preempted, struct strata_error *err);
+/* What a store knew of a job from before. */
+struct strata_job_past {
+	uint32_t attempt;   /* so often it was placed */
+	uint32_t preempted; /* so often it was stopped for another */
+	bool started;       /* it has run */
+};
+/* A waiting job was read back from a store, with its past. -ESTALE when it does not wait. */
+int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id,
+			    const struct strata_job_past *past, struct strata_error *err);
 
 /* A checkpoint that a job has written. The cluster keeps the latest and the one before; an effect asks for the deletion of others. */
 struct strata_checkpoint {
@@ -544,6 +575,7 @@ struct strata_job_view {
 	int64_t promised_ns; /* no later than this, unless others run longer than was predicted; 0: no promise */
 	uint32_t preempted;                /* how often it was stopped for another */
 	bool stopping;                     /* it was asked to end */
+	bool requeue;                      /* as in its request */
 	const struct strata_piece *pieces; /* of a placed job; until the next change */
 	uint32_t piece_count;
 };
@@ -592,6 +624,7 @@ enum strata_event_kind {
 	STRATA_EVENT_CHECKPOINT,
 	STRATA_EVENT_DROP_CHECKPOINTS,
 	STRATA_EVENT_FORGET,
+	STRATA_EVENT_WITHDRAW,
 	STRATA_EVENT_NODE,
 	STRATA_EVENT_PASS,
 };
@@ -600,7 +633,7 @@ const char *strata_event_name(enum strata_event_kind kind); /* "submit" */
 
 struct strata_event {
 	enum strata_event_kind kind;
-	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to CHECKPOINT_MAX, REMEMBER, FORGET */
+	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to CHECKPOINT_MAX, REMEMBER, FORGET, WITHDRAW */
 	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
 	const struct strata_node_conf *conf; /* ADD_NODE */
 	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
@@ -613,10 +646,12 @@ struct strata_event {
 	int64_t bytes_max;                   /* CHECKPOINT_MAX */
 	uint32_t attempt;                    /* ADOPT, REMEMBER */
 	uint32_t preempted;                  /* REMEMBER */
+	bool started;                        /* REMEMBER */
 	const struct strata_piece *pieces;   /* ADOPT */
 	uint32_t piece_count;
 	const struct strata_job_request *request; /* SUBMIT */
-	enum strata_outcome outcome;              /* ENDED */
+	enum strata_outcome outcome;              /* ENDED … */
+	int64_t ran_ns;                           /* … after so long; 0: not known */
 	enum strata_stop mode;                    /* STOP */
 	struct strata_job_change change;          /* CHANGE */
 	struct strata_checkpoint checkpoint;      /* CHECKPOINT */

@@ -70,8 +70,12 @@ enum {
 	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
 	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
-	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
-	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
+	STRATA_BULK_COUNT_MAX = 10000,           /* entries of one submission */
+	STRATA_SUBMISSION_JOBS_MAX = 1
+				     << 17, /* jobs of one submission, elements of arrays counted */
+	STRATA_ROUND_CHANGES_MAX = 1
+				   << 17, /* a round with so many changes takes no more requests */
+	STRATA_PATH_BYTES_MAX = 4096,     /* the name of a file */
 
 	/* pool */
 	STRATA_BATCH_MAX = 32,            /* tasks of one batch */
@@ -82,7 +86,7 @@ enum {
 	STRATA_POOL_LOOK_MAX = 4096,      /* tasks looked at for one that fits, or for a batch */
 
 	/* store */
-	STRATA_STORE_CHANGES_MAX = 1 << 16,    /* changes of one transaction */
+	STRATA_STORE_CHANGES_MAX = 1 << 18,    /* changes of one transaction */
 	STRATA_STORE_TEXT_BYTES_MAX = 4 << 20, /* one text of a row */
 	STRATA_STORE_BLOB_BYTES_MAX = 64 << 20,
 	STRATA_STORE_PAGE_MAX = 10000, /* rows of a page, jobs forgotten at a time */

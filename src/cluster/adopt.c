@@ -31,6 +31,8 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 
 	if (rc == 0)
 		rc = claim_take(cluster, job, spots, piece_count);
+	if (rc == 0)
+		claim_charge_since(cluster, job, start_ns);
 	strata_memory_put(cluster->memory, spots, piece_count * sizeof(*spots));
 	if (rc)
 		return strata_fail_memory(err);
@@ -46,18 +48,20 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 	return 0;
 }
 
-int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
-			    uint32_t preempted, struct strata_error *err)
+int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id,
+			    const struct strata_job_past *past, struct strata_error *err)
 {
 	struct job *job = cluster_find(cluster, id, err);
 
-	cluster_tell(cluster, .kind = STRATA_EVENT_REMEMBER, .job = id, .attempt = attempt,
-		     .preempted = preempted);
+	cluster_tell(cluster, .kind = STRATA_EVENT_REMEMBER, .job = id, .attempt = past->attempt,
+		     .preempted = past->preempted, .started = past->started);
 	if (!job)
 		return -ESRCH;
 	if (!job_waits(job))
 		return life_wrong_state(job, "waiting", err);
-	job->attempt = attempt;
-	job->preempted = preempted;
+	job->attempt = past->attempt;
+	job->preempted = past->preempted;
+	if (past->started)
+		life_note_first_start(cluster, job);
 	return 0;
 }

@@ -42,6 +42,37 @@ static void count_use(struct strata_cluster *cluster, struct job *job, int sign)
 	party_count_placed(owner, gpu_milli_held(job), sign);
 	if (job->array)
 		job->array->placed += (uint32_t)sign;
+	if (sign < 0)
+		job->used_ns += cluster->now_ns - job->used_since_ns;
+	job->used_since_ns = cluster->now_ns;
+}
+
+static void charge_ns(struct strata_cluster *cluster, struct job *job, int64_t ns)
+{
+	const struct ask *ask = job->own_ask ? job->own_ask : job->ask;
+
+	party_charge(cluster, job->owner, ask->bill * (double)ns / 3.6e12);
+}
+
+void claim_charge_since(struct strata_cluster *cluster, struct job *job, int64_t start_ns)
+{
+	int64_t stored_ns = party_stored_ns(cluster, job->owner);
+	int64_t from_ns = start_ns > stored_ns ? start_ns : stored_ns;
+
+	if (start_ns < cluster->now_ns)
+		job->used_ns = cluster->now_ns - start_ns;
+	if (from_ns < cluster->now_ns)
+		charge_ns(cluster, job, cluster->now_ns - from_ns);
+}
+
+void claim_charge_measured(struct strata_cluster *cluster, struct job *job, int64_t ran_ns)
+{
+	int64_t used_ns = job->used_ns;
+
+	party_accrue(cluster, job->owner);
+	if (!job->suspended)
+		used_ns += cluster->now_ns - job->used_since_ns;
+	charge_ns(cluster, job, ran_ns - used_ns);
 }
 
 int claim_take(struct strata_cluster *cluster, struct job *job, const struct spot *spots,
@@ -60,6 +91,7 @@ int claim_take(struct strata_cluster *cluster, struct job *job, const struct spo
 	}
 	job->claims = claims;
 	job->claim_count = spot_count;
+	job->used_ns = 0;
 	count_use(cluster, job, 1);
 	return 0;
 }

@@ -124,7 +124,8 @@ struct owner {
 	double rate;                        /* GPU-hours per hour of what it runs now … */
 	uint32_t placed;                    /* … and how many jobs that is */
 	int64_t charged_ns;                 /* usage is charged up to here */
-	struct owner *next;                 /* of all */
+	int64_t stored_ns; /* usage read back from a store was charged up to here; 0: there was none */
+	struct owner *next; /* of all */
 };
 
 /* One thing that a job waits for. Unmet ones are chained at what they wait for. */
@@ -205,6 +206,8 @@ struct job {
 	int64_t promised_ns;
 	int64_t first_promised_ns; /* 0: none yet */
 	int64_t frozen_ns;         /* since when, while suspended */
+	int64_t used_ns;           /* of this attempt, charged: up to used_since_ns … */
+	int64_t used_since_ns;     /* … and from there on, while it is placed and not suspended */
 	struct tree_node by_end;   /* while placed */
 	struct heap_node by_begin; /* while it waits for its begin time */
 	struct claim *claims;
@@ -523,6 +526,10 @@ int claim_take(struct strata_cluster *cluster, struct job *job, const struct spo
 	       uint32_t spot_count);
 /* Gives back everything: the backfill is told. */
 void claim_release(struct strata_cluster *cluster, struct job *job);
+/* It has had its place since start_ns: what no store has charged of that is charged now. */
+void claim_charge_since(struct strata_cluster *cluster, struct job *job, int64_t start_ns);
+/* It ran for ran_ns, whatever the clock said: what was charged is corrected. */
+void claim_charge_measured(struct strata_cluster *cluster, struct job *job, int64_t ran_ns);
 /* A placed job becomes a frozen one and back: its memory stays where it is. */
 void claim_freeze(struct strata_cluster *cluster, struct job *job);
 bool claim_thaws(const struct job *job); /* is all it needs to go on free? */
@@ -547,6 +554,10 @@ static inline struct strata_piece claim_active(struct strata_piece piece)
 int party_owner(struct strata_cluster *cluster, const struct strata_job_request *request,
 		struct owner **ret_owner, struct strata_error *err);
 void party_accrue(struct strata_cluster *cluster, struct owner *owner);
+/* So many GPU-hours more, or fewer than were charged before. */
+void party_charge(struct strata_cluster *cluster, struct owner *owner, double hours);
+/* Up to when a store had charged it; 0: nothing came from a store. */
+int64_t party_stored_ns(const struct strata_cluster *cluster, const struct owner *owner);
 void party_count_waiting(struct owner *owner, int sign);
 void party_count_placed(struct owner *owner, int64_t gpu_milli, int sign);
 /* May a job of this ask be placed now? NONE, or the reason why not; wake: when to look again for that reason. */
@@ -720,6 +731,8 @@ void cluster_clock(struct strata_cluster *cluster, int64_t now_ns);
 int life_wrong_state(const struct job *job, const char *expected,
 		     struct strata_error *err); /* -ESTALE */
 void life_note_started(struct strata_cluster *cluster, struct job *job);
+/* It has run at least once: who waited for that need not wait any more. */
+void life_note_first_start(struct strata_cluster *cluster, struct job *job);
 /* NULL with -ESRCH in err when there is none. */
 struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
 			 struct strata_error *err);

@@ -137,6 +137,11 @@ static int make_link(struct strata_cluster *cluster, struct job *job, struct lin
 	*link = (struct link){ .job = job,
 			       .delay_ns = dependency->delay_ns,
 			       .kind = dependency->kind };
+	if (dependency->known != STRATA_KNOWN_NOT) {
+		set_link(cluster, link,
+			 dependency->known == STRATA_KNOWN_MET ? LINK_MET : LINK_NEVER);
+		return 0;
+	}
 	if (dependency->array || dependency->kind == STRATA_AFTER_CORR)
 		array = map_u64_get(&cluster->arrays, dependency->job);
 	if (array && dependency->kind == STRATA_AFTER_CORR && request->array)
@@ -147,6 +152,8 @@ static int make_link(struct strata_cluster *cluster, struct job *job, struct lin
 		return strata_fail_at(
 			err, -ESRCH, "dependencies", "it depends on %s %llu, which is not known",
 			dependency->array ? "array" : "job", (unsigned long long)dependency->job);
+	if (array && dependency->array_bad && !array->bad)
+		array->bad = 1;
 	if (target)
 		link_to_job(cluster, link, target);
 	else
@@ -221,7 +228,7 @@ static int check(const struct strata_job_request *request, struct strata_error *
 		const struct strata_dependency *dependency = &request->dependencies[i];
 
 		if ((unsigned)dependency->kind >= STRATA_DEPENDENCY_KIND_COUNT ||
-		    dependency->delay_ns < 0)
+		    (unsigned)dependency->known >= STRATA_KNOWN_COUNT || dependency->delay_ns < 0)
 			return strata_fail_at(
 				err, -EINVAL, "dependencies",
 				"dependency %zu is of no known kind or waits for less "

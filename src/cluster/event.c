@@ -27,6 +27,7 @@ const char *strata_event_name(enum strata_event_kind kind)
 		[STRATA_EVENT_CHECKPOINT] = "checkpoint",
 		[STRATA_EVENT_DROP_CHECKPOINTS] = "drop_checkpoints",
 		[STRATA_EVENT_FORGET] = "forget",
+		[STRATA_EVENT_WITHDRAW] = "withdraw",
 		[STRATA_EVENT_NODE] = "node",
 		[STRATA_EVENT_PASS] = "pass",
 	};
@@ -90,11 +91,16 @@ static int apply_reports(struct strata_cluster *cluster, const struct strata_eve
 		return strata_cluster_adopt(cluster, id, event->attempt, now_ns, event->pieces,
 					    event->piece_count, err);
 	case STRATA_EVENT_REMEMBER:
-		return strata_cluster_remember(cluster, id, event->attempt, event->preempted, err);
+		return strata_cluster_remember(cluster, id,
+					       &(struct strata_job_past){ event->attempt,
+									  event->preempted,
+									  event->started },
+					       err);
 	case STRATA_EVENT_STARTED:
 		return strata_cluster_started(cluster, id, now_ns, err);
 	case STRATA_EVENT_ENDED:
-		return strata_cluster_ended(cluster, id, event->outcome, now_ns, err);
+		return strata_cluster_ended_after(cluster, id, event->outcome, event->ran_ns,
+						  now_ns, err);
 	case STRATA_EVENT_CHECKPOINT:
 		return strata_cluster_checkpoint(cluster, id, &event->checkpoint, now_ns, err);
 	default:
@@ -126,6 +132,8 @@ static int apply_wishes(struct strata_cluster *cluster, const struct strata_even
 		return strata_cluster_drop_checkpoints(cluster, id, now_ns, err);
 	case STRATA_EVENT_FORGET:
 		return strata_cluster_forget(cluster, id, err);
+	case STRATA_EVENT_WITHDRAW:
+		return strata_cluster_withdraw(cluster, id, err);
 	default:
 		return -ENOSYS;
 	}

@@ -66,6 +66,9 @@ static const struct {
 	[STRATA_REASON_PREEMPTED] = { "preempted", "it gave up its place for another job" },
 	[STRATA_REASON_SUSPENDED] = { "suspended", "it is frozen where it is" },
 	[STRATA_REASON_REQUEUED] = { "requeued", "it was sent back to the queue" },
+	[STRATA_REASON_START_FAILED] = { "start_failed", "it could not be started" },
+	[STRATA_REASON_OUT_OF_MEMORY] = { "out_of_memory",
+					  "it used more memory than it asked for" },
 };
 
 const char *strata_reason_name(enum strata_reason reason)

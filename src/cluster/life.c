@@ -136,14 +136,19 @@ int life_wrong_state(const struct job *job, const char *expected, struct strata_
 			   strata_job_state_name(job->state), expected);
 }
 
-void life_note_started(struct strata_cluster *cluster, struct job *job)
+void life_note_first_start(struct strata_cluster *cluster, struct job *job)
 {
-	job_set_state(cluster, job, STRATA_JOB_RUNNING, STRATA_REASON_NONE);
 	if (job->started)
 		return;
 	job->started = true;
 	array_started(cluster, job);
 	depend_started(cluster, job);
+}
+
+void life_note_started(struct strata_cluster *cluster, struct job *job)
+{
+	job_set_state(cluster, job, STRATA_JOB_RUNNING, STRATA_REASON_NONE);
+	life_note_first_start(cluster, job);
 }
 
 int strata_cluster_started(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
@@ -178,7 +183,7 @@ static void fail_start(struct strata_cluster *cluster, struct job *job)
 	send_back(cluster, job, STRATA_JOB_QUEUED, STRATA_REASON_PRIORITY);
 	for (struct job *other = gang ? gang->first : NULL; other; other = other->gang_next)
 		if (other->claims)
-			cluster_lose(cluster, other, true, STRATA_REASON_GANG);
+			cluster_lose(cluster, other, other->requeue, STRATA_REASON_GANG);
 }
 
 static void note_stopped(struct strata_cluster *cluster, struct job *job)
@@ -209,6 +214,38 @@ static void note_stopped(struct strata_cluster *cluster, struct job *job)
 		      for_other ? STRATA_REASON_PREEMPTED : STRATA_REASON_NONE);
 }
 
+/* It goes back to the queue, unless it must not run a second time, or was to end anyway. */
+static void note_lost(struct strata_cluster *cluster, struct job *job)
+{
+	if (job->stopping && job->stop_mode != STRATA_STOP_SUSPEND) {
+		note_stopped(cluster, job);
+		return;
+	}
+	if (job->requeue) {
+		send_back(cluster, job, STRATA_JOB_QUEUED, STRATA_REASON_NODE_FAILURE);
+		return;
+	}
+	claim_release(cluster, job);
+	job->end_ns = cluster->now_ns;
+	job_set_state(cluster, job, STRATA_JOB_FAILED, STRATA_REASON_NODE_FAILURE);
+}
+
+static enum strata_reason reason_of_end(enum strata_outcome outcome)
+{
+	switch (outcome) {
+	case STRATA_OUTCOME_COMPLETED:
+		return STRATA_REASON_NONE;
+	case STRATA_OUTCOME_TIME_LIMIT:
+		return STRATA_REASON_TIME_LIMIT;
+	case STRATA_OUTCOME_NOT_STARTED:
+		return STRATA_REASON_START_FAILED;
+	case STRATA_OUTCOME_OUT_OF_MEMORY:
+		return STRATA_REASON_OUT_OF_MEMORY;
+	default:
+		return STRATA_REASON_EXIT_CODE;
+	}
+}
+
 static void note_ended(struct strata_cluster *cluster, struct job *job, enum strata_outcome outcome)
 {
 	bool completed = outcome == STRATA_OUTCOME_COMPLETED;
@@ -222,18 +259,23 @@ static void note_ended(struct strata_cluster *cluster, struct job *job, enum str
 					   &run, job->end_ns - job->start_ns);
 	}
 	job_set_state(cluster, job, completed ? STRATA_JOB_COMPLETED : STRATA_JOB_FAILED,
-		      completed                              ? STRATA_REASON_NONE
-		      : outcome == STRATA_OUTCOME_TIME_LIMIT ? STRATA_REASON_TIME_LIMIT
-							     : STRATA_REASON_EXIT_CODE);
+		      reason_of_end(outcome));
 }
 
 int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strata_outcome outcome,
 			 int64_t now_ns, struct strata_error *err)
 {
+	return strata_cluster_ended_after(cluster, id, outcome, 0, now_ns, err);
+}
+
+int strata_cluster_ended_after(struct strata_cluster *cluster, uint64_t id,
+			       enum strata_outcome outcome, int64_t ran_ns, int64_t now_ns,
+			       struct strata_error *err)
+{
 	struct job *job = cluster_find(cluster, id, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_ENDED, .now_ns = now_ns, .job = id,
-		     .outcome = outcome);
+		     .outcome = outcome, .ran_ns = ran_ns);
 	cluster_clock(cluster, now_ns);
 	if (!job)
 		return -ESRCH;
@@ -246,10 +288,14 @@ int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strat
 				   (unsigned long long)id);
 	if (job->suspended)
 		enqueue_undo(cluster, job);
+	if (ran_ns > 0)
+		claim_charge_measured(cluster, job, ran_ns);
 	if (outcome == STRATA_OUTCOME_START_FAILED)
 		fail_start(cluster, job);
 	else if (outcome == STRATA_OUTCOME_STOPPED)
 		note_stopped(cluster, job);
+	else if (outcome == STRATA_OUTCOME_LOST)
+		note_lost(cluster, job);
 	else
 		note_ended(cluster, job, outcome);
 	return 0;
@@ -396,6 +442,21 @@ static void leave_ready(struct strata_cluster *cluster, struct job *job)
 	job->is_ready = false;
 }
 
+static void forget(struct strata_cluster *cluster, struct job *job)
+{
+	if (job->is_new) {
+		queue_forget_new(cluster);
+		cluster->changed = true;
+	}
+	leave_ready(cluster, job);
+	stop_forget(cluster, job);
+	array_leave(cluster, job);
+	cluster->stats.jobs[job->state]--;
+	map_u64_remove(&cluster->jobs, job->id);
+	cluster_free_job(cluster, job);
+	slab_put(&cluster->job_slab, job->handle);
+}
+
 int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
 {
 	struct job *job = cluster_find(cluster, id, err);
@@ -408,17 +469,23 @@ int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct st
 	if (job->is_lost)
 		return strata_fail(err, -EBUSY, "the next pass has something to tell of job %llu",
 				   (unsigned long long)id);
-	if (job->is_new) {
-		queue_forget_new(cluster);
-		cluster->changed = true;
-	}
-	leave_ready(cluster, job);
-	stop_forget(cluster, job);
-	array_leave(cluster, job);
-	cluster->stats.jobs[job->state]--;
-	map_u64_remove(&cluster->jobs, id);
-	cluster_free_job(cluster, job);
-	slab_put(&cluster->job_slab, job->handle);
+	forget(cluster, job);
+	return 0;
+}
+
+int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
+{
+	struct job *job = cluster_find(cluster, id, err);
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_WITHDRAW, .job = id);
+	if (!job)
+		return -ESRCH;
+	if (!job_waits(job) || job->attempt || job->suspended)
+		return life_wrong_state(job, "a job that was never placed", err);
+	enqueue_undo(cluster, job);
+	job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_NONE);
+	cluster->changed = true;
+	forget(cluster, job);
 	return 0;
 }
 
@@ -450,6 +517,7 @@ int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		.attempt = job->attempt,
 		.preempted = job->preempted,
 		.stopping = job->stopping,
+		.requeue = job->requeue,
 		.submit_ns = job->submit_ns,
 		.start_ns = job->start_ns,
 		.end_ns = job->end_ns,

@@ -292,26 +292,43 @@ static double faded(const struct strata_cluster *cluster, const struct party *pa
 
 static void fade(const struct strata_cluster *cluster, struct party *party, double more)
 {
-	party->used = faded(cluster, party) + more;
+	double used = faded(cluster, party) + more;
+
+	party->used = used > 0 ? used : 0; /* a correction takes back no more than there is */
 	if (cluster->now_ns > party->used_ns)
 		party->used_ns = cluster->now_ns;
 }
 
+void party_charge(struct strata_cluster *cluster, struct owner *owner, double hours)
+{
+	if (owner->qos) {
+		fade(cluster, owner->qos, hours);
+		hours *= owner->qos->usage_factor;
+	}
+	int rc =
+		hours < 0
+			? share_add_usage(cluster->share, owner->leaf, hours, cluster->now_ns, NULL)
+			: share_charge(cluster->share, owner->leaf, hours, cluster->now_ns, NULL);
+
+	assert(rc == 0);
+	fade(cluster, owner->user, hours);
+}
+
 void party_accrue(struct strata_cluster *cluster, struct owner *owner)
 {
-	if (owner->rate > 0 && cluster->now_ns > owner->charged_ns) {
-		double hours = owner->rate * (double)(cluster->now_ns - owner->charged_ns) / 3.6e12;
-
-		if (owner->qos) {
-			fade(cluster, owner->qos, hours);
-			hours *= owner->qos->usage_factor;
-		}
-		int rc = share_charge(cluster->share, owner->leaf, hours, cluster->now_ns, NULL);
-
-		assert(rc == 0);
-		fade(cluster, owner->user, hours);
-	}
+	if (owner->rate > 0 && cluster->now_ns > owner->charged_ns)
+		party_charge(cluster, owner,
+			     owner->rate * (double)(cluster->now_ns - owner->charged_ns) / 3.6e12);
 	owner->charged_ns = cluster->now_ns;
+}
+
+/* Usage is stored for a user in an account, whatever the quality of service. */
+int64_t party_stored_ns(const struct strata_cluster *cluster, const struct owner *owner)
+{
+	struct owner_key key = { owner->user, owner->account, NULL };
+	const struct owner *plain = map_text_get(&cluster->owners, (const char *)&key, sizeof(key));
+
+	return plain ? plain->stored_ns : 0;
 }
 
 static void accrue_all(struct strata_cluster *cluster)
@@ -341,6 +358,7 @@ int strata_cluster_add_usage(struct strata_cluster *cluster, const char *name, c
 	cluster_clock(cluster, at_ns);
 	rc = share_add_usage(cluster->share, owner->leaf, gpu_hours, at_ns, err);
 	if (rc == 0) {
+		owner->stored_ns = at_ns;
 		double aged = at_ns < cluster->now_ns
 				      ? real_exp2((double)(at_ns - cluster->now_ns) /
 						  (double)cluster->half_life_ns)
@@ -489,4 +507,16 @@ void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 	view_party(account, ret_view);
 	ret_view->gpu_hours = share_usage(cluster->share, account->share, cluster->now_ns);
 	ret_view->factor = share_factor(cluster->share, account->share, cluster->now_ns);
+}
+
+double strata_cluster_association_usage(struct strata_cluster *cluster, const char *user,
+					const char *account)
+{
+	struct strata_job_request request = { .user = user, .account = account };
+	struct owner *owner;
+
+	strata_cluster_settle(cluster);
+	if (party_owner(cluster, &request, &owner, NULL))
+		return 0;
+	return share_usage(cluster->share, owner->leaf, cluster->now_ns);
 }

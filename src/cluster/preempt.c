@@ -305,6 +305,14 @@ static bool choose(struct search *search, const struct job *job)
 	return false;
 }
 
+/* A job that must not run a second time is not sent back to the queue. */
+static enum strata_stop stop_mode_of(const struct search *search, const struct job *victim)
+{
+	enum strata_stop mode = (enum strata_stop)search->conf->mode;
+
+	return mode == STRATA_STOP_REQUEUE && !victim->requeue ? STRATA_STOP_CANCEL : mode;
+}
+
 static int stop_chosen(struct search *search, struct job *job)
 {
 	struct strata_cluster *cluster = search->cluster;
@@ -319,8 +327,8 @@ static int stop_chosen(struct search *search, struct job *job)
 
 		if (!search->candidates[i].chosen || victim->stopping)
 			continue;
-		stop_job(cluster, victim, (enum strata_stop)search->conf->mode,
-			 search->conf->grace_ns, job->id);
+		stop_job(cluster, victim, stop_mode_of(search, victim), search->conf->grace_ns,
+			 job->id);
 		victim->stop_told = true;
 		victim->preempted++;
 		cluster->stats.preemptions++;

@@ -69,7 +69,7 @@ void *share_owner(const struct share *share, uint64_t node);
  */
 int share_charge(struct share *share, uint64_t node, double amount, int64_t now_ns,
 		 struct strata_error *err);
-/* The same for usage only: what was used before, read back from a store. */
+/* The same for usage only: what was used before, read back from a store, or a correction, which may be below 0; a usage never is. */
 int share_add_usage(struct share *share, uint64_t node, double amount, int64_t now_ns,
 		    struct strata_error *err);
 

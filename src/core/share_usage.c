@@ -72,7 +72,9 @@ static void add_usage(struct share *share, struct share_node *node, double amoun
 	double scaled = amount * share->clock.scale;
 
 	for (; node; node = node->parent) {
-		node->usage = usage_in(node, era) + scaled;
+		double usage = usage_in(node, era) + scaled;
+
+		node->usage = usage > 0 ? usage : 0;
 		node->era = era;
 	}
 }
@@ -84,9 +86,11 @@ static int charge(struct share *share, uint64_t node, double amount, int64_t now
 
 	if (!at)
 		return -ESTALE;
-	if (!(amount >= 0 && amount <= STRATA_SHARE_AMOUNT_MAX))
-		return strata_fail(err, -EINVAL, "the amount is %g; expected 0 to %g", amount,
-				   STRATA_SHARE_AMOUNT_MAX);
+	double least = turns ? 0 : -STRATA_SHARE_AMOUNT_MAX;
+
+	if (!(amount >= least && amount <= STRATA_SHARE_AMOUNT_MAX))
+		return strata_fail(err, -EINVAL, "the amount is %g; expected %g to %g", amount,
+				   least, STRATA_SHARE_AMOUNT_MAX);
 	add_usage(share, at, amount, now_ns);
 	for (; turns && at->parent; at = at->parent)
 		share_turn_advance(at, amount);

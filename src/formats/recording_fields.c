@@ -23,6 +23,17 @@ static const char *name_reason(int value)
 	return strata_reason_name((enum strata_reason)value);
 }
 
+static const char *name_known(int value)
+{
+	static const char *const names[STRATA_KNOWN_COUNT] = {
+		[STRATA_KNOWN_NOT] = "not",
+		[STRATA_KNOWN_MET] = "met",
+		[STRATA_KNOWN_NEVER] = "never",
+	};
+
+	return names[value];
+}
+
 static const char *name_outcome(int value)
 {
 	static const char *const names[STRATA_OUTCOME_COUNT] = {
@@ -31,6 +42,9 @@ static const char *name_outcome(int value)
 		[STRATA_OUTCOME_TIME_LIMIT] = "time_limit",
 		[STRATA_OUTCOME_START_FAILED] = "start_failed",
 		[STRATA_OUTCOME_STOPPED] = "stopped",
+		[STRATA_OUTCOME_LOST] = "lost",
+		[STRATA_OUTCOME_NOT_STARTED] = "not_started",
+		[STRATA_OUTCOME_OUT_OF_MEMORY] = "out_of_memory",
 	};
 
 	return names[value];
@@ -134,7 +148,9 @@ static const struct recording_field dependency_fields[] = {
 	KIND(strata_dependency, name_dependency, STRATA_DEPENDENCY_KIND_COUNT),
 	FIELD(strata_dependency, U64, job),
 	FIELD(strata_dependency, BOOL, array),
+	FIELD(strata_dependency, BOOL, array_bad),
 	FIELD(strata_dependency, I64, delay_ns),
+	NAMED(strata_dependency, known, name_known, STRATA_KNOWN_COUNT),
 	{ 0 },
 };
 
@@ -237,9 +253,11 @@ const struct recording_field recording_event_fields[] = {
 	FIELD(strata_event, I64, bytes_max),
 	FIELD(strata_event, U32, attempt),
 	FIELD(strata_event, U32, preempted),
+	FIELD(strata_event, BOOL, started),
 	LISTED(strata_event, pieces, piece_fields, strata_piece, piece_count, false),
 	INSIDE(strata_event, POINTER, request, request_fields, strata_job_request),
 	NAMED(strata_event, outcome, name_outcome, STRATA_OUTCOME_COUNT),
+	FIELD(strata_event, I64, ran_ns),
 	NAMED(strata_event, mode, name_stop, STOP_COUNT),
 	INSIDE(strata_event, STRUCT, change, change_fields, strata_job_change),
 	INSIDE(strata_event, STRUCT, checkpoint, checkpoint_fields, strata_checkpoint),

@@ -27,6 +27,8 @@ static void note_start(struct server *server, struct live *live, const struct st
 			     live->row.scheduled_ns - live->row.created_ns);
 	live->row.started_ns = 0;
 	live->row.exit_code = live->row.exit_signal = 0;
+	live->row.user_ns = live->row.system_ns = live->row.memory_peak_bytes = 0;
+	live_set_failure(server, live, NULL);
 	live_set_place(server, live, effect->pieces, effect->piece_count);
 	batch_event(server, live->row.id, "job.scheduled",
 		    json_pack("{s:I,s:s,s:o}", "attempt", (json_int_t)effect->attempt, "node",
@@ -38,7 +40,7 @@ static void note_gone(struct server *server, struct live *live, const struct str
 {
 	live_set_place(server, live, NULL, 0);
 	if (strata_job_ended(effect->state))
-		live_ended(server, live, 0);
+		live_ended(server, live, NULL);
 	batch_event(server, live->row.id,
 		    strata_job_ended(effect->state) ? "job.ended" : "job.requeued",
 		    json_pack("{s:s,s:s}", "state", strata_job_state_name(effect->state), "reason",
@@ -129,7 +131,7 @@ static void end_unordered(struct server *server, struct live *live)
 	live_set_place(server, live, NULL, 0);
 	live_update(server, live);
 	if (strcmp(live->row.state, "cancelled") == 0)
-		live_ended(server, live, 0);
+		live_ended(server, live, NULL);
 }
 
 static void order_stop(struct server *server, struct live *live, const struct strata_effect *effect)
@@ -212,13 +214,14 @@ static void take_checkpoint(struct server *server, struct live *live,
 
 static void charge(struct server *server, const struct live *live)
 {
-	struct strata_usage_view view;
-	struct store_usage usage = { .account = live->row.account ? live->row.account : "",
-				     .user = live->row.user,
-				     .updated_ns = server_now_ns(server) };
+	struct store_usage usage = {
+		.account = live->row.account ? live->row.account : "",
+		.user = live->row.user,
+		.amount = strata_cluster_association_usage(server->cluster, live->row.user,
+							   live->row.account),
+		.updated_ns = server_now_ns(server),
+	};
 
-	strata_cluster_user(server->cluster, live->row.user, &view);
-	usage.amount = view.gpu_hours;
 	batch_put(server, STORE_PUT(&usage));
 }
 
@@ -234,15 +237,29 @@ static enum strata_outcome outcome_of(const struct exec_status *status)
 	case EXEC_PREEMPTED:
 	case EXEC_REQUEUED:
 		return STRATA_OUTCOME_STOPPED;
-	default:
-		return STRATA_OUTCOME_FAILED;
+	case EXEC_SHUT_DOWN:
+	case EXEC_LOST:
+		return STRATA_OUTCOME_LOST;
+	case EXEC_MEMORY:
+		return STRATA_OUTCOME_OUT_OF_MEMORY;
+	case EXEC_NOT_STARTED:
+		return STRATA_OUTCOME_NOT_STARTED;
 	}
+	return STRATA_OUTCOME_FAILED;
 }
 
-/* The machine took it down: as if its node had failed. */
-static bool may_run_again(const struct exec_status *status)
+/* How it ended, for the row. */
+static void fill_end(struct server *server, struct live *live, const struct exec_status *status)
 {
-	return status->how == EXEC_LOST || status->how == EXEC_SHUT_DOWN;
+	if (!live->row.started_ns)
+		live->row.started_ns = status->started_ns; /* begun and over while nobody looked */
+	live->row.exit_code = status->exit_code;
+	live->row.exit_signal = status->signal;
+	live->row.user_ns = status->user_ns;
+	live->row.system_ns = status->system_ns;
+	live->row.memory_peak_bytes = status->memory_peak_bytes;
+	if (status->how == EXEC_NOT_STARTED)
+		live_set_failure(server, live, status->error);
 }
 
 static void note_ended(struct server *server, struct live *live, const struct exec_event *event)
@@ -251,24 +268,19 @@ static void note_ended(struct server *server, struct live *live, const struct ex
 	uint64_t id = event->key.job;
 	int64_t now_ns = server_now_ns(server);
 	enum strata_outcome outcome = outcome_of(status);
-	int rc;
+	int rc = strata_cluster_ended_after(server->cluster, id, outcome, status->ran_ns, now_ns,
+					    NULL);
 
 	live->ordered = false;
-	if (may_run_again(status) &&
-	    strata_cluster_stop(server->cluster, id, STRATA_STOP_REQUEUE, now_ns, NULL) == 0)
-		outcome = STRATA_OUTCOME_STOPPED;
-	rc = strata_cluster_ended(server->cluster, id, outcome, now_ns, NULL);
 	if (rc == -ESTALE && outcome == STRATA_OUTCOME_STOPPED)
-		rc = strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_FAILED, now_ns, NULL);
+		rc = strata_cluster_ended_after(server->cluster, id, STRATA_OUTCOME_FAILED,
+						status->ran_ns, now_ns, NULL);
 	if (rc)
 		return; /* a late report of something that was decided otherwise */
 	if (live->hold)
 		strata_cluster_hold(server->cluster, id, true, now_ns, NULL);
 	live->hold = false;
-	if (!live->row.started_ns)
-		live->row.started_ns = status->started_ns; /* begun and over while nobody looked */
-	live->row.exit_code = status->exit_code;
-	live->row.exit_signal = status->signal;
+	fill_end(server, live, status);
 	live_set_place(server, live, NULL, 0);
 	live_update(server, live);
 	json_t *about = json_pack("{s:s,s:s,s:I,s:I,s:f,s:s?}", "state", live->row.state, "how",
@@ -280,7 +292,7 @@ static void note_ended(struct server *server, struct live *live, const struct ex
 		    strcmp(live->row.state, "preempted") != 0;
 
 	if (over)
-		live_ended(server, live, status->ended_ns);
+		live_ended(server, live, status);
 	batch_event(server, live->row.id, over ? "job.ended" : "job.requeued", about);
 	charge(server, live);
 }

@@ -318,13 +318,42 @@ static int send_signal(struct server *server, const struct live *live, const str
 	return server->exec->cls->ask(server->exec, key, ask, err);
 }
 
+/* What the caller may not do is refused before anything is done. */
+static int check_rights(struct server *server, const struct live *live, const struct change *change,
+			const struct identity *who, struct strata_error *err)
+{
+	struct strata_job_view view;
+	bool operates = who->role >= ROLE_OPERATOR;
+	int rc = strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, err);
+
+	if (rc)
+		return rc;
+	if (change->requeue > 0 && !view.requeue && strcmp(who->user, live->row.user) != 0)
+		return strata_fail_at(
+			err, -EPERM, "requeue",
+			"job %lld was submitted with requeue=false: only %s may have it "
+			"run a second time",
+			(long long)live->row.id, live->row.user);
+	if (!operates && (change->change.what & STRATA_CHANGE_PRIORITY) &&
+	    change->change.priority > 0)
+		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");
+	if (!operates && (change->change.what & STRATA_CHANGE_TIME_LIMIT) && live->row.attempt &&
+	    change->change.time_limit_ns > live->row.time_limit_ns)
+		return strata_fail_at(err, -EPERM, "time_limit",
+				      "only operators may give a running job more time");
+	return 0;
+}
+
 static int apply_change(struct server *server, struct live *live, const struct change *change,
-			enum role role, struct strata_error *err)
+			const struct identity *who, struct strata_error *err)
 {
 	uint64_t id = (uint64_t)live->row.id;
 	int64_t now_ns = server_now_ns(server);
-	int rc = 0;
+	enum role role = who->role;
+	int rc = check_rights(server, live, change, who, err);
 
+	if (rc)
+		return rc;
 	bool later = change->hold > 0 && change->requeue > 0; /* once it is back */
 
 	if (change->hold >= 0 && !later)
@@ -343,13 +372,6 @@ static int apply_change(struct server *server, struct live *live, const struct c
 		rc = set_hold(server, live, false, role, now_ns, err);
 	if (rc == 0 && change->signal.signal)
 		rc = send_signal(server, live, &change->signal, err);
-	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_PRIORITY) &&
-	    change->change.priority > 0)
-		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");
-	if (rc == 0 && role < ROLE_OPERATOR && (change->change.what & STRATA_CHANGE_TIME_LIMIT) &&
-	    live->row.attempt && change->change.time_limit_ns > live->row.time_limit_ns)
-		return strata_fail_at(err, -EPERM, "time_limit",
-				      "only operators may give a running job more time");
 	if (rc == 0 && change->change.what)
 		rc = strata_cluster_change(server->cluster, id, &change->change, now_ns, err);
 	if (rc)
@@ -378,7 +400,7 @@ void api_job_change(struct server *server, struct request *request)
 
 	if (!live)
 		return;
-	int rc = apply_change(server, live, request->parsed, request->who.role, &err);
+	int rc = apply_change(server, live, request->parsed, &request->who, &err);
 
 	if (rc) {
 		request_fail(request, rc, &err);
@@ -417,7 +439,7 @@ void api_job_cancel(struct server *server, struct request *request)
 	free((char *)live->row.cancelled_by);
 	live->row.cancelled_by = strdup(request->who.user);
 	if (!placed)
-		live_ended(server, live, 0);
+		live_ended(server, live, NULL);
 	batch_event(server, live->row.id, placed ? "job.cancelling" : "job.ended",
 		    json_pack("{s:s,s:s}", "by", request->who.user, "state", live->row.state));
 	request->durable = true;

@@ -5,7 +5,6 @@
 
 #include <strata/limits.h>
 
-#include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <string.h>
@@ -37,6 +36,11 @@ static int read_list(struct request *request, json_t *jobs, struct submissions *
 				 ? submission_read(job, &request->arena, &all->list[index], err)
 				 : strata_fail(err, -EINVAL, "it is not an object");
 
+		if (rc == 0 && index > 0 && all->list[index].spec.request_key)
+			rc = strata_fail_at(
+				err, -EINVAL, "request_key",
+				"a list of jobs has one key: the header Idempotency-Key, or "
+				"request_key of the first job");
 		if (rc)
 			return strata_fail_under(err, rc, "jobs[%zu]", index);
 		json_incref(job);
@@ -119,26 +123,134 @@ static json_t *ids_json(const int64_t *ids, size_t count)
 	return list;
 }
 
-/* The same key as before: the same answer as before. */
+/* A job that version 0.1.0 took with this key, which kept no answers. */
+static int answered_by_job(struct server *server, struct request *request, const char *key,
+			   struct strata_error *err)
+{
+	struct store_job row;
+	int rc = store_job_requested(server->store, request->who.user, key, &request->arena, &row,
+				     err);
+
+	if (rc == 0)
+		request_answer(request, MHD_HTTP_OK,
+			       json_pack("{s:I,s:s,s:o}", "id", (json_int_t)row.id, "uuid",
+					 row.uuid, "ids", ids_json(&row.id, 1)));
+	return rc;
+}
+
+/* The same key as before: the same answer as before. False: nobody has asked with it. */
 static bool answered_before(struct server *server, struct request *request, const char *key)
 {
-	const struct live *live = key ? live_requested(server, request->who.user, key) : NULL;
-	struct store_job row;
-	json_t *ids;
+	struct strata_error err = { 0 };
+	struct store_answer answer;
 
-	if (live) {
-		row = live->row;
-		request->durable = true; /* it may be of this very round */
-	} else if (!key || store_job_requested(server->store, request->who.user, key,
-					       &request->arena, &row, NULL)) {
+	if (!key)
 		return false;
+	int rc = batch_answered(server, request->who.user, key, &request->arena, &answer, &err);
+
+	if (rc == 0) {
+		request->durable = true; /* it may be of this very round */
+		request_give_text(request, MHD_HTTP_OK, NULL,
+				  strndup(answer.body, answer.body_bytes));
+	} else if (rc == -ENOENT) {
+		rc = answered_by_job(server, request, key, &err);
 	}
-	ids = json_array();
-	json_array_append_new(ids, json_integer(row.id));
-	request_answer(
-		request, MHD_HTTP_OK,
-		json_pack("{s:I,s:s,s:o}", "id", (json_int_t)row.id, "uuid", row.uuid, "ids", ids));
-	return true;
+	if (rc && rc != -ENOENT) /* whether it was answered is not known now */
+		request_fail(request, rc, &err);
+	return rc != -ENOENT;
+}
+
+/* All jobs or none. Their ids are in the arena. */
+static int take_all(struct server *server, struct request *request, int64_t **ret_ids,
+		    size_t *ret_count, struct strata_error *err)
+{
+	struct submissions *all = request->parsed;
+	int64_t *ids = NULL;
+	size_t count = 0, room = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < all->count; i++) {
+		int64_t *taken;
+		size_t more;
+
+		rc = submission_take(server, &all->list[i], &request->who, &request->arena, &taken,
+				     &more, err);
+		if (rc && all->bulk)
+			strata_fail_under(err, rc, "jobs[%zu]", i);
+		if (rc == 0 && count + more > STRATA_SUBMISSION_JOBS_MAX) {
+			submission_undo(server, taken, more);
+			rc = strata_fail_at(
+				err, -E2BIG, "jobs",
+				"the submission has more than %d jobs, elements of arrays "
+				"counted",
+				STRATA_SUBMISSION_JOBS_MAX);
+		}
+		if (rc == 0 && count + more > room) {
+			room = 2 * (count + more);
+			int64_t *longer = strata_arena_array(&request->arena, room, sizeof(*ids));
+
+			if (!longer) {
+				submission_undo(server, taken, more);
+				rc = strata_fail_memory(err);
+			} else if (count) {
+				memcpy(longer, ids, count * sizeof(*ids));
+			}
+			ids = longer ? longer : ids;
+		}
+		if (rc == 0)
+			memcpy(ids + count, taken, more * sizeof(*ids));
+		count += rc == 0 ? more : 0;
+	}
+	if (rc)
+		submission_undo(server, ids, count);
+	*ret_ids = ids;
+	*ret_count = count;
+	return rc;
+}
+
+static json_t *answer_json(const struct live *first, const int64_t *ids, size_t count,
+			   json_t *warnings)
+{
+	json_t *answer =
+		json_pack("{s:I,s:s,s:o,s:o}", "id", (json_int_t)first->row.id, "uuid",
+			  first->row.uuid, "ids", ids_json(ids, count), "array_id",
+			  first->row.array_id ? json_integer(first->row.array_id) : json_null());
+
+	if (warnings && answer && json_object_set(answer, "warnings", warnings)) {
+		json_decref(answer);
+		return NULL;
+	}
+	return answer;
+}
+
+/* Takes them in, with the event and the answer that go with them; or nothing of it. */
+static int take_and_answer(struct server *server, struct request *request, const char *key,
+			   struct strata_error *err)
+{
+	struct submissions *all = request->parsed;
+	struct batch_mark mark = batch_mark(server);
+	int64_t *ids;
+	size_t count;
+	int rc = take_all(server, request, &ids, &count, err);
+
+	if (rc) {
+		batch_undo(server, &mark);
+		return rc;
+	}
+	const struct live *first = map_u64_get(&server->jobs, (uint64_t)ids[0]);
+
+	request_answer(request, MHD_HTTP_CREATED, answer_json(first, ids, count, all->warnings));
+	if (!request->text) {
+		submission_undo(server, ids, count);
+		batch_undo(server, &mark);
+		return strata_fail_memory(err);
+	}
+	batch_event(server, first->row.id, "job.submitted",
+		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs", (json_int_t)count));
+	if (key)
+		batch_answer(server, request->who.user, key, request->text);
+	request->durable = true;
+	return 0;
 }
 
 void api_jobs_submit(struct server *server, struct request *request)
@@ -146,68 +258,12 @@ void api_jobs_submit(struct server *server, struct request *request)
 	struct submissions *all = request->parsed;
 	const char *key = all->list[0].spec.request_key;
 	struct strata_error err = { 0 };
-	json_t *ids = json_array();
-	const struct live *first = NULL;
-	int rc = 0;
 
-	if (answered_before(server, request, key)) {
-		json_decref(ids);
-		ids = NULL;
+	if (!answered_before(server, request, key)) {
+		int rc = take_and_answer(server, request, key, &err);
+
+		if (rc)
+			request_fail(request, rc, &err);
 	}
-	for (size_t i = 0; ids && rc == 0 && i < all->count; i++) {
-		int64_t *taken;
-		size_t count;
-
-		rc = submission_take(server, &all->list[i], &request->who, &request->arena, &taken,
-				     &count, &err);
-		if (rc && all->bulk)
-			strata_fail_under(&err, rc, "jobs[%zu]", i);
-		if (rc == 0) {
-			json_t *some = ids_json(taken, count);
-
-			json_array_extend(ids, some);
-			json_decref(some);
-			if (!first)
-				first = map_u64_get(&server->jobs, (uint64_t)taken[0]);
-		}
-	}
-	json_t *warnings = json_incref(all->warnings);
-
 	drop(all);
-	if (!ids || rc)
-		json_decref(warnings);
-	if (!ids)
-		return;
-	if (rc) {
-		/* those before it are taken back: a bulk is one submission */
-		size_t index;
-		json_t *id;
-
-		json_array_foreach(ids, index, id)
-		{
-			struct live *live =
-				map_u64_get(&server->jobs, (uint64_t)json_integer_value(id));
-
-			strata_cluster_cancel(server->cluster, (uint64_t)live->row.id,
-					      server_now_ns(server), NULL);
-			live_update(server, live);
-			live_ended(server, live, 0);
-		}
-		json_decref(ids);
-		request_fail(request, rc, &err);
-		return;
-	}
-	assert(first); /* a submission has at least one job */
-	batch_event(server, first->row.id, "job.submitted",
-		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs",
-			      (json_int_t)json_array_size(ids)));
-	request->durable = true;
-	json_t *answer =
-		json_pack("{s:I,s:s,s:o,s:o}", "id", (json_int_t)first->row.id, "uuid",
-			  first->row.uuid, "ids", ids, "array_id",
-			  first->row.array_id ? json_integer(first->row.array_id) : json_null());
-
-	if (warnings)
-		json_object_set_new(answer, "warnings", warnings);
-	request_answer(request, MHD_HTTP_CREATED, answer);
 }

@@ -5,6 +5,7 @@
  */
 #include "server/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
@@ -16,6 +17,13 @@
 void batch_init(struct server *server)
 {
 	strata_arena_init(&server->batch.arena, &server->memory, 0);
+	map_text_init(&server->batch.answers, &server->memory);
+}
+
+void batch_fini(struct server *server)
+{
+	map_text_fini(&server->batch.answers);
+	strata_arena_fini(&server->batch.arena);
 }
 
 /* Without memory for what has happened the promise to keep it cannot be kept. A restart finds everything that was acknowledged. */
@@ -57,7 +65,86 @@ void batch_job(struct server *server, struct live *live)
 	live->dirty = true;
 	live->next_dirty = server->batch.dirty;
 	server->batch.dirty = live;
+	server->batch.dirty_count++;
 }
+
+bool batch_is_full(const struct server *server)
+{
+	return server->batch.count + server->batch.dirty_count >= STRATA_ROUND_CHANGES_MAX;
+}
+
+void batch_leave(struct server *server, struct live *live)
+{
+	struct live **at = &server->batch.dirty;
+
+	if (!live->dirty)
+		return;
+	while (*at != live)
+		at = &(*at)->next_dirty;
+	*at = live->next_dirty;
+	live->dirty = false;
+	server->batch.dirty_count--;
+}
+
+struct batch_mark batch_mark(const struct server *server)
+{
+	struct batch_mark mark = { .count = server->batch.count, .next_event = server->next_event };
+
+	memcpy(mark.last_blob, server->batch.last_blob, STORE_HASH_BYTES);
+	return mark;
+}
+
+void batch_undo(struct server *server, const struct batch_mark *mark)
+{
+	assert(mark->count <= server->batch.count && mark->next_event <= server->next_event);
+	server->batch.count = mark->count;
+	server->next_event = mark->next_event;
+	memcpy(server->batch.last_blob, mark->last_blob, STORE_HASH_BYTES);
+}
+
+/* ---- answers ---- */
+
+enum { KEY_BYTES = 2 * STRATA_NAME_BYTES_MAX + 2 };
+
+static size_t make_key(char key[KEY_BYTES], const char *user, const char *request_key)
+{
+	int length = snprintf(key, KEY_BYTES, "%s/%s", user, request_key);
+
+	assert(length < KEY_BYTES);
+	return (size_t)length;
+}
+
+void batch_answer(struct server *server, const char *user, const char *key, const char *body)
+{
+	struct store_answer answer = { .user = user,
+				       .request_key = key,
+				       .created_ns = server_now_ns(server),
+				       .body = body,
+				       .body_bytes = strlen(body) };
+	char name[KEY_BYTES];
+
+	batch_put(server, STORE_PUT(&answer));
+	void *kept = (void *)server->batch.changes[server->batch.count - 1].row;
+
+	if (map_text_put(&server->batch.answers, name, make_key(name, user, key), kept, NULL))
+		need(NULL);
+}
+
+int batch_answered(struct server *server, const char *user, const char *key,
+		   struct strata_arena *arena, struct store_answer *ret_answer,
+		   struct strata_error *err)
+{
+	char name[KEY_BYTES];
+	const struct store_answer *answer =
+		map_text_get(&server->batch.answers, name, make_key(name, user, key));
+
+	if (!answer)
+		return store_answer_get(server->store, user, key, arena, ret_answer, err);
+	*ret_answer = *answer;
+	return 0;
+}
+
+/* ---- events ---- */
 
 void batch_event(struct server *server, int64_t job, const char *kind, json_t *about)
 {
@@ -91,7 +178,8 @@ static void turn_away(struct server *server, const char *why)
 	answer_waiters(server);
 }
 
-/* In parts, if there are more than fit into one transaction: rows say what is, so parts can be done again. */
+/* In one transaction, so that a submission is there as a whole or not at all. In parts only after a store was away for so long that what jobs
+ * have reported meanwhile does not fit: rows say what is, so parts can be done again. */
 static int apply(struct server *server, struct strata_error *err)
 {
 	struct batch *batch = &server->batch;
@@ -133,9 +221,12 @@ static void empty(struct server *server)
 
 	for (; batch->dirty; batch->dirty = batch->dirty->next_dirty)
 		batch->dirty->dirty = false;
+	batch->dirty_count = 0;
 	batch->changes = NULL;
 	batch->count = batch->room = 0;
 	batch->last_blob[0] = '\0';
+	map_text_fini(&batch->answers);
+	map_text_init(&batch->answers, &server->memory);
 	strata_arena_reset(&batch->arena);
 	server->held = false;
 }

@@ -53,6 +53,23 @@ struct request *decider_given(struct server *server)
 	return first;
 }
 
+void decider_give_back(struct server *server, struct request *first)
+{
+	struct request *last = first;
+	size_t count = 1;
+
+	for (; last->next; last = last->next)
+		count++;
+	pthread_mutex_lock(&server->lock);
+	last->next = server->first;
+	server->first = first;
+	if (!server->last)
+		server->last = last;
+	server->waiting += count;
+	pthread_mutex_unlock(&server->lock);
+	server->again = true;
+}
+
 enum { LONGEST_MS = 10000, BEAT_MS = 1000 };
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -103,6 +120,10 @@ static void decide_requests(struct server *server)
 	while (request) {
 		struct request *next = request->next;
 
+		if (batch_is_full(server)) {
+			decider_give_back(server, request);
+			return;
+		}
 		decide(server, request);
 		if (request->durable && !server->held) {
 			request->next = server->batch.waiters;
@@ -162,8 +183,8 @@ static int go_round(struct server *server, struct strata_error *err)
 		act_do(server, server->effects, server->effect_count);
 		act_forget(server);
 		live_sweep(server);
-		server->again = server->effect_count >
-				0; /* what was done may have failed at once */
+		server->again |= server->effect_count >
+				 0; /* what was done may have failed at once */
 		server->effects = NULL;
 		server->effect_count = 0;
 		strata_arena_reset(&server->pass);

@@ -12,6 +12,9 @@
 #define REMEMBERED_NS \
 	(INT64_C(300) * 1000000000) /* an ended job can be depended on and asked about */
 
+/* Between a process's end and the moment when that is noted there is less than this, unless somebody set the clock. */
+#define CLOCK_OFF_NS (INT64_C(60) * 1000000000)
+
 /* The texts that stay as they are: in the job's own block. */
 #define TEXTS(row)                                                                                \
 	{                                                                                         \
@@ -65,15 +68,6 @@ bool live_get_stopping(const struct live *live, enum strata_stop *ret_mode)
 	return false;
 }
 
-enum { KEY_BYTES = 2 * STRATA_NAME_BYTES_MAX + 2 };
-
-static size_t make_key(char key[KEY_BYTES], const char *user, const char *request_key)
-{
-	int length = snprintf(key, KEY_BYTES, "%s/%s", user, request_key);
-
-	return length < KEY_BYTES ? (size_t)length : KEY_BYTES - 1;
-}
-
 /* Those that are blocks of their own, since they change. */
 static void free_texts(struct live *live)
 {
@@ -81,6 +75,7 @@ static void free_texts(struct live *live)
 	free((char *)live->row.place);
 	free((char *)live->row.ran_on);
 	free((char *)live->row.cancelled_by);
+	free((char *)live->row.failure);
 }
 
 struct live *live_new(struct server *server, const struct store_job *row)
@@ -115,42 +110,26 @@ struct live *live_new(struct server *server, const struct store_job *row)
 	live->row.place = row->place ? strdup(row->place) : NULL;
 	live->row.ran_on = row->ran_on ? strdup(row->ran_on) : NULL;
 	live->row.cancelled_by = row->cancelled_by ? strdup(row->cancelled_by) : NULL;
+	live->row.failure = row->failure ? strdup(row->failure) : NULL;
 	if ((row->spec && !live->row.spec) || (row->place && !live->row.place) ||
 	    (row->ran_on && !live->row.ran_on) || (row->cancelled_by && !live->row.cancelled_by) ||
+	    (row->failure && !live->row.failure) ||
 	    map_u64_put(&server->jobs, (uint64_t)row->id, live, NULL)) {
 		free_texts(live);
 		strata_memory_put(&server->memory, live, bytes);
 		return NULL;
 	}
-	char key[KEY_BYTES];
-
-	if (map_text_put(&server->uuids, live->row.uuid, strlen(live->row.uuid), live, NULL) ||
-	    (live->row.request_key &&
-	     map_text_put(&server->keys, key, make_key(key, live->row.user, live->row.request_key),
-			  live, NULL))) {
+	if (map_text_put(&server->uuids, live->row.uuid, strlen(live->row.uuid), live, NULL)) {
 		live_free(server, live);
 		return NULL;
 	}
 	return live;
 }
 
-struct live *live_requested(const struct server *server, const char *user, const char *request_key)
-{
-	char key[KEY_BYTES];
-
-	return map_text_get(&server->keys, key, make_key(key, user, request_key));
-}
-
 void live_free(struct server *server, struct live *live)
 {
 	map_u64_remove(&server->jobs, (uint64_t)live->row.id);
 	map_text_remove(&server->uuids, live->row.uuid, strlen(live->row.uuid));
-	if (live->row.request_key) {
-		char key[KEY_BYTES];
-
-		map_text_remove(&server->keys, key,
-				make_key(key, live->row.user, live->row.request_key));
-	}
 	free_texts(live);
 	free(live->output);
 	free(live->error);
@@ -269,12 +248,36 @@ void live_update(struct server *server, struct live *live)
 	batch_job(server, live);
 }
 
-void live_ended(struct server *server, struct live *live, int64_t ended_ns)
+void live_set_failure(struct server *server, struct live *live, const char *why)
 {
-	int64_t now_ns = server_now_ns(server);
-	bool sane = ended_ns > live->row.started_ns && ended_ns <= now_ns;
+	char text[sizeof(((struct strata_error *)NULL)->text) + 32];
 
-	live->row.completed_ns = sane ? ended_ns : now_ns;
+	snprintf(text, sizeof(text), "could not start: %s", why ? why : "");
+	free((char *)live->row.failure);
+	live->row.failure = why ? strdup(text) : NULL;
+	batch_job(server, live);
+}
+
+/* When it ended. A clock that was set meanwhile must not make it run backwards, or for a year: then what a clock that cannot be set has
+ * counted says how long it ran. */
+static int64_t end_of(const struct server *server, const struct live *live,
+		      const struct exec_status *status)
+{
+	int64_t now_ns = server_now_ns(server), started_ns = live->row.started_ns;
+	int64_t ended_ns = status && status->ended_ns && status->ended_ns <= now_ns
+				   ? status->ended_ns
+				   : now_ns;
+	int64_t had_ns = status ? status->ran_ns + status->frozen_ns : 0;
+	int64_t off_ns = ended_ns - started_ns - had_ns;
+
+	if (started_ns && had_ns > 0 && (off_ns > CLOCK_OFF_NS || off_ns < -CLOCK_OFF_NS))
+		ended_ns = started_ns + had_ns;
+	return ended_ns > started_ns ? ended_ns : started_ns;
+}
+
+void live_ended(struct server *server, struct live *live, const struct exec_status *status)
+{
+	live->row.completed_ns = end_of(server, live, status);
 	if (live->row.started_ns)
 		figures_time(&server->figures, FIGURE_RUN,
 			     live->row.completed_ns - live->row.started_ns);

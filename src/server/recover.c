@@ -41,60 +41,80 @@ static int recover_usage(void *context, const void *row_any, struct strata_error
 					row->updated_ns, err);
 }
 
-static int recover_checkpoint(void *context, const void *row_any, struct strata_error *err)
-{
-	struct server *server = context;
-	const struct store_checkpoint *row = row_any;
-	struct live *live = map_u64_get(&server->jobs, (uint64_t)row->job);
+/* Rows, copied during the walk; the arrays are in the round's arena. */
+struct found {
+	struct server *server;
+	void **rows;
+	size_t count, room;
+};
 
-	if (live && row->rank == 0) {
-		free(live->checkpoint);
-		live->checkpoint = strdup(row->path);
-		if (!live->checkpoint)
+static int keep_found(struct found *found, void *row, struct strata_error *err)
+{
+	if (row && found->count == found->room) {
+		size_t room = found->room ? 2 * found->room : 1024;
+		void **rows = strata_arena_array(&found->server->scratch, room, sizeof(*rows));
+
+		if (!rows)
 			return strata_fail_memory(err);
+		if (found->count)
+			memcpy(rows, found->rows, found->count * sizeof(*rows));
+		found->rows = rows;
+		found->room = room;
 	}
+	if (!row)
+		return strata_fail_memory(err);
+	found->rows[found->count++] = row;
 	return 0;
+}
+
+static int find_checkpoint(void *context, const void *row, struct strata_error *err)
+{
+	struct found *found = context;
+
+	return keep_found(found, store_row_copy(STORE_CHECKPOINT, row, &found->server->scratch),
+			  err);
+}
+
+static int recover_checkpoint(struct server *server, const struct store_checkpoint *row,
+			      struct strata_error *err)
+{
+	struct live *live = map_u64_get(&server->jobs, (uint64_t)row->job);
+	const struct strata_checkpoint checkpoint = { .path = row->path,
+						      .size_bytes = row->size_bytes,
+						      .time_ns = row->at_ns,
+						      .step = row->step };
+
+	if (!live)
+		return 0;
+	/* one that the limits of today would refuse is still there to go on from */
+	strata_cluster_checkpoint(server->cluster, (uint64_t)row->job, &checkpoint, row->at_ns,
+				  NULL);
+	if (row->rank > 0)
+		return 0;
+	free(live->checkpoint);
+	live->checkpoint = strdup(row->path);
+	return live->checkpoint ? 0 : strata_fail_memory(err);
+}
+
+/* In the order in which they were written: of each job the latest comes last, and in the store first. */
+static int recover_checkpoints(struct server *server, struct strata_error *err)
+{
+	static const struct store_filter live = { .live = true };
+	struct found found = { .server = server };
+	int rc = store_load(server->store, STORE_CHECKPOINT, &live, find_checkpoint, &found, err);
+
+	for (size_t i = found.count; rc == 0 && i > 0; i--)
+		rc = recover_checkpoint(server, found.rows[i - 1], err);
+	return rc;
 }
 
 /* ---- jobs ---- */
 
-static void end_now(struct server *server, struct live *live, enum strata_reason reason)
-{
-	strata_cluster_cancel(server->cluster, (uint64_t)live->row.id, 0, NULL);
-	live->row.state = strata_job_state_name(STRATA_JOB_CANCELLED);
-	live->row.reason = strata_reason_name(reason);
-	live_set_place(server, live, NULL, 0);
-	live_ended(server, live, 0);
-}
-
-/* In the order of the store, which is that of their submission. */
-struct found {
-	struct server *server;
-	struct live **jobs; /* in the round's arena */
-	size_t count, room;
-};
-
 static int find_job(void *context, const void *row, struct strata_error *err)
 {
 	struct found *found = context;
-	struct live *live = live_new(found->server, row);
 
-	if (live && found->count == found->room) {
-		size_t room = found->room ? 2 * found->room : 1024;
-		struct live **jobs =
-			strata_arena_array(&found->server->scratch, room, sizeof(struct live *));
-
-		if (!jobs)
-			return strata_fail_memory(err);
-		if (found->count)
-			memcpy(jobs, found->jobs, found->count * sizeof(struct live *));
-		found->jobs = jobs;
-		found->room = room;
-	}
-	if (!live)
-		return strata_fail_memory(err);
-	found->jobs[found->count++] = live;
-	return 0;
+	return keep_found(found, live_new(found->server, row), err);
 }
 
 static int recover_job(struct server *server, struct live *live, struct strata_error *err)
@@ -103,13 +123,14 @@ static int recover_job(struct server *server, struct live *live, struct strata_e
 	struct strata_job_request request;
 	struct job_spec spec;
 	int rc = submission_restore(server, row, &server->scratch, &spec, &request, err);
-	bool never = rc == -ECANCELED;
+	struct strata_job_past past = { .attempt = (uint32_t)row->attempt,
+					.preempted = (uint32_t)row->preempted,
+					.started = row->started_ns || row->ran_on };
 
-	if (rc == 0 || never)
+	if (rc == 0)
 		rc = strata_cluster_submit(server->cluster, &request, row->created_ns, err);
 	if (rc == 0 && row->attempt) /* each is run once: the next has the next number */
-		rc = strata_cluster_remember(server->cluster, request.id, (uint32_t)row->attempt,
-					     (uint32_t)row->preempted, err);
+		rc = strata_cluster_remember(server->cluster, request.id, &past, err);
 	if (rc)
 		return strata_fail(err, rc, "job %lld cannot be restored: %s", (long long)row->id,
 				   err->text);
@@ -121,12 +142,10 @@ static int recover_job(struct server *server, struct live *live, struct strata_e
 				 NULL))
 			return strata_fail_memory(err);
 	}
-	if (never)
-		end_now(server, live, STRATA_REASON_DEPENDENCY_NEVER);
 	return 0;
 }
 
-/* Not during the walk: what they wait for may have to be looked up in the store. */
+/* In the order of the store, which is that of their submission; not during the walk: what they wait for may have to be looked up. */
 static int recover_jobs(struct server *server, struct strata_error *err)
 {
 	static const struct store_filter live = { .live = true };
@@ -134,7 +153,7 @@ static int recover_jobs(struct server *server, struct strata_error *err)
 	int rc = store_load(server->store, STORE_JOB, &live, find_job, &found, err);
 
 	for (size_t i = 0; rc == 0 && i < found.count; i++)
-		rc = recover_job(server, found.jobs[i], err);
+		rc = recover_job(server, found.rows[i], err);
 	return rc;
 }
 
@@ -241,7 +260,6 @@ static int find_running(struct server *server, struct strata_error *err)
 
 int recover(struct server *server, struct strata_error *err)
 {
-	static const struct store_filter live = { .live = true };
 	int rc = store_load(server->store, STORE_NODE, NULL, recover_node, server, err);
 
 	if (rc == 0)
@@ -253,8 +271,7 @@ int recover(struct server *server, struct strata_error *err)
 	if (rc == 0)
 		rc = recover_jobs(server, err);
 	if (rc == 0)
-		rc = store_load(server->store, STORE_CHECKPOINT, &live, recover_checkpoint, server,
-				err);
+		rc = recover_checkpoints(server, err);
 	if (rc == 0)
 		rc = store_last(server->store, STORE_JOB, &server->next_id, err);
 	if (rc == 0)

@@ -192,7 +192,6 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	strata_arena_init(&server->pass, &server->memory, 0);
 	map_u64_init(&server->jobs, &server->memory);
 	map_text_init(&server->uuids, &server->memory);
-	map_text_init(&server->keys, &server->memory);
 	map_text_init(&server->gangs, &server->memory);
 	batch_init(server);
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -261,9 +260,8 @@ void server_close(struct server *server)
 	store_close(server->store);
 	map_u64_fini(&server->jobs);
 	map_text_fini(&server->uuids);
-	map_text_fini(&server->keys);
 	map_text_fini(&server->gangs);
-	strata_arena_fini(&server->batch.arena);
+	batch_fini(server);
 	strata_arena_fini(&server->pass);
 	strata_arena_fini(&server->scratch);
 	strata_arena_fini(&server->confs);

@@ -73,7 +73,16 @@ struct batch {
 	struct store_change *changes;
 	size_t count, room;
 	struct live *dirty;
+	size_t dirty_count;
 	struct request *waiters; /* to be answered once durable */
+	char last_blob[STORE_HASH_BYTES];
+	struct map_text answers; /* "user/key": const struct store_answer * of this round */
+};
+
+/* A place in the batch to go back to, before anything of it was promised. */
+struct batch_mark {
+	size_t count;
+	int64_t next_event;
 	char last_blob[STORE_HASH_BYTES];
 };
 
@@ -112,7 +121,6 @@ struct server {
 	uint64_t reservation_count;       /* so many were made */
 	struct map_u64 jobs;              /* live ones */
 	struct map_text uuids;            /* of them */
-	struct map_text keys;             /* "user/key" of those that were submitted with a key */
 	struct person *people;            /* see people.h */
 	struct map_text gangs;            /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
@@ -185,6 +193,8 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 /* decider.c */
 /* Hands a request over; false: the queue is full or the server stops, and the request is answered. */
 bool decider_take(struct server *server, struct request *request);
+/* Those that were given and not looked at yet wait on, before all others. */
+void decider_give_back(struct server *server, struct request *first);
 /* All requests that wait, the first first; to be answered each. */
 struct request *decider_given(struct server *server);
 int decider_run(struct server *server, struct strata_error *err);
@@ -210,12 +220,26 @@ int64_t retain_wait_ms(const struct server *server);
 
 /* batch.c: what is to be committed. */
 void batch_init(struct server *server);
+void batch_fini(struct server *server);
 /* The job's row is written as it is at the end of the round. */
 void batch_job(struct server *server, struct live *live);
 /* One more row, copied. Lack of memory ends the program: nothing could be promised any more. */
 void batch_put(struct server *server, struct store_change change);
 /* "job.started"; the JSON is taken over, may be NULL. */
 void batch_event(struct server *server, int64_t job, const char *kind, json_t *about);
+/* Everything that was put since the mark is taken out again; jobs by batch_leave. */
+struct batch_mark batch_mark(const struct server *server);
+void batch_undo(struct server *server, const struct batch_mark *mark);
+/* Does one transaction hold another submission? */
+bool batch_is_full(const struct server *server);
+/* The job's row is not written: there is no such job. */
+void batch_leave(struct server *server, struct live *live);
+/* What a request with this key was answered, if that is in this round or in the store; in the arena. -ENOENT. */
+int batch_answered(struct server *server, const char *user, const char *key,
+		   struct strata_arena *arena, struct store_answer *ret_answer,
+		   struct strata_error *err);
+/* The answer is kept with the round. */
+void batch_answer(struct server *server, const char *user, const char *key, const char *body);
 /* Commits. -EAGAIN: the store is away; those who wait for the commit are told, all else stays for the next try. -ESTALE: another
  * leads. */
 int batch_commit(struct server *server, struct strata_error *err);
@@ -225,8 +249,6 @@ void batch_drop(struct server *server, const char *why);
 /* live.c */
 struct live *live_new(struct server *server, const struct store_job *row);
 void live_free(struct server *server, struct live *live);
-/* The one that its user submitted with this key; NULL: none that is live. */
-struct live *live_requested(const struct server *server, const char *user, const char *request_key);
 struct live *live_find(const struct server *server,
 		       const char *id); /* number or uuid; NULL: none */
 void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,
@@ -243,8 +265,10 @@ bool live_get_stopping(const struct live *live, enum strata_stop *ret_mode); /* 
 void live_set_spec(struct server *server, struct live *live, json_t *spec);
 /* State and reason as the cluster has them now; the row is to be written. */
 void live_update(struct server *server, struct live *live);
-/* It has ended, when the executor says (0, or what cannot be: now), which may be before the service came back: remembered for a while. */
-void live_ended(struct server *server, struct live *live, int64_t ended_ns);
+/* It has ended, when the executor says (NULL: now), which may be before the service came back: remembered for a while. */
+void live_ended(struct server *server, struct live *live, const struct exec_status *status);
+/* It could not be started; the sentence says why. NULL: it could, or is tried once more. */
+void live_set_failure(struct server *server, struct live *live, const char *why);
 void live_sweep(struct server *server); /* forgets those whose while is over */
 
 /* submit.c */
@@ -263,7 +287,9 @@ int submission_read(json_t *json, struct strata_arena *arena, struct submission 
 int submission_take(struct server *server, const struct submission *submission,
 		    const struct identity *who, struct strata_arena *arena, int64_t **ret_ids,
 		    size_t *ret_count, struct strata_error *err);
-/* The request of a stored job, as it was made to the cluster. -ECANCELED: what it waits for cannot happen any more. */
+/* Takes a submission back, of which nobody has been told: the last of the round's jobs, count of them. */
+void submission_undo(struct server *server, const int64_t *ids, size_t count);
+/* The request of a stored job, as it was made to the cluster. */
 int submission_restore(struct server *server, const struct store_job *row,
 		       struct strata_arena *arena, struct job_spec *ret_spec,
 		       struct strata_job_request *ret_request, struct strata_error *err);

@@ -344,8 +344,6 @@ static int make_order(struct start *start, struct strata_error *err)
 	struct strata_job_request request;
 	int rc = submission_restore(server, row, &server->scratch, &start->spec, &request, err);
 
-	if (rc == -ECANCELED)
-		rc = 0; /* it has waited for that already */
 	if (rc == 0)
 		rc = live_get_place(server, start->live, &server->scratch, &start->pieces,
 				    &start->piece_count);
@@ -428,11 +426,12 @@ void start_order(struct server *server, struct live *live)
 	}
 	batch_event(server, live->row.id, "job.start_failed",
 		    json_pack("{s:s}", "error", err.text));
-	strata_cluster_ended(server->cluster, (uint64_t)live->row.id, STRATA_OUTCOME_FAILED,
+	strata_cluster_ended(server->cluster, (uint64_t)live->row.id, STRATA_OUTCOME_NOT_STARTED,
 			     server_now_ns(server), NULL);
 	live_set_place(server, live, NULL, 0);
+	live_set_failure(server, live, err.text);
 	live_update(server, live);
-	live_ended(server, live, 0);
+	live_ended(server, live, NULL);
 }
 
 /* Of the node it ran on only a job that has its place can tell. */

@@ -2,6 +2,7 @@
  * Submissions: from a JSON object to rows, requests to the cluster and live jobs. What a client sends is kept as it was (but for its script and
  * environment, which are stored once by content), so that a restart makes the same request again.
  */
+#include "server/depend.h"
 #include "server/people.h"
 
 #include "core/option.h"
@@ -10,6 +11,7 @@
 #include <strata/limits.h>
 #include <strata/slurm.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,115 +78,6 @@ int submission_read(json_t *json, struct strata_arena *arena, struct submission 
 }
 
 /* ---- taking in (the decider) ---- */
-
-/* How a job that is not live any more has ended: does that settle the dependency? */
-static int settle(struct server *server, const struct strata_slurm_dependency *from, bool taken,
-		  struct strata_arena *arena, bool *ret_met, struct strata_error *err)
-{
-	struct store_job row;
-	int rc = store_job_get(server->store, from->job, arena, &row, err);
-
-	if (rc == -ENOENT && taken) { /* it was known then: it has ended, and was forgotten since */
-		*ret_met = true;
-		return 0;
-	}
-	if (rc == -ENOENT)
-		return strata_fail_at(err, -ESRCH, "dependencies",
-				      "it depends on job %lld, which is not known",
-				      (long long)from->job);
-	if (rc)
-		return rc;
-	bool ok = strcmp(row.state, "completed") == 0;
-
-	*ret_met = from->kind == STRATA_SLURM_AFTEROK || from->kind == STRATA_SLURM_AFTERCORR ? ok
-		   : from->kind == STRATA_SLURM_AFTERNOTOK                                    ? !ok
-							   : true;
-	if (!*ret_met)
-		return strata_fail_at(err, -ECANCELED, "dependencies",
-				      "job %lld is %s: what this waits for cannot happen any more",
-				      (long long)from->job, row.state);
-	return 0;
-}
-
-static enum strata_dependency_kind kind_of(enum strata_slurm_dependency_kind kind)
-{
-	switch (kind) {
-	case STRATA_SLURM_AFTER:
-		return STRATA_AFTER;
-	case STRATA_SLURM_AFTERANY:
-		return STRATA_AFTER_ANY;
-	case STRATA_SLURM_AFTERCORR:
-		return STRATA_AFTER_CORR;
-	case STRATA_SLURM_AFTERNOTOK:
-		return STRATA_AFTER_NOT_OK;
-	case STRATA_SLURM_AFTEROK:
-		return STRATA_AFTER_OK;
-	default:
-		return STRATA_SINGLETON;
-	}
-}
-
-/* "12", "12_3": the job of that element, or the array as a whole. */
-static bool resolve(const struct server *server, const struct strata_slurm_dependency *from,
-		    struct strata_dependency *to)
-{
-	const struct live *live = map_u64_get(&server->jobs, (uint64_t)from->job);
-
-	to->job = (uint64_t)from->job;
-	if (live && live->row.array_id == from->job && from->task < 0)
-		to->array = true; /* the number of an array is that of its first element */
-	for (int64_t id = from->job; live && from->task >= 0; id++) {
-		live = map_u64_get(&server->jobs, (uint64_t)id);
-		if (live && live->row.array_id != from->job)
-			live = NULL;
-		if (live && live->row.array_index == from->task) {
-			to->job = (uint64_t)id;
-			break;
-		}
-	}
-	return live != NULL;
-}
-
-/* taken: the job was taken in before, and is restored. */
-static int fill_dependencies(struct server *server, const struct job_spec *spec, bool taken,
-			     struct strata_arena *arena, struct strata_job_request *request,
-			     struct strata_error *err)
-{
-	struct strata_slurm_dependencies parsed;
-	struct strata_dependency *list;
-	int rc;
-
-	if (!spec->dependencies || !*spec->dependencies)
-		return 0;
-	rc = strata_slurm_dependencies_parse(spec->dependencies, STRATA_TEXT_NUL, arena, &parsed,
-					     err);
-	if (rc)
-		return strata_fail_under(err, rc, "dependencies");
-	list = strata_arena_array(arena, parsed.count, sizeof(*list));
-	if (!list)
-		return strata_fail_memory(err);
-	request->dependencies = list;
-	request->any_dependency = parsed.any;
-	for (size_t i = 0; i < parsed.count; i++) {
-		struct strata_dependency *to = &list[request->dependency_count];
-		bool met = false;
-
-		*to = (struct strata_dependency){ .kind = kind_of(parsed.items[i].kind),
-						  .delay_ns = parsed.items[i].delay_ns };
-		if (to->kind != STRATA_SINGLETON && !resolve(server, &parsed.items[i], to)) {
-			rc = settle(server, &parsed.items[i], taken, arena, &met, err);
-			if (rc)
-				return rc;
-			if (parsed.any && met) { /* one is enough, and this is it */
-				request->dependency_count = 0;
-				return 0;
-			}
-			continue;
-		}
-		request->dependency_count++;
-	}
-	return 0;
-}
 
 static int fill_gang(struct server *server, const struct job_spec *spec, const char *user,
 		     int64_t id, struct strata_job_request *request, struct strata_error *err)
@@ -273,23 +166,24 @@ static int take_one(struct server *server, const struct store_job *row,
 	struct live *live = live_new(server, row);
 
 	if (!live) {
-		strata_cluster_cancel(server->cluster, request->id, row->created_ns, NULL);
-		strata_cluster_forget(server->cluster, request->id, NULL);
+		strata_cluster_withdraw(server->cluster, request->id, NULL);
 		return strata_fail_memory(err);
 	}
 	live_update(server, live);
 	return 0;
 }
 
-/* All of them are taken or none. */
-static void take_back(struct server *server, const int64_t *ids, size_t count)
+/* The last first: an earlier one may be what a later one waits for. */
+void submission_undo(struct server *server, const int64_t *ids, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct live *live = map_u64_get(&server->jobs, (uint64_t)ids[i]);
+	while (count--) {
+		struct live *live = map_u64_get(&server->jobs, (uint64_t)ids[count]);
+		int rc = strata_cluster_withdraw(server->cluster, (uint64_t)ids[count], NULL);
 
-		strata_cluster_cancel(server->cluster, (uint64_t)ids[i], 0, NULL);
-		live->row.state = strata_job_state_name(STRATA_JOB_CANCELLED);
-		live_ended(server, live, 0);
+		assert(live &&
+		       rc == 0); /* it was taken in this round, and nothing was decided since */
+		batch_leave(server, live);
+		live_free(server, live);
 	}
 }
 
@@ -326,12 +220,11 @@ static int take_all(struct intake *intake, struct strata_error *err)
 			rc = take_one(server, &intake->row, &intake->request, err);
 		if (rc == 0)
 			intake->ids[intake->count++] = intake->row.id;
-		intake->row.request_key = NULL; /* of an array the first element has it */
 		index = index < 0 ? -1 : strata_array_next(&intake->array, index);
 	} while (rc == 0 && index >= 0);
 	intake->row.uuid = NULL; /* each job has its own */
 	if (rc)
-		take_back(server, intake->ids, intake->count);
+		submission_undo(server, intake->ids, intake->count);
 	return rc;
 }
 
@@ -353,7 +246,7 @@ int submission_take(struct server *server, const struct submission *submission,
 	if (rc == 0 && spec->array && *spec->array)
 		rc = strata_array_parse(spec->array, STRATA_TEXT_NUL, arena, &intake.array, err);
 	if (rc == 0)
-		rc = fill_dependencies(server, spec, false, arena, &intake.request, err);
+		rc = depend_fill(server, spec, false, arena, &intake.request, err);
 	if (rc == 0)
 		rc = fill_gang(server, spec, who->user, server->next_id, &intake.request, err);
 	if (rc)
@@ -361,7 +254,6 @@ int submission_take(struct server *server, const struct submission *submission,
 	fill_row(spec, &intake.request, who, &intake.row);
 	intake.row.created_ns = server_now_ns(server);
 	intake.row.gang_id = (int64_t)intake.request.gang;
-	intake.row.request_key = spec->request_key;
 	intake.row.command = command_json(spec);
 	intake.row.spec = json_dumps(submission->json, JSON_COMPACT);
 	intake.ids = strata_arena_array(
@@ -376,6 +268,8 @@ int submission_take(struct server *server, const struct submission *submission,
 			"the job has %zu bytes without script and environment; expected up to %d",
 			strlen(intake.row.spec), STRATA_STORE_TEXT_BYTES_MAX);
 	} else {
+		struct batch_mark mark = batch_mark(server);
+
 		if (submission->script) {
 			put_blob(server, submission->script, submission->script_length, script);
 			intake.row.script = script;
@@ -386,6 +280,8 @@ int submission_take(struct server *server, const struct submission *submission,
 			intake.row.environment = environment;
 		}
 		rc = take_all(&intake, err);
+		if (rc)
+			batch_undo(server, &mark);
 	}
 	free((char *)intake.row.command);
 	free((char *)intake.row.spec);
@@ -436,5 +332,5 @@ int submission_restore(struct server *server, const struct store_job *row,
 		ret_request->gang = (uint64_t)row->gang_id;
 		ret_request->gang_size = (uint32_t)ret_spec->gang_size;
 	}
-	return fill_dependencies(server, ret_spec, true, arena, ret_request, err);
+	return depend_fill(server, ret_spec, true, arena, ret_request, err);
 }

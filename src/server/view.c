@@ -60,6 +60,9 @@ static const struct field fields_all[] = {
 	{ "attempt", NUMBER, OF(row.attempt) },
 	{ "exit_code", NUMBER, OF(exit_code) },
 	{ "exit_signal", NUMBER, OF(exit_signal) },
+	{ "cpu_user_ms", NUMBER, OF(cpu_user_ms) },
+	{ "cpu_system_ms", NUMBER, OF(cpu_system_ms) },
+	{ "memory_peak_bytes", NUMBER, OF(memory_peak_bytes) },
 	{ "array_id", NUMBER, OF(array_id) },
 	{ "array_index", NUMBER, OF(array_index) },
 	{ "dependencies", SPEC, OF(row.spec) },
@@ -109,6 +112,13 @@ int view_fields(const char *names, uint64_t *ret_fields, struct strata_error *er
 
 /* ---- taking ---- */
 
+/* An exit code is what a program that ran left behind; one that was never started, or vanished, left none. */
+static bool has_exit(const struct store_job *row, enum strata_reason reason)
+{
+	return row->completed_ns && row->attempt && row->started_ns &&
+	       reason != STRATA_REASON_START_FAILED && reason != STRATA_REASON_NODE_FAILURE;
+}
+
 struct view view_of_row(const struct store_job *row)
 {
 	enum strata_reason reason = STRATA_REASON_NONE;
@@ -117,16 +127,21 @@ struct view view_of_row(const struct store_job *row)
 	for (int i = 0; row->reason && i < STRATA_REASON_COUNT; i++)
 		if (strcmp(strata_reason_name((enum strata_reason)i), row->reason) == 0)
 			reason = (enum strata_reason)i;
+	bool ran = over && row->attempt && row->started_ns;
 	struct view view = {
 		.row = *row,
 		.state = row->state,
 		.reason = strata_reason_name(reason),
-		.reason_text = strata_reason_words(reason),
+		.reason_text = row->failure ? row->failure : strata_reason_words(reason),
 		.priority = strata_band_name((enum strata_band)row->band),
 		.nice = -row->priority,
 		.time_limit_s = row->time_limit_ns / STRATA_SECOND_NS,
-		.exit_code = over && row->attempt ? row->exit_code : VIEW_NULL,
-		.exit_signal = over && row->attempt ? row->exit_signal : VIEW_NULL,
+		.exit_code = has_exit(row, reason) ? row->exit_code : VIEW_NULL,
+		.exit_signal = has_exit(row, reason) ? row->exit_signal : VIEW_NULL,
+		.cpu_user_ms = ran ? row->user_ns / STRATA_MS_NS : VIEW_NULL,
+		.cpu_system_ms = ran ? row->system_ns / STRATA_MS_NS : VIEW_NULL,
+		.memory_peak_bytes = ran && row->memory_peak_bytes ? row->memory_peak_bytes
+								   : VIEW_NULL,
 		.array_id = row->array_id ? row->array_id : VIEW_NULL,
 		.array_index = row->array_id ? row->array_index : VIEW_NULL,
 		.stopping = VIEW_NULL,
@@ -147,7 +162,7 @@ struct view view_of_live(struct server *server, const struct live *live)
 		return view;
 	view.state = strata_job_state_name(job.state);
 	view.reason = strata_reason_name(job.reason);
-	view.reason_text = strata_reason_words(job.reason);
+	view.reason_text = live->row.failure ? live->row.failure : strata_reason_words(job.reason);
 	view.output = live->output;
 	view.error = live->error ? live->error : live->output;
 	view.stopping = job.stopping;

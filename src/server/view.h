@@ -13,8 +13,10 @@
 /* What is said of one job. Texts are borrowed until view_copy. */
 struct view {
 	struct store_job row;
-	const char *state, *reason, *reason_text, *priority; /* static */
+	const char *state, *reason, *priority; /* static */
+	const char *reason_text;
 	int64_t nice, time_limit_s;
+	int64_t cpu_user_ms, cpu_system_ms, memory_peak_bytes; /* VIEW_NULL: not known */
 	int64_t exit_code, exit_signal, array_id, array_index; /* VIEW_NULL: none */
 	const char *output, *error;
 	int64_t stopping;                           /* VIEW_NULL: not known of the history */

@@ -91,6 +91,7 @@ static int submit(struct replay *replay, struct strata_error *err)
 	if (replay->conf->bands)
 		request.band = replay->conf->bands[index];
 	request.preemptible = replay->conf->cluster.victims.cls != NULL;
+	request.requeue = true;
 	request.checkpoint_ns = replay->conf->checkpoint_ns;
 	replay->jobs[index].procs = machine_size(replay->conf->machine, &request);
 	int rc = strata_cluster_submit(replay->cluster, &request, replay->now_ns, err);

@@ -103,11 +103,23 @@ static const char *const memory[] = {
 	NULL,
 };
 
+/* How a job ended, in words and figures; answers that are given again when a request comes again. */
+static const char *const outcomes[] = {
+	"ALTER TABLE jobs ADD COLUMN failure @text",
+	"ALTER TABLE jobs ADD COLUMN cpu_user @int NOT NULL DEFAULT 0",
+	"ALTER TABLE jobs ADD COLUMN cpu_system @int NOT NULL DEFAULT 0",
+	"ALTER TABLE jobs ADD COLUMN memory_peak @int NOT NULL DEFAULT 0",
+	"ALTER TABLE steps ADD COLUMN cpu_user @int NOT NULL DEFAULT 0",
+	"ALTER TABLE steps ADD COLUMN cpu_system @int NOT NULL DEFAULT 0",
+	"ALTER TABLE steps ADD COLUMN memory_peak @int NOT NULL DEFAULT 0",
+	"CREATE TABLE answers (user_id @text NOT NULL, request_key @text NOT NULL, created_at @int "
+	"NOT NULL, body @bytes NOT NULL, PRIMARY KEY (user_id, request_key))@end",
+	"CREATE INDEX answers_created ON answers (created_at)",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
-	{ first },
-	{ leader },
-	{ stopping },
-	{ memory },
+	{ first }, { leader }, { stopping }, { memory }, { outcomes },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

@@ -86,10 +86,13 @@ struct store_job {
 	const char *place;       /* JSON: where it runs; NULL: nowhere */
 	const char *request_key; /* the submitter's own key: unique for a user; NULL: none */
 	const char *comment;
-	int64_t preempted;        /* so often it was stopped for another */
-	const char *ran_on;       /* as place, of its last run; NULL: it has not run */
-	const char *cancelled_by; /* the user who did; NULL: nobody */
-	const char *stopping;     /* how it is to be stopped, "cancel" …; NULL: it is not */
+	int64_t preempted;          /* so often it was stopped for another */
+	const char *ran_on;         /* as place, of its last run; NULL: it has not run */
+	const char *cancelled_by;   /* the user who did; NULL: nobody */
+	const char *stopping;       /* how it is to be stopped, "cancel" …; NULL: it is not */
+	const char *failure;        /* why it could not be started, as a sentence; NULL: it could */
+	int64_t user_ns, system_ns; /* CPU time of its last run … */
+	int64_t memory_peak_bytes;  /* … and the most memory it had; 0: not known */
 };
 
 struct store_step {
@@ -103,6 +106,8 @@ struct store_step {
 	int64_t completed_ns;
 	int64_t exit_code;
 	int64_t exit_signal;
+	int64_t user_ns, system_ns; /* CPU time */
+	int64_t memory_peak_bytes;  /* 0: not known */
 };
 
 /* Many jobs submitted as one. */
@@ -181,6 +186,15 @@ struct store_checkpoint {
 	int64_t step; /* of the program's own count */
 };
 
+/* What a request with a key was answered: the same request again gets the same bytes. */
+struct store_answer {
+	const char *user;
+	const char *request_key; /* the user's own */
+	int64_t created_ns;
+	const void *body;
+	size_t body_bytes;
+};
+
 enum store_row {
 	STORE_BLOB, /* first, because jobs refer to them */
 	STORE_JOB,
@@ -193,15 +207,17 @@ enum store_row {
 	STORE_NODE,
 	STORE_RESERVATION,
 	STORE_CHECKPOINT,
+	STORE_ANSWER,
 };
-enum { STORE_ROW_COUNT = STORE_CHECKPOINT + 1 };
+enum { STORE_ROW_COUNT = STORE_ANSWER + 1 };
 
 /* clang-format off */
 #define STORE_ROW_OF(row) _Generic(*(row), \
 	struct store_blob: STORE_BLOB, struct store_job: STORE_JOB, struct store_step: STORE_STEP, \
 	struct store_array: STORE_ARRAY, struct store_event: STORE_EVENT, struct store_usage: STORE_USAGE, \
 	struct store_party: STORE_PARTY, struct store_token: STORE_TOKEN, struct store_node: STORE_NODE, \
-	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT)
+	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
+	struct store_answer: STORE_ANSWER)
 /* clang-format on */
 
 /* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its type. */
@@ -292,7 +308,8 @@ int store_apply(struct store *store, const struct store_change *changes, size_t 
 
 /*
  * Retention: forgets up to `limit` (1 … STRATA_STORE_PAGE_MAX) jobs that ended before before_ns, oldest end first, with
- * their steps, events and checkpoints, arrays and blobs that no job needs any more, and as many older events of no job. The
+ * their steps, events and checkpoints, arrays and blobs that no job needs any more, and as many older events of no job and
+ * answers. The
  * newest job and event stay, so that their numbers are never used again. One transaction; call it until it says 0.
  */
 int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
@@ -348,6 +365,11 @@ int store_job_find(struct store *store, const char *uuid, struct strata_arena *a
 int store_job_requested(struct store *store, const char *user, const char *request_key,
 			struct strata_arena *arena, struct store_job *ret_job,
 			struct strata_error *err);
+
+/* What a request with this key was answered, on the arena. -ENOENT. */
+int store_answer_get(struct store *store, const char *user, const char *request_key,
+		     struct strata_arena *arena, struct store_answer *ret_answer,
+		     struct strata_error *err);
 
 /* The name of contents. */
 void store_blob_hash(const void *bytes, size_t size_bytes, char ret_hash[STORE_HASH_BYTES]);

@@ -18,7 +18,7 @@ struct forget {
 	size_t limit;
 	struct doomed *jobs; /* room for limit */
 	size_t job_count;
-	size_t event_count; /* of no job */
+	size_t other_count; /* events of no job, answers */
 };
 
 static void keep_hash(char to[STORE_HASH_BYTES], const struct store_value *cell)
@@ -80,35 +80,35 @@ static int forget_job(struct store *store, const struct doomed *job, struct stra
 	return rc < 0 ? rc : forget_blob(store, job->environment, err);
 }
 
-static int count_events(void *context, const struct store_value *cells, size_t count,
+static int count_others(void *context, const struct store_value *cells, size_t count,
 			struct strata_error *err)
 {
 	struct forget *forget = context;
 
 	(void)count, (void)err;
-	forget->event_count += (size_t)cells[0].number;
+	forget->other_count += (size_t)cells[0].number;
 	return 0;
 }
 
-/* clang-format off */
-#define OLD_EVENTS "FROM events WHERE job = 0 AND happened_at < $1 AND " NOT_THE_LAST_EVENT " ORDER BY sequence LIMIT $2"
-/* clang-format on */
-
-static int forget_events(struct store *store, struct forget *forget, struct strata_error *err)
+/* Old rows that belong to no job: how many, then away with them. */
+static int forget_others(struct store *store, struct forget *forget, const char *count_sql,
+			 const char *delete_sql, struct strata_error *err)
 {
 	static const enum store_type type[] = { STORE_INT };
 	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
 					STORE_INT_OF((int64_t)forget->limit) };
-	int rc = store_ask(store, "SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
-			   values, 2, type, 1, count_events, forget, err);
+	size_t before = forget->other_count;
+	int rc = store_ask(store, count_sql, values, 2, type, 1, count_others, forget, err);
 
-	if (rc == 0 && forget->event_count > 0)
-		rc = store_run(store,
-			       "DELETE FROM events WHERE sequence IN (SELECT sequence " OLD_EVENTS
-			       ")",
-			       values, 2, err);
+	if (rc == 0 && forget->other_count > before)
+		rc = store_run(store, delete_sql, values, 2, err);
 	return rc;
 }
+
+/* clang-format off */
+#define OLD_EVENTS "FROM events WHERE job = 0 AND happened_at < $1 AND " NOT_THE_LAST_EVENT " ORDER BY sequence LIMIT $2"
+#define OLD_ANSWERS "FROM answers WHERE created_at < $1 ORDER BY created_at, user_id, request_key LIMIT $2"
+/* clang-format on */
 
 static int forget_all(struct store *store, void *context, struct strata_error *err)
 {
@@ -117,7 +117,7 @@ static int forget_all(struct store *store, void *context, struct strata_error *e
 	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
 					STORE_INT_OF((int64_t)forget->limit) };
 
-	forget->job_count = forget->event_count = 0; /* this may be the second try */
+	forget->job_count = forget->other_count = 0; /* this may be the second try */
 	int rc = store_ask(store,
 			   "SELECT id, array_id, script, environment FROM jobs "
 			   "WHERE completed_at > 0 AND completed_at < $1 "
@@ -126,7 +126,19 @@ static int forget_all(struct store *store, void *context, struct strata_error *e
 
 	for (size_t i = 0; i < forget->job_count && rc == 0; i++)
 		rc = forget_job(store, &forget->jobs[i], err);
-	return rc < 0 ? rc : forget_events(store, forget, err);
+	if (rc == 0)
+		rc = forget_others(
+			store, forget,
+			"SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
+			"DELETE FROM events WHERE sequence IN (SELECT sequence " OLD_EVENTS ")",
+			err);
+	return rc < 0 ? rc
+		      : forget_others(store, forget,
+				      "SELECT count(*) FROM (SELECT user_id " OLD_ANSWERS
+				      ") AS old",
+				      "DELETE FROM answers WHERE (user_id, request_key) IN "
+				      "(SELECT user_id, request_key " OLD_ANSWERS ")",
+				      err);
 }
 
 int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
@@ -144,6 +156,6 @@ int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t 
 
 	strata_memory_put(store->memory, forget.jobs, limit * sizeof(*forget.jobs));
 	if (rc == 0)
-		*ret_count = forget.job_count + forget.event_count;
+		*ret_count = forget.job_count + forget.other_count;
 	return rc;
 }

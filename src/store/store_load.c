@@ -420,6 +420,23 @@ int store_job_requested(struct store *store, const char *user, const char *reque
 	return 0;
 }
 
+int store_answer_get(struct store *store, const char *user, const char *request_key,
+		     struct strata_arena *arena, struct store_answer *ret_answer,
+		     struct strata_error *err)
+{
+	static const char *const conditions[] = { "user_id =", "request_key =" };
+	struct store_value values[] = { store_text_of(user), store_text_of(request_key) };
+	struct keep keep = { .kind = STORE_ANSWER, .arena = arena };
+	int rc = get_row(store, &keep, conditions, values, 2, err);
+
+	if (rc < 0)
+		return rc;
+	if (!keep.row)
+		return strata_fail(err, -ENOENT, "no request with this key was answered");
+	*ret_answer = *(const struct store_answer *)keep.row;
+	return 0;
+}
+
 int store_blob_get(struct store *store, const char *hash, struct strata_arena *arena,
 		   struct store_blob *ret_blob, struct strata_error *err)
 {

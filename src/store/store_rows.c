@@ -69,6 +69,10 @@ static const struct store_column job_columns[] = {
 	INT(job, preempted, "preempted"),
 	MAYBE(job, ran_on, "ran_on"),
 	MAYBE(job, cancelled_by, "cancelled_by"),
+	MAYBE(job, failure, "failure"),
+	INT(job, user_ns, "cpu_user"),
+	INT(job, system_ns, "cpu_system"),
+	INT(job, memory_peak_bytes, "memory_peak"),
 };
 
 static const struct store_column step_columns[] = {
@@ -82,6 +86,9 @@ static const struct store_column step_columns[] = {
 	INT(step, completed_ns, "completed_at"),
 	INT(step, exit_code, "exit_code"),
 	INT(step, exit_signal, "exit_signal"),
+	INT(step, user_ns, "cpu_user"),
+	INT(step, system_ns, "cpu_system"),
+	INT(step, memory_peak_bytes, "memory_peak"),
 };
 
 static const struct store_column array_columns[] = {
@@ -156,6 +163,13 @@ static const struct store_column checkpoint_columns[] = {
 	INT(checkpoint, step, "step"),
 };
 
+static const struct store_column answer_columns[] = {
+	TEXT(answer, user, "user_id"),
+	TEXT(answer, request_key, "request_key"),
+	INT(answer, created_ns, "created_at"),
+	COLUMN(answer, body, "body", STORE_BYTES, true),
+};
+
 #define OF_LIVE_JOBS "job IN (SELECT id FROM jobs WHERE completed_at = 0)"
 #define TABLE(row, keys, ...) { \
 	.row_bytes = sizeof(struct store_##row), .columns = row##_columns, \
@@ -174,6 +188,7 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 	[STORE_NODE] = TABLE(node, 1, .name = "nodes"),
 	[STORE_RESERVATION] = TABLE(reservation, 1, .name = "reservations"),
 	[STORE_CHECKPOINT] = TABLE(checkpoint, 2, .name = "checkpoints", .job = "job", .live = OF_LIVE_JOBS),
+	[STORE_ANSWER] = TABLE(answer, 2, .name = "answers", .kept = true),
 };
 /* clang-format on */
 
@@ -224,6 +239,9 @@ static struct store_value value_of(const struct store_column *column, const void
 }
 _Static_assert(offsetof(struct store_blob, size_bytes) ==
 		       offsetof(struct store_blob, bytes) + sizeof(void *),
+	       "the length lies behind the pointer");
+_Static_assert(offsetof(struct store_answer, body_bytes) ==
+		       offsetof(struct store_answer, body) + sizeof(void *),
 	       "the length lies behind the pointer");
 
 static int check_value(const struct store_column *column, const struct store_value *value,

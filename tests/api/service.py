@@ -96,6 +96,16 @@ class Service:
             time.sleep(0.02)
         return int(found[-1])
 
+    def ask_raw(self, method, path, body=None, headers=None):
+        """Status and the bytes of the answer."""
+        connection = Connection(self.socket)
+        try:
+            connection.request(method, path, json.dumps(body), headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
     def ask(self, method, path, body=None, headers=None, tcp=False, token=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=PATIENCE_S) if tcp else Connection(self.socket)
         headers = {**(headers or {}), **({"Authorization": f"Bearer {token}"} if token else {})}

@@ -2,8 +2,9 @@
 """What a job finds when it starts: its files, its variables, its token."""
 import os
 import re
+import subprocess
 
-from service import equal, run
+from service import STRATA, equal, run
 
 
 def a_job_has_a_token_of_its_own_while_it_runs(service):
@@ -44,5 +45,34 @@ def a_script_runs_from_a_file_of_its_own(service):
     assert path.endswith(f"/{job}.1.script") and not os.path.exists(path), path
 
 
+def what_could_not_be_started_says_why_everywhere(service):
+    """Not "its exit status was not 0": nothing has run, so there is no exit code."""
+    os.mkdir(os.path.join(service.dir, "folder"))
+    cases = ((["/usr/bin/nosuch"], {}, "/usr/bin/nosuch: No such file or directory"),
+             (["true"], {"working_dir": "/nonexistent"}, "/nonexistent: No such file or directory"),
+             (["true"], {"output": "/nonexistent/x"}, "/nonexistent/x"),
+             (["nosuch"], {}, "nosuch"),
+             ([os.path.join(service.dir, "folder")], {}, "folder"))
+    for command, fields, said in cases:
+        number = service.submit(*command, **fields)["id"]
+        job = service.wait(number, "failed")
+        equal((job["reason"], job["exit_code"], job["exit_signal"], job["started_at"]), ("start_failed", None, None, None))
+        assert job["reason_text"].startswith("could not start: ") and said in job["reason_text"], job["reason_text"]
+        for path in (f"/jobs/{number}/why", f"/jobs?limit=1000"):
+            assert job["reason_text"] in str(service.api("GET", path)), (path, service.api("GET", path))
+        env = {**os.environ, "STRATA_SOCKET": service.socket}
+        for words in (["show", str(number)], ["why", str(number)]):
+            shown = subprocess.run([STRATA, *words], env=env, capture_output=True, text=True)
+            assert said in shown.stdout, (words, shown.stdout, shown.stderr)
+    service.kill()
+    service.start()
+    equal(service.job(number)["reason_text"], job["reason_text"])
+    slurm = subprocess.run([STRATA, "slurm", "sacct", "-n", "-X", "-P", "-j", str(number), "-o", "State,Reason,ExitCode"], env=env,
+                           capture_output=True, text=True)
+    equal(slurm.stdout, "FAILED|JobLaunchFailure|0:53\n")
+    waited = subprocess.run([STRATA, "submit", "--wait", "--", "/usr/bin/nosuch"], env=env, capture_output=True, text=True)
+    assert waited.returncode == 1 and "could not start: " in waited.stderr + waited.stdout, waited
+
+
 run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path,
-    a_script_runs_from_a_file_of_its_own)
+    a_script_runs_from_a_file_of_its_own, what_could_not_be_started_says_why_everywhere)

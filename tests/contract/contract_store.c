@@ -383,7 +383,7 @@ EACH(bad_rows_change_nothing)
 	CHECK_ERROR(store_apply(store, &infinite, 1, epoch, &err), -EINVAL,
 		    "amount is not a finite");
 	CHECK_ERROR(store_apply(store, changes, STRATA_STORE_CHANGES_MAX + 1, epoch, &err), -E2BIG,
-		    "65537 changes");
+		    "262145 changes");
 	CHECK_OK(store_load(store, STORE_JOB, NULL, sample_take_id, &found, &err));
 	CHECK_INT(found.count, 0);
 	/* And the store goes on. */

@@ -213,3 +213,57 @@ TEST(too_many_dependencies_are_refused)
 	small_submit(request, 0);
 	small_close();
 }
+
+TEST(what_the_caller_knows_of_a_forgotten_job_counts)
+{
+	static const struct {
+		enum strata_known known;
+		const char *state;
+	} cases[] = { { STRATA_KNOWN_MET, "running, none" },
+		      { STRATA_KNOWN_NEVER, "queued, dependency_never" } };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct strata_dependency old = { .kind = STRATA_AFTER_OK,
+						 .job = 77,
+						 .known = cases[i].known };
+		struct strata_job_request request = small_request(1, 1, 100);
+
+		small_open("fifo", "easy", 1, 0);
+		request.dependencies = &old;
+		request.dependency_count = 1;
+		small_submit(request, 0);
+		small_pass(0);
+		CHECK_TEXT(small_state(1), cases[i].state);
+		small_close();
+	}
+}
+
+TEST(an_element_that_failed_and_was_forgotten_counts_for_its_array)
+{
+	struct strata_dependency ok = {
+		.kind = STRATA_AFTER_OK, .job = 1, .array = true, .array_bad = true
+	};
+	struct strata_dependency bad = {
+		.kind = STRATA_AFTER_NOT_OK, .job = 1, .array = true, .array_bad = true
+	};
+	struct strata_job_request element = small_request(2, 8, 100),
+				  wants_ok = small_request(3, 1, 100),
+				  wants_bad = small_request(4, 1, 100);
+
+	small_open("fifo", "easy", 1, 0);
+	element.array = 1;
+	element.array_index = 1;
+	small_submit(element, 0);
+	CHECK_TEXT(small_pass(0), "2");
+	wants_ok.dependencies = &ok;
+	wants_bad.dependencies = &bad;
+	wants_ok.dependency_count = wants_bad.dependency_count = 1;
+	small_submit(wants_ok, 0);
+	small_submit(wants_bad, 0);
+	CHECK_TEXT(small_pass(0), "");
+	CHECK_TEXT(small_state(3), "queued, dependency_never");
+	CHECK_TEXT(small_state(4), "queued, dependency");
+	small_end(2, 10); /* the last of them, and it is fine */
+	CHECK_TEXT(small_pass(10), "4");
+	small_close();
+}

@@ -82,7 +82,7 @@ static void tell_jobs(void)
 
 	for (uint64_t id = 1; id <= 4; id++)
 		small_submit(small_request(id, 1, 100), 2);
-	CHECK_OK(strata_cluster_remember(small, 2, 3, 1, &err));
+	CHECK_OK(strata_cluster_remember(small, 2, &(struct strata_job_past){ 3, 1, false }, &err));
 	CHECK_OK(strata_cluster_adopt(small, 1, 1, 1 * SECOND, &piece, 1, &err));
 	CHECK_OK(strata_cluster_hold(small, 3, true, 3 * SECOND, &err));
 	CHECK_OK(strata_cluster_change(small, 3, &change, 3 * SECOND, &err));
@@ -99,6 +99,10 @@ static void tell_jobs(void)
 	CHECK_OK(strata_cluster_set_node(small, 0, STRATA_NODE_DOWN, 9 * SECOND, &err));
 	CHECK_ERROR(strata_cluster_cancel(small, 99, 11 * SECOND, &err), -ESRCH, "no job 99");
 	CHECK_TEXT(small_pass(10), "3");
+	small_submit(small_request(5, 1, 100), 10);
+	CHECK_OK(strata_cluster_withdraw(small, 5, &err));
+	CHECK_OK(strata_cluster_ended_after(small, 3, STRATA_OUTCOME_FAILED, 90 * SECOND,
+					    20 * SECOND, &err));
 }
 
 TEST(who_does_what_a_cluster_is_told_has_the_same_cluster)

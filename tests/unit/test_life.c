@@ -120,3 +120,65 @@ TEST(running_out_of_memory_loses_nothing)
 {
 	test_every_allocation(everything, NULL);
 }
+
+TEST(a_lost_job_runs_again_only_if_it_asked_for_that)
+{
+	struct strata_job_request again = small_request(1, 1, 100);
+
+	small_open("fifo", "easy", 1, 0);
+	again.requeue = true;
+	small_submit(again, 0);
+	small_submit(small_request(2, 1, 100), 0);
+	CHECK_TEXT(small_pass(0), "1 2");
+	small_report(1, STRATA_OUTCOME_LOST, 10);
+	small_report(2, STRATA_OUTCOME_LOST, 10);
+	CHECK_TEXT(small_state(1), "queued, node_failure");
+	CHECK_TEXT(small_state(2), "failed, node_failure");
+	CHECK_TEXT(small_pass(20), "1");
+	small_close();
+}
+
+TEST(a_job_ends_for_the_reason_that_is_reported)
+{
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 1, 100), 0);
+	small_submit(small_request(2, 1, 100), 0);
+	CHECK_TEXT(small_pass(0), "1 2");
+	small_report(1, STRATA_OUTCOME_NOT_STARTED, 10);
+	small_report(2, STRATA_OUTCOME_OUT_OF_MEMORY, 10);
+	CHECK_TEXT(small_state(1), "failed, start_failed");
+	CHECK_TEXT(small_state(2), "failed, out_of_memory");
+	small_close();
+}
+
+TEST(a_submission_that_is_withdrawn_leaves_nothing_behind)
+{
+	struct strata_job_request element = small_request(2, 1, 100),
+				  member = small_request(4, 1, 100);
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 1, 100), 0);
+	element.array = 2;
+	element.array_limit = 1;
+	small_submit(element, 0);
+	element.id = 3;
+	element.array_index = 1;
+	small_submit(element, 0);
+	member.gang = 4;
+	member.gang_size = 2;
+	small_submit(member, 0);
+	member.id = 5;
+	small_submit(member, 0);
+	for (uint64_t id = 5; id != 4; id--)
+		CHECK_OK(strata_cluster_withdraw(small, id, &err));
+	CHECK_OK(strata_cluster_withdraw(small, 3, &err));
+	CHECK_OK(strata_cluster_withdraw(small, 2, &err));
+	CHECK_ERROR(strata_cluster_withdraw(small, 2, &err), -ESRCH, "there is no job 2");
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_TEXT(small_state(4), "queued, gang"); /* the other one may still come */
+	CHECK_ERROR(strata_cluster_withdraw(small, 1, &err), -ESTALE, "job 1 is running");
+	element.array_limit = 7; /* nothing is known of the array any more */
+	small_submit(element, 1);
+	CHECK_TEXT(small_pass(1), "3");
+	small_close();
+}

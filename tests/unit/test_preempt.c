@@ -13,7 +13,7 @@ static struct strata_job_request low(uint64_t id, int64_t cpus)
 	struct strata_job_request request = small_request(id, cpus, 10000);
 
 	request.band = STRATA_BAND_LOW;
-	request.preemptible = true;
+	request.preemptible = request.requeue = true;
 	return request;
 }
 
@@ -175,5 +175,23 @@ TEST(cancelled_ones_do_not_come_back)
 	small_report(2, STRATA_OUTCOME_STOPPED, 12);
 	CHECK_TEXT(small_state(2), "cancelled, preempted");
 	CHECK_TEXT(small_pass(12), "3");
+	small_close();
+}
+
+TEST(who_must_not_run_twice_is_cancelled_instead_of_queued_again)
+{
+	struct strata_job_request once = low(1, 8);
+
+	open_with("least_lost:grace=30:protect=0");
+	once.requeue = false;
+	once.nodes = 2;
+	once.tasks = 2;
+	small_submit(once, 0);
+	CHECK_TEXT(small_pass(0), "1");
+	small_submit(high(2, 8), 100);
+	CHECK_TEXT(small_pass(100), "stop:1");
+	small_report(1, STRATA_OUTCOME_STOPPED, 110);
+	CHECK_TEXT(small_state(1), "cancelled, preempted");
+	CHECK_TEXT(small_pass(110), "2");
 	small_close();
 }

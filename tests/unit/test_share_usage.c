@@ -368,8 +368,18 @@ TEST(amounts_are_checked)
 
 	for (int i = 0; i < 4; i++) {
 		CHECK_ERROR(share_charge(share, user, bad[i], 0, &err), -EINVAL, "amount");
-		CHECK_ERROR(share_add_usage(share, user, bad[i], 0, &err), -EINVAL, "amount");
+		if (!(bad[i] < 0)) /* a correction may be */
+			CHECK_ERROR(share_add_usage(share, user, bad[i], 0, &err), -EINVAL,
+				    "amount");
 	}
+	CHECK_ERROR(share_add_usage(share, user, -2 * STRATA_SHARE_AMOUNT_MAX, 0, &err), -EINVAL,
+		    "amount");
+	CHECK_OK(share_add_usage(share, user, 3, 0, &err));
+	CHECK_OK(share_add_usage(share, user, -2, 0, &err));
+	CHECK_NEAR(share_usage(share, user, 0), 1, 1e-12);
+	CHECK_OK(share_add_usage(share, user, -2, 0, &err)); /* no more than there is */
+	CHECK_NEAR(share_usage(share, user, 0), 0, 0);
+	CHECK_NEAR(share_usage(share, share_root(share), 0), 0, 0);
 	double over = nextafter(STRATA_SHARE_AMOUNT_MAX, INFINITY);
 
 	CHECK_ERROR(share_charge(share, user, over, 0, &err), -EINVAL, "amount");

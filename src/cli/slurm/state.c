@@ -69,6 +69,8 @@ static const struct {
 	{ "cancelled", NULL, "CA", "None" },
 	{ "failed", "time_limit", "TO", "TimeLimit" },
 	{ "failed", "node_failure", "NF", "NodeDown" },
+	{ "failed", "out_of_memory", "OOM", "OutOfMemory" },
+	{ "failed", "start_failed", "F", "JobLaunchFailure" },
 	{ "failed", NULL, "F", "NonZeroExitCode" },
 	{ NULL, NULL, "PD", "None" },
 };
