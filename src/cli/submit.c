@@ -196,9 +196,13 @@ static int finish(struct submission *submission, json_t *answer)
 	size_t count = json_array_size(list) ? json_array_size(list) : 1;
 	int64_t *ids = strata_arena_array(&cli->arena, count, sizeof(*ids));
 	int rc = 0, exit_code = 0;
+	size_t index;
+	json_t *warning;
 
 	if (!ids)
 		return strata_fail_memory(&cli->err);
+	json_array_foreach(json_object_get(answer, "warnings"), index, warning)
+		cli_note(cli, "%s", grid_or(warning, ""));
 	ids[0] = grid_int(answer, "id");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		ids[i] = json_integer_value(json_array_get(list, i));

@@ -124,6 +124,25 @@ static int record_path(const char *checkpoint_dir, char *path, size_t room,
 	return 0;
 }
 
+/* A job that reported this checkpoint has said its step, which looking at the file does not tell. */
+static int64_t step_of(const struct env *env, const char *path,
+		       const struct record_checkpoint *checkpoint, struct strata_memory *memory)
+{
+	struct record_checkpoint known = { 0 };
+	struct strata_arena arena;
+	int64_t step = checkpoint->step;
+
+	strata_arena_init(&arena, memory, 0);
+	if (step < 0 &&
+	    record_read(env, AT_FDCWD, path, &record_checkpoint_schema, &arena, &known, NULL) ==
+		    0 &&
+	    known.path && strcmp(known.path, checkpoint->path) == 0 &&
+	    known.written_ns >= checkpoint->written_ns)
+		step = known.step;
+	strata_arena_fini(&arena);
+	return step;
+}
+
 int saved_record(const struct env *env, const struct launch_user *user,
 		 const struct exec_order *order, const struct record_checkpoint *checkpoint,
 		 struct strata_memory *memory, struct strata_error *err)
@@ -135,7 +154,10 @@ int saved_record(const struct env *env, const struct launch_user *user,
 		return rc;
 	if (!order->checkpoint_place)
 		launch_as_user_begin(user);
-	rc = record_write(env, AT_FDCWD, path, &record_checkpoint_schema, checkpoint, memory, err);
+	struct record_checkpoint own = *checkpoint;
+
+	own.step = step_of(env, path, checkpoint, memory);
+	rc = record_write(env, AT_FDCWD, path, &record_checkpoint_schema, &own, memory, err);
 	if (!order->checkpoint_place)
 		launch_as_user_end(user);
 	return rc;

@@ -153,6 +153,7 @@ static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 	put_text(filling, "node_list", job->nodelist);
 	put_text(filling, "node_exclude", job->exclude);
 	put_count(filling, "nice", job->nice, job->nice_given);
+	put_count(filling, "fine_priority", job->priority, job->priority >= 0);
 	put_time(filling, "begin", job->begin_ns);
 	if (job->share >= STRATA_SBATCH_EXCLUSIVE)
 		put(filling, "exclusive", json_true());

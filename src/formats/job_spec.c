@@ -5,6 +5,7 @@
 
 #include <strata/cluster.h>
 #include <strata/limits.h>
+#include <strata/sbatch.h>
 
 #include <string.h>
 
@@ -56,6 +57,11 @@ static const struct strata_option options[] = {
 	  .help = "band" },
 	{ "nice", STRATA_INT, OFFSET(nice), .integer = { 0, -2147483645, 2147483645 },
 	  .help = "later among equals, the higher it is" },
+	{ "fine_priority", STRATA_INT, OFFSET(fine_priority),
+	  .integer = { -1, -1, STRATA_SBATCH_PRIORITY_TOP },
+	  .help = "within the band, instead of nice: higher goes first (-1: as usual). Only "
+		  "operators "
+		  "get more than usual" },
 	{ "account", STRATA_TEXT, OFFSET(account), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
 	  .letter = 'A', .help = "who is charged; the user's own when left out" },
 	{ "partition", STRATA_TEXT, OFFSET(partition), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },

@@ -21,6 +21,7 @@ struct job_spec {
 	const char *account, *partition, *qos, *comment;
 	int priority; /* enum strata_band */
 	int64_t nice;
+	int64_t fine_priority; /* -1: none was asked for */
 	int64_t tasks, nodes;
 	double cpus_per_task;
 	int64_t memory_bytes, memory_per_task_bytes;

@@ -72,6 +72,30 @@ static int read_key(struct request *request, struct submissions *all, struct str
 	return 0;
 }
 
+/* Who does not operate gets no more than usual, as in Slurm; said once, however many jobs there are. */
+static void cap_priorities(const struct request *request, struct submissions *all)
+{
+	bool capped = false;
+
+	for (size_t i = 0; request->who.role < ROLE_OPERATOR && i < all->count; i++) {
+		struct job_spec *spec = &all->list[i].spec;
+
+		if (spec->fine_priority < 0 || spec->fine_priority <= -spec->nice)
+			continue;
+		spec->fine_priority = -1;
+		json_object_del(all->list[i].json, "fine_priority");
+		capped = true;
+	}
+	if (!capped)
+		return;
+	if (!all->warnings)
+		all->warnings = json_array();
+	json_array_append_new(
+		all->warnings,
+		json_string("--priority has no effect: only operators may raise a job's "
+			    "priority; it keeps its usual one"));
+}
+
 void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 {
 	struct submissions *all = strata_arena_get(&request->arena, sizeof(*all));
@@ -99,6 +123,8 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 	}
 	if (rc == 0)
 		rc = read_key(request, all, &err);
+	if (rc == 0)
+		cap_priorities(request, all);
 	request->parsed = all;
 	if (rc) {
 		drop(all);

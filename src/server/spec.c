@@ -135,7 +135,7 @@ int spec_request(const struct job_spec *spec, const struct spec_rules *rules, in
 		.qos = spec->qos,
 		.name = job_spec_name(spec),
 		.band = (enum strata_band)spec->priority,
-		.priority = -spec->nice,
+		.priority = spec->fine_priority >= 0 ? spec->fine_priority : -spec->nice,
 		.tasks = (uint32_t)spec->tasks,
 		.nodes = (uint32_t)spec->nodes,
 		.cpu_milli = (int64_t)(spec->cpus_per_task * 1000 + 0.5),

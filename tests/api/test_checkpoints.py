@@ -62,6 +62,46 @@ def one_that_is_reported_is_known_recorded_and_found_by_the_next_run(service):
     equal(checkpoints(service, job)[0]["step"], 40)  # that the file was seen as well changes nothing
 
 
+def the_step_that_was_reported_stays_in_the_record(service):
+    """Reported at once, before the supervisor has looked: its look tells the same file again, without a step."""
+    job = running(service, "sleep 600")
+    path = put(os.path.join(service.state, "checkpoints", str(job), "seven"))
+    service.api("POST", f"/jobs/{job}/checkpoints", {"path": path, "step": 7}, 201)
+    until(lambda: len([1 for event in service.api("GET", "/events?format=json&limit=1000")["events"]
+                       if event["kind"] == "job.checkpoint"]) > 1, "the look of the supervisor")
+    equal((record(service, job)["step"], checkpoints(service, job)[0]["step"]), (7, 7))
+    service.kill()
+    service.start()
+    equal([(one["path"], one["step"]) for one in checkpoints(service, job)], [(path, 7)])
+
+
+def after_a_restart_the_oldest_is_still_deleted(service):
+    job = running(service, "sleep 600")
+    paths = [put(os.path.join(service.state, "checkpoints", str(job), name)) for name in "ab"]
+    for step, path in enumerate(paths):
+        service.api("POST", f"/jobs/{job}/checkpoints", {"path": path, "step": step}, 201)
+    service.kill()
+    service.start()
+    equal([one["path"] for one in checkpoints(service, job)], paths[::-1])
+    third = put(os.path.join(service.state, "checkpoints", str(job), "c"))
+    service.api("POST", f"/jobs/{job}/checkpoints", {"path": third, "step": 9}, 201)
+    until(lambda: not os.path.exists(paths[0]), "the oldest deleted")
+    equal([one["path"] for one in checkpoints(service, job)], [third, paths[1]])
+
+
+@arguments("--preempt", "least_lost:grace=2:protect=0")
+def how_often_it_gave_way_outlasts_a_restart(service):
+    low = running(service, "trap 'exit 0' TERM; sleep 600 & wait", nodes=3, exclusive=True, priority="low", preemptible=True)
+    high = service.submit("sleep", "0.2", nodes=3, exclusive=True, priority="high")["id"]
+    service.wait(high, "completed")
+    service.wait(low, "running")
+    equal(service.job(low)["preempted"], 1)
+    for _ in range(2):
+        service.kill()
+        service.start()
+        equal(service.wait(low, "running")["preempted"], 1)
+
+
 @arguments("--listen", "127.0.0.1:0")
 def a_job_does_it_with_its_own_token_and_nothing_else(service):
     job = running(service, "cat $STRATA_TOKEN_FILE > token.new; mv token.new token; echo 1 > $STRATA_CHECKPOINT_DIR/.x; sleep 60")
@@ -157,6 +197,7 @@ def a_directory_with_nothing_in_it_goes_with_the_job(service):
     assert not os.path.exists(os.path.join(service.state, "checkpoints", str(job)))
 
 
-run(one_found_in_the_directory_has_its_real_size, one_that_is_reported_is_known_recorded_and_found_by_the_next_run,
+run(the_step_that_was_reported_stays_in_the_record, after_a_restart_the_oldest_is_still_deleted, how_often_it_gave_way_outlasts_a_restart,
+    one_found_in_the_directory_has_its_real_size, one_that_is_reported_is_known_recorded_and_found_by_the_next_run,
     a_job_does_it_with_its_own_token_and_nothing_else, what_cannot_be_is_refused, another_user_reports_neither_for_others_nor_what_they_cannot_read,
     forgetting_deletes_what_is_the_jobs_own_and_nothing_else, a_directory_with_nothing_in_it_goes_with_the_job)

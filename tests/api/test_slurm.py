@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Scripts for sbatch over the API: as curl sends them, and as a document with everything sbatch would know."""
 import json
+import os
 
-from service import equal, run
+from service import Skip, as_nobody, equal, run
 
 SCRIPT = "#!/bin/sh\n#SBATCH --job-name=mine --time=5\n#SBATCH -c 2 --hint=nomultithread\necho got \"$@\" in $PWD $A\n"
 PATH = {"PATH": "/usr/bin:/bin"}
@@ -70,5 +71,25 @@ def the_same_key_is_the_same_submission(service):
     equal(sbatch(service, SCRIPT, ["--hold"], 200, **{"Idempotency-Key": "k"})["id"], first["id"])
 
 
+def priority_counts_for_operators_and_is_said_to_have_no_effect_for_others(service):
+    usual = service.submit("true", hold=True)["id"]
+    first = sbatch(service, SCRIPT, ["--hold", "--priority=500"])
+    assert "--priority" not in str(first), first
+    equal((service.job(first["id"])["nice"], service.job(usual)["nice"]), (-500, 0))
+    service.kill()
+    service.start()
+    equal(service.job(first["id"])["nice"], -500)
+    if os.geteuid() != 0:
+        raise Skip("another user is needed")
+    os.chmod(service.dir, 0o777)
+    status, made = as_nobody(service, "POST", "/api/v1/slurm/sbatch",
+                             {"script": SCRIPT, "options": ["--hold", "--priority=500", "--array=1-3"], "working_dir": service.dir},
+                             {"Content-Type": "application/json"})
+    equal(status, 201)
+    equal(len([text for text in made["warnings"] if "--priority" in text]), 1)
+    equal(service.job(made["id"])["nice"], 0)
+
+
 run(a_script_is_taken_as_sbatch_would, a_document_has_the_environment, a_command_may_be_wrapped, an_array_is_many_jobs,
-    what_slurm_refuses_is_refused_in_its_words, the_same_key_is_the_same_submission)
+    what_slurm_refuses_is_refused_in_its_words, the_same_key_is_the_same_submission,
+    priority_counts_for_operators_and_is_said_to_have_no_effect_for_others)

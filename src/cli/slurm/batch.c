@@ -353,7 +353,11 @@ int slurm_batch_send(struct batch *batch, int64_t **ret_ids, size_t *ret_count)
 		return 1;
 	}
 	const json_t *list = json_object_get(answer, "ids");
-	size_t count = json_array_size(list);
+	size_t count = json_array_size(list), index;
+	json_t *warning;
+
+	json_array_foreach(json_object_get(answer, "warnings"), index, warning)
+		slurm_batch_note(batch, "%s", grid_or(warning, ""));
 	int64_t *ids = strata_arena_array(&cli->arena, count + 1, sizeof(*ids));
 
 	if (!ids || !count) {
