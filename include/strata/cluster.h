@@ -54,6 +54,7 @@ enum strata_reason {
 	STRATA_REASON_USER_LIMIT,       /* its user has as much as is allowed */
 	STRATA_REASON_ACCOUNT_LIMIT,    /* its account, or one above it, has */
 	STRATA_REASON_QOS_LIMIT,        /* its quality of service has */
+	STRATA_REASON_SERVICE_LIMIT,    /* as many jobs run as can be looked after */
 	STRATA_REASON_ARRAY_LIMIT,      /* as many of its array run as were asked for */
 	STRATA_REASON_GANG,             /* the others of its gang cannot start yet */
 	STRATA_REASON_PREEMPTED,        /* it gave up its place for another job */
@@ -365,6 +366,9 @@ void strata_cluster_free(struct strata_cluster *cluster);
 /* Another checkpoint_bytes_max, for checkpoints from now on. */
 void strata_cluster_set_checkpoint_max(struct strata_cluster *cluster, int64_t bytes_max);
 
+/* At most so many jobs have a place at a time, suspended ones included; 0: any number. What is placed already stays. */
+void strata_cluster_set_jobs_max(struct strata_cluster *cluster, uint32_t jobs_max);
+
 /* Adds a node; ret_row is its number. Before the first job only. */
 int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_node_conf *conf,
 			    uint32_t *ret_row, struct strata_error *err);
@@ -611,6 +615,7 @@ enum strata_event_kind {
 	STRATA_EVENT_USAGE,
 	STRATA_EVENT_SETTLE,
 	STRATA_EVENT_CHECKPOINT_MAX,
+	STRATA_EVENT_JOBS_MAX,
 	STRATA_EVENT_ADOPT,
 	STRATA_EVENT_REMEMBER,
 	STRATA_EVENT_SUBMIT,
@@ -633,7 +638,7 @@ const char *strata_event_name(enum strata_event_kind kind); /* "submit" */
 
 struct strata_event {
 	enum strata_event_kind kind;
-	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to CHECKPOINT_MAX, REMEMBER, FORGET, WITHDRAW */
+	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to JOBS_MAX, REMEMBER, FORGET, WITHDRAW */
 	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
 	const struct strata_node_conf *conf; /* ADD_NODE */
 	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
@@ -644,6 +649,7 @@ struct strata_event {
 	const struct strata_limits *limits;  /* ACCOUNT, USER, QOS; NULL: none */
 	double gpu_hours;                    /* USAGE */
 	int64_t bytes_max;                   /* CHECKPOINT_MAX */
+	uint32_t jobs_max;                   /* JOBS_MAX */
 	uint32_t attempt;                    /* ADOPT, REMEMBER */
 	uint32_t preempted;                  /* REMEMBER */
 	bool started;                        /* REMEMBER */

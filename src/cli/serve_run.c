@@ -4,13 +4,13 @@
 #include "cli/cli.h"
 #include "cli/notify.h"
 
+#include "server/descriptors.h"
 #include "server/server.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,17 +109,6 @@ static void say_where(struct cli *cli, const struct server *server)
 		cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
 }
 
-/* Connections need descriptors: as many as the system lets this process have. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	struct server_conf conf;
@@ -132,7 +121,7 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 	(void)operands, (void)operand_count;
 	sigemptyset(&told);
 	hide_passwords(cli);
-	raise_limit();
+	descriptors_raise();
 	if (rc == 0)
 		rc = make_directory(cli, conf.state_dir, 0755);
 	if (rc == 0)

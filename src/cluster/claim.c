@@ -75,6 +75,13 @@ void claim_charge_measured(struct strata_cluster *cluster, struct job *job, int6
 	charge_ns(cluster, job, ran_ns - used_ns);
 }
 
+void strata_cluster_set_jobs_max(struct strata_cluster *cluster, uint32_t jobs_max)
+{
+	cluster_tell(cluster, .kind = STRATA_EVENT_JOBS_MAX, .jobs_max = jobs_max);
+	cluster->jobs_max = jobs_max;
+	cluster->changed = true;
+}
+
 int claim_take(struct strata_cluster *cluster, struct job *job, const struct spot *spots,
 	       uint32_t spot_count)
 {
@@ -91,6 +98,7 @@ int claim_take(struct strata_cluster *cluster, struct job *job, const struct spo
 	}
 	job->claims = claims;
 	job->claim_count = spot_count;
+	cluster->placed++;
 	job->used_ns = 0;
 	count_use(cluster, job, 1);
 	return 0;
@@ -101,6 +109,7 @@ static void drop_claims(struct strata_cluster *cluster, struct job *job)
 	strata_memory_put(cluster->memory, job->claims, claim_bytes(job->claim_count));
 	job->claims = NULL;
 	job->claim_count = 0;
+	cluster->placed--;
 }
 
 void claim_release(struct strata_cluster *cluster, struct job *job)

@@ -300,6 +300,8 @@ struct strata_cluster {
 	bool usual_billing;
 	int64_t half_life_ns;
 	bool limited;            /* somebody has limits */
+	uint32_t placed;         /* jobs that have claims */
+	uint32_t jobs_max;       /* at most so many; 0: any number */
 	int64_t accrued_ns;      /* all usage is charged up to here, if limits were looked at */
 	int64_t protect_wake_ns; /* a job may be stopped from then on that somebody waits for */
 	int64_t limit_wake_ns;   /* a usage above its limit will have faded */

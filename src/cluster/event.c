@@ -14,6 +14,7 @@ const char *strata_event_name(enum strata_event_kind kind)
 		[STRATA_EVENT_USAGE] = "usage",
 		[STRATA_EVENT_SETTLE] = "settle",
 		[STRATA_EVENT_CHECKPOINT_MAX] = "checkpoint_max",
+		[STRATA_EVENT_JOBS_MAX] = "jobs_max",
 		[STRATA_EVENT_ADOPT] = "adopt",
 		[STRATA_EVENT_REMEMBER] = "remember",
 		[STRATA_EVENT_SUBMIT] = "submit",
@@ -73,6 +74,9 @@ static int apply_machines(struct strata_cluster *cluster, const struct strata_ev
 					       err);
 	case STRATA_EVENT_CHECKPOINT_MAX:
 		strata_cluster_set_checkpoint_max(cluster, event->bytes_max);
+		return 0;
+	case STRATA_EVENT_JOBS_MAX:
+		strata_cluster_set_jobs_max(cluster, event->jobs_max);
 		return 0;
 	default:
 		return -ENOSYS;

@@ -141,7 +141,11 @@ bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
 {
 	enum strata_reason reason;
 
-	if (job->array && job->array->limit && job->array->placed >= job->array->limit)
+	uint32_t needed = job_gang(job) ? job->gang->size : 1;
+
+	if (cluster->jobs_max && !job->suspended && cluster->placed + needed > cluster->jobs_max)
+		reason = STRATA_REASON_SERVICE_LIMIT;
+	else if (job->array && job->array->limit && job->array->placed >= job->array->limit)
 		reason = STRATA_REASON_ARRAY_LIMIT;
 	else if (job_gang(job))
 		reason = gang_limit(cluster, job->gang);

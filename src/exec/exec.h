@@ -205,6 +205,7 @@ struct exec {
 
 struct exec_class {
 	struct strata_class base;
+	bool keeps_descriptors; /* one is open for each attempt, as long as it runs */
 
 	/* -ESTALE when a leader with a larger epoch has been here. */
 	int (*open)(const void *conf, const struct exec_open *open, struct exec **ret_exec,

@@ -363,6 +363,7 @@ static int local_open(const void *conf, const struct exec_open *from, struct exe
 }
 
 const struct exec_class exec_local = {
+	.keeps_descriptors = true,
 	.base = { .name = "local",
 		  .summary = "on this machine, each job under a small supervisor of its own",
 		  .conf_size = sizeof(struct conf),

@@ -251,6 +251,7 @@ const struct recording_field recording_event_fields[] = {
 	INSIDE(strata_event, POINTER, limits, limits_fields, strata_limits),
 	FIELD(strata_event, REAL, gpu_hours),
 	FIELD(strata_event, I64, bytes_max),
+	FIELD(strata_event, U32, jobs_max),
 	FIELD(strata_event, U32, attempt),
 	FIELD(strata_event, U32, preempted),
 	FIELD(strata_event, BOOL, started),

@@ -2,6 +2,7 @@
  * GET /api/v1/jobs/…/why: in sentences, why a job waits, for whom or what, and what can be done about it. Each reason has its own: what the cluster decided
  * by is told with its numbers.
  */
+#include "server/descriptors.h"
 #include "server/people.h"
 #include "server/route.h"
 
@@ -297,6 +298,13 @@ static void say_reason(struct why *why, enum strata_reason reason)
 		break;
 	case STRATA_REASON_QOS_LIMIT:
 		say_limits(why, PEOPLE_QOS, why->row->qos);
+		break;
+	case STRATA_REASON_SERVICE_LIMIT:
+		say(why,
+		    "The service may have %u jobs placed at a time: each needs one of its open "
+		    "files. An operator can raise its limit (LimitNOFILE of the unit, `ulimit "
+		    "-n`).",
+		    descriptors_own().jobs);
 		break;
 	case STRATA_REASON_ARRAY_LIMIT:
 		say_array(why);

@@ -4,6 +4,7 @@
  * a waiting request costs no thread.
  */
 #include "server/connection.h"
+#include "server/descriptors.h"
 #include "server/identity.h"
 #include "server/listen.h"
 #include "server/route.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IDLE_SECONDS = 30, CONNECTIONS_MAX = 12000, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
+enum { IDLE_SECONDS = 30, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
 
 /* ---- a request comes ---- */
 
@@ -256,7 +257,7 @@ static struct MHD_Daemon *start(struct server *server, int fd)
 		server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, server,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)CONNECTIONS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		(unsigned)descriptors_own().connections, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_THREAD_POOL_SIZE, (unsigned)server->conf->http_threads, MHD_OPTION_END);
 }
 

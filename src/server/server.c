@@ -1,6 +1,7 @@
 /* The service's beginning and end: what it is made of, opened in order and closed in reverse. */
 #include "server/attendant.h"
 #include "server/connection.h"
+#include "server/descriptors.h"
 #include "server/people.h"
 #include "server/recorder.h"
 #include "server/remote.h"
@@ -61,6 +62,8 @@ static int open_cluster(struct server *server, bool lead, struct strata_error *e
 		rc = recorder_open(server, &cluster, err);
 	if (rc == 0)
 		rc = strata_cluster_new(&cluster, &server->memory, &server->cluster, err);
+	if (rc == 0 && ((const struct exec_class *)server->exec_spec.cls)->keeps_descriptors)
+		strata_cluster_set_jobs_max(server->cluster, descriptors_own().jobs);
 	server->rules.time_limit_ns = conf->time_limit_ns;
 	server->rules.time_limit_ns_max = conf->time_limit_ns_max;
 	return rc ? rc : nodes_open(server, err);

@@ -151,6 +151,8 @@ int spec_request(const struct job_spec *spec, const struct spec_rules *rules, in
 		.cancel_if_never = spec->cancel_if_never,
 	};
 
+	if (request.cpu_milli < STRATA_TASK_CPU_MILLI_MIN)
+		request.cpu_milli = STRATA_TASK_CPU_MILLI_MIN; /* or any number would fit at once */
 	if (spec->nodes > spec->tasks)
 		request.tasks = (uint32_t)spec->nodes; /* one on each, as people expect */
 	rc = fill_gpus(spec, rules, &request, err);

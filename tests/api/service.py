@@ -53,7 +53,8 @@ def kill_all(words):
 
 
 class Service:
-    def __init__(self, *args, nodes=NODES, store=None, state=None):
+    def __init__(self, *args, nodes=NODES, store=None, state=None, preexec=None):
+        self.preexec = preexec
         self.dir = tempfile.mkdtemp(prefix="strata-test-")
         os.chmod(self.dir, 0o755)
         self.state = state or os.path.join(self.dir, "state")
@@ -67,7 +68,7 @@ class Service:
         self.before = self.log.tell()  # what earlier ones said
         self.process = subprocess.Popen(
             [STRATA, "serve", "--state", self.state, "--socket", self.socket, *self.args],
-            stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})})
+            stdout=self.log, stderr=self.log, env={**os.environ, **(env or {})}, preexec_fn=self.preexec)
         deadline = time.time() + PATIENCE_S
         while time.time() < deadline:
             try:

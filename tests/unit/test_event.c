@@ -71,6 +71,7 @@ static void tell_people(void)
 	CHECK_OK(strata_cluster_set_partition(small, "debug", 5, &err));
 	CHECK_OK(strata_cluster_add_usage(small, "ann", NULL, 7.25, 1 * SECOND, &err));
 	strata_cluster_set_checkpoint_max(small, 1000);
+	strata_cluster_set_jobs_max(small, 100);
 }
 
 static void tell_jobs(void)

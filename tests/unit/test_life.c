@@ -182,3 +182,23 @@ TEST(a_submission_that_is_withdrawn_leaves_nothing_behind)
 	CHECK_TEXT(small_pass(1), "3");
 	small_close();
 }
+
+TEST(no_more_jobs_are_placed_than_can_be_looked_after)
+{
+	struct strata_job_request free_of_charge = small_request(1, 0, 100);
+
+	small_open("fifo", "easy", 2, 0);
+	strata_cluster_set_jobs_max(small, 2);
+	for (uint64_t id = 1; id <= 4; id++) {
+		free_of_charge.id = id;
+		small_submit(free_of_charge, 0);
+	}
+	CHECK_TEXT(small_pass(0), "1 2");
+	CHECK_TEXT(small_state(3), "queued, service_limit");
+	CHECK_TEXT(small_state(4), "queued, service_limit");
+	small_end(1, 10);
+	CHECK_TEXT(small_pass(10), "3");
+	strata_cluster_set_jobs_max(small, 0);
+	CHECK_TEXT(small_pass(20), "4");
+	small_close();
+}
