@@ -11,6 +11,7 @@ struct doctor {
 	struct server_conf serve;  /* as strata serve would have it here */
 	struct client_place place; /* of the server */
 	bool reached;              /* it answers */
+	const char *limits;        /* of jobs, as it keeps them; NULL: it did not say */
 	pid_t pid;                 /* of the server on this machine's socket; 0: not known */
 	json_t *rows;
 	size_t counts[DOCTOR_BAD + 1];

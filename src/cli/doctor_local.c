@@ -2,6 +2,7 @@
 #include "cli/doctor.h"
 
 #include "core/env.h"
+#include "exec/cgroup.h"
 #include "machine/inventory.h"
 #include "server/server.h"
 
@@ -247,24 +248,45 @@ static void check_limits(struct doctor *doctor)
 		   soft);
 }
 
-static void check_groups(struct doctor *doctor)
+/* The directory of the control group that jobs' groups would be made in; NULL: none of the second version, or not ours to write. */
+static const char *own_group(struct doctor *doctor)
 {
+	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 	const char *text = read_proc(doctor, "cgroup");
 	const char *line = text ? strstr(text, "0::") : NULL;
-	const char *dir = line ? strata_arena_printf(&doctor->cli->arena, "/sys/fs/cgroup%.*s",
-						     (int)strcspn(line + 3, "\n"), line + 3)
-			       : NULL;
-	const char *advice = "Delegate=yes of the unit; without, jobs run unconfined and are found "
-			     "by descent";
 
-	if (!dir || access(dir, F_OK) != 0)
-		doctor_say(doctor, DOCTOR_WARN, "cgroups", advice,
-			   "there are none of the second version to be had");
-	else if (access(dir, W_OK) != 0)
-		doctor_say(doctor, geteuid() == 0 ? DOCTOR_WARN : DOCTOR_OK, "cgroups",
-			   geteuid() == 0 ? advice : NULL, "%s is not ours to write", dir);
-	else
-		doctor_say(doctor, DOCTOR_OK, "cgroups", NULL, "%s can be used", dir);
+	for (size_t i = 0; line && i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		const char *dir = strata_arena_printf(&doctor->cli->arena, "%s%.*s", mounts[i],
+						      (int)strcspn(line + 3, "\n"), line + 3);
+		const char *procs =
+			dir ? strata_arena_printf(&doctor->cli->arena, "%s/cgroup.procs", dir)
+			    : NULL;
+
+		if (procs && access(procs, W_OK) == 0)
+			return dir;
+	}
+	return NULL;
+}
+
+/* What is kept is what matters; that there are control groups is not the same. */
+static void check_job_limits(struct doctor *doctor)
+{
+	struct cgroup_support support = cgroup_support(NULL);
+	char text[256];
+	const char *limits = doctor->limits;
+
+	if (!limits) { /* as a service started from here would have it, without a setting of its own */
+		support.groups = own_group(doctor) != NULL;
+		cgroup_support_print(&support, text, sizeof(text));
+		limits = text;
+	}
+	bool kept = strstr(limits, "memory: kept") || strstr(limits, "Slurm");
+
+	doctor_say(doctor, kept ? DOCTOR_OK : DOCTOR_WARN, "job limits",
+		   kept ? NULL
+			: "for limits that the kernel keeps, give it a cgroup v2 directory with "
+			  "controllers: executor = local:cgroup=/sys/fs/cgroup/strata",
+		   "%s", limits);
 }
 
 /* After an upgrade the old program runs on until the service is restarted. */
@@ -295,6 +317,6 @@ void doctor_process(struct doctor *doctor)
 			   "is smaller",
 		   "jobs are started by %s", supervisor ? supervisor : "nothing");
 	check_limits(doctor);
-	check_groups(doctor);
+	check_job_limits(doctor);
 	check_program(doctor);
 }

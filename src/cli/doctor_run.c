@@ -168,6 +168,10 @@ static void check_server(struct doctor *doctor)
 			   "it takes no jobs: %s", doctor->cli->err.text);
 	else
 		doctor_say(doctor, DOCTOR_OK, "ready", NULL, "it takes jobs");
+	const char *limits = rc ? NULL : grid_string(json, "limits");
+
+	if (limits)
+		doctor->limits = strata_arena_text(&doctor->cli->arena, limits, strlen(limits));
 	json_decref(rc ? NULL : json);
 }
 

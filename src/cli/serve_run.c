@@ -107,6 +107,8 @@ static void say_where(struct cli *cli, const struct server *server)
 		cli_note(cli, "standing by: another server leads");
 	else
 		cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
+	if (server->limits[0])
+		cli_note(cli, "limits of jobs: %s", server->limits);
 }
 
 int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)

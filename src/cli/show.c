@@ -42,6 +42,9 @@ static const struct grid_column fields[] = {
 	{ { .title = "preempted" }, grid_text, "preempted" },
 	{ { .title = "exit code" }, grid_text, "exit_code" },
 	{ { .title = "exit signal" }, grid_text, "exit_signal" },
+	{ { .title = "peak memory" }, grid_size, "memory_peak_bytes" },
+	{ { .title = "CPU time, user (ms)" }, grid_text, "cpu_user_ms" },
+	{ { .title = "CPU time, system (ms)" }, grid_text, "cpu_system_ms" },
 	{ { .title = "comment" }, grid_text, "comment" },
 };
 

@@ -160,15 +160,75 @@ int cgroup_find_base(const char *wish, const char *state_dir, struct strata_aren
 	return 0;
 }
 
+/* ---- what the kernel does ---- */
+
+/* "memory pids" has the word? */
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = text; *at; at += strspn(at, " \n")) {
+		size_t span = strcspn(at, " \n");
+
+		if (span == length && strncmp(at, word, length) == 0)
+			return true;
+		at += span;
+	}
+	return false;
+}
+
+struct cgroup_support cgroup_support(const char *base)
+{
+	struct cgroup_support support = { .groups = base != NULL };
+	char path[PATH_MAX], text[4096] = "";
+	FILE *file;
+
+	if (base || is_cgroup2("/sys/fs/cgroup") || is_cgroup2("/sys/fs/cgroup/unified"))
+		support.version = 2;
+	else if (access("/sys/fs/cgroup/memory", F_OK) == 0)
+		support.version = 1;
+	if (!base ||
+	    snprintf(path, sizeof(path), "%s/cgroup.subtree_control", base) >= (int)sizeof(path))
+		return support;
+	file = fopen(path, "re");
+	if (file) {
+		size_t got = fread(text, 1, sizeof(text) - 1, file);
+
+		text[got] = '\0';
+		fclose(file);
+	}
+	support.memory = has_word(text, "memory");
+	support.cpu = has_word(text, "cpu");
+	support.pids = has_word(text, "pids");
+	return support;
+}
+
+void cgroup_support_print(const struct cgroup_support *support, char *text, size_t room)
+{
+	char where[64];
+
+	if (support->groups)
+		snprintf(where, sizeof(where), "cgroup v%d", support->version);
+	else
+		snprintf(where, sizeof(where), "no control groups");
+	snprintf(text, room, "%s; memory: %s; CPUs: %s; processes: %s", where,
+		 support->memory ? "kept by the kernel"
+				 : "looked at once a second, above the limit the job is ended",
+		 support->cpu ? "kept by the kernel" : "not kept",
+		 support->pids ? "kept by the kernel" : "not kept");
+}
+
 /* ---- the group of an attempt ---- */
 
-static void set_limits(int dir, const struct cgroup_limits *limits)
+/* True: the kernel keeps the limit on memory. */
+static bool set_limits(int dir, const struct cgroup_limits *limits)
 {
 	char word[64];
+	bool kept = false;
 
 	if (limits->memory_bytes) {
 		snprintf(word, sizeof(word), "%" PRId64, limits->memory_bytes);
-		write_word(dir, "memory.max", word);
+		kept = write_word(dir, "memory.max", word) == 0;
 		write_word(dir, "memory.swap.max", "0");
 		write_word(dir, "memory.oom.group", "1");
 	}
@@ -181,6 +241,7 @@ static void set_limits(int dir, const struct cgroup_limits *limits)
 		snprintf(word, sizeof(word), "%" PRId64, limits->process_count);
 		write_word(dir, "pids.max", word);
 	}
+	return kept;
 }
 
 void cgroup_find(struct cgroup *cgroup, const char *base, const char *name)
@@ -197,7 +258,7 @@ int cgroup_make(struct cgroup *cgroup, const char *base, const char *name,
 {
 	char path[PATH_MAX];
 
-	cgroup->dir = -1;
+	*cgroup = (struct cgroup){ .dir = -1 };
 	if (!base)
 		return 0;
 	if (snprintf(path, sizeof(path), "%s/%s", base, name) >= (int)sizeof(path))
@@ -207,7 +268,7 @@ int cgroup_make(struct cgroup *cgroup, const char *base, const char *name,
 	if (dir < 0)
 		return strata_fail(err, dir, "cannot make the control group %.200s: %s", path,
 				   strerror(-dir));
-	set_limits(dir, limits);
+	cgroup->memory_kept = set_limits(dir, limits);
 	cgroup->dir = dir;
 	return 0;
 }
@@ -263,6 +324,25 @@ int cgroup_freeze(const struct cgroup *cgroup, bool frozen)
 {
 	return cgroup->dir < 0 ? -EOPNOTSUPP
 			       : write_word(cgroup->dir, "cgroup.freeze", frozen ? "1" : "0");
+}
+
+int cgroup_processes(const struct cgroup *cgroup, pid_t *pids, size_t room)
+{
+	int fd = cgroup->dir < 0 ? -1 : openat(cgroup->dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	int count = 0, pid;
+
+	if (!file) {
+		int code = cgroup->dir < 0 ? EOPNOTSUPP : errno;
+
+		if (fd >= 0)
+			close(fd);
+		return -code;
+	}
+	while ((size_t)count < room && fscanf(file, "%d", &pid) == 1)
+		pids[count++] = pid;
+	fclose(file);
+	return count;
 }
 
 bool cgroup_ran_out_of_memory(const struct cgroup *cgroup)

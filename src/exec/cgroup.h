@@ -9,7 +9,9 @@
 #include <strata/error.h>
 #include <strata/memory.h>
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * The base to use. "none": NULL. A path: that directory, made if missing. "auto": one below the group this process is in, if
@@ -21,8 +23,20 @@ int cgroup_find_base(const char *wish, const char *state_dir, struct strata_aren
 		     const char **ret_base, struct strata_error *err);
 
 struct cgroup {
-	int dir; /* of the attempt's group; -1: there is none */
+	int dir;          /* of the attempt's group; -1: there is none */
+	bool memory_kept; /* the kernel keeps its limit on memory */
 };
+
+/* What the kernel does for the groups below a base. */
+struct cgroup_support {
+	int version;            /* of control groups on this machine: 2, 1, or 0 for none */
+	bool groups;            /* there is a base: jobs have groups of their own */
+	bool memory, cpu, pids; /* limits on these are kept there */
+};
+/* base NULL: there is none. */
+struct cgroup_support cgroup_support(const char *base);
+/* "memory: … ; CPUs: … ; processes: …", for people. */
+void cgroup_support_print(const struct cgroup_support *support, char *text, size_t room);
 
 struct cgroup_limits {
 	int64_t cpu_milli, memory_bytes, process_count; /* 0: no limit */
@@ -42,6 +56,9 @@ int cgroup_enter_supervisors(const char *base, struct strata_error *err);
 /* All of its processes at once. -EOPNOTSUPP when there is no group or the kernel cannot. */
 int cgroup_kill(const struct cgroup *cgroup);
 int cgroup_freeze(const struct cgroup *cgroup, bool frozen);
+
+/* The numbers of its processes, up to `room` of them; their count, or a negative code. */
+int cgroup_processes(const struct cgroup *cgroup, pid_t *pids, size_t room);
 
 /* Was a process of it killed for lack of memory? */
 bool cgroup_ran_out_of_memory(const struct cgroup *cgroup);

@@ -213,6 +213,9 @@ struct exec_class {
 	/* What runs goes on. NULL is nothing. */
 	void (*close)(struct exec *exec);
 
+	/* Which limits on memory, CPUs and processes hold for jobs, and by what; for people. */
+	void (*describe_limits)(const struct exec *exec, char *text, size_t room);
+
 	/* Readable when `next` may have something. Owned by the executor. */
 	int (*fd)(const struct exec *exec);
 	/* 1 and an event, or 0 when there is none now. */

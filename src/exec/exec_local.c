@@ -37,6 +37,13 @@ static int local_fd(const struct exec *exec)
 	return ((const struct local *)exec)->epoll;
 }
 
+static void local_describe_limits(const struct exec *exec, char *text, size_t room)
+{
+	struct cgroup_support support = cgroup_support(((const struct local *)exec)->cgroup);
+
+	cgroup_support_print(&support, text, room);
+}
+
 /* ---- orders ---- */
 
 static int check_order(const struct exec_order *order, struct strata_error *err)
@@ -370,6 +377,7 @@ const struct exec_class exec_local = {
 		  .options = options },
 	.open = local_open,
 	.close = local_close,
+	.describe_limits = local_describe_limits,
 	.fd = local_fd,
 	.next = local_next,
 	.start = local_start,

@@ -241,6 +241,12 @@ static int slurm_open(const void *conf, const struct exec_open *from, struct exe
 	return 0;
 }
 
+static void slurm_describe_limits(const struct exec *exec, char *text, size_t room)
+{
+	(void)exec;
+	snprintf(text, room, "as the Slurm cluster keeps them (TaskPlugin and cgroup.conf there)");
+}
+
 const struct exec_class exec_slurm = {
 	.base = { .name = "slurm",
 		  .summary = "on the nodes of a Slurm cluster, which does as it is told",
@@ -248,6 +254,7 @@ const struct exec_class exec_slurm = {
 		  .options = options },
 	.open = slurm_open,
 	.close = slurm_close,
+	.describe_limits = slurm_describe_limits,
 	.fd = slurm_fd,
 	.next = slurm_next,
 	.start = slurm_start,

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define KILL_AGAIN_NS (100 * STRATA_MS_NS)
+#define SAMPLE_NS STRATA_SECOND_NS     /* between two looks at its memory */
 #define LOOK_NS (5 * STRATA_SECOND_NS) /* for a checkpoint that was not asked for */
 
 /* ---- wishes ---- */
@@ -89,6 +90,7 @@ static int64_t earliest(const struct supervisor *sup)
 	if (!sup->frozen_since_ns) {
 		at = sup->limit_at_ns < at ? sup->limit_at_ns : at;
 		at = sup->warn_at_ns < at ? sup->warn_at_ns : at;
+		at = sup->sample_at_ns < at ? sup->sample_at_ns : at;
 	}
 	return sup->look_at_ns < at ? sup->look_at_ns : at;
 }
@@ -123,6 +125,10 @@ static void keep_deadlines(struct supervisor *sup)
 		sup->look_at_ns = now_ns + (now_ns < sup->look_soon_until_ns
 						    ? SUPERVISOR_LOOK_SOON_NS
 						    : LOOK_NS);
+	}
+	if (!sup->frozen_since_ns && now_ns >= sup->sample_at_ns) {
+		supervisor_look_at_memory(sup);
+		sup->sample_at_ns = now_ns + SAMPLE_NS;
 	}
 	if (!sup->frozen_since_ns && now_ns >= sup->warn_at_ns) {
 		sup->warn_at_ns = SUPERVISOR_NEVER;
@@ -266,6 +272,7 @@ static void run(struct supervisor *sup)
 	sup->status.how = EXEC_EXITED;
 	sup->status.started_ns = env_now_ns(sup->env, ENV_REALTIME);
 	sup->kill_at_ns = SUPERVISOR_NEVER;
+	sup->sample_at_ns = sup->cgroup.memory_kept ? SUPERVISOR_NEVER : sup->start_ns + SAMPLE_NS;
 	sup->look_at_ns = sup->order.checkpoint_dir ? sup->start_ns + SUPERVISOR_LOOK_SOON_NS
 						    : SUPERVISOR_NEVER;
 	supervisor_set_limit(sup, sup->order.time_limit_ns);
@@ -357,7 +364,7 @@ int supervise(const struct env *env, const char *path, int64_t epoch, struct str
 				  .jobs = -1,
 				  .fd = -1,
 				  .signals = -1,
-				  .cgroup = { -1 },
+				  .cgroup = { .dir = -1 },
 				  .launch = { .message_fd = -1 } };
 
 	err = err ? err : &own;

@@ -1,6 +1,8 @@
 /* What a supervisor does to its job: stop, freeze, ask, and write down how it ended. supervisor.h has the list. */
 #include "exec/supervisor.h"
 
+#include "exec/resident.h"
+
 #include <strata/limits.h>
 #include <strata/text.h>
 
@@ -50,7 +52,11 @@ static void fill_usage(struct supervisor *sup)
 				(int64_t)usage.ru_stime.tv_usec * 1000;
 	int64_t peak = cgroup_memory_peak(&sup->cgroup);
 
-	sup->status.memory_peak_bytes = peak ? peak : (int64_t)usage.ru_maxrss * 1024;
+	if (!peak) {
+		peak = (int64_t)usage.ru_maxrss * 1024; /* of its largest process */
+		peak = sup->memory_seen_bytes > peak ? sup->memory_seen_bytes : peak;
+	}
+	sup->status.memory_peak_bytes = peak;
 }
 
 /* The last word must be written down, however long that takes: until then the attempt counts as running. */
@@ -156,10 +162,9 @@ void supervisor_set_frozen(struct supervisor *sup, bool frozen)
 static void leave_message(const struct supervisor *sup, enum exec_how how)
 {
 	static const char *const whys[EXEC_HOW_COUNT] = {
-		[EXEC_TIME_LIMIT] = " DUE TO TIME LIMIT",
-		[EXEC_PREEMPTED] = " DUE TO PREEMPTION",
-		[EXEC_REQUEUED] = " DUE TO JOB REQUEUE",
-		[EXEC_SHUT_DOWN] = " DUE TO SHUTDOWN",
+		[EXEC_TIME_LIMIT] = " DUE TO TIME LIMIT", [EXEC_PREEMPTED] = " DUE TO PREEMPTION",
+		[EXEC_REQUEUED] = " DUE TO JOB REQUEUE",  [EXEC_SHUT_DOWN] = " DUE TO SHUTDOWN",
+		[EXEC_MEMORY] = " DUE TO MEMORY LIMIT",
 	};
 	time_t now = (time_t)(env_now_ns(sup->env, ENV_REALTIME) / STRATA_SECOND_NS);
 	char text[32] = "";
@@ -214,6 +219,19 @@ void supervisor_ask_checkpoint(struct supervisor *sup)
 			       sup->order.checkpoint_signal);
 	sup->look_soon_until_ns = supervisor_now_ns(sup) + LOOK_SOON_FOR_NS;
 	sup->look_at_ns = supervisor_now_ns(sup) + SUPERVISOR_LOOK_SOON_NS;
+}
+
+void supervisor_look_at_memory(struct supervisor *sup)
+{
+	int64_t most = sup->order.memory_bytes, bytes = resident_bytes(&sup->cgroup, most);
+
+	if (bytes > sup->memory_seen_bytes)
+		sup->memory_seen_bytes = bytes;
+	if (!most || bytes <= most || sup->kill_at_ns != SUPERVISOR_NEVER)
+		return;
+	supervisor_say(sup, "it has %" PRId64 " bytes of memory and asked for %" PRId64, bytes,
+		       most);
+	supervisor_stop(sup, EXEC_MEMORY, 0);
 }
 
 void supervisor_set_limit(struct supervisor *sup, int64_t limit_ns)

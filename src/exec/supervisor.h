@@ -37,6 +37,8 @@ struct supervisor {
 	int64_t start_ns, frozen_since_ns; /* 0: not frozen */
 	int64_t warn_at_ns, limit_at_ns, kill_at_ns;
 	int64_t look_at_ns, look_soon_until_ns;
+	int64_t sample_at_ns;      /* its memory is looked at next */
+	int64_t memory_seen_bytes; /* the most that was seen */
 
 	struct saved saved;
 	int64_t checkpoint_count;
@@ -60,6 +62,8 @@ void supervisor_send(const struct supervisor *sup, int number, enum exec_to to,
 void supervisor_ask_checkpoint(struct supervisor *sup);
 /* Counted from the start. */
 void supervisor_set_limit(struct supervisor *sup, int64_t limit_ns);
+/* Looks at its memory, where the kernel does not keep its limit; ends it when it has more than it asked for. */
+void supervisor_look_at_memory(struct supervisor *sup);
 /* Reports a checkpoint, if there is a new one. */
 void supervisor_look_for_checkpoint(struct supervisor *sup);
 

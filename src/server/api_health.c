@@ -20,7 +20,9 @@ void api_ready(struct request *request)
 		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
 			       "the store is away");
 	else
-		request_answer(request, MHD_HTTP_OK, json_pack("{s:s}", "status", "ready"));
+		request_answer(request, MHD_HTTP_OK,
+			       json_pack("{s:s,s:s}", "status", "ready", "limits",
+					 request->server->limits));
 }
 
 /* Those that wait for nothing but their turn. */

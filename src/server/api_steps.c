@@ -18,6 +18,7 @@ struct step_conf {
 	int64_t number; /* of the path */
 	int64_t exit_code, exit_signal;
 	bool cancelled;
+	int64_t cpu_user_ms, cpu_system_ms, memory_peak_bytes;
 };
 
 static const struct strata_option word = { .type = STRATA_TEXT };
@@ -42,6 +43,12 @@ static const struct strata_option end_options[] = {
 	  .integer = { 0, 0, 127 }, .help = "that ended it" },
 	{ "cancelled", STRATA_BOOL, offsetof(struct step_conf, cancelled),
 	  .help = "it was stopped" },
+	{ "cpu_user_ms", STRATA_INT, offsetof(struct step_conf, cpu_user_ms),
+	  .integer = { 0, 0, INT64_MAX / STRATA_MS_NS }, .help = "CPU time of its tasks" },
+	{ "cpu_system_ms", STRATA_INT, offsetof(struct step_conf, cpu_system_ms),
+	  .integer = { 0, 0, INT64_MAX / STRATA_MS_NS }, .help = "and the kernel's for them" },
+	{ "memory_peak_bytes", STRATA_INT, offsetof(struct step_conf, memory_peak_bytes),
+	  .integer = { 0, 0, INT64_MAX }, .help = "of the largest task; 0: not known" },
 	{ 0 }
 };
 const struct strata_schema api_step_end_schema = { "end of a step", NULL, sizeof(struct step_conf),
@@ -185,6 +192,9 @@ static int end_found(void *context, const void *row, struct strata_error *err)
 									    : "completed";
 	step.exit_code = search->conf->exit_code;
 	step.exit_signal = search->conf->exit_signal;
+	step.user_ns = search->conf->cpu_user_ms * STRATA_MS_NS;
+	step.system_ns = search->conf->cpu_system_ms * STRATA_MS_NS;
+	step.memory_peak_bytes = search->conf->memory_peak_bytes;
 	step.completed_ns = server_now_ns(search->server);
 	batch_put(search->server, STORE_PUT(&step));
 	return 0;
@@ -234,12 +244,18 @@ static int add_step(void *context, const void *row, struct strata_error *err)
 	json_t *command = step.command ? json_loads(step.command, 0, NULL) : NULL;
 	json_t *place = step.place ? json_loads(step.place, 0, NULL) : NULL;
 	json_t *json = json_pack(
-		"{s:I,s:s?,s:s,s:O?,s:O?,s:O?,s:o,s:o,s:o,s:o}", "number", (json_int_t)step.number,
-		"name", step.name, "state", step.state, "command", command, "tasks",
-		json_object_get(place, "tasks"), "nodes", json_object_get(place, "nodes"),
+		"{s:I,s:s?,s:s,s:O?,s:O?,s:O?,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number",
+		(json_int_t)step.number, "name", step.name, "state", step.state, "command", command,
+		"tasks", json_object_get(place, "tasks"), "nodes", json_object_get(place, "nodes"),
 		"started_at", view_time(step.started_ns), "ended_at", view_time(step.completed_ns),
 		"exit_code", step.completed_ns ? json_integer(step.exit_code) : json_null(),
-		"exit_signal", step.completed_ns ? json_integer(step.exit_signal) : json_null());
+		"exit_signal", step.completed_ns ? json_integer(step.exit_signal) : json_null(),
+		"cpu_user_ms",
+		step.completed_ns ? json_integer(step.user_ns / STRATA_MS_NS) : json_null(),
+		"cpu_system_ms",
+		step.completed_ns ? json_integer(step.system_ns / STRATA_MS_NS) : json_null(),
+		"memory_peak_bytes",
+		step.memory_peak_bytes ? json_integer(step.memory_peak_bytes) : json_null());
 
 	json_decref(command);
 	json_decref(place);

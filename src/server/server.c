@@ -103,7 +103,11 @@ static int open_exec(struct server *server, struct strata_error *err)
 
 	if (!open.supervisor)
 		return strata_fail(err, -EIO, "the program does not find itself");
-	return cls->open(server->exec_spec.conf, &open, &server->exec, err);
+	int rc = cls->open(server->exec_spec.conf, &open, &server->exec, err);
+
+	if (rc == 0)
+		cls->describe_limits(server->exec, server->limits, sizeof(server->limits));
+	return rc;
 }
 
 static int open_store(struct server *server, struct strata_error *err)

@@ -111,6 +111,8 @@ struct server {
 	struct store_readers *readers;
 	struct exec *exec;
 	struct strata_spec exec_spec; /* its class and options */
+	char limits
+		[256]; /* which limits of jobs hold, in words; written before anybody asks. "": not known here */
 	unsigned char job_key[JOB_TOKEN_KEY_BYTES];
 	struct spec_rules rules;
 

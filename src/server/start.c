@@ -360,8 +360,6 @@ static int make_order(struct start *start, struct strata_error *err)
 		.umask = 022,
 		.time_limit_ns = row->time_limit_ns,
 		.grace_ns = server->conf->grace_ns,
-		.cpu_milli = start->pieces[0].cpu_milli,
-		.memory_bytes = start->pieces[0].memory_bytes,
 		.checkpoint_signal = SIGUSR1,
 		.checkpoint_asked = start->spec.checkpoint_ns > 0,
 		.checkpoint_place = true,
@@ -371,6 +369,11 @@ static int make_order(struct start *start, struct strata_error *err)
 						      server->conf->checkpoint_dir,
 						      (long long)row->id),
 	};
+	for (uint32_t i = 0; i < start->piece_count;
+	     i++) { /* the limits of all its nodes, which are one machine where limits are kept */
+		start->order.cpu_milli += start->pieces[i].cpu_milli;
+		start->order.memory_bytes += start->pieces[i].memory_bytes;
+	}
 	fill_signal(start);
 	rc = fill_places(start, err);
 	if (rc == 0)

@@ -7,7 +7,10 @@ from service import equal, run
 
 def it_is_there_and_ready(service):
     equal(service.ask("GET", "/healthz")[0], 200)
-    equal(service.ask("GET", "/readyz"), (200, {"status": "ready"}))
+    status, answer = service.ask("GET", "/readyz")
+    equal((status, answer["status"]), (200, "ready"))
+    assert "memory: " in answer["limits"] and "CPUs: " in answer["limits"], answer
+    assert "limits of jobs: " + answer["limits"] in service.said()
 
 
 def figures_are_as_prometheus_wants_them(service):

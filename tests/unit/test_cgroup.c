@@ -143,3 +143,72 @@ TEST(a_real_group_is_entered_frozen_killed_and_removed)
 	CHECK(access(base, F_OK) < 0);
 	strata_arena_fini(&arena);
 }
+
+/* A tree of files that looks like what the kernel hands on: here only what this machine would not give. */
+TEST(what_the_kernel_keeps_is_what_it_hands_on)
+{
+	static const struct {
+		const char *handed_on, *said;
+	} cases[] = {
+		{ "hugetlb\n",
+		  "cgroup v2; memory: looked at once a second, above the limit the job is "
+		  "ended; CPUs: not kept; processes: not kept" },
+		{ "cpu memory pids\n",
+		  "cgroup v2; memory: kept by the kernel; CPUs: kept by the kernel; "
+		  "processes: kept by the kernel" },
+		{ "cpuset memory\n",
+		  "cgroup v2; memory: kept by the kernel; CPUs: not kept; processes: "
+		  "not kept" },
+	};
+	char base[600], text[256];
+
+	snprintf(base, sizeof(base), "%s/group", test_temp_dir());
+	mkdir(base, 0755);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		put_file("cgroup.subtree_control", cases[i].handed_on);
+		struct cgroup_support support = cgroup_support(base);
+
+		cgroup_support_print(&support, text, sizeof(text));
+		CHECK_TEXT(text, cases[i].said);
+	}
+	struct cgroup_support none = cgroup_support(NULL);
+
+	cgroup_support_print(&none, text, sizeof(text));
+	CHECK(strstr(text, "no control groups; memory: looked at") == text);
+}
+
+TEST(the_kernel_keeps_a_limit_that_it_took)
+{
+	const struct cgroup_limits limits = { .memory_bytes = 1 << 20 };
+	struct cgroup group;
+	char base[600], path[700];
+
+	snprintf(base, sizeof(base), "%s/base", test_temp_dir());
+	snprintf(path, sizeof(path), "%s/1.1", base);
+	CHECK_INT(mkdir(base, 0755), 0);
+	CHECK_INT(mkdir(path, 0755), 0);
+	CHECK_OK(cgroup_make(&group, base, "1.1", &limits, &err));
+	CHECK(!group.memory_kept); /* there is no such file: no controller */
+	cgroup_close(&group);
+	snprintf(path, sizeof(path), "%s/1.1/memory.max", base);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	CHECK_OK(cgroup_make(&group, base, "1.1", &limits, &err));
+	CHECK(group.memory_kept);
+	cgroup_close(&group);
+}
+
+TEST(a_group_lists_its_processes)
+{
+	struct cgroup none = { .dir = -1 }, group;
+	pid_t pids[3];
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/group", test_temp_dir());
+	mkdir(path, 0755);
+	put_file("cgroup.procs", "17\n4711\n99\n5\n");
+	cgroup_find(&group, test_temp_dir(), "group");
+	CHECK_INT(cgroup_processes(&group, pids, 3), 3);
+	CHECK(pids[0] == 17 && pids[1] == 4711 && pids[2] == 99);
+	CHECK_INT(cgroup_processes(&none, pids, 3), -EOPNOTSUPP);
+	cgroup_close(&group);
+}

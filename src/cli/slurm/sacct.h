@@ -13,7 +13,8 @@ struct sacct_line {
 	int64_t start_ns, end_ns; /* 0: not yet */
 	int64_t nodes, cpus, memory_bytes;
 	const char *node_list;
-	int64_t tasks; /* of a step */
+	int64_t tasks;      /* of a step */
+	const json_t *used; /* what has its CPU time and memory; NULL: nothing */
 };
 
 struct sacct_field {

@@ -256,6 +256,47 @@ FIELD(waited)
 		slurm_clock(buf, (until_ns - line->job->eligible_ns) / STRATA_SECOND_NS);
 }
 
+/* "1234K" */
+FIELD(max_rss)
+{
+	int64_t bytes = line->step ? grid_int(line->used, "memory_peak_bytes") : 0;
+
+	if (bytes > 0)
+		buf_printf(buf, "%" PRId64 "K", (bytes + 1023) / 1024);
+}
+
+/* "00:01.250"; with hours "01:00:01"; with days "1-01:00:01". */
+static void write_cpu_ms(struct buf *buf, int64_t ms)
+{
+	if (ms < 3600000)
+		buf_printf(buf, "%02" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 60000,
+			   ms / 1000 % 60, ms % 1000);
+	else
+		slurm_clock(buf, ms / 1000);
+}
+
+static int64_t used_ms(const struct sacct_line *line, const char *key)
+{
+	int64_t ms = grid_int(line->used, key);
+
+	return ms > 0 ? ms : 0;
+}
+
+FIELD(user_cpu)
+{
+	write_cpu_ms(buf, used_ms(line, "cpu_user_ms"));
+}
+
+FIELD(system_cpu)
+{
+	write_cpu_ms(buf, used_ms(line, "cpu_system_ms"));
+}
+
+FIELD(total_cpu)
+{
+	write_cpu_ms(buf, used_ms(line, "cpu_user_ms") + used_ms(line, "cpu_system_ms"));
+}
+
 FIELD(zero)
 {
 	(void)line;
@@ -315,7 +356,7 @@ static const struct sacct_field fields[] = {
 	{ "MaxPages", 8, nothing },
 	{ "MaxPagesNode", 12, nothing },
 	{ "MaxPagesTask", 14, nothing },
-	{ "MaxRSS", 10, nothing },
+	{ "MaxRSS", 10, max_rss },
 	{ "MaxRSSNode", 10, nothing },
 	{ "MaxRSSTask", 10, nothing },
 	{ "MaxVMSize", 10, nothing },
@@ -353,17 +394,17 @@ static const struct sacct_field fields[] = {
 	{ "SubmitLine", 20, nothing },
 	{ "Suspended", 10, zero },
 	{ "SystemComment", 14, nothing },
-	{ "SystemCPU", 10, nothing },
+	{ "SystemCPU", 10, system_cpu },
 	{ "Timelimit", 10, time_limit },
 	{ "TimelimitRaw", 12, time_limit_raw },
-	{ "TotalCPU", 10, nothing },
+	{ "TotalCPU", 10, total_cpu },
 	{ "TRESUsageInAve", 14, nothing },
 	{ "TRESUsageInMax", 14, nothing },
 	{ "TRESUsageInTot", 14, nothing },
 	{ "TRESUsageOutTot", 15, nothing },
 	{ "UID", 6, uid },
 	{ "User", 9, user },
-	{ "UserCPU", 10, nothing },
+	{ "UserCPU", 10, user_cpu },
 	{ "WCKey", 10, nothing },
 	{ "WCKeyID", 8, nothing },
 	{ "WorkDir", 20, work_dir },

@@ -76,7 +76,9 @@ static struct sacct_line batch_line(const struct slurm_job *job)
 		.job = job,
 		.step = "batch",
 		.name = "batch",
-		.state = stopped && job->ended ? "CANCELLED" : job->state->name,
+		.state = stopped && job->ended && strcmp(job->state->code, "OOM") != 0
+				 ? "CANCELLED"
+				 : job->state->name,
 		.exit_code = job->exit_code,
 		.exit_signal = job->exit_signal,
 		.start_ns = job->start_ns,
@@ -86,6 +88,7 @@ static struct sacct_line batch_line(const struct slurm_job *job)
 		.memory_bytes = grid_int(first, "memory_bytes"),
 		.node_list = job->first_node,
 		.tasks = 1,
+		.used = job->json,
 	};
 }
 
@@ -118,6 +121,7 @@ static void print_steps(struct cli *cli, const struct sacct *sacct, const struct
 			.memory_bytes = job->memory_bytes,
 			.node_list = job->node_list,
 			.tasks = grid_int(row, "tasks") ? grid_int(row, "tasks") : job->tasks,
+			.used = row,
 		};
 
 		print_line(cli, sacct, &step);
@@ -138,7 +142,8 @@ void sacct_print_job(struct cli *cli, const struct sacct *sacct, const struct sl
 				   .nodes = job->nodes,
 				   .cpus = job->cpus,
 				   .memory_bytes = job->memory_bytes,
-				   .node_list = job->node_list };
+				   .node_list = job->node_list,
+				   .used = job->json };
 
 	print_line(cli, sacct, &line);
 	if (began && !sacct->only_jobs)

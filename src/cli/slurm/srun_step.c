@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { OURS_MAX = 40 };
@@ -44,6 +45,11 @@ static int64_t begin(struct srun *srun, const struct srun_layout *layout)
 	return step;
 }
 
+static json_int_t milliseconds(const struct timeval *time)
+{
+	return (json_int_t)time->tv_sec * 1000 + time->tv_usec / 1000;
+}
+
 static void end(struct srun *srun, int64_t step, int code, int number)
 {
 	char rest[48];
@@ -54,9 +60,14 @@ static void end(struct srun *srun, int64_t step, int code, int number)
 		return;
 	snprintf(rest, sizeof(rest), "/steps/%" PRId64, step);
 	service_path(srun->cli, &path, "jobs", srun->job_id, rest);
-	json_t *body = json_pack("{s:i,s:i,s:b}", "exit_code", number ? 0 : code, "exit_signal",
-				 number, "cancelled",
-				 (int)(number == SIGTERM || number == SIGKILL));
+	struct rusage used = { 0 };
+
+	getrusage(RUSAGE_CHILDREN, &used);
+	json_t *body = json_pack(
+		"{s:i,s:i,s:b,s:I,s:I,s:I}", "exit_code", number ? 0 : code, "exit_signal", number,
+		"cancelled", (int)(number == SIGTERM || number == SIGKILL), "cpu_user_ms",
+		milliseconds(&used.ru_utime), "cpu_system_ms", milliseconds(&used.ru_stime),
+		"memory_peak_bytes", (json_int_t)used.ru_maxrss * 1024);
 
 	if (service_ask(srun->cli, "PATCH", &path, body, &answer) == 0)
 		json_decref(answer);

@@ -1,0 +1,74 @@
+#include "test.h"
+
+#include "exec/resident.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20 };
+
+/* Children that have `mib` each, or share that much, until they are told to end. */
+static void begin(pid_t *pids, size_t count, int mib, bool shared)
+{
+	int ready[2];
+	char *block = mmap(NULL, (size_t)mib * MIB, PROT_READ | PROT_WRITE,
+			   MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
+
+	CHECK(block != MAP_FAILED && pipe(ready) == 0);
+	for (size_t i = 0; i < count; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			memset(block, 1, (size_t)mib * MIB);
+			if (write(ready[1], "x", 1) == 1)
+				pause();
+			_exit(0);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		char byte;
+
+		CHECK_INT(read(ready[0], &byte, 1), 1);
+	}
+	munmap(block, (size_t)mib * MIB);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void finish(const pid_t *pids, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
+TEST(the_memory_of_all_descendants_counts)
+{
+	struct cgroup none = { .dir = -1 };
+	pid_t pids[3];
+
+	CHECK_INT(resident_bytes(&none, 0), 0);
+	begin(pids, 3, 40, false);
+	int64_t bytes = resident_bytes(&none, 0);
+
+	CHECK(bytes >= (int64_t)120 * MIB);
+	finish(pids, 3);
+	CHECK_INT(resident_bytes(&none, 0), 0);
+}
+
+TEST(what_is_shared_counts_once_where_it_matters)
+{
+	struct cgroup none = { .dir = -1 };
+	pid_t pids[4];
+
+	begin(pids, 4, 64, true);
+	CHECK(resident_bytes(&none, 0) >= (int64_t)256 * MIB);
+	if (access("/proc/self/smaps_rollup", R_OK) == 0)
+		CHECK(resident_bytes(&none, (int64_t)200 * MIB) < (int64_t)200 * MIB);
+	finish(pids, 4);
+}
