@@ -71,6 +71,8 @@ enum {
 	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
 	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
+	STRATA_USER_TOKENS_MAX = 64,             /* tokens of one user */
+	STRATA_TOKENS_MAX = 4096,                /* tokens of all users */
 	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
 
 	/* pool */

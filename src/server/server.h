@@ -203,7 +203,7 @@ bool standby_refuses(struct request *request);
 /* Says where the leader is. */
 void standby_refuse(struct request *request);
 
-/* retain.c: forgets ended jobs that are older than the configuration wants, a few at a time. */
+/* retain.c: forgets ended jobs that are older than the configuration wants, and tokens that are over, a few at a time. */
 int retain(struct server *server, struct strata_error *err);
 /* ms until it wants to look again. */
 int64_t retain_wait_ms(const struct server *server);
