@@ -114,7 +114,8 @@ struct server {
 	struct map_text uuids;            /* of them */
 	struct map_text keys;             /* "user/key" of those that were submitted with a key */
 	struct person *people;            /* see people.h */
-	struct map_text gangs;            /* "user/name": the number of the gang */
+	struct map_text people_by_name[STRATA_PARTY_COUNT];
+	struct map_text gangs; /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
 	int64_t next_id, next_event;
 	struct batch batch;

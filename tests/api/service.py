@@ -181,7 +181,7 @@ def next_event(response):
     return None
 
 
-def as_nobody(service, method, path, body=None):
+def as_nobody(service, method, path, body=None, headers=None):
     """Asks as another user: status and answer."""
     entry = pwd.getpwnam(NOBODY)
     here, there = os.pipe()
@@ -191,7 +191,7 @@ def as_nobody(service, method, path, body=None):
             os.setgroups([])
             os.setgid(entry.pw_gid)
             os.setuid(entry.pw_uid)
-            answer = service.ask(method, path, body)
+            answer = service.ask(method, path, body, headers)
         except Exception as trouble:
             answer = [0, repr(trouble)]
         os.write(there, json.dumps(answer).encode())
