@@ -73,6 +73,7 @@ enum {
 	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
 	STRATA_USER_TOKENS_MAX = 64,             /* tokens of one user */
 	STRATA_TOKENS_MAX = 4096,                /* tokens of all users */
+	STRATA_ALLOWED_NAMES_MAX = 4096,         /* names of one list of who or what is allowed */
 	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
 
 	/* pool */

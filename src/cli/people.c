@@ -15,7 +15,7 @@
 #define WEIGHT { "weight", STRATA_REAL, OFFSET(weight), .real = { 1, STRATA_SHARE_WEIGHT_MIN, STRATA_SHARE_WEIGHT_MAX }, .help = "its share beside the others'" }
 #define PRIORITY { "priority", STRATA_REAL, OFFSET(priority), .real = { 0, -1e9, 1e9 }, .help = "for the order multifactor" }
 #define RAISE { "raise_priority", STRATA_BOOL, OFFSET(raise_priority), .help = "jobs of it may have the priority high and a nice below 0" }
-#define QOS_LIST(text) { "allowed_qos", STRATA_LIST, OFFSET(allowed_qos), .list = { &one_name, 4096 }, .help = text }
+#define QOS_LIST(text) { "allowed_qos", STRATA_LIST, OFFSET(allowed_qos), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = text }
 #define LIMITS \
 	{ "max_gpus", STRATA_INT, OFFSET(max_gpus), .integer = { 0, 0, INT64_MAX }, .help = "GPUs at once (0: any number)" }, \
 	{ "max_jobs", STRATA_INT, OFFSET(max_jobs), .integer = { 0, 0, INT64_MAX }, .help = "jobs that run at once (0: any number)" }, \
@@ -34,7 +34,7 @@ static const struct strata_choice states[] = {
 static const struct strata_option user_options[] = {
 	WEIGHT,
 	{ "account", STRATA_TEXT, OFFSET(account), .help = "the account its jobs count for" },
-	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, 4096 }, .help = "other accounts it may use: a,b" },
+	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "other accounts it may use: a,b" },
 	{ "qos", STRATA_TEXT, OFFSET(qos), .help = "the quality of service of jobs that name none" },
 	QOS_LIST("other qualities of service it may use: a,b"),
 	RAISE,
@@ -62,8 +62,8 @@ static const struct strata_option partition_options[] = {
 	PRIORITY,
 	{ "default", STRATA_BOOL, OFFSET(usual), .help = "jobs that name none go there" },
 	{ "state", STRATA_ENUM, OFFSET(state), .choice = { states, STRATA_PARTITION_UP }, .help = "what it does with jobs" },
-	{ "allowed_users", STRATA_LIST, OFFSET(allowed_users), .list = { &one_name, 4096 }, .help = "only these may use it: ann,bob (none: all)" },
-	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, 4096 }, .help = "only jobs of these may be in it (none: all)" },
+	{ "allowed_users", STRATA_LIST, OFFSET(allowed_users), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "only these may use it: ann,bob (none: all)" },
+	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "only jobs of these may be in it (none: all)" },
 	QOS_LIST("only jobs of these may be in it (none: all)"),
 	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns), .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "of jobs that ask for none (0: the service's)" },
 	{ "time_limit_max", STRATA_DURATION, OFFSET(time_limit_ns_max), .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "that jobs may ask for (0: the service's)" },

@@ -150,8 +150,8 @@ void api_people(struct server *server, struct request *request)
 	enum strata_party party = party_of(request);
 	json_t *list = json_array();
 
-	for (const struct person *at = server->people; at; at = at->next)
-		if (at->party == party && (at->made || strcmp(at->name, PEOPLE_ALL_NODES) != 0))
+	for (const struct person *at = server->people[party].first; at; at = at->next)
+		if (at->made || strcmp(at->name, PEOPLE_ALL_NODES) != 0)
 			json_array_append_new(list, view_person(server, party, at->name));
 	if (party == STRATA_PARTY_USER)
 		add_others(server, list);

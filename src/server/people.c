@@ -66,14 +66,17 @@ static const struct strata_option person_options[] = {
 	  .help = "of a quality of service: usage counts so many times" },
 	{ "account", STRATA_TEXT, OFFSET(account), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
 	  .help = "of a user: whom its jobs count for" },
-	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, 4096 },
+	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts),
+	  .list = { &one_name, STRATA_ALLOWED_NAMES_MAX },
 	  .help = "of a user: other accounts it may use; of a partition: only these" },
 	{ "qos", STRATA_TEXT, OFFSET(qos), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
 	  .help = "of a user: the quality of service of jobs that name none" },
-	{ "allowed_qos", STRATA_LIST, OFFSET(allowed_qos), .list = { &one_name, 4096 },
+	{ "allowed_qos", STRATA_LIST, OFFSET(allowed_qos),
+	  .list = { &one_name, STRATA_ALLOWED_NAMES_MAX },
 	  .help = "of a user or account: other qualities of service it may use; of a partition: "
 		  "only these" },
-	{ "allowed_users", STRATA_LIST, OFFSET(allowed_users), .list = { &one_name, 4096 },
+	{ "allowed_users", STRATA_LIST, OFFSET(allowed_users),
+	  .list = { &one_name, STRATA_ALLOWED_NAMES_MAX },
 	  .help = "of a partition: only these may use it" },
 	{ "raise_priority", STRATA_BOOL, OFFSET(raise_priority),
 	  .help = "of a user, account or quality of service: its jobs may have the priority high "
@@ -150,7 +153,7 @@ static const char *or_null(const char *text)
 
 struct person *person_find(const struct server *server, enum strata_party party, const char *name)
 {
-	return map_text_get(&server->people_by_name[party], name, strlen(name));
+	return map_text_get(&server->people[party].by_name, name, strlen(name));
 }
 
 static const struct strata_rule *find_rule(const void *context, enum strata_party party,
@@ -166,10 +169,8 @@ static const struct strata_rule *next_rule(const void *context, enum strata_part
 {
 	const struct server *server = context;
 	const struct person *person = after ? container_of(after, const struct person, rule)->next
-					    : server->people;
+					    : server->people[party].first;
 
-	while (person && person->party != party)
-		person = person->next;
 	return person ? &person->rule : NULL;
 }
 
@@ -220,25 +221,28 @@ static struct person *new_person(struct server *server, enum strata_party party,
 
 static int link_person(struct server *server, struct person *person, struct strata_error *err)
 {
-	struct person **end = &server->people;
+	struct people *people = &server->people[person->party];
 
-	if (map_text_put(&server->people_by_name[person->party], person->name, strlen(person->name),
-			 person, NULL))
+	if (map_text_put(&people->by_name, person->name, strlen(person->name), person, NULL))
 		return strata_fail_memory(err);
-	while (*end)
-		end = &(*end)->next;
-	*end = person;
+	*(people->last ? &people->last->next : &people->first) = person;
+	people->last = person;
 	return 0;
 }
 
 static void unlink_person(struct server *server, const struct person *person)
 {
-	struct person **at = &server->people;
+	struct people *people = &server->people[person->party];
+	struct person **at = &people->first, *before = NULL;
 
-	map_text_remove(&server->people_by_name[person->party], person->name, strlen(person->name));
-	while (*at != person)
+	map_text_remove(&people->by_name, person->name, strlen(person->name));
+	while (*at != person) {
+		before = *at;
 		at = &(*at)->next;
+	}
 	*at = person->next;
+	if (people->last == person)
+		people->last = before;
 }
 
 static int tell_cluster(struct server *server, const struct person *person,
@@ -283,6 +287,19 @@ static struct strata_rule make_rule(const struct person *person, const struct pe
 		.priority = conf->priority,
 		.state = (enum strata_partition_state)conf->state,
 	};
+}
+
+/* There is one default of a kind. */
+static int check_usual(const struct server *server, const struct strata_rule *rule,
+		       struct strata_error *err)
+{
+	for (const struct person *at = server->people[rule->party].first; rule->usual && at;
+	     at = at->next)
+		if (at->rule.usual && strcmp(at->name, rule->name) != 0)
+			return strata_fail_at(err, -EBUSY, "default",
+					      "%s %s is the default; take that away first",
+					      strata_party_name(rule->party), at->name);
+	return 0;
 }
 
 /* What a setting names must have been made; users need not be. */
@@ -331,6 +348,8 @@ static int settle(struct server *server, struct person *person, json_t *settings
 	if (rc == 0)
 		rule = make_rule(person, &conf);
 	if (rc == 0 && fresh)
+		rc = check_usual(server, &rule, err);
+	if (rc == 0 && fresh)
 		rc = check_named(server, &rule, err);
 	if (rc == 0)
 		rc = tell_cluster(server, person, &conf, err);
@@ -348,9 +367,32 @@ static int settle(struct server *server, struct person *person, json_t *settings
 	return 0;
 }
 
+int person_settle(struct server *server, struct person *person, struct strata_error *err)
+{
+	json_t *settings = json_incref(person->settings);
+	int rc = settle(server, person, settings, false, err);
+
+	if (rc)
+		json_decref(settings);
+	return rc;
+}
+
+int person_add(struct server *server, enum strata_party party, const char *name,
+	       struct person **ret_person, struct strata_error *err)
+{
+	struct person *person = new_person(server, party, name);
+	int rc = person ? link_person(server, person, err) : strata_fail_memory(err);
+
+	if (rc && person)
+		free_person(person);
+	if (rc == 0)
+		*ret_person = person;
+	return rc;
+}
+
 /* ---- changes ---- */
 
-static void put_person(struct server *server, const struct person *person)
+void person_put(struct server *server, const struct person *person)
 {
 	char *text = json_dumps(person->settings, JSON_COMPACT);
 	struct store_party row = { .kind = strata_party_name(person->party),
@@ -413,7 +455,7 @@ int person_set(struct server *server, enum strata_party party, const char *name,
 	}
 	note_change(server, person, by, !person->made, from, settings);
 	person->made = true;
-	put_person(server, person);
+	person_put(server, person);
 	return 0;
 }
 
@@ -434,153 +476,25 @@ void person_unmake(struct server *server, struct person *person)
 	person->made = false;
 }
 
-/* ---- after a start ---- */
-
-static int add_person(struct server *server, enum strata_party party, const char *name,
-		      struct person **ret_person, struct strata_error *err)
-{
-	struct person *person = new_person(server, party, name);
-	int rc = person ? link_person(server, person, err) : strata_fail_memory(err);
-
-	if (rc && person)
-		free_person(person);
-	if (rc == 0)
-		*ret_person = person;
-	return rc;
-}
-
-static int recover_one(void *context, const void *row_any, struct strata_error *err)
-{
-	struct server *server = context;
-	const struct store_party *row = row_any;
-	struct person *person;
-	int party = 0;
-
-	while (party < STRATA_PARTY_COUNT &&
-	       strcmp(row->kind, strata_party_name((enum strata_party)party)) != 0)
-		party++;
-	if (party == STRATA_PARTY_COUNT)
-		return 0; /* of a kind that this program does not know */
-	int rc = add_person(server, (enum strata_party)party, row->name, &person, err);
-
-	if (rc)
-		return rc;
-	person->made = true;
-	person->taken_over = !row->settings;
-	json_t *settings = row->settings ? json_loads(row->settings, 0, NULL) : json_object();
-
-	if (!settings)
-		return strata_fail_memory(err);
-	json_decref(person->settings);
-	person->settings = settings;
-	return 0;
-}
-
-/* Words as "a,b": a node's partitions. */
-static int add_configured(struct server *server, const char *words, struct strata_error *err)
-{
-	int rc = 0;
-
-	while (rc == 0 && *words) {
-		size_t span = strcspn(words, ",");
-		const char *name = strata_arena_text(&server->scratch, words, span);
-		struct person *person =
-			name && span ? person_find(server, STRATA_PARTY_PARTITION, name) : NULL;
-
-		if (!name)
-			rc = strata_fail_memory(err);
-		else if (span && !person)
-			rc = add_person(server, STRATA_PARTY_PARTITION, name, &person, err);
-		if (person)
-			person->configured = true;
-		words += span + (words[span] == ',');
-	}
-	return rc;
-}
-
-static int recover_configured(struct server *server, struct strata_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < server->node_count; i++) {
-		const char *partitions = server->nodes[i].conf.partitions;
-
-		rc = add_configured(server,
-				    partitions && *partitions ? partitions : PEOPLE_ALL_NODES, err);
-	}
-	return rc;
-}
-
-/* Reads its settings and tells the cluster. */
-static int settle_again(struct server *server, struct person *person, struct strata_error *err)
-{
-	json_t *settings = json_incref(person->settings);
-	int rc = settle(server, person, settings, false, err);
-
-	if (rc)
-		json_decref(settings);
-	return rc;
-}
-
-/* An account is told after the one above it, whatever the order of their names. */
-static int tell_account(struct server *server, struct person *account, int depth,
-			struct strata_error *err)
-{
-	const char *above = json_string_value(json_object_get(account->settings, "parent"));
-	struct person *parent = above ? person_find(server, STRATA_PARTY_ACCOUNT, above) : NULL;
-	int rc = 0;
-
-	if (account->told || depth > STRATA_SHARE_DEPTH_MAX)
-		return 0;
-	if (parent)
-		rc = tell_account(server, parent, depth + 1, err);
-	account->told = true;
-	return rc ? rc : settle_again(server, account, err);
-}
-
-int people_recover(struct server *server, struct strata_error *err)
-{
-	int rc = store_load(server->store, STORE_PARTY, NULL, recover_one, server, err);
-
-	if (rc == 0)
-		rc = recover_configured(server, err);
-	for (struct person *at = server->people; rc == 0 && at; at = at->next)
-		if (at->party == STRATA_PARTY_ACCOUNT)
-			rc = tell_account(server, at, 0, err);
-	for (struct person *at = server->people; rc == 0 && at; at = at->next)
-		if (at->party != STRATA_PARTY_ACCOUNT && at->made)
-			rc = settle_again(server, at, err);
-	return rc;
-}
-
-void people_take_over(struct server *server)
-{
-	for (struct person *at = server->people; at; at = at->next) {
-		if (!at->taken_over)
-			continue;
-		at->taken_over = false;
-		put_person(server, at);
-		batch_event(server, 0, "people.taken_over",
-			    json_pack("{s:s,s:s,s:s}", "kind", strata_party_name(at->party), "name",
-				      at->name, "by", "upgrade"));
-	}
-}
-
 void people_init(struct server *server)
 {
-	for (int i = 0; i < STRATA_PARTY_COUNT; i++)
-		map_text_init(&server->people_by_name[i], &server->memory);
+	for (int party = 0; party < STRATA_PARTY_COUNT; party++)
+		map_text_init(&server->people[party].by_name, &server->memory);
 }
 
 void people_free(struct server *server)
 {
-	while (server->people) {
-		struct person *person = server->people;
+	for (int party = 0; party < STRATA_PARTY_COUNT; party++) {
+		struct people *people = &server->people[party];
 
-		server->people = person->next;
-		free_person(person);
+		while (people->first) {
+			struct person *person = people->first;
+
+			people->first = person->next;
+			free_person(person);
+		}
+		people->last = NULL;
+		map_text_fini(&people->by_name);
 	}
-	for (int i = 0; i < STRATA_PARTY_COUNT; i++)
-		map_text_fini(&server->people_by_name[i]);
 	people_init(server);
 }

@@ -37,11 +37,18 @@ int person_set(struct server *server, enum strata_party party, const char *name,
 /* people_delete.c. -EBUSY: jobs that have not ended, or others' settings, name it. -ENOENT: nobody made it. */
 int person_delete(struct server *server, enum strata_party party, const char *name, const char *by,
 		  struct strata_error *err);
+/* A new one without settings, of which nobody was told. */
+int person_add(struct server *server, enum strata_party party, const char *name,
+	       struct person **ret_person, struct strata_error *err);
+/* Reads its settings and tells the cluster. */
+int person_settle(struct server *server, struct person *person, struct strata_error *err);
+void person_put(struct server *server, const struct person *person); /* into the batch */
 /* It is as it was before it was made. */
 void person_unmake(struct server *server, struct person *person);
 /* Puts what holds in this partition over what holds everywhere. */
 void people_partition_rules(const struct server *server, const char *name,
 			    struct spec_rules *rules);
+/* people_recover.c */
 int people_recover(struct server *server, struct strata_error *err);
 /* What was taken over from an older version is made from now on: into the batch, with an event for each. */
 void people_take_over(struct server *server);

@@ -72,14 +72,18 @@ static bool names(const struct strata_rule *rule, const struct person *person)
 static int check_settings(const struct server *server, const struct person *person,
 			  struct strata_error *err)
 {
-	for (const struct person *at = server->people; at; at = at->next)
-		if (at != person && names(&at->rule, person))
-			return strata_fail(err, -EBUSY,
-					   "%s %s is named by the settings of %s %s; change those "
-					   "first",
-					   strata_party_name(person->party), person->name,
-					   strata_party_name(at->party), at->name);
-	return 0;
+	const struct person *at = NULL;
+
+	for (int party = 0; !at && party < STRATA_PARTY_COUNT; party++) {
+		at = server->people[party].first;
+		while (at && (at == person || !names(&at->rule, person)))
+			at = at->next;
+	}
+	return at ? strata_fail(err, -EBUSY,
+				"%s %s is named by the settings of %s %s; change those first",
+				strata_party_name(person->party), person->name,
+				strata_party_name(at->party), at->name)
+		  : 0;
 }
 
 int person_delete(struct server *server, enum strata_party party, const char *name, const char *by,

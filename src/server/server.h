@@ -34,6 +34,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Users, accounts, qualities of service or partitions: see people.h. */
+struct people {
+	struct person *first, *last;
+	struct map_text by_name;
+};
+
 /* A job that has not ended, or ended a moment ago. */
 struct live {
 	struct store_job
@@ -113,9 +119,8 @@ struct server {
 	struct map_u64 jobs;              /* live ones */
 	struct map_text uuids;            /* of them */
 	struct map_text keys;             /* "user/key" of those that were submitted with a key */
-	struct person *people;            /* see people.h */
-	struct map_text people_by_name[STRATA_PARTY_COUNT];
-	struct map_text gangs; /* "user/name": the number of the gang */
+	struct people people[STRATA_PARTY_COUNT]; /* see people.h */
+	struct map_text gangs;                    /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
 	int64_t next_id, next_event;
 	struct batch batch;

@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 """Users, accounts, qualities of service, partitions: what they are told to be holds, also after a restart."""
-import os
-import sqlite3
+from service import arguments, equal, run
 
-from service import Skip, arguments, equal, run
-
-KINDS = ("users", "accounts", "qos", "partitions")
+ALLOWED = 4096  # STRATA_ALLOWED_NAMES_MAX
 
 
-def audit(service, *kinds):
-    """What happened to them: the events of these kinds."""
-    return [event["about"] for event in service.api("GET", "/events?format=json&limit=1000")["events"]
-            if event["kind"].startswith("people.") and event["kind"] in (kinds or [event["kind"]])]
+def audit(service):
+    """What happened to them."""
+    return [event["about"] for event in service.api("GET", "/events?format=json&limit=1000")["events"] if event["kind"].startswith("people.")]
 
 
 def limits_hold_and_are_kept(service):
@@ -98,36 +94,21 @@ def every_change_tells_who_did_it_and_what_was_before(service):
         {"kind": "account", **lab, "from": {"weight": 3, "limits": {"jobs": 5, "gpus": 1}}}])
 
 
-def a_store_of_0_1_0_is_taken_over(service):
-    """Names that only jobs and users know are made, once and for all to see; what waits runs on."""
-    if os.geteuid() != 0:
-        raise Skip("its jobs are root's")
-    service.kill()
-    for name in os.listdir(service.state):
-        if name.startswith("strata.db"):
-            os.remove(os.path.join(service.state, name))
-    with sqlite3.connect(os.path.join(service.state, "strata.db")) as store, \
-            open(os.path.join(os.path.dirname(__file__), "..", "data", "store-0.1.0.sql")) as dump:
-        store.executescript(dump.read())
-    for _ in range(2):
-        service.start()
-        names = {kind: sorted(one["name"] for one in service.api("GET", f"/{kind}")[kind] if one["made"]) for kind in KINDS}
-        equal(names, {"users": ["ann"], "accounts": ["chemistry", "freedom", "lab", "team"], "qos": ["slow", "turbo"],
-                      "partitions": ["ghost"]})
-        taken = [(about["kind"], about["name"], about["by"]) for about in audit(service, "people.taken_over")]
-        equal(sorted(taken), [(kind, name, "upgrade") for kind, name in
-                              (("account", "chemistry"), ("account", "freedom"), ("partition", "ghost"), ("qos", "turbo"))])
-        job = service.job(1)
-        equal((job["account"], job["partition"], job["qos"], job["priority"], job["nice"]), ("freedom", "ghost", "turbo", "high", -5))
-        service.kill()
-    service.start()
-    equal([token["id"] for token in service.api("GET", "/tokens")["tokens"]], ["3"])
-    for job in range(1, 7):
-        service.api("PATCH", f"/jobs/{job}", {"hold": False})
-        service.wait(job, "completed")
-    service.submit("true", account="freedome", status=404)
-    service.api("DELETE", "/accounts/freedom")
+def there_is_one_default(service):
+    for kind in ("qos", "partitions"):
+        service.api("PUT", f"/{kind}/a", {"default": True})
+        error = service.api("PUT", f"/{kind}/b", {"default": True}, 409)["error"]
+        assert error["field"] == "default" and " a is the default" in error["message"], error
+        service.api("PATCH", f"/{kind}/a", {"default": False})
+        service.api("PUT", f"/{kind}/b", {"default": True})
+
+
+def lists_have_an_end(service):
+    names = [f"u{i}" for i in range(ALLOWED + 1)]
+    equal(service.api("PUT", "/partitions/gpu", {"allowed_users": names}, 400)["error"]["field"], "allowed_users")
+    equal(len(service.api("PUT", "/partitions/gpu", {"allowed_users": names[1:]})["allowed_users"]), ALLOWED)
+    service.api("PUT", "/accounts/" + "x" * 127, {})  # the longest name; one more is refused
 
 
 run(settings_name_what_somebody_made, every_change_tells_who_did_it_and_what_was_before,
-    a_store_of_0_1_0_is_taken_over, partitions_have_their_own_time_limits, limits_hold_and_are_kept, accounts_are_above_each_other, what_makes_no_sense_changes_nothing)
+    there_is_one_default, lists_have_an_end, partitions_have_their_own_time_limits, limits_hold_and_are_kept, accounts_are_above_each_other, what_makes_no_sense_changes_nothing)
