@@ -55,6 +55,7 @@ enum strata_reason {
 	STRATA_REASON_ACCOUNT_LIMIT,    /* its account, or one above it, has */
 	STRATA_REASON_QOS_LIMIT,        /* its quality of service has */
 	STRATA_REASON_SERVICE_LIMIT,    /* as many jobs run as can be looked after */
+	STRATA_REASON_PARTITION_DOWN,   /* its partition is down or inactive */
 	STRATA_REASON_ARRAY_LIMIT,      /* as many of its array run as were asked for */
 	STRATA_REASON_GANG,             /* the others of its gang cannot start yet */
 	STRATA_REASON_PREEMPTED,        /* it gave up its place for another job */
@@ -383,8 +384,8 @@ struct strata_limits {
 	double gpu_hours;  /* nothing starts while the usage, which fades, is above this */
 };
 
-/* An account below another (NULL: below the root); made if unknown, changed otherwise, but not moved. -ENOENT when there is no
- * such parent, -EINVAL for a bad weight. */
+/* An account below another (NULL: below the root, or where it is); made if unknown, changed otherwise. -ENOENT when there is no
+ * such parent, -EINVAL for a bad weight, -EBUSY when it would have to move and has jobs that have not ended, or accounts below it. */
 int strata_cluster_set_account(struct strata_cluster *cluster, const char *name, const char *parent,
 			       double weight, const struct strata_limits *limits,
 			       struct strata_error *err);
@@ -397,8 +398,32 @@ int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, co
 int strata_cluster_set_qos(struct strata_cluster *cluster, const char *name, double priority,
 			   double usage_factor, const struct strata_limits *limits,
 			   struct strata_error *err);
+/* What a partition does with jobs, as in Slurm. Whether it takes new ones is the caller's to ask (strata/admission.h). */
+enum strata_partition_state {
+	STRATA_PARTITION_UP,       /* takes jobs and starts them */
+	STRATA_PARTITION_DOWN,     /* takes jobs, starts none */
+	STRATA_PARTITION_DRAIN,    /* takes no new ones, starts those that wait */
+	STRATA_PARTITION_INACTIVE, /* neither */
+};
+enum { STRATA_PARTITION_STATE_COUNT = STRATA_PARTITION_INACTIVE + 1 };
+const char *strata_partition_state_name(enum strata_partition_state state); /* "up" */
+
 int strata_cluster_set_partition(struct strata_cluster *cluster, const char *name, double priority,
-				 struct strata_error *err);
+				 enum strata_partition_state state, struct strata_error *err);
+
+enum strata_party {
+	STRATA_PARTY_USER,
+	STRATA_PARTY_ACCOUNT,
+	STRATA_PARTY_QOS,
+	STRATA_PARTY_PARTITION,
+};
+enum { STRATA_PARTY_COUNT = STRATA_PARTY_PARTITION + 1 };
+const char *strata_party_name(enum strata_party party); /* "user" */
+
+/* What was said of it holds no more: it is as one that nobody has spoken of. What it has used stays. -EBUSY while jobs of it (of a partition:
+ * known ones) have not ended, or accounts are below it. One that is not known is nothing. */
+int strata_cluster_remove_party(struct strata_cluster *cluster, enum strata_party party,
+				const char *name, struct strata_error *err);
 
 /* Usage from before, read back from a store, in GPU-hours as of that time. account NULL: as in a request. */
 int strata_cluster_add_usage(struct strata_cluster *cluster, const char *user, const char *account,
@@ -612,6 +637,7 @@ enum strata_event_kind {
 	STRATA_EVENT_USER,
 	STRATA_EVENT_QOS,
 	STRATA_EVENT_PARTITION,
+	STRATA_EVENT_REMOVE_PARTY,
 	STRATA_EVENT_USAGE,
 	STRATA_EVENT_SETTLE,
 	STRATA_EVENT_CHECKPOINT_MAX,
@@ -642,18 +668,20 @@ struct strata_event {
 	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
 	const struct strata_node_conf *conf; /* ADD_NODE */
 	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
+	enum strata_party party;             /* REMOVE_PARTY */
 	const char *account;                 /* USER, USAGE: the account; ACCOUNT: its parent */
 	double weight;                       /* ACCOUNT, USER */
 	double priority;                     /* QOS, PARTITION */
-	double usage_factor;                 /* QOS */
-	const struct strata_limits *limits;  /* ACCOUNT, USER, QOS; NULL: none */
-	double gpu_hours;                    /* USAGE */
-	int64_t bytes_max;                   /* CHECKPOINT_MAX */
-	uint32_t jobs_max;                   /* JOBS_MAX */
-	uint32_t attempt;                    /* ADOPT, REMEMBER */
-	uint32_t preempted;                  /* REMEMBER */
-	bool started;                        /* REMEMBER */
-	const struct strata_piece *pieces;   /* ADOPT */
+	enum strata_partition_state partition_state; /* PARTITION */
+	double usage_factor;                         /* QOS */
+	const struct strata_limits *limits;          /* ACCOUNT, USER, QOS; NULL: none */
+	double gpu_hours;                            /* USAGE */
+	int64_t bytes_max;                           /* CHECKPOINT_MAX */
+	uint32_t jobs_max;                           /* JOBS_MAX */
+	uint32_t attempt;                            /* ADOPT, REMEMBER */
+	uint32_t preempted;                          /* REMEMBER */
+	bool started;                                /* REMEMBER */
+	const struct strata_piece *pieces;           /* ADOPT */
 	uint32_t piece_count;
 	const struct strata_job_request *request; /* SUBMIT */
 	enum strata_outcome outcome;              /* ENDED … */

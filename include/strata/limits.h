@@ -74,11 +74,12 @@ enum {
 	STRATA_SERVER_PLACED_MAX = 1 << 20,      /* jobs that have a place at a time */
 	STRATA_TASK_CPU_MILLI_MIN = 10,          /* of a core, that a task takes at least */
 	STRATA_BULK_COUNT_MAX = 10000,           /* entries of one submission */
-	STRATA_SUBMISSION_JOBS_MAX = 1
-				     << 17, /* jobs of one submission, elements of arrays counted */
-	STRATA_ROUND_CHANGES_MAX = 1
-				   << 17, /* a round with so many changes takes no more requests */
-	STRATA_PATH_BYTES_MAX = 4096,     /* the name of a file */
+	STRATA_SUBMISSION_JOBS_MAX = 1 << 17,    /* jobs of one submission, with arrays' elements */
+	STRATA_ROUND_CHANGES_MAX = 1 << 16,      /* a round with so many takes no more requests */
+	STRATA_USER_TOKENS_MAX = 64,             /* tokens of one user */
+	STRATA_TOKENS_MAX = 4096,                /* tokens of all users */
+	STRATA_ALLOWED_NAMES_MAX = 4096,         /* names of one list of who or what is allowed */
+	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
 
 	/* pool */
 	STRATA_BATCH_MAX = 32,            /* tasks of one batch */

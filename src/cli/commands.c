@@ -7,6 +7,7 @@
 
 extern const struct cli_command cli_accounting;
 extern const struct cli_command cli_accounts;
+extern const struct cli_command cli_accounts_delete;
 extern const struct cli_command cli_accounts_set;
 extern const struct cli_command cli_backup;
 extern const struct cli_command cli_cancel;
@@ -27,6 +28,7 @@ extern const struct cli_command cli_nodes_drain;
 extern const struct cli_command cli_nodes_resume;
 extern const struct cli_command cli_noise;
 extern const struct cli_command cli_partitions;
+extern const struct cli_command cli_partitions_delete;
 extern const struct cli_command cli_partitions_set;
 extern const struct cli_command cli_place;
 extern const struct cli_command cli_place_bench;
@@ -35,6 +37,7 @@ extern const struct cli_command cli_place_detect;
 extern const struct cli_command cli_place_ops;
 extern const struct cli_command cli_place_wizard;
 extern const struct cli_command cli_qos;
+extern const struct cli_command cli_qos_delete;
 extern const struct cli_command cli_qos_set;
 extern const struct cli_command cli_queue;
 extern const struct cli_command cli_release;
@@ -67,6 +70,7 @@ extern const struct cli_command cli_top;
 extern const struct cli_command cli_trace;
 extern const struct cli_command cli_trace_merge;
 extern const struct cli_command cli_users;
+extern const struct cli_command cli_users_delete;
 extern const struct cli_command cli_users_set;
 extern const struct cli_command cli_version;
 extern const struct cli_command cli_watch;
@@ -76,6 +80,7 @@ extern const struct cli_command cli_why;
 static const struct cli_command *const commands[] = {
 	&cli_accounting,
 	&cli_accounts,
+	&cli_accounts_delete,
 	&cli_accounts_set,
 	&cli_backup,
 	&cli_cancel,
@@ -96,6 +101,7 @@ static const struct cli_command *const commands[] = {
 	&cli_nodes_resume,
 	&cli_noise,
 	&cli_partitions,
+	&cli_partitions_delete,
 	&cli_partitions_set,
 	&cli_place,
 	&cli_place_bench,
@@ -104,6 +110,7 @@ static const struct cli_command *const commands[] = {
 	&cli_place_ops,
 	&cli_place_wizard,
 	&cli_qos,
+	&cli_qos_delete,
 	&cli_qos_set,
 	&cli_queue,
 	&cli_release,
@@ -136,6 +143,7 @@ static const struct cli_command *const commands[] = {
 	&cli_trace,
 	&cli_trace_merge,
 	&cli_users,
+	&cli_users_delete,
 	&cli_users_set,
 	&cli_version,
 	&cli_watch,

@@ -1,6 +1,7 @@
 /* Users, accounts, qualities of service, partitions: the table of them, and the change of one. */
 #include "cli/people.h"
 
+#include <strata/cluster.h>
 #include <strata/limits.h>
 #include <strata/text.h>
 
@@ -13,33 +14,57 @@
 /* clang-format off */
 #define WEIGHT { "weight", STRATA_REAL, OFFSET(weight), .real = { 1, STRATA_SHARE_WEIGHT_MIN, STRATA_SHARE_WEIGHT_MAX }, .help = "its share beside the others'" }
 #define PRIORITY { "priority", STRATA_REAL, OFFSET(priority), .real = { 0, -1e9, 1e9 }, .help = "for the order multifactor" }
+#define RAISE { "raise_priority", STRATA_BOOL, OFFSET(raise_priority), .help = "jobs of it may have the priority high and a nice below 0" }
+#define QOS_LIST(text) { "allowed_qos", STRATA_LIST, OFFSET(allowed_qos), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = text }
 #define LIMITS \
 	{ "max_gpus", STRATA_INT, OFFSET(max_gpus), .integer = { 0, 0, INT64_MAX }, .help = "GPUs at once (0: any number)" }, \
 	{ "max_jobs", STRATA_INT, OFFSET(max_jobs), .integer = { 0, 0, INT64_MAX }, .help = "jobs that run at once (0: any number)" }, \
 	{ "max_waiting", STRATA_INT, OFFSET(max_waiting), .integer = { 0, 0, INT64_MAX }, .help = "jobs that wait (0: any number)" }, \
 	{ "max_gpu_hours", STRATA_REAL, OFFSET(gpu_hours), .real = { 0, 0, 1e12 }, .help = "GPU hours to use up (0: any number)" }
 
+static const struct strata_option one_name = { .type = STRATA_TEXT };
+static const struct strata_choice states[] = {
+	{ "up", STRATA_PARTITION_UP, "takes jobs and starts them" },
+	{ "down", STRATA_PARTITION_DOWN, "takes jobs, starts none" },
+	{ "drain", STRATA_PARTITION_DRAIN, "takes no new jobs, starts those that wait" },
+	{ "inactive", STRATA_PARTITION_INACTIVE, "neither" },
+	{ 0 }
+};
+
 static const struct strata_option user_options[] = {
 	WEIGHT,
 	{ "account", STRATA_TEXT, OFFSET(account), .help = "the account its jobs count for" },
+	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "other accounts it may use: a,b" },
+	{ "qos", STRATA_TEXT, OFFSET(qos), .help = "the quality of service of jobs that name none" },
+	QOS_LIST("other qualities of service it may use: a,b"),
+	RAISE,
 	LIMITS,
 	{ 0 }
 };
 static const struct strata_option account_options[] = {
 	WEIGHT,
 	{ "parent", STRATA_TEXT, OFFSET(parent), .help = "the account above it" },
+	QOS_LIST("qualities of service that jobs of it may use: a,b"),
+	RAISE,
 	LIMITS,
 	{ 0 }
 };
 static const struct strata_option qos_options[] = {
 	PRIORITY,
 	{ "usage_factor", STRATA_REAL, OFFSET(usage_factor), .real = { 1, 0, 1e6 }, .help = "usage counts so many times" },
+	{ "default", STRATA_BOOL, OFFSET(usual), .help = "that of jobs that name none" },
+	{ "open", STRATA_BOOL, OFFSET(open), .help = "everybody may use it (above the default one: who may raise priorities)" },
+	RAISE,
 	LIMITS,
 	{ 0 }
 };
 static const struct strata_option partition_options[] = {
 	PRIORITY,
 	{ "default", STRATA_BOOL, OFFSET(usual), .help = "jobs that name none go there" },
+	{ "state", STRATA_ENUM, OFFSET(state), .choice = { states, STRATA_PARTITION_UP }, .help = "what it does with jobs" },
+	{ "allowed_users", STRATA_LIST, OFFSET(allowed_users), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "only these may use it: ann,bob (none: all)" },
+	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "only jobs of these may be in it (none: all)" },
+	QOS_LIST("only jobs of these may be in it (none: all)"),
 	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns), .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "of jobs that ask for none (0: the service's)" },
 	{ "time_limit_max", STRATA_DURATION, OFFSET(time_limit_ns_max), .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "that jobs may ask for (0: the service's)" },
 	{ 0 }
@@ -133,6 +158,7 @@ static const struct grid_column qos_columns[] = {
 static const struct grid_column partition_columns[] = {
 	NAME,
 	{ { .title = "DEFAULT" }, grid_text, "default" },
+	{ { .title = "STATE" }, grid_text, "state" },
 	{ { .title = "PRIORITY", .right = true }, factor_cell, "priority" },
 	{ { .title = "TIME LIMIT", .right = true }, duration_cell, "time_limit_s" },
 	{ { .title = "AT MOST", .right = true }, duration_cell, "time_limit_max_s" },
@@ -146,18 +172,31 @@ static const struct {
 } shows[] = {
 	{ "users", "the server knows no users yet; they appear with their first job", user_columns,
 	  sizeof(user_columns) / sizeof(user_columns[0]) },
-	{ "accounts", "there are no accounts yet", account_columns,
-	  sizeof(account_columns) / sizeof(account_columns[0]) },
-	{ "qos", "there are no qualities of service yet", qos_columns,
-	  sizeof(qos_columns) / sizeof(qos_columns[0]) },
+	{ "accounts", "there are no accounts yet; `strata accounts set NAME --weight 1` makes one",
+	  account_columns, sizeof(account_columns) / sizeof(account_columns[0]) },
+	{ "qos",
+	  "there are no qualities of service yet; `strata qos set NAME --priority 0` makes one",
+	  qos_columns, sizeof(qos_columns) / sizeof(qos_columns[0]) },
 	{ "partitions", "there are no partitions: jobs may go anywhere", partition_columns,
 	  sizeof(partition_columns) / sizeof(partition_columns[0]) },
 };
 
-int people_show(struct cli *cli, const char *collection)
+/* "accounts", of "accounts set". */
+static const char *collection_of(struct cli *cli)
 {
+	const char *name = cli->command->name;
+
+	return strata_arena_text(&cli->arena, name, strcspn(name, " "));
+}
+
+int people_show(struct cli *cli)
+{
+	const char *collection = collection_of(cli);
 	struct buf path;
 	size_t i = 0;
+
+	if (!collection)
+		return strata_fail_memory(&cli->err);
 
 	while (strcmp(shows[i].collection, collection) != 0)
 		i++;
@@ -195,12 +234,12 @@ static int make_body(struct cli *cli, const struct people_conf *conf, json_t **r
 				    cli->command->name);
 }
 
-int people_set(struct cli *cli, const struct people_conf *conf, const char *collection,
-	       const char *name)
+int people_set(struct cli *cli, const struct people_conf *conf, const char *name)
 {
+	const char *collection = collection_of(cli);
 	json_t *body = NULL, *json;
 	struct buf path;
-	int rc = make_body(cli, conf, &body);
+	int rc = collection ? make_body(cli, conf, &body) : strata_fail_memory(&cli->err);
 
 	if (rc)
 		return rc;
@@ -211,4 +250,27 @@ int people_set(struct cli *cli, const struct people_conf *conf, const char *coll
 	json_decref(json);
 	cli_printf(cli, "%s is changed\n", name);
 	return 0;
+}
+
+static int ask_delete(struct cli *cli, const char *name, const void *context, json_t **ret_json)
+{
+	struct buf path;
+
+	service_path(cli, &path, context, name, NULL);
+	return service_ask(cli, "DELETE", &path, NULL, ret_json);
+}
+
+static int print_deleted(struct cli *cli, const char *name, const json_t *json)
+{
+	(void)json;
+	cli_printf(cli, "%s is deleted\n", name);
+	return 0;
+}
+
+int people_delete(struct cli *cli, char **names, size_t count)
+{
+	const char *collection = collection_of(cli);
+
+	return collection ? job_each(cli, names, count, ask_delete, collection, print_deleted)
+			  : strata_fail_memory(&cli->err);
 }

@@ -1,4 +1,5 @@
-/* Users, accounts, qualities of service and partitions, which the API describes alike: shared by the commands that show and set them. */
+/* Users, accounts, qualities of service and partitions, which the API describes alike: what their commands share. Which of them is meant is the
+ * first word of the command's name. */
 #ifndef CLI_PEOPLE_H
 #define CLI_PEOPLE_H
 
@@ -6,19 +7,21 @@
 
 /* What can be set of one. Only what was given is sent. */
 struct people_conf {
-	const char *account, *parent;
+	const char *account, *parent, *qos;
+	struct strata_list allowed_users, allowed_accounts, allowed_qos; /* of const char * */
 	double weight, gpu_hours, priority, usage_factor;
 	int64_t max_jobs, max_waiting, max_gpus;
 	int64_t time_limit_ns, time_limit_ns_max;
-	bool usual;
+	int state; /* enum strata_partition_state */
+	bool usual, open, raise_priority;
 };
 extern const struct strata_schema people_user_schema, people_account_schema, people_qos_schema,
 	people_partition_schema;
 
-/* The table of a collection ("users"). */
-int people_show(struct cli *cli, const char *collection);
-/* Changes one of them: what was given of the command's options is sent. */
-int people_set(struct cli *cli, const struct people_conf *conf, const char *collection,
-	       const char *name);
+/* The table of all. */
+int people_show(struct cli *cli);
+/* Makes or changes one of them: what was given of the command's options is sent. */
+int people_set(struct cli *cli, const struct people_conf *conf, const char *name);
+int people_delete(struct cli *cli, char **names, size_t count);
 
 #endif

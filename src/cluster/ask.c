@@ -221,7 +221,7 @@ static void measure(const struct strata_cluster *cluster, struct ask *ask)
 		ask->bill = billing->cpu * cpus;
 	if (billing->memory_gib * memory / (1 << 30) > ask->bill)
 		ask->bill = billing->memory_gib * memory / (1 << 30);
-	ask->partition_priority = party_partition_priority(cluster, ask->partition);
+	ask->partition_party = party_partition(cluster, ask->partition);
 }
 
 int ask_get(struct strata_cluster *cluster, const struct strata_job_request *request,

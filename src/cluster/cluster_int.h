@@ -93,8 +93,8 @@ struct ask {
 	double size;       /* GPUs, or CPUs when it has none */
 	double bill;       /* GPU-hours of an hour */
 	int64_t gpu_milli; /* of all tasks */
-	double partition_priority;
-	uint64_t users;   /* jobs that refer to it */
+	const struct party *partition_party; /* NULL: nobody has said anything about it */
+	uint64_t users;                      /* jobs that refer to it */
 	uint64_t failed;  /* the cluster's version when it last did not fit; 0: not known */
 	uint64_t refused; /* the version at which it fitted, but not past the reservation … */
 	uint64_t refused_look; /* … of this look */
@@ -112,7 +112,9 @@ struct party {
 	uint32_t placed, waiting; /* jobs */
 	int64_t gpu_milli;        /* held */
 	double weight;
-	double priority, usage_factor; /* of a quality of service */
+	double priority,
+		usage_factor; /* of a quality of service; the priority of a partition, too */
+	enum strata_partition_state state; /* of a partition */
 	double used; /* GPU-hours, faded up to used_ns; of users and qualities of service */
 	int64_t used_ns;
 	uint64_t share; /* of an account: its node in the cluster's share */
@@ -553,6 +555,14 @@ static inline struct strata_piece claim_active(struct strata_piece piece)
 }
 
 /* party.c */
+/* The one of that name in this map; made if unknown. */
+int party_get(struct strata_cluster *cluster, struct map_text *map, const char *name,
+	      struct party **ret_party, struct strata_error *err);
+int party_get_account(struct strata_cluster *cluster, const char *name, struct party *parent,
+		      struct party **ret_account, struct strata_error *err);
+/* A node in the cluster's share for an account. */
+int party_add_share(struct strata_cluster *cluster, const char *name, const struct party *parent,
+		    double weight, uint64_t *ret_share, struct strata_error *err);
 int party_owner(struct strata_cluster *cluster, const struct strata_job_request *request,
 		struct owner **ret_owner, struct strata_error *err);
 void party_accrue(struct strata_cluster *cluster, struct owner *owner);
@@ -566,7 +576,8 @@ void party_count_placed(struct owner *owner, int64_t gpu_milli, int sign);
 enum strata_reason party_limit(struct strata_cluster *cluster, struct owner *owner,
 			       const struct ask *ask);
 int party_admits(const struct owner *owner, struct strata_error *err); /* one more waiting job */
-double party_partition_priority(const struct strata_cluster *cluster, const char *partition);
+/* party_set.c: the partition, if something was said about it. */
+const struct party *party_partition(const struct strata_cluster *cluster, const char *partition);
 
 /* depend.c */
 int depend_init(struct strata_cluster *cluster, struct job *job,

@@ -62,6 +62,7 @@ static const struct {
 				      "its quality of service has as much as is allowed" },
 	[STRATA_REASON_SERVICE_LIMIT] = { "service_limit",
 					  "as many jobs run as the service can look after" },
+	[STRATA_REASON_PARTITION_DOWN] = { "partition_down", "its partition is down or inactive" },
 	[STRATA_REASON_ARRAY_LIMIT] = { "array_limit",
 					"as many of its array run as were asked for" },
 	[STRATA_REASON_GANG] = { "gang", "it starts together with others that cannot start yet" },

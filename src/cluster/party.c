@@ -3,7 +3,7 @@
  *
  * Usage is charged as it accrues: an owner (a user in an account with a quality of service) has a rate, the GPU-hours per hour of what
  * it runs, and is charged up to now whenever that rate changes or somebody asks. The share tree answers who goes first; a party
- * keeps its own faded sum for limits that cut across the tree.
+ * keeps its own faded sum for limits that cut across the tree. What they are told to be is in party_set.c.
  */
 #include "cluster/cluster_int.h"
 
@@ -19,8 +19,8 @@ struct owner_key {
 	const struct party *user, *account, *qos;
 };
 
-static int get_party(struct strata_cluster *cluster, struct map_text *map, const char *name,
-		     struct party **ret_party, struct strata_error *err)
+int party_get(struct strata_cluster *cluster, struct map_text *map, const char *name,
+	      struct party **ret_party, struct strata_error *err)
 {
 	size_t length = strlen(name);
 	struct party *party = map_text_get(map, name, length);
@@ -50,20 +50,26 @@ static int get_party(struct strata_cluster *cluster, struct map_text *map, const
 }
 
 /* Accounts and users without an account are children of the same root, and may have the same name: an account's node is "@name". */
-static int get_account(struct strata_cluster *cluster, const char *name, struct party *parent,
-		       struct party **ret_account, struct strata_error *err)
+int party_add_share(struct strata_cluster *cluster, const char *name, const struct party *parent,
+		    double weight, uint64_t *ret_share, struct strata_error *err)
+{
+	char node[STRATA_NAME_BYTES_MAX + 1];
+
+	snprintf(node, sizeof(node), "@%s", name);
+	return share_add(cluster->share, parent ? parent->share : share_root(cluster->share), node,
+			 weight, ret_share, err);
+}
+
+int party_get_account(struct strata_cluster *cluster, const char *name, struct party *parent,
+		      struct party **ret_account, struct strata_error *err)
 {
 	struct party *account;
-	int rc = get_party(cluster, &cluster->accounts, name, &account, err);
+	int rc = party_get(cluster, &cluster->accounts, name, &account, err);
 
 	if (rc)
 		return rc;
 	if (!account->share) {
-		char node[STRATA_NAME_BYTES_MAX + 1];
-
-		snprintf(node, sizeof(node), "@%s", name);
-		rc = share_add(cluster->share, parent ? parent->share : share_root(cluster->share),
-			       node, 1, &account->share, err);
+		rc = party_add_share(cluster, name, parent, 1, &account->share, err);
 		if (rc)
 			return rc;
 		account->parent = parent;
@@ -122,162 +128,16 @@ int party_owner(struct strata_cluster *cluster, const struct strata_job_request 
 		struct owner **ret_owner, struct strata_error *err)
 {
 	struct party *user, *account, *qos = NULL;
-	int rc = get_party(cluster, &cluster->users, request->user, &user, err);
+	int rc = party_get(cluster, &cluster->users, request->user, &user, err);
 
 	if (rc)
 		return rc;
 	account = user->account;
 	if (request->account && *request->account)
-		rc = get_account(cluster, request->account, NULL, &account, err);
+		rc = party_get_account(cluster, request->account, NULL, &account, err);
 	if (rc == 0 && request->qos && *request->qos)
-		rc = get_party(cluster, &cluster->qos, request->qos, &qos, err);
+		rc = party_get(cluster, &cluster->qos, request->qos, &qos, err);
 	return rc ? rc : get_owner(cluster, user, account, qos, ret_owner, err);
-}
-
-/* ---- what they are told to be ---- */
-
-static int check_weight(double weight, struct strata_error *err)
-{
-	if (!(weight >= STRATA_SHARE_WEIGHT_MIN && weight <= STRATA_SHARE_WEIGHT_MAX))
-		return strata_fail_at(err, -EINVAL, "weight", "weight is %g; expected %g to %g",
-				      weight, STRATA_SHARE_WEIGHT_MIN, STRATA_SHARE_WEIGHT_MAX);
-	return 0;
-}
-
-static int check_limits(const struct strata_limits *limits, struct strata_error *err)
-{
-	if (limits &&
-	    (limits->gpu_milli < 0 || !(limits->gpu_hours >= 0) || isinf(limits->gpu_hours)))
-		return strata_fail_at(err, -EINVAL, "limits", "a limit is below 0");
-	return 0;
-}
-
-static void set_limits(struct strata_cluster *cluster, struct party *party,
-		       const struct strata_limits *limits)
-{
-	party->limits = limits ? *limits : (struct strata_limits){ 0 };
-	if (limits && (limits->jobs || limits->gpu_milli || limits->gpu_hours > 0))
-		cluster->limited = true;
-	cluster->changed = true; /* what was turned down may start now */
-}
-
-int strata_cluster_set_account(struct strata_cluster *cluster, const char *name, const char *parent,
-			       double weight, const struct strata_limits *limits,
-			       struct strata_error *err)
-{
-	struct party *above = NULL, *account;
-	int rc = check_weight(weight, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_ACCOUNT, .name = name, .account = parent,
-		     .weight = weight, .limits = limits);
-	if (rc == 0)
-		rc = check_limits(limits, err);
-	if (rc == 0 && parent) {
-		above = map_text_get(&cluster->accounts, parent, strlen(parent));
-		if (!above)
-			rc = strata_fail_at(err, -ENOENT, "parent", "there is no account %s",
-					    parent);
-	}
-	if (rc == 0)
-		rc = get_account(cluster, name, above, &account, err);
-	if (rc)
-		return rc;
-	if (parent && account->parent != above)
-		return strata_fail_at(err, -EINVAL, "parent",
-				      "account %s is below %s; it cannot be moved", name,
-				      account->parent ? account->parent->name : "the root");
-	rc = share_set_weight(cluster->share, account->share, weight, err);
-	if (rc == 0) {
-		account->weight = weight;
-		set_limits(cluster, account, limits);
-	}
-	return rc;
-}
-
-int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, const char *account,
-			    double weight, const struct strata_limits *limits,
-			    struct strata_error *err)
-{
-	struct party *user, *own = NULL;
-	int rc = check_weight(weight, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_USER, .name = name, .account = account,
-		     .weight = weight, .limits = limits);
-	if (rc == 0)
-		rc = check_limits(limits, err);
-	if (rc == 0 && account)
-		rc = get_account(cluster, account, NULL, &own, err);
-	if (rc == 0)
-		rc = get_party(cluster, &cluster->users, name, &user, err);
-	if (rc)
-		return rc;
-	for (struct owner *owner = cluster->owner_list; owner; owner = owner->next)
-		if (owner->user == user) {
-			rc = share_set_weight(cluster->share, owner->leaf, weight, NULL);
-			assert(rc == 0);
-		}
-	user->weight = weight;
-	user->account = own;
-	set_limits(cluster, user, limits);
-	return 0;
-}
-
-int strata_cluster_set_qos(struct strata_cluster *cluster, const char *name, double priority,
-			   double usage_factor, const struct strata_limits *limits,
-			   struct strata_error *err)
-{
-	struct party *qos;
-	int rc = check_limits(limits, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_QOS, .name = name, .priority = priority,
-		     .usage_factor = usage_factor, .limits = limits);
-	if (rc == 0 && (!isfinite(priority) || !(usage_factor >= 0 && usage_factor <= 1e6)))
-		rc = strata_fail_at(
-			err, -EINVAL, "usage_factor",
-			"priority is %g and usage_factor %g; expected a number and 0 to 1e6",
-			priority, usage_factor);
-	if (rc == 0)
-		rc = get_party(cluster, &cluster->qos, name, &qos, err);
-	if (rc)
-		return rc;
-	for (struct owner *owner = cluster->owner_list; owner; owner = owner->next)
-		if (owner->qos == qos)
-			party_accrue(cluster, owner);
-	qos->priority = priority;
-	qos->usage_factor = usage_factor;
-	set_limits(cluster, qos, limits);
-	return 0;
-}
-
-int strata_cluster_set_partition(struct strata_cluster *cluster, const char *name, double priority,
-				 struct strata_error *err)
-{
-	struct party *partition;
-	int rc = isfinite(priority)
-			 ? 0
-			 : strata_fail_at(err, -EINVAL, "priority", "priority is not a number");
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_PARTITION, .name = name, .priority = priority);
-	if (rc == 0)
-		rc = get_party(cluster, &cluster->partitions, name, &partition, err);
-	if (rc)
-		return rc;
-	partition->priority = priority;
-	for (const struct map_text_entry *at = map_text_next(&cluster->asks, NULL); at;
-	     at = map_text_next(&cluster->asks, at)) {
-		struct ask *ask = at->value;
-
-		ask->partition_priority = party_partition_priority(cluster, ask->partition);
-	}
-	return 0;
-}
-
-double party_partition_priority(const struct strata_cluster *cluster, const char *partition)
-{
-	const struct party *party =
-		map_text_get(&cluster->partitions, partition, strlen(partition));
-
-	return party ? party->priority : 0;
 }
 
 /* ---- usage ---- */
@@ -420,11 +280,18 @@ static bool over(struct strata_cluster *cluster, const struct party *party, cons
 		ask->gpu_milli);
 }
 
+static bool partition_starts(enum strata_partition_state state)
+{
+	return state == STRATA_PARTITION_UP || state == STRATA_PARTITION_DRAIN;
+}
+
 enum strata_reason party_limit(struct strata_cluster *cluster, struct owner *owner,
 			       const struct ask *ask)
 {
 	if (!cluster->limited)
 		return STRATA_REASON_NONE;
+	if (ask->partition_party && !partition_starts(ask->partition_party->state))
+		return STRATA_REASON_PARTITION_DOWN;
 	if (cluster->accrued_ns != cluster->now_ns) {
 		accrue_all(cluster); /* what others of the account run counts too */
 		cluster->accrued_ns = cluster->now_ns;

@@ -84,7 +84,7 @@ static double lot_order_key(struct strata_cluster *cluster, const struct lot *lo
 		.priority = job->priority,
 		.band = job->band,
 		.boost = cluster->conf.boosts[job->band],
-		.partition = job->ask->partition_priority,
+		.partition = job->ask->partition_party ? job->ask->partition_party->priority : 0,
 		.qos = job->owner->qos ? job->owner->qos->priority : 0,
 		.cluster_size = cluster->size,
 	};

@@ -142,11 +142,23 @@ static void add_signal(struct filling *filling, const struct strata_sbatch_signa
 	put_text(filling, "signal", signal->number ? text : NULL);
 }
 
+/* Slurm takes "a,b" for the one that would start it first. */
+static void add_partition(struct filling *filling, const char *list)
+{
+	size_t span = list ? strcspn(list, ",") : 0;
+
+	if (!list || !check_text(filling, "partition", list))
+		return;
+	put(filling, "partition", json_stringn(list, span));
+	if (list[span])
+		buf_printf(filling->notes, "of the partitions %s the first is taken\n", list);
+}
+
 static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 {
 	put_text(filling, "name", job->name);
 	put_text(filling, "account", job->account);
-	put_text(filling, "partition", job->partition);
+	add_partition(filling, job->partition);
 	put_text(filling, "qos", job->qos);
 	put_text(filling, "comment", job->comment);
 	put_text(filling, "features", job->constraint);

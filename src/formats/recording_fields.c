@@ -70,6 +70,16 @@ static const char *name_node_state(int value)
 	return names[value];
 }
 
+static const char *name_party(int value)
+{
+	return strata_party_name((enum strata_party)value);
+}
+
+static const char *name_partition_state(int value)
+{
+	return strata_partition_state_name((enum strata_partition_state)value);
+}
+
 static const char *name_effect(int value)
 {
 	static const char *const names[STRATA_EFFECT_KIND_COUNT] = {
@@ -247,6 +257,8 @@ const struct recording_field recording_event_fields[] = {
 	FIELD(strata_event, TEXT, account),
 	FIELD(strata_event, REAL, weight),
 	FIELD(strata_event, REAL, priority),
+	NAMED(strata_event, party, name_party, STRATA_PARTY_COUNT),
+	NAMED(strata_event, partition_state, name_partition_state, STRATA_PARTITION_STATE_COUNT),
 	FIELD(strata_event, REAL, usage_factor),
 	INSIDE(strata_event, POINTER, limits, limits_fields, strata_limits),
 	FIELD(strata_event, REAL, gpu_hours),

@@ -1,4 +1,5 @@
 /* /api/v1/jobs: the history, and what can be asked of one job. */
+#include "server/people.h"
 #include "server/route.h"
 
 #include "formats/slurm.h"
@@ -318,12 +319,11 @@ static int send_signal(struct server *server, const struct live *live, const str
 	return server->exec->cls->ask(server->exec, key, ask, err);
 }
 
-/* What the caller may not do is refused before anything is done. */
-static int check_rights(struct server *server, const struct live *live, const struct change *change,
-			const struct identity *who, struct strata_error *err)
+/* A job that must not run twice does so only when its owner says so. */
+static int check_requeue(struct server *server, const struct live *live, const struct change *change,
+			 const struct identity *who, struct strata_error *err)
 {
 	struct strata_job_view view;
-	bool operates = who->role >= ROLE_OPERATOR;
 	int rc = strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, err);
 
 	if (rc)
@@ -334,13 +334,6 @@ static int check_rights(struct server *server, const struct live *live, const st
 			"job %lld was submitted with requeue=false: only %s may have it "
 			"run a second time",
 			(long long)live->row.id, live->row.user);
-	if (!operates && (change->change.what & STRATA_CHANGE_PRIORITY) &&
-	    change->change.priority > 0)
-		return strata_fail_at(err, -EPERM, "nice", "only operators may go below 0");
-	if (!operates && (change->change.what & STRATA_CHANGE_TIME_LIMIT) && live->row.attempt &&
-	    change->change.time_limit_ns > live->row.time_limit_ns)
-		return strata_fail_at(err, -EPERM, "time_limit",
-				      "only operators may give a running job more time");
 	return 0;
 }
 
@@ -350,10 +343,7 @@ static int apply_change(struct server *server, struct live *live, const struct c
 	uint64_t id = (uint64_t)live->row.id;
 	int64_t now_ns = server_now_ns(server);
 	enum role role = who->role;
-	int rc = check_rights(server, live, change, who, err);
-
-	if (rc)
-		return rc;
+	int rc = 0;
 	bool later = change->hold > 0 && change->requeue > 0; /* once it is back */
 
 	if (change->hold >= 0 && !later)
@@ -393,6 +383,32 @@ static int apply_change(struct server *server, struct live *live, const struct c
 	return 0;
 }
 
+static json_t *changed_json(const struct store_job *row, unsigned what)
+{
+	json_t *json = json_object();
+
+	if (what & STRATA_CHANGE_BAND)
+		json_object_set_new(json, "priority",
+				    json_string(strata_band_name((enum strata_band)row->band)));
+	if (what & STRATA_CHANGE_PRIORITY)
+		json_object_set_new(json, "nice", json_integer(-row->priority));
+	if (what & STRATA_CHANGE_TIME_LIMIT)
+		json_object_set_new(json, "time_limit_s",
+				    json_integer(row->time_limit_ns / STRATA_SECOND_NS));
+	if (what & STRATA_CHANGE_BEGIN)
+		json_object_set_new(json, "begin", view_time(row->eligible_ns));
+	return json;
+}
+
+/* Who changed what, from what to what. */
+static void note_change(struct server *server, const struct store_job *old, const struct live *live,
+			const struct strata_job_change *change, const char *by)
+{
+	batch_event(server, live->row.id, "job.changed",
+		    json_pack("{s:s,s:o,s:o}", "by", by, "from", changed_json(old, change->what),
+			      "to", changed_json(&live->row, change->what)));
+}
+
 void api_job_change(struct server *server, struct request *request)
 {
 	struct strata_error err = { 0 };
@@ -400,15 +416,21 @@ void api_job_change(struct server *server, struct request *request)
 
 	if (!live)
 		return;
-	int rc = apply_change(server, live, request->parsed, &request->who, &err);
+	const struct change *change = request->parsed;
+	struct store_job old = live->row; /* its numbers */
+	int rc = check_requeue(server, live, change, &request->who, &err);
 
+	if (rc == 0)
+		rc = admit_change(server, &request->who, live, &change->change, &err);
+
+	if (rc == 0)
+		rc = apply_change(server, live, change, &request->who, &err);
 	if (rc) {
 		request_fail(request, rc, &err);
 		return;
 	}
 	live_update(server, live);
-	batch_event(server, live->row.id, "job.changed",
-		    json_pack("{s:s}", "by", request->who.user));
+	note_change(server, &old, live, &change->change, request->who.user);
 	request->durable = true;
 	request_answer(request, MHD_HTTP_OK, view_job(server, live));
 }

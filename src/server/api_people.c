@@ -1,5 +1,4 @@
 /* Users, accounts, qualities of service, partitions: who they are, what they use, what they may. */
-#include "core/text.h"
 #include "server/people.h"
 #include "server/route.h"
 
@@ -9,17 +8,18 @@
 #include <microhttpd.h>
 #include <string.h>
 
+static const char *const collections[STRATA_PARTY_COUNT] = { "users", "accounts", "qos",
+							     "partitions" };
+
 /* "/api/v1/users…" */
-static enum people_kind kind_of(const struct request *request)
+static enum strata_party party_of(const struct request *request)
 {
-	static const char *const words[PEOPLE_KIND_COUNT] = { "users", "accounts", "qos",
-							      "partitions" };
 	const char *word = request->path + strlen("/api/v1/");
 
-	for (int i = 0; i < PEOPLE_KIND_COUNT; i++)
-		if (strncmp(word, words[i], strlen(words[i])) == 0)
-			return (enum people_kind)i;
-	return PEOPLE_USER;
+	for (int i = 0; i < STRATA_PARTY_COUNT; i++)
+		if (strncmp(word, collections[i], strlen(collections[i])) == 0)
+			return (enum strata_party)i;
+	return STRATA_PARTY_USER;
 }
 
 static json_t *number(const json_t *settings, const char *key, double usual)
@@ -38,97 +38,124 @@ static json_t *limits_json(const json_t *settings)
 			 "gpu_hours", number(limits, "gpu_hours", 0));
 }
 
-static json_t *view_person(struct server *server, enum people_kind kind, const char *name)
+static json_t *list_json(const struct strata_list *list)
 {
-	const struct person *person = person_find(server, kind, name);
-	const json_t *settings = person ? person->settings : NULL;
+	const char *const *names = list->items;
+	json_t *json = json_array();
+
+	for (size_t i = 0; i < list->count; i++)
+		json_array_append_new(json, json_string(names[i]));
+	return json;
+}
+
+static void add_use(struct server *server, enum strata_party party, const char *name, json_t *json)
+{
 	struct strata_usage_view view = { .weight = 1, .factor = 1 };
-	json_t *json = json_pack("{s:s,s:o,s:o,s:s?,s:s?}", "name", name, "limits",
+
+	if (party == STRATA_PARTY_USER)
+		strata_cluster_user(server->cluster, name, &view);
+	else
+		strata_cluster_account(server->cluster, name, &view);
+	json_object_set_new(json, "gpu_hours", json_real(view.gpu_hours));
+	json_object_set_new(json, "factor", json_real(view.factor));
+	json_object_set_new(json, "running", json_integer(view.jobs));
+	json_object_set_new(json, "waiting", json_integer(view.waiting));
+	json_object_set_new(json, "gpus", json_real((double)view.gpu_milli / 1000));
+}
+
+/* Who may what. */
+static void add_rule(const struct strata_rule *rule, json_t *json)
+{
+	enum strata_party party = rule->party;
+
+	if (party == STRATA_PARTY_USER)
+		json_object_set_new(json, "qos", rule->qos ? json_string(rule->qos) : json_null());
+	if (party == STRATA_PARTY_USER || party == STRATA_PARTY_PARTITION)
+		json_object_set_new(json, "allowed_accounts", list_json(&rule->allowed_accounts));
+	if (party != STRATA_PARTY_QOS)
+		json_object_set_new(json, "allowed_qos", list_json(&rule->allowed_qos));
+	if (party == STRATA_PARTY_PARTITION)
+		json_object_set_new(json, "allowed_users", list_json(&rule->allowed_users));
+	else
+		json_object_set_new(json, "raise_priority", json_boolean(rule->raise_priority));
+	if (party == STRATA_PARTY_QOS)
+		json_object_set_new(json, "open", json_boolean(rule->open));
+	if (party == STRATA_PARTY_PARTITION)
+		json_object_set_new(json, "state",
+				    json_string(strata_partition_state_name(rule->state)));
+	if (party >= STRATA_PARTY_QOS)
+		json_object_set_new(json, "default", json_boolean(rule->usual));
+}
+
+static void add_times(const struct server *server, const char *name, json_t *json)
+{
+	struct spec_rules rules = server->rules;
+
+	people_partition_rules(server, name, &rules);
+	json_object_set_new(json, "time_limit_s",
+			    json_integer(rules.time_limit_ns / STRATA_SECOND_NS));
+	json_object_set_new(json, "time_limit_max_s",
+			    json_integer(rules.time_limit_ns_max / STRATA_SECOND_NS));
+}
+
+static json_t *view_person(struct server *server, enum strata_party party, const char *name)
+{
+	const struct person *person = person_find(server, party, name);
+	const json_t *settings = person ? person->settings : NULL;
+	struct strata_rule unknown = { .party = party };
+	json_t *json = json_pack("{s:s,s:o,s:o,s:s?,s:s?,s:b}", "name", name, "limits",
 				 limits_json(settings), "weight", number(settings, "weight", 1),
 				 "account", json_string_value(json_object_get(settings, "account")),
-				 "parent", json_string_value(json_object_get(settings, "parent")));
+				 "parent", json_string_value(json_object_get(settings, "parent")),
+				 "made", person && person->made);
 
-	/* not only named by a job */
-	if (json)
-		json_object_set_new(json, "made", json_boolean(person != NULL));
-
-	if (kind == PEOPLE_USER)
-		strata_cluster_user(server->cluster, name, &view);
-	if (kind == PEOPLE_ACCOUNT)
-		strata_cluster_account(server->cluster, name, &view);
-	if (json && kind <= PEOPLE_ACCOUNT) {
-		json_object_set_new(json, "gpu_hours", json_real(view.gpu_hours));
-		json_object_set_new(json, "factor", json_real(view.factor));
-		json_object_set_new(json, "running", json_integer(view.jobs));
-		json_object_set_new(json, "waiting", json_integer(view.waiting));
-		json_object_set_new(json, "gpus", json_real((double)view.gpu_milli / 1000));
-	}
-	if (json && kind >= PEOPLE_QOS)
+	if (!json)
+		return NULL;
+	add_rule(person ? &person->rule : &unknown, json);
+	if (party <= STRATA_PARTY_ACCOUNT)
+		add_use(server, party, name, json);
+	else
 		json_object_set_new(json, "priority", number(settings, "priority", 0));
-	if (json && kind == PEOPLE_PARTITION) {
-		struct spec_rules rules = server->rules;
-		const json_t *usual = json_object_get(settings, "default");
-
-		people_partition_rules(server, name, &server->scratch, &rules);
-		json_object_set_new(json, "default", json_boolean(json_is_true(usual)));
-		json_object_set_new(json, "time_limit_s",
-				    json_integer(rules.time_limit_ns / STRATA_SECOND_NS));
-		json_object_set_new(json, "time_limit_max_s",
-				    json_integer(rules.time_limit_ns_max / STRATA_SECOND_NS));
+	if (party == STRATA_PARTY_PARTITION) {
+		json_object_set_new(json, "configured", json_boolean(person && person->configured));
+		add_times(server, name, json);
 	}
-	if (json && kind == PEOPLE_QOS)
+	if (party == STRATA_PARTY_QOS)
 		json_object_set_new(json, "usage_factor", number(settings, "usage_factor", 1));
 	return json;
 }
 
-static void add_once(struct server *server, enum people_kind kind, json_t *list,
-		     struct map_text *seen, const char *name)
+/* Users that nobody has said anything about are there with their first job. */
+static void add_others(struct server *server, json_t *list)
 {
-	if (!name || !*name || map_text_get(seen, name, strlen(name)) ||
-	    map_text_put(seen, name, strlen(name), list, NULL))
-		return;
-	json_array_append_new(list, view_person(server, kind, name));
-}
-
-/* "a,b", as a node has its partitions. */
-static void add_words(struct server *server, json_t *list, struct map_text *seen, const char *words)
-{
-	while (words && *words) {
-		size_t span = strcspn(words, ",");
-		const char *name = strata_arena_text(&server->scratch, words, span);
-
-		if (name)
-			add_once(server, PEOPLE_PARTITION, list, seen, name);
-		words += span + (words[span] == ',');
-	}
-}
-
-/* Those that were set, and those that nodes and live jobs name. */
-void api_people(struct server *server, struct request *request)
-{
-	static const char *const keys[PEOPLE_KIND_COUNT] = { "users", "accounts", "qos",
-							     "partitions" };
-	enum people_kind kind = kind_of(request);
-	const struct map_u64_entry *entry;
+	const struct map_u64_entry *entry = NULL;
 	struct map_text seen;
-	json_t *list = json_array();
 
 	map_text_init(&seen, &server->memory);
-	for (const struct person *at = server->people; at; at = at->next)
-		if (at->kind == kind)
-			add_once(server, kind, list, &seen, at->name);
-	for (uint32_t i = 0; kind == PEOPLE_PARTITION && i < server->node_count; i++)
-		add_words(server, list, &seen, server->nodes[i].conf.partitions);
-	for (entry = map_u64_next(&server->jobs, NULL); entry;
-	     entry = map_u64_next(&server->jobs, entry)) {
-		const struct store_job *row = &((const struct live *)entry->value)->row;
-		const char *const names[PEOPLE_KIND_COUNT] = { row->user, row->account, row->qos,
-							       row->partition };
+	while ((entry = map_u64_next(&server->jobs, entry))) {
+		const char *user = ((const struct live *)entry->value)->row.user;
+		size_t length = strlen(user);
 
-		add_once(server, kind, list, &seen, names[kind]);
+		if (person_find(server, STRATA_PARTY_USER, user) ||
+		    map_text_get(&seen, user, length) ||
+		    map_text_put(&seen, user, length, list, NULL))
+			continue;
+		json_array_append_new(list, view_person(server, STRATA_PARTY_USER, user));
 	}
 	map_text_fini(&seen);
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", keys[kind], list));
+}
+
+void api_people(struct server *server, struct request *request)
+{
+	enum strata_party party = party_of(request);
+	json_t *list = json_array();
+
+	for (const struct person *at = server->people[party].first; at; at = at->next)
+		if (at->made || strcmp(at->name, PEOPLE_ALL_NODES) != 0)
+			json_array_append_new(list, view_person(server, party, at->name));
+	if (party == STRATA_PARTY_USER)
+		add_others(server, list);
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", collections[party], list));
 }
 
 void api_person_parse(struct request *request)
@@ -140,13 +167,13 @@ void api_person_parse(struct request *request)
 
 	if (!json)
 		return;
-	if (rc == 0 && !text_valid(request->segments[0], strlen(request->segments[0])))
-		rc = strata_fail_at(&err, -EINVAL, "name", "the name is not a text");
 	if (rc == 0)
 		rc = strata_schema_defaults(&people_settings_schema, &request->arena, conf, &err);
 	if (rc == 0)
 		rc = strata_schema_read_json(&people_settings_schema, request->body,
 					     request->body_length, &request->arena, conf, &err);
+	if (rc == 0)
+		rc = person_check(party_of(request), request->segments[0], json, &err);
 	json_decref(json);
 	if (rc)
 		request_fail(request, rc, &err);
@@ -154,23 +181,33 @@ void api_person_parse(struct request *request)
 
 void api_person_set(struct server *server, struct request *request)
 {
-	enum people_kind kind = kind_of(request);
+	enum strata_party party = party_of(request);
 	const char *name = request->segments[0];
 	struct strata_error err = { 0 };
 	json_t *settings = json_loadb(request->body, request->body_length, 0, NULL);
-	int rc = settings ? person_set(server, kind, name, settings, &request->arena, &err)
+	int rc = settings ? person_set(server, party, name, settings, request->who.user, &err)
 			  : strata_fail_memory(&err);
 
+	json_decref(settings);
 	if (rc) {
-		json_decref(settings);
 		request_fail(request, rc, &err);
 		return;
 	}
-	person_put(server, person_find(server, kind, name));
-	/* who changed what is kept */
-	batch_event(server, 0, "people.changed",
-		    json_pack("{s:s,s:s,s:s,s:o}", "kind", people_kind_name(kind), "name", name,
-			      "by", request->who.user, "settings", settings));
 	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, view_person(server, kind, name));
+	request_answer(request, MHD_HTTP_OK, view_person(server, party, name));
+}
+
+void api_person_delete(struct server *server, struct request *request)
+{
+	enum strata_party party = party_of(request);
+	const char *name = request->segments[0];
+	struct strata_error err = { 0 };
+	int rc = person_delete(server, party, name, request->who.user, &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:s}", "name", name));
 }

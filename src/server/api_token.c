@@ -1,6 +1,7 @@
 /*
- * Tokens: made for oneself, or by an administrator for anybody; shown, taken back. Who holds a token can make no further ones with it (but
- * for an administrator's), so that one that leaks ends when it is revoked.
+ * Tokens: made for oneself, or by an administrator for anybody; shown, taken back. Who holds a token makes no others with it, so that one that leaks
+ * ends when it is revoked. Where the setting token_from_token allows it, it makes such as are no more than itself: of its user, with its role
+ * or less, and gone when it is.
  */
 #include "server/route.h"
 #include "server/token.h"
@@ -16,6 +17,7 @@ struct wish {
 	const char *user, *comment;
 	int role;
 	int64_t expires_ns;
+	bool expiry_given;
 };
 
 static const struct strata_choice choices[] = { { "read-only", ROLE_READER, "sees everything" },
@@ -41,7 +43,13 @@ const struct strata_schema api_token_schema = { "token", "a token to make", size
 
 void api_token_parse(struct request *request)
 {
-	request_read(request, &api_token_schema);
+	if (!request_read(request, &api_token_schema))
+		return;
+	json_t *json = request->body_length ? request_json(request) : NULL;
+
+	((struct wish *)request->parsed)->expiry_given = json_object_get(json, "expires_in") !=
+							 NULL;
+	json_decref(json);
 }
 
 static json_t *view_token(const struct token *token)
@@ -52,36 +60,69 @@ static json_t *view_token(const struct token *token)
 			 view_time(atomic_load(&token->used_ns)), "comment", token->comment);
 }
 
-/* What the caller may not give. */
-static int check(const struct request *request, const struct wish *wish, struct strata_error *err)
+/* A token gives no more than it has. */
+static int check_token(const struct request *request, const struct wish *wish,
+		       const struct token *like, struct strata_error *err)
 {
 	const struct identity *who = &request->who;
 
-	if (!who->local && who->role < ROLE_ADMIN)
+	if (!request->server->conf->token_from_token || who->job)
 		return strata_fail(err, -EACCES,
-				   "tokens are made over the Unix socket, not with a token");
-	if (wish->user && strcmp(wish->user, who->user) != 0 && who->role < ROLE_ADMIN)
+				   "tokens are made over the Unix socket, not with a token (unless "
+				   "the setting token_from_token allows it)");
+	if (strcmp(like->user, who->user) != 0)
+		return strata_fail_at(err, -EACCES, "user", "a token of %.60s makes none for %.60s",
+				      who->user, like->user);
+	if (who->expires_ns && wish->expiry_given &&
+	    (!like->expires_ns || like->expires_ns > who->expires_ns))
+		return strata_fail_at(
+			err, -EACCES, "expires_in",
+			"the token would outlive the one it is made with, which ends in %lld s",
+			(long long)((who->expires_ns - like->created_ns) / STRATA_SECOND_NS));
+	return 0;
+}
+
+/* What the caller may not give. */
+static int check(const struct request *request, const struct wish *wish, const struct token *like,
+		 struct strata_error *err)
+{
+	const struct identity *who = &request->who;
+	int rc = who->local ? 0 : check_token(request, wish, like, err);
+
+	if (rc)
+		return rc;
+	if (strcmp(like->user, who->user) != 0 && who->role < ROLE_ADMIN)
 		return strata_fail_at(err, -EACCES, "user",
 				      "only administrators make tokens for others");
-	if (wish->role > (int)who->role)
+	if (like->role > who->role)
 		return strata_fail_at(err, -EACCES, "role", "you are %s and cannot make more",
 				      role_name(who->role));
 	return 0;
+}
+
+static struct token token_of(const struct request *request, const struct wish *wish, int64_t now_ns)
+{
+	const struct identity *who = &request->who;
+	struct token like = { .user = wish->user ? wish->user : who->user,
+			      .comment = wish->comment,
+			      .made_by = *who->token ? who->token : NULL,
+			      .role = (enum role)wish->role,
+			      .created_ns = now_ns,
+			      .expires_ns = wish->expires_ns ? now_ns + wish->expires_ns : 0 };
+
+	if (who->expires_ns && !wish->expiry_given && like.expires_ns > who->expires_ns)
+		like.expires_ns = who->expires_ns;
+	return like;
 }
 
 void api_token_make(struct server *server, struct request *request)
 {
 	const struct wish *wish = request->parsed;
 	struct strata_error err = { 0 };
-	int64_t now_ns = server_now_ns(server);
-	struct token like = { .user = wish->user ? wish->user : request->who.user,
-			      .comment = wish->comment,
-			      .role = (enum role)wish->role,
-			      .created_ns = now_ns,
-			      .expires_ns = wish->expires_ns ? now_ns + wish->expires_ns : 0 };
+	struct token like = token_of(request, wish, server_now_ns(server));
 	char text[TOKEN_TEXT_BYTES];
 	const struct token *token;
-	int rc = check(request, wish, &err);
+	int rc = check(request, wish, &like, &err);
 
 	if (rc == 0)
 		rc = token_make(server, &like, text, &token, &err);
@@ -93,8 +134,9 @@ void api_token_make(struct server *server, struct request *request)
 
 	json_object_set_new(json, "token", json_string(text));
 	batch_event(server, 0, "token.made",
-		    json_pack("{s:s,s:s,s:s,s:s}", "id", token->id, "user", token->user, "role",
-			      role_name(token->role), "by", request->who.user));
+		    json_pack("{s:s,s:s,s:s,s:s,s:o,s:s*}", "id", token->id, "user", token->user,
+			      "role", role_name(token->role), "by", request->who.user, "expires_at",
+			      view_time(token->expires_ns), "made_by", token->made_by));
 	request->durable = true;
 	request_answer(request, MHD_HTTP_CREATED, json);
 }
@@ -124,12 +166,9 @@ void api_token_revoke(struct server *server, struct request *request)
 			       request->segments[0]);
 		return;
 	}
-	batch_event(server, 0, "token.revoked",
-		    json_pack("{s:s,s:s,s:s}", "id", token->id, "user", token->user, "by",
-			      request->who.user));
 	json_t *json = json_pack("{s:s}", "id", token->id);
 
-	token_revoke(server, token);
+	token_revoke(server, token, request->who.user);
 	request->durable = true;
 	request_answer(request, MHD_HTTP_OK, json);
 }

@@ -107,20 +107,20 @@ static void say_limit(struct why *why, const json_t *limits, const char *key, co
 		say(why, "%g %s in use; the limit is %g.", used, what, limit);
 }
 
-static void say_limits(struct why *why, enum people_kind kind, const char *name)
+static void say_limits(struct why *why, enum strata_party kind, const char *name)
 {
 	const struct person *person = name ? person_find(why->server, kind, name) : NULL;
 	const json_t *limits = person ? json_object_get(person->settings, "limits") : NULL;
 	struct strata_usage_view view = { 0 };
 
-	if (kind == PEOPLE_USER)
+	if (kind == STRATA_PARTY_USER)
 		strata_cluster_user(why->server->cluster, name, &view);
-	else if (kind == PEOPLE_ACCOUNT && name)
+	else if (kind == STRATA_PARTY_ACCOUNT && name)
 		strata_cluster_account(why->server->cluster, name, &view);
 	if (!limits)
 		return;
-	say(why, "The %s %s has limits:", people_kind_name(kind), name);
-	if (kind == PEOPLE_QOS) { /* whose use is not kept apart */
+	say(why, "The %s %s has limits:", strata_party_name(kind), name);
+	if (kind == STRATA_PARTY_QOS) { /* whose use is not kept apart */
 		const char *key;
 		json_t *value;
 
@@ -136,18 +136,31 @@ static void say_limits(struct why *why, enum people_kind kind, const char *name)
 /* The accounts above count as well. */
 static void say_account(struct why *why)
 {
-	const struct person *user = person_find(why->server, PEOPLE_USER, why->row->user);
+	const struct person *user = person_find(why->server, STRATA_PARTY_USER, why->row->user);
 	const char *name = why->row->account;
 
 	if (!name && user)
 		name = json_string_value(json_object_get(user->settings, "account"));
 	for (int depth = 0; name && depth < STRATA_SHARE_DEPTH_MAX; depth++) {
-		const struct person *account = person_find(why->server, PEOPLE_ACCOUNT, name);
+		const struct person *account = person_find(why->server, STRATA_PARTY_ACCOUNT, name);
 
-		say_limits(why, PEOPLE_ACCOUNT, name);
+		say_limits(why, STRATA_PARTY_ACCOUNT, name);
 		name = account ? json_string_value(json_object_get(account->settings, "parent"))
 			       : NULL;
 	}
+}
+
+static void say_partition(struct why *why)
+{
+	const char *name = why->row->partition;
+	const struct person *partition =
+		name ? person_find(why->server, STRATA_PARTY_PARTITION, name) : NULL;
+
+	if (partition)
+		say(why,
+		    "The partition %s is %s; it starts when an administrator says `strata "
+		    "partitions set %s --state up`.",
+		    name, strata_partition_state_name(partition->rule.state), name);
 }
 
 static void say_array(struct why *why)
@@ -291,13 +304,16 @@ static void say_reason(struct why *why, enum strata_reason reason)
 		say_never(why);
 		break;
 	case STRATA_REASON_USER_LIMIT:
-		say_limits(why, PEOPLE_USER, why->row->user);
+		say_limits(why, STRATA_PARTY_USER, why->row->user);
 		break;
 	case STRATA_REASON_ACCOUNT_LIMIT:
 		say_account(why);
 		break;
 	case STRATA_REASON_QOS_LIMIT:
-		say_limits(why, PEOPLE_QOS, why->row->qos);
+		say_limits(why, STRATA_PARTY_QOS, why->row->qos);
+		break;
+	case STRATA_REASON_PARTITION_DOWN:
+		say_partition(why);
 		break;
 	case STRATA_REASON_SERVICE_LIMIT:
 		say(why,

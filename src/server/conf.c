@@ -79,6 +79,9 @@ static const struct strata_option server_options[] = {
 	  .help = "within which a caller has to say what it wants" },
 	{ "http_threads", STRATA_INT, OFFSET(http_threads), .integer = { 2, 1, 64 },
 	  .help = "threads that read requests" },
+	{ "token_from_token", STRATA_BOOL, OFFSET(token_from_token),
+	  .help = "a token may make tokens: for its own user, of its role or below, that end with "
+		  "it" },
 	{ 0 }
 };
 
@@ -92,7 +95,8 @@ const struct strata_schema server_schema = {
 bool conf_is_live(const char *name)
 {
 	static const char *const live[] = { "checkpoint_max",  "grace",      "keep",
-					    "request_timeout", "time_limit", "time_limit_max" };
+					    "request_timeout", "time_limit", "time_limit_max",
+					    "token_from_token" };
 
 	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
 		if (strcmp(live[i], name) == 0)

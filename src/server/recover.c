@@ -292,6 +292,8 @@ int recover(struct server *server, struct strata_error *err)
 	if (rc == 0)
 		rc = find_running(server, err);
 	if (rc == 0)
+		people_take_over(server);
+	if (rc == 0)
 		rc = batch_commit(server, err);
 	for (const struct map_u64_entry *at = map_u64_next(&server->jobs, NULL); rc == 0 && at;
 	     at = map_u64_next(&server->jobs, at)) {

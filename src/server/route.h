@@ -98,6 +98,7 @@ void api_give_back(struct server *server, struct request *request);
 void api_people(struct server *server, struct request *request);
 void api_person_parse(struct request *request);
 void api_person_set(struct server *server, struct request *request);
+void api_person_delete(struct server *server, struct request *request);
 /* api_token.c */
 extern const struct strata_schema api_token_schema;
 void api_token_parse(struct request *request);

@@ -200,6 +200,7 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	map_u64_init(&server->jobs, &server->memory);
 	map_text_init(&server->uuids, &server->memory);
 	map_text_init(&server->gangs, &server->memory);
+	people_init(server);
 	batch_init(server);
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = server->wake_fd < 0 ? strata_fail(err, -errno, "no eventfd: %s", strerror(errno))

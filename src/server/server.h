@@ -34,6 +34,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Users, accounts, qualities of service or partitions: see people.h. */
+struct people {
+	struct person *first, *last;
+	struct map_text by_name;
+};
+
 /* A job that has not ended, or ended a moment ago. */
 struct live {
 	struct store_job
@@ -123,8 +129,8 @@ struct server {
 	uint64_t reservation_count;       /* so many were made */
 	struct map_u64 jobs;              /* live ones */
 	struct map_text uuids;            /* of them */
-	struct person *people;            /* see people.h */
-	struct map_text gangs;            /* "user/name": the number of the gang */
+	struct people people[STRATA_PARTY_COUNT]; /* see people.h */
+	struct map_text gangs;                    /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
 	int64_t next_id, next_event;
 	struct batch batch;
@@ -215,7 +221,7 @@ bool standby_refuses(struct request *request);
 /* Says where the leader is. */
 void standby_refuse(struct request *request);
 
-/* retain.c: forgets ended jobs that are older than the configuration wants, a few at a time. */
+/* retain.c: forgets ended jobs that are older than the configuration wants, and tokens that are over, a few at a time. */
 int retain(struct server *server, struct strata_error *err);
 /* ms until it wants to look again. */
 int64_t retain_wait_ms(const struct server *server);

@@ -238,11 +238,12 @@ int submission_take(struct server *server, const struct submission *submission,
 	struct spec_rules rules = server->rules;
 	char script[STORE_HASH_BYTES], environment[STORE_HASH_BYTES];
 
-	if (!own.partition)
-		own.partition = people_default_partition(server);
-	people_partition_rules(server, own.partition, arena, &rules);
-	int rc = spec_request(spec, &rules, server_now_ns(server), &intake.request, err);
+	int rc = admit_submission(server, who, &own, arena, err);
 
+	if (rc)
+		return rc;
+	people_partition_rules(server, own.partition, &rules);
+	rc = spec_request(spec, &rules, server_now_ns(server), &intake.request, err);
 	if (rc == 0 && spec->array && *spec->array)
 		rc = strata_array_parse(spec->array, STRATA_TEXT_NUL, arena, &intake.array, err);
 	if (rc == 0)
@@ -255,6 +256,9 @@ int submission_take(struct server *server, const struct submission *submission,
 	intake.row.created_ns = server_now_ns(server);
 	intake.row.gang_id = (int64_t)intake.request.gang;
 	intake.row.command = command_json(spec);
+	if (own.node_exclude != submission->spec.node_exclude) /* nodes that are closed to it */
+		json_object_set_new(submission->json, "node_exclude",
+				    json_string(own.node_exclude));
 	intake.row.spec = json_dumps(submission->json, JSON_COMPACT);
 	intake.ids = strata_arena_array(
 		arena, intake.array.task_count ? (size_t)intake.array.task_count : 1,
@@ -309,7 +313,9 @@ int submission_restore(struct server *server, const struct store_job *row,
 	struct spec_rules rules = server->rules;
 
 	rules.time_limit_ns_max = INT64_MAX;
+	ret_spec->account = row->account;
 	ret_spec->partition = row->partition;
+	ret_spec->qos = row->qos;
 	rc = spec_request(ret_spec, &rules, row->created_ns, ret_request, err);
 	if (rc)
 		return rc;

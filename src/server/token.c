@@ -20,6 +20,7 @@ struct token_table {
 	struct map_text by_hash;
 	struct token *first; /* newest first; the decider's */
 	int64_t next_id;
+	uint64_t round;   /* of token_recover */
 	atomic_bool used; /* since token_keep_uses looked */
 };
 
@@ -63,25 +64,38 @@ static void find_user(struct token *token)
 	token->known = true;
 }
 
-/* One block with its texts. NULL: out of memory. */
-static struct token *copy_token(const struct token *like, const char *id, const char *hash)
+/* The text behind what `at` points to, which moves on; NULL stays NULL. */
+static const char *keep_text(char **at, const char *text)
 {
-	size_t id_bytes = strlen(id) + 1, hash_bytes = strlen(hash) + 1;
-	size_t user_bytes = strlen(like->user) + 1;
-	size_t comment_bytes = like->comment ? strlen(like->comment) + 1 : 0;
-	struct token *token =
-		calloc(1, sizeof(*token) + id_bytes + hash_bytes + user_bytes + comment_bytes);
+	const char *kept = text ? *at : NULL;
+
+	if (text)
+		*at = stpcpy(*at, text) + 1;
+	return kept;
+}
+
+static size_t text_bytes(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+/* One block with its texts. NULL: out of memory. */
+static struct token *copy_token(const struct token *like)
+{
+	struct token *token = calloc(1, sizeof(*token) + text_bytes(like->id) +
+						text_bytes(like->hash) + text_bytes(like->user) +
+						text_bytes(like->comment) +
+						text_bytes(like->made_by));
 
 	if (!token)
 		return NULL;
-	char *to = (char *)(token + 1);
+	char *at = (char *)(token + 1);
 
-	token->id = memcpy(to, id, id_bytes);
-	token->hash = memcpy(to + id_bytes, hash, hash_bytes);
-	token->user = memcpy(to + id_bytes + hash_bytes, like->user, user_bytes);
-	if (like->comment)
-		token->comment = memcpy(to + id_bytes + hash_bytes + user_bytes, like->comment,
-					comment_bytes);
+	token->id = keep_text(&at, like->id);
+	token->hash = keep_text(&at, like->hash);
+	token->user = keep_text(&at, like->user);
+	token->comment = keep_text(&at, like->comment);
+	token->made_by = keep_text(&at, like->made_by);
 	token->role = like->role;
 	token->created_ns = like->created_ns;
 	token->expires_ns = like->expires_ns;
@@ -115,7 +129,8 @@ static void put_token(struct server *server, struct token *token, int64_t revoke
 				   .expires_ns = token->expires_ns,
 				   .revoked_ns = revoked_ns,
 				   .used_ns = used_ns,
-				   .comment = token->comment };
+				   .comment = token->comment,
+				   .made_by = token->made_by };
 
 	token->kept_ns = used_ns;
 	batch_put(server, STORE_PUT(&row));
@@ -139,8 +154,11 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 {
 	struct server *server = context;
 	const struct store_token *row = row_any;
-	struct token like = { .user = row->user,
+	struct token like = { .id = row->id,
+			      .hash = row->hash,
+			      .user = row->user,
 			      .comment = row->comment,
+			      .made_by = row->made_by,
 			      .role = role_find(row->role),
 			      .created_ns = row->created_ns,
 			      .expires_ns = row->expires_ns };
@@ -149,33 +167,74 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 	if (strata_int_parse(row->id, STRATA_TEXT_NUL, 1, INT64_MAX - 1, &number, NULL) == 0 &&
 	    number >= server->tokens->next_id)
 		server->tokens->next_id = number + 1; /* numbers are not used twice */
-	/* a server that stands by reads them again and again */
-	const struct token *known =
-		map_text_get(&server->tokens->by_hash, row->hash, strlen(row->hash));
-
-	if (row->revoked_ns && known)
-		drop_token(server->tokens, known);
-	if (row->revoked_ns || known)
+	if (row->revoked_ns)
 		return 0;
-	struct token *token = copy_token(&like, row->id, row->hash);
+	/* a server that stands by reads them again and again */
+	struct token *token = map_text_get(&server->tokens->by_hash, row->hash, strlen(row->hash));
 
+	if (token) {
+		token->round = server->tokens->round;
+		return 0;
+	}
+	token = copy_token(&like);
 	if (!token)
 		return strata_fail_memory(err);
 	atomic_store(&token->used_ns, row->used_ns);
 	token->kept_ns = row->used_ns;
+	token->round = server->tokens->round;
 	return add_token(server->tokens, token, err);
 }
 
 int token_recover(struct server *server, struct strata_error *err)
 {
-	return store_load(server->store, STORE_TOKEN, NULL, recover_one, server, err);
+	struct token_table *table = server->tokens;
+
+	table->round++;
+	int rc = store_load(server->store, STORE_TOKEN, NULL, recover_one, server, err);
+
+	for (struct token *token = table->first, *next; rc == 0 && token; token = next) {
+		next = token->next;
+		if (token->round != table->round)
+			drop_token(table, token); /* revoked, or deleted since */
+	}
+	return rc;
 }
 
-int token_make(struct server *server, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
-	       const struct token **ret_token, struct strata_error *err)
+static bool has_expired(const struct token *token, int64_t now_ns)
+{
+	return token->expires_ns && now_ns >= token->expires_ns;
+}
+
+/* May there be one more? */
+static int check_count(const struct server *server, const char *user, struct strata_error *err)
+{
+	int64_t now_ns = server_now_ns(server);
+	size_t all = 0, own = 0;
+
+	for (const struct token *at = server->tokens->first; at; at = at->next) {
+		all += !has_expired(at, now_ns);
+		own += !has_expired(at, now_ns) && strcmp(at->user, user) == 0;
+	}
+	if (own >= STRATA_USER_TOKENS_MAX)
+		return strata_fail(
+			err, -EDQUOT,
+			"%.60s has %zu tokens, and may have no more; `strata token list` "
+			"shows them, `strata token revoke ID` makes room",
+			user, own);
+	if (all >= STRATA_TOKENS_MAX)
+		return strata_fail(
+			err, -EDQUOT,
+			"there are %zu tokens, and may be no more; an administrator makes "
+			"room with `strata token revoke ID`",
+			all);
+	return 0;
+}
+
+/* A new secret: as text, and its hash. */
+static int make_secret(const struct server *server, char ret_text[TOKEN_TEXT_BYTES],
+		       char ret_hash[STORE_HASH_BYTES], struct strata_error *err)
 {
 	unsigned char secret[32];
-	char hash[STORE_HASH_BYTES], id[24];
 	int rc = env_random(server->env, secret, sizeof(secret), err);
 
 	if (rc)
@@ -184,24 +243,53 @@ int token_make(struct server *server, const struct token *like, char ret_text[TO
 	sodium_bin2base64(ret_text + strlen(PREFIX), TOKEN_TEXT_BYTES - strlen(PREFIX), secret,
 			  sizeof(secret), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	sodium_memzero(secret, sizeof(secret));
-	store_blob_hash(ret_text, strlen(ret_text), hash);
+	store_blob_hash(ret_text, strlen(ret_text), ret_hash);
+	return 0;
+}
+
+/* Is the user one that this service serves? */
+static int check_user(const struct token *token, struct strata_error *err)
+{
+	if (!token->known)
+		return strata_fail_at(err, -ENOENT, "user", "this machine has no user %.60s",
+				      token->user);
+	if (geteuid() != 0 && token->uid != geteuid())
+		return strata_fail_at(err, -EPERM, "user",
+				      "the service does not run as root, so it serves its own user "
+				      "only, not %.60s",
+				      token->user);
+	return 0;
+}
+
+int token_make(struct server *server, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
+	       const struct token **ret_token, struct strata_error *err)
+{
+	struct token wanted = { .user = like->user,
+				.comment = like->comment,
+				.made_by = like->made_by,
+				.role = like->role,
+				.created_ns = like->created_ns,
+				.expires_ns = like->expires_ns };
+	char hash[STORE_HASH_BYTES], id[24];
+	int rc = check_count(server, like->user, err);
+
+	if (rc == 0)
+		rc = make_secret(server, ret_text, hash, err);
+	if (rc)
+		return rc;
 	snprintf(id, sizeof(id), "%lld", (long long)server->tokens->next_id);
-	struct token *token = copy_token(like, id, hash);
+	wanted.id = id;
+	wanted.hash = hash;
+	struct token *token = copy_token(&wanted);
 
 	if (!token)
 		return strata_fail_memory(err);
-	rc = token->known ? 0
-			  : strata_fail_at(err, -ENOENT, "user", "this machine has no user %.60s",
-					   like->user);
-	if (rc == 0 && geteuid() != 0 && token->uid != geteuid())
-		rc = strata_fail_at(err, -EPERM, "user",
-				    "the service does not run as root, so it serves its own user "
-				    "only, not %.60s",
-				    like->user);
+	rc = check_user(token, err);
 	if (rc) {
 		free(token);
 		return rc;
 	}
+	token->round = server->tokens->round;
 	rc = add_token(server->tokens, token, err);
 	if (rc)
 		return rc;
@@ -211,10 +299,39 @@ int token_make(struct server *server, const struct token *like, char ret_text[TO
 	return 0;
 }
 
-void token_revoke(struct server *server, const struct token *gone)
+static const struct token *find_made_by(const struct token_table *table, const char *id)
 {
+	const struct token *token = table->first;
+
+	while (token && (!token->made_by || strcmp(token->made_by, id) != 0))
+		token = token->next;
+	return token;
+}
+
+void token_revoke(struct server *server, const struct token *gone, const char *by)
+{
+	const struct token *next;
+	char id[24];
+
+	snprintf(id, sizeof(id), "%s", gone->id);
+	batch_event(server, 0, "token.revoked",
+		    json_pack("{s:s,s:s,s:s}", "id", gone->id, "user", gone->user, "by", by));
 	put_token(server, (struct token *)gone, server_now_ns(server)); /* which is the decider's */
 	drop_token(server->tokens, gone);
+	while ((next = find_made_by(server->tokens, id))) /* of the same user: they are few */
+		token_revoke(server, next, by);
+}
+
+int token_forget(struct server *server, size_t limit, size_t *ret_count, struct strata_error *err)
+{
+	int64_t now_ns = server_now_ns(server);
+
+	for (struct token *token = server->tokens->first, *next; token; token = next) {
+		next = token->next;
+		if (has_expired(token, now_ns))
+			drop_token(server->tokens, token);
+	}
+	return store_forget_tokens(server->store, now_ns, limit, server->epoch, ret_count, err);
 }
 
 const struct token *token_first(const struct server *server)
@@ -256,12 +373,14 @@ bool token_identify(struct server *server, const char *text, struct identity *re
 	pthread_rwlock_rdlock(&table->lock);
 	struct token *token = map_text_get(&table->by_hash, hash, strlen(hash));
 
-	good = token && token->known && (token->expires_ns == 0 || now_ns < token->expires_ns);
+	good = token && token->known && !has_expired(token, now_ns);
 	if (good) {
 		snprintf(ret_who->user, sizeof(ret_who->user), "%s", token->user);
 		ret_who->uid = token->uid;
 		ret_who->gid = token->gid;
 		ret_who->role = token->role;
+		ret_who->expires_ns = token->expires_ns;
+		snprintf(ret_who->token, sizeof(ret_who->token), "%s", token->id);
 		atomic_store(&token->used_ns, now_ns);
 		atomic_store(&table->used, true);
 	}

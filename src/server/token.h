@@ -12,7 +12,9 @@
 enum { TOKEN_TEXT_BYTES = 7 + 43 + 1 }; /* "strata_", 32 bytes in base64url, NUL */
 
 struct token {
-	const char *id, *hash, *user, *comment; /* in the table's block; comment may be NULL */
+	const char *id, *hash, *user; /* in the token's own block */
+	const char *comment;          /* likewise; NULL: none */
+	const char *made_by;          /* likewise: the token it was made with; NULL: none */
 	uid_t uid;
 	gid_t gid;
 	bool known; /* the system still has this user */
@@ -20,6 +22,7 @@ struct token {
 	int64_t created_ns, expires_ns; /* expires_ns 0: never */
 	_Atomic int64_t used_ns;
 	int64_t kept_ns; /* as used_ns is in the store */
+	uint64_t round;  /* of token_recover that found it in the store */
 	struct token *next;
 };
 
@@ -30,11 +33,13 @@ void token_table_free(struct token_table *table);
 /* What the store has; again: what has changed there since. */
 int token_recover(struct server *server, struct strata_error *err);
 
-/* A new one, in the round's batch. The text is only here. */
+/* A new one, in the round's batch. The text is only here. -EDQUOT: its user, or all together, have as many as there may be. */
 int token_make(struct server *server, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
 	       const struct token **ret_token, struct strata_error *err);
-/* It is good no more, from now on. */
-void token_revoke(struct server *server, const struct token *token);
+/* It is good no more, from now on, nor are those that were made with it. */
+void token_revoke(struct server *server, const struct token *token, const char *by);
+/* Forgets those that have expired; of the store's, and of those that were revoked, up to `limit`. */
+int token_forget(struct server *server, size_t limit, size_t *ret_count, struct strata_error *err);
 const struct token *token_at(const struct server *server, const char *id); /* NULL: none */
 const struct token *token_first(const struct server *server);
 /* Uses that the store does not know of yet go into the batch, once an hour for each. */

@@ -118,8 +118,25 @@ static const char *const outcomes[] = {
 	NULL,
 };
 
+/*
+ * Tokens know the token they were made with. Accounts, partitions and qualities of service exist only when somebody made
+ * them: those that live jobs and users name are made here; having no settings, they are known as taken over.
+ */
+static const char *const made[] = {
+	"ALTER TABLE tokens ADD COLUMN made_by @text",
+	"INSERT INTO parties (kind, name) SELECT DISTINCT 'account', account FROM jobs "
+	"WHERE completed_at = 0 AND account <> '' ON CONFLICT (kind, name) DO NOTHING",
+	"INSERT INTO parties (kind, name) SELECT DISTINCT 'account', parent FROM parties "
+	"WHERE kind = 'user' AND parent <> '' ON CONFLICT (kind, name) DO NOTHING",
+	"INSERT INTO parties (kind, name) SELECT DISTINCT 'qos', qos FROM jobs "
+	"WHERE completed_at = 0 AND qos <> '' ON CONFLICT (kind, name) DO NOTHING",
+	"INSERT INTO parties (kind, name) SELECT DISTINCT 'partition', partition_name FROM jobs "
+	"WHERE completed_at = 0 AND partition_name <> '' ON CONFLICT (kind, name) DO NOTHING",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
-	{ first }, { leader }, { stopping }, { memory }, { outcomes },
+	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

@@ -160,6 +160,7 @@ struct store_token {
 	int64_t revoked_ns; /* 0: it was not */
 	int64_t used_ns;    /* last */
 	const char *comment;
+	const char *made_by; /* the id of the token it was made with; NULL: none */
 };
 
 struct store_node {
@@ -314,6 +315,10 @@ int store_apply(struct store *store, const struct store_change *changes, size_t 
  */
 int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 		 size_t *ret_count, struct strata_error *err);
+
+/* The same for tokens that have expired or were revoked before before_ns; not for the one with the highest number. */
+int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
+			size_t *ret_count, struct strata_error *err);
 
 /* ---- reading ---- */
 

@@ -18,7 +18,7 @@ struct forget {
 	size_t limit;
 	struct doomed *jobs; /* room for limit */
 	size_t job_count;
-	size_t other_count; /* events of no job, answers */
+	size_t count; /* of rows that are counted before they are deleted */
 };
 
 static void keep_hash(char to[STORE_HASH_BYTES], const struct store_value *cell)
@@ -80,29 +80,27 @@ static int forget_job(struct store *store, const struct doomed *job, struct stra
 	return rc < 0 ? rc : forget_blob(store, job->environment, err);
 }
 
-static int count_others(void *context, const struct store_value *cells, size_t count,
-			struct strata_error *err)
+static int count_rows(void *context, const struct store_value *cells, size_t count,
+		      struct strata_error *err)
 {
 	struct forget *forget = context;
 
 	(void)count, (void)err;
-	forget->other_count += (size_t)cells[0].number;
+	forget->count += (size_t)cells[0].number;
 	return 0;
 }
 
-/* Old rows that belong to no job: how many, then away with them. */
-static int forget_others(struct store *store, struct forget *forget, const char *count_sql,
-			 const char *delete_sql, struct strata_error *err)
+/* Rows of which the first statement tells how many the second deletes. */
+static int forget_rows(struct store *store, struct forget *forget, const char *count_sql,
+		       const char *delete_sql, struct strata_error *err)
 {
 	static const enum store_type type[] = { STORE_INT };
 	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
 					STORE_INT_OF((int64_t)forget->limit) };
-	size_t before = forget->other_count;
-	int rc = store_ask(store, count_sql, values, 2, type, 1, count_others, forget, err);
+	size_t before = forget->count;
+	int rc = store_ask(store, count_sql, values, 2, type, 1, count_rows, forget, err);
 
-	if (rc == 0 && forget->other_count > before)
-		rc = store_run(store, delete_sql, values, 2, err);
-	return rc;
+	return rc || forget->count == before ? rc : store_run(store, delete_sql, values, 2, err);
 }
 
 /* clang-format off */
@@ -117,7 +115,7 @@ static int forget_all(struct store *store, void *context, struct strata_error *e
 	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
 					STORE_INT_OF((int64_t)forget->limit) };
 
-	forget->job_count = forget->other_count = 0; /* this may be the second try */
+	forget->job_count = forget->count = 0; /* this may be the second try */
 	int rc = store_ask(store,
 			   "SELECT id, array_id, script, environment FROM jobs "
 			   "WHERE completed_at > 0 AND completed_at < $1 "
@@ -127,13 +125,13 @@ static int forget_all(struct store *store, void *context, struct strata_error *e
 	for (size_t i = 0; i < forget->job_count && rc == 0; i++)
 		rc = forget_job(store, &forget->jobs[i], err);
 	if (rc == 0)
-		rc = forget_others(
+		rc = forget_rows(
 			store, forget,
 			"SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
 			"DELETE FROM events WHERE sequence IN (SELECT sequence " OLD_EVENTS ")",
 			err);
 	return rc < 0 ? rc
-		      : forget_others(store, forget,
+		      : forget_rows(store, forget,
 				      "SELECT count(*) FROM (SELECT user_id " OLD_ANSWERS
 				      ") AS old",
 				      "DELETE FROM answers WHERE (user_id, request_key) IN "
@@ -141,21 +139,57 @@ static int forget_all(struct store *store, void *context, struct strata_error *e
 				      err);
 }
 
+static int check_limit(size_t limit, struct strata_error *err)
+{
+	if (limit < 1 || limit > STRATA_STORE_PAGE_MAX)
+		return strata_fail_at(err, -ERANGE, "limit", "limit is %zu; expected 1 to %d",
+				      limit, STRATA_STORE_PAGE_MAX);
+	return 0;
+}
+
 int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 		 size_t *ret_count, struct strata_error *err)
 {
 	struct forget forget = { .before_ns = before_ns, .limit = limit };
+	int rc = check_limit(limit, err);
 
-	if (limit < 1 || limit > STRATA_STORE_PAGE_MAX)
-		return strata_fail_at(err, -ERANGE, "limit", "limit is %zu; expected 1 to %d",
-				      limit, STRATA_STORE_PAGE_MAX);
+	if (rc)
+		return rc;
 	forget.jobs = strata_memory_get(store->memory, limit * sizeof(*forget.jobs));
 	if (!forget.jobs)
 		return strata_fail_memory(err);
-	int rc = store_transact(store, &epoch, forget_all, &forget, err);
+	rc = store_transact(store, &epoch, forget_all, &forget, err);
 
 	strata_memory_put(store->memory, forget.jobs, limit * sizeof(*forget.jobs));
 	if (rc == 0)
-		*ret_count = forget.job_count + forget.other_count;
+		*ret_count = forget.job_count + forget.count;
+	return rc;
+}
+
+/* clang-format off */
+#define NUMBER "CAST(id AS BIGINT)"
+#define OLD_TOKENS "FROM tokens WHERE ((expires_at > 0 AND expires_at < $1) OR (revoked_at > 0 AND revoked_at < $1)) " \
+	"AND " NUMBER " < (SELECT max(" NUMBER ") FROM tokens) ORDER BY " NUMBER " LIMIT $2"
+/* clang-format on */
+
+static int forget_tokens(struct store *store, void *context, struct strata_error *err)
+{
+	struct forget *forget = context;
+
+	forget->count = 0; /* this may be the second try */
+	return forget_rows(store, forget, "SELECT count(*) FROM (SELECT id " OLD_TOKENS ") AS old",
+			   "DELETE FROM tokens WHERE id IN (SELECT id " OLD_TOKENS ")", err);
+}
+
+int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
+			size_t *ret_count, struct strata_error *err)
+{
+	struct forget forget = { .before_ns = before_ns, .limit = limit };
+	int rc = check_limit(limit, err);
+
+	if (rc == 0)
+		rc = store_transact(store, &epoch, forget_tokens, &forget, err);
+	if (rc == 0)
+		*ret_count = forget.count;
 	return rc;
 }

@@ -137,6 +137,7 @@ static const struct store_column token_columns[] = {
 	INT(token, revoked_ns, "revoked_at"),
 	INT(token, used_ns, "used_at"),
 	MAYBE(token, comment, "comment"),
+	MAYBE(token, made_by, "made_by"),
 };
 
 static const struct store_column node_columns[] = {

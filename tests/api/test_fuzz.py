@@ -2,6 +2,7 @@
 """Requests that nobody would send, to a running service: bytes changed, lost, doubled, spliced. It answers or hangs up, and goes on.
 
 STRATA_FUZZ_SECONDS says for how long, STRATA_SEED where chance begins. All nodes are drained, so that nothing that gets through is run."""
+import itertools
 import json
 import os
 import random
@@ -21,15 +22,19 @@ def seeds():
               ("PATCH", "/api/v1/jobs/1", {"hold": True, "priority": "high", "nice": 3, "begin": "now+1hour"}),
               ("PATCH", "/api/v1/nodes/n1", {"state": "drained", "reason": "test"}),
               ("PUT", "/api/v1/users/ann", {"weight": 2, "limits": {"jobs": 3}}), ("DELETE", "/api/v1/jobs/1", None),
+              ("PUT", "/api/v1/accounts/lab", {"parent": "lab", "allowed_qos": ["fast"], "raise_priority": True}),
+              ("PUT", "/api/v1/qos/fast", {"priority": 5, "default": True, "open": True}), ("DELETE", "/api/v1/qos/fast", None),
+              ("PATCH", "/api/v1/partitions/gpu", {"state": "drain", "allowed_users": ["ann"], "allowed_accounts": []}),
+              ("POST", "/api/v1/jobs", {**JOB, "account": "lab", "qos": "fast", "partition": "all", "nice": -1}),
               ("POST", "/api/v1/tokens", {"user": "root", "role": "user", "expires_in": 10}),
               ("POST", "/api/v1/reservations", {"job_id": "x", "node": "n1", "gpus": 1}),
               ("POST", "/api/v1/slurm/sbatch", "#!/bin/sh\n#SBATCH --gres=gpu:2 -t 1:00 --hold\ntrue\n"),
               ("GET", "/api/v1/jobs?state=queued,held&user=root&limit=3&after=2", None), ("GET", "/api/v1/queue?limit=2", None),
               ("GET", "/api/v1/jobs/1/why", None), ("GET", "/api/v1/events?format=json&after=1&limit=2", None),
               ("GET", "/api/v1/jobs/1/output?from=0", None), ("GET", "/metrics", None), ("GET", "/openapi.json", None)]
-    for method, path, body in bodies:
+    for (method, path, body), token in itertools.product(bodies, ("", "Authorization: Bearer strata_x\r\n")):
         text = (body if isinstance(body, str) else json.dumps(body)).encode() if body is not None else b""
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer strata_x\r\nIdempotency-Key: k\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\n{token}Idempotency-Key: k\r\n"
         yield head.encode() + b"Content-Length: %d\r\n\r\n" % len(text) + text
         if text:
             yield head.encode() + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(text) + text + b"\r\n0\r\n\r\n"

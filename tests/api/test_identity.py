@@ -3,7 +3,7 @@
 import os
 import re
 
-from service import NOBODY, arguments, as_nobody, equal, run
+from service import NOBODY, Skip, arguments, as_nobody, equal, run
 
 TCP = arguments("--listen", "127.0.0.1:0")
 CALLERS = ["socket", "none", "wrong", "read-only", "user", "operator", "admin"]
@@ -41,7 +41,7 @@ TABLE = {
     ("DELETE", "/api/v1/reservations/*"): [403, 401, 401, 403, 403, 404, 404],
     ("PATCH", "/api/v1/nodes/*"): OPERATORS,
     ("GET", "/api/v1/tokens"): [200, 401, 401, 403, 200, 200, 200],
-    ("POST", "/api/v1/tokens"): [403, 401, 401, 403, 403, 403, 201],  # for somebody else
+    ("POST", "/api/v1/tokens"): [403, 401, 401, 403, 403, 403, 403],  # a token makes none
     ("DELETE", "/api/v1/tokens/*"): [404, 401, 401, 403, 404, 404, 200],  # somebody else's
     ("GET", "/api/v1/accounting"): READERS,
     ("GET", "/api/v1/events"): READERS,
@@ -50,7 +50,26 @@ TABLE = {
 }
 for KIND in ("users", "accounts", "qos", "partitions"):
     TABLE[("GET", f"/api/v1/{KIND}")] = READERS
-    TABLE[("PUT", f"/api/v1/{KIND}/*")] = TABLE[("PATCH", f"/api/v1/{KIND}/*")] = ADMINS
+    TABLE[("PUT", f"/api/v1/{KIND}/*")] = TABLE[("PATCH", f"/api/v1/{KIND}/*")] = TABLE[("DELETE", f"/api/v1/{KIND}/*")] = ADMINS
+
+# What jobs may ask for, by who submits them. There are an account, a partition that is root's, and two qos.
+GRANTED = [201, 401, 401, 403, 201, 201, 201]  # to every user
+OPERATORS_ONLY = [403, 401, 401, 403, 403, 201, 201]
+UNKNOWN = [404, 401, 401, 403, 404, 404, 404]
+WISHES = [
+    ({}, GRANTED), ({"priority": "low"}, GRANTED), ({"nice": 5}, GRANTED), ({"qos": "usual"}, GRANTED), ({"partition": "all"}, GRANTED),
+    ({"account": "lab"}, OPERATORS_ONLY), ({"partition": "gpu"}, OPERATORS_ONLY), ({"qos": "fast"}, OPERATORS_ONLY),
+    ({"priority": "high"}, OPERATORS_ONLY), ({"nice": -1}, OPERATORS_ONLY),
+    ({"account": "freedom"}, UNKNOWN), ({"partition": "freedom"}, UNKNOWN), ({"qos": "freedom"}, UNKNOWN),
+]
+# What changes of one's own job may ask for.
+CHANGES = [({"priority": "low"}, [200, 401, 401, 403, 200, 200, 200]), ({"priority": "high"}, OPERATORS), ({"nice": -1}, OPERATORS),
+           ({"time_limit": "40d"}, OPERATORS)]
+# Tokens that are asked for with a token, without and with the setting that allows it.
+TOKENS = [({}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 201, 201, 201]),
+          ({"expires_in": 0}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 403, 403, 403]),
+          ({"role": "operator"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 201, 201]),
+          ({"user": "root"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 403, 403])]
 
 BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
@@ -58,22 +77,41 @@ BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*")
           ("POST", "/api/v1/jobs/*/checkpoints"): {"path": "/tmp"}, ("PATCH", "/api/v1/jobs/*/steps/*"): {"exit_code": 0}}
 
 
+def settings(path):
+    return {"weight": 1} if "users" in path or "accounts" in path else {"priority": 1}
+
+
 def real(path, job, token):
     return (path.replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}").replace("steps/*", "steps/0")
             .replace("*", "someone").replace("v1/events", "v1/events?format=json"))
 
 
+def ask_as(service, caller, tokens, method, path, body):
+    if caller == "socket":
+        return as_nobody(service, method, path, body)
+    token = {"none": None, "wrong": "strata_" + "x" * 43}.get(caller, tokens.get(caller))
+    return service.ask(method, path, body, tcp=True, token=token)
+
+
+def their_tokens(service):
+    return {role: service.api("POST", "/tokens", {"user": NOBODY, "role": role}, 201)["token"] for role in CALLERS[3:]}
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("it takes root to be somebody else")
+
+
 @TCP
 def every_cell_of_the_table_holds(service):
-    if os.geteuid() != 0:
-        return
+    need_root()
     routes = {(method.upper(), re.sub("{\\w+}", "*", path)) for path, methods in service.ask("GET", "/openapi.json")[1]["paths"].items()
               for method in methods}
     equal(routes, set(TABLE))
     service.api("POST", "/reservations", {"job_id": "theirs"}, 201)
-    tokens = {role: service.api("POST", "/tokens", {"user": NOBODY, "role": role}, 201)["token"] for role in CALLERS[3:]}
+    tokens = their_tokens(service)
     for (method, path), row in TABLE.items():
-        body = BODIES.get((method, path), {"priority": 1} if method in ("PUT", "PATCH") else None)
+        body = BODIES.get((method, path), settings(path) if method in ("PUT", "PATCH") else None)
         for caller, want in zip(CALLERS, row):
             runs = path.endswith("output") or (method, path) in (("DELETE", "/api/v1/jobs/*"), ("POST", "/api/v1/jobs/*/checkpoints"),
                                                                  ("POST", "/api/v1/jobs/*/steps"))
@@ -82,14 +120,49 @@ def every_cell_of_the_table_holds(service):
             if runs:
                 service.wait(job, "running")
             target = real(path, job, mine)
-            if caller == "socket":
-                got = as_nobody(service, method, target, body)
-            else:
-                token = {"none": None, "wrong": "strata_" + "x" * 43}.get(caller, tokens.get(caller))
-                got = service.ask(method, target, body, tcp=True, token=token)
+            got = ask_as(service, caller, tokens, method, target, body)
             assert got[0] == want, f"{method} {path} by {caller} gave {got}, expected {want}"
             service.ask("DELETE", f"/api/v1/jobs/{job}")
             service.ask("DELETE", f"/api/v1/tokens/{mine}")
+
+
+@TCP
+def jobs_get_what_their_callers_may_ask_for(service):
+    need_root()
+    service.api("PUT", "/accounts/lab", {})
+    service.api("PUT", "/partitions/gpu", {"allowed_users": ["root"]})
+    service.api("PUT", "/qos/usual", {"default": True})
+    service.api("PUT", "/qos/fast", {"priority": 10})
+    tokens = their_tokens(service)
+    job = {"command": ["true"], "working_dir": "/tmp", "output": "/dev/null", "hold": True}
+    for wish, row in WISHES:
+        for caller, want in zip(CALLERS, row):
+            got = ask_as(service, caller, tokens, "POST", "/api/v1/jobs", {**job, **wish})
+            assert got[0] == want, f"{wish} by {caller} gave {got}, expected {want}"
+    for change, row in CHANGES:
+        for caller, want in zip(CALLERS, row):
+            mine = as_nobody(service, "POST", "/api/v1/jobs", job)[1]["id"]
+            got = ask_as(service, caller, tokens, "PATCH", f"/api/v1/jobs/{mine}", change)
+            assert got[0] == want, f"{change} by {caller} gave {got}, expected {want}"
+
+
+def check_tokens(service, allowed):
+    need_root()
+    tokens = their_tokens(service)
+    for wish, *rows in TOKENS:
+        for caller, want in zip(CALLERS, rows[allowed]):
+            got = ask_as(service, caller, tokens, "POST", "/api/v1/tokens", wish)
+            assert got[0] == want, f"{wish} by {caller} gave {got}, expected {want}"
+
+
+@TCP
+def a_token_makes_no_token(service):
+    check_tokens(service, False)
+
+
+@arguments("--listen", "127.0.0.1:0", "--token-from-token")
+def a_token_makes_no_more_than_itself_where_that_is_allowed(service):
+    check_tokens(service, True)
 
 
 @TCP
@@ -107,4 +180,5 @@ def what_is_refused_is_not_read(service):
         equal(service.ask("POST", "/api/v1/jobs", "no json", tcp=True, token=secret)[0], want)
 
 
-run(every_cell_of_the_table_holds, a_token_counts_instead_of_the_uid, what_is_refused_is_not_read)
+run(every_cell_of_the_table_holds, jobs_get_what_their_callers_may_ask_for, a_token_makes_no_token,
+    a_token_makes_no_more_than_itself_where_that_is_allowed, a_token_counts_instead_of_the_uid, what_is_refused_is_not_read)

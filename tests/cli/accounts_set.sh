@@ -8,6 +8,8 @@ run strata accounts set ann --weight 2 --parent lab --max-gpus 4 --max-gpu-hours
 gives 0
 prints 'ann is changed'
 asked 'p["body"] == {"weight": 2, "parent": "lab", "limits": {"gpus": 4, "gpu_hours": 1.5}}'
+run strata accounts set ann --allowed-qos fast --raise-priority
+asked 'p["body"] == {"allowed_qos": ["fast"], "raise_priority": True}'
 run strata accounts set ann --max-jobs 0
 asked 'p["body"] == {"limits": {"jobs": 0}}'
 

@@ -47,6 +47,7 @@ class Cluster(service.Service):
         self.api("PUT", "/partitions/one", {"time_limit_max": "1d"})
         self.api("PUT", "/partitions/high", {"time_limit_max": "7d"})
         self.api("PUT", "/accounts/lab", {"weight": 100})
+        self.api("PUT", "/qos/nope", {})  # Slurm without AccountingStorageEnforce takes any
         self.api("PUT", "/users/root", {"account": "lab"})
         self.bin = os.path.join(self.dir, "bin")
         os.mkdir(self.bin)

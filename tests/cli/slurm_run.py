@@ -49,6 +49,7 @@ class Cluster(service.Service):
         super().__init__("--config", self.conf.name, "--grace", "2s", "--cluster-name", "base", nodes=None)
         self.api("PUT", "/partitions/gpu", {"default": True, "time_limit": "1h", "time_limit_max": "7d"})
         self.api("PUT", "/accounts/lab", {"weight": 100})
+        self.api("PUT", "/qos/nope", {})  # Slurm without AccountingStorageEnforce takes any
         self.api("PUT", "/users/root", {"account": "lab"})
         self.bin, self.work = os.path.join(self.dir, "bin"), os.path.join(self.dir, "work")
         os.mkdir(self.bin)

@@ -11,6 +11,11 @@ asked 'p["body"] == {"weight": 2, "account": "lab", "limits": {"gpus": 4, "gpu_h
 run strata users set ann --max-jobs 0
 asked 'p["body"] == {"limits": {"jobs": 0}}'
 
+run strata users set ann --account '' --allowed-accounts lab,physics --qos slow --allowed-qos fast --raise-priority
+asked 'p["body"] == {"account": "", "allowed_accounts": ["lab", "physics"], "qos": "slow", "allowed_qos": ["fast"], "raise_priority": True}'
+run strata users set ann --no-raise-priority
+asked 'p["body"] == {"raise_priority": False}'
+
 it 'asks for something to change'
 serve '{}'
 run strata users set ann

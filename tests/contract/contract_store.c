@@ -227,7 +227,7 @@ EACH(every_kind_of_row_comes_back)
 	struct store_event event = { 3, 4, 7, "job.started", "{}" };
 	struct store_usage usage = { "", "ada", 0, DBL_MAX, -0.1, DBL_TRUE_MIN, 1e300, 3, 9 };
 	struct store_party party = { "user", "ada", "vision", "{\"weight\":2}" };
-	struct store_token token = { "t1", "hash", "ada", "admin", 1, 2, 3, 4, NULL };
+	struct store_token token = { "t1", "hash", "ada", "admin", 1, 2, 3, 4, NULL, "t0" };
 	struct store_node node = { "gpu-01", "drained", "fan", 77, NULL };
 	struct store_reservation reservation = { "night", 1, 2, "{}" };
 	struct store_checkpoint checkpoint = { 7, 1, "/ckpt/7", 1 << 20, 5, 1000 };
@@ -257,6 +257,7 @@ EACH(every_kind_of_row_comes_back)
 			CHECK_TEXT(got->hash, "hash");
 			CHECK_INT(got->used_ns, 4);
 			CHECK_TEXT(got->comment, NULL);
+			CHECK_TEXT(got->made_by, "t0");
 		} else if (changes[i].kind == STORE_STEP) {
 			const struct store_step *got = found.rows[0];
 
@@ -856,6 +857,52 @@ EACH(retention_forgets_what_nobody_needs)
 	CHECK_ERROR(store_forget(store, 99, STRATA_STORE_PAGE_MAX + 1, epoch, &count, &err),
 		    -ERANGE, "expected 1 to 10000");
 	strata_arena_fini(&arena);
+	store_close(store);
+}
+
+static int count_row(void *context, const void *row, struct strata_error *error)
+{
+	(void)row, (void)error;
+	++*(int64_t *)context;
+	return 0;
+}
+
+static int64_t count_tokens(struct store *store)
+{
+	int64_t count = 0;
+
+	CHECK_OK(store_load(store, STORE_TOKEN, NULL, count_row, &count, &err));
+	return count;
+}
+
+EACH(tokens_that_are_over_are_forgotten_a_few_at_a_time)
+{
+	const struct store_token tokens[] = {
+		{ "2", "h2", "ada", "user", .expires_ns = 10 }, /* "9" comes before "10" */
+		{ "9", "h9", "ada", "user", .revoked_ns = 10 },
+		{ "10", "h10", "ada", "user", .expires_ns = 10 },
+		{ "11", "h11", "ada", "user", .expires_ns = 99 },
+		{ "12", "h12", "ada", "user" },
+		{ "13", "h13", "ada", "user", .expires_ns = 10 }, /* the newest: stays */
+	};
+	struct store_change changes[6];
+	uint64_t epoch;
+	size_t count;
+	struct store *store = open_leading(address, &epoch);
+
+	for (size_t i = 0; i < 6; i++)
+		changes[i] = STORE_PUT(&tokens[i]);
+	CHECK_OK(store_apply(store, changes, 6, epoch, &err));
+	CHECK_OK(store_forget_tokens(store, 99, 2, epoch, &count, &err));
+	CHECK_INT(count, 2);
+	CHECK_INT(count_tokens(store), 4);
+	CHECK_OK(store_forget_tokens(store, 99, STRATA_STORE_PAGE_MAX, epoch, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_OK(store_forget_tokens(store, 99, 2, epoch, &count, &err));
+	CHECK_INT(count, 0);
+	CHECK_INT(count_tokens(store), 3);
+	CHECK_ERROR(store_forget_tokens(store, 99, STRATA_STORE_PAGE_MAX + 1, epoch, &count, &err),
+		    -ERANGE, "expected 1 to 10000");
 	store_close(store);
 }
 

@@ -27,7 +27,7 @@ static const char *const bad_steps[] = {
 };
 
 /* The migrations of this program and one of its future, or one that fails. */
-static size_t with_next(const char *const *steps, struct store_migration ret_migrations[8])
+static size_t with_next(const char *const *steps, struct store_migration ret_migrations[16])
 {
 	for (size_t i = 0; i < store_migration_count; i++)
 		ret_migrations[i] = store_migrations[i];
@@ -45,7 +45,7 @@ static int64_t ask(struct store *store, const char *sql)
 
 static void check_migrations(const char *address)
 {
-	struct store_migration more[8];
+	struct store_migration more[16];
 	size_t count = with_next(second_steps, more);
 	struct store *store, *again;
 	uint64_t epoch;
@@ -58,7 +58,7 @@ static void check_migrations(const char *address)
 	CHECK_OK(store_migrate(store, store_migrations, store_migration_count,
 			       &err)); /* nothing to do */
 	/* One that fails leaves nothing behind. */
-	struct store_migration bad[8];
+	struct store_migration bad[16];
 	size_t bad_count = with_next(bad_steps, bad);
 
 	CHECK(store_migrate(store, bad, bad_count, &err) < 0);
@@ -105,7 +105,7 @@ TEST(a_reader_does_not_make_tables)
  * good. */
 TEST(power_may_fail_in_the_middle)
 {
-	struct store_migration more[8];
+	struct store_migration more[16];
 	size_t count = with_next(second_steps, more);
 	char address[512];
 	bool done = false;
@@ -148,7 +148,7 @@ TEST(power_may_fail_in_the_middle)
 /* The same with a process that is killed, on the real file system and on PostgreSQL. */
 static void check_killed(const char *address)
 {
-	struct store_migration more[8];
+	struct store_migration more[16];
 	size_t count = with_next(second_steps, more);
 
 	for (unsigned delay_us = 0; delay_us <= 40000; delay_us += 4000) {

@@ -1,6 +1,7 @@
 /*
  * Sending a job that Slurm's options describe. What the service and Slurm see differently is settled here: dependencies on jobs that are
- * not known (Slurm: met), or that can never be met (Slurm: waits for ever), time limits above the largest (Slurm: waits for ever).
+ * not known (Slurm: met), or that can never be met (Slurm: waits for ever), time limits above the largest (Slurm: waits for ever), a
+ * nice below 0 without the right to it (Slurm: 0).
  * The user gets what Slurm would do, and a line that says so.
  */
 #include "cli/slurm/batch.h"
@@ -260,10 +261,11 @@ int slurm_batch_fill(struct batch *batch)
 
 /* ---- sending ---- */
 
-static const char *slurm_sentence(const struct strata_error *err)
+static const char *slurm_sentence(const char *field, int code)
 {
 	static const struct {
 		const char *field, *text;
+		int code; /* 0: any */
 	} rows[] = {
 		{ "account", "Invalid account or account/partition combination specified" },
 		{ "array", "Invalid job array specification" },
@@ -276,15 +278,40 @@ static const char *slurm_sentence(const struct strata_error *err)
 		{ "memory", "Requested node configuration is not available" },
 		{ "node_list", "Invalid node name specified" },
 		{ "nodes", "Node count specification invalid" },
+		{ "partition", "Required partition not available (inactive or drain)", -EBUSY },
+		{ "partition", "User's group not permitted to use this partition", -EACCES },
 		{ "partition", "Invalid partition name specified" },
+		{ "priority", "Access/permission denied" },
 		{ "qos", "Invalid qos specification" },
 		{ "time_limit", "Requested time limit is invalid (missing or exceeds some limit)" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(err->field, rows[i].field) == 0)
+		if (strcmp(field, rows[i].field) == 0 && (!rows[i].code || rows[i].code == code))
 			return rows[i].text;
 	return NULL;
+}
+
+int slurm_batch_refuse_name(struct batch *batch, const char *field, const char *name)
+{
+	if (strcmp(field, "partition") == 0)
+		slurm_error(batch->cli, batch->program, "invalid partition specified: %s", name);
+	return slurm_batch_refuse(batch, slurm_sentence(field, -ENOENT));
+}
+
+static int refuse_answer(struct batch *batch)
+{
+	const struct strata_error *err = &batch->cli->err;
+	const char *sentence = slurm_sentence(err->field, err->code);
+
+	if (!sentence)
+		return slurm_batch_unreachable(batch);
+	if (strcmp(err->field, "partition") == 0 && err->code == -ENOENT)
+		slurm_batch_refuse_name(batch, "partition", batch->job.partition);
+	else
+		slurm_batch_refuse(batch, sentence);
+	slurm_batch_note(batch, "%s", err->text);
+	return 1;
 }
 
 static int post(struct batch *batch, json_t **ret_answer)
@@ -302,6 +329,14 @@ static int post_too_long(struct batch *batch, json_t **ret_answer)
 			 batch->cli->err.text);
 	json_object_set_new(batch->body, "time_limit", json_string("unlimited"));
 	json_object_set_new(batch->body, "hold", json_true());
+	return post(batch, ret_answer);
+}
+
+/* Slurm's controller leaves out a nice below 0 that the user may not have. */
+static int post_without_nice(struct batch *batch, json_t **ret_answer)
+{
+	slurm_batch_note(batch, "--nice: %s; as in Slurm, it counts as 0", batch->cli->err.text);
+	json_object_del(batch->body, "nice");
 	return post(batch, ret_answer);
 }
 
@@ -339,19 +374,14 @@ int slurm_batch_send(struct batch *batch, int64_t **ret_ids, size_t *ret_count)
 	bool held = batch->job.hold;
 	int rc = post(batch, &answer);
 
+	if (rc && strcmp(cli->err.field, "nice") == 0)
+		rc = post_without_nice(batch, &answer);
 	if (rc && strcmp(cli->err.field, "time_limit") == 0)
 		rc = post_too_long(batch, &answer);
 	json_decref(batch->body);
 	batch->body = NULL;
-	if (rc) {
-		const char *sentence = slurm_sentence(&cli->err);
-
-		if (!sentence)
-			return slurm_batch_unreachable(batch);
-		slurm_batch_refuse(batch, sentence);
-		slurm_batch_note(batch, "%s", cli->err.text);
-		return 1;
-	}
+	if (rc)
+		return refuse_answer(batch);
 	const json_t *list = json_object_get(answer, "ids");
 	size_t count = json_array_size(list), index;
 	json_t *warning;

@@ -45,6 +45,8 @@ void slurm_batch_note(const struct batch *batch, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* "sbatch: error: Batch job submission failed: …". Returns the exit code. */
 int slurm_batch_refuse(struct batch *batch, const char *why);
+/* The same for an account, partition or qos (the field) that nobody made. */
+int slurm_batch_refuse_name(struct batch *batch, const char *field, const char *name);
 /* That the service cannot be asked. Returns the exit code. */
 int slurm_batch_unreachable(struct batch *batch);
 /* One job; new reference. A negative code when there is none. */

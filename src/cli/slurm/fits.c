@@ -1,8 +1,10 @@
 /*
- * A request beside the nodes there are. The service takes any request and lets an impossible one wait; Slurm's controller refuses
- * unknown partitions, nodes, features and GPUs at once, in these sentences, and so do we, before anything is sent.
+ * A request beside the nodes there are. The service takes an impossible one and lets it wait; Slurm's controller refuses unknown nodes,
+ * features and GPUs at once, in these sentences, and so do we, before anything is sent. Of accounts, partitions and qualities of
+ * service the service decides; with --test-only, where nothing is sent, they are looked up here.
  */
 #include "cli/slurm/batch.h"
+#include "cli/slurm/nodes.h"
 
 #include <strata/slurm.h>
 
@@ -40,19 +42,6 @@ static bool any_node_has(const json_t *nodes, const char *key, const char *text,
 	return false;
 }
 
-static bool any_node_lists(const json_t *nodes, const char *key)
-{
-	const json_t *node;
-	size_t i;
-
-	json_array_foreach(nodes, i, node)
-	{
-		if (json_array_size(json_object_get(node, key)))
-			return true;
-	}
-	return false;
-}
-
 static double most(const json_t *nodes, const char *key)
 {
 	const json_t *node;
@@ -66,32 +55,6 @@ static double most(const json_t *nodes, const char *key)
 		largest = value > largest ? value : largest;
 	}
 	return largest;
-}
-
-/* "a,b": any of them is enough; the first that is known is taken. */
-static int check_partition(struct batch *batch, const json_t *nodes)
-{
-	const char *list = batch->job.partition;
-
-	if (!list || !any_node_lists(nodes, "partitions"))
-		return 0;
-	for (const char *at = list; *at;) {
-		size_t span = strcspn(at, ",");
-
-		if (!any_node_has(nodes, "partitions", at, span)) {
-			slurm_error(batch->cli, batch->program, "invalid partition specified: %s",
-				    list);
-			return slurm_batch_refuse(batch, "Invalid partition name specified");
-		}
-		at += span + (at[span] == ',');
-	}
-	size_t span = strcspn(list, ",");
-
-	if (list[span]) {
-		batch->job.partition = strata_arena_text(&batch->cli->arena, list, span);
-		slurm_batch_note(batch, "of the partitions %s the first is taken", list);
-	}
-	return 0;
 }
 
 /* Names of features are what is between the operators of "a&b|[c*2]". */
@@ -177,37 +140,6 @@ static int check_gpus(struct batch *batch, const json_t *nodes)
 	return 0;
 }
 
-/* Where accounts were made, only these are good. */
-static int check_account(struct batch *batch)
-{
-	json_t *answer;
-	const json_t *account;
-	bool known = false, any = false;
-	size_t i;
-
-	if (!batch->job.account)
-		return 0;
-	if (service_list(batch->cli, "accounts", &answer))
-		return slurm_batch_unreachable(batch);
-	const json_t *list = json_object_get(answer, "accounts");
-
-	json_array_foreach(list, i, account)
-	{
-		const char *name = grid_or(json_object_get(account, "name"), "");
-
-		bool made = json_is_true(json_object_get(account, "made"));
-
-		any |= made;
-		known |= made && strcmp(name, batch->job.account) == 0;
-	}
-	json_decref(answer);
-	return known || !any
-		       ? 0
-		       : slurm_batch_refuse(
-				 batch,
-				 "Invalid account or account/partition combination specified");
-}
-
 int slurm_fits_check(struct batch *batch)
 {
 	json_t *answer;
@@ -215,11 +147,9 @@ int slurm_fits_check(struct batch *batch)
 	if (service_list(batch->cli, "nodes", &answer))
 		return slurm_batch_unreachable(batch);
 	const json_t *nodes = json_object_get(answer, "nodes");
-	int code = check_partition(batch, nodes);
+	int code = 0;
 
-	if (code == 0)
-		code = check_account(batch);
-	if (code == 0 && batch->job.reservation)
+	if (batch->job.reservation)
 		code = slurm_batch_refuse(batch, "Requested reservation is invalid");
 	if (code == 0)
 		code = check_names(batch, nodes, batch->job.nodelist);
@@ -323,6 +253,40 @@ static int64_t next_id(struct cli *cli)
 	return id;
 }
 
+/* Is it one that somebody made? */
+static int check_made(struct batch *batch, const char *collection, const char *field,
+		      const char *name)
+{
+	json_t *answer;
+	const json_t *row;
+	size_t i, length = name ? strcspn(name, ",") : 0;
+	bool made;
+
+	if (!name)
+		return 0;
+	if (service_list(batch->cli, collection, &answer))
+		return slurm_batch_unreachable(batch);
+	made = strcmp(field, "partition") == 0 && strcmp(name, SLURM_ALL_PARTITION) == 0;
+	json_array_foreach(json_object_get(answer, collection), i, row)
+	{
+		const char *known = grid_or(json_object_get(row, "name"), "");
+
+		/* of a list the first is taken */
+		made |= strlen(known) == length && strncmp(known, name, length) == 0;
+	}
+	json_decref(answer);
+	return made ? 0 : slurm_batch_refuse_name(batch, field, name);
+}
+
+static int check_all_made(struct batch *batch)
+{
+	int code = check_made(batch, "partitions", "partition", batch->job.partition);
+
+	if (code == 0)
+		code = check_made(batch, "accounts", "account", batch->job.account);
+	return code ? code : check_made(batch, "qos", "qos", batch->job.qos);
+}
+
 int slurm_fits_tell(struct batch *batch)
 {
 	struct cli *cli = batch->cli;
@@ -332,6 +296,10 @@ int slurm_fits_tell(struct batch *batch)
 	char when[STRATA_FORM_BYTES];
 	json_t *answer;
 
+	int code = check_all_made(batch);
+
+	if (code)
+		return code;
 	if (service_list(cli, "nodes", &answer))
 		return slurm_batch_unreachable(batch);
 	const json_t *nodes = json_object_get(answer, "nodes");

@@ -134,12 +134,16 @@ static int add_partition(struct cli *cli, struct slurm_nodes *nodes, const char 
 {
 	struct slurm_partition *partition = &nodes->partitions[nodes->partition_count];
 
-	*partition =
-		(struct slurm_partition){ .name = name,
-					  .usual = json_is_true(json_object_get(json, "default")),
-					  .priority = 1,
-					  .default_s = grid_int(json, "time_limit_s"),
-					  .longest_s = grid_int(json, "time_limit_max_s") };
+	*partition = (struct slurm_partition){
+		.name = name,
+		.usual = json_is_true(json_object_get(json, "default")),
+		.priority = 1,
+		.default_s = grid_int(json, "time_limit_s"),
+		.longest_s = grid_int(json, "time_limit_max_s"),
+		.state = grid_or(json_object_get(json, "state"), "up"),
+		.accounts = join(cli, json_object_get(json, "allowed_accounts")),
+		.qos = join(cli, json_object_get(json, "allowed_qos"))
+	};
 	if (number(json, "priority") > 0)
 		partition->priority = (int64_t)number(json, "priority");
 	partition->nodes = strata_arena_array(&cli->arena, nodes->count + 1,
@@ -156,7 +160,7 @@ static int add_partition(struct cli *cli, struct slurm_nodes *nodes, const char 
 static int read_partitions(struct cli *cli, struct slurm_nodes *nodes)
 {
 	const json_t *list = json_object_get(nodes->people, "partitions"), *row;
-	bool alone = false, usual = false;
+	bool alone = false, usual = false, named = false;
 	size_t index;
 	int rc = 0;
 
@@ -167,13 +171,15 @@ static int read_partitions(struct cli *cli, struct slurm_nodes *nodes)
 	json_array_foreach(list, index, row)
 	{
 		usual |= json_is_true(json_object_get(row, "default"));
+		named |= strcmp(grid_or(json_object_get(row, "name"), ""), SLURM_ALL_PARTITION) ==
+			 0;
 		if (rc == 0)
 			rc = add_partition(cli, nodes, grid_or(json_object_get(row, "name"), "?"),
 					   row);
 	}
 	for (size_t i = 0; i < nodes->count; i++)
 		alone |= strcmp(nodes->list[i].partitions, SLURM_ALL_PARTITION) == 0;
-	if (rc == 0 && (alone || !nodes->partition_count)) {
+	if (rc == 0 && !named && (alone || !nodes->partition_count)) {
 		rc = add_partition(cli, nodes, SLURM_ALL_PARTITION, NULL);
 		if (rc == 0)
 			nodes->partitions[nodes->partition_count - 1].usual = !usual;

@@ -28,6 +28,8 @@ struct slurm_partition {
 	bool usual;                   /* jobs that name none go there */
 	int64_t default_s, longest_s; /* 0: not known */
 	int64_t priority;             /* 1: as usual */
+	const char *state;            /* "up", "down", "drain", "inactive" */
+	const char *accounts, *qos;   /* "a,b" that may use it; NULL: all */
 	const struct slurm_node **nodes;
 	size_t node_count;
 };

@@ -140,8 +140,9 @@ static void add_partition(struct cli *cli, struct buf *buf, const struct slurm_p
 	}
 	const char *hosts = names ? slurm_hosts(cli, names, partition->node_count) : NULL;
 
-	buf_printf(buf, "PartitionName=%s%sAllowGroups=ALL AllowAccounts=ALL AllowQos=ALL%s",
-		   partition->name, gap, gap);
+	buf_printf(buf, "PartitionName=%s%sAllowGroups=ALL AllowAccounts=%s AllowQos=%s%s",
+		   partition->name, gap, partition->accounts ? partition->accounts : "ALL",
+		   partition->qos ? partition->qos : "ALL", gap);
 	buf_printf(buf, "AllocNodes=ALL Default=%s QoS=N/A%s", partition->usual ? "YES" : "NO",
 		   gap);
 	add_limit(buf, "DefaultTime=", partition->default_s, "NONE");
@@ -154,8 +155,11 @@ static void add_partition(struct cli *cli, struct buf *buf, const struct slurm_p
 		   " RootOnly=NO ReqResv=NO OverSubscribe=NO%s",
 		   partition->priority, gap);
 	buf_printf(buf, "OverTimeLimit=NONE PreemptMode=REQUEUE%s", gap);
-	buf_printf(buf, "State=UP TotalCPUs=%" PRId64 " TotalNodes=%zu SelectTypeParameters=NONE%s",
-		   cpus, partition->node_count, gap);
+	buf_add(buf, "State=");
+	for (const char *at = partition->state; *at; at++)
+		buf_add_char(buf, (char)toupper((unsigned char)*at));
+	buf_printf(buf, " TotalCPUs=%" PRId64 " TotalNodes=%zu SelectTypeParameters=NONE%s", cpus,
+		   partition->node_count, gap);
 	buf_printf(buf, "JobDefaults=(null)%sDefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED%s",
 		   gap, gap);
 	buf_printf(buf, "TRES=cpu=%" PRId64 ",mem=", cpus);

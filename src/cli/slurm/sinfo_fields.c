@@ -26,7 +26,6 @@ NUMBER_FIELD(memory_free, (node->memory_bytes - node->memory_used_bytes) >> 20)
 NUMBER_FIELD(sockets, node->sockets)
 NUMBER_FIELD(cores, node->cores / node->sockets)
 NUMBER_FIELD(threads, node->cores ? node->cpus / node->cores : 1)
-CONSTANT_FIELD(up, "up")
 CONSTANT_FIELD(all, "all")
 CONSTANT_FIELD(no, "no")
 CONSTANT_FIELD(never, "NO")
@@ -75,6 +74,14 @@ static void add_limit(struct buf *buf, int64_t seconds, const char *otherwise)
 		slurm_span(buf, seconds);
 	else
 		buf_add(buf, otherwise);
+}
+
+/* In five letters. */
+static void available(struct buf *buf, const void *row)
+{
+	ROW;
+
+	buf_printf(buf, "%.5s", line->partition->state);
 }
 
 static void longest(struct buf *buf, const void *row)
@@ -175,7 +182,7 @@ bool sinfo_adds_up(const struct slurm_field *field)
 
 /* clang-format off */
 const struct slurm_field sinfo_fields[] = {
-	{ 'a', "available", "AVAIL", up, false },
+	{ 'a', "available", "AVAIL", available, false },
 	{ 'A', "nodeai", "NODES(A/I)", nodes_used, false },
 	{ 'b', "features_act", "ACTIVE_FEATURES", features, false },
 	{ 'B', "maxcpuspernode", "MAX_CPUS_PER_NODE", unlimited, false },

@@ -56,6 +56,7 @@ static const struct {
 	{ "queued", "user_limit", "PD", "AssocMaxJobsLimit" },
 	{ "queued", "account_limit", "PD", "AssocGrpGRES" },
 	{ "queued", "qos_limit", "PD", "QOSGrpGRES" },
+	{ "queued", "partition_down", "PD", "PartitionDown" },
 	{ "queued", "array_limit", "PD", "JobArrayTaskLimit" },
 	{ "queued", "gang", "PD", "Resources" },
 	{ "queued", "node_failure", "PD", "BeginTime" },
