@@ -48,10 +48,8 @@ static int check_order(const struct exec_order *order, struct strata_error *err)
 	if (!order->program == !order->script)
 		return strata_fail(err, -EINVAL,
 				   "an order needs a program or a script, and not both");
-	if (order->program && !strchr(order->program, '/'))
-		return strata_fail(err, -EINVAL,
-				   "the program is %.100s; expected a path with a slash",
-				   order->program);
+	if (order->program && !*order->program)
+		return strata_fail(err, -EINVAL, "the program has no name");
 	if (!order->directory || order->directory[0] != '/')
 		return strata_fail(err, -EINVAL,
 				   "the directory is %.100s; expected an absolute path",

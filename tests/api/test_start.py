@@ -34,6 +34,14 @@ def a_program_is_found_on_the_jobs_own_path(service):
     job = service.submit("tool", "it", environment={"PATH": f"/nowhere:{service.dir}/bin"}, output="%j-%x-%u.txt", name="n")["id"]
     service.wait(job, "completed")
     equal(service.output(f"{job}-n-{service.job(job)['user']}.txt"), "found it\n")
+    job = service.submit("nosuch", environment={"PATH": "/usr/bin:/bin"})["id"]
+    service.wait(job, "failed")
+
+
+def a_directory_is_no_program(service):
+    os.makedirs(os.path.join(service.dir, "one", "true"))
+    job = service.submit("true", environment={"PATH": f"{service.dir}/one:/usr/bin:/bin"})["id"]
+    service.wait(job, "completed")
 
 
 def a_script_runs_from_a_file_of_its_own(service):
@@ -44,5 +52,5 @@ def a_script_runs_from_a_file_of_its_own(service):
     assert path.endswith(f"/{job}.1.script") and not os.path.exists(path), path
 
 
-run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path,
+run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path, a_directory_is_no_program,
     a_script_runs_from_a_file_of_its_own)

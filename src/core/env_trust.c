@@ -1,0 +1,128 @@
+/* The checks of env_trust.h, on a walk along the path: owner and mode of every component, links included. */
+#include "core/env_trust.h"
+
+#include "core/env_walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct check {
+	enum env_trust trust;
+	const char *what, *path; /* as the caller names it */
+	struct strata_error *err;
+	char at[PATH_MAX]; /* the directory that the walk is in */
+};
+
+static bool is_ours(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* The path of a component, in a buffer of its own. */
+static const char *path_of(const struct check *check, const char *name, char path[PATH_MAX])
+{
+	bool whole = name[0] == '/' || strcmp(name, ".") == 0;
+
+	if (whole)
+		snprintf(path, PATH_MAX, "%s", name);
+	else if (snprintf(path, PATH_MAX, "%s%s%s", check->at,
+			  check->at[strlen(check->at) - 1] == '/' ? "" : "/", name) >= PATH_MAX)
+		return name;
+	return path;
+}
+
+static int refuse_owner(const struct check *check, const char *path, uid_t owner, bool own)
+{
+	if (own)
+		return strata_fail(check->err, -EPERM,
+				   "%s %.200s belongs to user %u; expected user %u, who runs this: "
+				   "name another, or `chown %u %.200s` if you trust all that is "
+				   "in it",
+				   check->what, path, owner, geteuid(), geteuid(), path);
+	return strata_fail(check->err, -EPERM,
+			   "%s %.200s is not safe: %.200s belongs to user %u, who could exchange "
+			   "it; expected root%s",
+			   check->what, check->path, path, owner,
+			   geteuid() ? " or the user who runs this" : "");
+}
+
+static int refuse_mode(const struct check *check, const char *path, mode_t mode)
+{
+	return strata_fail(check->err, -EPERM,
+			   "%s %.200s is not safe: %.200s may be written to by others (mode %04o); "
+			   "`chmod go-w %.200s` mends it",
+			   check->what, check->path, path, mode & 07777, path);
+}
+
+static int check_step(void *context, const struct env_walk_step *step)
+{
+	struct check *check = context;
+	char path[PATH_MAX];
+	const char *name = path_of(check, step->name, path);
+	mode_t mode = step->info.st_mode;
+	bool own = step->last && check->trust == ENV_TRUST_OWN_DIR && S_ISDIR(mode);
+
+	if (own ? step->info.st_uid != geteuid() : !is_ours(step->info.st_uid))
+		return refuse_owner(check, name, step->info.st_uid, own);
+	if (S_ISLNK(mode)) /* its mode says nothing */
+		return 0;
+	if (mode & 022 && (step->last || !(mode & S_ISVTX)))
+		return refuse_mode(check, name, mode);
+	snprintf(check->at, sizeof(check->at), "%s", name);
+	return 0;
+}
+
+/* Is what ends the walk of the right kind? */
+static int check_end(const struct check *check, const struct env_walk_end *end)
+{
+	struct stat info;
+
+	if (end->missing) /* in /tmp somebody else may make it */
+		return check->trust == ENV_TRUST_FILE && fstat(end->dir, &info) == 0 &&
+				       !(info.st_mode & 022)
+			       ? 0
+			       : -ENOENT;
+	if (fstatat(end->dir, end->name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (check->trust != ENV_TRUST_FILE && !S_ISDIR(info.st_mode))
+		return -ENOTDIR;
+	return 0;
+}
+
+/* As env_trust_check, without a sentence for what the system says. */
+static int walk(const char *path, enum env_trust trust, const char *what, struct strata_error *err)
+{
+	struct check check = { .trust = trust, .what = what, .path = path, .err = err };
+	struct env_walk_end end;
+	int rc = env_walk(AT_FDCWD, path, check_step, &check, &end);
+
+	if (rc)
+		return rc;
+	rc = check_end(&check, &end);
+	close(end.dir);
+	return rc;
+}
+
+int env_trust_check(const char *path, enum env_trust trust, const char *what,
+		    struct strata_error *err)
+{
+	int rc = walk(path, trust, what, err);
+
+	return rc == 0 || rc == -EPERM ? rc
+				       : strata_fail(err, rc, "%s %.200s cannot be used: %s", what,
+						     path, strerror(-rc));
+}
+
+int env_trust_make_dir(const struct env *env, const char *path, mode_t mode, enum env_trust trust,
+		       const char *what, struct strata_error *err)
+{
+	int rc = walk(path, trust, what, err);
+
+	if (rc == -ENOENT) { /* all that is there is to be trusted */
+		rc = env_make_dir(env, AT_FDCWD, path, mode, err);
+		return rc ? rc : env_trust_check(path, trust, what, err);
+	}
+	return rc == 0 ? 0 : env_trust_check(path, trust, what, err);
+}
