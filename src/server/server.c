@@ -2,6 +2,7 @@
 #include "server/attendant.h"
 #include "server/connection.h"
 #include "server/people.h"
+#include "server/places.h"
 #include "server/recorder.h"
 #include "server/remote.h"
 #include "server/reserve.h"
@@ -197,7 +198,9 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	batch_init(server);
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = server->wake_fd < 0 ? strata_fail(err, -errno, "no eventfd: %s", strerror(errno))
-				 : open_store(server, err);
+				 : places_open(server->env, conf, err);
+	if (rc == 0)
+		rc = open_store(server, err);
 	if (rc == 0)
 		rc = token_table_new(&server->tokens, err);
 	if (rc == 0)

@@ -5,6 +5,8 @@
  */
 #include "store/store_int.h"
 
+#include "core/env_trust.h"
+
 #include "store/sqlite_backup.h"
 
 #include <assert.h>
@@ -243,6 +245,19 @@ static int create_file(const char *path, struct strata_error *err)
 	return 0;
 }
 
+/* Who can change the file, or put a log beside it, can be anybody in the service's eyes. */
+static int check_trust(const char *path, struct strata_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_BYTES_MAX];
+
+	snprintf(dir, sizeof(dir), "%.*s", !slash || slash == path ? 1 : (int)(slash - path),
+		 slash ? path : ".");
+	int rc = env_trust_check(dir, ENV_TRUST_DIR, "the directory of the store", err);
+
+	return rc ? rc : env_trust_check(path, ENV_TRUST_FILE, "the store", err);
+}
+
 static int is_wal(void *context, const struct store_value *cells, size_t count,
 		  struct strata_error *err)
 {
@@ -298,7 +313,10 @@ static int sqlite_open(struct store *store, const char *address, struct strata_e
 	if (strlen(address) >= PATH_BYTES_MAX - 8)
 		return strata_fail(err, -E2BIG, "the path of the database is too long");
 	strcpy(self->path, address);
-	int rc = store->read_only ? 0 : create_file(address, err);
+	int rc = store->read_only ? 0 : check_trust(address, err);
+
+	if (rc == 0 && !store->read_only)
+		rc = create_file(address, err);
 
 	if (rc < 0)
 		return rc;
