@@ -50,10 +50,16 @@ static int refuse_owner(const struct check *check, const char *path, uid_t owner
 
 static int refuse_mode(const struct check *check, const char *path, mode_t mode)
 {
+	char advice[300];
+
+	if (mode & S_ISVTX) /* /tmp is as it should be */
+		snprintf(advice, sizeof(advice), "name a directory of its own below it");
+	else
+		snprintf(advice, sizeof(advice), "`chmod go-w %.200s` mends it", path);
 	return strata_fail(check->err, -EPERM,
 			   "%s %.200s is not safe: %.200s may be written to by others (mode %04o); "
-			   "`chmod go-w %.200s` mends it",
-			   check->what, check->path, path, mode & 07777, path);
+			   "%s",
+			   check->what, check->path, path, mode & 07777, advice);
 }
 
 static int check_step(void *context, const struct env_walk_step *step)

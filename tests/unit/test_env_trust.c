@@ -48,7 +48,7 @@ TEST(a_directory_that_others_may_write_to_is_refused)
 	CHECK_ERROR(check_own("own"), -EPERM, "the state directory /");
 	CHECK_INT(chmod(in("own"), 01777),
 		  0); /* where others may plant files is no place to keep ours */
-	CHECK_ERROR(check_own("own"), -EPERM, "mode 1777");
+	CHECK_ERROR(check_own("own"), -EPERM, "mode 1777); name a directory of its own below it");
 }
 
 TEST(so_is_one_below_such_a_directory_unless_names_there_are_their_owners)
