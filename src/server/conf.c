@@ -79,6 +79,8 @@ static const struct strata_option server_options[] = {
 	  .help = "within which a caller has to say what it wants" },
 	{ "http_threads", STRATA_INT, OFFSET(http_threads), .integer = { 2, 1, 64 },
 	  .help = "threads that read requests" },
+	{ "accept_store", STRATA_BOOL, OFFSET(accept_store),
+	  .help = "take a store that is not what it was, such as an older copy, as it is" },
 	{ 0 }
 };
 

@@ -20,6 +20,7 @@ struct server_conf {
 	const char *inventory_token_file;
 	int64_t request_timeout_ns;
 	int64_t http_threads;
+	bool accept_store;
 };
 extern const struct strata_schema server_schema;
 

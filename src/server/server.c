@@ -106,8 +106,12 @@ static int open_exec(struct server *server, struct strata_error *err)
 
 static int open_store(struct server *server, struct strata_error *err)
 {
-	int rc = store_open(server->conf->store, false, &server->memory, &server->store, err);
+	snprintf(server->mark, sizeof(server->mark), "%s/store.mark", server->conf->state_dir);
+	int rc = server->conf->accept_store ? store_mark_accept(server->mark, err) : 0;
 
+	if (rc == 0)
+		rc = store_open_marked(server->conf->store, server->mark, &server->memory,
+				       &server->store, err);
 	/* a leader that has just died may hold its lock for another moment */
 	for (int i = 0; rc == 0 && i < LEAD_TRIES; i++) {
 		struct timespec pause = { .tv_nsec = LEAD_PAUSE_MS * 1000000L };

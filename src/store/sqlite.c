@@ -333,6 +333,44 @@ static int sqlite_open(struct store *store, const char *address, struct strata_e
 	return rc;
 }
 
+/* ---- the mark ---- */
+
+static ssize_t read_start(const char *path, const char *ending, void *bytes, size_t count)
+{
+	char whole[PATH_BYTES_MAX + 8];
+
+	if (snprintf(whole, sizeof(whole), "%s%s", path, ending) >= (int)sizeof(whole))
+		return -1;
+	int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t got = fd < 0 ? -1 : read(fd, bytes, count);
+
+	if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+static void look(const char *path, struct store_files *ret_files)
+{
+	static const char magic[16] = "SQLite format 3";
+	enum { LOG_HEAD_BYTES = 32 };
+	char bytes[LOG_HEAD_BYTES + 1];
+	ssize_t got = read_start(path, "", bytes, sizeof(magic));
+
+	*ret_files = (struct store_files){
+		.there = got >= 0,
+		.empty = got == 0,
+		.sound = got == (ssize_t)sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0,
+		.logged = read_start(path, "-wal", bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes),
+	};
+}
+
+static void keep_log(struct store *store, bool keep)
+{
+	int on = keep;
+
+	sqlite3_file_control(self_of(store)->db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+}
+
 static int backup(struct store *store, const char *path, struct strata_error *err)
 {
 	return sqlite_backup(self_of(store)->db, path, err);
@@ -360,4 +398,6 @@ const struct store_class store_sqlite = {
 	.forget = sqlite_forget,
 	.lock = sqlite_lock,
 	.backup = backup,
+	.look = look,
+	.keep_log = keep_log,
 };
