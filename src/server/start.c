@@ -330,6 +330,7 @@ static int make_order(struct start *start, struct strata_error *err)
 	struct server *server = start->server;
 	struct store_job *row = &start->live->row;
 	struct strata_job_request request;
+	int64_t mask = 022;
 	int rc = submission_restore(server, row, &server->scratch, &start->spec, &request, err);
 
 	if (rc == -ECANCELED)
@@ -340,6 +341,7 @@ static int make_order(struct start *start, struct strata_error *err)
 	if (rc)
 		return rc;
 	find_person(row, &start->person);
+	job_spec_umask(start->spec.umask, &mask); /* it was checked when it was taken in */
 	start->order = (struct exec_order){
 		.job = row->id,
 		.attempt = row->attempt,
@@ -347,7 +349,7 @@ static int make_order(struct start *start, struct strata_error *err)
 		.user = row->user,
 		.uid = row->uid,
 		.gid = row->gid,
-		.umask = 022,
+		.umask = mask,
 		.time_limit_ns = row->time_limit_ns,
 		.grace_ns = server->conf->grace_ns,
 		.cpu_milli = start->pieces[0].cpu_milli,
