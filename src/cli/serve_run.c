@@ -43,6 +43,7 @@ static void read_again(struct server *server, void *context)
 	struct buf later;
 
 	notify("RELOADING=1");
+	again.command = cli->command;
 	again.talk_color = cli->talk_color;
 	strata_arena_init(&again.arena, &again.memory, 0);
 	buf_init(&later, &again.memory, 0);

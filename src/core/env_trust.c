@@ -62,6 +62,14 @@ static int refuse_mode(const struct check *check, const char *path, mode_t mode)
 			   check->what, check->path, path, mode & 07777, advice);
 }
 
+/* A group with the number of its user is that user's alone on most systems, and what a umask of 002 counts on. Root's may have members. */
+static bool is_open(const struct stat *info)
+{
+	bool private = geteuid() != 0 && info->st_gid == geteuid();
+
+	return info->st_mode & S_IWOTH || (info->st_mode & S_IWGRP && !private);
+}
+
 static int check_step(void *context, const struct env_walk_step *step)
 {
 	struct check *check = context;
@@ -72,12 +80,23 @@ static int check_step(void *context, const struct env_walk_step *step)
 
 	if (own ? step->info.st_uid != geteuid() : !is_ours(step->info.st_uid))
 		return refuse_owner(check, name, step->info.st_uid, own);
-	if (S_ISLNK(mode)) /* its mode says nothing */
+	if (!S_ISDIR(mode) &&
+	    !S_ISREG(mode)) /* the mode of a link says nothing; check_end refuses the rest */
 		return 0;
-	if (mode & 022 && (step->last || !(mode & S_ISVTX)))
+	if (is_open(&step->info) && (step->last || !(mode & S_ISVTX)))
 		return refuse_mode(check, name, mode);
 	snprintf(check->at, sizeof(check->at), "%s", name);
 	return 0;
+}
+
+/* A file that is not there yet: in /tmp somebody else may make it. */
+static int check_missing(const struct check *check, const struct env_walk_end *end)
+{
+	struct stat parent;
+
+	if (check->trust != ENV_TRUST_FILE || fstat(end->dir, &parent) < 0)
+		return -ENOENT;
+	return is_open(&parent) ? refuse_mode(check, check->at, parent.st_mode) : 0;
 }
 
 /* Is what ends the walk of the right kind? */
@@ -85,16 +104,13 @@ static int check_end(const struct check *check, const struct env_walk_end *end)
 {
 	struct stat info;
 
-	if (end->missing) /* in /tmp somebody else may make it */
-		return check->trust == ENV_TRUST_FILE && fstat(end->dir, &info) == 0 &&
-				       !(info.st_mode & 022)
-			       ? 0
-			       : -ENOENT;
+	if (end->missing)
+		return check_missing(check, end);
 	if (fstatat(end->dir, end->name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	if (check->trust != ENV_TRUST_FILE && !S_ISDIR(info.st_mode))
-		return -ENOTDIR;
-	return 0;
+	if (check->trust == ENV_TRUST_FILE)
+		return S_ISREG(info.st_mode) ? 0 : S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL;
+	return S_ISDIR(info.st_mode) ? 0 : -ENOTDIR;
 }
 
 /* As env_trust_check, without a sentence for what the system says. */

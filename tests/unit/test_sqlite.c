@@ -264,7 +264,7 @@ TEST(what_is_wrong_is_said)
 		    "the directory of the store /nowhere/at cannot be used: No such file");
 	CHECK_ERROR(store_open(address, true, &memory, &store, &err), -ENOENT, "unable to open");
 	CHECK_INT(mkdir(address, 0755), 0);
-	CHECK_ERROR(store_open(address, false, &memory, &store, &err), -EISDIR, "unable to open");
+	CHECK_ERROR(store_open(address, false, &memory, &store, &err), -EISDIR, "Is a directory");
 	CHECK_INT(rmdir(address), 0);
 	file = fopen(address, "w");
 	for (int i = 0; i < 1000; i++)
