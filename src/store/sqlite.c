@@ -20,12 +20,14 @@
 #include <unistd.h>
 
 /* The leader has other things to do than to wait, and comes back by itself. */
+enum { LOG_PAGES = 1000 }; /* SQLite's own number */
 enum { BUSY_MS = 5000, BUSY_LEADER_MS = 250, PATH_BYTES_MAX = 4096 };
 
 struct sqlite {
 	struct store base;
 	sqlite3 *db;
-	int lock_fd; /* of the leader's lock; -1: not held */
+	int lock_fd;     /* of the leader's lock; -1: not held */
+	int taken_pages; /* of the log, when it was last taken into the file */
 	char path[PATH_BYTES_MAX];
 };
 
@@ -191,6 +193,21 @@ static int sqlite_commit(struct store *store, struct strata_error *err)
 
 /* ---- the lead ---- */
 
+/* In the place of SQLite's own way: every so many pages of growth the log is taken into the file, and the mark is to know of it. */
+static int take_log(void *context, sqlite3 *db, const char *name, int pages)
+{
+	struct sqlite *self = context;
+
+	if (pages < self->taken_pages)
+		self->taken_pages = 0; /* it began anew */
+	if (pages - self->taken_pages < LOG_PAGES)
+		return SQLITE_OK;
+	sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	self->taken_pages = pages;
+	self->base.taken = true;
+	return SQLITE_OK;
+}
+
 static int locked_by_another(const struct sqlite *self, int fd, struct strata_error *err)
 {
 	char holder[24] = { 0 };
@@ -227,6 +244,8 @@ static int sqlite_lock(struct store *store, struct strata_error *err)
 		(void)!ftruncate(fd, 0);
 	self->lock_fd = fd;
 	sqlite3_busy_timeout(self->db, BUSY_LEADER_MS);
+	if (store->mark)
+		sqlite3_wal_hook(self->db, take_log, self);
 	return 0;
 }
 
@@ -364,13 +383,6 @@ static void look(const char *path, struct store_files *ret_files)
 	};
 }
 
-static void keep_log(struct store *store, bool keep)
-{
-	int on = keep;
-
-	sqlite3_file_control(self_of(store)->db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
-}
-
 static int backup(struct store *store, const char *path, struct strata_error *err)
 {
 	return sqlite_backup(self_of(store)->db, path, err);
@@ -399,5 +411,4 @@ const struct store_class store_sqlite = {
 	.lock = sqlite_lock,
 	.backup = backup,
 	.look = look,
-	.keep_log = keep_log,
 };

@@ -70,7 +70,7 @@ void store_close(struct store *store)
 	if (!store)
 		return;
 	assert(!store->inside);
-	store_mark_closed(store);
+	store_mark_renew(store);
 	for (size_t i = 0; i < STORE_STATEMENTS_MAX + STORE_FIXED; i++)
 		if (store->statements[i].prepared)
 			store->cls->forget(store, &store->statements[i]);
@@ -342,6 +342,10 @@ int store_transact(struct store *store, const uint64_t *epoch, store_body *body,
 
 	if (rc == -ECONNRESET)
 		rc = transact_once(store, epoch, body, context, err);
+	if (rc == 0 && store->taken) {
+		store->taken = false;
+		store_mark_renew(store);
+	}
 	return tell_lost(rc, err);
 }
 

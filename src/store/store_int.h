@@ -93,8 +93,6 @@ struct store_class {
 	const char *backup_tool;
 	/* What there is of it before it is opened, for store_mark.c; NULL: no files of ours. */
 	void (*look)(const char *address, struct store_files *ret_files);
-	/* Shall the log stay when it is closed? It does until somebody says no. With `look` only. */
-	void (*keep_log)(struct store *store, bool keep);
 };
 
 struct store {
@@ -105,6 +103,8 @@ struct store {
 	char *mark; /* path of the mark; NULL: none is kept; owned */
 	size_t mark_bytes;
 	bool marked; /* there was a mark when it was opened, which was to fit */
+	bool logged; /* and a log beside the file */
+	bool taken;  /* the log was taken into the file since the mark was written */
 	bool read_only;
 	bool leading;   /* store_lead succeeded, … */
 	uint64_t epoch; /* … with this */
@@ -149,9 +149,10 @@ int store_mark_look(struct store *store, const char *rest, struct strata_error *
 int store_mark_compare(struct store *store, struct strata_error *err);
 /* Within the transaction in which a leader begins: the numbers that the mark will have. */
 int store_mark_raise(struct store *store, struct strata_error *err);
-/* Writes it, once that is durable; and again when the leader ends, in a transaction of its own. */
-int store_mark_opened(struct store *store, struct strata_error *err);
-void store_mark_closed(struct store *store);
+/* Writes it, once that is durable. */
+int store_mark_write(struct store *store, struct strata_error *err);
+/* Both, in a transaction of its own: when the leader ends, and when the log was taken in. */
+void store_mark_renew(struct store *store);
 
 /* ---- tables (store_rows.c) ---- */
 

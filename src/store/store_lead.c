@@ -65,7 +65,7 @@ int store_lead(struct store *store, const struct store_leader *self, uint64_t *r
 	if (rc < 0)
 		return rc;
 	store->epoch = (uint64_t)lead.epoch;
-	rc = store_mark_opened(store, err);
+	rc = store_mark_write(store, err);
 	if (rc < 0)
 		return rc;
 	store->leading = true;

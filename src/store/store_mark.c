@@ -1,11 +1,11 @@
 /*
- * The mark: a small file that says what the store was when a leader began, and when it ended well. The store has a random number of its own (its
- * id) and one that grows with each of these moments (its generation); the mark has both as they were. So another store and
- * an older copy are noticed; and as long as no leader has ended well since, the log that SQLite keeps beside its file
- * must be there, since what was acknowledged may be in it alone. Nothing of this is done with every commit.
+ * The mark: a small file that says what the store was when somebody looked last. The store has a random number of its own (its id) and one that
+ * grows (its generation); the mark has both as they were. So another store and an older copy are noticed. The generation grows when a
+ * leader begins, when it ends, and whenever SQLite has taken its log into its file: so the newest one is in the log alone, and a
+ * file that has lost its log is an older copy, too; one whose log was taken in by another program is not. Nothing of this is
+ * done with every commit.
  *
- * A crash at any moment makes no false alarm: the numbers are durable in the store before they are in the mark, and the log is removed,
- * by whoever closes the store last, only after a mark that does not ask for it.
+ * A crash at any moment makes no false alarm: the numbers are durable in the store before they are in the mark.
  */
 #include "store/store.h"
 
@@ -25,17 +25,9 @@
 	"put the right one back, or take this one as it is with `strata serve --accept-store`"
 enum { MARK_BYTES = 160 };
 
-enum state {
-	OPEN,     /* a leader began … */
-	CLEAN,    /* … and ended well */
-	ACCEPTED, /* whatever the store is, it is taken; its numbers go on from these */
-	STATE_COUNT,
-};
-static const char *const states[STATE_COUNT] = { "open", "clean", "accepted" };
-
 struct mark {
 	int64_t id, generation, epoch;
-	enum state state;
+	bool accepted; /* whatever the store is, it is taken; its numbers go on from these */
 };
 
 /* ---- the file ---- */
@@ -47,9 +39,8 @@ static bool parse(const char *text, struct mark *ret_mark)
 
 	if (sscanf(text, SCAN, &mark.id, &mark.generation, &mark.epoch, word) != 4)
 		return false;
-	while (mark.state < STATE_COUNT && strcmp(states[mark.state], word) != 0)
-		mark.state++;
-	if (mark.state == STATE_COUNT)
+	mark.accepted = strcmp(word, "accepted") == 0;
+	if (!mark.accepted && strcmp(word, "served") != 0)
 		return false;
 	*ret_mark = mark;
 	return true;
@@ -82,7 +73,7 @@ static int write_mark(const char *path, const struct mark *mark, struct strata_e
 	char text[MARK_BYTES];
 
 	snprintf(text, sizeof(text), FORMAT, mark->id, mark->generation, mark->epoch,
-		 states[mark->state]);
+		 mark->accepted ? "accepted" : "served");
 	return env_write_file(env_system(), AT_FDCWD, path, text, strlen(text), 0600, err);
 }
 
@@ -93,48 +84,34 @@ int store_mark_accept(const char *path, struct strata_error *err)
 
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
-	mark.state = ACCEPTED;
+	mark.accepted = true;
 	return write_mark(path, &mark, err);
 }
 
 /* ---- does it fit? ---- */
 
-static int refuse_files(const char *rest, const struct store_files *files, struct strata_error *err)
+int store_mark_look(struct store *store, const char *rest, struct strata_error *err)
 {
-	if (!files->there)
+	struct mark mark = { 0 };
+	struct store_files files;
+	int rc = store->mark ? read_mark(store->mark, &mark, err) : -ENOENT;
+
+	store->marked = rc == 0 && !mark.accepted;
+	if (!store->marked || !store->cls->look)
+		return rc == -ENOENT ? 0 : rc;
+	store->cls->look(rest, &files);
+	store->logged = files.logged;
+	if (!files.there)
 		return strata_fail(
 			err, -EBADMSG,
 			"there is no %.200s, and there was one: the store is not what it "
 			"was; " ADVICE,
 			rest);
-	if (files->sound)
+	if (!files.sound)
 		return strata_fail(err, -EBADMSG,
-				   "%.200s-wal is missing, with what was acknowledged before the "
-				   "service was killed: the store is not what it was; " ADVICE,
-				   rest);
-	return strata_fail(err, -EBADMSG, "%.200s is %s: the store is not what it was; " ADVICE,
-			   rest, files->empty ? "empty" : "no database any more");
-}
-
-int store_mark_look(struct store *store, const char *rest, struct strata_error *err)
-{
-	struct mark mark = { 0 }, again = { 0 };
-	struct store_files files;
-
-	for (;;) {
-		int rc = store->mark ? read_mark(store->mark, &mark, err) : -ENOENT;
-
-		store->marked = rc == 0 && mark.state != ACCEPTED;
-		if (rc || !store->cls->look || mark.state == ACCEPTED)
-			return rc == -ENOENT ? 0 : rc;
-		store->cls->look(rest, &files);
-		if (files.sound && (files.logged || mark.state == CLEAN))
-			return 0;
-		/* unless its leader was just ending: that changes the mark first */
-		if (read_mark(store->mark, &again, NULL) == 0 &&
-		    memcmp(&mark, &again, sizeof(mark)) == 0)
-			return refuse_files(rest, &files, err);
-	}
+				   "%.200s is %s: the store is not what it was; " ADVICE, rest,
+				   files.empty ? "empty" : "no database any more");
+	return 0;
 }
 
 static int ask_numbers(struct store *store, struct mark *ret_mark, struct strata_error *err)
@@ -146,39 +123,50 @@ static int ask_numbers(struct store *store, struct mark *ret_mark, struct strata
 	return rc ? rc : store_ask_number(store, STORE_ASK_EPOCH, &ret_mark->epoch, err);
 }
 
-/* Will it be otherwise in a while? Then it says nothing about what is stored. */
-static bool passes(int rc)
+/* The answer to a question about a database without tables, in the words of either. */
+static bool has_no_tables(const struct strata_error *why)
 {
-	return rc == -EAGAIN || rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -ENOMEM ||
-	       rc == -EIO;
+	return strstr(why->text, "no such table") || strstr(why->text, "does not exist");
+}
+
+/* The numbers do not fit: why that may be. */
+static int refuse(const struct store *store, const struct mark *mark, const struct mark *own,
+		  struct strata_error *err)
+{
+	if (store->cls->look && !store->logged && (own->id == mark->id || !own->id))
+		return strata_fail(
+			err, -EBADMSG,
+			"the store is older than it was, and its log (the file that ends in "
+			"-wal) is missing: what was acknowledged last is not there; " ADVICE);
+	if (own->id != mark->id)
+		return strata_fail(err, -EBADMSG,
+				   "the store is another store than the one that was served from "
+				   "here; " ADVICE);
+	return strata_fail(err, -EBADMSG,
+			   "the store is older than it was: it is of generation %" PRId64
+			   ", and %" PRId64 " was served from here; " ADVICE,
+			   own->generation, mark->generation);
 }
 
 int store_mark_compare(struct store *store, struct strata_error *err)
 {
 	struct mark mark = { 0 }, own = { 0 };
+	struct strata_error why = { 0 };
 
-	if (store->mark && store->cls->keep_log)
-		store->cls->keep_log(store, true);
 	if (!store->marked)
 		return 0;
 	int rc = read_mark(store->mark, &mark, err);
 
-	if (rc == -ENOENT || (rc == 0 && mark.state == ACCEPTED))
+	if (rc == -ENOENT || (rc == 0 && mark.accepted))
 		return 0;
-	if (rc == 0)
-		rc = ask_numbers(store, &own, err);
-	if (passes(rc) || rc == -EBADMSG)
+	if (rc)
 		return rc;
-	if (rc || own.id != mark.id) /* without tables, it is a new one */
-		return strata_fail(err, -EBADMSG,
-				   "the store is another store than the one that was served from "
-				   "here; " ADVICE);
-	if (own.generation < mark.generation)
-		return strata_fail(err, -EBADMSG,
-				   "the store is older than it was: it is of generation %" PRId64
-				   ", and %" PRId64 " was served from here; " ADVICE,
-				   own.generation, mark.generation);
-	return 0;
+	rc = ask_numbers(store, &own, &why);
+	if (rc && !has_no_tables(&why))
+		return strata_fail(err, rc, "%s", why.text);
+	return rc || own.id != mark.id || own.generation < mark.generation
+		       ? refuse(store, &mark, &own, err)
+		       : 0;
 }
 
 /* ---- keeping it ---- */
@@ -191,7 +179,7 @@ static int catch_up(struct store *store, struct strata_error *err)
 	const struct store_value epoch[] = { STORE_INT_OF(mark.epoch + 1) };
 	const struct store_value generation[] = { STORE_INT_OF(mark.generation) };
 
-	if (rc || mark.state != ACCEPTED)
+	if (rc || !mark.accepted)
 		return rc == -ENOENT ? 0 : rc;
 	rc = store_run(store, "UPDATE meta SET number = $1 WHERE name = 'epoch' AND number < $1",
 		       epoch, 1, err);
@@ -226,17 +214,12 @@ int store_mark_raise(struct store *store, struct strata_error *err)
 }
 
 /* The numbers as they are in the store now. */
-static int mark_as(struct store *store, enum state state, struct strata_error *err)
+int store_mark_write(struct store *store, struct strata_error *err)
 {
-	struct mark mark = { .state = state };
-	int rc = ask_numbers(store, &mark, err);
+	struct mark mark = { 0 };
+	int rc = store->mark ? ask_numbers(store, &mark, err) : 0;
 
-	return rc ? rc : write_mark(store->mark, &mark, err);
-}
-
-int store_mark_opened(struct store *store, struct strata_error *err)
-{
-	return store->mark ? mark_as(store, OPEN, err) : 0;
+	return rc || !store->mark ? rc : write_mark(store->mark, &mark, err);
 }
 
 static int raise_alone(struct store *store, void *context, struct strata_error *err)
@@ -245,12 +228,10 @@ static int raise_alone(struct store *store, void *context, struct strata_error *
 	return store_mark_raise(store, err);
 }
 
-/* If it cannot be said that all is well, the log stays, and the mark asks for it. A database without files of ours needs none of this. */
-void store_mark_closed(struct store *store)
+/* If it cannot be done the mark stays as it was, and notices less. A database without files of ours has others who look after it. */
+void store_mark_renew(struct store *store)
 {
-	if (!store->mark || !store->leading || !store->cls->look)
-		return;
-	if (store_transact(store, &store->epoch, raise_alone, NULL, NULL) == 0 &&
-	    mark_as(store, CLEAN, NULL) == 0)
-		store->cls->keep_log(store, false);
+	if (store->mark && store->leading && store->cls->look &&
+	    store_transact(store, &store->epoch, raise_alone, NULL, NULL) == 0)
+		store_mark_write(store, NULL);
 }

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 
 import postgres
@@ -98,12 +99,38 @@ def a_log_that_is_gone_after_a_crash_is_noticed(service):
     copy(service, service.dir + "/kept")
     os.unlink(database(service, "-wal"))
     said = refused(service)
-    assert "strata.db-wal" in said and "--accept-store" in said, said
+    assert "-wal" in said and "--accept-store" in said, said
     put_back(service, service.dir + "/kept")
     service.start()
     equal(service.job(job)["state"], "completed")
     service.kill(signal.SIGTERM)
     service.start()  # after a clean end there is none, and none is missed
+
+
+def also_when_most_of_it_is_in_the_file_by_then(service):
+    """SQLite takes the log into its file now and then: what came after that is in the log alone."""
+    for number in range(24):
+        service.submit(script=f"#!/bin/sh\n# {number}\n" + "# x\n" * 60000, hold=True)
+    assert os.path.getsize(database(service)) > 2000000, "the log was never taken in"
+    last = service.submit("true", hold=True)["id"]
+    service.kill()
+    copy(service, service.dir + "/kept")
+    os.unlink(database(service, "-wal"))
+    assert "-wal" in refused(service)
+    put_back(service, service.dir + "/kept")
+    service.start()
+    equal(service.job(last)["state"], "queued")
+
+
+def a_log_that_another_program_took_in_is_not_missed(service):
+    last = completed(service)
+    service.kill()
+    other = sqlite3.connect(database(service))
+    equal(other.execute("SELECT count(*) FROM jobs").fetchone(), (1,))
+    other.close()
+    assert not os.path.exists(database(service, "-wal"))
+    service.start()
+    equal(service.job(last)["state"], "completed")
 
 
 def an_older_copy_is_noticed(service):
@@ -181,5 +208,6 @@ def another_database_of_postgres_is_noticed(service):
 
 
 run(it_comes_back_however_it_ended, a_file_of_zeros_is_refused_and_stays_as_it_is, so_is_an_empty_one_and_none_at_all,
-    a_log_that_is_gone_after_a_crash_is_noticed, an_older_copy_is_noticed, a_copy_of_the_same_run_is_noticed_too, another_store_is_noticed,
+    a_log_that_is_gone_after_a_crash_is_noticed, also_when_most_of_it_is_in_the_file_by_then, a_log_that_another_program_took_in_is_not_missed,
+    an_older_copy_is_noticed, a_copy_of_the_same_run_is_noticed_too, another_store_is_noticed,
     a_directory_of_before_is_taken_once, another_database_of_postgres_is_noticed)
