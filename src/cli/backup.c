@@ -11,9 +11,10 @@ const struct cli_command cli_backup = {
 		 "and on the disk when the command ends. To restore, stop the server and put the "
 		 "copy "
 		 "in place of the\n"
-		 "database, without the files NAME-wal and NAME-shm beside it. PostgreSQL has its "
-		 "own "
-		 "tool: pg_dump.",
+		 "database, without the files NAME-wal and NAME-shm beside it; then start it once "
+		 "with\n"
+		 "--accept-store, since the copy is older than what was served. PostgreSQL has its "
+		 "own tool: pg_dump.",
 	.examples = "  strata backup /var/lib/strata/strata.db /backup/strata-monday.db",
 	.operands_min = 2,
 	.operands_max = 2,

@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 
-#include "core/env.h"
+#include "core/env_trust.h"
 #include "machine/inventory.h"
 
 #include <strata/limits.h>
@@ -69,8 +69,15 @@ static int read_config_file(struct cli *cli, const char *path, bool must_exist)
 {
 	char *text;
 	size_t length;
-	int rc = env_read_file(env_system(), AT_FDCWD, path, STRATA_INI_BYTES_MAX, &cli->arena,
-			       &text, &length, &cli->err);
+	int rc = 0;
+
+	/* what is missing is said below */
+	if (cli->command && cli->command->run == serve_run)
+		rc = env_trust_check(path, ENV_TRUST_FILE, "the settings in", &cli->err);
+	if (rc == -EPERM)
+		return rc;
+	rc = env_read_file(env_system(), AT_FDCWD, path, STRATA_INI_BYTES_MAX, &cli->arena, &text,
+			   &length, &cli->err);
 
 	if (rc == -ENOENT && !must_exist)
 		return 0;

@@ -125,7 +125,7 @@ static void check_directory(struct doctor *doctor, const char *check, const char
 	if (!S_ISDIR(status.st_mode))
 		doctor_say(doctor, DOCTOR_BAD, check, "name another, or move it away",
 			   "%s is not a directory", path);
-	else if (status.st_mode & 022 && !(status.st_mode & S_ISVTX))
+	else if (status.st_mode & 022)
 		doctor_say(doctor, DOCTOR_BAD, check, "`chmod go-w` it", "others can write to %s",
 			   path);
 	else

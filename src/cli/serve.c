@@ -19,7 +19,7 @@ const struct cli_command cli_serve = {
 		 "docs/configuration.md says which\n"
 		 "settings need a restart.",
 	.examples = "  strata serve --state /var/lib/strata\n"
-		    "  strata serve --state /tmp/s --node 'n:count=4:cpus=8:gpus=8:gpu_type=a100'",
+		    "  strata serve --state ~/strata --node 'n:count=4:cpus=8:gpus=8:gpu_type=a100'",
 	.options = &server_schema,
 	.serves = true,
 	.run = serve_run,

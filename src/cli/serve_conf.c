@@ -6,34 +6,63 @@
 
 #include "machine/inventory.h"
 
+#include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Of whoever runs this; NULL: there is none. */
+static const char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *entry = home && *home ? NULL : getpwuid(geteuid());
+
+	return entry ? entry->pw_dir : home && *home ? home : NULL;
+}
+
+static int find_state_dir(struct cli *cli, const char **ret_path)
+{
+	const char *home = find_home(), *state = getenv("XDG_STATE_HOME");
+
+	if (geteuid() == 0)
+		*ret_path = "/var/lib/strata";
+	else if (state && *state)
+		*ret_path = strata_arena_printf(&cli->arena, "%s/strata", state);
+	else if (home)
+		*ret_path = strata_arena_printf(&cli->arena, "%s/.local/state/strata", home);
+	else
+		return strata_fail_at(&cli->err, -EINVAL, "state_dir",
+				      "there is no home directory to keep the state in; say where "
+				      "with --state DIR");
+	return *ret_path ? 0 : strata_fail_memory(&cli->err);
+}
+
+/* Jobs and supervisors know it by this path, and work elsewhere. */
+static int make_absolute(struct cli *cli, const char **path)
+{
+	char here[4096];
+
+	if (**path == '/')
+		return 0;
+	if (!getcwd(here, sizeof(here)))
+		return strata_fail(&cli->err, -errno, "%s: the current directory is gone", *path);
+	*path = strata_arena_printf(&cli->arena, "%s/%s", here, *path);
+	return *path ? 0 : strata_fail_memory(&cli->err);
+}
+
 /* Where things are when nobody says so: of the system for root, of the user for others. */
 static int fill_places(struct cli *cli, struct server_conf *conf)
 {
-	const char *home = getenv("HOME"), *state = getenv("XDG_STATE_HOME");
 	struct strata_arena *arena = &cli->arena;
 	bool usual = !conf->state_dir; /* the socket is then where clients look for it */
+	int rc = usual ? find_state_dir(cli, &conf->state_dir) : 0;
 
-	if (!conf->state_dir)
-		conf->state_dir = geteuid() == 0 ? "/var/lib/strata"
-				  : state && *state
-					  ? strata_arena_printf(arena, "%s/strata", state)
-					  : strata_arena_printf(arena, "%s/.local/state/strata",
-								home ? home : "/tmp");
-	if (conf->state_dir && *conf->state_dir != '/') {
-		char here[4096];
-
-		conf->state_dir =
-			getcwd(here, sizeof(here))
-				? strata_arena_printf(arena, "%s/%s", here, conf->state_dir)
-				: NULL;
-	}
-	if (!conf->state_dir)
-		return strata_fail_memory(&cli->err);
+	if (rc == 0)
+		rc = make_absolute(cli, &conf->state_dir);
+	if (rc)
+		return rc;
 	if (!conf->socket)
 		conf->socket =
 			cli->globals.socket  ? cli->globals.socket
@@ -46,8 +75,10 @@ static int fill_places(struct cli *cli, struct server_conf *conf)
 	if (!conf->checkpoint_dir)
 		conf->checkpoint_dir =
 			strata_arena_printf(arena, "%s/checkpoints", conf->state_dir);
-	return conf->socket && conf->store && conf->checkpoint_dir ? 0
-								   : strata_fail_memory(&cli->err);
+	if (!conf->socket || !conf->store || !conf->checkpoint_dir)
+		return strata_fail_memory(&cli->err);
+	rc = make_absolute(cli, &conf->socket);
+	return rc ? rc : make_absolute(cli, &conf->checkpoint_dir);
 }
 
 /* "NAME:cpus=8:…": what a declaration says beside the defaults. NULL for lack of memory. */

@@ -7,11 +7,9 @@
 #include "server/descriptors.h"
 #include "server/server.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static struct server *running; /* for the signal handler alone */
@@ -45,6 +43,7 @@ static void read_again(struct server *server, void *context)
 	struct buf later;
 
 	notify("RELOADING=1");
+	again.command = cli->command;
 	again.talk_color = cli->talk_color;
 	strata_arena_init(&again.arena, &again.memory, 0);
 	buf_init(&later, &again.memory, 0);
@@ -75,22 +74,6 @@ static void hide_passwords(struct cli *cli)
 		for (size_t from = 0; conf_find_password(*word, from, &at, &length);
 		     from = at + length)
 			memset(*word + at, '*', length);
-}
-
-/* The directory and those above it. */
-static int make_directory(struct cli *cli, const char *path, mode_t mode)
-{
-	char part[4096];
-
-	for (size_t i = 1; path[i - 1] && i < sizeof(part); i++)
-		if (path[i] == '/' || path[i] == '\0') {
-			memcpy(part, path, i);
-			part[i] = '\0';
-			if (mkdir(part, path[i] ? 0755 : mode) && errno != EEXIST)
-				return strata_fail(&cli->err, -errno, "cannot make %s: %s", part,
-						   strerror(errno));
-		}
-	return 0;
 }
 
 static void say_where(struct cli *cli, const struct server *server)
@@ -124,16 +107,6 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 	sigemptyset(&told);
 	hide_passwords(cli);
 	descriptors_raise();
-	if (rc == 0)
-		rc = make_directory(cli, conf.state_dir, 0755);
-	if (rc == 0)
-		rc = make_directory(cli, conf.checkpoint_dir, 0755);
-	if (rc == 0 && strchr(conf.socket, '/') && conf.socket[0] == '/')
-		rc = make_directory(
-			cli,
-			strata_arena_text(&cli->arena, conf.socket,
-					  (size_t)(strrchr(conf.socket, '/') - conf.socket)),
-			0755);
 	/* whoever sees it serve may tell it to end or to read its settings: that waits until it can be heard */
 	sigaddset(&told, SIGTERM);
 	sigaddset(&told, SIGINT);

@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *get_variable(void *context, const char *name)
@@ -103,6 +104,14 @@ bool service_printed(struct cli *cli, json_t *json, int *ret_rc)
 bool service_away(int rc)
 {
 	return strata_error_kind(rc)->exit_code == STRATA_EXIT_UNREACHABLE;
+}
+
+const char *service_own_umask(struct cli *cli)
+{
+	mode_t mask = umask(077); /* it can be read only by being set */
+
+	umask(mask);
+	return strata_arena_printf(&cli->arena, "%04o", mask & 0777);
 }
 
 const char *service_own_name(struct cli *cli)

@@ -33,6 +33,8 @@ bool service_printed(struct cli *cli, json_t *json, int *ret_rc);
 bool service_away(int rc);
 /* The caller's name, as the machine knows it; in the arena. */
 const char *service_own_name(struct cli *cli);
+/* The caller's umask, in octal; in the arena. */
+const char *service_own_umask(struct cli *cli);
 
 /* ---- when.c ---- */
 

@@ -243,6 +243,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 		.fields = cli->shared,
 		.caller = { .env = (const char *const *)environ,
 			    .working_dir = here,
+			    .umask = service_own_umask(cli),
 			    .now_ns = now_ns,
 			    .zone_seconds = when_zone(now_ns) },
 		.body = json_object(),

@@ -44,6 +44,10 @@ struct client_place {
 int client_find(const struct client_hints *hints, struct strata_arena *arena,
 		struct client_place *ret_place, struct strata_error *err);
 
+/* -EACCES when others can read the file of a token. ret_there: is there one? */
+int client_check_private(const char *path, bool must_exist, bool *ret_there,
+			 struct strata_error *err);
+
 struct client;
 /* Opens no connection yet. The place's texts are copied. */
 int client_open(const struct client_place *place, struct strata_memory *memory,

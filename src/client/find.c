@@ -54,7 +54,7 @@ static int take_url(const char *url, struct strata_arena *arena, const char **re
 }
 
 /* A file with a secret that others can read is no secret: it is refused, so that its owner learns of it. */
-static int check_private(const char *path, bool must_exist, bool *ret_there,
+int client_check_private(const char *path, bool must_exist, bool *ret_there,
 			 struct strata_error *err)
 {
 	struct stat status;
@@ -76,7 +76,7 @@ static int read_token(const char *path, bool must_exist, struct strata_arena *ar
 	char *text;
 	size_t length;
 	bool there;
-	int rc = check_private(path, must_exist, &there, err);
+	int rc = client_check_private(path, must_exist, &there, err);
 
 	if (rc || !there)
 		return rc;

@@ -88,6 +88,7 @@ static void set_options(struct transfer *transfer, const struct client_request *
 	curl_easy_reset(curl); /* keeps the connection */
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L); /* the token is for this place alone */
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle->problem);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "strata/" STRATA_VERSION);

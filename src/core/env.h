@@ -33,10 +33,13 @@ struct env_identity {
 /* A program to start. All pointers are borrowed during the call. */
 struct env_command {
 	const char
-		*program; /* a path with a slash: nothing is searched for, no shell is involved */
+		*program; /* a path with a slash, or with `search` a name; no shell is involved */
+	const char *
+		search; /* where to look for a name, as in PATH; done by the child, with its rights. NULL: nowhere */
 	const char *const *argv; /* NULL-terminated, argv[0] included */
 	const char *const *envp; /* NULL-terminated; the whole environment, nothing is inherited */
 	const char *cwd;         /* NULL: the caller's */
+	int cwd_fd; /* the same, opened; above 2, and `cwd` is then what to call it. 0: by its path */
 	int fds[3]; /* its stdin, stdout, stderr; -1: /dev/null. No other descriptor gets through */
 	bool new_session;     /* its own session and process group, without a terminal … */
 	bool terminal;        /* … but for this: its stdin is one, and becomes the session's */

@@ -31,6 +31,7 @@ enum step { STEP_FDS, STEP_SESSION, STEP_IDENTITY, STEP_PARENT, STEP_CWD, STEP_E
 struct report {
 	enum step step;
 	int code; /* errno */
+	bool there; /* STEP_EXEC: the program is, so what its first line names, or its loader, is not */
 };
 
 /* ---- in the child ---- */
@@ -128,6 +129,42 @@ static int follow_parent(pid_t parent)
 	return getppid() == parent ? 0 : ESRCH;
 }
 
+static int run(const struct env_command *command, const char *path)
+{
+	execve(path, (char *const *)command->argv, (char *const *)command->envp);
+	return errno;
+}
+
+/* Tries each place in turn, as the user of the child: what may not be run is passed over, and said only when nothing else is found. An
+ * empty place would be the current directory, which nobody means. */
+static struct report search_and_run(const struct env_command *command)
+{
+	size_t name = strlen(command->program);
+	char path[PATH_MAX];
+	int found = ENOENT;
+
+	for (const char *at = command->search; *at;) {
+		size_t length = strcspn(at, ":");
+
+		if (length && length + name + 2 <= sizeof(path)) {
+			memcpy(path, at, length);
+			path[length] = '/';
+			memcpy(path + length + 1, command->program, name + 1);
+			int code = run(command, path);
+
+			if (code == EACCES)
+				found = code;
+			else if (code == ENOENT && access(path, F_OK) == 0)
+				return (struct report){ STEP_EXEC, code, true };
+			else if (code != ENOENT && code != ENOTDIR && code != ELOOP &&
+				 code != ENAMETOOLONG)
+				return (struct report){ STEP_EXEC, code, false };
+		}
+		at += length + (at[length] == ':');
+	}
+	return (struct report){ STEP_EXEC, found, false };
+}
+
 static struct report prepare_and_exec(const struct env_command *command, pid_t parent)
 {
 	int code = place_fds(command->fds);
@@ -144,10 +181,13 @@ static struct report prepare_and_exec(const struct env_command *command, pid_t p
 	code = command->die_with_parent ? follow_parent(parent) : 0;
 	if (code)
 		return (struct report){ STEP_PARENT, code };
-	if (command->cwd && chdir(command->cwd) < 0)
+	if (command->cwd_fd ? fchdir(command->cwd_fd) < 0 : command->cwd && chdir(command->cwd) < 0)
 		return (struct report){ STEP_CWD, errno };
-	execve(command->program, (char *const *)command->argv, (char *const *)command->envp);
-	return (struct report){ STEP_EXEC, errno };
+	if (command->search)
+		return search_and_run(command);
+	code = run(command, command->program);
+	return (struct report){ STEP_EXEC, code,
+				code == ENOENT && access(command->program, F_OK) == 0 };
 }
 
 static _Noreturn void child(const struct env_command *command, int pipe_fd, pid_t parent)
@@ -222,8 +262,12 @@ static int explain(const struct env_command *command, const struct report *repor
 	case STEP_EXEC:
 		break;
 	}
-	if (report->code == ENOENT && access(program, F_OK) == 0)
+	if (report->there)
 		why = "the program that its first line names, or its loader, does not exist";
+	else if (report->code == ENOENT && command->search)
+		return strata_fail(err, rc,
+				   "cannot start %s: there is no such program on its PATH, %.200s",
+				   program, command->search);
 	return strata_fail(err, rc, "cannot start %s: %s", program, why);
 }
 
@@ -320,10 +364,11 @@ int env_system_signal(void *context, const struct env_process *process, int sign
 int env_spawn(const struct env *env, const struct env_command *command,
 	      struct env_process *ret_process, struct strata_error *err)
 {
-	if (!strchr(command->program, '/'))
-		return strata_fail(err, -EINVAL,
-				   "the program is \"%s\"; expected a path with a slash",
-				   command->program);
+	if (!strchr(command->program, '/') == !command->search)
+		return strata_fail(err, -EINVAL, "the program is \"%s\"; expected %s",
+				   command->program,
+				   command->search ? "a name without a slash, to be looked for"
+						   : "a path with a slash");
 	return env->spawn(env->context, command, ret_process, err);
 }
 

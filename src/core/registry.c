@@ -5,6 +5,7 @@
 #include <strata/class.h>
 
 #include "core/class.h"
+#include "core/env_trust.h"
 #include "core/option.h"
 #include "core/text.h"
 
@@ -167,6 +168,9 @@ static int open_plugin(const char *path, void **ret_handle, const struct strata_
 	    (int)sizeof(here))
 		return strata_fail(err, -EINVAL, "the path of the plug-in is longer than %zu bytes",
 				   sizeof(here) - 1);
+	/* what is missing dlopen says */
+	if (env_trust_check(here, ENV_TRUST_FILE, "the plug-in", err) == -EPERM)
+		return -EPERM;
 	void *handle = dlopen(here, RTLD_NOW | RTLD_LOCAL);
 
 	if (!handle)

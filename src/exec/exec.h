@@ -41,7 +41,8 @@ struct exec_order {
 	int64_t umask;
 	const char *directory; /* to run in; absolute */
 
-	const char *program;          /* a path with a slash; NULL: the script is it */
+	const char *
+		program; /* a path, or a name that the job's process looks for on its PATH; NULL: the script is it */
 	struct strata_list arguments; /* of const char *: behind the program's own name */
 	const char *script;           /* its bytes, "#!…" first; NULL: none. Not with program */
 	size_t script_bytes;

@@ -3,6 +3,7 @@
  * the supervisor's, which outlives us. Asking something of one means writing the wish to disk and waking its supervisor.
  * local_watch.c sees what becomes of them.
  */
+#include "core/env_trust.h"
 #include "exec/cgroup.h"
 #include "exec/launch.h"
 #include "exec/leader.h"
@@ -55,10 +56,8 @@ static int check_order(const struct exec_order *order, struct strata_error *err)
 	if (!order->program == !order->script)
 		return strata_fail(err, -EINVAL,
 				   "an order needs a program or a script, and not both");
-	if (order->program && !strchr(order->program, '/'))
-		return strata_fail(err, -EINVAL,
-				   "the program is %.100s; expected a path with a slash",
-				   order->program);
+	if (order->program && !*order->program)
+		return strata_fail(err, -EINVAL, "the program has no name");
 	if (!order->directory || order->directory[0] != '/')
 		return strata_fail(err, -EINVAL,
 				   "the directory is %.100s; expected an absolute path",
@@ -282,7 +281,8 @@ static int open_state(struct local *local, const char *state_dir, struct strata_
 		    (int)sizeof(local->jobs_path) - 2 * RECORD_NAME_BYTES)
 		return strata_fail(err, -errno, "cannot use the directory %.200s: %s", state_dir,
 				   strerror(errno));
-	int rc = env_make_dir(local->env, AT_FDCWD, local->jobs_path, 0711, err);
+	int rc = env_trust_make_dir(local->env, local->jobs_path, 0711, ENV_TRUST_OWN_DIR,
+				    "the directory of orders", err);
 	int state = rc ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (rc)

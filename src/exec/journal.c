@@ -357,14 +357,26 @@ int journal_create(const struct env *env, int jobs, const char *name,
 	return rc;
 }
 
+/* What is in it is done with our rights, so nobody else may have written it. */
+static int check_owner(const struct env *env, int fd, const char *name, struct strata_error *err)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) == 0 && info.st_uid == geteuid())
+		return fd;
+	env->close(env->context, fd);
+	return strata_fail(err, -EPERM, "the file of attempt %s is another user's", name);
+}
+
 int journal_open(const struct env *env, int jobs, const char *name, struct strata_error *err)
 {
 	int fd = env->open(env->context, jobs, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0);
 
+	if (fd >= 0)
+		return check_owner(env, fd, name, err);
 	return fd == -ENOENT ? strata_fail(err, fd, "there is no attempt %s", name)
-	       : fd < 0      ? strata_fail(err, fd, "cannot open the file of attempt %s: %s", name,
-					   strerror(-fd))
-			     : fd;
+			     : strata_fail(err, fd, "cannot open the file of attempt %s: %s", name,
+					   strerror(-fd));
 }
 
 /* Did somebody who was killed leave a line without its end? */

@@ -4,6 +4,8 @@
  */
 #include "exec/launch.h"
 
+#include "core/env_path.h"
+#include "exec/environment.h"
 #include "exec/journal.h"
 
 #include <errno.h>
@@ -14,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -76,45 +77,28 @@ void launch_user_fini(struct launch_user *user)
 
 void launch_as_user_begin(const struct launch_user *user)
 {
-	if (!user->switches)
-		return;
-	setfsgid(user->gid);
-	setfsuid(user->uid);
-	if (setfsuid((uid_t)-1) != (int)user->uid || setfsgid((gid_t)-1) != (int)user->gid)
-		abort(); /* it has no other way to fail, and going on would be with root's rights */
+	if (user->switches)
+		env_as_user_begin(user->uid, user->gid);
 }
 
 void launch_as_user_end(const struct launch_user *user)
 {
-	if (!user->switches)
-		return;
-	setfsuid(geteuid());
-	setfsgid(getegid());
+	if (user->switches)
+		env_as_user_end();
 }
 
 /* ---- files ---- */
 
-static const char *why_not(int code)
-{
-	return code == ENOENT  ? "its directory does not exist"
-	       : code == ENXIO ? "it is a pipe that nobody reads"
-			       : strerror(code);
-}
-
-/* Not blocking, since a pipe's other end may never come. */
 static int open_file(int cwd, const char *path, int flags, const char *what, int *ret_fd,
 		     struct strata_error *err)
 {
-	int fd = openat(cwd, path ? path : "/dev/null", flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-			0666);
+	struct strata_error why = { 0 };
+	int fd = env_path_open(cwd, path ? path : "/dev/null", ENV_PATH_FILE, flags, 0666, &why);
 
-	if (fd < 0 && (flags & O_ACCMODE) == O_RDONLY)
-		return strata_fail(err, -errno, "cannot open its %s file %.200s: %s", what, path,
-				   strerror(errno));
 	if (fd < 0)
-		return strata_fail(err, -errno, "cannot open its %s file %.200s: %s", what, path,
-				   why_not(errno));
-	fcntl(fd, F_SETFL, flags & O_APPEND);
+		return strata_fail(err, fd, "cannot open its %s file %.200s: %s", what, path,
+				   fd == -ENOENT && flags & O_CREAT ? "its directory does not exist"
+								    : why.text);
 	*ret_fd = fd;
 	return 0;
 }
@@ -138,24 +122,44 @@ static int open_files(int cwd, const struct exec_order *order, int fds[3], struc
 	return rc;
 }
 
+/* Makes it, or finds it, and gives it to the user: by its descriptor, since a name may be exchanged. 0 or an errno. */
+static int make_place(const char *path, const struct launch_user *user)
+{
+	struct stat info;
+	bool made = mkdir(path, 0700) == 0;
+
+	if (!made && errno != EEXIST)
+		return errno;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int code = fd < 0 || fstat(fd, &info) < 0 ? errno : 0;
+
+	if (code == 0 && user->switches && made)
+		code = fchown(fd, user->uid, user->gid) < 0 ? errno : 0;
+	else if (code == 0 && user->switches && info.st_uid != user->uid)
+		code = EEXIST;
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
 /* In a place of the service's the user cannot make it, anywhere else we must not do so with more rights than theirs. */
 int launch_make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
 			       struct strata_error *err)
 {
-	int code = 0;
+	int code;
 
-	if (!order->checkpoint_place)
+	if (order->checkpoint_place) {
+		code = make_place(order->checkpoint_dir, user);
+	} else {
 		launch_as_user_begin(user);
-	if (mkdir(order->checkpoint_dir, 0700) < 0)
-		code = errno;
-	if (!order->checkpoint_place)
+		code = mkdir(order->checkpoint_dir, 0700) < 0 && errno != EEXIST ? errno : 0;
 		launch_as_user_end(user);
-	else if (code == 0 && user->switches &&
-		 lchown(order->checkpoint_dir, user->uid, user->gid) < 0)
-		code = errno;
-	if (code && code != EEXIST)
+	}
+	if (code)
 		return strata_fail(err, -code, "cannot make its checkpoint directory %.200s: %s",
-				   order->checkpoint_dir, strerror(code));
+				   order->checkpoint_dir,
+				   code == EEXIST ? "there is one of another user's"
+						  : strerror(code));
 	return 0;
 }
 
@@ -220,8 +224,22 @@ static void drop_inherited(void)
 	syscall(SYS_capset, &header, sets);
 }
 
+/* Where a program without a slash is looked for: on the job's own PATH, by the job's own process. */
+static const char *search_of(const struct exec_order *order)
+{
+	const char *path = environment_find(order->environment, "PATH");
+
+	return path ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
+/* What a job's first process is given. */
+struct given {
+	int fds[3]; /* its files */
+	int cwd;    /* its directory */
+};
+
 static int spawn(const struct env *env, const char *path, const struct exec_order *order,
-		 const struct launch_user *user, const int fds[3], int cgroup,
+		 const struct launch_user *user, const struct given *given, int cgroup,
 		 struct env_process *ret_process, struct strata_error *err)
 {
 	char script[PATH_MAX + 16];
@@ -238,10 +256,12 @@ static int spawn(const struct env *env, const char *path, const struct exec_orde
 		memcpy(argv + 1, order->arguments.items, order->arguments.count * sizeof(*argv));
 	const struct env_command command = {
 		.program = program,
+		.search = strchr(program, '/') ? NULL : search_of(order),
 		.argv = argv,
 		.envp = order->environment,
 		.cwd = order->directory,
-		.fds = { fds[0], fds[1], fds[2] },
+		.cwd_fd = given->cwd,
+		.fds = { given->fds[0], given->fds[1], given->fds[2] },
 		.new_session = true,
 		.die_with_parent = true,
 		.identity = user->switches ? &identity : NULL,
@@ -255,47 +275,44 @@ static int spawn(const struct env *env, const char *path, const struct exec_orde
 
 /* Born in its group; or, where the kernel cannot do that, of a parent who goes there and comes back. */
 static int spawn_in(const struct env *env, const char *path, const struct exec_order *order,
-		    const struct launch_user *user, const int fds[3], const struct cgroup *cgroup,
-		    struct env_process *ret_process, struct strata_error *err)
+		    const struct launch_user *user, const struct given *given,
+		    const struct cgroup *cgroup, struct env_process *ret_process,
+		    struct strata_error *err)
 {
-	int rc = spawn(env, path, order, user, fds, cgroup->dir > 0 ? cgroup->dir : 0, ret_process,
-		       err);
+	int rc = spawn(env, path, order, user, given, cgroup->dir > 0 ? cgroup->dir : 0,
+		       ret_process, err);
 
 	if (rc != -ENOTSUP || cgroup->dir <= 0)
 		return rc;
 	rc = cgroup_enter(cgroup, err);
 	if (rc == 0)
-		rc = spawn(env, path, order, user, fds, 0, ret_process, err);
+		rc = spawn(env, path, order, user, given, 0, ret_process, err);
 	cgroup_enter_supervisors(order->cgroup, NULL);
 	return rc;
 }
 
 static int prepare(int jobs, const char *path, const struct exec_order *order,
-		   const struct launch_user *user, int fds[3], struct strata_error *err)
+		   const struct launch_user *user, struct given *given, struct strata_error *err)
 {
 	const char *directory = order->directory ? order->directory : "/";
+	struct strata_error why = { 0 };
 	int rc = order->token ? launch_write_beside(jobs, path, JOURNAL_TOKEN, order->token,
-					     strlen(order->token), 0600, user, err)
+						    strlen(order->token), 0600, user, err)
 			      : 0;
 
 	if (rc == 0 && order->script)
-		rc = launch_write_beside(jobs, path, JOURNAL_SCRIPT, order->script, order->script_bytes,
-				  0500, user, err);
+		rc = launch_write_beside(jobs, path, JOURNAL_SCRIPT, order->script,
+					 order->script_bytes, 0500, user, err);
 	if (rc == 0 && order->checkpoint_dir)
 		rc = launch_make_checkpoint_dir(order, user, err);
 	if (rc)
 		return rc;
 	launch_as_user_begin(user);
-	int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (cwd < 0)
-		rc = strata_fail(err, -errno, "cannot enter its directory %.200s: %s", directory,
-				 strerror(errno));
-	else
-		rc = open_files(cwd, order, fds, err);
+	given->cwd = env_path_open(AT_FDCWD, directory, ENV_PATH_DIR, O_PATH, 0, &why);
+	rc = given->cwd < 0 ? strata_fail(err, given->cwd, "cannot enter its directory %.200s: %s",
+					  directory, why.text)
+			    : open_files(given->cwd, order, given->fds, err);
 	launch_as_user_end(user);
-	if (cwd >= 0)
-		close(cwd);
 	return rc;
 }
 
@@ -304,22 +321,24 @@ int launch_start(const struct env *env, int jobs, const char *path, const struct
 		 struct launch *ret_launch, struct strata_error *err)
 {
 	struct launch launch = { .message_fd = -1 };
-	int fds[3] = { -1, -1, -1 };
+	struct given given = { { -1, -1, -1 }, -1 };
 	struct stat info;
 
 	umask((mode_t)order->umask);
 	drop_inherited();
-	int rc = prepare(jobs, path, order, user, fds, err);
+	int rc = prepare(jobs, path, order, user, &given, err);
 
 	if (rc == 0)
-		rc = spawn_in(env, path, order, user, fds, cgroup, &launch.process, err);
-	if (rc == 0 && fstat(fds[2], &info) == 0 && S_ISREG(info.st_mode)) {
-		launch.message_fd = fds[2];
-		fds[2] = -1;
+		rc = spawn_in(env, path, order, user, &given, cgroup, &launch.process, err);
+	if (rc == 0 && fstat(given.fds[2], &info) == 0 && S_ISREG(info.st_mode)) {
+		launch.message_fd = given.fds[2];
+		given.fds[2] = -1;
 	}
 	for (int i = 0; i < 3; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		if (given.fds[i] >= 0)
+			close(given.fds[i]);
+	if (given.cwd >= 0)
+		close(given.cwd);
 	umask(0077); /* our own files are nobody's business */
 	if (rc == 0)
 		*ret_launch = launch;

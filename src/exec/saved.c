@@ -1,6 +1,8 @@
 /* Checkpoints a job wrote; saved.h has the contract. Looked for by polling: watches are few per user, supervisors many. */
 #include "exec/saved.h"
 
+#include "core/env_path.h"
+
 #include <strata/text.h>
 
 #include <dirent.h>
@@ -80,13 +82,15 @@ static bool look(const char *path, struct saved *last)
 {
 	struct saved newest = { 0 };
 	struct stat info;
+	int fd = env_path_open(AT_FDCWD, path, ENV_PATH_DIR, O_RDONLY, 0, NULL);
+	DIR *dir = fd < 0 || fstat(fd, &info) < 0 || time_of(&info) == last->dir_ns ? NULL
+										    : fdopendir(fd);
 
-	if (stat(path, &info) < 0 || time_of(&info) == last->dir_ns)
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
 		return false;
-	DIR *dir = opendir(path);
-
-	if (!dir)
-		return false;
+	}
 	find_newest(dir, &newest);
 	if (newest.name[0])
 		newest.size_bytes = size_of(dirfd(dir), newest.name, 0);

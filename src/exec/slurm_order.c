@@ -267,6 +267,9 @@ static int make_environment(struct maker *maker, struct strata_error *err)
 	for (size_t i = 0; list && list[i]; i++)
 		if (!is_slurms(list[i]))
 			buf_add_bytes(&buf, list[i], strlen(list[i]) + 1);
+	/* what sbatch would say of whoever calls it, which is not the job's user */
+	buf_printf(&buf, "SLURM_UMASK=%04" PRIo64, (uint64_t)maker->order->umask);
+	buf_add_char(&buf, '\0');
 	int rc = buf_check(&buf, err);
 
 	if (rc == 0) {

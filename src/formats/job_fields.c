@@ -111,6 +111,9 @@ int job_fields_add_caller(const struct job_spec *fields, const struct job_caller
 		if (json_object_set_new(body, "working_dir", json_string(here)))
 			return strata_fail_memory(err);
 	}
+	if (caller->umask && !json_object_get(body, "umask") &&
+	    json_object_set_new(body, "umask", json_string(caller->umask)))
+		return strata_fail_memory(err);
 	json_t *map = json_object_get(body, "environment");
 
 	if (!map) {

@@ -117,6 +117,10 @@ static const struct strata_option options[] = {
 	{ "error", STRATA_TEXT, OFFSET(error), .text = { NULL, STRATA_PATH_BYTES_MAX },
 	  .letter = 'e', .value = "FILE",
 	  .help = "file for errors; with the output when left out" },
+	{ "umask", STRATA_TEXT, OFFSET(umask), .text = { NULL, 4 }, .value = "MODE",
+	  .help = "what its files are not allowed, in octal; of submit: that of here, else 022 "
+		  "when "
+		  "left out" },
 	{ "append", STRATA_BOOL, OFFSET(append), .help = "adds to files that are there" },
 	{ "comment", STRATA_TEXT, OFFSET(comment), .text = { NULL, 1024 }, .help = "a note" },
 	{ "request_key", STRATA_TEXT, OFFSET(request_key), .text = { NULL, STRATA_NAME_BYTES_MAX },
@@ -146,6 +150,23 @@ const char *job_spec_name(const struct job_spec *spec)
 		return spec->script_name && *spec->script_name ? last_part(spec->script_name)
 							       : "script";
 	return last_part(*(const char *const *)spec->command.items);
+}
+
+bool job_spec_umask(const char *text, int64_t *ret_umask)
+{
+	size_t length = text ? strspn(text, "01234567") : 0;
+	int64_t value = 0;
+
+	if (!text) {
+		*ret_umask = 022;
+		return true;
+	}
+	if (length == 0 || length > 4 || text[length] || (length == 4 && text[0] != '0'))
+		return false;
+	for (; *text; text++)
+		value = value * 8 + (*text - '0');
+	*ret_umask = value;
+	return true;
 }
 
 /* Of each line at most one may be in a body. */

@@ -17,6 +17,7 @@ struct job_spec {
 	struct strata_list arguments;  /* of const char *: of the script */
 	struct strata_map environment; /* of const char * */
 	const char *input, *output, *error;
+	const char *umask; /* octal: see job_spec_umask; NULL: the usual one */
 	bool append;
 	const char *account, *partition, *qos, *comment;
 	int priority; /* enum strata_band */
@@ -47,6 +48,9 @@ extern const struct strata_schema job_spec_schema;
 /* The name of a job that was given none: of its program or script, one of which it has. */
 const char *job_spec_name(const struct job_spec *spec);
 
+/* "027" as a number, 0 to 0777; of NULL the usual 022. False: it is none. */
+bool job_spec_umask(const char *text, int64_t *ret_umask);
+
 /* Takes out of a body what stands for the same as the field of that name (gpus and gpus_per_node): at most one of them may be there. */
 void job_spec_drop_alternatives(json_t *body, const char *name);
 
@@ -54,6 +58,7 @@ void job_spec_drop_alternatives(json_t *body, const char *name);
 struct job_caller {
 	const char *const *env;  /* NAME=value …, NULL behind the last; NULL: none */
 	const char *working_dir; /* NULL: nobody knows */
+	const char *umask;       /* octal; NULL: nobody knows */
 	int64_t now_ns;
 	int32_t zone_seconds; /* east of UTC */
 };
@@ -68,7 +73,7 @@ json_t *job_spec_dir(const struct job_caller *caller, const char *path);
 int job_fields_add(const struct job_spec *fields, const struct origins *given,
 		   const struct job_caller *caller, json_t *body, struct strata_error *err);
 
-/* working_dir and environment, unless the body has them: the caller's, and on top the variables of the fields (NULL: none). Variables
+/* working_dir, umask and environment, unless the body has them: the caller's, and on top the variables of the fields (NULL: none). Variables
  * that are not UTF-8 cannot be sent; ret_skipped counts them. */
 int job_fields_add_caller(const struct job_spec *fields, const struct job_caller *caller,
 			  json_t *body, size_t *ret_skipped, struct strata_error *err);

@@ -3,6 +3,7 @@
  * here. A path may be anywhere that whoever reports it can read; what the service deletes again is only what is in the job's own
  * directory, and with its user's rights.
  */
+#include "core/env_path.h"
 #include "server/as_user.h"
 #include "server/route.h"
 
@@ -105,7 +106,8 @@ void checkpoint_delete(struct server *server, const struct live *live, const cha
 	if (strncmp(path, place, length) == 0 && path[length] == '/' && path[length + 1] &&
 	    !strchr(path + length + 1, '/') &&
 	    as_user_begin((uid_t)live->row.uid, (gid_t)live->row.gid)) {
-		int dir = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int dir = env_path_open(AT_FDCWD, place, ENV_PATH_DIR, O_RDONLY | O_NOFOLLOW, 0,
+					NULL);
 
 		if (dir >= 0) {
 			remove_tree(dir, path + length + 1, 0);
@@ -191,6 +193,7 @@ static const struct strata_schema report_schema = { "checkpoint", NULL, sizeof(s
 static int check_report(const struct identity *who, struct report *report, struct strata_error *err)
 {
 	size_t length = strlen(report->path);
+	struct strata_error why = { 0 };
 	struct stat info = { 0 };
 
 	if (report->path[0] != '/' || strstr(report->path, "/../") ||
@@ -200,16 +203,16 @@ static int check_report(const struct identity *who, struct report *report, struc
 				      report->path);
 	if (!as_user_begin(who->uid, who->gid))
 		return strata_fail(err, -EPERM, "the service cannot act for user %u", who->uid);
-	int fd = open(report->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int code = fd < 0 || fstat(fd, &info) < 0 ? errno : 0;
+	int fd = env_path_open(AT_FDCWD, report->path, ENV_PATH_FILE_DIR, O_RDONLY, 0, &why);
 
-	if (fd >= 0)
-		close(fd);
 	as_user_end();
-	if (code)
+	if (fd < 0)
 		return strata_fail_at(err, -EINVAL, "path",
 				      "path is %.100s, which you cannot read: %s", report->path,
-				      strerror(code));
+				      why.text);
+	if (fstat(fd, &info) < 0)
+		info = (struct stat){ 0 };
+	close(fd);
 	if (report->size_bytes < 0)
 		report->size_bytes = S_ISREG(info.st_mode) ? info.st_size : 0;
 	return 0;

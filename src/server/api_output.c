@@ -2,6 +2,7 @@
  * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is there, or (follow=1) until the job ends.
  * One that has not begun yet can be followed, too: it is waited for.
  */
+#include "core/env_path.h"
 #include "server/as_user.h"
 #include "server/route.h"
 #include "server/stream.h"
@@ -9,7 +10,6 @@
 #include <strata/text.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,15 +54,15 @@ void api_job_output_parse(struct request *request)
 }
 
 /* With the rights of the job's user, whatever the path has become since. */
-static int open_as_user(const struct output *output)
+static int open_as_user(const struct output *output, struct strata_error *err)
 {
 	if (!as_user_begin(output->uid, output->gid))
-		return -EPERM;
-	int fd = open(atomic_load(&output->path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int code = errno;
+		return strata_fail(err, -EPERM, "the service cannot act for user %u", output->uid);
+	int fd = env_path_open(AT_FDCWD, atomic_load(&output->path), ENV_PATH_FILE, O_RDONLY, 0,
+			       err);
 
 	as_user_end();
-	return fd < 0 ? -code : fd;
+	return fd;
 }
 
 /* ---- following ---- */
@@ -74,7 +74,7 @@ static ssize_t read_output(struct stream *stream, char *to, size_t room)
 		&output->ended); /* before the read: what was written until then is seen */
 
 	if (output->fd < 0 && atomic_load(&output->path))
-		output->fd = open_as_user(output);
+		output->fd = open_as_user(output, NULL);
 	if (output->fd < 0) {
 		output->looked_ns = env_now_ns(stream->server->env, ENV_MONOTONIC);
 		return ended ? -1 : 0;
@@ -215,14 +215,15 @@ void api_job_output_open(struct request *request)
 	if (!request->answered && !request->stream)
 		look_back(request);
 	struct output *output = (struct output *)request->stream;
+	struct strata_error why = { 0 };
 
 	if (!output || !atomic_load(&output->path))
 		return;
-	output->fd = open_as_user(output);
+	output->fd = open_as_user(output, &why);
 	if (output->fd >= 0 || !atomic_load(&output->ended))
 		return;
 	request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "cannot read %s: %s",
-		       atomic_load(&output->path), strerror(-output->fd));
+		       atomic_load(&output->path), why.text);
 	stream_drop(&output->base);
 	request->stream = NULL;
 }

@@ -4,10 +4,10 @@
  */
 #include "server/as_user.h"
 
+#include "core/env_path.h"
+
 #include <grp.h>
 #include <pwd.h>
-#include <stdlib.h>
-#include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,10 +32,7 @@ bool as_user_begin(uid_t uid, gid_t gid)
 		count = 1;
 	if (!set_groups(groups, count))
 		return false;
-	setfsgid(gid);
-	setfsuid(uid);
-	if (setfsuid((uid_t)-1) != (int)uid || setfsgid((gid_t)-1) != (int)gid)
-		abort(); /* it has no other way to fail, and going on would be with root's rights */
+	env_as_user_begin(uid, gid);
 	return true;
 }
 
@@ -44,7 +41,6 @@ void as_user_end(void)
 {
 	if (geteuid() != 0)
 		return;
-	setfsuid(0);
-	setfsgid(getegid());
+	env_as_user_end();
 	set_groups(NULL, 0);
 }

@@ -70,8 +70,8 @@ static const struct strata_option server_options[] = {
 	  .integer = { 90 * 86400 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "ended jobs are forgotten after so long; 0: never" },
 	{ "inventory_url", STRATA_TEXT, OFFSET(inventory_url), .value = "URL",
-	  .help = "inventory service to read nodes from and to reserve GPUs with: http://… or "
-		  "unix:PATH" },
+	  .help = "inventory service to read nodes from and to reserve GPUs with: http://…, "
+		  "https://… or unix:/PATH" },
 	{ "inventory_token_file", STRATA_TEXT, OFFSET(inventory_token_file), .value = "FILE",
 	  .help = "with the token for it" },
 	{ "request_timeout", STRATA_DURATION, OFFSET(request_timeout_ns),
@@ -82,6 +82,8 @@ static const struct strata_option server_options[] = {
 	{ "token_from_token", STRATA_BOOL, OFFSET(token_from_token),
 	  .help = "a token may make tokens: for its own user, of its role or below, that end with "
 		  "it" },
+	{ "accept_store", STRATA_BOOL, OFFSET(accept_store),
+	  .help = "take a store that is not what it was, such as an older copy, as it is" },
 	{ 0 }
 };
 
@@ -147,6 +149,18 @@ static int check_nodes(const struct server_conf *conf, struct strata_memory *mem
 	return rc;
 }
 
+int conf_check_url(const char *url, struct strata_error *err)
+{
+	static const char *const schemes[] = { "http://", "https://", "unix:/" };
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
+			return 0;
+	return strata_fail_at(err, -EINVAL, "inventory_url",
+			      "inventory_url is %.100s; expected http://…, https://… or unix:/PATH",
+			      url);
+}
+
 int conf_check(const struct server_conf *conf, struct strata_error *err)
 {
 	struct strata_memory memory = { 0 };
@@ -168,6 +182,8 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
 		rc = strata_fail_at(err, -EINVAL, "time_limit",
 				    "time_limit is longer than time_limit_max");
+	if (rc == 0 && conf->inventory_url)
+		rc = conf_check_url(conf->inventory_url, err);
 	return rc ? rc : check_nodes(conf, &memory, err);
 }
 

@@ -21,11 +21,15 @@ struct server_conf {
 	int64_t request_timeout_ns;
 	int64_t http_threads;
 	bool token_from_token;
+	bool accept_store;
 };
 extern const struct strata_schema server_schema;
 
 /* May the setting change while the service runs? */
 bool conf_is_live(const char *name);
+
+/* Is the address of an inventory service one that is asked: http://…, https://… or unix:PATH? */
+int conf_check_url(const char *url, struct strata_error *err);
 
 /* Do the settings make sense, as far as can be said without opening anything: classes, nodes? */
 int conf_check(const struct server_conf *conf, struct strata_error *err);

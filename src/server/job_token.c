@@ -1,6 +1,8 @@
 /* Tokens of jobs; job_token.h says what they are. The hash is BLAKE2b. */
 #include "server/job_token.h"
 
+#include "core/env_trust.h"
+
 #include <strata/text.h>
 
 #include <errno.h>
@@ -22,10 +24,12 @@ int job_token_open(const struct env *env, const char *state_dir,
 
 	strata_arena_init(&arena, &memory, 0);
 	const char *path = strata_arena_printf(&arena, "%s/job.key", state_dir);
-	int rc = path ? env_read_file(env, AT_FDCWD, path, JOB_TOKEN_KEY_BYTES, &arena, &bytes,
-				      &count, err)
+	int rc = path ? env_trust_check(path, ENV_TRUST_FILE, "the key of job tokens", err)
 		      : strata_fail_memory(err);
 
+	if (rc == 0)
+		rc = env_read_file(env, AT_FDCWD, path, JOB_TOKEN_KEY_BYTES, &arena, &bytes, &count,
+				   err);
 	if (rc == 0 && count != JOB_TOKEN_KEY_BYTES)
 		rc = strata_fail(err, -EBADMSG,
 				 "%s has %zu bytes; expected %d (without it, a new one is made)",

@@ -17,6 +17,26 @@
 
 enum { BACKLOG = 4096 };
 
+/* Removes a socket that nobody listens on any more, and nothing else. */
+static int remove_left(const char *path, struct strata_error *err)
+{
+	struct stat info;
+
+	if (lstat(path, &info) < 0)
+		return errno == ENOENT ? 0
+				       : strata_fail_at(err, -errno, "socket",
+							"cannot look at the socket %s: %s", path,
+							strerror(errno));
+	if (!S_ISSOCK(info.st_mode))
+		return strata_fail_at(err, -EEXIST, "socket",
+				      "%s is not a socket, and it is left as it is; name another "
+				      "path",
+				      path);
+	return unlink(path) < 0 ? strata_fail_at(err, -errno, "socket", "cannot replace %s: %s",
+						 path, strerror(errno))
+				: 0;
+}
+
 int listen_unix(const char *path, int *ret_fd, struct strata_error *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -37,7 +57,10 @@ int listen_unix(const char *path, int *ret_fd, struct strata_error *err)
 				      path);
 	}
 	close(fd);
-	unlink(path);
+	int rc = remove_left(path, err);
+
+	if (rc)
+		return rc;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) ||
 	    listen(fd, BACKLOG)) {

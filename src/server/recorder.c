@@ -1,6 +1,7 @@
 /* The record of recorder.h. */
 #include "server/recorder.h"
 
+#include "core/env_trust.h"
 #include "formats/recording.h"
 
 #include <errno.h>
@@ -52,6 +53,10 @@ static int open_file(struct recorder *recorder, struct strata_error *err)
 	struct stat about;
 
 	snprintf(aside, sizeof(aside), "%s.old", conf->record);
+	int rc = env_trust_check(conf->record, ENV_TRUST_FILE, "the record", err);
+
+	if (rc)
+		return rc;
 	if (stat(conf->record, &about) == 0 && about.st_size >= conf->record_bytes_max &&
 	    rename(conf->record, aside))
 		return strata_fail(err, -errno, "cannot rename %s: %s", conf->record,

@@ -3,6 +3,7 @@
 
 #include "client/client.h"
 #include "client/web.h"
+#include "core/env_trust.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -43,6 +44,26 @@ struct remote {
 
 /* ---- the other service ---- */
 
+/* Who could put another socket, or another token, in its place could say which nodes are free. */
+static int check_places(const struct server_conf *conf, struct strata_error *err)
+{
+	const char *token = conf->inventory_token_file, *url = conf->inventory_url;
+	char dir[STRATA_PATH_BYTES_MAX];
+	bool there;
+	int rc = conf_check_url(url, err);
+
+	if (rc == 0 && strncmp(url, "unix:", 5) == 0) {
+		int length = (int)(strrchr(url, '/') - (url + 5));
+
+		snprintf(dir, sizeof(dir), "%.*s", length ? length : 1, url + 5);
+		rc = env_trust_check(dir, ENV_TRUST_DIR, "the directory of the inventory's socket",
+				     err);
+	}
+	if (rc == 0 && token)
+		rc = env_trust_check(token, ENV_TRUST_FILE, "the token of the inventory", err);
+	return rc || !token ? rc : client_check_private(token, true, &there, err);
+}
+
 /* "http://…", or "unix:/path" */
 static int open_client(const struct server_conf *conf, struct strata_memory *memory,
 		       struct client **ret_client, struct strata_error *err)
@@ -51,14 +72,14 @@ static int open_client(const struct server_conf *conf, struct strata_memory *mem
 	struct strata_arena arena;
 	char *token = NULL;
 	size_t length = 0;
-	int rc = 0;
+	int rc = check_places(conf, err);
 
 	strata_arena_init(&arena, memory, 0);
 	if (strncmp(conf->inventory_url, "unix:", 5) == 0)
 		place.socket = conf->inventory_url + 5;
 	else
 		place.url = conf->inventory_url;
-	if (conf->inventory_token_file)
+	if (rc == 0 && conf->inventory_token_file)
 		rc = env_read_file(env_system(), AT_FDCWD, conf->inventory_token_file,
 				   TOKEN_BYTES_MAX, &arena, &token, &length, err);
 	while (rc == 0 && length && strchr(" \r\n", token[length - 1]))

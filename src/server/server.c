@@ -3,6 +3,7 @@
 #include "server/connection.h"
 #include "server/descriptors.h"
 #include "server/people.h"
+#include "server/places.h"
 #include "server/recorder.h"
 #include "server/remote.h"
 #include "server/reserve.h"
@@ -112,8 +113,12 @@ static int open_exec(struct server *server, struct strata_error *err)
 
 static int open_store(struct server *server, struct strata_error *err)
 {
-	int rc = store_open(server->conf->store, false, &server->memory, &server->store, err);
+	snprintf(server->mark, sizeof(server->mark), "%s/store.mark", server->conf->state_dir);
+	int rc = server->conf->accept_store ? store_mark_accept(server->mark, err) : 0;
 
+	if (rc == 0)
+		rc = store_open_marked(server->conf->store, server->mark, &server->memory,
+				       &server->store, err);
 	/* a leader that has just died may hold its lock for another moment */
 	for (int i = 0; rc == 0 && i < LEAD_TRIES; i++) {
 		struct timespec pause = { .tv_nsec = LEAD_PAUSE_MS * 1000000L };
@@ -204,7 +209,9 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	batch_init(server);
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = server->wake_fd < 0 ? strata_fail(err, -errno, "no eventfd: %s", strerror(errno))
-				 : open_store(server, err);
+				 : places_open(server->env, conf, err);
+	if (rc == 0)
+		rc = open_store(server, err);
 	if (rc == 0)
 		rc = token_table_new(&server->tokens, err);
 	if (rc == 0)

@@ -154,6 +154,7 @@ struct server {
 	pthread_mutex_t lock; /* of the four below */
 	struct request *first, *last;
 	size_t waiting;
+	char mark[STRATA_PATH_BYTES_MAX + 16]; /* path of the store's mark */
 	char leader
 		[STRATA_PATH_BYTES_MAX]; /* standing by: where the leader is asked; "": not known */
 	int wake_fd;                     /* eventfd */

@@ -11,6 +11,8 @@
 
 static int check_program(const struct job_spec *spec, struct strata_error *err)
 {
+	int64_t mask;
+
 	if (spec->script && spec->command.count)
 		return strata_fail_at(err, -EINVAL, "script",
 				      "there is a command and a script; expected one of them");
@@ -30,6 +32,10 @@ static int check_program(const struct job_spec *spec, struct strata_error *err)
 		return strata_fail_at(err, -EINVAL, "working_dir",
 				      "working_dir is '%.80s'; expected an absolute path",
 				      spec->working_dir);
+	if (!job_spec_umask(spec->umask, &mask))
+		return strata_fail_at(err, -EINVAL, "umask",
+				      "umask is '%.20s'; expected 000 to 777 in octal, as in 027",
+				      spec->umask);
 	return 0;
 }
 

@@ -59,8 +59,8 @@ void standby_begin(struct server *server)
 static int reach_store(struct server *server, struct strata_error *err)
 {
 	return server->store ? 0
-			     : store_open(server->conf->store, false, &server->memory,
-					  &server->store, err);
+			     : store_open_marked(server->conf->store, server->mark, &server->memory,
+						 &server->store, err);
 }
 
 /* Who leads, and is it alive? */

@@ -220,25 +220,13 @@ static int fill_environment(struct start *start, struct strata_error *err)
 	return rc ? rc : environment_make(&from, &server->scratch, &start->order.environment, err);
 }
 
-/* A program without a slash is looked for on the job's own PATH. */
-static const char *find_program(struct start *start, const char *name)
+/* A program without a slash is looked for by the job's own process, with its user's rights and no others. */
+static const char *program_of(struct start *start, const char *name)
 {
-	const char *path = environment_find(start->order.environment, "PATH");
-
-	if (strchr(name, '/'))
-		return *name == '/' ? name
-				    : strata_arena_printf(&start->server->scratch, "%s/%s",
-							  start->order.directory, name);
-	for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; at && *at;) {
-		size_t span = strcspn(at, ":");
-		const char *full = strata_arena_printf(&start->server->scratch, "%.*s/%s",
-						       (int)span, at, name);
-
-		if (full && span && access(full, X_OK) == 0)
-			return full;
-		at += span + (at[span] == ':');
-	}
-	return strata_arena_printf(&start->server->scratch, "/usr/bin/%s", name);
+	return *name == '/' || !strchr(name, '/')
+		       ? name
+		       : strata_arena_printf(&start->server->scratch, "%s/%s",
+					     start->order.directory, name);
 }
 
 static int fill_program(struct start *start, struct strata_error *err)
@@ -260,7 +248,7 @@ static int fill_program(struct start *start, struct strata_error *err)
 	}
 	const char *const *words = start->spec.command.items;
 
-	order->program = find_program(start, words[0]);
+	order->program = program_of(start, words[0]);
 	order->arguments =
 		(struct strata_list){ (void *)(words + 1), start->spec.command.count - 1 };
 	return order->program ? 0 : strata_fail_memory(err);
@@ -342,6 +330,7 @@ static int make_order(struct start *start, struct strata_error *err)
 	struct server *server = start->server;
 	struct store_job *row = &start->live->row;
 	struct strata_job_request request;
+	int64_t mask = 022;
 	int rc = submission_restore(server, row, &server->scratch, &start->spec, &request, err);
 
 	if (rc == 0)
@@ -350,6 +339,7 @@ static int make_order(struct start *start, struct strata_error *err)
 	if (rc)
 		return rc;
 	find_person(row, &start->person);
+	job_spec_umask(start->spec.umask, &mask); /* it was checked when it was taken in */
 	start->order = (struct exec_order){
 		.job = row->id,
 		.attempt = row->attempt,
@@ -357,7 +347,7 @@ static int make_order(struct start *start, struct strata_error *err)
 		.user = row->user,
 		.uid = row->uid,
 		.gid = row->gid,
-		.umask = 022,
+		.umask = mask,
 		.time_limit_ns = row->time_limit_ns,
 		.grace_ns = server->conf->grace_ns,
 		.checkpoint_signal = SIGUSR1,

@@ -5,6 +5,8 @@
  */
 #include "store/store_int.h"
 
+#include "core/env_trust.h"
+
 #include "store/sqlite_backup.h"
 
 #include <assert.h>
@@ -18,12 +20,14 @@
 #include <unistd.h>
 
 /* The leader has other things to do than to wait, and comes back by itself. */
+enum { LOG_PAGES = 1000 }; /* SQLite's own number */
 enum { BUSY_MS = 5000, BUSY_LEADER_MS = 250, PATH_BYTES_MAX = 4096 };
 
 struct sqlite {
 	struct store base;
 	sqlite3 *db;
-	int lock_fd; /* of the leader's lock; -1: not held */
+	int lock_fd;     /* of the leader's lock; -1: not held */
+	int taken_pages; /* of the log, when it was last taken into the file */
 	char path[PATH_BYTES_MAX];
 };
 
@@ -189,6 +193,21 @@ static int sqlite_commit(struct store *store, struct strata_error *err)
 
 /* ---- the lead ---- */
 
+/* In the place of SQLite's own way: every so many pages of growth the log is taken into the file, and the mark is to know of it. */
+static int take_log(void *context, sqlite3 *db, const char *name, int pages)
+{
+	struct sqlite *self = context;
+
+	if (pages < self->taken_pages)
+		self->taken_pages = 0; /* it began anew */
+	if (pages - self->taken_pages < LOG_PAGES)
+		return SQLITE_OK;
+	sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	self->taken_pages = pages;
+	self->base.taken = true;
+	return SQLITE_OK;
+}
+
 static int locked_by_another(const struct sqlite *self, int fd, struct strata_error *err)
 {
 	char holder[24] = { 0 };
@@ -225,6 +244,8 @@ static int sqlite_lock(struct store *store, struct strata_error *err)
 		(void)!ftruncate(fd, 0);
 	self->lock_fd = fd;
 	sqlite3_busy_timeout(self->db, BUSY_LEADER_MS);
+	if (store->mark)
+		sqlite3_wal_hook(self->db, take_log, self);
 	return 0;
 }
 
@@ -241,6 +262,19 @@ static int create_file(const char *path, struct strata_error *err)
 	else if (errno != EEXIST)
 		return strata_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));
 	return 0;
+}
+
+/* Who can change the file, or put a log beside it, can be anybody in the service's eyes. */
+static int check_trust(const char *path, struct strata_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_BYTES_MAX];
+
+	snprintf(dir, sizeof(dir), "%.*s", !slash || slash == path ? 1 : (int)(slash - path),
+		 slash ? path : ".");
+	int rc = env_trust_check(dir, ENV_TRUST_DIR, "the directory of the store", err);
+
+	return rc ? rc : env_trust_check(path, ENV_TRUST_FILE, "the store", err);
 }
 
 static int is_wal(void *context, const struct store_value *cells, size_t count,
@@ -298,7 +332,10 @@ static int sqlite_open(struct store *store, const char *address, struct strata_e
 	if (strlen(address) >= PATH_BYTES_MAX - 8)
 		return strata_fail(err, -E2BIG, "the path of the database is too long");
 	strcpy(self->path, address);
-	int rc = store->read_only ? 0 : create_file(address, err);
+	int rc = store->read_only ? 0 : check_trust(address, err);
+
+	if (rc == 0 && !store->read_only)
+		rc = create_file(address, err);
 
 	if (rc < 0)
 		return rc;
@@ -313,6 +350,37 @@ static int sqlite_open(struct store *store, const char *address, struct strata_e
 			sqlite_forget(store, &store->statements[i]);
 	sqlite_close(store);
 	return rc;
+}
+
+/* ---- the mark ---- */
+
+static ssize_t read_start(const char *path, const char *ending, void *bytes, size_t count)
+{
+	char whole[PATH_BYTES_MAX + 8];
+
+	if (snprintf(whole, sizeof(whole), "%s%s", path, ending) >= (int)sizeof(whole))
+		return -1;
+	int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t got = fd < 0 ? -1 : read(fd, bytes, count);
+
+	if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+static void look(const char *path, struct store_files *ret_files)
+{
+	static const char magic[16] = "SQLite format 3";
+	enum { LOG_HEAD_BYTES = 32 };
+	char bytes[LOG_HEAD_BYTES + 1];
+	ssize_t got = read_start(path, "", bytes, sizeof(magic));
+
+	*ret_files = (struct store_files){
+		.there = got >= 0,
+		.empty = got == 0,
+		.sound = got == (ssize_t)sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0,
+		.logged = read_start(path, "-wal", bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes),
+	};
 }
 
 static int backup(struct store *store, const char *path, struct strata_error *err)
@@ -342,4 +410,5 @@ const struct store_class store_sqlite = {
 	.forget = sqlite_forget,
 	.lock = sqlite_lock,
 	.backup = backup,
+	.look = look,
 };

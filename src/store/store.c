@@ -61,6 +61,7 @@ static void free_store(struct store *store)
 	for (size_t i = 0; i < STORE_STATEMENTS_MAX + STORE_FIXED; i++)
 		strata_memory_put(memory, store->statements[i].sql, store->statements[i].sql_bytes);
 	strata_memory_put(memory, store->address, store->address_bytes);
+	strata_memory_put(memory, store->mark, store->mark_bytes);
 	strata_memory_put(memory, store, store->cls->size);
 }
 
@@ -69,6 +70,7 @@ void store_close(struct store *store)
 	if (!store)
 		return;
 	assert(!store->inside);
+	store_mark_renew(store);
 	for (size_t i = 0; i < STORE_STATEMENTS_MAX + STORE_FIXED; i++)
 		if (store->statements[i].prepared)
 			store->cls->forget(store, &store->statements[i]);
@@ -83,8 +85,18 @@ static int check_tables(struct store *store, struct strata_error *err)
 		       : store_migrate(store, store_migrations, store_migration_count, err);
 }
 
-int store_open(const char *address, bool read_only, struct strata_memory *memory,
-	       struct store **ret_store, struct strata_error *err)
+/* A copy that the store owns. */
+static char *copy_text(struct strata_memory *memory, const char *text, size_t *ret_bytes)
+{
+	*ret_bytes = strlen(text) + 1;
+	char *copy = strata_memory_get(memory, *ret_bytes);
+
+	return copy ? memcpy(copy, text, *ret_bytes) : NULL;
+}
+
+static int open_any(const char *address, bool read_only, const char *mark,
+		    struct strata_memory *memory, struct store **ret_store,
+		    struct strata_error *err)
 {
 	const struct store_class *cls = NULL;
 	const char *rest = NULL;
@@ -101,24 +113,40 @@ int store_open(const char *address, bool read_only, struct strata_memory *memory
 	store->cls = cls;
 	store->memory = memory;
 	store->read_only = read_only;
-	store->address_bytes = strlen(address) + 1;
-	store->address = strata_memory_get(memory, store->address_bytes);
+	store->address = copy_text(memory, address, &store->address_bytes);
+	if (mark)
+		store->mark = copy_text(memory, mark, &store->mark_bytes);
 	for (unsigned i = 0; i < STORE_STATEMENTS_MAX + STORE_FIXED; i++)
 		store->statements[i].number = i;
-	if (store->address)
-		memcpy(store->address, address, store->address_bytes);
-	rc = store->address ? cls->open(store, rest, err) : strata_fail_memory(err);
+	rc = store->address && !store->mark == !mark ? store_mark_look(store, rest, err)
+						     : strata_fail_memory(err);
+	if (rc == 0)
+		rc = cls->open(store, rest, err);
 	if (rc < 0) {
 		free_store(store);
 		return rc;
 	}
-	rc = check_tables(store, err);
+	rc = store_mark_compare(store, err);
+	if (rc == 0)
+		rc = check_tables(store, err);
 	if (rc < 0) {
 		store_close(store);
 		return rc;
 	}
 	*ret_store = store;
 	return 0;
+}
+
+int store_open(const char *address, bool read_only, struct strata_memory *memory,
+	       struct store **ret_store, struct strata_error *err)
+{
+	return open_any(address, read_only, NULL, memory, ret_store, err);
+}
+
+int store_open_marked(const char *address, const char *mark, struct strata_memory *memory,
+		      struct store **ret_store, struct strata_error *err)
+{
+	return open_any(address, false, mark, memory, ret_store, err);
 }
 
 const struct strata_class *store_class_of(const struct store *store)
@@ -314,6 +342,10 @@ int store_transact(struct store *store, const uint64_t *epoch, store_body *body,
 
 	if (rc == -ECONNRESET)
 		rc = transact_once(store, epoch, body, context, err);
+	if (rc == 0 && store->taken) {
+		store->taken = false;
+		store_mark_renew(store);
+	}
 	return tell_lost(rc, err);
 }
 

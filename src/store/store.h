@@ -296,6 +296,16 @@ int store_depose(struct store *store, struct strata_error *err);
 /* ---- writing ---- */
 
 /*
+ * As store_open, to write; and beside it a mark is kept at the path `mark`, by which a store that is not what it was is noticed: emptied, older,
+ * another one, without the log that a crash left. -EBADMSG then, before anything is changed, with a sentence that says what to do.
+ * Where there is no mark the store is taken as it is, and marked when it is led.
+ */
+int store_open_marked(const char *address, const char *mark, struct strata_memory *memory,
+		      struct store **ret_store, struct strata_error *err);
+/* Takes the store as it is from now on, whatever the mark says. */
+int store_mark_accept(const char *mark, struct strata_error *err);
+
+/*
  * Applies 0 to STRATA_STORE_CHANGES_MAX changes in their order, as one transaction; when this returns 0 they are durable.
  *
  * -ESTALE: another leads (or the database was replaced by an older one). -EEXIST: the uuid, or the user's request key, is

@@ -45,6 +45,14 @@ struct store_statement {
 typedef int store_cells(void *context, const struct store_value *cells, size_t count,
 			struct strata_error *err);
 
+/* The files of a database, unopened. */
+struct store_files {
+	bool there;  /* the file itself is */
+	bool empty;  /* it has nothing in it */
+	bool sound;  /* it begins as one of its kind does */
+	bool logged; /* beside it is a log with something in it */
+};
+
 struct store_class {
 	struct strata_class base;
 	const char *schemes;   /* "a:b:": what addresses of it begin with, each up to the colon */
@@ -83,6 +91,8 @@ struct store_class {
 	/* NULL: the database has its own tool, named here. */
 	int (*backup)(struct store *store, const char *path, struct strata_error *err);
 	const char *backup_tool;
+	/* What there is of it before it is opened, for store_mark.c; NULL: no files of ours. */
+	void (*look)(const char *address, struct store_files *ret_files);
 };
 
 struct store {
@@ -90,10 +100,16 @@ struct store {
 	struct strata_memory *memory; /* borrowed until store_close */
 	char *address;                /* as given; owned */
 	size_t address_bytes;
+	char *mark; /* path of the mark; NULL: none is kept; owned */
+	size_t mark_bytes;
+	bool marked; /* there was a mark when it was opened, which was to fit */
+	bool logged; /* and a log beside the file */
+	bool taken;  /* the log was taken into the file since the mark was written */
 	bool read_only;
-	bool leading; /* store_lead succeeded */
-	bool inside;  /* a transaction is under way */
-	bool asking;  /* a query is under way: its rows are being handed over */
+	bool leading;   /* store_lead succeeded, … */
+	uint64_t epoch; /* … with this */
+	bool inside;    /* a transaction is under way */
+	bool asking;    /* a query is under way: its rows are being handed over */
 	struct store_statement statements[STORE_STATEMENTS_MAX + STORE_FIXED];
 	uint64_t uses; /* of statements so far */
 };
@@ -125,6 +141,18 @@ int store_transact(struct store *store, const uint64_t *epoch, store_body *body,
 
 /* For callers of store_transact who know before that it cannot be. */
 int store_fail_read_only(struct strata_error *err);
+
+/* ---- the mark (store_mark.c) ---- */
+
+/* Does what there is fit the mark? First by its files, then by what is in it; before anything is changed. */
+int store_mark_look(struct store *store, const char *rest, struct strata_error *err);
+int store_mark_compare(struct store *store, struct strata_error *err);
+/* Within the transaction in which a leader begins: the numbers that the mark will have. */
+int store_mark_raise(struct store *store, struct strata_error *err);
+/* Writes it, once that is durable. */
+int store_mark_write(struct store *store, struct strata_error *err);
+/* Both, in a transaction of its own: when the leader ends, and when the log was taken in. */
+void store_mark_renew(struct store *store);
 
 /* ---- tables (store_rows.c) ---- */
 

@@ -33,6 +33,8 @@ static int raise_epoch(struct store *store, void *context, struct strata_error *
 		rc = store_run(store, "UPDATE meta SET number = number + 1 WHERE name = 'epoch'",
 			       NULL, 0, err);
 	if (rc == 0)
+		rc = store_mark_raise(store, err);
+	if (rc == 0)
 		rc = store_ask_number(store, STORE_ASK_EPOCH, &lead->epoch, err);
 	if (rc < 0)
 		return rc;
@@ -62,8 +64,12 @@ int store_lead(struct store *store, const struct store_leader *self, uint64_t *r
 		rc = store_transact(store, NULL, raise_epoch, &lead, err);
 	if (rc < 0)
 		return rc;
+	store->epoch = (uint64_t)lead.epoch;
+	rc = store_mark_write(store, err);
+	if (rc < 0)
+		return rc;
 	store->leading = true;
-	*ret_epoch = (uint64_t)lead.epoch;
+	*ret_epoch = store->epoch;
 	return 0;
 }
 

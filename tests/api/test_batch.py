@@ -135,7 +135,7 @@ def a_full_disk(service):
     service.kill(signal.SIGTERM)
     service.state = os.path.join(service.dir, "small")
     os.mkdir(service.state)
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", service.state]).returncode:
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0711", "none", service.state]).returncode:
         raise Skip("only root can mount a small file system")
     try:
         service.start()
@@ -176,7 +176,7 @@ def a_full_disk(service):
 def a_directory_that_cannot_be_written_to(service):
     """At the start: it says what is wrong and ends."""
     service.kill(signal.SIGTERM)
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", service.state]).returncode:
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,mode=0711", "none", service.state]).returncode:
         raise Skip("only root can mount a file system that is read only")
     try:
         service.start()
@@ -194,7 +194,7 @@ def starts_are_put_off_while_nothing_can_be_written(service):
     """The store takes the start; the order cannot be written. The job waits, and is started when it can be."""
     service.kill(signal.SIGTERM)
     jobs = os.path.join(service.state, "jobs")
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "none", jobs]).returncode:
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0711", "none", jobs]).returncode:
         raise Skip("only root can mount a file system")
     try:
         service.start()

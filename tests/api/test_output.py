@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What jobs have written."""
 import os
+import shutil
 
-from service import as_nobody, equal, run
+from service import Skip, as_nobody, equal, run
 
 
 def output_can_be_read(service):
@@ -28,6 +29,74 @@ def only_what_its_user_may_read_is_shown(service):
     os.unlink(path)
     os.symlink(secret, path)
     equal(as_nobody(service, "GET", f"/api/v1/jobs/{job}/output")[0], 404)
+
+
+def nobodys(service, **fields):
+    """A job of another user's, and the path of its output, which that user may replace."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, which serves others")
+    home = os.path.join(service.dir, "home")
+    os.mkdir(home)
+    os.chmod(home, 0o777)
+    path = os.path.join(home, "out")
+    job = as_nobody(service, "POST", "/api/v1/jobs",
+                    {"command": ["cat"], "working_dir": home, "output": path, **fields})[1]["id"]
+    return job, path
+
+
+def a_link_into_proc_shows_nothing_of_the_service(service):
+    """What is open in the service, and its memory, are root's: its /proc/self is not the caller's."""
+    job, path = nobodys(service)
+    service.wait(job, "completed")
+    mine = service.submit("sh", "-c", "echo for root alone; sleep 60")["id"]
+    service.wait(mine, "running")
+    connection, answer = service.follow(f"/jobs/{mine}/output?follow=1")
+    equal(answer.readline(), b"for root alone\n")  # from here on it is open in the service
+    pid = service.process.pid
+    names = ["maps", "environ", "cmdline", "status"] + [f"fd/{fd}" for fd in range(3, 60)]
+    for target in [f"/proc/self/{name}" for name in names] + [f"/proc/{pid}/{name}" for name in names] + [
+            "/proc/thread-self/maps", f"/proc/self/root{service.dir}/log", "/sys/kernel/mm/transparent_hugepage/enabled"]:
+        os.unlink(path)
+        os.symlink(target, path)
+        status, answer = as_nobody(service, "GET", f"/api/v1/jobs/{job}/output")
+        equal((target, status), (target, 404))
+    connection.close()
+
+
+def what_is_not_a_file_is_said_to_be_none(service):
+    """A pipe that somebody writes to, or nobody, holds up neither the caller nor the service."""
+    job, path = nobodys(service)
+    service.wait(job, "completed")
+    os.unlink(path)
+    os.mkfifo(path, 0o666)
+    os.chmod(path, 0o666)
+    for end in (os.O_RDWR, None):  # with a writer, and without
+        fd = os.open(path, end) if end else None
+        status, answer = as_nobody(service, "GET", f"/api/v1/jobs/{job}/output")
+        equal(status, 404)
+        assert "expected a regular file" in answer["error"]["message"], answer
+        if fd:
+            os.close(fd)
+    os.unlink(path)
+    os.mkdir(path)
+    assert "expected a regular file" in as_nobody(service, "GET", f"/api/v1/jobs/{job}/output")[1]["error"]["message"]
+    os.rmdir(path)
+    os.symlink("/dev/zero", path)
+    assert "expected a regular file" in as_nobody(service, "GET", f"/api/v1/jobs/{job}/output")[1]["error"]["message"]
+    os.unlink(path)
+    os.symlink("/dev/null", path)
+    equal(as_nobody(service, "GET", f"/api/v1/jobs/{job}/output"), [200, ""])
+
+
+def a_job_reads_nothing_of_its_supervisor(service):
+    """Input is opened before the job becomes its user's: /proc/self is root's supervisor then."""
+    for target in ("/proc/self/maps", "/proc/self/environ", "/proc/self/fd/3"):
+        job, path = nobodys(service, input=target)
+        service.wait(job, "failed")
+        assert not os.path.exists(path) or os.path.getsize(path) == 0, open(path).read()
+        shutil.rmtree(os.path.dirname(path))
+    job, path = nobodys(service, working_dir="/proc/self/cwd")
+    service.wait(job, "failed")
 
 
 def it_can_be_followed_to_its_end(service):
@@ -90,4 +159,5 @@ def it_is_there_after_a_restart_and_long_after_the_end(service):
         equal(as_nobody(service, "GET", f"/api/v1/jobs/{ended}/output")[0], 403)
 
 
-run(it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown)
+run(it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown,
+    a_link_into_proc_shows_nothing_of_the_service, what_is_not_a_file_is_said_to_be_none, a_job_reads_nothing_of_its_supervisor)

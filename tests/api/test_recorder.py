@@ -95,7 +95,7 @@ def one_that_cannot_be_written_is_said_at_once(service):
         service.start()
         raise AssertionError("it started")
     except AssertionError as trouble:
-        assert "cannot write the record /nowhere/record" in str(trouble), trouble
+        assert "the record /nowhere/record cannot be used: No such file" in str(trouble), trouble
 
 
 run_with(lambda test: Recorded(), everything_comes_out_again, a_record_that_is_full_ends_and_is_put_aside,

@@ -35,6 +35,27 @@ def a_program_is_found_on_the_jobs_own_path(service):
     job = service.submit("tool", "it", environment={"PATH": f"/nowhere:{service.dir}/bin"}, output="%j-%x-%u.txt", name="n")["id"]
     service.wait(job, "completed")
     equal(service.output(f"{job}-n-{service.job(job)['user']}.txt"), "found it\n")
+    job = service.submit("nosuch", environment={"PATH": "/usr/bin:/bin"})["id"]
+    service.wait(job, "failed")
+
+
+def files_have_the_mode_that_was_asked_for(service):
+    for umask, want in ((None, "0022"), ("0", "0000"), ("027", "0027"), ("0777", "0777")):
+        fields = {} if umask is None else {"umask": umask}
+        out = os.path.join(service.dir, f"out-{want}")
+        job = service.submit("sh", "-c", f"umask; : > made-{want}", output=out, **fields)["id"]
+        service.wait(job, "completed")
+        equal(service.output(f"out-{want}"), want + "\n")
+        for name in (f"out-{want}", f"made-{want}"):
+            equal((name, os.stat(os.path.join(service.dir, name)).st_mode & 0o777), (name, 0o666 & ~int(want, 8)))
+    for bad in ("", "8", "1000", "-1", "0x1f", "00777"):
+        equal(service.submit("true", umask=bad, status=400)["error"]["field"], "umask")
+
+
+def a_directory_is_no_program(service):
+    os.makedirs(os.path.join(service.dir, "one", "true"))
+    job = service.submit("true", environment={"PATH": f"{service.dir}/one:/usr/bin:/bin"})["id"]
+    service.wait(job, "completed")
 
 
 def a_script_runs_from_a_file_of_its_own(service):
@@ -74,5 +95,6 @@ def what_could_not_be_started_says_why_everywhere(service):
     assert waited.returncode == 1 and "could not start: " in waited.stderr + waited.stdout, waited
 
 
-run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path,
+run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path, a_directory_is_no_program,
+    files_have_the_mode_that_was_asked_for,
     a_script_runs_from_a_file_of_its_own, what_could_not_be_started_says_why_everywhere)

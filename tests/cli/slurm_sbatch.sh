@@ -21,6 +21,11 @@ asked 'r[-2]["body"]["tasks"] == 4 and r[-2]["body"]["nodes"] == 2 and r[-2]["bo
 asked '{k: v for k, v in r[-2]["body"]["environment"].items() if k[:5] == "SLURM" or k == "A_VARIABLE"} == {"A_VARIABLE": "of mine",
 	"SLURM_SUBMIT_DIR": "'"$PWD"'", "SLURM_NTASKS_PER_NODE": "2", "SLURM_GPUS_PER_NODE": "a100:4"}'
 
+it 'sends the umask that it was called with'
+serve "{$nodes, $accepted, $waiting}"
+(umask 027 && strata slurm sbatch --wrap true >/dev/null)
+asked 'r[-2]["body"]["umask"] == "0027"'
+
 it 'prefers the command line to variables, and these to the script'
 serve "{$nodes, $accepted, $waiting}"
 printf '#!/bin/sh\n#SBATCH --time=10 --job-name=script --comment=script\n' >a.sh

@@ -14,7 +14,7 @@ says 'strata: `strata watch 17` follows it, `strata logs -f 17` shows what it wr
 asked 'r[0]["method"] == "POST" and r[0]["body"]["command"] == ["python", "train.py", "--epochs", "10"]'
 asked 'r[0]["body"]["gpus"] == 1 and r[0]["body"]["time_limit"] == 7200 and r[0]["body"]["memory"] == 8 << 30'
 asked 'r[0]["body"]["working_dir"] == "'"$PWD"'" and r[0]["body"]["environment"]["A_VARIABLE"] == "of mine"'
-asked 'len(r[0]["body"]) == 6' # nothing else is decided here
+asked 'len(r[0]["body"]) == 7' # nothing else is decided here
 asked 'len(r[0]["headers"]["idempotency-key"]) == 32'
 
 it 'leaves the flags behind the command to the command'
@@ -29,13 +29,13 @@ it 'sends every field there is'
 serve "{$accepted, $waiting}"
 run strata submit -J me -n 4 -N 2 -c 1.5 --gpus-per-task 1 --gpu-type 'a100|h100' --memory-per-task 1GiB --priority high --nice -5 -A lab -p gpu -q fast \
 	-a '1-9%3' -d afterok:3 --cancel-if-never -b '2030-01-01T00:00:00' --hold --no-requeue --preemptible --checkpoint 10m --gang g --gang-size 2 \
-	-C nvlink -w 'n[1-2]' -x n9 --exclusive -D sub --env X=1,Y=2 -i in -o out-%j -e err-%j --append --comment why -- true
+	-C nvlink -w 'n[1-2]' -x n9 --exclusive -D sub --env X=1,Y=2 -i in -o out-%j -e err-%j --append --umask 077 --comment why -- true
 gives 0
 asked '{k: v for k, v in r[0]["body"].items() if k != "environment"} == {"name": "me", "tasks": 4, "nodes": 2, "cpus_per_task": 1.5, "gpus_per_task": 1,
 	"gpu_type": "a100|h100", "memory_per_task": 1 << 30, "priority": "high", "nice": -5, "account": "lab", "partition": "gpu", "qos": "fast",
 	"array": "1-9%3", "dependencies": "afterok:3", "cancel_if_never": True, "begin": "2030-01-01T00:00:00Z", "hold": True, "requeue": False,
 	"preemptible": True, "checkpoint": 600, "gang": "g", "gang_size": 2, "features": "nvlink", "node_list": "n[1-2]", "node_exclude": "n9",
-	"exclusive": True, "working_dir": "'"$PWD"'/sub", "input": "in", "output": "out-%j", "error": "err-%j", "append": True, "comment": "why",
+	"exclusive": True, "working_dir": "'"$PWD"'/sub", "input": "in", "output": "out-%j", "error": "err-%j", "append": True, "umask": "077", "comment": "why",
 	"command": ["true"]}'
 asked 'r[0]["body"]["environment"]["X"] == "1" and r[0]["body"]["environment"]["HOME"]'
 
@@ -62,6 +62,14 @@ asked '"command" not in r[0]["body"]'
 serve "{$accepted, $waiting}"
 run strata submit --gpus 1 train.sh
 asked 'r[0]["body"]["gpus"] == 1 and "gpus_per_node" not in r[0]["body"]'
+
+it 'sends the umask that it was called with'
+serve "{$accepted, $waiting}"
+(umask 027 && strata submit --quiet -- true >/dev/null)
+asked 'r[0]["body"]["umask"] == "0027"'
+serve "{$accepted, $waiting}"
+run strata submit --umask 077 -- true
+asked 'r[0]["body"]["umask"] == "077"'
 
 it 'sends the arguments of a script with it'
 serve "{$accepted, $waiting}"

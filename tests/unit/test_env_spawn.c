@@ -106,6 +106,55 @@ TEST(a_program_gets_its_arguments_environment_and_directory)
 	CHECK_TEXT(output, "A=b c\nPATH=/usr/bin:/bin\n");
 }
 
+TEST(a_name_is_looked_for_by_the_child)
+{
+	char search[1400], path[600], output[100];
+	struct env_command command = { .program = "tool",
+				       .argv = (const char *const[]){ "tool", NULL },
+				       .envp = no_env,
+				       .fds = { -1, -1, -1 },
+				       .search = search };
+	FILE *file;
+
+	snprintf(search, sizeof(search), "/no/such:%s/a::%s/b:/etc/passwd", test_temp_dir(),
+		 test_temp_dir());
+	check_refused(&command, -ENOENT,
+		      "cannot start tool: there is no such program on its PATH, /no");
+	snprintf(path, sizeof(path), "%s/a", test_temp_dir());
+	CHECK_INT(mkdir(path, 0755), 0);
+	strcat(path, "/tool");
+	CHECK_INT(mkdir(path, 0755), 0); /* a directory is no program */
+	check_refused(&command, -EACCES, "cannot start tool: Permission denied");
+	snprintf(path, sizeof(path), "%s/b", test_temp_dir());
+	CHECK_INT(mkdir(path, 0755), 0);
+	strcat(path, "/tool");
+	file = fopen(path, "we");
+	fputs("#!/bin/sh\necho found\n", file);
+	fclose(file);
+	CHECK_INT(chmod(path, 0755), 0);
+	run(command, output, sizeof(output));
+	CHECK_TEXT(output, "found\n");
+	file = fopen(path, "we");
+	fputs("#!/no/interpreter\n", file);
+	fclose(file);
+	check_refused(&command, -ENOENT, "the program that its first line names");
+	command.program = "/bin/true";
+	check_refused(&command, -EINVAL, "expected a name without a slash");
+}
+
+TEST(a_directory_may_be_given_as_a_descriptor)
+{
+	struct env_command command = SHELL("pwd");
+	char output[600];
+
+	command.cwd = "nowhere";
+	command.cwd_fd = open(test_temp_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	run(command, output, sizeof(output));
+	output[strcspn(output, "\n")] = '\0';
+	CHECK_TEXT(output, test_temp_dir());
+	close(command.cwd_fd);
+}
+
 TEST(what_cannot_be_started_says_why)
 {
 	char path[600];

@@ -59,7 +59,62 @@ TEST(what_cannot_be_started_says_why)
 	order = sample_order(6, "true");
 	mkfifo(sample_path("pipe"), 0600);
 	order.output = "pipe";
-	check_not_started(&order, ENXIO, "it is a pipe that nobody reads");
+	check_not_started(&order, ENXIO,
+			  "cannot open its output file pipe: it is a pipe, a socket or a device; "
+			  "expected a regular file or /dev/null");
+	order = sample_order(7, "true");
+	order.input = "pipe"; /* and nobody waits for whoever writes to it */
+	check_not_started(&order, EINVAL, "cannot open its input file pipe: it is a pipe");
+	order = sample_order(8, "true");
+	order.output = "/proc/self/fd/2";
+	check_not_started(&order, ELOOP, "a link on the way leads into /proc");
+	order = sample_order(9, "true");
+	order.directory = "/proc/self/cwd";
+	check_not_started(&order, ELOOP, "cannot enter its directory /proc/self/cwd");
+	sample_close();
+}
+
+TEST(a_program_is_looked_for_as_its_user)
+{
+	struct exec_order order = order_of_other(1, "");
+	char path[700];
+
+	sample_open();
+	order.script = NULL;
+	order.program = "tool";
+	order.output = NULL;
+	order.directory = "/";
+	snprintf(path, sizeof(path), "PATH=%s:%s", sample_path("private"), sample_path("public"));
+	order.environment = (const char *const[]){ path, NULL };
+	CHECK_INT(mkdir(sample_path("private"), 0700), 0);
+	CHECK_INT(mkdir(sample_path("public"), 0755), 0);
+	/* that there is one in root's directory makes no difference */
+	check_not_started(&order, EACCES, "cannot start tool: Permission denied");
+	CHECK_INT(symlink("/bin/true", sample_path("private/tool")), 0);
+	order.job = 2;
+	check_not_started(&order, EACCES, "cannot start tool: Permission denied");
+	CHECK_INT(symlink("/bin/true", sample_path("public/tool")), 0);
+	order.job = 3;
+	CHECK_INT(sample_run(&order).how, EXEC_EXITED);
+	sample_close();
+}
+
+TEST(a_checkpoint_directory_of_anothers_is_not_given_away)
+{
+	struct exec_order order = order_of_other(1, "true");
+
+	sample_open();
+	CHECK_INT(mkdir(sample_path("place"), 0755), 0);
+	CHECK_INT(mkdir(sample_path("root"), 0700), 0);
+	CHECK_INT(symlink(sample_path("root"), sample_path("place/1")), 0);
+	order.checkpoint_dir = sample_path("place/1");
+	order.checkpoint_place = true;
+	order.output = NULL;
+	check_not_started(&order, ENOTDIR, "cannot make its checkpoint directory");
+	CHECK_INT(mkdir(sample_path("place/2"), 0700), 0);
+	order.job = 2;
+	order.checkpoint_dir = sample_path("place/2");
+	check_not_started(&order, EEXIST, "there is one of another user's");
 	sample_close();
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct apple_conf {
 	int64_t weight;
@@ -169,6 +170,30 @@ TEST(a_plugin_adds_its_classes)
 	CHECK_NEAR(values[2], 0.25, 0);
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_flat"), &err), -EEXIST,
 		    "there is a noise called 'flat' already");
+	strata_registry_free(registry);
+	registry = NULL;
+}
+
+TEST(a_plugin_that_others_could_exchange_is_refused)
+{
+	const char *kind;
+	char dir[300], path[320], command[5000];
+
+	open_registry(&strata_noise_kind);
+	snprintf(dir, sizeof(dir), "%s/dir", test_temp_dir());
+	snprintf(path, sizeof(path), "%s/flat.so", dir);
+	CHECK_INT(mkdir(dir, 0755), 0);
+	snprintf(command, sizeof(command), "cp '%s' '%s'", plugin("plugin_flat"), path);
+	CHECK_INT(system(command), 0);
+	CHECK_INT(chmod(path, 0666), 0);
+	CHECK_ERROR(strata_registry_load(registry, path, &err), -EPERM,
+		    "may be written to by others (mode 0666); `chmod go-w");
+	CHECK_ERROR(strata_plugin_kind(path, &arena, &kind, &err), -EPERM, "the plug-in /");
+	CHECK_INT(chmod(path, 0644) | chmod(dir, 0777), 0);
+	CHECK_ERROR(strata_registry_load(registry, path, &err), -EPERM, "/dir may be written to");
+	CHECK_INT(chmod(dir, 0755), 0);
+	CHECK(strata_registry_load(registry, path, &err) !=
+	      -EPERM); /* it may not find its library from there */
 	strata_registry_free(registry);
 	registry = NULL;
 }

@@ -166,11 +166,14 @@ TEST(variables_of_slurm_are_left_to_it)
 					    "SBATCH_PARTITION=x",
 					    "SLURM_ARRAY_TASK_ID=4",
 					    "SLURM_RESTART_COUNT=1",
+					    "SLURM_UMASK=0000",
 					    "STRATA_JOB_ID=17",
 					    NULL };
-	static const char want[] =
-		"A=1\0SLURM_ARRAY_TASK_ID=4\0SLURM_RESTART_COUNT=1\0STRATA_JOB_ID=17";
+	static const char want[] = "A=1\0SLURM_ARRAY_TASK_ID=4\0SLURM_RESTART_COUNT=1\0"
+				   "STRATA_JOB_ID=17\0SLURM_UMASK=0027";
 	struct exec_order order = plain();
+
+	order.umask = 027;
 
 	order.environment = list;
 	struct slurm_order made = make(&order, true);

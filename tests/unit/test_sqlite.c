@@ -246,6 +246,11 @@ TEST(a_file_that_may_not_be_written_is_read_only)
 	store_close(store);
 	chmod(address, 0444);
 	chmod(test_temp_dir(), 0777);
+	CHECK_INT(run_as_nobody(open_for_writing),
+		  EPERM); /* nobody opens it to write in a place like that */
+	chmod(test_temp_dir(), 0755);
+	if (geteuid() == 0)
+		CHECK_INT(chown(test_temp_dir(), getpwnam("nobody")->pw_uid, (gid_t)-1), 0);
 	CHECK_INT(run_as_nobody(open_for_writing), EROFS);
 }
 
@@ -256,10 +261,11 @@ TEST(what_is_wrong_is_said)
 
 	new_address();
 	CHECK_ERROR(store_open("/nowhere/at/all.db", false, &memory, &store, &err), -ENOENT,
-		    "cannot create /nowhere/at/all.db: No such file");
+		    "the directory of the store /nowhere/at cannot be used: No such file");
 	CHECK_ERROR(store_open(address, true, &memory, &store, &err), -ENOENT, "unable to open");
-	CHECK_ERROR(store_open(test_temp_dir(), false, &memory, &store, &err), -EISDIR,
-		    "unable to open");
+	CHECK_INT(mkdir(address, 0755), 0);
+	CHECK_ERROR(store_open(address, false, &memory, &store, &err), -EISDIR, "Is a directory");
+	CHECK_INT(rmdir(address), 0);
 	file = fopen(address, "w");
 	for (int i = 0; i < 1000; i++)
 		fputs("not a database ", file);

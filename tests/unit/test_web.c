@@ -84,3 +84,42 @@ TEST(a_connection_that_breaks_is_told_from_a_slow_one)
 	answer = "HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n{}";
 	CHECK_ERROR(ask(0, &json), -ECONNRESET, "broke");
 }
+
+TEST(nobody_is_sent_elsewhere)
+{
+	json_t *json = NULL;
+	char text[300];
+	int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+
+	CHECK_INT(bind(other, (struct sockaddr *)&address, size) | listen(other, 1), 0);
+	CHECK_INT(getsockname(other, (struct sockaddr *)&address, &size), 0);
+	snprintf(text, sizeof(text),
+		 "HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: "
+		 "0\r\nConnection: close\r\n\r\n",
+		 ntohs(address.sin_port));
+	answer = text;
+	CHECK(ask(0, &json) < 0);
+	CHECK(accept(other, NULL, NULL) < 0); /* with the token, too */
+	close(other);
+}
+
+TEST(only_the_web_is_asked)
+{
+	static const char *const urls[] = { "file:///etc", "ftp://127.0.0.1", "gopher://127.0.0.1",
+					    "dict://127.0.0.1:11211" };
+	struct client_request get = { .method = "GET", .path = "/passwd" };
+	struct client *client;
+	json_t *json;
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		const struct client_place place = { .url = urls[i], .web = &client_web };
+
+		CHECK_OK(client_open(&place, &memory, &client, &err));
+		CHECK(client_json(client, &get, &json, &err) < 0);
+		CHECK(strstr(err.text, "rotocol"));
+		client_close(client);
+	}
+}

@@ -35,6 +35,7 @@ int slurm_batch_init(struct batch *batch, struct cli *cli, const char *program)
 		.program = program,
 		.caller = { .env = (const char *const *)environ,
 			    .working_dir = strata_arena_text(&cli->arena, here, strlen(here)),
+			    .umask = service_own_umask(cli),
 			    .now_ns = now_ns,
 			    .zone_seconds = when_zone(now_ns) },
 	};
