@@ -273,7 +273,8 @@ static int out_of_range(const struct strata_option *option, const void *slot,
 	option_print_range(option, &range);
 	const char *name = option->name ? option->name : "value";
 	int rc = strata_fail_at(err, -ERANGE, option->name ? option->name : "",
-				"%s is %.100s; expected %s", name, value.text, range.text);
+				"%s is %.100s; expected %s", name, value.text,
+				range.length ? range.text : option_type_words(option));
 
 	buf_fini(&value);
 	buf_fini(&range);

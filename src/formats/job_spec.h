@@ -45,6 +45,9 @@ extern const struct strata_schema job_spec_schema;
 
 /* The name of a job that was given none: of its program or script, one of which it has. */
 const char *job_spec_name(const struct job_spec *spec);
+/* What the service stored of a job that was taken in once, by this version or an earlier one. */
+int job_spec_restore(const char *json, struct strata_arena *arena, struct job_spec *ret_spec,
+		     struct strata_error *err);
 
 /* Takes out of a body what stands for the same as the field of that name (gpus and gpus_per_node): at most one of them may be there. */
 void job_spec_drop_alternatives(json_t *body, const char *name);

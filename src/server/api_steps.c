@@ -20,7 +20,7 @@ struct step_conf {
 	bool cancelled;
 };
 
-static const struct strata_option word = { .type = STRATA_TEXT };
+static const struct strata_option word = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
 static const struct strata_option begin_options[] = {
 	{ "name", STRATA_TEXT, offsetof(struct step_conf, name),
 	  .text = { NULL, STRATA_NAME_BYTES_MAX }, .help = "what to call it" },

@@ -79,8 +79,8 @@ static int read_settings(const struct person *person, struct strata_arena *arena
 	int rc = strata_schema_defaults(&people_settings_schema, arena, ret_conf, err);
 
 	return rc ? rc
-		  : option_read_json(&people_settings_schema, person->settings, 0, arena, ret_conf,
-				     err);
+		  : option_read_json(&people_settings_schema, person->settings, OPTION_STORED,
+				     arena, ret_conf, err);
 }
 
 static int tell_cluster(struct server *server, const struct person *person,

@@ -443,11 +443,7 @@ int start_output(const struct store_job *row, bool error, struct strata_arena *a
 	struct person person;
 	json_t *place = row->place ? json_loads(row->place, 0, NULL) : NULL;
 	const char *node = json_string_value(json_object_get(json_array_get(place, 0), "node"));
-	int rc = strata_schema_defaults(&job_spec_schema, arena, &spec, err);
-
-	if (rc == 0)
-		rc = strata_schema_read_json(&job_spec_schema, row->spec, strlen(row->spec), arena,
-					     &spec, err);
+	int rc = job_spec_restore(row->spec, arena, &spec, err);
 	const char *pattern = rc                    ? NULL
 			      : error && spec.error ? spec.error
 						    : output_pattern(row, &spec);
