@@ -15,6 +15,7 @@
 static const struct strata_error_kind kinds[] = {
 	{ -EINVAL, 400, STRATA_EXIT_USAGE, "invalid" },
 	{ -ERANGE, 400, STRATA_EXIT_USAGE, "out_of_range" },
+	{ -ENAMETOOLONG, 400, STRATA_EXIT_USAGE, "invalid" },
 	{ -ENOKEY, 401, STRATA_EXIT_REFUSED, "unauthorized" },
 	{ -EACCES, 403, STRATA_EXIT_REFUSED, "forbidden" },
 	{ -EPERM, 403, STRATA_EXIT_REFUSED, "forbidden" },
@@ -23,6 +24,7 @@ static const struct strata_error_kind kinds[] = {
 	{ -ESRCH, 404, STRATA_EXIT_NOT_FOUND, "not_found" },
 	{ -EEXIST, 409, STRATA_EXIT_CONFLICT, "conflict" },
 	{ -EBUSY, 409, STRATA_EXIT_CONFLICT, "conflict" },
+	{ -ECANCELED, 409, STRATA_EXIT_CONFLICT, "conflict" },
 	{ -ESTALE, 409, STRATA_EXIT_CONFLICT, "stale" },
 	{ -E2BIG, 413, STRATA_EXIT_REFUSED, "too_large" },
 	{ -EBADMSG, 422, STRATA_EXIT_FAILED, "malformed" },

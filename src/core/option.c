@@ -348,7 +348,7 @@ int option_check_required(const struct strata_schema *schema, const bool *seen,
 	for (size_t i = 0; schema->options[i].name; i++) {
 		const struct strata_option *option = &schema->options[i];
 
-		if ((option->flags & STRATA_REQUIRED) && !seen[i])
+		if ((option->flags & STRATA_REQUIRED) && !(seen && seen[i]))
 			return strata_fail_at(err, -EINVAL, option->name,
 					      "%s is missing; expected %s", option->name,
 					      option_type_words(option));

@@ -32,7 +32,7 @@ int option_default(const struct strata_option *option, struct strata_arena *aren
 /* Is the value in the slot in its range? The error has the option's name as field. */
 int option_check(const struct strata_option *option, const void *slot, struct strata_error *err);
 
-/* Was every required row of the table seen? `seen` has one entry per row. */
+/* Was every required row of the table seen? `seen` has one entry per row; NULL: none was. */
 int option_check_required(const struct strata_schema *schema, const bool *seen,
 			  struct strata_error *err);
 

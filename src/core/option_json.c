@@ -185,6 +185,8 @@ static int read_string(const struct strata_option *option, const json_t *value, 
 		return option_parse(option, json_string_value(value), json_string_length(value),
 				    arena, slot, err);
 	case STRATA_REAL: /* JSON has no infinity; "inf" and "-inf" stand in where the range allows it */
+		if (!isinf(option->real.min) && !isinf(option->real.max))
+			return wrong_type(option, value, err);
 		return option_parse(option, json_string_value(value), json_string_length(value),
 				    arena, slot, err);
 	default:
@@ -199,6 +201,13 @@ static int read_value(const struct strata_option *option, const json_t *value, u
 
 	switch (json_typeof(value)) {
 	case JSON_NULL:
+		if (!option->name) /* an item: it is there, so it has no default */
+			break;
+		rc = option->type == STRATA_TABLE && !(flags & OPTION_PARTIAL)
+			     ? option_check_required(option->table, NULL, err)
+			     : 0;
+		if (rc)
+			return strata_fail_under(err, rc, "%s", option->name);
 		return option_default(option, arena, slot, err);
 	case JSON_STRING:
 		return read_string(option, value, flags, arena, slot, err);

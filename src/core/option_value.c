@@ -198,9 +198,11 @@ static int parse_items(const struct strata_option *option, const char *text, siz
 		struct strata_map map;
 	} result = { 0 };
 	char *item = strata_arena_get(arena, option_size(option->list.item));
+	struct strata_option row = *option->list.item;
 	char stop = length ? ',' : 0;
 	int rc = item ? 0 : strata_fail_memory(err);
 
+	row.name = option->name; /* in sentences: "state is 'x'; expected …" */
 	while (rc == 0 && stop) {
 		char *piece, *key = NULL;
 
@@ -218,13 +220,12 @@ static int parse_items(const struct strata_option *option, const char *text, siz
 		if (rc == 0)
 			rc = option_split(&at, end, ",", arena, &piece, &stop, err);
 		if (rc == 0) {
-			rc = option_parse(option->list.item, piece, strlen(piece), arena, item,
-					  err);
-			if (rc)
-				return strata_fail_under(err, rc, "%s",
-							 option->name ? option->name : "");
-			rc = option_append(option, key, item, arena, &result, err);
+			rc = option_parse(&row, piece, strlen(piece), arena, item, err);
+			if (rc && row.type == STRATA_TABLE && option->name)
+				return strata_fail_under(err, rc, "%s", option->name);
 		}
+		if (rc == 0)
+			rc = option_append(option, key, item, arena, &result, err);
 	}
 	if (rc == 0)
 		memcpy(slot, &result, option_size(option));

@@ -103,7 +103,7 @@ TEST(bad_values_are_named_and_change_nothing)
 	CHECK_ERROR(parse("sizes", "1,2,3,4,5", &sample.sizes, &err), -ERANGE,
 		    "sizes has more than 4 items");
 	CHECK_ERROR(parse("sizes", "101", &sample.sizes, &err), -ERANGE,
-		    "value is 101; expected 0 to 100");
+		    "sizes is 101; expected 0 to 100");
 	CHECK_TEXT(err.field, "sizes");
 	CHECK_ERROR(option_parse(option_find(&sample_schema, "title", 5), "a\0b", 3, &sample_arena,
 				 &sample.title, &err),
