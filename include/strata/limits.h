@@ -70,8 +70,11 @@ enum {
 	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
 	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
-	STRATA_BULK_COUNT_MAX = 10000,           /* jobs of one submission */
-	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
+	STRATA_SERVER_CONNECTIONS_MAX = 12000,   /* connections by the socket, and as many by TCP */
+	STRATA_SERVER_CONNECTIONS_EACH_MAX =
+		1000,                  /* of one user, or of an address without a token */
+	STRATA_BULK_COUNT_MAX = 10000, /* jobs of one submission */
+	STRATA_PATH_BYTES_MAX = 4096,  /* the name of a file */
 
 	/* pool */
 	STRATA_BATCH_MAX = 32,            /* tasks of one batch */

@@ -19,7 +19,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { IDLE_SECONDS = 30, CONNECTIONS_MAX = 12000, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
+enum { IDLE_SECONDS = 30, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
 
 /* ---- a request comes ---- */
 
@@ -144,6 +144,10 @@ static void look_at_head(struct request *request)
 	if (request->who.role == ROLE_NONE &&
 	    !(request->route && request->route->role == ROLE_NONE))
 		refuse_stranger(request);
+	else if (!connection_claim(request->connection, &request->who))
+		request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS, "quota",
+			       "%s has too many connections open; close some of them",
+			       request->who.user);
 	else if (!request->route && known)
 		request_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "method",
 			       "%s is not possible for %.80s", request->method, request->path);
@@ -317,7 +321,7 @@ static struct MHD_Daemon *start(struct server *server, int fd)
 		server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, server,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)CONNECTIONS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		connections_room(server), MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_URI_LOG_CALLBACK, new_request, server, MHD_OPTION_UNESCAPE_CALLBACK,
 		url_unescape_value, NULL, MHD_OPTION_THREAD_POOL_SIZE,
 		(unsigned)server->conf->http_threads, MHD_OPTION_END);
