@@ -121,5 +121,7 @@ size_t text_escape_one(const char *text, size_t left, char ret_escape[TEXT_ESCAP
 void text_show(struct buf *buf, const char *text, size_t length);
 /* The same into an array, as much as fits whole. A character that was cut in its middle becomes "…". */
 void text_show_cut(char *to, size_t room, const char *text);
+/* Adds a JSON document as it is, but for what cannot be seen in its strings: \u202e. It stays the same document. */
+void text_show_json(struct buf *buf, const char *json, size_t length);
 
 #endif

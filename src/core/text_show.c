@@ -28,11 +28,27 @@ static bool is_hidden(uint32_t code)
 	return false;
 }
 
+/* Eight bytes of plain ASCII at once: long answers are looked through, too. */
+static bool are_plain(const char *text)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t word;
+
+	memcpy(&word, text, sizeof(word));
+	uint64_t del = word ^ ones * 0x7F;
+
+	return !((word | (word - ones * 0x20) | (del - ones)) & high);
+}
+
 size_t text_printable(const char *text, size_t length)
 {
 	size_t at = 0;
 
 	while (at < length) {
+		if (length - at >= 8 && are_plain(text + at)) {
+			at += 8;
+			continue;
+		}
 		uint32_t code = (unsigned char)text[at];
 		size_t count = code >= 0x20 && code < 0x7F
 				       ? 1
@@ -92,6 +108,30 @@ void text_show(struct buf *buf, const char *text, size_t length)
 		buf_add(buf, escape);
 		text += count;
 		length -= count;
+	}
+}
+
+void text_show_json(struct buf *buf, const char *json, size_t length)
+{
+	while (length) {
+		size_t plain = text_printable(json, length), count = 0;
+		uint32_t code = 0;
+
+		if (plain <
+		    length) /* a line break is between values: in strings JSON has it escaped */
+			count = text_decode(json + plain, length - plain, &code);
+		if (code == '\n')
+			plain++, count = 0;
+		buf_add_bytes(buf, json, plain);
+		if (count && code < 0x10000)
+			buf_printf(buf, "\\u%04x", (unsigned)code);
+		else if (count)
+			buf_printf(buf, "\\u%04x\\u%04x", 0xD7C0 + (unsigned)(code >> 10),
+				   0xDC00 + (unsigned)(code & 0x3FF));
+		else if (plain == 0)
+			count = 1; /* not UTF-8: no JSON, so there is nothing to keep */
+		json += plain + count;
+		length -= plain + count;
 	}
 }
 

@@ -118,7 +118,7 @@ void checkpoint_delete(struct server *server, const struct live *live, const cha
 	    last.path && strcmp(last.path, path) == 0)
 		unlink(record);
 	if (rmdir(place) < 0 && errno != ENOTEMPTY && errno != ENOENT && errno != EEXIST)
-		fprintf(stderr, "strata: cannot remove %s: %s\n", place, strerror(errno));
+		server_say("cannot remove %s: %s", place, strerror(errno));
 }
 
 /* ---- routes ---- */
@@ -283,5 +283,5 @@ void api_job_checkpoint_record(struct request *request)
 
 	if (record_write(request->server->env, AT_FDCWD, path, &record_checkpoint_schema, &record,
 			 &request->memory, &err))
-		fprintf(stderr, "strata: job %lld: %s\n", (long long)report->job, err.text);
+		server_say("job %lld: %s", (long long)report->job, err.text);
 }

@@ -6,6 +6,7 @@
 #include "server/stream.h"
 
 #include "core/buf.h"
+#include "core/text.h"
 
 #include <strata/text.h>
 
@@ -84,8 +85,10 @@ static int add_text(void *context, const void *row_any, struct strata_error *err
 	json_decref(json);
 	if (!data)
 		return strata_fail_memory(err);
-	buf_printf(&events->text, "id: %lld\nevent: %s\ndata: %s\n\n", (long long)row->sequence,
-		   row->kind, data);
+	buf_printf(&events->text, "id: %lld\nevent: %s\ndata: ", (long long)row->sequence,
+		   row->kind);
+	text_show_json(&events->text, data, strlen(data));
+	buf_add(&events->text, "\n\n");
 	free(data);
 	events->after = row->sequence;
 	return events->text.failed ? strata_fail_memory(err) : 0;

@@ -1,7 +1,9 @@
 /* Answers and parts of a request: see request.h. */
 #include "server/request.h"
 
+#include "core/buf.h"
 #include "core/error.h"
+#include "core/text.h"
 
 #include <strata/limits.h>
 
@@ -35,6 +37,24 @@ void request_answer(struct request *request, int status, json_t *json)
 	request_give_text(request, status, NULL, text);
 }
 
+/* A document that people may see on a terminal, too: what cannot be seen in its strings is escaped. An earlier version may have taken it in. */
+static char *show_json(char *text)
+{
+	size_t length = strlen(text);
+	struct strata_memory memory = { 0 };
+	struct buf buf;
+
+	if (text_printable(text, length) == length)
+		return text;
+	buf_init(&buf, &memory, 0);
+	text_show_json(&buf, text, length);
+	char *shown = buf.failed ? NULL : strdup(buf.text);
+
+	buf_fini(&buf);
+	free(text);
+	return shown;
+}
+
 void request_answer_text(struct request *request, int status, const char *media, const char *text)
 {
 	request_give_text(request, status, media, strdup(text));
@@ -46,6 +66,8 @@ void request_give_text(struct request *request, int status, const char *media, c
 					"\"out of memory; try again\",\"field\":null}}";
 
 	free(request->text);
+	if (text && !media)
+		text = show_json(text);
 	if (!text) {
 		text = strdup(no_memory);
 		status = MHD_HTTP_SERVICE_UNAVAILABLE;

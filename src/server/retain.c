@@ -40,6 +40,6 @@ int retain(struct server *server, struct strata_error *err)
 
 	server->retain_ns = now_ns + (count ? SECOND / 4 : pause_ns(server));
 	if (rc && rc != -ESTALE)
-		fprintf(stderr, "strata: old jobs are not forgotten yet: %s\n", err->text);
+		server_say("old jobs are not forgotten yet: %s", err->text);
 	return rc == -ESTALE ? rc : 0; /* all else can wait */
 }

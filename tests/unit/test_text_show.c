@@ -55,6 +55,41 @@ TEST(what_cannot_is_escaped)
 	buf_fini(&buf);
 }
 
+TEST(a_document_stays_what_it_is)
+{
+	static const struct {
+		const char *json, *shown;
+	} cases[] = {
+		{ "{\n  \"a\": \"\\n é\"\n}", "{\n  \"a\": \"\\n é\"\n}" },
+		{ "\"\x7f\xc2\x9b\xe2\x80\xae\"", "\"\\u007f\\u009b\\u202e\"" },
+		{ "\"\xf3\xa0\x80\x81\"", "\"\\udb40\\udc01\"" },
+		{ "", "" },
+	};
+	struct strata_memory memory = { 0 };
+	struct buf buf;
+
+	buf_init(&buf, &memory, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		buf_reset(&buf);
+		text_show_json(&buf, cases[i].json, strlen(cases[i].json));
+		CHECK_TEXT(buf.text, cases[i].shown);
+	}
+	buf_fini(&buf);
+}
+
+/* Eight bytes are looked at together; each place in them counts. */
+TEST(every_byte_is_looked_at)
+{
+	for (size_t at = 0; at < 24; at++)
+		for (int c = 1; c < 256; c++) {
+			char text[25] = "abcdefghijklmnopqrstuvwx";
+			bool plain = c >= 0x20 && c < 0x7f;
+
+			text[at] = (char)c;
+			CHECK_INT(text_printable(text, 24), plain ? 24 : at);
+		}
+}
+
 TEST(what_is_cut_ends_between_characters)
 {
 	char to[8];
