@@ -45,7 +45,7 @@ static void find_person(const struct store_job *row, struct person *ret_person)
 static const char *const *split_environment(const struct store_blob *blob,
 					    struct strata_arena *arena)
 {
-	const char *at = blob->bytes, *end = at + blob->size_bytes;
+	const char *at = blob->bytes ? blob->bytes : "", *end = at + blob->size_bytes;
 	size_t count = 0;
 
 	for (const char *p = at; p < end; p += strlen(p) + 1)

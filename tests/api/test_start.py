@@ -36,6 +36,14 @@ def a_program_is_found_on_the_jobs_own_path(service):
     equal(service.output(f"{job}-n-{service.job(job)['user']}.txt"), "found it\n")
 
 
+def a_job_needs_no_variables(service):
+    job = service.api("POST", "/jobs", {"command": ["/usr/bin/env"], "working_dir": service.dir}, 201)["id"]
+    service.wait(job, "completed")
+    variables = dict(line.partition("=")[::2] for line in service.output(f"strata-{job}.out").splitlines())
+    equal((variables["STRATA_JOB_ID"], "LS_COLORS" in variables), (str(job), False))
+    assert "runtime error" not in service.said(), service.said()  # of a sanitizer
+
+
 def a_script_runs_from_a_file_of_its_own(service):
     job = service.submit(script="#!/bin/sh\necho $0; stat -c %a $0\n")["id"]
     service.wait(job, "completed")
@@ -44,5 +52,5 @@ def a_script_runs_from_a_file_of_its_own(service):
     assert path.endswith(f"/{job}.1.script") and not os.path.exists(path), path
 
 
-run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path,
+run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path, a_job_needs_no_variables,
     a_script_runs_from_a_file_of_its_own)
