@@ -14,7 +14,7 @@ from service import NOBODY, PATIENCE_S, Skip, arguments, as_nobody, equal, run
 
 def limit(name):
     with open(os.path.join(os.environ.get("STRATA_SOURCE", "."), "include/strata/limits.h")) as file:
-        return int(re.search(rf"{name} = (\d+)", file.read())[1])
+        return int(re.search(rf"{name}\s*=\s*(\d+)", file.read())[1])
 
 
 SHARE = limit("STRATA_SERVER_CONNECTIONS_EACH_MAX")
