@@ -18,7 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -408,6 +411,62 @@ static void measure_queue(void)
 	     "Slurm with 10,000: 1.11 s");
 }
 
+/* ---- a crowd ---- */
+
+enum { CROWD = 16000, ASKED = 500 };
+
+/* As another user, where that is possible: opens connections that say half of what they want, one after the other, for as long as it lives. */
+static _Noreturn void crowd(void)
+{
+	static int held[CROWD];
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	size_t room = files.rlim_cur > CROWD + 100 ? CROWD : files.rlim_cur - 100;
+
+	if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
+		_exit(1);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", socket_path);
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0;; i = (i + 1) % room) {
+		if (held[i])
+			close(held[i]);
+		held[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (connect(held[i], (struct sockaddr *)&address, sizeof(address)) == 0 &&
+		    write(held[i], "GET / HTTP/1.1\r\n", 16) < 0)
+			continue; /* hung up on */
+	}
+}
+
+static void ask_often(const char *what)
+{
+	double times[ASKED];
+
+	for (int i = 0; i < ASKED; i++)
+		times[i] = ask_time_ms("/api/v1/nodes");
+	qsort(times, ASKED, sizeof(times[0]), by_value);
+	show(what, times[ASKED * 99 / 100], "ms", "median %.1f, worst %.1f ms; wanted: at most 50",
+	     times[ASKED / 2], times[ASKED - 1]);
+}
+
+static void measure_crowd(void)
+{
+	chmod(base, 0755); /* the other user gets to the socket */
+	ask_often("one request on a new connection, p99");
+	pid_t pid = fork();
+
+	if (pid == 0)
+		crowd();
+	pause_ms(3000); /* until it has its share, and goes on asking for more */
+	ask_often("while another opens 16,000, p99");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	char self[PATH_MAX - 20] = "";
@@ -431,6 +490,7 @@ int main(int argc, char **argv)
 	start_service();
 	measure_submissions(one, many, jobs);
 	measure_cli();
+	measure_crowd();
 	stop_service(SIGTERM);
 	remove_all();
 	mkdir(base, 0755);

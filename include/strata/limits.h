@@ -70,7 +70,8 @@ enum {
 	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
 	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
-	STRATA_SERVER_CONNECTIONS_MAX = 12000,   /* connections at a time */
+	STRATA_SERVER_CONNECTIONS_MAX = 12000,   /* connections by the socket, and as many by TCP */
+	STRATA_SERVER_CONNECTIONS_EACH_MAX = 1000, /* of one user, or an address without token */
 	STRATA_SERVER_PLACED_MAX = 1 << 20,      /* jobs that have a place at a time */
 	STRATA_TASK_CPU_MILLI_MIN = 10,          /* of a core, that a task takes at least */
 	STRATA_BULK_COUNT_MAX = 10000,           /* entries of one submission */

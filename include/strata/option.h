@@ -24,12 +24,12 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-enum strata_type {               /* the field it fills */
-		   STRATA_BOOL,  /* bool */
-		   STRATA_INT,   /* int64_t */
-		   STRATA_REAL,  /* double, finite unless min or max is infinite */
-		   STRATA_ENUM,  /* int: the value of the choice */
-		   STRATA_TEXT,  /* const char *: NULL when unset and without a default */
+enum strata_type {              /* the field it fills */
+		   STRATA_BOOL, /* bool */
+		   STRATA_INT,  /* int64_t */
+		   STRATA_REAL, /* double, finite unless min or max is infinite */
+		   STRATA_ENUM, /* int: the value of the choice */
+		   STRATA_TEXT, /* const char *: NULL when unset and without a default; printable, but for STRATA_OPAQUE */
 		   STRATA_BYTES, /* int64_t: "2GiB" */
 		   STRATA_RATE,  /* int64_t bytes per second: "1.5GB/s" */
 		   STRATA_DURATION, /* int64_t ns: "2h30m", "10:00"; a bare number is in the row's unit (s when it has none) */
@@ -44,6 +44,9 @@ enum {
 	STRATA_UNLIMITED = 1 << 1, /* DURATION: "unlimited" is a value (INT64_MAX) */
 	STRATA_SECRET = 1 << 2,    /* never printed: written as "***" */
 	STRATA_HIDDEN = 1 << 3,    /* works, but is not in help and completion */
+	STRATA_OPAQUE =
+		1
+		<< 4, /* TEXT: also line breaks and other characters that cannot be seen; who shows it escapes it */
 };
 
 struct strata_choice {

@@ -149,6 +149,9 @@ void cli_note(const struct cli *cli, const char *format, ...) __attribute__((for
 /* One line on stderr: "strata: …". */
 void cli_say(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same without a name in front; what cannot be shown of it is escaped. */
+void cli_talk(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
 enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_YELLOW, CLI_RED, CLI_BLUE };
 /* The escape sequence that starts the style, or "" without colours. CLI_PLAIN ends it. */
 const char *cli_style(const struct cli *cli, enum cli_style style);

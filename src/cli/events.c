@@ -4,11 +4,14 @@
  */
 #include "cli/service.h"
 
+#include "core/text.h"
+
 #include "client/sse.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct events_conf {
 	bool follow;
@@ -98,7 +101,8 @@ static int print_event(struct cli *cli, const json_t *event)
 
 		if (!text)
 			return strata_fail_memory(&cli->err);
-		cli_printf(cli, "%s\n", text);
+		text_show_json(&cli->out, text, strlen(text));
+		cli_print(cli, "\n");
 		free(text);
 		return 0;
 	}
@@ -122,6 +126,7 @@ static int take_event(void *context, const char *data, size_t length, struct str
 			 ? 0
 			 : strata_fail(err, -EBADMSG, "an event of the server is not JSON");
 
+	service_show(following->cli, event);
 	if (rc == 0 && number > following->paging->after) {
 		following->paging->after = number;
 		rc = print_event(following->cli, event);

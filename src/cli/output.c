@@ -4,6 +4,8 @@
  */
 #include "cli/cli.h"
 
+#include "core/text.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +56,25 @@ const char *cli_style(const struct cli *cli, enum cli_style style)
 	return style_text(cli->color, style);
 }
 
+void cli_talk(const char *format, va_list args)
+{
+	struct strata_memory memory = { 0 };
+	struct buf raw, shown;
+
+	buf_init(&raw, &memory, 0);
+	buf_init(&shown, &memory, 0);
+	buf_vprintf(&raw, format, args);
+	text_show(&shown, raw.text, raw.length);
+	fprintf(stderr, "%s\n", shown.text);
+	buf_fini(&raw);
+	buf_fini(&shown);
+}
+
 static void say(const struct cli *cli, enum cli_style style, const char *format, va_list args)
 {
 	fprintf(stderr, "%sstrata:%s ", style_text(cli->talk_color, style),
 		style_text(cli->talk_color, CLI_PLAIN));
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	cli_talk(format, args);
 }
 
 void cli_say(const struct cli *cli, const char *format, ...)
@@ -129,7 +144,7 @@ static int add_json(const char *bytes, size_t count, void *context)
 {
 	struct cli *cli = context;
 
-	buf_add_bytes(&cli->out, bytes, count);
+	text_show_json(&cli->out, bytes, count); /* of whole characters, says jansson */
 	flush_if_large(cli);
 	return 0;
 }

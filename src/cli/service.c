@@ -1,6 +1,8 @@
 /* Asking the service, from the settings to the answer. */
 #include "cli/service.h"
 
+#include "core/text.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -58,6 +60,44 @@ void service_path(struct cli *cli, struct buf *path, const char *collection, con
 	buf_add(path, rest ? rest : "");
 }
 
+static json_t *show_value(struct cli *cli, json_t *value)
+{
+	const char *text = json_string_value(value);
+	size_t length = json_string_length(value);
+	struct buf shown;
+
+	if (!text || text_printable(text, length) == length)
+		return NULL;
+	buf_init(&shown, &cli->memory, 0);
+	text_show(&shown, text, length);
+	json_t *made = json_string(shown.text);
+
+	buf_fini(&shown);
+	return made;
+}
+
+void service_show(struct cli *cli, json_t *json)
+{
+	const char *key;
+	json_t *value, *shown;
+	size_t index;
+
+	if (cli->globals.json)
+		return;
+	json_array_foreach(json, index, value)
+	{
+		service_show(cli, value);
+		if ((shown = show_value(cli, value)))
+			json_array_set_new(json, index, shown);
+	}
+	json_object_foreach(json, key, value)
+	{
+		service_show(cli, value);
+		if ((shown = show_value(cli, value)))
+			json_object_set_new(json, key, shown);
+	}
+}
+
 int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *body,
 		json_t **ret_json)
 {
@@ -75,6 +115,8 @@ int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *b
 	request.path = path->text;
 	if (rc == 0)
 		rc = client_json(client, &request, ret_json, &cli->err);
+	if (rc == 0)
+		service_show(cli, *ret_json);
 	json_decref(body);
 	buf_fini(path);
 	return rc;

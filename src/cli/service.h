@@ -27,6 +27,8 @@ int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *b
 int service_get(struct cli *cli, struct buf *path, json_t **ret_json);
 /* The same for a path without a name or query. */
 int service_list(struct cli *cli, const char *collection, json_t **ret_json);
+/* Escapes what cannot be shown in the texts of an answer, unless it is printed as JSON, which has escapes of its own. What is asked is shown already. */
+void service_show(struct cli *cli, json_t *json);
 /* Prints the answer as it is, with --json, and gives back the reference: whether that was all there is to do. */
 bool service_printed(struct cli *cli, json_t *json, int *ret_rc);
 /* Is it that the server cannot be reached just now? */

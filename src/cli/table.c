@@ -61,6 +61,21 @@ static bool make_room(struct cli_table *table)
 	return true;
 }
 
+/* A name from a file or a service may have anything in it. */
+static char *show(struct cli_table *table, const char *text, int *length)
+{
+	struct buf shown;
+
+	buf_init(&shown, &table->cli->memory, 0);
+	text_show(&shown, text, (size_t)*length);
+	*length = (int)shown.length;
+	char *copy = shown.failed ? NULL
+				  : strata_arena_text(&table->cli->arena, shown.text, shown.length);
+
+	buf_fini(&shown);
+	return copy;
+}
+
 static void add_cell(struct cli_table *table, enum cli_style style, const char *format,
 		     va_list args)
 {
@@ -76,6 +91,8 @@ static void add_cell(struct cli_table *table, enum cli_style style, const char *
 	else if (copy)
 		vsnprintf(copy, (size_t)length + 1, format, again);
 	va_end(again);
+	if (copy && text_printable(copy, (size_t)length) < (size_t)length)
+		copy = show(table, copy, &length);
 	size_t column = table->cell_count % table->column_count,
 	       width = copy ? text_width(copy, (size_t)length) : 0;
 

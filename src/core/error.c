@@ -1,8 +1,11 @@
 /*
  * Errors: one sentence for people, one code for programs, and the one table that says how a code
- * looks over HTTP, in JSON and as an exit status. Nothing here allocates.
+ * looks over HTTP, in JSON and as an exit status. A sentence has others' texts in it and goes to terminals, logs and JSON:
+ * what is not printable in it is escaped here, once. Nothing here allocates.
  */
-#include <strata/error.h>
+#include "core/error.h"
+
+#include "core/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,6 +15,7 @@
 static const struct strata_error_kind kinds[] = {
 	{ -EINVAL, 400, STRATA_EXIT_USAGE, "invalid" },
 	{ -ERANGE, 400, STRATA_EXIT_USAGE, "out_of_range" },
+	{ -ENAMETOOLONG, 400, STRATA_EXIT_USAGE, "invalid" },
 	{ -ENOKEY, 401, STRATA_EXIT_REFUSED, "unauthorized" },
 	{ -EACCES, 403, STRATA_EXIT_REFUSED, "forbidden" },
 	{ -EPERM, 403, STRATA_EXIT_REFUSED, "forbidden" },
@@ -20,6 +24,7 @@ static const struct strata_error_kind kinds[] = {
 	{ -ESRCH, 404, STRATA_EXIT_NOT_FOUND, "not_found" },
 	{ -EEXIST, 409, STRATA_EXIT_CONFLICT, "conflict" },
 	{ -EBUSY, 409, STRATA_EXIT_CONFLICT, "conflict" },
+	{ -ECANCELED, 409, STRATA_EXIT_CONFLICT, "conflict" },
 	{ -ESTALE, 409, STRATA_EXIT_CONFLICT, "stale" },
 	{ -E2BIG, 413, STRATA_EXIT_REFUSED, "too_large" },
 	{ -EBADMSG, 422, STRATA_EXIT_FAILED, "malformed" },
@@ -34,28 +39,17 @@ static const struct strata_error_kind kinds[] = {
 	{ -ENOSPC, 507, STRATA_EXIT_FAILED, "no_space" },
 };
 
-/* Cutting a long sentence must not leave half a UTF-8 character behind. */
-static void trim_partial_character(char *text)
+void error_print(char *to, size_t room, const char *format, va_list args)
 {
-	size_t end = strlen(text), start = end;
+	char raw[2 * STRATA_ERROR_TEXT_BYTES];
 
-	while (start > 0 && end - start < 4 && ((unsigned char)text[start - 1] & 0xC0) == 0x80)
-		start--;
-	if (start == 0)
-		return;
-	unsigned char lead = (unsigned char)text[start - 1];
-	size_t want = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-
-	if (end - (start - 1) < want)
-		text[start - 1] = '\0';
+	vsnprintf(raw, sizeof(raw), format, args);
+	text_show_cut(to, room, raw);
 }
 
 static void set_text(struct strata_error *err, int code, const char *format, va_list args)
 {
-	int length = vsnprintf(err->text, sizeof(err->text), format, args);
-
-	if (length >= (int)sizeof(err->text))
-		trim_partial_character(err->text);
+	error_print(err->text, sizeof(err->text), format, args);
 	err->code = code;
 }
 
@@ -82,9 +76,7 @@ int(strata_fail_at)(struct strata_error *err, int code, const char *field, const
 		va_start(args, format);
 		set_text(err, code, format, args);
 		va_end(args);
-		if (snprintf(err->field, sizeof(err->field), "%s", field) >=
-		    (int)sizeof(err->field))
-			trim_partial_character(err->field);
+		text_show_cut(err->field, sizeof(err->field), field);
 	}
 	return code;
 }
@@ -104,9 +96,7 @@ int(strata_fail_under)(struct strata_error *err, int code, const char *prefix, .
 	if (err->field[0])
 		snprintf(joined + length, sizeof(joined) - (size_t)length, "%s%s",
 			 err->field[0] == '[' ? "" : ".", err->field);
-	memcpy(err->field, joined, sizeof(err->field) - 1);
-	err->field[sizeof(err->field) - 1] = '\0';
-	trim_partial_character(err->field);
+	text_show_cut(err->field, sizeof(err->field), joined);
 	return err->code;
 }
 

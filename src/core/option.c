@@ -273,7 +273,8 @@ static int out_of_range(const struct strata_option *option, const void *slot,
 	option_print_range(option, &range);
 	const char *name = option->name ? option->name : "value";
 	int rc = strata_fail_at(err, -ERANGE, option->name ? option->name : "",
-				"%s is %.100s; expected %s", name, value.text, range.text);
+				"%s is %.100s; expected %s", name, value.text,
+				range.length ? range.text : option_type_words(option));
 
 	buf_fini(&value);
 	buf_fini(&range);
@@ -347,7 +348,7 @@ int option_check_required(const struct strata_schema *schema, const bool *seen,
 	for (size_t i = 0; schema->options[i].name; i++) {
 		const struct strata_option *option = &schema->options[i];
 
-		if ((option->flags & STRATA_REQUIRED) && !seen[i])
+		if ((option->flags & STRATA_REQUIRED) && !(seen && seen[i]))
 			return strata_fail_at(err, -EINVAL, option->name,
 					      "%s is missing; expected %s", option->name,
 					      option_type_words(option));

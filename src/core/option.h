@@ -32,7 +32,7 @@ int option_default(const struct strata_option *option, struct strata_arena *aren
 /* Is the value in the slot in its range? The error has the option's name as field. */
 int option_check(const struct strata_option *option, const void *slot, struct strata_error *err);
 
-/* Was every required row of the table seen? `seen` has one entry per row. */
+/* Was every required row of the table seen? `seen` has one entry per row; NULL: none was. */
 int option_check_required(const struct strata_schema *schema, const bool *seen,
 			  struct strata_error *err);
 
@@ -43,6 +43,12 @@ int option_parse(const struct strata_option *option, const char *text, size_t le
 
 /* The value as text that option_parse reads back to the same value. */
 void option_print(const struct strata_option *option, const void *slot, struct buf *buf);
+
+/* The text as one piece for option_split: quoted when it has anything in it that would end the piece. */
+void option_print_piece(const char *piece, struct buf *buf);
+
+/* Is the key of a map printable? Keys of opaque values need not be. */
+int option_check_key(const struct strata_option *option, const char *key, struct strata_error *err);
 
 /* Appends one item to the list (or key and item to the map) in the slot; the old array stays in the arena. */
 int option_append(const struct strata_option *option, const char *key, const void *item,
@@ -63,7 +69,11 @@ int option_split(const char **at, const char *end, const char *stops, struct str
 		 char **ret_piece, char *ret_stop, struct strata_error *err);
 
 /* option_json.c */
-enum { OPTION_PARTIAL = 1 }; /* missing required keys are fine: a PATCH, or one layer of several */
+enum {
+	OPTION_PARTIAL = 1, /* missing required keys are fine: a PATCH, or one layer of several */
+	OPTION_STORED =
+		2, /* texts need not be printable: an earlier version may have taken them in */
+};
 int option_read_json(const struct strata_schema *schema, const json_t *object, unsigned flags,
 		     struct strata_arena *arena, void *conf, struct strata_error *err);
 /* A new reference, or NULL for lack of memory. */

@@ -94,6 +94,9 @@ static int read_pairs(const struct strata_option *option, const json_t *object, 
 		map.keys[i] = strata_arena_text(arena, key, strlen(key));
 		if (!map.keys[i])
 			return strata_fail_memory(err);
+		rc = flags & OPTION_STORED ? 0 : option_check_key(option, key, err);
+		if (rc)
+			return rc;
 		rc = option_default(option->list.item, arena, items + i * size, err);
 		if (rc == 0)
 			rc = read_value(option->list.item, value, flags, arena, items + i * size,
@@ -163,11 +166,17 @@ static int read_number(const struct strata_option *option, const json_t *value, 
 	return rc;
 }
 
-static int read_string(const struct strata_option *option, const json_t *value,
+static int read_string(const struct strata_option *option, const json_t *value, unsigned flags,
 		       struct strata_arena *arena, void *slot, struct strata_error *err)
 {
+	struct strata_option stored = *option;
+
 	switch (option->type) {
 	case STRATA_TEXT:
+		if (flags & OPTION_STORED)
+			stored.flags |= STRATA_OPAQUE;
+		return option_parse(&stored, json_string_value(value), json_string_length(value),
+				    arena, slot, err);
 	case STRATA_ENUM:
 	case STRATA_BYTES:
 	case STRATA_RATE:
@@ -176,6 +185,8 @@ static int read_string(const struct strata_option *option, const json_t *value,
 		return option_parse(option, json_string_value(value), json_string_length(value),
 				    arena, slot, err);
 	case STRATA_REAL: /* JSON has no infinity; "inf" and "-inf" stand in where the range allows it */
+		if (!isinf(option->real.min) && !isinf(option->real.max))
+			return wrong_type(option, value, err);
 		return option_parse(option, json_string_value(value), json_string_length(value),
 				    arena, slot, err);
 	default:
@@ -190,9 +201,16 @@ static int read_value(const struct strata_option *option, const json_t *value, u
 
 	switch (json_typeof(value)) {
 	case JSON_NULL:
+		if (!option->name) /* an item: it is there, so it has no default */
+			break;
+		rc = option->type == STRATA_TABLE && !(flags & OPTION_PARTIAL)
+			     ? option_check_required(option->table, NULL, err)
+			     : 0;
+		if (rc)
+			return strata_fail_under(err, rc, "%s", option->name);
 		return option_default(option, arena, slot, err);
 	case JSON_STRING:
-		return read_string(option, value, arena, slot, err);
+		return read_string(option, value, flags, arena, slot, err);
 	case JSON_INTEGER:
 	case JSON_REAL:
 		return read_number(option, value, slot, err);

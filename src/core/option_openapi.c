@@ -3,6 +3,7 @@
  */
 #include "core/option.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Sets a key; takes the reference. False for lack of memory, and for a value that could not be made. */
@@ -55,7 +56,11 @@ static bool put_type(const struct strata_option *option, json_t *schema)
 		return put(schema, "type", json_string("integer")) &&
 		       put_integer_range(option, schema);
 	case STRATA_REAL:
-		return put(schema, "type", json_string("number")) && put_real_range(option, schema);
+		return put(schema, "type",
+			   isinf(option->real.min) || isinf(option->real.max)
+				   ? json_pack("[ss]", "number", "string")
+				   : json_string("number")) &&
+		       put_real_range(option, schema);
 	case STRATA_ENUM:
 		return put(schema, "type", json_string("string")) &&
 		       put(schema, "enum", choice_names(option));

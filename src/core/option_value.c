@@ -85,17 +85,49 @@ static int parse_enum(const struct strata_option *option, const char *text, size
 	return rc;
 }
 
+/* The rule for every text that people are shown: printable (core/text.h). */
+static int check_shown(const char *field, const char *text, size_t length, struct strata_error *err)
+{
+	const char *name = *field ? field : "the text";
+	size_t plain = text_printable(text, length);
+	char escape[TEXT_ESCAPE_BYTES];
+	uint32_t code;
+
+	if (plain == length)
+		return 0;
+	text_escape_one(text + plain, length - plain, escape);
+	if (text_decode(text + plain, length - plain, &code))
+		return strata_fail_at(err, -EINVAL, field,
+				      "%s has %s at byte %zu, which cannot be shown; expected "
+				      "printable characters on one line",
+				      name, escape, plain + 1);
+	return strata_fail_at(err, -EINVAL, field, "%s has %s at byte %zu, which is not UTF-8",
+			      name, escape, plain + 1);
+}
+
+int option_check_key(const struct strata_option *option, const char *key, struct strata_error *err)
+{
+	return option->list.item->flags & STRATA_OPAQUE
+		       ? 0
+		       : check_shown(option->name ? option->name : "", key, strlen(key), err);
+}
+
 static int parse_text(const struct strata_option *option, const char *text, size_t length,
 		      struct strata_arena *arena, const char **ret, struct strata_error *err)
 {
-	if (memchr(text, '\0', length))
-		return strata_fail_at(err, -EINVAL, option->name ? option->name : "",
-				      "%s has a NUL byte in it",
-				      option->name ? option->name : "text");
-	if (!text_valid(text, length))
-		return strata_fail_at(err, -EINVAL, option->name ? option->name : "",
-				      "%s is not valid UTF-8",
-				      option->name ? option->name : "text");
+	const char *name = option->name ? option->name : "";
+	int rc = 0;
+
+	if (!(option->flags & STRATA_OPAQUE))
+		rc = check_shown(name, text, length, err);
+	else if (memchr(text, '\0', length))
+		rc = strata_fail_at(err, -EINVAL, name, "%s has a NUL byte in it",
+				    *name ? name : "the text");
+	else if (!text_valid(text, length))
+		rc = strata_fail_at(err, -EINVAL, name, "%s is not valid UTF-8",
+				    *name ? name : "the text");
+	if (rc)
+		return rc;
 	char *copy = strata_arena_text(arena, text, length);
 
 	if (!copy)
@@ -166,9 +198,11 @@ static int parse_items(const struct strata_option *option, const char *text, siz
 		struct strata_map map;
 	} result = { 0 };
 	char *item = strata_arena_get(arena, option_size(option->list.item));
+	struct strata_option row = *option->list.item;
 	char stop = length ? ',' : 0;
 	int rc = item ? 0 : strata_fail_memory(err);
 
+	row.name = option->name; /* in sentences: "state is 'x'; expected …" */
 	while (rc == 0 && stop) {
 		char *piece, *key = NULL;
 
@@ -179,18 +213,19 @@ static int parse_items(const struct strata_option *option, const char *text, siz
 					err, -EINVAL, option->name ? option->name : "",
 					"'%.60s' has no '='; expected KEY=VALUE", key);
 			if (rc == 0)
+				rc = option_check_key(option, key, err);
+			if (rc == 0)
 				rc = duplicate_key(option, &result.map, key, err);
 		}
 		if (rc == 0)
 			rc = option_split(&at, end, ",", arena, &piece, &stop, err);
 		if (rc == 0) {
-			rc = option_parse(option->list.item, piece, strlen(piece), arena, item,
-					  err);
-			if (rc)
-				return strata_fail_under(err, rc, "%s",
-							 option->name ? option->name : "");
-			rc = option_append(option, key, item, arena, &result, err);
+			rc = option_parse(&row, piece, strlen(piece), arena, item, err);
+			if (rc && row.type == STRATA_TABLE && option->name)
+				return strata_fail_under(err, rc, "%s", option->name);
 		}
+		if (rc == 0)
+			rc = option_append(option, key, item, arena, &result, err);
 	}
 	if (rc == 0)
 		memcpy(slot, &result, option_size(option));
@@ -259,8 +294,7 @@ int option_parse(const struct strata_option *option, const char *text, size_t le
 	return rc;
 }
 
-/* Quotes what option_split would take for something else. */
-static void print_piece(const char *piece, struct buf *buf)
+void option_print_piece(const char *piece, struct buf *buf)
 {
 	if (*piece && !piece[strcspn(piece, ",=:'\\ \t")]) {
 		buf_add(buf, piece);
@@ -282,12 +316,12 @@ static void print_items(const struct strata_option *option, const char *const *k
 		if (i)
 			buf_add_char(buf, ',');
 		if (keys) {
-			print_piece(keys[i], buf);
+			option_print_piece(keys[i], buf);
 			buf_add_char(buf, '=');
 		}
 		buf_reset(&piece);
 		option_print(option->list.item, items + i * option_size(option->list.item), &piece);
-		print_piece(piece.text, buf);
+		option_print_piece(piece.text, buf);
 		buf->failed |= piece.failed;
 	}
 	buf_fini(&piece);
@@ -308,7 +342,7 @@ static void print_table(const struct strata_schema *schema, const char *conf, st
 		buf_reset(&piece);
 		option_print(option, conf + option->offset, &piece);
 		buf_printf(buf, "%s=", option->name);
-		print_piece(piece.text, buf);
+		option_print_piece(piece.text, buf);
 		buf->failed |= piece.failed;
 	}
 	buf_fini(&piece);

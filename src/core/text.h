@@ -97,11 +97,31 @@ void text_closest_offer(struct text_closest *closest, const char *candidate);
 void text_closest_offer_as(struct text_closest *closest, const char *candidate, size_t length,
 			   const char *meant);
 
-/* text_utf8.c: is it valid UTF-8? */
+/* text_utf8.c: bytes of the character at text, of which left may be read, and its code; 0: it is not valid UTF-8. */
+size_t text_decode(const char *text, size_t left, uint32_t *ret_code);
+/* Is it valid UTF-8? */
 bool text_valid(const char *text, size_t length);
 /* Columns on a screen; a byte that is not valid counts as one. */
 size_t text_width(const char *text, size_t length);
 /* How many bytes fit into room columns, whole characters only, and how wide they are. */
 size_t text_fit(const char *text, size_t length, size_t room, size_t *ret_width);
+
+/*
+ * text_show.c: what may be shown to people. Printable is valid UTF-8 without control characters (of ASCII and above), line and paragraph
+ * separators, characters without width and those that turn the direction of writing. What is not is written as an escape of C: \n, \x1b,
+ * \u202e. A backslash stays as it is, so this is for eyes and is not read back.
+ */
+struct buf;
+enum { TEXT_ESCAPE_BYTES = 12 };
+/* How many bytes of the text are printable, from its beginning: length, when all are. */
+size_t text_printable(const char *text, size_t length);
+/* The escape for what is at text and is not printable; how many bytes of the text it stands for. */
+size_t text_escape_one(const char *text, size_t left, char ret_escape[TEXT_ESCAPE_BYTES]);
+/* Adds the text, escaped where it is not printable. */
+void text_show(struct buf *buf, const char *text, size_t length);
+/* The same into an array, as much as fits whole. A character that was cut in its middle becomes "…". */
+void text_show_cut(char *to, size_t room, const char *text);
+/* Adds a JSON document as it is, but for what cannot be seen in its strings: \u202e. It stays the same document. */
+void text_show_json(struct buf *buf, const char *json, size_t length);
 
 #endif

@@ -158,26 +158,13 @@ bool text_short(uint64_t value, uint64_t unit, uint64_t limit, const char *name,
 	return true;
 }
 
-/* How many bytes the printable character at p has; 0 when it is none, or not UTF-8. */
-static size_t character_bytes(const unsigned char *p, size_t left)
+/* How many bytes the printable character at text has; 0 when it is none, or not UTF-8. */
+static size_t character_bytes(const char *text, size_t left)
 {
-	if (p[0] < 0x80)
-		return p[0] >= 0x20 && p[0] != 0x7f;
-	size_t count = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-	static const uint32_t least[] = { 0, 0, 0xA0, 0x800, 0x10000 };
+	uint32_t code;
+	size_t count = text_decode(text, left, &code);
 
-	if (p[0] < 0xC0 || p[0] > 0xF7 || count > left)
-		return 0;
-	uint32_t code = p[0] & (0xFF >> (count + 1));
-
-	for (size_t i = 1; i < count; i++) {
-		if ((p[i] & 0xC0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3F);
-	}
-	bool valid = code >= least[count] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
-
-	return valid ? count : 0;
+	return text_printable(text, count) == count ? count : 0;
 }
 
 const char *text_excerpt(const char *text, size_t length, char ret_text[TEXT_EXCERPT_BYTES])
@@ -186,7 +173,7 @@ const char *text_excerpt(const char *text, size_t length, char ret_text[TEXT_EXC
 	size_t used = 0;
 
 	for (size_t i = 0; i < length;) {
-		size_t count = character_bytes((const unsigned char *)text + i, length - i);
+		size_t count = character_bytes(text + i, length - i);
 		size_t need = count ? count : 1;
 
 		if (used + need + sizeof(more) > TEXT_EXCERPT_BYTES) {

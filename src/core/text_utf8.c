@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* Decodes one character; 0 bytes when it is not valid. */
-static size_t decode(const unsigned char *at, size_t left, uint32_t *ret_code)
+size_t text_decode(const char *text, size_t left, uint32_t *ret_code)
 {
+	const unsigned char *at = (const unsigned char *)text;
 	size_t count = at[0] < 0x80   ? 1
 		       : at[0] < 0xC2 ? 0
 		       : at[0] < 0xE0 ? 2
@@ -36,7 +36,7 @@ bool text_valid(const char *text, size_t length)
 	uint32_t code;
 
 	for (size_t i = 0, count; i < length; i += count) {
-		count = decode((const unsigned char *)text + i, length - i, &code);
+		count = text_decode(text + i, length - i, &code);
 		if (count == 0)
 			return false;
 	}
@@ -70,7 +70,7 @@ size_t text_fit(const char *text, size_t length, size_t room, size_t *ret_width)
 
 	while (at < length) {
 		uint32_t code;
-		size_t count = decode((const unsigned char *)text + at, length - at, &code);
+		size_t count = text_decode(text + at, length - at, &code);
 		size_t more = count ? columns(code) : 1; /* a stray byte shows as one mark */
 
 		if (width + more > room)

@@ -30,12 +30,12 @@ static const struct strata_choice hows[] = {
 	{ "lost", EXEC_LOST, NULL },           { 0 },
 };
 
-static const struct strata_option text_item = { "argument", STRATA_TEXT };
+static const struct strata_option text_item = { "argument", STRATA_TEXT, .flags = STRATA_OPAQUE };
 
 /* clang-format off */
 #define INT(type, field, low, high) \
 	{ #field, STRATA_INT, offsetof(type, field), .integer = { low, low, high }, .help = "see exec.h" }
-#define TEXT(type, field) { #field, STRATA_TEXT, offsetof(type, field), .help = "see exec.h" }
+#define TEXT(type, field) { #field, STRATA_TEXT, offsetof(type, field), .help = "see exec.h", .flags = STRATA_OPAQUE }
 #define BOOL(type, field) { #field, STRATA_BOOL, offsetof(type, field), .help = "see exec.h" }
 
 static const struct strata_option order_options[] = {

@@ -51,7 +51,7 @@ static const struct strata_choice modality_choices[] = {
 	{ "mixed", STRATA_MODALITY_MIXED }, { 0 }
 };
 
-static const struct strata_option text_item = { .type = STRATA_TEXT };
+static const struct strata_option text_item = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
 static const struct strata_option size_item = { .type = STRATA_INT,
 						.integer = { 0, 0, BYTES_MAX } };
 static const struct strata_option time_item = { .type = STRATA_REAL, .real = { 0, 0, 1e18 } };
@@ -63,8 +63,8 @@ struct tensor_conf {
 	int64_t bytes, tied, device;
 };
 static const struct strata_option tensor_options[] = {
-	{ "name", STRATA_TEXT, offsetof(struct tensor_conf, name), .flags = STRATA_REQUIRED,
-	  .help = "by which ops name it" },
+	{ "name", STRATA_TEXT, offsetof(struct tensor_conf, name),
+	  .flags = STRATA_OPAQUE | STRATA_REQUIRED, .help = "by which ops name it" },
 	{ "dtype", STRATA_ENUM, offsetof(struct tensor_conf, dtype),
 	  .choice = { dtype_choices, STRATA_DTYPE_NONE }, .help = "of an element" },
 	{ "role", STRATA_ENUM, offsetof(struct tensor_conf, role),
@@ -93,9 +93,9 @@ struct op_conf {
 };
 static const struct strata_option op_options[] = {
 	{ "name", STRATA_TEXT, offsetof(struct op_conf, name), .text = { "" },
-	  .help = "by which edges and rules name it" },
+	  .flags = STRATA_OPAQUE, .help = "by which edges and rules name it" },
 	{ "kind", STRATA_TEXT, offsetof(struct op_conf, kind), .text = { "" },
-	  .help = "such as MatMul" },
+	  .flags = STRATA_OPAQUE, .help = "such as MatMul" },
 	{ "inputs", STRATA_LIST, offsetof(struct op_conf, inputs), .list = { &text_item },
 	  .help = "tensors that it reads" },
 	{ "outputs", STRATA_LIST, offsetof(struct op_conf, outputs), .list = { &text_item },
@@ -132,10 +132,10 @@ struct edge_conf {
 	double cost;
 };
 static const struct strata_option edge_options[] = {
-	{ "from", STRATA_TEXT, offsetof(struct edge_conf, from), .flags = STRATA_REQUIRED,
-	  .help = "name of the op that makes it" },
-	{ "to", STRATA_TEXT, offsetof(struct edge_conf, to), .flags = STRATA_REQUIRED,
-	  .help = "name of the op that reads it" },
+	{ "from", STRATA_TEXT, offsetof(struct edge_conf, from),
+	  .flags = STRATA_OPAQUE | STRATA_REQUIRED, .help = "name of the op that makes it" },
+	{ "to", STRATA_TEXT, offsetof(struct edge_conf, to),
+	  .flags = STRATA_OPAQUE | STRATA_REQUIRED, .help = "name of the op that reads it" },
 	{ "bytes", STRATA_BYTES, offsetof(struct edge_conf, bytes), .integer = { 0, 0, BYTES_MAX },
 	  .help = "that are moved" },
 	{ "cost_ns", STRATA_REAL, offsetof(struct edge_conf, cost), .real = { -1, -1, 1e18 },
@@ -153,10 +153,10 @@ struct device_conf {
 	bool lost;
 };
 static const struct strata_option device_options[] = {
-	{ "name", STRATA_TEXT, offsetof(struct device_conf, name), .flags = STRATA_REQUIRED,
-	  .help = "such as gpu0" },
+	{ "name", STRATA_TEXT, offsetof(struct device_conf, name),
+	  .flags = STRATA_OPAQUE | STRATA_REQUIRED, .help = "such as gpu0" },
 	{ "kind", STRATA_TEXT, offsetof(struct device_conf, kind), .text = { "gpu" },
-	  .help = "cpu, gpu …" },
+	  .flags = STRATA_OPAQUE, .help = "cpu, gpu …" },
 	{ "flops_per_s", STRATA_REAL, offsetof(struct device_conf, flops), .real = { 0, 0, 1e24 },
 	  .flags = STRATA_REQUIRED, .help = "peak in f32" },
 	{ "half_flops_per_s", STRATA_REAL, offsetof(struct device_conf, half),
@@ -186,9 +186,10 @@ struct link_conf {
 	double bytes, latency;
 };
 static const struct strata_option link_options[] = {
-	{ "from", STRATA_TEXT, offsetof(struct link_conf, from), .flags = STRATA_REQUIRED,
-	  .help = "a device" },
-	{ "to", STRATA_TEXT, offsetof(struct link_conf, to), .flags = STRATA_REQUIRED,
+	{ "from", STRATA_TEXT, offsetof(struct link_conf, from),
+	  .flags = STRATA_OPAQUE | STRATA_REQUIRED, .help = "a device" },
+	{ "to", STRATA_TEXT, offsetof(struct link_conf, to),
+	  .flags = STRATA_OPAQUE | STRATA_REQUIRED,
 	  .help = "a device; the way back is the same unless it has a row of its own" },
 	{ "bytes_per_s", STRATA_REAL, offsetof(struct link_conf, bytes), .real = { 0, 0, 1e18 },
 	  .help = "0: infinitely fast" },
@@ -232,7 +233,7 @@ struct graph_conf {
 };
 static const struct strata_option graph_options[] = {
 	{ "name", STRATA_TEXT, offsetof(struct graph_conf, name), .text = { "" },
-	  .help = "of the model" },
+	  .flags = STRATA_OPAQUE, .help = "of the model" },
 	{ "tensors", STRATA_LIST, offsetof(struct graph_conf, tensors), .list = { &tensor_item },
 	  .help = "of the model" },
 	{ "ops", STRATA_LIST, offsetof(struct graph_conf, ops), .list = { &op_item },

@@ -16,7 +16,7 @@ static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW,
 					      { "normal", STRATA_BAND_NORMAL, NULL },
 					      { "high", STRATA_BAND_HIGH, "before all others" },
 					      { 0 } };
-static const struct strata_option word = { .type = STRATA_TEXT };
+static const struct strata_option word = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
 
 static const struct strata_option options[] = {
 	{ "name", STRATA_TEXT, OFFSET(name), .text = { NULL, STRATA_NAME_BYTES_MAX }, .letter = 'J',
@@ -25,7 +25,8 @@ static const struct strata_option options[] = {
 	{ "command", STRATA_LIST, OFFSET(command), .list = { &word, 65536 }, .flags = STRATA_HIDDEN,
 	  .help = "program and arguments; found on the job's PATH" },
 	{ "script", STRATA_TEXT, OFFSET(script), .text = { NULL, STRATA_SCRIPT_BYTES_MAX },
-	  .flags = STRATA_HIDDEN, .help = "a script, beginning with #!, instead of a command" },
+	  .flags = STRATA_HIDDEN | STRATA_OPAQUE,
+	  .help = "a script, beginning with #!, instead of a command" },
 	{ "script_name", STRATA_TEXT, OFFSET(script_name), .flags = STRATA_HIDDEN,
 	  .help = "the script's file name" },
 	{ "arguments", STRATA_LIST, OFFSET(arguments), .list = { &word, 65536 },
@@ -149,7 +150,24 @@ const char *job_spec_name(const struct job_spec *spec)
 	if (spec->script)
 		return spec->script_name && *spec->script_name ? last_part(spec->script_name)
 							       : "script";
-	return last_part(*(const char *const *)spec->command.items);
+	const char *program = last_part(*(const char *const *)spec->command.items);
+
+	return text_printable(program, strlen(program)) == strlen(program) ? program : "command";
+}
+
+int job_spec_restore(const char *json, struct strata_arena *arena, struct job_spec *ret_spec,
+		     struct strata_error *err)
+{
+	json_t *document;
+	int rc = strata_schema_defaults(&job_spec_schema, arena, ret_spec, err);
+
+	if (rc == 0)
+		rc = option_load_json(json, strlen(json), &document, err);
+	if (rc)
+		return rc;
+	rc = option_read_json(&job_spec_schema, document, OPTION_STORED, arena, ret_spec, err);
+	json_decref(document);
+	return rc;
 }
 
 bool job_spec_umask(const char *text, int64_t *ret_umask)

@@ -47,6 +47,9 @@ extern const struct strata_schema job_spec_schema;
 
 /* The name of a job that was given none: of its program or script, one of which it has. */
 const char *job_spec_name(const struct job_spec *spec);
+/* What the service stored of a job that was taken in once, by this version or an earlier one. */
+int job_spec_restore(const char *json, struct strata_arena *arena, struct job_spec *ret_spec,
+		     struct strata_error *err);
 
 /* "027" as a number, 0 to 0777; of NULL the usual 022. False: it is none. */
 bool job_spec_umask(const char *text, int64_t *ret_umask);

@@ -18,7 +18,7 @@ struct layer_conf {
 
 static const struct strata_option layer_options[] = {
 	{ "name", STRATA_TEXT, offsetof(struct layer_conf, name),
-	  .text = { NULL, STRATA_NAME_BYTES_MAX }, .flags = STRATA_REQUIRED,
+	  .text = { NULL, STRATA_NAME_BYTES_MAX }, .flags = STRATA_OPAQUE | STRATA_REQUIRED,
 	  .help = "of the layer" },
 	{ "bytes", STRATA_BYTES, offsetof(struct layer_conf, bytes),
 	  .integer = { 0, 1, INT64_C(1) << 50 }, .flags = STRATA_REQUIRED,
@@ -35,7 +35,7 @@ struct layers_conf {
 };
 
 static const struct strata_option layer_item = { .type = STRATA_TABLE, .table = &layer_schema };
-static const struct strata_option name_item = { .type = STRATA_TEXT };
+static const struct strata_option name_item = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
 static const struct strata_option layers_options[] = {
 	{ "layers", STRATA_LIST, offsetof(struct layers_conf, layers),
 	  .list = { &layer_item, STRATA_STAGE_VISITS_MAX }, .flags = STRATA_REQUIRED,

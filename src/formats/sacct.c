@@ -336,6 +336,8 @@ static int number_demand(struct reader *reader, int64_t cpus, struct strata_swf_
 			strata_arena_text(reader->arena, tres.type.text, tres.type.length);
 	rc = demand.gpu_models ? swf_demand_note(&demand, reader->arena, &note, err)
 			       : strata_fail_memory(err);
+	if (rc == -EBADMSG)
+		return fail_field(reader, TRES, "a GPU type of printable characters", err);
 	if (rc)
 		return rc;
 	struct field text = { note.value, strlen(note.value) };

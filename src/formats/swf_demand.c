@@ -2,7 +2,8 @@
  * every key=value in this project. */
 #include "formats/swf_demand.h"
 
-#include <strata/option.h>
+#include "core/option.h"
+#include "core/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define KEY "Demand"
+enum { MODELS_BYTES_MAX = 1024 };
 
 #define FIELD(field) offsetof(struct swf_demand, field)
 
@@ -24,7 +26,7 @@ static const struct strata_option demand_options[] = {
 	  .help = "thousandths of a CPU on each node" },
 	{ "memory_mib", STRATA_INT, FIELD(memory_mib), .integer = { 0, 0, INT64_C(1) << 40 },
 	  .help = "memory on each node", .unit = "MiB" },
-	{ "gpu_models", STRATA_TEXT, FIELD(gpu_models), .text = { "", 1024 },
+	{ "gpu_models", STRATA_TEXT, FIELD(gpu_models), .text = { "", MODELS_BYTES_MAX },
 	  .help = "allowed models, separated by |" },
 	{ 0 }
 };
@@ -115,22 +117,48 @@ const struct swf_demand *swf_demand_find(const struct swf_demand *demands, size_
 	return count ? bsearch(&key, demands, count, sizeof(key), by_executable) : NULL;
 }
 
+/* The models as the reader takes them: what it would refuse is no demand. */
+static int print_models(const char *models, struct buf *buf, struct strata_error *err)
+{
+	size_t length = strlen(models);
+
+	if (length > MODELS_BYTES_MAX)
+		return strata_fail(err, -EBADMSG,
+				   "the GPU type is %zu bytes long; expected at most %d", length,
+				   MODELS_BYTES_MAX);
+	if (text_printable(models, length) < length)
+		return strata_fail(err, -EBADMSG,
+				   "the GPU type is '%.60s'; expected printable characters",
+				   models);
+	buf_add(buf, ":gpu_models=");
+	option_print_piece(models, buf);
+	return 0;
+}
+
 int swf_demand_note(const struct swf_demand *demand, struct strata_arena *arena,
 		    struct strata_swf_note *ret_note, struct strata_error *err)
 {
 	const char *models = demand->gpu_models;
+	struct strata_memory memory = { 0 };
+	struct buf buf;
+	int rc = 0;
 
 	assert(demand->gpu_milli >= 1 && demand->gpu_milli <= SWF_DEMAND_GPU_MILLI);
-	const char *value = strata_arena_printf(
-		arena,
-		"%" PRId64 " nodes=%" PRId64 ":gpus=%" PRId64 ":gpu_milli=%" PRId64
-		":cpu_milli=%" PRId64 ":memory_mib=%" PRId64 "%s%s",
-		demand->executable, demand->nodes, demand->gpus, demand->gpu_milli,
-		demand->cpu_milli, demand->memory_mib, models && *models ? ":gpu_models=" : "",
-		models ? models : "");
+	buf_init(&buf, &memory, 0);
+	buf_printf(&buf,
+		   "%" PRId64 " nodes=%" PRId64 ":gpus=%" PRId64 ":gpu_milli=%" PRId64
+		   ":cpu_milli=%" PRId64 ":memory_mib=%" PRId64,
+		   demand->executable, demand->nodes, demand->gpus, demand->gpu_milli,
+		   demand->cpu_milli, demand->memory_mib);
+	if (models && *models)
+		rc = print_models(models, &buf, err);
+	if (rc == 0)
+		rc = buf_check(&buf, err);
+	const char *value = rc ? NULL : strata_arena_text(arena, buf.text, buf.length);
 
-	if (!value)
-		return strata_fail_memory(err);
+	buf_fini(&buf);
+	if (rc || !value)
+		return rc ? rc : strata_fail_memory(err);
 	*ret_note = (struct strata_swf_note){ .key = KEY, .value = value };
 	return 0;
 }

@@ -34,7 +34,7 @@ int swf_demand_read(const struct strata_swf *swf, struct strata_arena *arena,
 const struct swf_demand *swf_demand_find(const struct swf_demand *demands, size_t count,
 					 int64_t executable);
 
-/* The comment that says it. */
+/* The comment that says it, which swf_demand_read takes. -EBADMSG: gpu_models is too long or cannot be shown. */
 int swf_demand_note(const struct swf_demand *demand, struct strata_arena *arena,
 		    struct strata_swf_note *ret_note, struct strata_error *err);
 

@@ -120,7 +120,7 @@ static void ask(struct server *server, const struct live *live, struct exec_ask 
 	int rc = server->exec->cls->ask(server->exec, key, &wish, &err);
 
 	if (rc && rc != -ENOENT)
-		fprintf(stderr, "strata: job %lld: %s\n", (long long)live->row.id, err.text);
+		server_say("job %lld: %s", (long long)live->row.id, err.text);
 }
 
 /* It waits for the inventory service still: there is nothing to stop. */
@@ -209,7 +209,7 @@ static void take_checkpoint(struct server *server, struct live *live,
 	struct strata_error err;
 
 	if (checkpoint.path && checkpoint_note(server, live, &checkpoint, &err))
-		fprintf(stderr, "strata: job %lld: %s\n", (long long)live->row.id, err.text);
+		server_say("job %lld: %s", (long long)live->row.id, err.text);
 }
 
 static void charge(struct server *server, const struct live *live)
@@ -328,10 +328,11 @@ static void take_event(struct server *server, const struct exec_event *event)
 		break;
 	case EXEC_TROUBLE:
 		if (event->key.job)
-			fprintf(stderr, "strata: job %llu: ", (unsigned long long)event->key.job);
+			server_say("job %llu: %s", (unsigned long long)event->key.job,
+				   event->status.error ? event->status.error : "trouble");
 		else
-			fprintf(stderr, "strata: executor: ");
-		fprintf(stderr, "%s\n", event->status.error ? event->status.error : "trouble");
+			server_say("executor: %s",
+				   event->status.error ? event->status.error : "trouble");
 		break;
 	case EXEC_SURVEY:
 		survey_take(server, event->survey);

@@ -120,7 +120,7 @@ void checkpoint_delete(struct server *server, const struct live *live, const cha
 	    last.path && strcmp(last.path, path) == 0)
 		unlink(record);
 	if (rmdir(place) < 0 && errno != ENOTEMPTY && errno != ENOENT && errno != EEXIST)
-		fprintf(stderr, "strata: cannot remove %s: %s\n", place, strerror(errno));
+		server_say("cannot remove %s: %s", place, strerror(errno));
 }
 
 /* ---- routes ---- */
@@ -186,8 +186,8 @@ static const struct strata_option report_options[] = {
 	  .integer = { -1, -1, INT64_MAX }, .help = "its size; -1: that of the file" },
 	{ 0 }
 };
-static const struct strata_schema report_schema = { "checkpoint", NULL, sizeof(struct report),
-						    report_options };
+const struct strata_schema api_checkpoint_schema = { "checkpoint", NULL, sizeof(struct report),
+						     report_options };
 
 /* Is it a path that means the same to everybody, and is it there for whoever reports it? */
 static int check_report(const struct identity *who, struct report *report, struct strata_error *err)
@@ -222,11 +222,13 @@ void api_job_checkpoint_parse(struct request *request)
 {
 	struct report *report = strata_arena_get(&request->arena, sizeof(*report));
 	struct strata_error err = { 0 };
-	int rc = report ? strata_schema_defaults(&report_schema, &request->arena, report, &err)
+	int rc = report ? strata_schema_defaults(&api_checkpoint_schema, &request->arena, report,
+						 &err)
 			: strata_fail_memory(&err);
 
 	if (rc == 0)
-		rc = strata_schema_read_json(&report_schema, request->body ? request->body : "",
+		rc = strata_schema_read_json(&api_checkpoint_schema,
+					     request->body ? request->body : "",
 					     request->body_length, &request->arena, report, &err);
 	if (rc == 0)
 		rc = check_report(&request->who, report, &err);
@@ -284,5 +286,5 @@ void api_job_checkpoint_record(struct request *request)
 
 	if (record_write(request->server->env, AT_FDCWD, path, &record_checkpoint_schema, &record,
 			 &request->memory, &err))
-		fprintf(stderr, "strata: job %lld: %s\n", (long long)report->job, err.text);
+		server_say("job %lld: %s", (long long)report->job, err.text);
 }

@@ -140,8 +140,29 @@ void api_node_change(struct server *server, struct request *request)
 
 /* ---- accounting ---- */
 
+enum by { BY_USER, BY_ACCOUNT };
+
+struct accounting {
+	const char *since;
+	int by; /* enum by */
+};
+
+static const struct strata_choice groups[] = { { "user", BY_USER, NULL },
+					       { "account", BY_ACCOUNT, NULL },
+					       { 0 } };
+static const struct strata_option accounting_options[] = {
+	{ "since", STRATA_TEXT, offsetof(struct accounting, since), .text = { NULL, 100 },
+	  .help = "submitted since then: a time, or now-2days" },
+	{ "by", STRATA_ENUM, offsetof(struct accounting, by), .choice = { groups, BY_USER },
+	  .help = "a row for each user, or for each account" },
+	{ 0 }
+};
+const struct strata_schema api_accounting_query = { "the query", NULL, sizeof(struct accounting),
+						    accounting_options };
+
 struct sum {
-	json_t *rows; /* by user */
+	json_t *rows; /* by user or account */
+	enum by by;
 	int64_t since_ns, now_ns, last;
 	size_t count;
 };
@@ -154,14 +175,17 @@ static int add_job(void *context, const void *row_any, struct strata_error *err)
 	double hours = row->started_ns && end_ns > row->started_ns
 			       ? (double)(end_ns - row->started_ns) / 3.6e12
 			       : 0;
-	json_t *entry = json_object_get(sum->rows, row->user);
+	const char *account = row->account ? row->account : "";
+	const char *name = sum->by == BY_USER ? row->user : account;
+	json_t *entry = json_object_get(sum->rows, name);
 
 	sum->last = row->id;
 	sum->count++;
 	if (!entry) {
-		entry = json_pack("{s:s,s:s?,s:i,s:f,s:f}", "user", row->user, "account",
-				  row->account, "jobs", 0, "gpu_hours", 0.0, "cpu_hours", 0.0);
-		if (!entry || json_object_set_new(sum->rows, row->user, entry))
+		entry = json_pack("{s:s?,s:s?,s:i,s:f,s:f}", "user",
+				  sum->by == BY_USER ? row->user : NULL, "account", row->account,
+				  "jobs", 0, "gpu_hours", 0.0, "cpu_hours", 0.0);
+		if (!entry || json_object_set_new(sum->rows, name, entry))
 			return strata_fail_memory(err);
 	}
 	json_integer_set(json_object_get(entry, "jobs"),
@@ -177,17 +201,22 @@ static int add_job(void *context, const void *row_any, struct strata_error *err)
 
 void api_accounting(struct request *request)
 {
-	const char *since = request_query(request, "since"), *key;
-	struct sum sum = { .rows = json_object(), .now_ns = server_now_ns(request->server) };
+	const struct accounting *asked = request->query;
+	const char *key;
+	struct sum sum = { .rows = json_object(),
+			   .by = (enum by)asked->by,
+			   .now_ns = server_now_ns(request->server) };
 	struct store_query query = { .limit = 1000 };
 	struct strata_error err = { 0 };
 	struct store *store;
 	json_t *list = json_array(), *row;
 	int rc = 0;
 
-	if (since)
-		rc = strata_time_parse(since, STRATA_TEXT_NUL, sum.now_ns, 0, &query.since_ns,
-				       &err);
+	if (asked->since)
+		rc = strata_time_parse(asked->since, STRATA_TEXT_NUL, sum.now_ns, 0,
+				       &query.since_ns, &err);
+	if (rc)
+		strata_fail_under(&err, rc, "since");
 	if (rc == 0)
 		rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store,
 					&err);

@@ -6,6 +6,7 @@
 #include "server/stream.h"
 
 #include "core/buf.h"
+#include "core/text.h"
 
 #include <strata/text.h>
 
@@ -49,16 +50,10 @@ static int add_event(void *context, const void *row, struct strata_error *err)
 	return json_array_append_new(context, view_event(row)) ? strata_fail_memory(err) : 0;
 }
 
-static void answer_page(struct request *request, int64_t after)
+static void answer_page(struct request *request, int64_t after, int64_t limit)
 {
 	struct strata_error err = { 0 };
 	json_t *list = json_array();
-	int64_t limit;
-
-	if (!request_query_int(request, "limit", STREAM_PAGE, 1, PAGE_MAX, &limit)) {
-		json_decref(list);
-		return;
-	}
 	int rc = read_page(request->server, after, (size_t)limit, add_event, list, &err);
 
 	if (rc) {
@@ -90,8 +85,10 @@ static int add_text(void *context, const void *row_any, struct strata_error *err
 	json_decref(json);
 	if (!data)
 		return strata_fail_memory(err);
-	buf_printf(&events->text, "id: %lld\nevent: %s\ndata: %s\n\n", (long long)row->sequence,
-		   row->kind, data);
+	buf_printf(&events->text, "id: %lld\nevent: %s\ndata: ", (long long)row->sequence,
+		   row->kind);
+	text_show_json(&events->text, data, strlen(data));
+	buf_add(&events->text, "\n\n");
 	free(data);
 	events->after = row->sequence;
 	return events->text.failed ? strata_fail_memory(err) : 0;
@@ -165,26 +162,49 @@ static void answer_stream(struct request *request, int64_t after)
 	stream_answer(request, &events->base);
 }
 
+enum format { FORMAT_STREAM, FORMAT_JSON };
+
+struct asked {
+	int64_t after, last; /* -1: not said */
+	int64_t limit;
+	int format;
+};
+
+static const struct strata_choice formats[] = { { "stream", FORMAT_STREAM, NULL },
+						{ "json", FORMAT_JSON, NULL },
+						{ 0 } };
+static const struct strata_option query_options[] = {
+	{ "after", STRATA_INT, offsetof(struct asked, after), .integer = { -1, -1, INT64_MAX },
+	  .help = "behind the event of this number; -1: not said" },
+	{ "last", STRATA_INT, offsetof(struct asked, last), .integer = { -1, -1, INT64_MAX },
+	  .help = "the last so many, and what comes; -1: not said" },
+	{ "limit", STRATA_INT, offsetof(struct asked, limit),
+	  .integer = { STREAM_PAGE, 1, PAGE_MAX }, .help = "of a page" },
+	{ "format", STRATA_ENUM, offsetof(struct asked, format),
+	  .choice = { formats, FORMAT_STREAM }, .help = "a stream of events, or a page as JSON" },
+	{ 0 }
+};
+const struct strata_schema api_events_query = { "the query", NULL, sizeof(struct asked),
+						query_options };
+
 /* Behind which event: what the reader saw last, what it asks for, the last so many; else a page begins at the beginning and a stream now. */
 void api_events(struct request *request)
 {
-	const char *format = request_query(request, "format");
+	const struct asked *asked = request->query;
 	const char *seen =
 		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Last-Event-ID");
-	bool page = format && strcmp(format, "json") == 0;
-	int64_t after, last, newest = atomic_load(&request->server->event_last);
+	bool page = asked->format == FORMAT_JSON;
+	int64_t newest = atomic_load(&request->server->event_last);
+	int64_t last = asked->last >= 0 ? asked->last : page ? newest : 0;
+	int64_t after = asked->after >= 0 ? asked->after : last < newest ? newest - last : 0;
 
-	if (!request_query_int(request, "last", page ? newest : 0, 0, INT64_MAX, &last) ||
-	    !request_query_int(request, "after", last < newest ? newest - last : 0, 0, INT64_MAX,
-			       &after))
-		return;
 	if (seen && strata_int_parse(seen, STRATA_TEXT_NUL, 0, INT64_MAX, &after, NULL)) {
 		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
 			       "Last-Event-ID is not the number of an event");
 		return;
 	}
 	if (page)
-		answer_page(request, after);
+		answer_page(request, after, asked->limit);
 	else
 		answer_stream(request, after);
 }

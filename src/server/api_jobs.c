@@ -20,37 +20,61 @@ static int add_row(void *context, const void *row, struct strata_error *err)
 	return json_array_append_new(context, view_row(row)) ? strata_fail_memory(err) : 0;
 }
 
-/* "queued,running" */
-static size_t split_states(struct request *request, const char *text, const char **states,
-			   size_t room)
-{
-	char *copy = text ? strata_arena_text(&request->arena, text, strlen(text)) : NULL, *rest;
-	size_t count = 0;
+const struct strata_choice api_job_states[] = {
+	{ "queued", STRATA_JOB_QUEUED, NULL },       { "scheduled", STRATA_JOB_SCHEDULED, NULL },
+	{ "running", STRATA_JOB_RUNNING, NULL },     { "preempted", STRATA_JOB_PREEMPTED, NULL },
+	{ "completed", STRATA_JOB_COMPLETED, NULL }, { "failed", STRATA_JOB_FAILED, NULL },
+	{ "cancelled", STRATA_JOB_CANCELLED, NULL }, { 0 },
+};
 
-	for (char *at = copy ? strtok_r(copy, ",", &rest) : NULL; at && count < room;
-	     at = strtok_r(NULL, ",", &rest))
-		states[count++] = at;
-	return count;
-}
+struct list_query {
+	struct strata_list states; /* of int */
+	const char *user, *account, *since;
+	int64_t limit, after;
+};
+
+#define OF(field) offsetof(struct list_query, field)
+static const struct strata_option list_state = { .type = STRATA_ENUM,
+						 .choice = { api_job_states } };
+static const struct strata_option list_options[] = {
+	{ "state", STRATA_LIST, OF(states), .list = { &list_state, STRATA_STORE_STATES_MAX },
+	  .help = "in one of these states" },
+	{ "user", STRATA_TEXT, OF(user), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of this user" },
+	{ "account", STRATA_TEXT, OF(account), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of this account" },
+	{ "since", STRATA_TEXT, OF(since), .text = { NULL, 100 },
+	  .help = "submitted since then: a time, or now-2days" },
+	{ "limit", STRATA_INT, OF(limit), .integer = { 100, 1, 1000 }, .help = "at most so many" },
+	{ "after", STRATA_INT, OF(after), .integer = { 0, 0, INT64_MAX },
+	  .help = "older than this job: the next of the page before" },
+	{ 0 }
+};
+#undef OF
+const struct strata_schema api_jobs_query = { "the query", NULL, sizeof(struct list_query),
+					      list_options };
 
 void api_jobs_list(struct request *request)
 {
-	const char *states[8], *since = request_query(request, "since");
+	const struct list_query *asked = request->query;
+	const int *numbers = asked->states.items;
+	const char *states[STRATA_STORE_STATES_MAX];
 	struct store_query query = { .states = states,
-				     .user = request_query(request, "user"),
-				     .account = request_query(request, "account"),
+				     .state_count = asked->states.count,
+				     .user = asked->user,
+				     .account = asked->account,
+				     .after = asked->after,
+				     .limit = (size_t)asked->limit,
 				     .descending = true };
 	struct strata_error err = { 0 };
 	struct store *store;
-	int64_t limit;
 
-	query.state_count = split_states(request, request_query(request, "state"), states, 8);
-	if (!request_query_int(request, "limit", 100, 1, 1000, &limit) ||
-	    !request_query_int(request, "after", 0, 0, INT64_MAX, &query.after))
-		return;
-	query.limit = (size_t)limit;
-	if (since && strata_time_parse(since, STRATA_TEXT_NUL, server_now_ns(request->server), 0,
-				       &query.since_ns, &err)) {
+	for (size_t i = 0; i < query.state_count; i++)
+		states[i] = strata_job_state_name((enum strata_job_state)numbers[i]);
+	if (asked->since &&
+	    strata_time_parse(asked->since, STRATA_TEXT_NUL, server_now_ns(request->server), 0,
+			      &query.since_ns, &err)) {
+		strata_fail_under(&err, -EINVAL, "since");
 		request_fail(request, -EINVAL, &err);
 		return;
 	}

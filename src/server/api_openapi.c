@@ -24,26 +24,56 @@ static void name_path(const char *pattern, char *to, size_t room)
 					   *pattern == '*' ? name : pattern);
 }
 
-static void add_parameter(json_t *list, const char *name, size_t length, const char *in)
-{
-	json_array_append_new(list, json_pack("{s:s%,s:s,s:b,s:{s:s}}", "name", name, length, "in",
-					      in, "required", strcmp(in, "path") == 0, "schema",
-					      "type", "string"));
-}
-
 static json_t *list_parameters(const struct route *route, const char *path)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *query, *schema;
+	const char *name;
 
 	for (const char *at = path; (at = strchr(at, '{')); at++)
-		add_parameter(list, at + 1, strcspn(at + 1, "}"), "path");
-	for (const char *at = route->query; at && *at;) {
+		json_array_append_new(list, json_pack("{s:s%,s:s,s:b,s:{s:s}}", "name", at + 1,
+						      strcspn(at + 1, "}"), "in", "path",
+						      "required", 1, "schema", "type", "string"));
+	query = route->query ? option_openapi(route->query) : NULL;
+	json_object_foreach(json_object_get(query, "properties"), name,
+			    schema) /* a list is "a,b" */
+		json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:b,s:O}", "name", name, "in",
+						      "query", "required", 0, "explode", 0,
+						      "schema", schema));
+	json_decref(query);
+	return list;
+}
+
+/* What a good answer is: JSON with certain keys, or a text. */
+static json_t *view_answer(const struct route *route)
+{
+	json_t *keys, *answer = json_pack("{s:s}", "description", "as in docs/api.md");
+
+	if (!route->answer)
+		return answer;
+	keys = json_array();
+	for (const char *at = route->answer; *at;) {
 		size_t length = strcspn(at, " ");
 
-		add_parameter(list, at, length, "query");
+		json_array_append_new(keys, json_stringn(at, length));
 		at += length + (at[length] == ' ');
 	}
-	return list;
+	json_object_set_new(answer, "content",
+			    json_pack("{s:{s:{s:s,s:o}}}", "application/json", "schema", "type",
+				      "object", "required", keys));
+	return answer;
+}
+
+static json_t *view_answers(const struct route *route)
+{
+	json_t *answers = json_pack("{s:o,s:{s:s}}", "200", view_answer(route), "default", "$ref",
+				    "#/components/responses/error");
+	char also[16];
+
+	if (route->also) {
+		snprintf(also, sizeof(also), "%d", route->also);
+		json_object_set_new(answers, also, view_answer(route));
+	}
+	return answers;
 }
 
 /* "#/components/schemas/…", which is made if it is not there. */
@@ -61,11 +91,9 @@ static json_t *refer(json_t *schemas, const struct strata_schema *schema)
 
 static json_t *view_route(const struct route *route, const char *path, json_t *schemas)
 {
-	json_t *json = json_pack("{s:s,s:s,s:o,s:{s:{s:s},s:{s:s}}}", "summary", route->summary,
-				 "x-role", role_name(route->role), "parameters",
-				 list_parameters(route, path), "responses", "200", "description",
-				 "as in docs/api.md", "default", "$ref",
-				 "#/components/responses/error");
+	json_t *json = json_pack("{s:s,s:s,s:o,s:o}", "summary", route->summary, "x-role",
+				 role_name(route->role), "parameters", list_parameters(route, path),
+				 "responses", view_answers(route));
 
 	if (route->body)
 		json_object_set_new(json, "requestBody",
@@ -76,15 +104,23 @@ static json_t *view_route(const struct route *route, const char *path, json_t *s
 	return json;
 }
 
+/* Several codes may have one name. */
+static bool is_first(const struct strata_error_kind *kind, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(strata_error_kind_at(i)->name, kind->name) == 0)
+			return false;
+	return true;
+}
+
 static json_t *view_errors(void)
 {
 	json_t *codes = json_array(), *code = json_string("method");
 	const struct strata_error_kind *kind;
-	const char *last = "";
 
 	json_array_append_new(codes, code);
-	for (size_t i = 0; (kind = strata_error_kind_at(i)); last = kind->name, i++)
-		if (strcmp(kind->name, last) != 0)
+	for (size_t i = 0; (kind = strata_error_kind_at(i)); i++)
+		if (is_first(kind, i))
 			json_array_append_new(codes, json_string(kind->name));
 	return json_pack(
 		"{s:s,s:{s:{s:{s:s,s:{s:{s:s,s:{s:{s:s,s:o},s:{s:s},s:{s:[ss]},s:{s:s}}}}}}}}",

@@ -36,21 +36,19 @@ struct output {
 	int64_t looked_ns; /* when there was no file; monotonic */
 };
 
+static const struct strata_option query_options[] = {
+	{ "from", STRATA_INT, offsetof(struct query, from), .integer = { 0, 0, INT64_MAX },
+	  .help = "from this byte on" },
+	{ "error", STRATA_BOOL, offsetof(struct query, error), .help = "its standard error" },
+	{ "follow", STRATA_BOOL, offsetof(struct query, follow), .help = "as it comes" },
+	{ 0 }
+};
+const struct strata_schema api_output_query = { "the query", NULL, sizeof(struct query),
+						query_options };
+
 void api_job_output_parse(struct request *request)
 {
-	struct query *query = strata_arena_get(&request->arena, sizeof(*query));
-	const char *error = request_query(request, "error");
-	const char *follow = request_query(request, "follow");
-
-	if (!query) {
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "out of memory");
-		return;
-	}
-	query->error = error && strcmp(error, "0") != 0;
-	query->follow = follow && strcmp(follow, "0") != 0;
-	request->parsed = query;
-	request_query_int(request, "from", 0, 0, INT64_MAX, &query->from);
+	request->parsed = (void *)(uintptr_t)request->query;
 }
 
 /* With the rights of the job's user, whatever the path has become since. */

@@ -11,10 +11,35 @@
 #include <microhttpd.h>
 #include <string.h>
 
-struct queue {
-	const char *user, *state;
+/* What is asked for. */
+struct asked {
+	const char *user, *fields;
+	struct strata_list states; /* of int; none: any */
 	int64_t limit;
-	int64_t ended; /* 1: those too that have just ended */
+	bool ended; /* those too that have just ended */
+};
+
+#define OF(field) offsetof(struct asked, field)
+static const struct strata_option state_item = { .type = STRATA_ENUM,
+						 .choice = { api_job_states } };
+static const struct strata_option query_options[] = {
+	{ "user", STRATA_TEXT, OF(user), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of this user" },
+	{ "state", STRATA_LIST, OF(states), .list = { &state_item, STRATA_STORE_STATES_MAX },
+	  .help = "in one of these states" },
+	{ "limit", STRATA_INT, OF(limit), .integer = { 1000, 1, 1000000 },
+	  .help = "at most so many" },
+	{ "fields", STRATA_TEXT, OF(fields), .text = { NULL, 4096 },
+	  .help = "only these, separated by commas" },
+	{ "ended", STRATA_BOOL, OF(ended), .help = "those too that have just ended" },
+	{ 0 }
+};
+#undef OF
+const struct strata_schema api_queue_query = { "the query", NULL, sizeof(struct asked),
+					       query_options };
+
+struct queue {
+	const struct asked *asked;
 	uint64_t fields;
 	struct view *views;
 	size_t count;
@@ -33,35 +58,33 @@ void api_queue_parse(struct request *request)
 			       "out of memory");
 		return;
 	}
-	queue->user = request_query(request, "user");
-	queue->state = request_query(request, "state");
-	if (view_fields(request_query(request, "fields"), &queue->fields, &err)) {
+	queue->asked = request->query;
+	if (view_fields(queue->asked->fields, &queue->fields, &err)) {
 		request_fail(request, -EINVAL, &err);
 		return;
 	}
 	request->parsed = queue;
-	if (request_query_int(request, "limit", 1000, 1, 1000000, &queue->limit))
-		request_query_int(request, "ended", 0, 0, 1, &queue->ended);
 }
 
-/* "queued,running" */
-static bool is_among(const char *list, const char *word)
+static bool is_among(const struct strata_list *states, const char *name)
 {
-	size_t length = strlen(word);
+	const int *numbers = states->items;
 
-	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+	for (size_t i = 0; i < states->count; i++)
+		if (strcmp(strata_job_state_name((enum strata_job_state)numbers[i]), name) == 0)
 			return true;
 	return false;
 }
 
 static bool wanted(const struct queue *queue, const struct live *live, bool waiting)
 {
-	if ((live->row.completed_ns && !queue->ended) || (live->row.place != NULL) == waiting)
+	const struct asked *asked = queue->asked;
+
+	if ((live->row.completed_ns && !asked->ended) || (live->row.place != NULL) == waiting)
 		return false;
-	if (queue->user && strcmp(queue->user, live->row.user) != 0)
+	if (asked->user && strcmp(asked->user, live->row.user) != 0)
 		return false;
-	return !queue->state || is_among(queue->state, live->row.state);
+	return asked->states.count == 0 || is_among(&asked->states, live->row.state);
 }
 
 static bool waits_its_turn(const struct live *live)
@@ -143,7 +166,7 @@ void api_queue(struct server *server, struct request *request)
 
 	strata_cluster_stats(server->cluster, &queue->stats);
 	queue->at_ns = server_now_ns(server);
-	most = most < (size_t)queue->limit ? most : (size_t)queue->limit;
+	most = most < (size_t)queue->asked->limit ? most : (size_t)queue->asked->limit;
 	queue->views = strata_arena_array(&request->arena, most + 1, sizeof(*queue->views));
 	bool ok = queue->views != NULL;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct strata_option word = { .type = STRATA_TEXT };
+static const struct strata_option word = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
 
 /* A script and what sbatch would know beside it. */
 struct batch_call {
@@ -25,7 +25,8 @@ struct batch_call {
 
 static const struct strata_option call_options[] = {
 	{ "script", STRATA_TEXT, offsetof(struct batch_call, script),
-	  .text = { NULL, STRATA_SCRIPT_BYTES_MAX }, .help = "the script; none with --wrap" },
+	  .text = { NULL, STRATA_SCRIPT_BYTES_MAX }, .flags = STRATA_OPAQUE,
+	  .help = "the script; none with --wrap" },
 	{ "options", STRATA_LIST, offsetof(struct batch_call, options),
 	  .list = { &word, STRATA_SCRIPT_WORDS_MAX },
 	  .help = "the words behind sbatch; behind the script's name its arguments" },

@@ -21,7 +21,7 @@ struct step_conf {
 	int64_t cpu_user_ms, cpu_system_ms, memory_peak_bytes;
 };
 
-static const struct strata_option word = { .type = STRATA_TEXT };
+static const struct strata_option word = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
 static const struct strata_option begin_options[] = {
 	{ "name", STRATA_TEXT, offsetof(struct step_conf, name),
 	  .text = { NULL, STRATA_NAME_BYTES_MAX }, .help = "what to call it" },

@@ -30,8 +30,7 @@ void batch_fini(struct server *server)
 static void *need(void *block)
 {
 	if (!block) {
-		fprintf(stderr,
-			"strata: out of memory; the service ends and can be started again\n");
+		server_say("out of memory; the service ends and can be started again");
 		abort();
 	}
 	return block;
@@ -206,7 +205,7 @@ static int hold(struct server *server, struct strata_error *err)
 	char why[300];
 
 	if (!atomic_exchange(&server->store_down, true))
-		fprintf(stderr, "strata: the store is away: %s\n", err->text);
+		server_say("the store is away: %s", err->text);
 	server->held = true;
 	server->retry_ns = env_now_ns(server->env, ENV_MONOTONIC) + RETRY_NS;
 	snprintf(server->held_why, sizeof(server->held_why), "%.255s", err->text);
@@ -261,7 +260,7 @@ int batch_commit(struct server *server, struct strata_error *err)
 		if (rc == 0)
 			atomic_store(&server->event_last, server->next_event - 1);
 		if (rc == 0 && atomic_exchange(&server->store_down, false))
-			fprintf(stderr, "strata: the store is back\n");
+			server_say("the store is back");
 	}
 	if (rc)
 		return rc;

@@ -56,11 +56,8 @@ static int find_element(const struct look *look, const struct store_job *first, 
 	struct strata_array array = { 0 };
 	struct job_spec spec;
 	int64_t id = first->id;
-	int rc = strata_schema_defaults(&job_spec_schema, look->arena, &spec, err);
+	int rc = job_spec_restore(first->spec, look->arena, &spec, err);
 
-	if (rc == 0)
-		rc = strata_schema_read_json(&job_spec_schema, first->spec, strlen(first->spec),
-					     look->arena, &spec, err);
 	if (rc == 0 && spec.array)
 		rc = strata_array_parse(spec.array, STRATA_TEXT_NUL, look->arena, &array, err);
 	if (rc)

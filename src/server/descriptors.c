@@ -30,11 +30,11 @@ struct descriptors descriptors_share(uint64_t limit)
 {
 	uint64_t own = limit / 8 > OWN_MOST ? OWN_MOST : limit / 8 > OWN ? limit / 8 : OWN;
 	uint64_t left = limit > own ? limit - own : 0;
-	uint32_t connections = at_least_one(left / 2, STRATA_SERVER_CONNECTIONS_MAX);
+	uint32_t connections = at_least_one(left / 4, STRATA_SERVER_CONNECTIONS_MAX);
 
 	return (struct descriptors){
 		.connections = connections,
-		.jobs = at_least_one(left > connections ? left - connections : 0,
+		.jobs = at_least_one(left > 2 * connections ? left - 2 * connections : 0,
 				     STRATA_SERVER_PLACED_MAX),
 	};
 }

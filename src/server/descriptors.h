@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct descriptors {
-	uint32_t connections; /* at a time */
+	uint32_t connections; /* at a time by the socket, and as many by TCP */
 	uint32_t jobs;        /* that have a place at a time */
 };
 

@@ -4,16 +4,19 @@
  * a waiting request costs no thread.
  */
 #include "server/connection.h"
-#include "server/descriptors.h"
 #include "server/identity.h"
 #include "server/listen.h"
 #include "server/route.h"
 #include "server/stream.h"
+#include "server/url.h"
+
+#include "core/text.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { IDLE_SECONDS = 30, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
@@ -30,10 +33,11 @@ static void free_request(struct request *request)
 	free(request);
 }
 
-static struct request *new_request(struct server *server, struct MHD_Connection *connection,
-				   const char *method, const char *url)
+/* With the first line of a request, while its path is as it was sent. */
+static void *new_request(void *context, const char *url, struct MHD_Connection *connection)
 {
 	struct request *request = calloc(1, sizeof(*request));
+	struct server *server = context;
 
 	if (!request)
 		return NULL;
@@ -41,9 +45,9 @@ static struct request *new_request(struct server *server, struct MHD_Connection 
 	request->connection = connection;
 	request->arrived_ns = env_now_ns(server->env, ENV_MONOTONIC);
 	strata_arena_init(&request->arena, &request->memory, REQUEST_ARENA_BYTES_MAX);
-	request->method = strata_arena_text(&request->arena, method, strlen(method));
-	request->path = strata_arena_text(&request->arena, url, strlen(url));
-	if (!request->method || !request->path) {
+	request->malformed = !url_is_well_formed(url);
+	request->path = strata_arena_text(&request->arena, url, strcspn(url, "?"));
+	if (!request->path) {
 		free_request(request);
 		return NULL;
 	}
@@ -73,6 +77,60 @@ static void refuse_stranger(struct request *request)
 
 #define OF_A_JOB "/api/v1/jobs/*" /* of which the route asks whether it is this one */
 
+static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	(void)kind, (void)value;
+	*(size_t *)context += strcasecmp(name, "Content-Length") == 0;
+	return MHD_YES;
+}
+
+/* Is it clear where the body ends? Others on the way may see another end than we do. */
+static bool is_framed(const struct request *request)
+{
+	const char *encoding = header(request, "Transfer-Encoding");
+	size_t lengths = 0;
+
+	MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_length, &lengths);
+	return encoding ? lengths == 0 && strcasecmp(encoding, "chunked") == 0 : lengths <= 1;
+}
+
+/* The names in the path; they are shown to others. */
+static bool read_segments(struct request *request)
+{
+	for (size_t i = 0; i < REQUEST_SEGMENTS_MAX && request->segments[i]; i++) {
+		char *segment = (char *)(uintptr_t)request->segments[i]; /* of our own copy */
+		size_t length = url_unescape(segment);
+
+		if (text_printable(segment, length) < length)
+			return false;
+	}
+	return true;
+}
+
+static bool read_url(struct request *request)
+{
+	struct strata_error err = { 0 };
+
+	if (request->malformed) {
+		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
+			       "the URL has a %% that is not followed by two hexadecimal digits, "
+			       "or %%00");
+		return false;
+	}
+	if (!read_segments(request)) {
+		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
+			       "%.80s has a name that cannot be shown; expected printable UTF-8",
+			       request->path);
+		return false;
+	}
+	int rc = url_read_query(request, request->route->query, &err);
+
+	if (rc)
+		request_fail(request, rc, &err);
+	return rc == 0;
+}
+
 /* Everything that can be said before the body is read. */
 static void look_at_head(struct request *request)
 {
@@ -86,6 +144,10 @@ static void look_at_head(struct request *request)
 	if (request->who.role == ROLE_NONE &&
 	    !(request->route && request->route->role == ROLE_NONE))
 		refuse_stranger(request);
+	else if (!connection_claim(request->connection, &request->who))
+		request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS, "quota",
+			       "%s has too many connections open; close some of them",
+			       request->who.user);
 	else if (!request->route && known)
 		request_refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "method",
 			       "%s is not possible for %.80s", request->method, request->path);
@@ -101,14 +163,15 @@ static void look_at_head(struct request *request)
 		 strncmp(request->route->path, OF_A_JOB, strlen(OF_A_JOB)) != 0)
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
 			       "a job's own token is good for that job only");
-	else if (length && header(request, "Transfer-Encoding"))
+	else if (!is_framed(request))
 		request_refuse(request, MHD_HTTP_BAD_REQUEST, "invalid",
-			       "the request has two lengths");
+			       "where the body ends is not clear; expected one Content-Length, or "
+			       "Transfer-Encoding: chunked");
 	else if (length && strtoull(length, NULL, 10) > request->route->body_bytes_max)
 		request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
 			       "the body has %s bytes; expected at most %zu", length,
 			       request->route->body_bytes_max);
-	else if (!standby_refuses(request))
+	else if (read_url(request) && !standby_refuses(request))
 		request->refused = false;
 }
 
@@ -188,7 +251,7 @@ static bool body_is_small(const struct request *request)
 	enum { SMALL_BYTES = 1 << 16 };
 	const char *length = header(request, "Content-Length");
 
-	return !header(request, "Transfer-Encoding") &&
+	return is_framed(request) && !header(request, "Transfer-Encoding") &&
 	       (!length || strtoull(length, NULL, 10) <= SMALL_BYTES);
 }
 
@@ -198,12 +261,13 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 {
 	struct request *request = *request_slot;
 
-	(void)version;
-	if (!request) {
-		request = new_request(context, connection, method, url);
-		if (!request)
+	(void)context, (void)connection, (void)url, (void)version;
+	if (!request)
+		return MHD_NO;
+	if (!request->method) {
+		request->method = strata_arena_text(&request->arena, method, strlen(method));
+		if (!request->method)
 			return MHD_NO;
-		*request_slot = request;
 		look_at_head(request);
 		/* a small body is let through unread, so that its sender sees the answer and not a closed door */
 		return request->refused && !body_is_small(request) ? send_answer(request) : MHD_YES;
@@ -257,8 +321,10 @@ static struct MHD_Daemon *start(struct server *server, int fd)
 		server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, server,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)descriptors_own().connections, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_THREAD_POOL_SIZE, (unsigned)server->conf->http_threads, MHD_OPTION_END);
+		connections_room(server), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, new_request, server, MHD_OPTION_UNESCAPE_CALLBACK,
+		url_unescape_value, NULL, MHD_OPTION_THREAD_POOL_SIZE,
+		(unsigned)server->conf->http_threads, MHD_OPTION_END);
 }
 
 int http_open(struct server *server, struct strata_error *err)

@@ -15,7 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096 };
+/* Who connects waits for those before him in the line. At the socket it is short: a caller who finds it full waits for a place in it, each in his turn, while
+ * one who opens thousands would fill a long one. By TCP it is long, since there a full one means to try again after a second. */
+enum { SOCKET_BACKLOG = 128, TCP_BACKLOG = 4096 };
 
 /* Removes a socket that nobody listens on any more, and nothing else. */
 static int remove_left(const char *path, struct strata_error *err)
@@ -63,7 +65,7 @@ int listen_unix(const char *path, int *ret_fd, struct strata_error *err)
 		return rc;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) ||
-	    listen(fd, BACKLOG)) {
+	    listen(fd, SOCKET_BACKLOG)) {
 		int code = -errno;
 
 		if (fd >= 0)
@@ -121,7 +123,7 @@ static int bind_to(const struct addrinfo *place, const char *address, int *ret_f
 				      address);
 	fd = socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(fd, place->ai_addr, place->ai_addrlen) || listen(fd, BACKLOG) ||
+	    bind(fd, place->ai_addr, place->ai_addrlen) || listen(fd, TCP_BACKLOG) ||
 	    getsockname(fd, (struct sockaddr *)&own, &length)) {
 		int code = -errno;
 

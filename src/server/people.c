@@ -342,7 +342,8 @@ static int settle(struct server *server, struct person *person, json_t *settings
 	int rc = strata_schema_defaults(&people_settings_schema, &arena, &conf, err);
 
 	if (rc == 0)
-		rc = option_read_json(&people_settings_schema, settings, 0, &arena, &conf, err);
+		rc = option_read_json(&people_settings_schema, settings, fresh ? 0 : OPTION_STORED,
+				      &arena, &conf, err);
 	struct strata_rule rule;
 
 	if (rc == 0)

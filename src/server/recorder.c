@@ -25,8 +25,7 @@ struct recorder {
 
 static void give_up(struct recorder *recorder, const char *why)
 {
-	fprintf(stderr, "strata: the record %s ends here: %s\n", recorder->server->conf->record,
-		why);
+	server_say("the record %s ends here: %s", recorder->server->conf->record, why);
 	close(recorder->fd);
 	recorder->fd = -1;
 }

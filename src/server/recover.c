@@ -192,8 +192,8 @@ static int replace(struct server *server, struct live *live, struct strata_error
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
 	/* its node is gone, or smaller than it was: it cannot be said to run */
-	fprintf(stderr, "strata: job %lld is where no node is any more; it is queued again\n",
-		(long long)live->row.id);
+	server_say("job %lld is where no node is any more; it is queued again",
+		   (long long)live->row.id);
 	live_set_place(server, live, NULL, 0);
 	live_update(server, live);
 	return 0;
@@ -232,8 +232,7 @@ static void take_found(struct server *server, const struct exec_found *found)
 		if (strcmp(live->row.state, "preempted") != 0)
 			server->exec->cls->ask(server->exec, found->key, &thaw, NULL);
 		if (server->exec->cls->adopt(server->exec, found->key, &err))
-			fprintf(stderr, "strata: job %llu: %s\n",
-				(unsigned long long)found->key.job, err.text);
+			server_say("job %llu: %s", (unsigned long long)found->key.job, err.text);
 		return;
 	}
 	/* its end is durable, or another attempt has taken its place */

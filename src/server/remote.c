@@ -233,7 +233,7 @@ static void ask(struct server *server, json_t *body, int64_t job, int64_t attemp
 
 	if (!call) { /* as good as an answer that never comes: a restart asks again */
 		json_decref(body);
-		fprintf(stderr, "strata: job %" PRId64 ": no memory to ask the inventory\n", job);
+		server_say("job %" PRId64 ": no memory to ask the inventory", job);
 		return;
 	}
 	call->body = body;

@@ -1,8 +1,11 @@
 /* Answers and parts of a request: see request.h. */
 #include "server/request.h"
 
+#include "core/buf.h"
+#include "core/error.h"
+#include "core/text.h"
+
 #include <strata/limits.h>
-#include <strata/text.h>
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -31,11 +34,25 @@ void request_answer(struct request *request, int status, json_t *json)
 	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	json_decref(json);
-	free(request->text);
-	request->status = text ? status : MHD_HTTP_INTERNAL_SERVER_ERROR;
-	request->text = text;
-	request->media = NULL;
-	request->answered = true;
+	request_give_text(request, status, NULL, text);
+}
+
+/* A document that people may see on a terminal, too: what cannot be seen in its strings is escaped. An earlier version may have taken it in. */
+static char *show_json(char *text)
+{
+	size_t length = strlen(text);
+	struct strata_memory memory = { 0 };
+	struct buf buf;
+
+	if (text_printable(text, length) == length)
+		return text;
+	buf_init(&buf, &memory, 0);
+	text_show_json(&buf, text, length);
+	char *shown = buf.failed ? NULL : strdup(buf.text);
+
+	buf_fini(&buf);
+	free(text);
+	return shown;
 }
 
 void request_answer_text(struct request *request, int status, const char *media, const char *text)
@@ -45,9 +62,19 @@ void request_answer_text(struct request *request, int status, const char *media,
 
 void request_give_text(struct request *request, int status, const char *media, char *text)
 {
+	static const char no_memory[] = "{\"error\":{\"code\":\"out_of_memory\",\"message\":"
+					"\"out of memory; try again\",\"field\":null}}";
+
 	free(request->text);
+	if (text && !media)
+		text = show_json(text);
+	if (!text) {
+		text = strdup(no_memory);
+		status = MHD_HTTP_SERVICE_UNAVAILABLE;
+		media = NULL;
+	}
 	request->text = text;
-	request->status = request->text ? status : MHD_HTTP_INTERNAL_SERVER_ERROR;
+	request->status = status;
 	request->media = media;
 	request->answered = true;
 }
@@ -67,7 +94,7 @@ void request_refuse(struct request *request, int status, const char *code, const
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
+	error_print(message, sizeof(message), format, args);
 	va_end(args);
 	answer_error(request, status, code, message, NULL);
 }
@@ -77,27 +104,6 @@ void request_fail(struct request *request, int code, const struct strata_error *
 	const struct strata_error_kind *kind = strata_error_kind(code);
 
 	answer_error(request, kind->http_status, kind->name, err->text, err->field);
-}
-
-const char *request_query(const struct request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
-		       int64_t max, int64_t *ret_number)
-{
-	const char *text = request_query(request, name);
-	struct strata_error err = { 0 };
-	int rc;
-
-	*ret_number = def;
-	if (!text)
-		return true;
-	rc = strata_int_parse(text, STRATA_TEXT_NUL, min, max, ret_number, &err);
-	if (rc)
-		answer_error(request, 400, "invalid", err.text, name);
-	return rc == 0;
 }
 
 json_t *request_json(struct request *request)

@@ -44,7 +44,10 @@ struct request {
 	struct strata_memory memory; /* of its arena; with a limit */
 	struct strata_arena arena;   /* lives as long as the request */
 	struct identity who;
-	const char *method, *path;
+	const char *method; /* NULL: its head is still to be looked at */
+	const char *path;   /* as it was sent, without the query */
+	bool malformed;     /* its URL has escapes that are none */
+	const void *query;  /* what the query says, by the route's table; in the arena */
 	const char *segments
 		[REQUEST_SEGMENTS_MAX]; /* the parts of the path that the route leaves open */
 	char *body;
@@ -72,12 +75,6 @@ void request_fail(struct request *request, int code, const struct strata_error *
 /* The same with a status and code of its own. */
 void request_refuse(struct request *request, int status, const char *code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-
-/* A parameter of the query ("?user=ann"), or NULL. HTTP threads only. */
-const char *request_query(const struct request *request, const char *name);
-/* A whole number from there; def when it is missing. False: answered with an error. */
-bool request_query_int(struct request *request, const char *name, int64_t def, int64_t min,
-		       int64_t max, int64_t *ret_number);
 
 /* The body as a table says, on the arena: request->parsed. False: answered with an error. */
 bool request_read(struct request *request, const struct strata_schema *schema);

@@ -278,7 +278,7 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 	if (rc == -ENOMEM)
 		return strata_fail_memory(err);
 	if (rc) /* its node has gone from the configuration, or is smaller than it was */
-		fprintf(stderr, "strata: the reservation of %s cannot be kept\n", row->name);
+		server_say("the reservation of %s cannot be kept", row->name);
 	return 0;
 }
 

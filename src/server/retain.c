@@ -43,7 +43,6 @@ int retain(struct server *server, struct strata_error *err)
 		rc = token_forget(server, AT_ONCE, &tokens, err);
 	server->retain_ns = now_ns + (jobs || tokens ? SECOND / 4 : pause_ns(server));
 	if (rc && rc != -ESTALE)
-		fprintf(stderr, "strata: old jobs and tokens are not forgotten yet: %s\n",
-			err->text);
+		server_say("old jobs and tokens are not forgotten yet: %s", err->text);
 	return rc == -ESTALE ? rc : 0; /* all else can wait */
 }

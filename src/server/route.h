@@ -15,9 +15,11 @@ struct route {
 	void (*decide)(struct server *server, struct request *request);
 	/* On an HTTP thread again, before the answer goes out. NULL: it goes as it is. */
 	void (*finish)(struct request *request);
-	/* For those who read the API: the table of its body, names of its query. NULL: it has none. */
-	const struct strata_schema *body;
-	const char *query;
+	/* The tables of its body and of its query. NULL: it has none. */
+	const struct strata_schema *body, *query;
+	const char *
+		answer; /* keys that every good answer has, "jobs next"; "": an object of any; NULL: it is no JSON */
+	int also; /* a good status beside 200: 201, there is something new; 202, it will be done */
 };
 
 const struct route *route_at(size_t index); /* NULL past the end */
@@ -42,6 +44,7 @@ void api_step_end_parse(struct request *request);
 void api_step_end(struct server *server, struct request *request);
 void api_steps(struct request *request);
 /* api_jobs.c */
+extern const struct strata_choice api_job_states[]; /* enum strata_job_state by name */
 /* The job of the path if it is live, else NULL; `own`: it must be the caller's, unless he is an operator. False: answered. */
 bool api_job_find(struct server *server, struct request *request, bool own, struct live **ret_live);
 /* The job's turn and place, if it is near enough to the head of the queue to be foreseen: set in the JSON. Its number in the list (in the round's
@@ -54,6 +57,7 @@ bool api_job_read(struct request *request, struct store_job *ret_row);
 bool api_job_may(struct request *request, const struct store_job *row);
 /* The same as api_job_find for what only a live one can do; NULL: answered. */
 struct live *api_job_find_live(struct server *server, struct request *request, bool own);
+extern const struct strata_schema api_jobs_query;
 void api_jobs_list(struct request *request);
 void api_job_show(struct server *server, struct request *request);
 void api_job_history(struct request *request); /* when it is not live */
@@ -64,6 +68,7 @@ void api_job_cancel(struct server *server, struct request *request);
 /* api_checkpoints.c */
 void api_job_checkpoints(struct server *server, struct request *request);
 void api_job_drop_checkpoints(struct server *server, struct request *request);
+extern const struct strata_schema api_checkpoint_schema;
 void api_job_checkpoint_parse(struct request *request);
 void api_job_checkpoint(struct server *server, struct request *request);
 void api_job_checkpoint_record(struct request *request);
@@ -71,10 +76,12 @@ void api_job_checkpoint_record(struct request *request);
 void api_job_why(struct server *server, struct request *request);
 void api_job_why_history(struct request *request);
 /* api_output.c */
+extern const struct strata_schema api_output_query;
 void api_job_output_parse(struct request *request);
 void api_job_output(struct server *server, struct request *request);
 void api_job_output_open(struct request *request);
 /* api_queue.c */
+extern const struct strata_schema api_queue_query;
 void api_queue_parse(struct request *request);
 void api_queue(struct server *server, struct request *request);
 void api_queue_write(struct request *request);
@@ -83,8 +90,10 @@ void api_nodes(struct server *server, struct request *request);
 extern const struct strata_schema api_node_change_schema;
 void api_node_change_parse(struct request *request);
 void api_node_change(struct server *server, struct request *request);
+extern const struct strata_schema api_accounting_query;
 void api_accounting(struct request *request);
 /* api_events.c */
+extern const struct strata_schema api_events_query;
 void api_events(struct request *request);
 /* api_inventory.c */
 extern const struct strata_schema api_reservation_schema;

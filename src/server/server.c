@@ -242,7 +242,7 @@ int server_run(struct server *server, struct strata_error *err)
 		rc = atomic_load(&server->standing_by) ? standby_run(server, err)
 						       : decider_run(server, err);
 		if (rc == -ESTALE && store_shared(server->store)) {
-			fprintf(stderr, "strata: %s; this one stands by\n", err->text);
+			server_say("%s; this one stands by", err->text);
 			standby_begin(server);
 			rc = 0;
 		}

@@ -184,6 +184,8 @@ int server_run(struct server *server, struct strata_error *err);
 void server_stop(struct server *server);
 void server_close(struct server *server);
 int64_t server_now_ns(const struct server *server); /* since 1970 */
+/* say.c: one line of the log. */
+void server_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What is decided about, from the configuration and the store: to lead with, or to look at. */
 int server_load(struct server *server, bool lead, struct strata_error *err);
 void server_unload(struct server *server);

@@ -97,8 +97,7 @@ static int keep_up(struct server *server, struct strata_error *err)
 
 static int take_over(struct server *server, struct strata_error *err)
 {
-	fprintf(stderr, "strata: this server leads now, in epoch %llu\n",
-		(unsigned long long)server->epoch);
+	server_say("this server leads now, in epoch %llu", (unsigned long long)server->epoch);
 	server_unload(server);
 	int rc = server_load(server, true, err);
 
@@ -126,8 +125,7 @@ static int ask_for_lead(struct server *server, struct strata_error *err)
 	if (rc == 0)
 		rc = keep_up(server, err);
 	if (rc == 0 && now(server) - server->standby.beats_ns > STALLED_NS) {
-		fprintf(stderr, "strata: the leader at %s gives no sign of life: deposed\n",
-			server->leader);
+		server_say("the leader at %s gives no sign of life: deposed", server->leader);
 		rc = store_depose(server->store, err);
 		server->standby.asked_ns = 0; /* at once */
 		server->standby.beats_ns = 0; /* once */
@@ -218,9 +216,9 @@ static void note_store(struct server *server, bool away, const struct strata_err
 	if (atomic_exchange(&server->store_down, away) == away)
 		return;
 	if (away)
-		fprintf(stderr, "strata: the store is away: %s\n", err->text);
+		server_say("the store is away: %s", err->text);
 	else
-		fprintf(stderr, "strata: the store is back\n");
+		server_say("the store is back");
 }
 
 int standby_run(struct server *server, struct strata_error *err)

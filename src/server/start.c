@@ -45,7 +45,7 @@ static void find_person(const struct store_job *row, struct person *ret_person)
 static const char *const *split_environment(const struct store_blob *blob,
 					    struct strata_arena *arena)
 {
-	const char *at = blob->bytes, *end = at + blob->size_bytes;
+	const char *at = blob->bytes ? blob->bytes : "", *end = at + blob->size_bytes;
 	size_t count = 0;
 
 	for (const char *p = at; p < end; p += strlen(p) + 1)
@@ -435,11 +435,7 @@ int start_output(const struct store_job *row, bool error, struct strata_arena *a
 	struct person person;
 	json_t *place = row->place ? json_loads(row->place, 0, NULL) : NULL;
 	const char *node = json_string_value(json_object_get(json_array_get(place, 0), "node"));
-	int rc = strata_schema_defaults(&job_spec_schema, arena, &spec, err);
-
-	if (rc == 0)
-		rc = strata_schema_read_json(&job_spec_schema, row->spec, strlen(row->spec), arena,
-					     &spec, err);
+	int rc = job_spec_restore(row->spec, arena, &spec, err);
 	const char *pattern = rc                    ? NULL
 			      : error && spec.error ? spec.error
 						    : output_pattern(row, &spec);

@@ -300,11 +300,8 @@ int submission_restore(struct server *server, const struct store_job *row,
 		       struct strata_arena *arena, struct job_spec *ret_spec,
 		       struct strata_job_request *ret_request, struct strata_error *err)
 {
-	int rc = strata_schema_defaults(&job_spec_schema, arena, ret_spec, err);
+	int rc = job_spec_restore(row->spec, arena, ret_spec, err);
 
-	if (rc == 0)
-		rc = strata_schema_read_json(&job_spec_schema, row->spec, strlen(row->spec), arena,
-					     ret_spec, err);
 	if (rc)
 		return rc;
 	if (row->script)

@@ -7,6 +7,8 @@
  */
 #include "server/reserve.h"
 
+#include "core/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -17,9 +19,11 @@
 static void set_node(struct server *server, const struct exec_node *told)
 {
 	struct node_about *node = nodes_find(server, told->name);
-	const char *reason = told->state == STRATA_NODE_UP ? NULL
-			     : told->reason                ? told->reason
-							   : "as its owner says";
+	const char *why = told->reason ? told->reason : "as its owner says";
+	char shown[256];
+	const char *reason = told->state == STRATA_NODE_UP ? NULL : shown;
+
+	text_show_cut(shown, sizeof(shown), why); /* another's text */
 
 	if (!node || node->state == told->state)
 		return;
@@ -103,8 +107,7 @@ static void take(struct server *server, const struct exec_taken *taken)
 	for (size_t i = 0; i < taken->part_count; i++)
 		like.piece_count += fit_part(server, &taken->parts[i], &pieces[like.piece_count]);
 	if (like.piece_count && reservation_take(server, &like, &own, &err))
-		fprintf(stderr, "strata: %s has what we know nothing of: %s\n", taken->name,
-			err.text);
+		server_say("%s has what we know nothing of: %s", taken->name, err.text);
 }
 
 void survey_take(struct server *server, const struct exec_survey *survey)

@@ -56,26 +56,37 @@ void svg_add_attribute(struct buf *buf, const char *name, double px)
 	buf_add_char(buf, '"');
 }
 
+static void add_plain(struct buf *buf, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '<')
+			buf_add(buf, "&lt;");
+		else if (text[i] == '>')
+			buf_add(buf, "&gt;");
+		else if (text[i] == '&')
+			buf_add(buf, "&amp;");
+		else
+			buf_add_char(buf, text[i]);
+}
+
+/* XML has no way to write a control character. */
 void svg_add_escaped(struct buf *buf, const char *text)
 {
-	if (!text_valid(text, strlen(text))) {
-		for (; *text; text++)
-			buf_add_char(buf, *text >= ' ' && *text < 0x7f && !strchr("<>&", *text)
-						  ? *text
-						  : '?');
-		return;
-	}
-	for (; *text; text++) {
-		if (*text == '<')
-			buf_add(buf, "&lt;");
-		else if (*text == '>')
-			buf_add(buf, "&gt;");
-		else if (*text == '&')
-			buf_add(buf, "&amp;");
-		else if ((unsigned char)*text < ' ' || *text == 0x7f)
-			buf_add_char(buf, '?');
-		else
-			buf_add_char(buf, *text);
+	char escape[TEXT_ESCAPE_BYTES];
+
+	for (size_t left = strlen(text); left;) {
+		size_t plain = text_printable(text, left);
+
+		add_plain(buf, text, plain);
+		text += plain;
+		left -= plain;
+		if (left == 0)
+			break;
+		size_t count = text_escape_one(text, left, escape);
+
+		buf_add_char(buf, '?');
+		text += count;
+		left -= count;
 	}
 }
 

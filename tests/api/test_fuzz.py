@@ -29,7 +29,7 @@ def seeds():
               ("POST", "/api/v1/tokens", {"user": "root", "role": "user", "expires_in": 10}),
               ("POST", "/api/v1/reservations", {"job_id": "x", "node": "n1", "gpus": 1}),
               ("POST", "/api/v1/slurm/sbatch", "#!/bin/sh\n#SBATCH --gres=gpu:2 -t 1:00 --hold\ntrue\n"),
-              ("GET", "/api/v1/jobs?state=queued,held&user=root&limit=3&after=2", None), ("GET", "/api/v1/queue?limit=2", None),
+              ("GET", "/api/v1/jobs?state=queued,running&user=root&limit=3&after=2", None), ("GET", "/api/v1/queue?limit=2", None),
               ("GET", "/api/v1/jobs/1/why", None), ("GET", "/api/v1/events?format=json&after=1&limit=2", None),
               ("GET", "/api/v1/jobs/1/output?from=0", None), ("GET", "/metrics", None), ("GET", "/openapi.json", None)]
     for (method, path, body), token in itertools.product(bodies, ("", "Authorization: Bearer strata_x\r\n")):

@@ -130,3 +130,15 @@ serve '{"GET /api/v1/queue": {"text": "<html>hello</html>"}}'
 run strata queue
 gives 1
 says_some 'not JSON'
+
+it 'shows what others called their jobs without doing what it says'
+serve '{"GET /api/v1/queue": {"body": {"at": "2026-11-15T14:00:00Z", "counts": {}, "jobs": ['"$(job 'name="a\u001b[2J\u0007\nb\u202e"' 'user="\u009bx"')"']}}}'
+run strata queue
+gives 0
+prints_some '17  a\x1b[2J\a\nb\u202e  \u009bx  queued'
+run strata queue --json
+prints_json 'd["jobs"][0]["name"] == "a\x1b[2J\x07\nb\u202e" and d["jobs"][0]["user"] == "\x9bx"'
+printf '%s' "$out" | LC_ALL=C grep -q '[^ -~]' && problem 'the JSON has characters that cannot be seen'
+run strata queue --user "$(printf 'a\033[2J')"
+gives 2
+says_some 'user has \x1b at byte 2'

@@ -45,3 +45,14 @@ says 'sacct: error: Invalid field requested: "nope"'
 run strata slurm sacct -S never
 gives 1
 says 'Invalid time specification (pos=0): never'
+
+it 'keeps rows and columns apart, whatever a job is called'
+odd=$(job id=11 'name="a|b\nforged|row"' 'comment="\u001b[2Jx"' 'account="lab|\u202eab"' 'state="failed"' 'reason="exit_code"' exit_code=7 exit_signal=0 attempt=1 \
+	'started_at="2026-11-15T14:00:00Z"' 'ended_at="2026-11-15T14:00:05Z"' uid=0 gid=0 'request={}')
+serve "{\"GET /api/v1/jobs/11\": {\"body\": $odd}, $people, $nodes}"
+run strata slurm sacct -P -n -X -j 11 -o jobid,jobname,account,comment,state
+prints '11|a\x7cb\nforged\x7crow|lab\x7c\u202eab|\x1b[2Jx|FAILED'
+run strata slurm sacct -P -n -X -j 11 --delimiter=: -o jobname,elapsed
+prints 'a|b\nforged|row:00:00:05'
+run strata slurm sacct -n -X -j 11 -o jobid%3,jobname%20
+prints '11       a|b\nforged|row '

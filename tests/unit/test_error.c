@@ -55,6 +55,21 @@ TEST(a_long_sentence_is_cut_between_characters)
 	CHECK_INT(strlen(err.field), STRATA_ERROR_FIELD_BYTES - 2);
 }
 
+TEST(what_is_not_printable_is_escaped)
+{
+	struct strata_error err;
+
+	strata_fail(&err, -EINVAL, "there is no '%s'", "\033]0;x\a\n\xff");
+	CHECK_TEXT(err.text, "there is no '\\x1b]0;x\\a\\n\\xff'");
+	strata_fail_at(&err, -EINVAL, "a\nb", "x");
+	CHECK_TEXT(err.field, "a\\nb");
+	strata_fail_under(&err, -EINVAL, "\xe2\x80\xae");
+	CHECK_TEXT(err.field, "\\u202e.a\\nb");
+	/* an excerpt that was cut by bytes */
+	strata_fail(&err, -EINVAL, "'%.2s' is too long", "aé");
+	CHECK_TEXT(err.text, "'a…' is too long");
+}
+
 TEST(every_code_has_an_http_status_an_exit_code_and_a_name)
 {
 	CHECK_INT(strata_error_kind(-ENOENT)->http_status, 404);

@@ -103,12 +103,57 @@ TEST(bad_values_are_named_and_change_nothing)
 	CHECK_ERROR(parse("sizes", "1,2,3,4,5", &sample.sizes, &err), -ERANGE,
 		    "sizes has more than 4 items");
 	CHECK_ERROR(parse("sizes", "101", &sample.sizes, &err), -ERANGE,
-		    "value is 101; expected 0 to 100");
+		    "sizes is 101; expected 0 to 100");
 	CHECK_TEXT(err.field, "sizes");
 	CHECK_ERROR(option_parse(option_find(&sample_schema, "title", 5), "a\0b", 3, &sample_arena,
 				 &sample.title, &err),
-		    -EINVAL, "NUL");
-	CHECK_ERROR(parse("title", "\xff", &sample.title, &err), -EINVAL, "not valid UTF-8");
+		    -EINVAL, "title has \\x00 at byte 2");
+	CHECK_ERROR(parse("title", "\xff", &sample.title, &err), -EINVAL,
+		    "title has \\xff at byte 1, which is not UTF-8");
+}
+
+TEST(a_text_is_printable_unless_its_row_says_otherwise)
+{
+	static const struct strata_option opaque = { "script", STRATA_TEXT,
+						     .flags = STRATA_OPAQUE };
+	static const struct strata_option opaque_item = { .type = STRATA_TEXT,
+							  .flags = STRATA_OPAQUE };
+	static const struct strata_option variables = { "environment", STRATA_MAP,
+							.list = { &opaque_item } };
+	static const char *const hidden[] = { "a\033[2J", "two\nrows",    "a\tb",
+					      "\xc2\x9b", "\xe2\x80\xae", "\xe2\x80\xa8" };
+	struct sample sample = sample_defaults();
+	struct strata_error err;
+	const char *text = NULL;
+	struct strata_map map;
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+		char pair[64];
+
+		snprintf(pair, sizeof(pair), "%s=b", hidden[i]);
+		CHECK_ERROR(parse("title", hidden[i], &sample.title, &err), -EINVAL,
+			    "cannot be shown; expected printable characters");
+		CHECK_TEXT(err.field, "title");
+		CHECK_ERROR(parse("labels", pair, &sample.labels, &err), -EINVAL,
+			    "cannot be shown");
+		CHECK_OK(option_parse(&opaque, hidden[i], strlen(hidden[i]), &sample_arena, &text,
+				      &err));
+		CHECK_TEXT(text, hidden[i]);
+		CHECK_OK(option_parse(&variables, pair, strlen(pair), &sample_arena, &map, &err));
+	}
+	CHECK_ERROR(option_parse(&opaque, "a\0b", 3, &sample_arena, &text, &err), -EINVAL, "NUL");
+	CHECK_ERROR(option_parse(&opaque, "\xff", 1, &sample_arena, &text, &err), -EINVAL, "UTF-8");
+}
+
+TEST(what_is_out_of_an_open_range_says_what_was_expected)
+{
+	static const struct strata_option size = { "memory", STRATA_BYTES };
+	static const struct strata_option time = { "begin", STRATA_TIME };
+	int64_t minus = -1;
+	struct strata_error err;
+
+	CHECK_ERROR(option_check(&size, &minus, &err), -ERANGE, "expected a size such as 2GiB");
+	CHECK_ERROR(option_check(&time, &minus, &err), -ERANGE, "expected a time such as");
 }
 
 static void check_round_trip(const struct sample *sample)

@@ -106,6 +106,22 @@ TEST(it_is_known_by_its_first_line)
 	CHECK(!sacct_is("", 0));
 }
 
+/* Slurm has no such type, but what is read can be written down and read again. */
+TEST(a_type_of_gpu_may_have_any_printable_name)
+{
+	struct strata_swf swf = read_all("JobID|Submit|Start|End|NCPUS|AllocTRES\n"
+					 "5|1|2|3|1|gres/gpu:a:b 'c'=3\n",
+					 NULL);
+	struct swf_demand *demands;
+	size_t count;
+
+	CHECK_OK(swf_demand_read(&swf, &arena, &demands, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_INT(demands[0].gpus, 3);
+	CHECK_TEXT(demands[0].gpu_models, "a:b 'c'");
+	strata_arena_fini(&arena);
+}
+
 TEST(what_is_wrong_is_named)
 {
 	static const struct {
@@ -117,6 +133,8 @@ TEST(what_is_wrong_is_named)
 		{ "JobID|Submit|Start|End|NCPUS|Timelimit\n5|1|2|3|1|soon\n",
 		  "Timelimit is \"soon\"" },
 		{ "JobID|Submit|Start|End|NCPUS|AllocTRES\n5|1|2|3|1|mem=much\n", "AllocTRES" },
+		{ "JobID|Submit|Start|End|NCPUS|AllocTRES\n5|1|2|3|1|gres/gpu:\033=1\n",
+		  "expected a GPU type of printable characters" },
 		{ "", "no line" },
 	};
 

@@ -41,7 +41,8 @@ TEST(text_is_escaped)
 	CHECK_TEXT(escaped("a < b & c > d"), "a &lt; b &amp; c &gt; d");
 	CHECK_TEXT(escaped("é “x” 'y'"), "é “x” 'y'");
 	CHECK_TEXT(escaped("a\x01\n\x7f"), "a???");
-	CHECK_TEXT(escaped("<\xff>&x"), "????x"); /* not UTF-8: nothing in it is trusted */
+	CHECK_TEXT(escaped("<\xff>&x"), "&lt;?&gt;&amp;x"); /* not UTF-8 */
+	CHECK_TEXT(escaped("a\xe2\x80\xae\xc2\x9b"), "a??");
 	buf_fini(&buf);
 }
 

@@ -21,6 +21,7 @@ struct sacct_field {
 	const char *name;
 	int width; /* below 0: to the left */
 	void (*write)(struct buf *buf, const struct sacct_line *line);
+	bool chosen; /* somebody's own text, which may have a delimiter in it */
 };
 
 /* A field as it was asked for. */

@@ -311,7 +311,7 @@ FIELD(work_dir)
 
 /* clang-format off */
 static const struct sacct_field fields[] = {
-	{ "Account", 10, account },
+	{ "Account", 10, account, true },
 	{ "AdminComment", 19, nothing },
 	{ "AllocCPUS", 10, allocated_cpus },
 	{ "AllocNodes", 10, allocated_nodes },
@@ -326,8 +326,8 @@ static const struct sacct_field fields[] = {
 	{ "AveVMSize", 10, nothing },
 	{ "BlockID", 16, nothing },
 	{ "Cluster", 10, cluster },
-	{ "Comment", 14, comment },
-	{ "Constraints", 19, constraints },
+	{ "Comment", 14, comment, true },
+	{ "Constraints", 19, constraints, true },
 	{ "ConsumedEnergy", 14, nothing },
 	{ "ConsumedEnergyRaw", 17, nothing },
 	{ "Container", 19, nothing },
@@ -345,7 +345,7 @@ static const struct sacct_field fields[] = {
 	{ "Group", 9, group },
 	{ "JobID", -12, job_id },
 	{ "JobIDRaw", -12, job_id_raw },
-	{ "JobName", 10, job_name },
+	{ "JobName", 10, job_name, true },
 	{ "Layout", 9, nothing },
 	{ "MaxDiskRead", 12, nothing },
 	{ "MaxDiskReadNode", 15, nothing },
@@ -370,9 +370,9 @@ static const struct sacct_field fields[] = {
 	{ "NNodes", 8, nodes },
 	{ "NodeList", 15, node_list },
 	{ "NTasks", 8, tasks },
-	{ "Partition", 10, partition },
+	{ "Partition", 10, partition, true },
 	{ "Priority", 10, priority },
-	{ "QOS", 10, qos },
+	{ "QOS", 10, qos, true },
 	{ "QOSRAW", 6, nothing },
 	{ "Reason", 22, reason },
 	{ "ReqCPUFreq", 10, nothing },
@@ -403,11 +403,11 @@ static const struct sacct_field fields[] = {
 	{ "TRESUsageInTot", 14, nothing },
 	{ "TRESUsageOutTot", 15, nothing },
 	{ "UID", 6, uid },
-	{ "User", 9, user },
+	{ "User", 9, user, true },
 	{ "UserCPU", 10, user_cpu },
 	{ "WCKey", 10, nothing },
 	{ "WCKeyID", 8, nothing },
-	{ "WorkDir", 20, work_dir },
+	{ "WorkDir", 20, work_dir, true },
 };
 /* clang-format on */
 

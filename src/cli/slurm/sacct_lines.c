@@ -9,6 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What stands between columns must not come from within one: "\x7c" in place of "|". Slurm prints it, and the row has a column more. */
+static void print_delimited(struct cli *cli, const char *text, const char *delimiter)
+{
+	size_t length = strlen(delimiter);
+	const char *found;
+
+	while (length && (found = strstr(text, delimiter))) {
+		cli_printf(cli, "%.*s\\x%02x", (int)(found - text), text, (unsigned char)*found);
+		text = found + 1;
+	}
+	cli_print(cli, text);
+}
+
 /* Cut with a plus at the end. */
 static void print_cell(struct cli *cli, const struct sacct *sacct,
 		       const struct sacct_column *column, const char *text, bool last)
@@ -16,10 +29,10 @@ static void print_cell(struct cli *cli, const struct sacct *sacct,
 	int width = abs(column->width), length = (int)strlen(text);
 	bool cut = length > width;
 
-	if (sacct->delimiter)
-		cli_printf(cli, "%s%s", text,
-			   last && !sacct->delimiter_last ? "" : sacct->delimiter);
-	else if (cut)
+	if (sacct->delimiter) {
+		print_delimited(cli, text, column->field->chosen ? sacct->delimiter : "");
+		cli_print(cli, last && !sacct->delimiter_last ? "" : sacct->delimiter);
+	} else if (cut)
 		cli_printf(cli, "%.*s+ ", width - 1, text);
 	else
 		cli_printf(cli, "%*s ", column->width, text);

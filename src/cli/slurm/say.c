@@ -23,9 +23,8 @@ void slurm_error(struct cli *cli, const char *command, const char *format, ...)
 	cli_flush(cli);
 	fprintf(stderr, "%s: error: ", command);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	cli_talk(format, list);
 	va_end(list);
-	fputc('\n', stderr);
 }
 
 void slurm_say(struct cli *cli, const char *format, ...)
@@ -34,9 +33,8 @@ void slurm_say(struct cli *cli, const char *format, ...)
 
 	cli_flush(cli);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	cli_talk(format, list);
 	va_end(list);
-	fputc('\n', stderr);
 }
 
 int slurm_unreachable(struct cli *cli, const char *call)

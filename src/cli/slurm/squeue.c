@@ -185,11 +185,13 @@ static void check_users(struct cli *cli, struct squeue *squeue)
 		unsigned long uid = strtoul(at, &end, 10);
 		const struct passwd *row = *end ? getpwnam(at) : getpwuid((uid_t)uid);
 
-		if (row)
+		if (row) {
 			good = strata_arena_printf(&cli->arena, "%s%s%s", good, *good ? "," : "",
 						   row->pw_name);
-		else
-			slurm_error(cli, NAME, "Invalid user: %s\n", at);
+		} else {
+			slurm_error(cli, NAME, "Invalid user: %s", at);
+			slurm_say(cli, "%s", "");
+		}
 	}
 	squeue->users = good ? good : "";
 }
@@ -208,7 +210,8 @@ static bool check_states(struct cli *cli, const struct squeue *squeue)
 			for (size_t i = 0; (state = slurm_state_at(i)); i++)
 				buf_printf(&all, "%s%s", i ? "," : "", state->name);
 			slurm_error(cli, NAME, "Invalid job state specified: %.*s", (int)span, at);
-			slurm_error(cli, NAME, "Valid job states include: %s\n", all.text);
+			slurm_error(cli, NAME, "Valid job states include: %s", all.text);
+			slurm_say(cli, "%s", "");
 			buf_fini(&all);
 			return false;
 		}
