@@ -239,7 +239,7 @@ static int read_tres(const struct reader *reader, struct tres *ret_tres, struct 
 			}
 		} else if (name == 3 && memcmp(at, "mem", 3) == 0) {
 			rc = strata_size_parse(equals + 1, value, 1 << 20, 0, &number, NULL);
-			tres.memory_mib = (number + (1 << 20) - 1) >> 20;
+			tres.memory_mib = (number >> 20) + (number % (1 << 20) != 0);
 		}
 		if (rc)
 			return fail_field(reader, TRES, "cpu=8,mem=16G,node=1,gres/gpu=2", err);
@@ -331,6 +331,9 @@ static int number_demand(struct reader *reader, int64_t cpus, struct strata_swf_
 	demand.cpu_milli = (cpus + demand.nodes - 1) / demand.nodes * 1000;
 	demand.cpu_milli = demand.cpu_milli < 1000000000 ? demand.cpu_milli : 1000000000;
 	demand.memory_mib = (tres.memory_mib + demand.nodes - 1) / demand.nodes;
+	demand.memory_mib = demand.memory_mib < SWF_DEMAND_MEMORY_MIB_MAX
+				    ? demand.memory_mib
+				    : SWF_DEMAND_MEMORY_MIB_MAX;
 	if (tres.type.length)
 		demand.gpu_models =
 			strata_arena_text(reader->arena, tres.type.text, tres.type.length);

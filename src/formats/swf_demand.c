@@ -24,8 +24,9 @@ static const struct strata_option demand_options[] = {
 	  .help = "thousandths of each GPU; below 1000 a single one is shared" },
 	{ "cpu_milli", STRATA_INT, FIELD(cpu_milli), .integer = { 0, 0, 1000000000 },
 	  .help = "thousandths of a CPU on each node" },
-	{ "memory_mib", STRATA_INT, FIELD(memory_mib), .integer = { 0, 0, INT64_C(1) << 40 },
-	  .help = "memory on each node", .unit = "MiB" },
+	{ "memory_mib", STRATA_INT, FIELD(memory_mib),
+	  .integer = { 0, 0, SWF_DEMAND_MEMORY_MIB_MAX }, .help = "memory on each node",
+	  .unit = "MiB" },
 	{ "gpu_models", STRATA_TEXT, FIELD(gpu_models), .text = { "", MODELS_BYTES_MAX },
 	  .help = "allowed models, separated by |" },
 	{ 0 }

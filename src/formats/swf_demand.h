@@ -14,6 +14,7 @@
 #include <strata/swf.h>
 
 enum { SWF_DEMAND_GPU_MILLI = 1000 }; /* a whole GPU */
+#define SWF_DEMAND_MEMORY_MIB_MAX (INT64_C(1) << 40)
 
 struct swf_demand {
 	int64_t executable;

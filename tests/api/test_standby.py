@@ -7,16 +7,16 @@ import threading
 import time
 
 import postgres
-from service import PATIENCE_S, Service, equal, run_with
+from service import PATIENCE_S, Service, arguments, equal, run_with
 
 
 class Pair:
     """Two servers with the same jobs directory and the same store; the first leads."""
 
-    def __init__(self, database):
+    def __init__(self, database, *args):
         self.store = database.address()
-        self.one = Service(store=self.store)
-        self.two = Service(store=self.store, state=self.one.state)
+        self.one = Service(*args, store=self.store)
+        self.two = Service(*args, store=self.store, state=self.one.state)
         equal(self.role(self.one), 1)
         equal(self.role(self.two), 0)
 
@@ -163,6 +163,22 @@ def a_leader_that_was_suspended_does_no_harm_when_it_wakes_up(pair):
     equal(set(acknowledged) - set(found), set())
 
 
+@arguments("--keep", "4s")  # so that what is over is deleted every second
+def a_standby_that_was_away_knows_what_was_revoked(pair):
+    token = pair.one.api("POST", "/tokens", {}, 201)
+    pair.one.api("POST", "/tokens", {}, 201)  # the newest stays in the store
+    deadline = time.time() + PATIENCE_S
+    while pair.two.ask("GET", "/api/v1/queue", token=token["token"])[0] != 200:
+        assert time.time() < deadline
+        time.sleep(0.1)
+    pair.two.process.send_signal(signal.SIGSTOP)
+    pair.one.api("DELETE", f"/tokens/{token['id']}")
+    time.sleep(3)  # its row is gone
+    pair.two.process.send_signal(signal.SIGCONT)
+    time.sleep(3)  # its picture is no older
+    equal(pair.two.ask("GET", "/api/v1/queue", token=token["token"])[0], 401)
+
+
 def standbys_wait_while_the_database_is_restarted(pair):
     pair.database.stop()
     time.sleep(1.5)
@@ -180,13 +196,14 @@ def standbys_wait_while_the_database_is_restarted(pair):
 if __name__ == "__main__":
     TESTS = (a_standby_answers_reads_and_names_the_leader, a_standby_takes_over_from_one_that_was_killed,
              killed_in_turn_nothing_is_lost_and_nothing_runs_twice,
-             a_leader_that_was_suspended_does_no_harm_when_it_wakes_up, standbys_wait_while_the_database_is_restarted)
+             a_leader_that_was_suspended_does_no_harm_when_it_wakes_up, a_standby_that_was_away_knows_what_was_revoked,
+             standbys_wait_while_the_database_is_restarted)
     if not postgres.possible():
         run_with(None, *TESTS, skip="no initdb (Debian: postgresql)")
     database = postgres.Postgres()
 
-    def make_pair(_):
-        pair = Pair(database)
+    def make_pair(test):
+        pair = Pair(database, *getattr(test, "arguments", []))
         pair.database = database
         return pair
 

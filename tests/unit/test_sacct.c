@@ -122,6 +122,20 @@ TEST(a_type_of_gpu_may_have_any_printable_name)
 	strata_arena_fini(&arena);
 }
 
+TEST(more_memory_than_there_is_can_be_written_down)
+{
+	struct strata_swf swf = read_all("JobID|Submit|Start|End|NCPUS|AllocTRES\n"
+					 "5|1|2|3|1|mem=7E\n6|1|2|3|1|mem=9223372036854775807B\n",
+					 NULL);
+	struct swf_demand *demands;
+	size_t count;
+
+	CHECK_OK(swf_demand_read(&swf, &arena, &demands, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_INT(demands[0].memory_mib, SWF_DEMAND_MEMORY_MIB_MAX);
+	strata_arena_fini(&arena);
+}
+
 TEST(what_is_wrong_is_named)
 {
 	static const struct {
