@@ -59,6 +59,7 @@ static const struct {
 	{ "queued", "partition_down", "PD", "PartitionDown" },
 	{ "queued", "array_limit", "PD", "JobArrayTaskLimit" },
 	{ "queued", "gang", "PD", "Resources" },
+	{ "queued", "service_limit", "PD", "Resources" },
 	{ "queued", "node_failure", "PD", "BeginTime" },
 	{ "queued", NULL, "PD", "BeginTime" },
 	{ "preempted", "suspended", "S", "None" },
