@@ -18,7 +18,7 @@ def a_store_of_0_1_0_is_taken_over(service):
         raise Skip("its jobs are root's")
     service.kill()
     for name in os.listdir(service.state):
-        if name.startswith("strata.db"):
+        if name.startswith(("strata.db", "store.mark")):
             os.remove(os.path.join(service.state, name))
     with sqlite3.connect(os.path.join(service.state, "strata.db")) as store, \
             open(os.path.join(os.path.dirname(__file__), "..", "data", "store-0.1.0.sql")) as dump:
