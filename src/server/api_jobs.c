@@ -343,9 +343,28 @@ static int send_signal(struct server *server, const struct live *live, const str
 	return server->exec->cls->ask(server->exec, key, ask, err);
 }
 
-/* A job that must not run twice does so only when its owner says so. */
-static int check_requeue(struct server *server, const struct live *live, const struct change *change,
+/* What an operator held, an operator lets go. */
+static int check_release(const struct live *live, const struct change *change,
 			 const struct identity *who, struct strata_error *err)
+{
+	if ((change->hold != 0 && change->suspend != 0) || who->role >= ROLE_OPERATOR)
+		return 0;
+	json_t *spec = json_loads(live->row.spec, 0, NULL);
+	const char *by = json_string_value(json_object_get(spec, "held_by"));
+	bool theirs = by && strcmp(by, "operator") == 0;
+
+	json_decref(spec);
+	return theirs ? strata_fail_at(err, -EPERM, change->hold == 0 ? "hold" : "suspend",
+				       "job %lld was held by an operator; only an operator may "
+				       "release it",
+				       (long long)live->row.id)
+		      : 0;
+}
+
+/* A job that must not run twice does so only when its owner says so. */
+static int check_requeue(struct server *server, const struct live *live,
+			 const struct change *change, const struct identity *who,
+			 struct strata_error *err)
 {
 	struct strata_job_view view;
 	int rc = strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, err);
@@ -444,6 +463,8 @@ void api_job_change(struct server *server, struct request *request)
 	struct store_job old = live->row; /* its numbers */
 	int rc = check_requeue(server, live, change, &request->who, &err);
 
+	if (rc == 0)
+		rc = check_release(live, change, &request->who, &err);
 	if (rc == 0)
 		rc = admit_change(server, &request->who, live, &change->change, &err);
 

@@ -11,10 +11,10 @@
 static const char *const collections[STRATA_PARTY_COUNT] = { "users", "accounts", "qos",
 							     "partitions" };
 
-/* "/api/v1/users…" */
+/* By its route: "/api/v1/users…" */
 static enum strata_party party_of(const struct request *request)
 {
-	const char *word = request->path + strlen("/api/v1/");
+	const char *word = request->route->path + strlen("/api/v1/");
 
 	for (int i = 0; i < STRATA_PARTY_COUNT; i++)
 		if (strncmp(word, collections[i], strlen(collections[i])) == 0)

@@ -222,6 +222,10 @@ static void take_found(struct server *server, const struct exec_found *found)
 	struct live *live = map_u64_get(&server->jobs, found->key.job);
 	struct strata_error err = { 0 };
 
+	/* of a store that was put back: the number is used, though the store does not know it */
+	if ((int64_t)found->key.job >= server->next_id)
+		server->next_id = (int64_t)found->key.job + 1;
+
 	if (live && live->row.place && !live->row.completed_ns &&
 	    (uint32_t)live->row.attempt == found->key.attempt) {
 		live->restart = false;

@@ -88,5 +88,20 @@ def its_owner_may_ask_for_it_and_nobody_else(service):
         time.sleep(0.02)
 
 
+def what_an_operator_held_its_owner_does_not_release(service):
+    if os.geteuid() != 0:
+        raise Skip("another user is needed")
+    body = {"command": ["true"], "working_dir": "/", "output": "/dev/null", "hold": True}
+    own, held = (as_nobody(service, "POST", "/api/v1/jobs", body)[1]["id"] for _ in range(2))
+    service.api("PATCH", f"/jobs/{held}", {"hold": False})
+    later = as_nobody(service, "POST", "/api/v1/jobs", {**body, "begin": "now+1hour", "hold": False})[1]["id"]
+    service.api("PATCH", f"/jobs/{later}", {"hold": True})
+    status, answer = as_nobody(service, "PATCH", f"/api/v1/jobs/{later}", {"hold": False})
+    equal((status, answer["error"]["field"]), (403, "hold"))
+    equal(service.job(later)["reason"], "held")
+    equal(as_nobody(service, "PATCH", f"/api/v1/jobs/{own}", {"hold": False})[0], 200)
+    service.api("PATCH", f"/jobs/{later}", {"hold": False})
+
+
 run(a_job_whose_supervisor_dies_runs_again_only_if_it_may, nor_after_a_restart_of_everything, nor_when_it_has_to_give_way,
-    its_owner_may_ask_for_it_and_nobody_else)
+    its_owner_may_ask_for_it_and_nobody_else, what_an_operator_held_its_owner_does_not_release)
