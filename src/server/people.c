@@ -109,8 +109,8 @@ static const char *const settings_of[STRATA_PARTY_COUNT] = {
 		" weight account allowed_accounts qos allowed_qos raise_priority limits ",
 	[STRATA_PARTY_ACCOUNT] = " weight parent allowed_qos raise_priority limits ",
 	[STRATA_PARTY_QOS] = " priority usage_factor default open raise_priority limits ",
-	[STRATA_PARTY_PARTITION] = " priority default state time_limit time_limit_max "
-				   "allowed_users allowed_accounts allowed_qos ",
+	[STRATA_PARTY_PARTITION] = (" priority default state time_limit time_limit_max "
+				    "allowed_users allowed_accounts allowed_qos "),
 };
 
 static bool has_setting(enum strata_party party, const char *name)
