@@ -35,6 +35,7 @@ class Fact:
     def __init__(self, group, requeue, code, after=None):
         self.group, self.requeue, self.code, self.after = group, requeue, code, after
         self.cancelled = False   # somebody was told that it is or will be
+        self.may_be_cancelled = False  # somebody asked; the answer may have got lost
         self.requeued = 0        # so often somebody was told that it runs again
         self.holds = []          # [since, until] ns in which it must not start
         self.busy = threading.Lock()  # one change of it at a time: order is what is tested, not luck
@@ -178,6 +179,7 @@ class Client(threading.Thread):
             return
         fact = self.world.facts[number]
         with fact.busy:
+            fact.may_be_cancelled = True
             status, _ = self.world.ask("DELETE", f"/jobs/{number}")
             fact.cancelled |= status in (200, 202)
 
@@ -348,7 +350,7 @@ def judge_job(world, fact, job, starts, ends, all_ends):
         yield "it may run again, but was given up"
     if fact.cancelled and job["state"] not in ("cancelled", "completed", "failed"):
         yield f"it was cancelled, and is {job['state']}"
-    if not fact.cancelled and job["state"] == "cancelled":
+    if not fact.may_be_cancelled and job["state"] == "cancelled":
         yield f"nobody has cancelled it ({job['reason']})"
     if job["started_at"] and job["ended_at"] and job["ended_at"] < job["started_at"]:
         yield "it ended before it started"
