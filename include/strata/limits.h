@@ -70,6 +70,8 @@ enum {
 	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
 	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
 	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
+	STRATA_SERVER_BODY_VALUES_MAX = 1 << 21, /* values in it, as JSON */
+	STRATA_ENVIRONMENT_COUNT_MAX = 1 << 16,  /* variables of one job */
 	STRATA_SERVER_CONNECTIONS_MAX = 12000,   /* connections by the socket, and as many by TCP */
 	STRATA_SERVER_CONNECTIONS_EACH_MAX = 1000, /* of one user, or an address without token */
 	STRATA_SERVER_PLACED_MAX = 1 << 20,      /* jobs that have a place at a time */

@@ -13,7 +13,6 @@ struct submissions {
 	struct submission *list;
 	size_t count;
 	bool bulk;
-	const char *key;  /* of all of them; NULL: none */
 	json_t *warnings; /* for whoever submits; NULL: none. Ends with the answer */
 };
 
@@ -57,18 +56,21 @@ static void drop(struct submissions *all)
 	all->warnings = NULL;
 }
 
-/* Of the header; it stands for the first job's. */
+/* Of the header, which stands for the first job's, or that. An empty one is a variable that was not set, and would make all jobs one. */
 static int read_key(struct request *request, struct submissions *all, struct strata_error *err)
 {
-	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-					       "Idempotency-Key");
-	if (!all->key)
-		return 0;
-	if (strlen(all->key) > STRATA_NAME_BYTES_MAX || !text_valid(all->key, strlen(all->key)))
+	const char *shown = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+							"Idempotency-Key");
+	const char *key = shown ? shown : all->list[0].spec.request_key;
+	size_t length = key ? strlen(key) : 0;
+
+	if (key &&
+	    (length == 0 || length > STRATA_NAME_BYTES_MAX || text_printable(key, length) < length))
 		return strata_fail_at(err, -EINVAL, "request_key",
-				      "the Idempotency-Key is not a text of up to %d bytes",
-				      STRATA_NAME_BYTES_MAX);
-	all->list[0].spec.request_key = all->key;
+				      "the idempotency key has %zu bytes; expected 1 to %d, all "
+				      "of them printable",
+				      length, STRATA_NAME_BYTES_MAX);
+	all->list[0].spec.request_key = key;
 	return 0;
 }
 
