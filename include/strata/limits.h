@@ -65,22 +65,26 @@ enum {
 	STRATA_SHARE_DEPTH_MAX = 32,     /* accounts in accounts */
 
 	/* cluster */
-	STRATA_MIX_COUNT_MAX = 512,              /* typical needs of a mix */
-	STRATA_DEPENDENCY_COUNT_MAX = 4096,      /* what one job waits for */
-	STRATA_GANG_SIZE_MAX = 256,              /* jobs that start together */
-	STRATA_SERVER_QUEUE_MAX = 16384,         /* requests that wait to be decided */
-	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20, /* the body of a request */
-	STRATA_SERVER_CONNECTIONS_MAX = 12000,   /* connections by the socket, and as many by TCP */
+	STRATA_MIX_COUNT_MAX = 512,                 /* typical needs of a mix */
+	STRATA_DEPENDENCY_COUNT_MAX = 4096,         /* what one job waits for */
+	STRATA_GANG_SIZE_MAX = 256,                 /* jobs that start together */
+	STRATA_SERVER_QUEUE_MAX = 16384,            /* requests that wait to be decided */
+	STRATA_SERVER_BODY_BYTES_MAX = 64 << 20,    /* the body of a request */
+	STRATA_SERVER_BODY_VALUES_MAX = 1 << 21,    /* values in it, as JSON */
+	STRATA_ENVIRONMENT_COUNT_MAX = 1 << 16,     /* variables of one job */
+	STRATA_SERVER_BODY_SMALL_BYTES = 1 << 18,   /* a body up to this is always taken … */
+	STRATA_SERVER_BODIES_BYTES_MAX = 512 << 20, /* … larger ones up to so much in all */
+	STRATA_SERVER_CONNECTIONS_MAX = 12000, /* connections by the socket, and as many by TCP */
 	STRATA_SERVER_CONNECTIONS_EACH_MAX = 1000, /* of one user, or an address without token */
-	STRATA_SERVER_PLACED_MAX = 1 << 20,      /* jobs that have a place at a time */
-	STRATA_TASK_CPU_MILLI_MIN = 10,          /* of a core, that a task takes at least */
-	STRATA_BULK_COUNT_MAX = 10000,           /* entries of one submission */
-	STRATA_SUBMISSION_JOBS_MAX = 1 << 17,    /* jobs of one submission, with arrays' elements */
-	STRATA_ROUND_CHANGES_MAX = 1 << 16,      /* a round with so many takes no more requests */
-	STRATA_USER_TOKENS_MAX = 64,             /* tokens of one user */
-	STRATA_TOKENS_MAX = 4096,                /* tokens of all users */
-	STRATA_ALLOWED_NAMES_MAX = 4096,         /* names of one list of who or what is allowed */
-	STRATA_PATH_BYTES_MAX = 4096,            /* the name of a file */
+	STRATA_SERVER_PLACED_MAX = 1 << 20,        /* jobs that have a place at a time */
+	STRATA_TASK_CPU_MILLI_MIN = 10,            /* of a core, that a task takes at least */
+	STRATA_BULK_COUNT_MAX = 10000,             /* entries of one submission */
+	STRATA_SUBMISSION_JOBS_MAX = 1 << 17, /* jobs of one submission, with arrays' elements */
+	STRATA_ROUND_CHANGES_MAX = 1 << 16,   /* a round with so many takes no more requests */
+	STRATA_USER_TOKENS_MAX = 64,          /* tokens of one user */
+	STRATA_TOKENS_MAX = 4096,             /* tokens of all users */
+	STRATA_ALLOWED_NAMES_MAX = 4096,      /* names of one list of who or what is allowed */
+	STRATA_PATH_BYTES_MAX = 4096,         /* the name of a file */
 
 	/* pool */
 	STRATA_BATCH_MAX = 32,            /* tasks of one batch */

@@ -3,6 +3,7 @@
  * executor reports becomes events of the cluster and rows of the next commit.
  */
 #include "server/remote.h"
+#include "server/remover.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -189,7 +190,7 @@ void act_do(struct server *server, const struct strata_effect *effects, size_t c
 			    (struct exec_ask){ .type = EXEC_STOP, .how = EXEC_REQUEUED });
 			break;
 		case STRATA_EFFECT_DELETE:
-			checkpoint_delete(server, live, effect->path);
+			remover_add(server, live, effect->path);
 			break;
 		default:
 			break;

@@ -5,6 +5,7 @@
  */
 #include "core/env_path.h"
 #include "server/as_user.h"
+#include "server/remover.h"
 #include "server/route.h"
 
 #include "exec/record.h"
@@ -94,18 +95,21 @@ static const char *place_of(const struct server *server, struct strata_arena *ar
 				   ending);
 }
 
-void checkpoint_delete(struct server *server, const struct live *live, const char *path)
+/* On the remover's thread. */
+void checkpoint_remove(const struct server *server, const struct removal *removal)
 {
-	const char *place = place_of(server, &server->scratch, live->row.id, "");
-	const char *record = place_of(server, &server->scratch, live->row.id, ".json");
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
 	struct record_checkpoint last = { 0 };
+	const char *path = removal->path;
+
+	strata_arena_init(&arena, &memory, 0);
+	const char *place = place_of(server, &arena, removal->job, "");
+	const char *record = place_of(server, &arena, removal->job, ".json");
 	size_t length = place ? strlen(place) : 0;
 
-	if (!place || !record)
-		return;
-	if (strncmp(path, place, length) == 0 && path[length] == '/' && path[length + 1] &&
-	    !strchr(path + length + 1, '/') &&
-	    as_user_begin((uid_t)live->row.uid, (gid_t)live->row.gid)) {
+	if (place && strncmp(path, place, length) == 0 && path[length] == '/' && path[length + 1] &&
+	    !strchr(path + length + 1, '/') && as_user_begin(removal->uid, removal->gid)) {
 		int dir = env_path_open(AT_FDCWD, place, ENV_PATH_DIR, O_RDONLY | O_NOFOLLOW, 0,
 					NULL);
 
@@ -115,12 +119,14 @@ void checkpoint_delete(struct server *server, const struct live *live, const cha
 		}
 		as_user_end();
 	}
-	if (record_read(server->env, AT_FDCWD, record, &record_checkpoint_schema, &server->scratch,
-			&last, NULL) == 0 &&
+	if (record &&
+	    record_read(server->env, AT_FDCWD, record, &record_checkpoint_schema, &arena, &last,
+			NULL) == 0 &&
 	    last.path && strcmp(last.path, path) == 0)
 		unlink(record);
-	if (rmdir(place) < 0 && errno != ENOTEMPTY && errno != ENOENT && errno != EEXIST)
+	if (place && rmdir(place) < 0 && errno != ENOTEMPTY && errno != ENOENT && errno != EEXIST)
 		server_say("cannot remove %s: %s", place, strerror(errno));
+	strata_arena_fini(&arena);
 }
 
 /* ---- routes ---- */

@@ -268,6 +268,19 @@ static int read_signal(const struct change_conf *conf, struct exec_ask *ret_ask,
 	return 0;
 }
 
+/* Each of them may be refused on its own, and a request is done as a whole or not at all. */
+static int check_actions(const struct change *change, struct strata_error *err)
+{
+	bool together = change->hold > 0 && change->requeue > 0;
+	int count = (change->hold >= 0 && !together) + (change->requeue > 0) +
+		    (change->suspend >= 0) + (change->signal.signal != 0);
+
+	return count > 1 ? strata_fail(err, -EINVAL,
+				       "expected one of hold, requeue, suspend and signal; only "
+				       "hold=true and requeue=true go together")
+			 : 0;
+}
+
 void api_job_change_parse(struct request *request)
 {
 	struct change *change = strata_arena_get(&request->arena, sizeof(*change));
@@ -300,6 +313,8 @@ void api_job_change_parse(struct request *request)
 	}
 	if (rc == 0 && conf.signal)
 		rc = read_signal(&conf, &change->signal, &err);
+	if (rc == 0)
+		rc = check_actions(change, &err);
 	json_decref(json);
 	request->parsed = change;
 	if (rc)
@@ -343,24 +358,6 @@ static int send_signal(struct server *server, const struct live *live, const str
 	return server->exec->cls->ask(server->exec, key, ask, err);
 }
 
-/* What an operator held, an operator lets go. */
-static int check_release(const struct live *live, const struct change *change,
-			 const struct identity *who, struct strata_error *err)
-{
-	if ((change->hold != 0 && change->suspend != 0) || who->role >= ROLE_OPERATOR)
-		return 0;
-	json_t *spec = json_loads(live->row.spec, 0, NULL);
-	const char *by = json_string_value(json_object_get(spec, "held_by"));
-	bool theirs = by && strcmp(by, "operator") == 0;
-
-	json_decref(spec);
-	return theirs ? strata_fail_at(err, -EPERM, change->hold == 0 ? "hold" : "suspend",
-				       "job %lld was held by an operator; only an operator may "
-				       "release it",
-				       (long long)live->row.id)
-		      : 0;
-}
-
 /* A job that must not run twice does so only when its owner says so. */
 static int check_requeue(struct server *server, const struct live *live,
 			 const struct change *change, const struct identity *who,
@@ -380,12 +377,30 @@ static int check_requeue(struct server *server, const struct live *live,
 	return 0;
 }
 
-static int apply_change(struct server *server, struct live *live, const struct change *change,
-			const struct identity *who, struct strata_error *err)
+/* What an operator holds or has suspended waits for an operator. */
+static int check_hold(const struct live *live, const struct change *change,
+		      const struct identity *who, struct strata_error *err)
+{
+	if ((change->hold < 0 && change->suspend < 0) || who->role >= ROLE_OPERATOR)
+		return 0;
+	json_t *spec = json_loads(live->row.spec, 0, NULL);
+	const char *by = json_string_value(json_object_get(spec, "held_by"));
+	bool operators = by && strcmp(by, "operator") == 0;
+
+	json_decref(spec);
+	return operators ? strata_fail_at(err, -EPERM, change->hold >= 0 ? "hold" : "suspend",
+					  "job %lld is held by an operator; only operators "
+					  "release it",
+					  (long long)live->row.id)
+			 : 0;
+}
+
+/* The one action of the request, if it has any. */
+static int act(struct server *server, struct live *live, const struct change *change,
+	       enum role role, struct strata_error *err)
 {
 	uint64_t id = (uint64_t)live->row.id;
 	int64_t now_ns = server_now_ns(server);
-	enum role role = who->role;
 	int rc = 0;
 	bool later = change->hold > 0 && change->requeue > 0; /* once it is back */
 
@@ -405,8 +420,28 @@ static int apply_change(struct server *server, struct live *live, const struct c
 		rc = set_hold(server, live, false, role, now_ns, err);
 	if (rc == 0 && change->signal.signal)
 		rc = send_signal(server, live, &change->signal, err);
-	if (rc == 0 && change->change.what)
-		rc = strata_cluster_change(server->cluster, id, &change->change, now_ns, err);
+	return rc;
+}
+
+/* The changed numbers are put back when the action that came with them cannot be done. */
+static int apply_change(struct server *server, struct live *live, const struct change *change,
+			const struct identity *who, struct strata_error *err)
+{
+	const struct strata_job_change old = { .what = change->change.what,
+					       .band = (enum strata_band)live->row.band,
+					       .priority = live->row.priority,
+					       .time_limit_ns = live->row.time_limit_ns,
+					       .begin_ns = live->row.eligible_ns };
+	uint64_t id = (uint64_t)live->row.id;
+	int64_t now_ns = server_now_ns(server);
+	int rc = old.what ? strata_cluster_change(server->cluster, id, &change->change, now_ns, err)
+			  : 0;
+
+	if (rc)
+		return rc;
+	rc = act(server, live, change, who->role, err);
+	if (rc && old.what)
+		strata_cluster_change(server->cluster, id, &old, now_ns, NULL);
 	if (rc)
 		return rc;
 	if (change->change.what & STRATA_CHANGE_BAND)
@@ -464,10 +499,9 @@ void api_job_change(struct server *server, struct request *request)
 	int rc = check_requeue(server, live, change, &request->who, &err);
 
 	if (rc == 0)
-		rc = check_release(live, change, &request->who, &err);
+		rc = check_hold(live, change, &request->who, &err);
 	if (rc == 0)
 		rc = admit_change(server, &request->who, live, &change->change, &err);
-
 	if (rc == 0)
 		rc = apply_change(server, live, change, &request->who, &err);
 	if (rc) {

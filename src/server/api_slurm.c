@@ -34,7 +34,7 @@ static const struct strata_option call_options[] = {
 	  .text = { NULL, STRATA_PATH_BYTES_MAX },
 	  .help = "where sbatch is called; the user's home when left out" },
 	{ "environment", STRATA_MAP, offsetof(struct batch_call, environment),
-	  .list = { &word, 65536 },
+	  .list = { &word, STRATA_ENVIRONMENT_COUNT_MAX },
 	  .help = "of sbatch: SBATCH_* count, and --export says what the job gets of it" },
 	{ 0 }
 };

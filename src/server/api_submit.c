@@ -13,8 +13,8 @@ struct submissions {
 	struct submission *list;
 	size_t count;
 	bool bulk;
-	const char *key;  /* of all of them; NULL: none */
-	json_t *warnings; /* for whoever submits; NULL: none. Ends with the answer */
+	char hash[STORE_HASH_BYTES]; /* of the request, if it has a key */
+	json_t *warnings;            /* for whoever submits; NULL: none. Ends with the answer */
 };
 
 static int read_list(struct request *request, json_t *jobs, struct submissions *all,
@@ -57,18 +57,21 @@ static void drop(struct submissions *all)
 	all->warnings = NULL;
 }
 
-/* Of the header; it stands for the first job's. */
+/* Of the header, which stands for the first job's, or that. An empty one is a variable that was not set, and would make all jobs one. */
 static int read_key(struct request *request, struct submissions *all, struct strata_error *err)
 {
-	all->key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-					       "Idempotency-Key");
-	if (!all->key)
-		return 0;
-	if (strlen(all->key) > STRATA_NAME_BYTES_MAX || !text_valid(all->key, strlen(all->key)))
+	const char *shown = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+							"Idempotency-Key");
+	const char *key = shown ? shown : all->list[0].spec.request_key;
+	size_t length = key ? strlen(key) : 0;
+
+	if (key &&
+	    (length == 0 || length > STRATA_NAME_BYTES_MAX || text_printable(key, length) < length))
 		return strata_fail_at(err, -EINVAL, "request_key",
-				      "the Idempotency-Key is not a text of up to %d bytes",
-				      STRATA_NAME_BYTES_MAX);
-	all->list[0].spec.request_key = all->key;
+				      "the idempotency key has %zu bytes; expected 1 to %d, all "
+				      "of them printable",
+				      length, STRATA_NAME_BYTES_MAX);
+	all->list[0].spec.request_key = key;
 	return 0;
 }
 
@@ -125,6 +128,9 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 		rc = read_key(request, all, &err);
 	if (rc == 0)
 		cap_priorities(request, all);
+	if (rc == 0 && all->list[0].spec.request_key)
+		store_blob_hash(request->body ? request->body : "", request->body_length,
+				all->hash);
 	request->parsed = all;
 	if (rc) {
 		drop(all);
@@ -165,7 +171,8 @@ static int answered_by_job(struct server *server, struct request *request, const
 }
 
 /* The same key as before: the same answer as before. False: nobody has asked with it. */
-static bool answered_before(struct server *server, struct request *request, const char *key)
+static bool answered_before(struct server *server, struct request *request, const char *key,
+			    const char *hash)
 {
 	struct strata_error err = { 0 };
 	struct store_answer answer;
@@ -174,7 +181,11 @@ static bool answered_before(struct server *server, struct request *request, cons
 		return false;
 	int rc = batch_answered(server, request->who.user, key, &request->arena, &answer, &err);
 
-	if (rc == 0) {
+	if (rc == 0 && strcmp(answer.request, hash) != 0) {
+		request_refuse(request, MHD_HTTP_CONFLICT, "conflict",
+			       "the key %.128s was used for another request; take another key",
+			       key);
+	} else if (rc == 0) {
 		request->durable = true; /* it may be of this very round */
 		request_give_text(request, MHD_HTTP_OK, NULL,
 				  strndup(answer.body, answer.body_bytes));
@@ -251,7 +262,7 @@ static json_t *answer_json(const struct live *first, const int64_t *ids, size_t 
 
 /* Takes them in, with the event and the answer that go with them; or nothing of it. */
 static int take_and_answer(struct server *server, struct request *request, const char *key,
-			   struct strata_error *err)
+			   const char *hash, struct strata_error *err)
 {
 	struct submissions *all = request->parsed;
 	struct batch_mark mark = batch_mark(server);
@@ -274,7 +285,7 @@ static int take_and_answer(struct server *server, struct request *request, const
 	batch_event(server, first->row.id, "job.submitted",
 		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs", (json_int_t)count));
 	if (key)
-		batch_answer(server, request->who.user, key, request->text);
+		batch_answer(server, request->who.user, key, hash, request->text);
 	request->durable = true;
 	return 0;
 }
@@ -285,8 +296,8 @@ void api_jobs_submit(struct server *server, struct request *request)
 	const char *key = all->list[0].spec.request_key;
 	struct strata_error err = { 0 };
 
-	if (!answered_before(server, request, key)) {
-		int rc = take_and_answer(server, request, key, &err);
+	if (!answered_before(server, request, key, all->hash)) {
+		int rc = take_and_answer(server, request, key, all->hash, &err);
 
 		if (rc)
 			request_fail(request, rc, &err);

@@ -113,10 +113,12 @@ static size_t make_key(char key[KEY_BYTES], const char *user, const char *reques
 	return (size_t)length;
 }
 
-void batch_answer(struct server *server, const char *user, const char *key, const char *body)
+void batch_answer(struct server *server, const char *user, const char *key, const char *request,
+		  const char *body)
 {
 	struct store_answer answer = { .user = user,
 				       .request_key = key,
+				       .request = request,
 				       .created_ns = server_now_ns(server),
 				       .body = body,
 				       .body_bytes = strlen(body) };

@@ -27,6 +27,8 @@ static void free_request(struct request *request)
 {
 	if (request->stream)
 		stream_drop(request->stream);
+	if (request->body_reserved)
+		atomic_fetch_sub(&request->server->body_bytes, request->body_reserved);
 	free(request->body);
 	free(request->text);
 	strata_arena_fini(&request->arena);
@@ -175,13 +177,42 @@ static void look_at_head(struct request *request)
 		request->refused = false;
 }
 
+/* Large bodies share what there is for them, so that nobody fills the memory by sending many at once. */
+static bool reserve_body(struct request *request, size_t room)
+{
+	size_t more = room - request->body_reserved;
+
+	if (room <= STRATA_SERVER_BODY_SMALL_BYTES)
+		return true;
+	if (atomic_fetch_add(&request->server->body_bytes, more) + more >
+	    STRATA_SERVER_BODIES_BYTES_MAX) {
+		atomic_fetch_sub(&request->server->body_bytes, more);
+		return false;
+	}
+	request->body_reserved = room;
+	return true;
+}
+
+static void refuse_body(struct request *request, size_t count)
+{
+	request->refused = true;
+	if (request->body_length + count > request->route->body_bytes_max)
+		request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
+			       "the body has more than %zu bytes", request->route->body_bytes_max);
+	else
+		request_refuse(
+			request, MHD_HTTP_TOO_MANY_REQUESTS, "quota",
+			"more is sent to the service at once than it can hold; send it again "
+			"in a moment");
+}
+
 static bool add_body(struct request *request, const char *bytes, size_t count)
 {
 	if (request->body_length + count > request->route->body_bytes_max)
 		return false;
 	if (request->body_length + count + 1 > request->body_room) {
 		size_t room = 2 * (request->body_length + count + 1);
-		char *body = realloc(request->body, room);
+		char *body = reserve_body(request, room) ? realloc(request->body, room) : NULL;
 
 		if (!body)
 			return false;
@@ -273,12 +304,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		return request->refused && !body_is_small(request) ? send_answer(request) : MHD_YES;
 	}
 	if (*upload_length) {
-		if (!request->refused && !add_body(request, upload, *upload_length)) {
-			request->refused = true;
-			request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
-				       "the body has more than %zu bytes",
-				       request->route->body_bytes_max);
-		}
+		if (!request->refused && !add_body(request, upload, *upload_length))
+			refuse_body(request, *upload_length);
 		*upload_length = 0;
 		return MHD_YES;
 	}

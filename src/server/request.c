@@ -106,9 +106,33 @@ void request_fail(struct request *request, int code, const struct strata_error *
 	answer_error(request, kind->http_status, kind->name, err->text, err->field);
 }
 
+/* Values of a JSON text, as its brackets and commas tell: each costs some 250 bytes and a microsecond once it is read. */
+static size_t count_values(const char *text, size_t length)
+{
+	bool in_text = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (in_text && text[i] == '\\')
+			i++; /* whatever is escaped */
+		else if (text[i] == '"')
+			in_text = !in_text;
+		else if (!in_text)
+			count += text[i] == '{' || text[i] == '[' || text[i] == ',';
+	}
+	return count;
+}
+
 json_t *request_json(struct request *request)
 {
 	json_error_t error;
+
+	if (count_values(request->body, request->body_length) > STRATA_SERVER_BODY_VALUES_MAX) {
+		request_refuse(request, 413, "too_large",
+			       "the body has more than %d values; send several requests",
+			       STRATA_SERVER_BODY_VALUES_MAX);
+		return NULL;
+	}
 	json_t *json = json_loadb(request->body ? request->body : "", request->body_length,
 				  JSON_REJECT_DUPLICATES, &error);
 

@@ -52,11 +52,12 @@ struct request {
 		[REQUEST_SEGMENTS_MAX]; /* the parts of the path that the route leaves open */
 	char *body;
 	size_t body_length, body_room;
-	bool refused;  /* answered before the body was read */
-	bool queued;   /* the decider has it, or had it */
-	bool answered; /* status and text are there */
-	bool durable;  /* the answer waits for the commit of what it says */
-	void *parsed;  /* the route's own, in the arena */
+	size_t body_reserved; /* of what the server has for large bodies */
+	bool refused;         /* answered before the body was read */
+	bool queued;          /* the decider has it, or had it */
+	bool answered;        /* status and text are there */
+	bool durable;         /* the answer waits for the commit of what it says */
+	void *parsed;         /* the route's own, in the arena */
 	int status;
 	char *text;            /* answer; malloc's; NULL: none */
 	const char *media;     /* NULL: JSON */

@@ -6,6 +6,7 @@
 #include "server/places.h"
 #include "server/recorder.h"
 #include "server/remote.h"
+#include "server/remover.h"
 #include "server/reserve.h"
 #include "server/stream.h"
 #include "server/token.h"
@@ -220,6 +221,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 		rc = connections_open(server, err);
 	if (rc == 0)
 		rc = job_token_open(server->env, conf->state_dir, server->job_key, err);
+	if (rc == 0)
+		rc = remover_start(server, err);
 	if (rc == 0 && !atomic_load(&server->standing_by))
 		rc = server_load(server, true, err);
 	if (rc == 0)
@@ -268,6 +271,7 @@ void server_close(struct server *server)
 	streams_close(server);
 	http_close(server);
 	server_unload(server);
+	remover_stop(server);
 	streams_free(server);
 	connections_free(server);
 	token_table_free(server->tokens);

@@ -124,11 +124,11 @@ struct server {
 
 	struct node_about *nodes;
 	uint32_t node_count;
-	struct remote *remote;            /* see remote.h; NULL: none */
-	struct reservation *reservations; /* see reserve.h */
-	uint64_t reservation_count;       /* so many were made */
-	struct map_u64 jobs;              /* live ones */
-	struct map_text uuids;            /* of them */
+	struct remote *remote;                    /* see remote.h; NULL: none */
+	struct reservation *reservations;         /* see reserve.h */
+	uint64_t reservation_count;               /* so many were made */
+	struct map_u64 jobs;                      /* live ones */
+	struct map_text uuids;                    /* of them */
 	struct people people[STRATA_PARTY_COUNT]; /* see people.h */
 	struct map_text gangs;                    /* "user/name": the number of the gang */
 	struct live *ended_first, *ended_last;
@@ -165,6 +165,8 @@ struct server {
 	void (*read_settings)(struct server *server, void *context); /* … by this; NULL: never */
 	void *read_context;
 
+	struct remover *remover;    /* see remover.h */
+	_Atomic size_t body_bytes;  /* of large bodies that are in memory */
 	struct token_table *tokens; /* see token.h */
 	struct MHD_Daemon *http_socket, *http_tcp;
 	int tcp_port;
@@ -250,7 +252,8 @@ int batch_answered(struct server *server, const char *user, const char *key,
 		   struct strata_arena *arena, struct store_answer *ret_answer,
 		   struct strata_error *err);
 /* The answer is kept with the round. */
-void batch_answer(struct server *server, const char *user, const char *key, const char *body);
+void batch_answer(struct server *server, const char *user, const char *key, const char *request,
+		  const char *body);
 /* Commits. -EAGAIN: the store is away; those who wait for the commit are told, all else stays for the next try. -ESTALE: another
  * leads. */
 int batch_commit(struct server *server, struct strata_error *err);
@@ -330,8 +333,9 @@ int start_output(const struct store_job *row, bool error, struct strata_arena *a
 /* A checkpoint was written: the job goes on from it. An older one may be condemned by it. */
 int checkpoint_note(struct server *server, struct live *live,
 		    const struct strata_checkpoint *checkpoint, struct strata_error *err);
-/* One is not wanted any more: deleted, if it is in the job's own directory, and its record with it. */
-void checkpoint_delete(struct server *server, const struct live *live, const char *path);
+/* One is not wanted any more: deleted, if it is in the job's own directory, and its record with it. The remover's. */
+struct removal;
+void checkpoint_remove(const struct server *server, const struct removal *removal);
 
 /* recover.c. Without an executor: to look at only. */
 int recover(struct server *server, struct strata_error *err);

@@ -32,11 +32,19 @@ static int take_environment(json_t *json, struct strata_arena *arena, struct sub
 	if (!json_is_object(map))
 		return strata_fail_at(err, -EINVAL, "environment",
 				      "environment is not a map of texts");
+	if (json_object_size(map) > STRATA_ENVIRONMENT_COUNT_MAX)
+		return strata_fail_at(err, -EINVAL, "environment",
+				      "environment has %zu variables; expected at most %d",
+				      json_object_size(map), STRATA_ENVIRONMENT_COUNT_MAX);
 	json_object_foreach(map, name, value)
 	{
-		if (!json_is_string(value) || !*name || strchr(name, '='))
+		if (!*name || strchr(name, '='))
 			return strata_fail_at(err, -EINVAL, "environment",
-					      "environment has a variable that is none: %.40s",
+					      "environment: '%.40s' is not the name of a variable",
+					      name);
+		if (!json_is_string(value))
+			return strata_fail_at(err, -EINVAL, "environment",
+					      "environment: the value of %.40s is not a text",
 					      name);
 		bytes += strlen(name) + strlen(json_string_value(value)) + 2;
 	}
@@ -138,6 +146,22 @@ static void fill_row(const struct job_spec *spec, const struct strata_job_reques
 	row->eligible_ns = request->begin_ns;
 	row->time_limit_ns = request->time_limit_ns;
 	row->comment = spec->comment;
+}
+
+/* Memory of all tasks or nodes together is a number that can be stored; what an earlier version took in is not asked. */
+static int check_memory(const struct strata_job_request *request, struct strata_error *err)
+{
+	int64_t nodes = request->nodes ? request->nodes : 1, sum;
+
+	if (__builtin_mul_overflow(request->memory_bytes, (int64_t)request->tasks, &sum))
+		return strata_fail_at(err, -EINVAL, "memory_per_task",
+				      "memory_per_task is %lld bytes, too much for %u tasks",
+				      (long long)request->memory_bytes, request->tasks);
+	if (__builtin_mul_overflow(request->memory_per_node_bytes, nodes, &sum))
+		return strata_fail_at(err, -EINVAL, "memory",
+				      "memory is %lld bytes, too much for %lld nodes",
+				      (long long)request->memory_per_node_bytes, (long long)nodes);
+	return 0;
 }
 
 /* Contents of the submission that are stored by their hash. */
@@ -244,8 +268,13 @@ int submission_take(struct server *server, const struct submission *submission,
 		return rc;
 	people_partition_rules(server, own.partition, &rules);
 	rc = spec_request(spec, &rules, server_now_ns(server), &intake.request, err);
-	if (rc == 0 && spec->array && *spec->array)
+	if (rc == 0)
+		rc = check_memory(&intake.request, err);
+	if (rc == 0 && spec->array && *spec->array) {
 		rc = strata_array_parse(spec->array, STRATA_TEXT_NUL, arena, &intake.array, err);
+		if (rc)
+			strata_fail_under(err, rc, "array");
+	}
 	if (rc == 0)
 		rc = depend_fill(server, spec, false, arena, &intake.request, err);
 	if (rc == 0)

@@ -360,6 +360,27 @@ void token_keep_uses(struct server *server)
 }
 
 /* The table is asked for the hash of the text, which says nothing about texts that are nearly right. */
+#define CHECK_NS (10 * STRATA_SECOND_NS)
+
+/* A user that was deleted has no rights any more, and one that was made anew under the same name is another. Asked now and then. */
+static bool still_stands(struct token *token, int64_t now_ns)
+{
+	struct token now = { .user = token->user };
+
+	if (!token->known || atomic_load(&token->gone))
+		return false;
+	int64_t passed_ns = now_ns - atomic_load(&token->checked_ns);
+
+	if (passed_ns >= 0 && passed_ns < CHECK_NS)
+		return true;
+	atomic_store(&token->checked_ns, now_ns);
+	find_user(&now);
+	if (now.known && now.uid == token->uid)
+		return true;
+	atomic_store(&token->gone, true);
+	return false;
+}
+
 bool token_identify(struct server *server, const char *text, struct identity *ret_who)
 {
 	struct token_table *table = server->tokens;
@@ -373,7 +394,7 @@ bool token_identify(struct server *server, const char *text, struct identity *re
 	pthread_rwlock_rdlock(&table->lock);
 	struct token *token = map_text_get(&table->by_hash, hash, strlen(hash));
 
-	good = token && token->known && !has_expired(token, now_ns);
+	good = token && !has_expired(token, now_ns) && still_stands(token, now_ns);
 	if (good) {
 		snprintf(ret_who->user, sizeof(ret_who->user), "%s", token->user);
 		ret_who->uid = token->uid;

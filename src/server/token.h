@@ -17,7 +17,9 @@ struct token {
 	const char *made_by;          /* likewise: the token it was made with; NULL: none */
 	uid_t uid;
 	gid_t gid;
-	bool known; /* the system still has this user */
+	bool known;                 /* the system has this user */
+	atomic_bool gone;           /* it has not any more, or means somebody else by the name */
+	_Atomic int64_t checked_ns; /* when the system was asked last */
 	enum role role;
 	int64_t created_ns, expires_ns; /* expires_ns 0: never */
 	_Atomic int64_t used_ns;

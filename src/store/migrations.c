@@ -112,8 +112,10 @@ static const char *const outcomes[] = {
 	"ALTER TABLE steps ADD COLUMN cpu_user @int NOT NULL DEFAULT 0",
 	"ALTER TABLE steps ADD COLUMN cpu_system @int NOT NULL DEFAULT 0",
 	"ALTER TABLE steps ADD COLUMN memory_peak @int NOT NULL DEFAULT 0",
-	"CREATE TABLE answers (user_id @text NOT NULL, request_key @text NOT NULL, created_at @int "
-	"NOT NULL, body @bytes NOT NULL, PRIMARY KEY (user_id, request_key))@end",
+	"CREATE TABLE answers (user_id @text NOT NULL, request_key @text NOT NULL, request @text "
+	"NOT "
+	"NULL, created_at @int NOT NULL, body @bytes NOT NULL, PRIMARY KEY (user_id, "
+	"request_key))@end",
 	"CREATE INDEX answers_created ON answers (created_at)",
 	NULL,
 };

@@ -191,6 +191,7 @@ struct store_checkpoint {
 struct store_answer {
 	const char *user;
 	const char *request_key; /* the user's own */
+	const char *request;     /* store_blob_hash of what was asked */
 	int64_t created_ns;
 	const void *body;
 	size_t body_bytes;

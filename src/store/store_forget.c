@@ -125,18 +125,17 @@ static int forget_all(struct store *store, void *context, struct strata_error *e
 	for (size_t i = 0; i < forget->job_count && rc == 0; i++)
 		rc = forget_job(store, &forget->jobs[i], err);
 	if (rc == 0)
-		rc = forget_rows(
-			store, forget,
-			"SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
-			"DELETE FROM events WHERE sequence IN (SELECT sequence " OLD_EVENTS ")",
-			err);
+		rc = forget_rows(store, forget,
+				 "SELECT count(*) FROM (SELECT sequence " OLD_EVENTS ") AS old",
+				 "DELETE FROM events WHERE sequence IN (SELECT sequence " OLD_EVENTS
+				 ")",
+				 err);
 	return rc < 0 ? rc
 		      : forget_rows(store, forget,
-				      "SELECT count(*) FROM (SELECT user_id " OLD_ANSWERS
-				      ") AS old",
-				      "DELETE FROM answers WHERE (user_id, request_key) IN "
-				      "(SELECT user_id, request_key " OLD_ANSWERS ")",
-				      err);
+				    "SELECT count(*) FROM (SELECT user_id " OLD_ANSWERS ") AS old",
+				    "DELETE FROM answers WHERE (user_id, request_key) IN "
+				    "(SELECT user_id, request_key " OLD_ANSWERS ")",
+				    err);
 }
 
 static int check_limit(size_t limit, struct strata_error *err)

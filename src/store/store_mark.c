@@ -108,9 +108,12 @@ int store_mark_look(struct store *store, const char *rest, struct strata_error *
 			"was; " ADVICE,
 			rest);
 	if (!files.sound)
-		return strata_fail(err, -EBADMSG,
-				   "%.200s is %s: the store is not what it was; " ADVICE, rest,
-				   files.empty ? "empty" : "no database any more");
+		return strata_fail(
+			err, -EBADMSG,
+			"%.200s is %s: the store is not what it was; put a backup in its "
+			"place, or move it away, and start once with `strata serve "
+			"--accept-store`",
+			rest, files.empty ? "empty" : "no database any more");
 	return 0;
 }
 

@@ -167,6 +167,7 @@ static const struct store_column checkpoint_columns[] = {
 static const struct store_column answer_columns[] = {
 	TEXT(answer, user, "user_id"),
 	TEXT(answer, request_key, "request_key"),
+	TEXT(answer, request, "request"),
 	INT(answer, created_ns, "created_at"),
 	COLUMN(answer, body, "body", STORE_BYTES, true),
 };

@@ -54,6 +54,14 @@ def where_a_body_ends_is_clear_or_it_is_refused(service):
         assert b"Connection: close" in answer or b"connection: close" in answer.lower(), answer
 
 
+def a_body_of_too_many_values_is_refused_before_it_costs_anything(service):
+    most = 1 << 21
+    for text, status in [(b'{"jobs":[' + b"0," * (most - 2) + b"0]}", 400), (b'{"jobs":[' + b"0," * (most - 1) + b"0]}", 413),
+                         (b'{"script":"#!/bin/sh\\n' + b"[,\\\"{" * most + b'"}', 400)]:
+        got, answer = service.ask("POST", "/api/v1/jobs", text)
+        equal((got, "values" in answer["error"]["message"]), (status, status == 413))
+
+
 def large_headers_are_answered(service):
     equal(status_of(raw(service, head("GET /healthz", b"X: " + b"a" * 16000))), 200)
     equal(status_of(raw(service, head("GET /healthz", b"X: " + b"a" * 40000))), 431)
@@ -163,5 +171,5 @@ def half_open_connections_disturb_nobody(service):
             sock.close()
 
 
-run(odd_requests_are_refused, where_a_body_ends_is_clear_or_it_is_refused, large_headers_are_answered, paths_that_are_not_text_are_refused,
+run(odd_requests_are_refused, a_body_of_too_many_values_is_refused_before_it_costs_anything, where_a_body_ends_is_clear_or_it_is_refused, large_headers_are_answered, paths_that_are_not_text_are_refused,
     a_name_may_have_a_slash, what_a_query_says_counts_or_is_refused, accounts_are_accounted_for, what_is_waited_for_must_be_there, paths_and_methods_are_known_or_not, jobs_run_as_who_submitted_them, half_open_connections_disturb_nobody)

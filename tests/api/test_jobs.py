@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What can be asked of one job."""
+import os
 import time
 
-from service import equal, run
+from service import Skip, as_nobody, equal, run
 
 
 def a_held_job_waits_and_is_released(service):
@@ -78,5 +79,35 @@ def a_stubborn_job_is_killed(service):
 
 a_stubborn_job_is_killed.arguments = ["--preempt", "least_lost:grace=1"]
 
-run(a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
+def a_change_is_made_as_a_whole_or_not_at_all(service):
+    job = service.submit("true", begin="now+1h")["id"]
+    before = service.job(job)
+    for change, status in [({"hold": True, "signal": "USR1"}, 400), ({"hold": True, "suspend": True}, 400),
+                           ({"nice": 5, "signal": "USR1"}, 409), ({"time_limit": 60, "requeue": True}, 409),
+                           ({"hold": True, "time_limit": 0}, 400)]:
+        service.api("PATCH", f"/jobs/{job}", change, status)
+        after = service.job(job)
+        for field in ("reason", "nice", "time_limit_s", "request"):
+            equal((change, after[field]), (change, before[field]))
+
+
+def what_an_operator_holds_its_owner_does_not_release(service):
+    if os.getuid() != 0:
+        raise Skip("it takes root to be somebody else")
+    status, made = as_nobody(service, "POST", "/api/v1/jobs",
+                             {"command": ["true"], "working_dir": "/", "output": "/dev/null", "begin": "now+1h"})
+    equal(status, 201)
+    path = f"/api/v1/jobs/{made['id']}"
+    for change in ({"hold": True}, {"hold": False}):
+        equal(as_nobody(service, "PATCH", path, change)[0], 200)
+    service.api("PATCH", f"/jobs/{made['id']}", {"hold": True})
+    for change in ({"hold": False}, {"suspend": False}, {"hold": True}):
+        status, answer = as_nobody(service, "PATCH", path, change)
+        equal((change, status, service.job(made["id"])["reason"]), (change, 403, "held"))
+        equal(service.job(made["id"])["request"]["held_by"], "operator")
+    service.api("PATCH", f"/jobs/{made['id']}", {"hold": False})
+    equal(service.job(made["id"])["reason"], "begin_time")
+
+
+run(a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
     a_frozen_job_stays_frozen_until_it_is_let_go, cancelling_says_what_it_did, a_stubborn_job_is_killed)

@@ -7,7 +7,7 @@ import resource
 import sqlite3
 import threading
 
-from service import STRATA, Skip, equal, run
+from service import STRATA, Connection, Skip, equal, run
 
 
 def a_job_runs_and_its_end_is_known(service):
@@ -106,6 +106,38 @@ def the_same_key_gets_the_same_bytes_of_arrays_and_lists_too(service):
     equal(error["field"], "jobs[1].request_key")
 
 
+def a_key_is_for_one_request(service):
+    body = {"command": ["true"], "working_dir": service.dir, "hold": True}
+    service.api("POST", "/jobs", body, 201, headers={"Idempotency-Key": "k"})
+    for other in ({**body, "name": "other"}, {"jobs": [body]}):
+        error = service.api("POST", "/jobs", other, 409, headers={"Idempotency-Key": "k"})["error"]
+        assert "another request" in error["message"], error
+    equal(len(service.api("GET", "/queue")["jobs"]), 1)
+
+
+def many_large_bodies_at_once_do_not_fill_the_memory(service):
+    """512 MiB in all; small ones go on meanwhile."""
+    senders = []
+    for _ in range(24):
+        connection = Connection(service.socket)
+        connection.connect()
+        connection.sock.sendall(b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 62914560\r\n\r\n")
+        connection.sock.settimeout(0.5)
+        try:
+            for _ in range(59):
+                connection.sock.sendall(b" " * (1 << 20))
+        except OSError:
+            pass  # it was refused
+        senders.append(connection)
+    with open(f"/proc/{service.process.pid}/status") as file:
+        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    assert resident < 1200 << 10, f"{resident} KiB"
+    service.wait(service.submit("true")["id"], "completed")
+    for connection in senders:
+        connection.close()
+    service.api("POST", "/jobs", json.dumps({"command": ["true"], "working_dir": "/", "script": "#!/bin/sh\n#" + "x" * (2 << 20)}), 400)
+
+
 def a_submission_that_fails_half_way_leaves_nothing(service):
     one = {"command": ["true"], "working_dir": service.dir, "gang": "pair", "gang_size": 2, "hold": True}
     first = service.submit("true", gang="pair", gang_size=2)["id"]
@@ -169,10 +201,17 @@ def what_the_store_cannot_keep_is_refused_and_harms_nobody(service):
             ({**job, "command": ["x" * 500000] * 12}, {}, "command"),
             ({**job, "environment": {"A": "x" * 500000, "B" * 200000: "y"}, "comment": "c" * 2000}, {}, "comment"),
             (job, {"Idempotency-Key": "k" * 200}, "request_key"),
-            (job, {"Idempotency-Key": b"\xff\xfe"}, "request_key")]:
+            (job, {"Idempotency-Key": b"\xff\xfe"}, "request_key"),
+            (job, {"Idempotency-Key": "a\tb"}, "request_key"),
+            (job, {"Idempotency-Key": ""}, "request_key"),
+            ({**job, "request_key": ""}, {}, "request_key"),
+            ({**job, "tasks": 4, "memory_per_task": 1 << 62}, {}, "memory_per_task"),
+            ({**job, "nodes": 2, "memory": 1 << 62}, {}, "memory"),
+            ({**job, "environment": {str(i): "" for i in range(65537)}}, {}, "environment")]:
         status, answer = service.ask("POST", "/api/v1/jobs", body, headers)
         assert status in (400, 413), (status, answer)
         equal(answer["error"]["field"], field)
+    service.submit("true", hold=True, environment={str(i): "" for i in range(65536)})
     service.wait(service.submit("true")["id"], "completed")
 
 
@@ -182,15 +221,16 @@ def what_makes_no_sense_is_refused(service):
                           ({"command": ["x"], "gpus": 1, "gpu_share": 0.5}, "gpus"),
                           ({"command": ["x"], "time_limit": "100000d"}, "time_limit"),
                           ({"command": ["x"], "working_dir": "here"}, "working_dir"),
-                          ({"command": ["x"], "array": "5-1"}, None),
+                          ({"command": ["x"], "array": "5-1"}, "array"),
                           ({"command": ["x"], "environment": {"A": 1}}, "environment")]:
         error = service.api("POST", "/jobs", fields, 400)["error"]
-        equal((error["code"], error["field"] if field else None), ("invalid", field))
+        equal((error["code"], error["field"]), ("invalid", field))
     equal(service.api("GET", "/queue")["jobs"], [])
 
 
 run(a_job_runs_and_its_end_is_known, a_script_runs_as_it_is, a_script_gets_its_arguments, a_time_to_begin_may_be_relative, arrays_run_so_many_at_a_time,
     dependencies_are_waited_for, gangs_start_together, many_are_one_submission,
-    the_same_key_is_the_same_submission, the_same_key_gets_the_same_bytes_of_arrays_and_lists_too, a_submission_that_fails_half_way_leaves_nothing,
+    the_same_key_is_the_same_submission, the_same_key_gets_the_same_bytes_of_arrays_and_lists_too, a_key_is_for_one_request, many_large_bodies_at_once_do_not_fill_the_memory,
+    a_submission_that_fails_half_way_leaves_nothing,
     an_array_is_there_as_a_whole_or_not_at_all, the_same_key_at_the_same_time_is_one_submission,
     what_the_store_cannot_keep_is_refused_and_harms_nobody, what_makes_no_sense_is_refused)
