@@ -2,6 +2,7 @@
 #   make            build/strata and build/libstrata.so
 #   make demo       a short tour
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
+#   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those)
 SAN    ?=
 T      ?=
@@ -9,6 +10,8 @@ PREFIX ?= /usr/local
 comma  := ,
 BUILD  := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 RUNS   ?= 1000000
+N      ?= 200
+SEED   ?= 1
 
 setup   = test -f $(1)/build.ninja || meson setup $(1) $(2) >/dev/null
 san     = $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
@@ -40,6 +43,13 @@ test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
 	@ninja -C $(BUILD) --quiet tests
 	@tests/run $(BUILD) $(T) --long
+	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread)
+
+# What has threads, under ThreadSanitizer; a race in the service's log fails its test.
+test-thread: deps-test
+	@$(call setup,build-thread,-Db_sanitize=thread -Db_lundef=false)
+	@ninja -C build-thread --quiet tests
+	@tests/run build-thread --suite exec --suite server --suite stream --suite api $(T)
 
 bench: all
 	@ninja -C $(BUILD) --quiet benches
@@ -49,6 +59,9 @@ fuzz: deps-dev
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-fuzz --quiet fuzzers
 	@tests/fuzz/run build-fuzz $(RUNS) $(T)
+
+mutate: deps-test
+	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(STAGES),--stages $(STAGES)) $(IN)
 
 lint: deps-dev
 	@tools/lint
@@ -62,4 +75,4 @@ install: all
 clean:
 	@rm -rf build build-*
 
-.PHONY: all deps deps-test deps-dev demo run test test-long bench fuzz lint format install clean
+.PHONY: all deps deps-test deps-dev demo run test test-long test-thread bench fuzz mutate lint format install clean

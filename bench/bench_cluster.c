@@ -328,7 +328,7 @@ static void from_nothing(size_t node_count, uint64_t job_count)
 static void at_scale(size_t node_count, size_t pending)
 {
 	static double took[EVENTS];
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 	struct bench bench;
 	size_t started;
 
@@ -340,9 +340,10 @@ static void at_scale(size_t node_count, size_t pending)
 	show("one placement of many", first / (double)started * 1e6, 50,
 	     "kube-scheduler (300 pods/s)", 1e6 / 300);
 	submit(&bench, pending);
-	strata_cluster_stats(bench.cluster, &stats);
+	strata_cluster_metrics(bench.cluster, &metrics);
 	end_one(&bench);
-	printf("  with %zu pending in %zu lots\n", stats.jobs[STRATA_JOB_QUEUED], stats.lots);
+	printf("  with %zu pending in %zu lots\n", metrics.jobs[STRATA_JOB_QUEUED],
+	       metrics.job_groups);
 	show("full pass", pass(&bench, &started) * 1e6, 100e3, "Firmament's claim (\"sub-second\")",
 	     1e6);
 	for (size_t i = 0; i < EVENTS; i++) {

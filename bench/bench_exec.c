@@ -163,9 +163,9 @@ static void measure_memory(void)
 	printf("  a supervisor of %d: %ld KiB resident, %ld KiB its share, %ld KiB its own\n", JOBS,
 	       rss / JOBS, pss / JOBS, own / JOBS);
 	for (int i = 0; i < JOBS; i++)
-		exec_local.ask(exec, (struct exec_key){ (uint64_t)(3000 + i), 1 },
-			       &(struct exec_ask){ .type = EXEC_STOP, .how = EXEC_CANCELLED },
-			       &err);
+		exec_local.control(
+			exec, (struct exec_key){ (uint64_t)(3000 + i), 1 },
+			&(struct exec_control){ .type = EXEC_STOP, .how = EXEC_CANCELLED }, &err);
 	for (int i = 0; i < JOBS; i++)
 		await(EXEC_ENDED);
 	for (int i = 0; i < JOBS; i++)

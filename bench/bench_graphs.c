@@ -112,10 +112,11 @@ static void speed(void)
 			strata_arena_init(&arena, &memory, 0);
 			make_machine(DEVICES, 5);
 			struct strata_graph *graph = make_graph(sizes[i], 10, 7);
-			struct strata_place_ask ask = { .graph = graph,
-							.machine = &machine,
-							.objective =
-								(enum strata_objective)objective };
+			struct strata_place_request ask = {
+				.graph = graph,
+				.machine = &machine,
+				.objective = (enum strata_objective)objective
+			};
 			double begin = cpu_ms();
 
 			must(strata_place_plan(&ask, &arena, &plan, &err));
@@ -141,10 +142,10 @@ static size_t kind_of(const char *kind)
 }
 
 /* What a plan really takes: the same simulation with the true prices, given as measured times. */
-static double true_ns(const struct strata_place_ask *ask, struct strata_graph *graph,
+static double true_ns(const struct strata_place_request *ask, struct strata_graph *graph,
 		      const struct strata_place_plan *plan)
 {
-	struct strata_place_ask real = *ask;
+	struct strata_place_request real = *ask;
 	struct strata_place_plan measured;
 	struct strata_arena arena;
 
@@ -220,7 +221,9 @@ static double learn_one(uint64_t seed, struct strata_adaptive *adaptive)
 		for (size_t d = 0; d < 3; d++)
 			world.factor[k][d] = exp(0.3 * strata_rng_normal(&rng)) * drift[d];
 	struct strata_graph *graph = make_graph(30, 4, seed), *real = make_true(graph, &world);
-	struct strata_place_ask ask = { .graph = graph, .machine = &machine, .fixed_order = true };
+	struct strata_place_request ask = { .graph = graph,
+					    .machine = &machine,
+					    .fixed_order = true };
 
 	must(strata_corrections_new(3, &memory, &corrections, &err));
 	ask.corrections = corrections;
@@ -244,7 +247,7 @@ static double learn_one(uint64_t seed, struct strata_adaptive *adaptive)
 		must(strata_adaptive_report(adaptive, &outcome, &err));
 	}
 	must(strata_place_plan(&ask, &arena, &plan, &err));
-	struct strata_place_ask known = ask;
+	struct strata_place_request known = ask;
 
 	known.graph = real;
 	known.corrections = NULL;

@@ -109,10 +109,10 @@ static void end_one(void)
 
 static double part_free(void)
 {
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 
-	strata_cluster_stats(bench.cluster, &stats);
-	return (double)stats.gpu_milli_free / (double)stats.gpu_milli;
+	strata_cluster_metrics(bench.cluster, &metrics);
+	return (double)metrics.gpu_milli_free / (double)metrics.gpu_milli;
 }
 
 /* An unevenly loaded cluster: filled, then thinned out. */

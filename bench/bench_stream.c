@@ -10,7 +10,7 @@
  *	bench_stream [pace|disk|hooks]
  */
 #include "stream/channel.h"
-#include "stream/drill.h"
+#include "bench/stream_bench.h"
 
 #include <strata/stream.h>
 
@@ -33,7 +33,7 @@ static struct bench {
 	struct strata_weights weights;
 	struct strata_stream_layer layers[LAYERS];
 	struct strata_registry *planners;
-	struct drill drill;
+	struct stream_bench stream_bench;
 	uint64_t digests[LAYERS];
 	int64_t bytes; /* of the model */
 } bench;
@@ -119,18 +119,20 @@ static void open_model(bool equal, int64_t rows, double ns_per_byte)
 	write_model(equal);
 	strata_arena_init(&bench.arena, &bench.memory, 0);
 	must(strata_weights_read(bench.path, NULL, &bench.arena, &bench.weights, &err), &err);
-	must(drill_open(&bench.drill,
-			&(struct drill_conf){ .weights = &bench.weights,
-					      .rows = rows,
-					      .ns_per_byte = ns_per_byte },
-			&bench.memory, &err),
+	must(stream_bench_open(&bench.stream_bench,
+			       &(struct stream_bench_conf){ .weights = &bench.weights,
+							    .rows = rows,
+							    .ns_per_byte = ns_per_byte },
+			       &bench.memory, &err),
 	     &err);
 	bench.bytes = 0;
 	for (uint32_t l = 0; l < LAYERS; l++) {
 		const struct strata_weights_layer *layer = &bench.weights.layers[l];
 		int64_t took;
 
-		must(drill_compute_plain(&bench.drill, l, &bench.digests[l], &took, &err), &err);
+		must(stream_bench_compute_plain(&bench.stream_bench, l, &bench.digests[l], &took,
+						&err),
+		     &err);
 		bench.layers[l] =
 			(struct strata_stream_layer){ layer->name, layer->extents, 1, took };
 		bench.bytes += layer->bytes;
@@ -139,7 +141,7 @@ static void open_model(bool equal, int64_t rows, double ns_per_byte)
 
 static void close_model(void)
 {
-	drill_close(&bench.drill);
+	stream_bench_close(&bench.stream_bench);
 	strata_arena_fini(&bench.arena);
 	unlink(bench.path);
 }
@@ -188,7 +190,7 @@ static double step(struct strata_stream *stream, bool compute)
 		if (compute) {
 			const void *at = strata_stream_at(stream, l, 0);
 
-			check(l, drill_compute(&bench.drill, l, &at));
+			check(l, stream_bench_compute(&bench.stream_bench, l, &at));
 		}
 		must(strata_stream_post_forward(stream, l, &err), &err);
 	}
@@ -206,7 +208,8 @@ static double compute_alone(void)
 		uint64_t digest;
 		int64_t took;
 
-		must(drill_compute_plain(&bench.drill, l, &digest, &took, &err), &err);
+		must(stream_bench_compute_plain(&bench.stream_bench, l, &digest, &took, &err),
+		     &err);
 		check(l, digest);
 		total += (double)took;
 	}
@@ -215,10 +218,10 @@ static double compute_alone(void)
 
 static int64_t peak_of(const struct strata_stream *stream)
 {
-	struct strata_stream_figures figures;
+	struct strata_stream_metrics metrics;
 
-	strata_stream_figures(stream, &figures);
-	return figures.peak_bytes;
+	strata_stream_metrics(stream, &metrics);
+	return metrics.peak_bytes;
 }
 
 /* ---- pace ---- */
@@ -227,7 +230,7 @@ static void at_pace(const char *name, const char *computing, int64_t pace, int64
 {
 	double compute[ROUNDS], io[ROUNDS], steps[ROUNDS], overlaps[ROUNDS];
 	struct strata_stream *stream = open_stream(budget, pace, pace, "best");
-	struct strata_stream_figures figures;
+	struct strata_stream_metrics metrics;
 
 	step(stream, false);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -238,12 +241,12 @@ static void at_pace(const char *name, const char *computing, int64_t pace, int64
 		steps[i] = step(stream, true);
 		overlaps[i] = (compute[i] > io[i] ? compute[i] : io[i]) / steps[i];
 	}
-	strata_stream_figures(stream, &figures);
+	strata_stream_metrics(stream, &metrics);
 	printf("  %-9s  %-9s %4.1f GB/s  %6.0f  %9.1f  %7.1f  %9.1f  %7.3f  %.0f of %.0f\n", name,
 	       computing, (double)pace / 1e9,
-	       (double)figures.bytes_asked / (double)figures.progress.steps / (1 << 20),
+	       (double)metrics.bytes_asked / (double)metrics.progress.steps / (1 << 20),
 	       median(compute) / 1e6, median(io) / 1e6, median(steps) / 1e6, median(overlaps),
-	       (double)figures.peak_bytes / (1 << 20), (double)budget / (1 << 20));
+	       (double)metrics.peak_bytes / (1 << 20), (double)budget / (1 << 20));
 	strata_stream_close(stream);
 }
 
@@ -296,7 +299,7 @@ static double load_in_hook(void)
 		}
 		const void *at = bytes;
 
-		check(l, drill_compute(&bench.drill, l, &at));
+		check(l, stream_bench_compute(&bench.stream_bench, l, &at));
 		free(bytes);
 	}
 	double took = (double)(channel_now_ns() - begin);
@@ -322,7 +325,7 @@ static double mapped(void)
 	for (uint32_t l = 0; l < LAYERS; l++) {
 		const void *at = bytes + bench.layers[l].extents[0].offset;
 
-		check(l, drill_compute(&bench.drill, l, &at));
+		check(l, stream_bench_compute(&bench.stream_bench, l, &at));
 	}
 	double took = (double)(channel_now_ns() - begin);
 
@@ -335,7 +338,7 @@ static double mapped(void)
 /* How much of what it should the kernel read from disk; below 1 it was not cold. */
 static double coldness(int64_t before, int64_t expected)
 {
-	return (double)(drill_disk_bytes() - before) / (double)expected;
+	return (double)(stream_bench_disk_bytes() - before) / (double)expected;
 }
 
 static int64_t rate_of_disk(void)
@@ -362,13 +365,13 @@ static void against_others(int64_t rows)
 	step(ahead, true);
 	step(best, true);
 	for (int i = 0; i < ROUNDS; i++) {
-		int64_t before = drill_disk_bytes();
+		int64_t before = stream_bench_disk_bytes();
 
 		took[HOOK][i] = load_in_hook();
 		double now = coldness(before, bench.bytes);
 
 		cold = now < cold ? now : cold;
-		before = drill_disk_bytes();
+		before = stream_bench_disk_bytes();
 		took[MAPPED][i] = mapped();
 		now = coldness(before, bench.bytes);
 		cold = now < cold ? now : cold;

@@ -6,7 +6,7 @@
 #include "sim/metrics.h"
 #include "sim/replay.h"
 #include "sim/series.h"
-#include "sim/svg.h"
+#include "plot/svg.h"
 #include "sim/workload.h"
 
 #include <stdio.h>

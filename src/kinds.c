@@ -1,4 +1,4 @@
-/* Every kind of class in the library, one line each, in the order of the documents. */
+/* Every kind of class in the library: what kinds.def lists. */
 #include <strata/class.h>
 #include <strata/cluster.h>
 #include <strata/detector.h>
@@ -10,23 +10,11 @@
 
 #include <string.h>
 
-/* clang-format off */
 static const struct strata_kind *const kinds[] = {
-	&strata_order_kind,
-	&strata_placement_kind,
-	&strata_backfill_kind,
-	&strata_prediction_kind,
-	&strata_victims_kind,
-	&strata_policy_kind,
-	&strata_strategy_kind,
-	&strata_cost_kind,
-	&strata_detector_kind,
-	&strata_planner_kind,
-	&strata_noise_kind,
-	&strata_solver_kind,
-	&strata_schedule_kind,
+#define KIND(name) &strata_##name##_kind,
+#include "kinds.def"
+#undef KIND
 };
-/* clang-format on */
 
 const struct strata_kind *strata_kind_at(size_t index)
 {

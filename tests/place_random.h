@@ -16,7 +16,7 @@ struct place_random {
 	double rates[16], latencies[16];
 	struct strata_machine machine;
 	struct strata_place_rule rule;
-	struct strata_place_ask ask;
+	struct strata_place_request ask;
 };
 
 static inline void place_random_devices(struct place_random *it, struct strata_rng *rng,
@@ -86,13 +86,14 @@ static inline void place_random_make(struct place_random *it, uint64_t seed, siz
 				(int64_t)strata_rng_below(&rng, 30), -1, &err));
 	CHECK_OK(strata_graph_finish(it->graph, &err));
 	place_random_devices(it, &rng, devices, needs);
-	it->ask = (struct strata_place_ask){ .graph = it->graph,
-					     .machine = &it->machine,
-					     .objective = (enum strata_objective)strata_rng_below(
-						     &rng, STRATA_OBJECTIVE_COUNT),
-					     .fixed_order = strata_rng_below(&rng, 2),
-					     .budget = { .visits = 20000 },
-					     .seed = seed };
+	it->ask = (struct strata_place_request){
+		.graph = it->graph,
+		.machine = &it->machine,
+		.objective = (enum strata_objective)strata_rng_below(&rng, STRATA_OBJECTIVE_COUNT),
+		.fixed_order = strata_rng_below(&rng, 2),
+		.budget = { .visits = 20000 },
+		.seed = seed
+	};
 	if (strata_rng_below(&rng, 3) == 0) {
 		it->rule = (struct strata_place_rule){
 			.ops = "n1*",

@@ -15,7 +15,6 @@
 
 static struct strata_memory play_memory;
 static struct strata_arena play_arena;
-static struct strata_registry *play_registry;
 static struct strata_pool *pool;
 static struct strata_error err;
 
@@ -23,12 +22,9 @@ static inline struct strata_spec play_spec(const char *text)
 {
 	struct strata_spec spec;
 
-	if (!play_registry)
-		CHECK_OK(strata_registry_new(&strata_policy_kind, &play_memory, &play_registry,
-					     &err));
 	if (!play_arena.memory)
 		strata_arena_init(&play_arena, &play_memory, 0);
-	CHECK_OK(strata_spec_read(play_registry, text, strlen(text), &play_arena, &spec, &err));
+	CHECK_OK(strata_spec_build(&strata_policy_kind, text, &play_arena, &spec, &err));
 	return spec;
 }
 
@@ -48,8 +44,6 @@ static inline void play_close(void)
 {
 	strata_pool_free(pool);
 	pool = NULL;
-	strata_registry_free(play_registry);
-	play_registry = NULL;
 	if (play_arena.memory)
 		strata_arena_fini(&play_arena);
 	memset(&play_arena, 0, sizeof(play_arena));
@@ -141,12 +135,12 @@ static inline enum strata_task_status play_status(uint64_t task)
 	return view.status;
 }
 
-static inline struct strata_pool_stats play_stats(void)
+static inline struct strata_pool_metrics play_metrics(void)
 {
-	struct strata_pool_stats stats;
+	struct strata_pool_metrics metrics;
 
-	strata_pool_stats(pool, &stats);
-	return stats;
+	strata_pool_metrics(pool, &metrics);
+	return metrics;
 }
 
 #endif

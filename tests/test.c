@@ -3,6 +3,7 @@
 
 #include "core/memory_int.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -145,6 +146,19 @@ char *test_read_file(const char *path, size_t *ret_size)
 	return text;
 }
 
+int test_open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = -3; /* ".", ".." and the directory itself */
+
+	if (!dir)
+		test_skip("no /proc/self/fd");
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *position)
 {
 	(void)info, (void)type, (void)position;
@@ -172,6 +186,66 @@ static void *json_get(size_t size_bytes)
 	return malloc(size_bytes);
 }
 
+/* What a call handed over: of the run without failures, and of the one under way. */
+static struct result {
+	char *bytes;
+	size_t count, room;
+} wanted, got;
+
+void test_result(const void *bytes, size_t count)
+{
+	if (got.count + count > got.room) {
+		got.room = 2 * (got.count + count) + 256;
+		got.bytes = realloc(got.bytes, got.room);
+		if (!got.bytes)
+			abort();
+	}
+	if (count)
+		memcpy(got.bytes + got.count, bytes, count);
+	got.count += count;
+}
+
+void test_result_text(const char *text)
+{
+	test_result(text ? text : "\001", text ? strlen(text) + 1 : 1);
+}
+
+void test_result_int(int64_t value)
+{
+	test_result(&value, sizeof(value));
+}
+
+void test_result_json(const struct json_t *value)
+{
+	struct strata_memory *failing = json_memory;
+
+	json_memory = NULL;
+	char *text = json_dumps(value, JSON_SORT_KEYS | JSON_ENCODE_ANY);
+
+	test_result_text(text);
+	free(text);
+	json_memory = failing;
+}
+
+/* Of a call that succeeded. */
+static void check_result(uint64_t fail_at, bool untouched)
+{
+	size_t count = got.count < wanted.count ? got.count : wanted.count, same = 0;
+
+	if (!untouched && wanted.count == 0)
+		test_fail(__FILE__, __LINE__,
+			  "allocation %" PRIu64
+			  " failed, the call gave 0, and there is no test_result to compare",
+			  fail_at);
+	while (same < count && got.bytes[same] == wanted.bytes[same])
+		same++;
+	if (same < wanted.count || same < got.count)
+		test_fail(__FILE__, __LINE__,
+			  "allocation %" PRIu64
+			  " failed, the call gave 0, and its result differs at byte %zu of %zu",
+			  fail_at, same, wanted.count);
+}
+
 static void run_failing(test_call *call, void *context, uint64_t fail_at, bool from_there,
 			bool json_too, struct strata_memory *memory)
 {
@@ -179,6 +253,7 @@ static void run_failing(test_call *call, void *context, uint64_t fail_at, bool f
 
 	*memory = (struct strata_memory){ .fail_at = fail_at, .fail_from_there = from_there };
 	json_memory = json_too ? memory : NULL;
+	got.count = 0;
 	int rc = call(memory, context, &err);
 	json_memory = NULL;
 	if (rc != 0 && rc != -ENOMEM)
@@ -188,20 +263,26 @@ static void run_failing(test_call *call, void *context, uint64_t fail_at, bool f
 	if (rc == -ENOMEM && err.code != -ENOMEM)
 		test_fail(__FILE__, __LINE__, "allocation %" PRIu64 " failed: no error was set",
 			  fail_at);
-	if (rc == -ENOMEM && memory->calls < fail_at)
+	if (rc == -ENOMEM && (memory->calls < fail_at || fail_at == 0))
 		test_fail(__FILE__, __LINE__, "the call said -ENOMEM though nothing failed: %s",
 			  err.text);
 	if (memory->used_bytes != 0)
 		test_fail(__FILE__, __LINE__,
 			  "allocation %" PRIu64 " failed: %zu bytes were not given back", fail_at,
 			  memory->used_bytes);
+	if (rc == 0 && fail_at)
+		check_result(fail_at, memory->calls < fail_at);
 }
 
 static uint64_t fail_each(test_call *call, void *context, bool json_too)
 {
-	for (uint64_t n = 1;; n++) {
-		struct strata_memory memory;
+	struct strata_memory memory;
 
+	run_failing(call, context, 0, false, json_too, &memory);
+	free(wanted.bytes);
+	wanted = got;
+	got = (struct result){ 0 };
+	for (uint64_t n = 1;; n++) {
 		run_failing(call, context, n, true, json_too, &memory);
 		run_failing(call, context, n, false, json_too, &memory);
 		if (memory.calls < n) {

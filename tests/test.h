@@ -63,18 +63,30 @@ const char *test_shared_file(const char *relative_path);
 /* A whole file, NUL behind it; fails the test when it cannot be read. Free with free(). */
 char *test_read_file(const char *path, size_t *ret_size);
 
+/* Descriptors that are open now: as many before as after something that fails. */
+int test_open_fds(void);
+
 /* A fresh directory, removed with all it holds when the test ends. Valid until then. */
 const char *test_temp_dir(void);
 
 /*
  * Runs a call again and again while each of its allocations in turn fails, first once, then with every later
- * one too, until it succeeds untouched. It must return 0 or -ENOMEM (0 only if it can do without that
- * allocation) and give back all it took from `memory`. jansson's allocations count as well.
+ * one too, until it succeeds untouched. It must return 0 or -ENOMEM and give back all it took from `memory`.
+ * It may do without an allocation and return 0; then its result has to be the one it has without failures,
+ * which the call hands over with test_result(): without that a success after a failure fails the test.
+ * jansson's allocations count as well.
  * Returns the number of allocations seen; fails the test when there were none.
  */
 typedef int test_call(struct strata_memory *memory, void *context, struct strata_error *err);
 uint64_t test_every_allocation(test_call *call, void *context);
 /* The same without jansson's: its reader ends the program when memory runs out in some numbers and texts. */
 uint64_t test_every_own_allocation(test_call *call, void *context);
+
+/* Adds to the result of a call under test_every_allocation: whatever a user of it would read. */
+void test_result(const void *bytes, size_t count);
+void test_result_text(const char *text); /* with its end, so that "ab", "c" is not "a", "bc"; NULL is a value of its own */
+void test_result_int(int64_t value);
+struct json_t;
+void test_result_json(const struct json_t *value);
 
 #endif

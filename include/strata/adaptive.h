@@ -51,14 +51,14 @@ const struct strata_profile *strata_profile_recommend(const char *workload);
 struct strata_adaptive_conf {
 	enum strata_mode mode;
 	const struct strata_profile *profile; /* NULL: by mode */
-	unsigned enabled,
-		disabled; /* features that the user switched, 1 << …; disabled wins. Cost estimation stays on */
+	/* features that the user switched, 1 << …; disabled wins. Cost estimation stays on */
+	unsigned enabled, disabled;
 };
 
 /* What is known when a model is to be placed. */
 struct strata_adaptive_facts {
-	const char *
-		workload; /* "llm", "cnn", "multimodal", "diffusion", "recurrent"; "other": not known */
+	/* "llm", "cnn", "multimodal", "diffusion", "recurrent"; "other": not known */
+	const char *workload;
 	size_t device_count; /* that are not lost */
 	double memory_pressure; /* bytes that must be kept, of those that devices have; above 0.8 is pressure */
 	bool expert; /* the user's own options (cost models, strategies, rules, budgets) show that they know */
@@ -84,6 +84,35 @@ int strata_adaptive_switch(struct strata_adaptive *adaptive, enum strata_feature
 int strata_adaptive_decide(struct strata_adaptive *adaptive,
 			   const struct strata_adaptive_facts *facts, struct strata_arena *arena,
 			   struct strata_adaptive_choice *ret_choice, struct strata_error *err);
+
+/* ---- a plan without settings ---- */
+
+/* What a caller may know or want; zeroed it is all found out. */
+struct strata_place_auto {
+	struct strata_adaptive_conf adaptive;
+	const char *workload; /* what detectors said (strata_workload_name); NULL: not known */
+	bool expert;          /* as in the facts */
+};
+
+/*
+ * From a graph and a machine to a plan: the facts follow from both, strata_adaptive_decide chooses by them, and the strategies of that choice are
+ * asked. An ask that has strategies keeps those. how may be NULL, and ret_choice too; the choice lives in the arena. Errors are those of
+ * strata_place_plan.
+ */
+int strata_place_auto(const struct strata_place_request *ask, const struct strata_place_auto *how,
+		      struct strata_arena *arena, struct strata_place_plan *ret_plan,
+		      struct strata_adaptive_choice *ret_choice, struct strata_error *err);
+
+/* Bytes that must be kept (weights, KV state), of those that the devices have which are not lost; 0 where a device has no limit. */
+double strata_place_pressure(const struct strata_graph *graph,
+			     const struct strata_machine *machine);
+
+/* The device of that name; -ENOENT. */
+int strata_place_device(const struct strata_machine *machine, const char *name,
+			uint32_t *ret_device, struct strata_error *err);
+
+/* Says where the KV caches that detectors found are now. */
+void strata_graph_put_kv(struct strata_graph *graph, uint32_t device);
 
 /* How a plan turned out. */
 struct strata_adaptive_outcome {
@@ -115,8 +144,8 @@ struct strata_adaptive_metrics {
 	uint64_t schedules, successes, failures, fallbacks;
 	uint64_t enabled, withdrawn;         /* features, by experience */
 	uint64_t used[STRATA_FEATURE_COUNT]; /* schedules with each feature */
-	uint64_t off_by
-		[STRATA_ADAPTIVE_BUCKETS]; /* observed over predicted or the inverse, up to each bound */
+	/* observed over predicted or the inverse, up to each bound */
+	uint64_t off_by[STRATA_ADAPTIVE_BUCKETS];
 	double off_by_max[STRATA_ADAPTIVE_BUCKETS]; /* the bounds; the last is infinite */
 };
 void strata_adaptive_metrics(const struct strata_adaptive *adaptive,

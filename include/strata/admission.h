@@ -17,15 +17,15 @@ extern "C" {
 
 /* What was said about a user, an account, a quality of service or a partition. Everything is borrowed. Lists are of const char *. */
 struct strata_rule {
-	enum strata_party party;
+	enum strata_entity_type type;
 	const char *name;
-	const char *
-		account; /* of a user: of jobs that name none; of an account: the one above it; NULL: none */
+	/* of a user: of jobs that name none; of an account: the one above it; NULL: none */
+	const char *account;
 	const char *qos; /* of a user: of jobs that name none; NULL: the default one */
-	struct strata_list
-		allowed_accounts; /* of a user: beside its own. Of a partition: only these; empty: all */
-	struct strata_list
-		allowed_qos; /* of a user or an account: beside the default. Of a partition: only these; empty: all */
+	/* of a user: beside its own. Of a partition: only these; empty: all */
+	struct strata_list allowed_accounts;
+	/* of a user or an account: beside the default. Of a partition: only these; empty: all */
+	struct strata_list allowed_qos;
 	struct strata_list allowed_users; /* of a partition: only these; empty: all */
 	bool usual; /* of a quality of service or partition: the default one */
 	bool open; /* of a quality of service: everybody may use it, who may raise priorities if it is above the default */
@@ -37,16 +37,16 @@ struct strata_rule {
 /* Where the rules are. */
 struct strata_rules {
 	/* By name; NULL: there is none. */
-	const struct strata_rule *(*find)(const void *context, enum strata_party party,
+	const struct strata_rule *(*find)(const void *context, enum strata_entity_type type,
 					  const char *name);
 	/* One of this kind after another, the first after NULL; NULL behind the last. */
-	const struct strata_rule *(*next)(const void *context, enum strata_party party,
+	const struct strata_rule *(*next)(const void *context, enum strata_entity_type type,
 					  const struct strata_rule *after);
 	const void *context;
 };
 
 /* What is wanted, and by whom. */
-struct strata_wish {
+struct strata_admission_request {
 	const char *user;
 	const char *account, *partition, *qos; /* NULL or "": none is named */
 	enum strata_band band;
@@ -59,19 +59,20 @@ struct strata_wish {
  * see strata_rules_opens). -ENOENT for a name that nobody made, with the nearest one that somebody did; -EPERM for what this user may not;
  * -EBUSY for a partition that takes no new jobs. The error names the field: account, partition, qos, priority (the band) or nice.
  */
-int strata_rules_admit(const struct strata_rules *rules, struct strata_wish *wish,
+int strata_rules_admit(const struct strata_rules *rules, struct strata_admission_request *admission,
 		       struct strata_error *err);
 
 /* May a job of this account and quality of service have this band and this priority? 0 or -EPERM. */
-int strata_rules_admit_priority(const struct strata_rules *rules, const struct strata_wish *wish,
+int strata_rules_admit_priority(const struct strata_rules *rules,
+				const struct strata_admission_request *admission,
 				struct strata_error *err);
 
 /* May this be submitted to the partition, as far as users, accounts and qualities of service count? One without a rule is open. */
 bool strata_rules_opens(const struct strata_rules *rules, const char *partition,
-			const struct strata_wish *wish);
+			const struct strata_admission_request *admission);
 
 /* 0, or -ENOENT with the nearest name of that kind, and the field. */
-int strata_rules_require(const struct strata_rules *rules, enum strata_party party,
+int strata_rules_require(const struct strata_rules *rules, enum strata_entity_type type,
 			 const char *name, const char *field, struct strata_error *err);
 
 #pragma GCC visibility pop

@@ -52,7 +52,8 @@ const struct strata_kind *strata_kind_find(const char *name);
 struct strata_registry;
 int strata_registry_new(const struct strata_kind *kind, struct strata_memory *memory,
 			struct strata_registry **ret_registry, struct strata_error *err);
-/* Unloads its plug-ins: no class of theirs may be in use. NULL is nothing. */
+/* Classes that were found in it, and specs that were read with it, stay valid: the code of a plug-in that was loaded once stays
+ * loaded until the process ends. NULL is nothing. */
 void strata_registry_free(struct strata_registry *registry);
 
 const struct strata_kind *strata_registry_kind(const struct strata_registry *registry);
@@ -78,7 +79,7 @@ int strata_class_check(const struct strata_class *cls, struct strata_error *err)
 
 /* A class and its options, filled. */
 struct strata_spec {
-	const struct strata_class *cls; /* borrowed from the registry */
+	const struct strata_class *cls; /* valid as long as the process */
 	void *conf; /* conf_size bytes in the arena; NULL when the class has no options */
 };
 
@@ -91,6 +92,18 @@ int strata_spec_read(const struct strata_registry *registry, const char *text, s
 int strata_spec_read_list(const struct strata_registry *registry, const char *text, size_t length,
 			  struct strata_arena *arena, struct strata_spec **ret_specs,
 			  size_t *ret_count, struct strata_error *err);
+
+/* The same of a kind's built-in classes, without a registry:
+ *
+ *	strata_spec_build(&strata_noise_kind, "cuda:threads=1024", &arena, &spec, &err)
+ *
+ * Each level has a call that goes on from there to what is wanted of a spec: strata_solver_build, strata_pool_build,
+ * strata_place_build, strata_stage_build. Programs with plug-ins read specs with registries. */
+int strata_spec_build(const struct strata_kind *kind, const char *text, struct strata_arena *arena,
+		      struct strata_spec *ret_spec, struct strata_error *err);
+int strata_spec_build_list(const struct strata_kind *kind, const char *text,
+			   struct strata_arena *arena, struct strata_spec **ret_specs,
+			   size_t *ret_count, struct strata_error *err);
 
 /* name:key=value:… with every option, in table order; read back it gives the same spec. */
 int strata_spec_print(const struct strata_spec *spec, struct strata_arena *arena,

@@ -123,8 +123,8 @@ struct strata_job_request {
 	int64_t memory_bytes; /* of one task */
 	uint32_t gpus;        /* whole GPUs of one task */
 	uint32_t gpu_milli; /* of one task: a share of one GPU, 1 to 999; 0: none. Not with gpus */
-	uint32_t
-		gpus_per_node; /* whole GPUs of every node, however many tasks it gets. Wants nodes; not with the two above */
+	/* whole GPUs of every node, however many tasks it gets. Wants nodes; not with the two above */
+	uint32_t gpus_per_node;
 	int64_t memory_per_node_bytes; /* of every node, likewise. Wants nodes; not with memory_bytes */
 	const char *gpu_type;          /* "a100" or "a100|h100"; NULL: any */
 	const char *features;          /* "big,ib": all of them; NULL: none */
@@ -147,12 +147,12 @@ struct strata_job_request {
 
 	uint64_t array;       /* number of the array it is an element of; 0: none */
 	uint32_t array_index; /* its index there, used once */
-	uint32_t
-		array_limit; /* so many of the array may be placed at a time; 0: any number. The same in all elements */
+	/* so many of the array may be placed at a time; 0: any number. The same in all elements */
+	uint32_t array_limit;
 
 	uint64_t gang; /* jobs of one gang start together or not at all; 0: none */
-	uint32_t
-		gang_size; /* how many they are, up to STRATA_GANG_SIZE_MAX; none starts before all are there */
+	/* how many they are, up to STRATA_GANG_SIZE_MAX; none starts before all are there */
+	uint32_t gang_size;
 };
 
 /* ---- nodes ---- */
@@ -165,8 +165,8 @@ struct strata_node_conf {
 	int64_t memory_bytes;
 	uint32_t gpu_count;   /* up to STRATA_NODE_GPUS_MAX */
 	const char *gpu_type; /* NULL when gpu_count is 0 */
-	uint8_t numa
-		[STRATA_NODE_GPUS_MAX]; /* domain of each GPU: its NUMA node, or its NVLink group where those are finer */
+	/* domain of each GPU: its NUMA node, or its NVLink group where those are finer */
+	uint8_t numa[STRATA_NODE_GPUS_MAX];
 	const char *features;   /* "big,ib"; NULL: none */
 	const char *partitions; /* "gpu,debug"; NULL: every partition */
 };
@@ -411,19 +411,19 @@ const char *strata_partition_state_name(enum strata_partition_state state); /* "
 int strata_cluster_set_partition(struct strata_cluster *cluster, const char *name, double priority,
 				 enum strata_partition_state state, struct strata_error *err);
 
-enum strata_party {
-	STRATA_PARTY_USER,
-	STRATA_PARTY_ACCOUNT,
-	STRATA_PARTY_QOS,
-	STRATA_PARTY_PARTITION,
+enum strata_entity_type {
+	STRATA_ENTITY_USER,
+	STRATA_ENTITY_ACCOUNT,
+	STRATA_ENTITY_QOS,
+	STRATA_ENTITY_PARTITION,
 };
-enum { STRATA_PARTY_COUNT = STRATA_PARTY_PARTITION + 1 };
-const char *strata_party_name(enum strata_party party); /* "user" */
+enum { STRATA_ENTITY_COUNT = STRATA_ENTITY_PARTITION + 1 };
+const char *strata_entity_type_name(enum strata_entity_type entity); /* "user" */
 
 /* What was said of it holds no more: it is as one that nobody has spoken of. What it has used stays. -EBUSY while jobs of it (of a partition:
  * known ones) have not ended, or accounts are below it. One that is not known is nothing. */
-int strata_cluster_remove_party(struct strata_cluster *cluster, enum strata_party party,
-				const char *name, struct strata_error *err);
+int strata_cluster_remove_entity(struct strata_cluster *cluster, enum strata_entity_type entity,
+				 const char *name, struct strata_error *err);
 
 /* Usage from before, read back from a store, in GPU-hours as of that time. account NULL: as in a request. */
 int strata_cluster_add_usage(struct strata_cluster *cluster, const char *user, const char *account,
@@ -436,8 +436,9 @@ void strata_cluster_settle(struct strata_cluster *cluster);
 struct strata_usage_view {
 	double weight;
 	double gpu_hours; /* faded */
-	double factor;    /* in the account tree: 0 to 1 */
-	uint32_t jobs;    /* placed now */
+	double share;  /* weight / (gpu_hours + 1): by which the order fair_share compares users */
+	double factor; /* in the account tree: 0 to 1 */
+	uint32_t jobs; /* placed now */
 	uint32_t waiting;
 	int64_t gpu_milli;
 };
@@ -637,7 +638,7 @@ enum strata_event_kind {
 	STRATA_EVENT_USER,
 	STRATA_EVENT_QOS,
 	STRATA_EVENT_PARTITION,
-	STRATA_EVENT_REMOVE_PARTY,
+	STRATA_EVENT_REMOVE_ENTITY,
 	STRATA_EVENT_USAGE,
 	STRATA_EVENT_SETTLE,
 	STRATA_EVENT_CHECKPOINT_MAX,
@@ -668,7 +669,7 @@ struct strata_event {
 	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
 	const struct strata_node_conf *conf; /* ADD_NODE */
 	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
-	enum strata_party party;             /* REMOVE_PARTY */
+	enum strata_entity_type entity;      /* REMOVE_PARTY */
 	const char *account;                 /* USER, USAGE: the account; ACCOUNT: its parent */
 	double weight;                       /* ACCOUNT, USER */
 	double priority;                     /* QOS, PARTITION */
@@ -691,8 +692,8 @@ struct strata_event {
 	struct strata_checkpoint checkpoint;      /* CHECKPOINT */
 	uint32_t node;                            /* NODE: its row … */
 	enum strata_node_state state;             /* … and what it becomes */
-	const struct strata_effect
-		*effects; /* PASS, when a listener hears of it: what was decided */
+	/* PASS, when a listener hears of it: what was decided */
+	const struct strata_effect *effects;
 	size_t effect_count;
 };
 
@@ -708,17 +709,17 @@ int strata_cluster_room(const struct strata_cluster *cluster, uint32_t row,
 /* Everything that decides what happens next, as one number: clusters that were told the same have the same. */
 uint64_t strata_cluster_digest(const struct strata_cluster *cluster);
 
-struct strata_cluster_stats {
+struct strata_cluster_metrics {
 	size_t node_count, nodes_up;
 	size_t jobs[STRATA_JOB_STATE_COUNT];
-	size_t lots;                       /* groups of waiting jobs that are alike */
+	size_t job_groups;                 /* waiting jobs that are alike */
 	int64_t cpu_milli, cpu_milli_free; /* of nodes that are up */
 	int64_t gpu_milli, gpu_milli_free;
 	uint64_t passes;
 	uint64_t preemptions; /* jobs asked to stop for another */
 };
-void strata_cluster_stats(const struct strata_cluster *cluster,
-			  struct strata_cluster_stats *ret_stats);
+void strata_cluster_metrics(const struct strata_cluster *cluster,
+			    struct strata_cluster_metrics *ret_metrics);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -23,8 +23,8 @@ enum {
 
 struct strata_error {
 	int code; /* 0, or the negative errno code that was returned */
-	char field
-		[STRATA_ERROR_FIELD_BYTES]; /* path of the option at fault: "nodes[2].gpus"; "" if none */
+	/* path of the option at fault: "nodes[2].gpus"; "" if none */
+	char field[STRATA_ERROR_FIELD_BYTES];
 	char text[STRATA_ERROR_TEXT_BYTES]; /* one sentence, no newline, no full stop at the end */
 };
 

@@ -132,7 +132,8 @@ enum {
 	/* trace */
 	STRATA_TRACE_EVENT_BYTES_MAX = 1 << 16, /* one event of a trace file, as text */
 	STRATA_TRACE_TEXT_BYTES_MAX = 120,  /* a copied name or text argument; cut, not refused */
-	STRATA_TRACE_LANE_COUNT_MAX = 4096, /* lanes of one trace */
+	STRATA_TRACE_ARG_COUNT_MAX = 8,     /* arguments of one event */
+	STRATA_TRACE_LANE_COUNT_MAX = 4096, /* lanes of one trace in memory */
 	STRATA_TRACE_LANE_EVENTS_MAX = 1 << 24, /* events one lane keeps */
 	STRATA_TRACE_FILE_COUNT_MAX = 4096,     /* files of one merge */
 	STRATA_TRACE_OTHER_BYTES_MAX = 1

@@ -22,7 +22,7 @@ struct strata_onnx_dim {
 };
 
 /* What was found, the nodes that are no ops of the graph included. */
-struct strata_onnx_figures {
+struct strata_onnx_metrics {
 	size_t node_count;   /* of the model's graph, functions in place of their calls */
 	size_t known_count;  /* of them, with an operator that is known */
 	size_t folded_count; /* of them, computed while reading */
@@ -48,12 +48,12 @@ struct strata_onnx_figures {
 int strata_onnx_read(const void *bytes, size_t length, const char *path,
 		     const struct strata_onnx_dim *dims, size_t dim_count,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
-		     struct strata_onnx_figures *ret_figures, struct strata_error *err);
+		     struct strata_onnx_metrics *ret_metrics, struct strata_error *err);
 
 /* The same of a file, which is mapped meanwhile and must not shrink; files of external data must be there and large enough. -ENOENT and its like name the file. */
 int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_t dim_count,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
-		     struct strata_onnx_figures *ret_figures, struct strata_error *err);
+		     struct strata_onnx_metrics *ret_metrics, struct strata_error *err);
 
 /* An operator that is known. */
 struct strata_onnx_op {

@@ -89,22 +89,22 @@ struct strata_tensor {
 	uint8_t rank;
 	int64_t shape[STRATA_TENSOR_RANK_MAX]; /* 0 and more; -1: that dimension is not known */
 	int64_t bytes;                         /* 0: not known, or none */
-	uint32_t
-		file; /* of a weight that is in a file: index into the graph's files; STRATA_NONE */
+	/* of a weight that is in a file: index into the graph's files; STRATA_NONE */
+	uint32_t file;
 	int64_t offset_bytes; /* where in that file */
 	int64_t extent_bytes; /* and how much of it */
-	uint32_t
-		tied; /* weights with the same number, not 0, are one: kept once, used on one device */
-	uint32_t
-		device; /* of KV state: where it is now; STRATA_NONE: nowhere yet, or it moves for nothing */
+	/* weights with the same number, not 0, are one: kept once, used on one device */
+	uint32_t tied;
+	/* of KV state: where it is now; STRATA_NONE: nowhere yet, or it moves for nothing */
+	uint32_t device;
 	uint32_t producer; /* op that makes it; STRATA_NONE. Set by strata_graph_add_op */
 };
 
 struct strata_op {
 	const char *name; /* "" or any text; need not be unique; owned by the graph */
 	const char *kind; /* "MatMul"; "" when the format has none */
-	const uint32_t *inputs,
-		*outputs; /* tensors; STRATA_NONE: an optional one that is left out */
+	/* tensors; STRATA_NONE: an optional one that is left out */
+	const uint32_t *inputs, *outputs;
 	uint32_t input_count, output_count;
 	double flops;
 	double bytes;             /* read and written; below 0: the sum over its tensors */
@@ -145,15 +145,15 @@ struct strata_graph {
 	/* from here on: set by strata_graph_finish */
 	const struct strata_edge *edges; /* by `from`, then as they were made */
 	size_t edge_count;
-	const uint32_t
-		*out_first; /* op_count + 1: edges out_first[i] … out_first[i + 1] − 1 leave op i */
+	/* op_count + 1: edges out_first[i] … out_first[i + 1] − 1 leave op i */
+	const uint32_t *out_first;
 	const uint32_t *in_first;     /* op_count + 1, into in_edges */
 	const uint32_t *in_edges;     /* indexes of edges, by `to` */
 	const uint32_t *reader_first; /* tensor_count + 1, into readers */
-	const uint32_t
-		*readers; /* ops that read a tensor, ascending; once for each time they read it */
-	const uint32_t *
-		order; /* ops, each behind what it needs; of those that could come next the lowest index */
+	/* ops that read a tensor, ascending; once for each time they read it */
+	const uint32_t *readers;
+	/* ops, each behind what it needs; of those that could come next the lowest index */
+	const uint32_t *order;
 	struct strata_graph_int *inside;
 };
 
@@ -251,7 +251,7 @@ struct strata_place_budget {
 	void *context;
 };
 
-struct strata_place_ask {
+struct strata_place_request {
 	const struct strata_graph *graph;     /* finished; borrowed while the plan is in use */
 	const struct strata_machine *machine; /* borrowed likewise */
 	enum strata_objective objective;
@@ -263,14 +263,14 @@ struct strata_place_ask {
 	size_t rule_count;
 	struct strata_place_budget budget;
 	bool fixed_order; /* each device runs its ops by index; else the plan has an order too */
-	const struct strata_corrections
-		*corrections; /* of prices, by what was observed; may be NULL */
+	/* of prices, by what was observed; may be NULL */
+	const struct strata_corrections *corrections;
 	uint64_t seed;
 };
 
 /* ---- a plan ---- */
 
-struct strata_place_figures { /* of one device */
+struct strata_place_metrics { /* of one device */
 	size_t op_count;
 	double busy_ns;     /* computing */
 	double load_ns;     /* and its part of transfers: what a pipeline pays for each request */
@@ -293,7 +293,7 @@ struct strata_place_plan {
 	const double *start_ns, *finish_ns;
 	double value; /* by the objective */
 	double latency_ns, load_ns, memory_share;
-	const struct strata_place_figures *devices; /* one for each of the machine's */
+	const struct strata_place_metrics *devices; /* one for each of the machine's */
 	const struct strata_place_result *results;  /* of all strategies, in order */
 	size_t result_count;
 	const char *const *reasons; /* sentences */
@@ -302,12 +302,17 @@ struct strata_place_plan {
 };
 
 /* Makes a plan. -ENOSPC when nothing fits: the sentence says what is missing and what would make it fit. */
-int strata_place_plan(const struct strata_place_ask *ask, struct strata_arena *arena,
+int strata_place_plan(const struct strata_place_request *ask, struct strata_arena *arena,
 		      struct strata_place_plan *ret_plan, struct strata_error *err);
+
+/* The same by strategies written as text ("heft", "local_search,contiguous"); the ask's own list is not read. */
+int strata_place_build(const char *strategies, const struct strata_place_request *ask,
+		       struct strata_arena *arena, struct strata_place_plan *ret_plan,
+		       struct strata_error *err);
 
 /* Simulates a choice of one's own: a device for each op, and an order (NULL: the graph's). -EINVAL when it breaks a rule, -ENOSPC when it
  * does not fit. */
-int strata_place_simulate(const struct strata_place_ask *ask, const uint32_t *device,
+int strata_place_simulate(const struct strata_place_request *ask, const uint32_t *device,
 			  const uint32_t *order, struct strata_arena *arena,
 			  struct strata_place_plan *ret_plan, struct strata_error *err);
 
@@ -322,8 +327,8 @@ struct strata_place_problem {
 	size_t op_count, device_count, group_count;
 	const uint32_t *order; /* a topological one; with fixed_order the only one */
 	const double *times;   /* op × device, ns; infinite where it may not run */
-	const double
-		*kv_move_ns; /* op × device: until its KV state is there; NULL: nothing to move */
+	/* op × device: until its KV state is there; NULL: nothing to move */
+	const double *kv_move_ns;
 	const uint32_t *group;       /* of each op, by the first of its ops in the order */
 	const uint32_t *group_first; /* group_count + 1, into group_ops */
 	const uint32_t *group_ops;

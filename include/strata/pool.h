@@ -130,9 +130,11 @@ extern const struct strata_kind strata_policy_kind;
 
 struct strata_pool;
 
-/* 0 means the default everywhere. The spec is borrowed until strata_pool_free. */
+#define STRATA_OVERTAKE_NEVER (UINT32_MAX - 1)
+
+/* 0 means the default everywhere. */
 struct strata_pool_conf {
-	struct strata_spec policy;          /* fifo */
+	struct strata_spec policy;          /* fifo; copied */
 	int64_t priority_min, priority_max; /* both 0: 0 to 10 */
 	/* 1: what a pick covers; UINT32_MAX: whole tasks. It ends early when a task does */
 	uint32_t steps_per_pick;
@@ -144,7 +146,7 @@ struct strata_pool_conf {
 	 * 16: how often the first in line may be overtaken. Batches, loaded models and lack of
 	 * memory make others go before it; each such task counts, and when so many did, nothing
 	 * goes before it any more: batches are not refilled and workers that could take it wait for
-	 * it. UINT32_MAX: no bound.
+	 * it. STRATA_OVERTAKE_NEVER: by nobody; UINT32_MAX: no bound.
 	 */
 	uint32_t overtake_max;
 	int64_t batch_wait_ns; /* 0: a task that could have mates waits so long for them */
@@ -158,7 +160,11 @@ struct strata_pool_conf {
 /* -EINVAL for a conf that contradicts itself, -ENOMEM. */
 int strata_pool_new(const struct strata_pool_conf *conf, struct strata_memory *memory,
 		    struct strata_pool **ret_pool, struct strata_error *err);
-void strata_pool_free(struct strata_pool *pool);
+void strata_pool_free(struct strata_pool *pool); /* NULL is nothing */
+
+/* A pool of a built-in policy, written as text ("fair:window=1h", "shortest"), with the defaults of everything else. */
+int strata_pool_build(const char *policy, struct strata_memory *memory,
+		      struct strata_pool **ret_pool, struct strata_error *err);
 
 /* ---- who asks ---- */
 
@@ -257,15 +263,20 @@ struct strata_ask {
 /*
  * A decision: what a worker does until its next step boundary. It has no pointers: packed into
  * bytes it can be sent to other ranks, each with a pool that was told the same, where
- * strata_pool_apply makes of it the same state.
+ * strata_pool_apply makes of it the same state. That there is nothing to do is a decision like any
+ * other, with count 0: who coordinates sends it too, so that every rank hears of every pick.
  */
 struct strata_batch {
-	uint64_t number; /* of the decision, from 1 on without a gap */
+	/* Of the decision, from 1 on without a gap; of one that there is nothing to do: that of the
+	 * last one before it, 0 when there was none. */
+	uint64_t number;
 	int64_t now_ns;
 	uint64_t worker;
 	uint64_t passed; /* the task that was first in line and was overtaken; 0: none */
-	uint32_t steps;  /* a task with fewer left ends early */
-	uint32_t count;  /* of tasks; 0: there is nothing to do */
+	int64_t until_ns; /* count 0: when it is worth asking again; else, and when that is not known: INT64_MAX */
+	enum strata_wait wait; /* count 0: why; else STRATA_WAIT_NONE */
+	uint32_t steps;        /* a task with fewer left ends early; 0 with count 0 */
+	uint32_t count;        /* of tasks; 0: there is nothing to do */
 	uint64_t tasks
 		/* those it had and keeps, then new ones; one it had that is not here is no longer
 		 * its */
@@ -355,7 +366,7 @@ char *strata_why_print(const struct strata_why *why, int64_t now_ns, char *ret_t
 int64_t strata_pool_earliest(struct strata_pool *pool, const struct strata_task_request *request,
 			     int64_t now_ns);
 
-struct strata_pool_stats {
+struct strata_pool_metrics {
 	const char *policy;                       /* its name */
 	uint64_t tasks[STRATA_TASK_STATUS_COUNT]; /* held now */
 	uint64_t ended[STRATA_TASK_STATUS_COUNT]; /* ever; 0 for what is no end */
@@ -372,9 +383,9 @@ struct strata_pool_stats {
 	int64_t pending_cost_ns; /* of all that wait */
 	int64_t used_ns;         /* measured, ever */
 };
-void strata_pool_stats(const struct strata_pool *pool, struct strata_pool_stats *ret_stats);
+void strata_pool_metrics(const struct strata_pool *pool, struct strata_pool_metrics *ret_metrics);
 
-struct strata_user_stats {
+struct strata_user_metrics {
 	uint64_t pending, running;
 	uint64_t finished, failed, cancelled; /* ever */
 	int64_t pending_cost_ns;
@@ -384,8 +395,8 @@ struct strata_user_stats {
 	double virtual_time; /* under fair; else 0 */
 };
 /* -ENOENT when nothing is known of such a user. */
-int strata_pool_user_stats(const struct strata_pool *pool, const char *user, const char *account,
-			   struct strata_user_stats *ret_stats, struct strata_error *err);
+int strata_pool_user_metrics(const struct strata_pool *pool, const char *user, const char *account,
+			     struct strata_user_metrics *ret_metrics, struct strata_error *err);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -21,6 +21,9 @@ struct strata_sbatch_input {
 	const char *script; /* the file's bytes; NULL: none was given */
 	size_t script_length;
 	const char *script_name; /* its path; NULL: standard input */
+	/* whose options these are: STRATA_SLURM_SBATCH (or 0), or STRATA_SLURM_SRUN, which has a program
+	 * in place of a script and reads no variables */
+	unsigned command;
 	const char *const *args; /* the words behind "sbatch": options, script, its arguments */
 	size_t arg_count;
 	const char *const *env; /* NAME=value …, NULL behind the last; NULL: none */
@@ -86,10 +89,11 @@ struct strata_sbatch_ignored {
  */
 struct strata_sbatch {
 	/* the job */
-	const char *name; /* never NULL: the script's file name where not given; "wrap", "sbatch" */
+	/* never NULL: where not given, the script's or program's file name, "wrap" or "sbatch" */
+	const char *name;
 	const char *script; /* its bytes, a NUL behind them; with --wrap the script made of it */
 	size_t script_length;
-	const char **script_args; /* words behind the script */
+	const char **script_args; /* words behind the script; of srun the program and its words */
 	size_t script_arg_count;
 	const char *wrap; /* the command of --wrap */
 
@@ -145,6 +149,10 @@ struct strata_sbatch {
 
 	/* which of the values above were asked for, where they do not tell themselves */
 	bool tasks_given, cpus_per_task_given, nice_given, error_given, kill_on_invalid_dep_given;
+
+	/* a step's: srun's own */
+	bool label, unbuffered, kill_on_bad_exit, exact, overlap, pty, multi_prog;
+	const char *job_id;
 
 	/* the command's own */
 	bool parsable, quiet, test_only, wait, help, usage, version;

@@ -29,8 +29,8 @@ struct strata_array_range {
 
 /* A set of task numbers, 0 … STRATA_ARRAY_INDEX_MAX. All zero: no array. */
 struct strata_array {
-	struct strata_array_range
-		*ranges; /* disjoint, in ascending order; borrowed from the arena */
+	/* disjoint, in ascending order; borrowed from the arena */
+	struct strata_array_range *ranges;
 	size_t range_count;
 	int64_t task_count;
 	int64_t limit; /* most tasks that may run at once; 0: any number */
@@ -146,14 +146,21 @@ enum {
 
 enum strata_slurm_argument { STRATA_SLURM_NONE, STRATA_SLURM_REQUIRED, STRATA_SLURM_OPTIONAL };
 
+/* What becomes of an option here. */
+enum strata_slurm_effect {
+	STRATA_SLURM_ACTS,
+	STRATA_SLURM_HOLDS,   /* accepted: what it asks for is so anyway */
+	STRATA_SLURM_IGNORED, /* accepted with a warning, without effect */
+};
+
 struct strata_slurm_option {
 	const char *name; /* "cpus-per-task" */
 	char letter;      /* 'c'; 0: none */
 	enum strata_slurm_argument argument;
 	unsigned commands; /* STRATA_SLURM_SBATCH | … that take it */
-	const char *env;   /* sbatch's variable, "SBATCH_…"; NULL: none */
-	bool acts;         /* false: accepted, with a warning, and without effect */
-	const char *help;  /* one line, lower case, no full stop */
+	const char *env;   /* variable that stands for it, "SBATCH_…"; NULL: none */
+	enum strata_slurm_effect effect;
+	const char *help; /* one line, lower case, no full stop */
 };
 
 /* The table, sorted by name; NULL past the end. Static storage. */

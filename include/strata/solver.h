@@ -87,7 +87,7 @@ struct strata_solver_class;
 /* Immutable; one allocation. */
 struct strata_solver_table {
 	const struct strata_solver_class *cls;
-	const void *conf; /* the class's, a copy */
+	const void *conf; /* the class's, a copy of all of it */
 	const struct strata_solver_row *rows;
 	size_t row_count;
 	/* Tensors of the sample's size, the caller's; what they hold at the start is not read. */
@@ -190,7 +190,7 @@ struct strata_solver_name {
 
 /* Finds a solver by any name that diffusers, A1111, ComfyUI, k-diffusion or stable-diffusion.cpp have for it, in any
  * spelling of case, spaces, '_' and '-', perhaps with a schedule behind it ("DPM++ 2M Karras") when `schedules` is not
- * NULL. -ENOENT with the nearest choice. */
+ * NULL. Where no solver has the name, it may be that of a family of models ("sdxl"). -ENOENT with the nearest choice. */
 int strata_solver_find(const struct strata_registry *solvers,
 		       const struct strata_registry *schedules, const char *name, size_t length,
 		       struct strata_solver_name *ret_name, struct strata_error *err);
@@ -219,6 +219,20 @@ int strata_solver_read_config(const struct strata_registry *solvers, const char 
 			      struct strata_arena *arena, struct strata_spec *ret_spec,
 			      struct strata_error *err);
 
+/* A configuration file under a name: strata_solver_read of NAME[:key=value…] with the file's settings in place of the class's defaults. NULL:
+ * the class that the file names, as it is. */
+int strata_solver_read_over(const struct strata_registry *solvers,
+			    const struct strata_registry *schedules, const char *name,
+			    const char *json, size_t length, struct strata_arena *arena,
+			    struct strata_solver_setup *ret_setup, struct strata_error *err);
+
+/* The other way: a solver's settings as a scheduler_config.json, indented, in the arena. Read back it gives the same table. A schedule that
+ * was asked for beside them becomes its key (use_karras_sigmas …): the noise levels stay, but where diffusers rounds the timesteps of that
+ * key to whole ones, so does the table. -ENOTSUP for a solver that diffusers has no class for, and for a
+ * schedule that its configurations have no key for. */
+int strata_solver_write_config(const struct strata_solver_setup *setup, struct strata_arena *arena,
+			       const char **ret_json, size_t *ret_length, struct strata_error *err);
+
 /* What a family of models is usually sampled with. */
 struct strata_model_family {
 	const char *name;    /* "sdxl" */
@@ -232,11 +246,26 @@ int strata_model_family_find(const char *name, size_t length,
 			     const struct strata_model_family **ret_family,
 			     struct strata_error *err);
 
-/* Compiles a table. conf is the class's struct, filled; it is copied as it is, so what it points to (texts, lists) must
- * live as long as the table. Refuses what would give an infinite coefficient, with the nearest choice that does not. */
+/* Compiles a table. conf is the class's struct, filled; it is copied, and so is what it points to. Refuses what would give an infinite coefficient, with the nearest choice that does not. */
 int strata_solver_compile(const struct strata_solver_class *cls, const void *conf,
 			  const struct strata_solver_request *request, struct strata_memory *memory,
 			  struct strata_solver_table **ret_table, struct strata_error *err);
+
+/* From a name to a table in one call: text to image with so many steps, by a built-in solver.
+ *
+ *	strata_solver_build("DPM++ 2M Karras", 20, &memory, &table, &err)
+ *	strata_solver_build("ddim:beta_start=0.001", 50, &memory, &table, &err)
+ *	strata_solver_build("sdxl", 30, &memory, &table, &err)
+ *
+ * text is what strata_solver_read takes. -ENOENT when there is no such solver, -EINVAL or -ERANGE for options that it does not take,
+ * -ENOMEM. */
+int strata_solver_build(const char *text, int64_t steps, struct strata_memory *memory,
+			struct strata_solver_table **ret_table, struct strata_error *err);
+
+/* The same for a request: noise levels of one's own, image to image … Its schedule comes before one that the name ends in. */
+int strata_solver_build_for(const char *text, const struct strata_solver_request *request,
+			    struct strata_memory *memory, struct strata_solver_table **ret_table,
+			    struct strata_error *err);
 
 /* NULL is nothing. */
 void strata_solver_table_free(struct strata_solver_table *table, struct strata_memory *memory);
@@ -355,6 +384,11 @@ struct strata_solver_noise {
 int strata_solver_noise_init(struct strata_solver_noise *noise, const struct strata_spec *spec,
 			     uint64_t seed, size_t member_count, size_t element_count,
 			     struct strata_arena *arena, struct strata_error *err);
+
+/* The same of a built-in source by its name: "torch", "cuda:threads=1024", "philox". */
+int strata_solver_noise_build(const char *source, uint64_t seed, size_t member_count,
+			      size_t element_count, struct strata_arena *arena,
+			      struct strata_solver_noise *ret_noise, struct strata_error *err);
 
 /* Fills member_count·element_count numbers, member by member. One after the other costs what drawing costs; a jump is free
  * for a source that can seek (cuda, philox) and else costs drawing the tensors between, from the start if it is backwards. */

@@ -59,12 +59,12 @@ struct strata_stage_entry {
 	enum strata_stage_kind kind;
 	uint32_t layer;
 	uint32_t first, count; /* pages that are read or given up; a fetch may have none to read */
-	uint32_t
-		visit; /* COMPUTE: which; when reading: the one it is for, which may be in the next step */
+	/* COMPUTE: which; when reading: the one it is for, which may be in the next step */
+	uint32_t visit;
 };
 
 /* What a plan is expected to do, once it repeats. */
-struct strata_stage_figures {
+struct strata_stage_metrics {
 	double step_ns;         /* time of a step */
 	double compute_ns;      /* of it, computing */
 	int64_t bytes_per_step; /* read */
@@ -80,11 +80,11 @@ struct strata_stage_plan {
 	uint32_t budget_pages;
 	size_t layer_count, visit_count; /* of the model */
 	const uint32_t *layer_pages;
-	const uint32_t *
-		held; /* of each layer, pages that have a frame when a step begins: to be read before the first */
+	/* of each layer, pages that have a frame when a step begins: to be read before the first */
+	const uint32_t *held;
 	const struct strata_stage_entry *entries; /* of one step, in order */
 	size_t entry_count;
-	struct strata_stage_figures figures;
+	struct strata_stage_metrics metrics;
 };
 
 /* Makes a plan. -E2BIG when the budget does not hold the largest layer: the sentence has the bytes needed. The planner's spec may be zeroed:
@@ -92,6 +92,11 @@ struct strata_stage_plan {
 int strata_stage_plan(const struct strata_spec *planner, const struct strata_stage_model *model,
 		      const struct strata_stage_machine *machine, struct strata_arena *arena,
 		      struct strata_stage_plan *ret_plan, struct strata_error *err);
+
+/* The same by a planner written as text ("best", "aggressive"). */
+int strata_stage_build(const char *planner, const struct strata_stage_model *model,
+		       const struct strata_stage_machine *machine, struct strata_arena *arena,
+		       struct strata_stage_plan *ret_plan, struct strata_error *err);
 
 /*
  * Does the plan keep every rule, whoever made it? Pages are in memory when their layer computes; none is read that has a frame, none given
@@ -125,9 +130,9 @@ int strata_stage_schedule(const struct strata_stage_model *model,
 struct strata_stage_clock {
 	const struct strata_stage_model *model;
 	double page_ns; /* to read one */
-	double now_ns,
-		channel_ns; /* when the loop, and all that was asked of the channel, is done */
-	double *ready_ns;   /* of each layer, when what was read of it last is there */
+	/* when the loop, and all that was asked of the channel, is done */
+	double now_ns, channel_ns;
+	double *ready_ns; /* of each layer, when what was read of it last is there */
 };
 struct strata_stage_span {
 	double begin_ns, end_ns; /* of reading, or of computing */
@@ -169,8 +174,8 @@ const char *strata_stage_hook_name(enum strata_stage_hook hook); /* "on_step_sta
 struct strata_stage_run;
 struct strata_stage_run_conf {
 	const struct strata_stage_model *model; /* copied; visit_count 0: the order is recorded */
-	struct strata_stage_machine
-		machine; /* page and budget come from the plan if there is one */
+	/* page and budget come from the plan if there is one */
+	struct strata_stage_machine machine;
 	const struct strata_stage_plan
 		*plan;              /* followed as it is, after verification; NULL: made */
 	struct strata_spec planner; /* for what is made, lives as long as the run; zeroed: `best` */

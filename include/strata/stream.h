@@ -24,8 +24,10 @@
 
 #include <strata/error.h>
 #include <strata/memory.h>
+#include <strata/place.h>
 #include <strata/safetensors.h>
 #include <strata/stage.h>
+#include <strata/trace.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,15 +56,33 @@ struct strata_weights {
 	size_t path_count;
 	const struct strata_weights_layer *layers; /* none without bytes */
 	size_t layer_count;
+	/* Of visits in one step, by index; NULL: each layer once, in turn, which is all that a file of weights says. */
+	const uint32_t *order;
+	size_t visit_count;
 };
 
 /*
- * Reads the headers of a model: of a .safetensors file, of the files that a model.safetensors.index.json names, or of a directory that has
- * either. The weights are not read. group: patterns that say which tensors are one layer, "model.layers.*.mlp, model.layers.*"; NULL: by
+ * Reads the headers of a model: of a .safetensors file, of the files that a model.safetensors.index.json names, of an .onnx model with its
+ * files of external data, or of a directory that has one of these. The weights are not read. group: patterns that say which tensors are one layer, "model.layers.*.mlp, model.layers.*"; NULL: by
  * the number in their names. All of it is in the arena. -ENOENT, -EBADMSG … with the file at fault.
  */
 int strata_weights_read(const char *path, const char *group, struct strata_arena *arena,
 			struct strata_weights *ret_weights, struct strata_error *err);
+
+/*
+ * The same of a graph that was read already (strata_onnx_open): of each weight with bytes in one of the graph's files, where they are. Layers are
+ * visited as the graph's ops read them. Weights that the model has as numbers one by one, or computes, stay with the graph. Nothing is borrowed
+ * from the graph. -EBADMSG when it has no weights in files.
+ */
+int strata_weights_of_graph(const struct strata_graph *graph, const char *group,
+			    struct strata_arena *arena, struct strata_weights *ret_weights,
+			    struct strata_error *err);
+
+/* A model for the stage level: the layers in the order of their visits, each of which computes for so long. Names are borrowed from the
+ * weights; the rest is in the arena. */
+int strata_weights_model(const struct strata_weights *weights, int64_t compute_ns,
+			 struct strata_arena *arena, struct strata_stage_model *ret_model,
+			 struct strata_error *err);
 
 /* ---- streams ---- */
 
@@ -110,8 +130,8 @@ struct strata_stream_conf {
 	int64_t page_bytes;         /* whole pages of the system; 0: 2 MiB */
 	int64_t bytes_per_s;        /* of the channel, for the plan */
 	struct strata_spec planner; /* zeroed: `best` */
-	const struct strata_stage_plan
-		*plan; /* to follow, with its own budget and page; NULL: made here */
+	/* to follow, with its own budget and page; NULL: made here */
+	const struct strata_stage_plan *plan;
 
 	enum strata_stream_channel channel;
 	bool cached;              /* read files through the system's cache, not directly */
@@ -179,7 +199,18 @@ int strata_stream_changed(struct strata_stream *stream, uint32_t layer, size_t e
 int strata_stream_copy(struct strata_stream *stream, uint32_t layer, size_t extent, void *ret_bytes,
 		       struct strata_error *err);
 
-struct strata_stream_figures {
+/*
+ * From now on what the stream does is in the trace as slices, named by their layers: computing, which is what lies between a layer's pre and post
+ * hook; waiting; reading and writing, with their bytes, on as many lanes as there are transfers at once. Lanes have the numbers from first_tid to
+ * first_tid + STRATA_STREAM_TRACE_TIDS - 1 as threads of the trace's process; each keeps event_count events if the trace is in memory. Times are
+ * monotonic: the trace's offset_ns makes what its clock_name says of them. The trace is borrowed until the stream is
+ * closed or gets another; NULL: none. -EEXIST when a trace in memory has a lane for one of the first two threads.
+ */
+enum { STRATA_STREAM_TRACE_TIDS = 130 };
+int strata_stream_trace(struct strata_stream *stream, struct strata_trace *trace,
+			uint32_t first_tid, size_t event_count, struct strata_error *err);
+
+struct strata_stream_metrics {
 	const char *channel; /* "io_uring" */
 	bool direct;         /* files are read around the system's cache */
 	int64_t bytes_asked; /* to be read; not all of them need be there */
@@ -188,8 +219,8 @@ struct strata_stream_figures {
 	int64_t arena_bytes, peak_bytes; /* memory for pages: taken, and in use at a time */
 	struct strata_stage_progress progress;
 };
-void strata_stream_figures(const struct strata_stream *stream,
-			   struct strata_stream_figures *ret_figures);
+void strata_stream_metrics(const struct strata_stream *stream,
+			   struct strata_stream_metrics *ret_metrics);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

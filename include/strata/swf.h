@@ -47,8 +47,8 @@ struct strata_swf_note {
 };
 
 struct strata_swf {
-	struct strata_swf_note
-		*notes; /* every comment, in the file's order; borrowed from the arena */
+	/* every comment, in the file's order; borrowed from the arena */
+	struct strata_swf_note *notes;
 	size_t note_count;
 	struct strata_swf_job *jobs; /* in the file's order; borrowed from the arena */
 	size_t job_count;

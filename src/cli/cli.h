@@ -12,7 +12,7 @@
 
 #include "core/buf.h"
 #include "core/option.h"
-#include "server/conf.h"
+#include "server/settings.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -99,14 +99,14 @@ const struct client_web *cli_web(void); /* small.c: NULL */
 int serve_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
-/* What this machine computes with (machine/devices.h), and measuring it (machine/calibrate.h). note: why there are no GPUs. */
+/* What this machine computes with, and measuring it (strata/machine.h). */
 struct strata_machine;
-struct calibrate_conf;
-struct calibrate_result;
+struct strata_measure_conf;
+struct strata_measured;
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
 		size_t *ret_guessed);
-int cli_calibrate(struct cli *cli, const struct calibrate_conf *conf,
-		  struct calibrate_result *ret_result);
+int cli_calibrate(struct cli *cli, const struct strata_measure_conf *conf,
+		  struct strata_measured *ret_result);
 /* Does not return, unless there is no such program. */
 int cli_hand_over(struct cli *cli);
 
@@ -118,7 +118,7 @@ const struct cli_command *cli_command_find(char *const words[], size_t count, si
 bool cli_is_group(const char *word);
 extern const struct strata_schema cli_globals_schema;
 
-/* config.c */
+/* cmd_config.c */
 extern const struct strata_schema cli_config_schema;
 int cli_config_load(struct cli *cli);
 /* One file, in place of all others, over the defaults. */
@@ -126,13 +126,18 @@ int cli_config_load_file(struct cli *cli, const char *path);
 /* A registry of the kind with the configured plug-ins in it; freed by the caller. */
 int cli_registry_open(struct cli *cli, const struct strata_kind *kind,
 		      struct strata_registry **ret_registry);
+/* Specs of the kind, of those plug-ins too; in the run's arena. */
+int cli_spec_read(struct cli *cli, const struct strata_kind *kind, const char *text,
+		  struct strata_spec *ret_spec);
+int cli_spec_read_list(struct cli *cli, const struct strata_kind *kind, const char *text,
+		       struct strata_spec **ret_specs, size_t *ret_count);
 
 /* serve_conf.c: the settings of the service as they count: the configuration's, under them the usual places, over them the flags of
  * strata serve that `given` names (NULL: none). */
 int serve_conf_make(struct cli *cli, const struct server_conf *flags, const struct origins *given,
 		    struct server_conf *ret_conf);
 
-/* kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is none of the name. */
+/* all_kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is none of the name. */
 const struct strata_kind *cli_kind_at(size_t index);
 const struct strata_kind *cli_kind_find(const char *name);
 
@@ -146,6 +151,8 @@ int cli_print_json(struct cli *cli, json_t *json);
 void cli_flush(struct cli *cli);
 /* One line on stderr that is not about a failure. */
 void cli_note(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "" for one, else "s": "%zu job%s". */
+const char *cli_plural(size_t count);
 /* One line on stderr: "strata: …". */
 void cli_say(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -156,7 +163,7 @@ enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_YELLOW, CLI_RED, C
 /* The escape sequence that starts the style, or "" without colours. CLI_PLAIN ends it. */
 const char *cli_style(const struct cli *cli, enum cli_style style);
 
-/* table.c: rows of cells, aligned. */
+/* text_table.c: rows of cells, aligned. */
 struct cli_column {
 	const char *title;
 	bool right;           /* numbers */
@@ -188,7 +195,7 @@ void cli_progress_start(struct cli_progress *progress, struct cli *cli, const ch
 void cli_progress_show(struct cli_progress *progress, double done);
 void cli_progress_end(struct cli_progress *progress);
 
-/* help.c */
+/* cmd_help.c */
 void cli_overview(struct cli *cli);
 void cli_usage(const struct cli_command *command,
 	       struct buf *buf); /* "strata noise NAME [options]" */

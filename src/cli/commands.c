@@ -1,155 +1,20 @@
 /*
- * Every command, one line each, sorted. A new one is a file with a const struct cli_command at its end and a line here.
+ * Every command: what commands.def lists. A new one is a file with a const struct cli_command at its end and a line there.
  */
 #include "cli/cli.h"
 
 #include <string.h>
 
-extern const struct cli_command cli_accounting;
-extern const struct cli_command cli_accounts;
-extern const struct cli_command cli_accounts_delete;
-extern const struct cli_command cli_accounts_set;
-extern const struct cli_command cli_backup;
-extern const struct cli_command cli_cancel;
-extern const struct cli_command cli_checkpoints;
-extern const struct cli_command cli_classes;
-extern const struct cli_command cli_complete_words;
-extern const struct cli_command cli_completion;
-extern const struct cli_command cli_config_show;
-extern const struct cli_command cli_doctor;
-extern const struct cli_command cli_events;
-extern const struct cli_command cli_gpus;
-extern const struct cli_command cli_help;
-extern const struct cli_command cli_hold;
-extern const struct cli_command cli_logs;
-extern const struct cli_command cli_manual;
-extern const struct cli_command cli_nodes;
-extern const struct cli_command cli_nodes_drain;
-extern const struct cli_command cli_nodes_resume;
-extern const struct cli_command cli_noise;
-extern const struct cli_command cli_partitions;
-extern const struct cli_command cli_partitions_delete;
-extern const struct cli_command cli_partitions_set;
-extern const struct cli_command cli_place;
-extern const struct cli_command cli_place_bench;
-extern const struct cli_command cli_place_calibrate;
-extern const struct cli_command cli_place_detect;
-extern const struct cli_command cli_place_ops;
-extern const struct cli_command cli_place_wizard;
-extern const struct cli_command cli_qos;
-extern const struct cli_command cli_qos_delete;
-extern const struct cli_command cli_qos_set;
-extern const struct cli_command cli_queue;
-extern const struct cli_command cli_release;
-extern const struct cli_command cli_requeue;
-extern const struct cli_command cli_serve;
-extern const struct cli_command cli_show;
-extern const struct cli_command cli_sim_cluster;
-extern const struct cli_command cli_sim_place;
-extern const struct cli_command cli_sim_pool;
-extern const struct cli_command cli_sim_rerun;
-extern const struct cli_command cli_sim_workload;
-extern const struct cli_command cli_slurm_ls;
-extern const struct cli_command cli_slurm_parse;
-extern const struct cli_command cli_solver_bench;
-extern const struct cli_command cli_solver_list;
-extern const struct cli_command cli_solver_plot;
-extern const struct cli_command cli_solver_replay;
-extern const struct cli_command cli_solver_show;
-extern const struct cli_command cli_solver_table;
-extern const struct cli_command cli_stage_plan;
-extern const struct cli_command cli_stage_run;
-extern const struct cli_command cli_stage_simulate;
-extern const struct cli_command cli_stage_verify;
-extern const struct cli_command cli_submit;
-extern const struct cli_command cli_supervise;
-extern const struct cli_command cli_token_create;
-extern const struct cli_command cli_token_list;
-extern const struct cli_command cli_token_revoke;
-extern const struct cli_command cli_top;
-extern const struct cli_command cli_trace;
-extern const struct cli_command cli_trace_merge;
-extern const struct cli_command cli_users;
-extern const struct cli_command cli_users_delete;
-extern const struct cli_command cli_users_set;
-extern const struct cli_command cli_version;
-extern const struct cli_command cli_watch;
-extern const struct cli_command cli_why;
+#define COMMAND_OF(file, name) COMMAND(name)
+#define COMMAND(name) extern const struct cli_command cli_##name;
+#include "cli/commands.def"
+#undef COMMAND
 
-/* clang-format off */
 static const struct cli_command *const commands[] = {
-	&cli_accounting,
-	&cli_accounts,
-	&cli_accounts_delete,
-	&cli_accounts_set,
-	&cli_backup,
-	&cli_cancel,
-	&cli_checkpoints,
-	&cli_classes,
-	&cli_complete_words,
-	&cli_completion,
-	&cli_config_show,
-	&cli_doctor,
-	&cli_events,
-	&cli_gpus,
-	&cli_help,
-	&cli_hold,
-	&cli_logs,
-	&cli_manual,
-	&cli_nodes,
-	&cli_nodes_drain,
-	&cli_nodes_resume,
-	&cli_noise,
-	&cli_partitions,
-	&cli_partitions_delete,
-	&cli_partitions_set,
-	&cli_place,
-	&cli_place_bench,
-	&cli_place_calibrate,
-	&cli_place_detect,
-	&cli_place_ops,
-	&cli_place_wizard,
-	&cli_qos,
-	&cli_qos_delete,
-	&cli_qos_set,
-	&cli_queue,
-	&cli_release,
-	&cli_requeue,
-	&cli_serve,
-	&cli_show,
-	&cli_sim_cluster,
-	&cli_sim_place,
-	&cli_sim_pool,
-	&cli_sim_rerun,
-	&cli_sim_workload,
-	&cli_slurm_ls,
-	&cli_slurm_parse,
-	&cli_solver_bench,
-	&cli_solver_list,
-	&cli_solver_plot,
-	&cli_solver_replay,
-	&cli_solver_show,
-	&cli_solver_table,
-	&cli_stage_plan,
-	&cli_stage_run,
-	&cli_stage_simulate,
-	&cli_stage_verify,
-	&cli_submit,
-	&cli_supervise,
-	&cli_token_create,
-	&cli_token_list,
-	&cli_token_revoke,
-	&cli_top,
-	&cli_trace,
-	&cli_trace_merge,
-	&cli_users,
-	&cli_users_delete,
-	&cli_users_set,
-	&cli_version,
-	&cli_watch,
-	&cli_why,
+#define COMMAND(name) &cli_##name,
+#include "cli/commands.def"
+#undef COMMAND
 };
-/* clang-format on */
 
 static const struct strata_option globals_options[] = {
 	{ "help", STRATA_BOOL, offsetof(struct cli_globals, help), .letter = 'h',

@@ -4,7 +4,7 @@
 #include "core/env.h"
 #include "exec/cgroup.h"
 #include "machine/inventory.h"
-#include "server/server.h"
+#include "server/load.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -308,7 +308,7 @@ static void check_program(struct doctor *doctor)
 
 void doctor_process(struct doctor *doctor)
 {
-	const char *supervisor = server_find_supervisor(&doctor->cli->arena);
+	const char *supervisor = load_find_supervisor(&doctor->cli->arena);
 	bool small = supervisor && strstr(supervisor, "strata-supervisor");
 
 	doctor_say(doctor, small ? DOCTOR_OK : DOCTOR_WARN, "supervisor",

@@ -2,8 +2,7 @@
 #include "cli/cli.h"
 
 #include "client/web.h"
-#include "machine/calibrate.h"
-#include "machine/devices.h"
+#include <strata/machine.h>
 #include "store/store.h"
 
 const struct client_web *cli_web(void)
@@ -27,16 +26,11 @@ int backup_run(struct cli *cli, const void *conf, char **operands, size_t operan
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
 		size_t *ret_guessed)
 {
-	struct inventory inventory;
-	int rc = inventory_detect(&cli->arena, &inventory, ret_note, &cli->err);
-
-	return rc ? rc
-		  : devices_of(&inventory.nodes[0], &cli->arena, ret_machine, ret_guessed,
-			       &cli->err);
+	return strata_machine_detect(&cli->arena, ret_machine, ret_note, ret_guessed, &cli->err);
 }
 
-int cli_calibrate(struct cli *cli, const struct calibrate_conf *conf,
-		  struct calibrate_result *ret_result)
+int cli_calibrate(struct cli *cli, const struct strata_measure_conf *conf,
+		  struct strata_measured *ret_result)
 {
-	return calibrate_measure(conf, &cli->memory, ret_result, &cli->err);
+	return strata_machine_measure(conf, &cli->memory, ret_result, &cli->err);
 }

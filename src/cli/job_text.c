@@ -102,7 +102,10 @@ static void add_waiting(const json_t *job, int64_t now_ns, struct buf *buf)
 		   *node = grid_string(job, "expected_node");
 	struct buf start;
 
-	if (why && *why)
+	if (strcmp(state_words(job), "held") == 0)
+		buf_printf(buf, "; `strata release %" PRId64 "` lets it start",
+			   grid_int(job, "id"));
+	else if (why && *why)
 		buf_printf(buf, ": %s", why);
 	buf_init(&start, buf->memory, 0);
 	add_start(job, now_ns, &start);
@@ -147,9 +150,9 @@ static void add_ended(const json_t *job, struct buf *buf)
 void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
 {
 	const char *state = state_words(job);
-	bool verb = is_state(job, "failed"); /* it has failed, but it is cancelled */
+	const char *verb = is_state(job, "cancelled") ? "was " : job_ended(job) ? "" : "is ";
 
-	buf_printf(buf, "job %" PRId64 " %s %s", grid_int(job, "id"), verb ? "has" : "is", state);
+	buf_printf(buf, "job %" PRId64 " %s%s", grid_int(job, "id"), verb, state);
 	if (job_ended(job))
 		add_ended(job, buf);
 	else if (is_state(job, "running"))

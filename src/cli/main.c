@@ -3,7 +3,7 @@
  * result into a sentence and an exit code.
  */
 #include "cli/cli.h"
-#include "cli/slurm/slurm.h"
+#include "cli/slurm/command.h"
 
 #include "client/client.h"
 #include "core/text.h"
@@ -86,15 +86,24 @@ static int check_operands(struct cli *cli, const struct cli_command *command, si
 	if (command->operands_max >= 0 && count > (size_t)command->operands_max) {
 		const char *extra = operands[command->operands_max];
 
-		return strata_fail(&cli->err, -EINVAL,
-				   "'%.60s' is one word too many; see `strata help %s`", extra,
-				   command->name);
+		return command->operands_max == 0
+			       ? strata_fail(&cli->err, -EINVAL,
+					     "`strata %s` takes no arguments, but got '%.60s'; see "
+					     "`strata help %s`",
+					     command->name, extra, command->name)
+			       : strata_fail(&cli->err, -EINVAL,
+					     "`strata %s` takes at most %d argument%s, but got "
+					     "'%.60s'; see `strata help %s`",
+					     command->name, command->operands_max,
+					     command->operands_max == 1 ? "" : "s", extra,
+					     command->name);
 	}
 	if (count >= (size_t)command->operands_min)
 		return 0;
 	buf_init(&usage, &cli->memory, 0);
 	cli_usage(command, &usage);
-	int rc = strata_fail(&cli->err, -EINVAL, "a word is missing; usage: %.200s", usage.text);
+	int rc = strata_fail(&cli->err, -EINVAL, "`strata %s` needs an argument; usage: %.200s",
+			     command->name, usage.text);
 
 	buf_fini(&usage);
 	return rc;

@@ -160,3 +160,8 @@ int cli_print_json(struct cli *cli, json_t *json)
 	buf_add_char(&cli->out, '\n');
 	return rc ? strata_fail_memory(&cli->err) : 0;
 }
+
+const char *cli_plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}

@@ -1,5 +1,5 @@
 /* Models and machines for the commands about placing: files of every form that is known, devices from a file or found here. */
-#include "cli/place.h"
+#include "cli/place_model.h"
 
 #include "core/env.h"
 #include "sim/input.h"
@@ -31,21 +31,21 @@ static int open_onnx(struct cli *cli, const char *path, const struct strata_map 
 	const int64_t *values = dims->items;
 	struct strata_onnx_dim *list =
 		strata_arena_array(&cli->arena, dims->count + 1, sizeof(*list));
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 
 	if (!list)
 		return strata_fail_memory(&cli->err);
 	for (size_t i = 0; i < dims->count; i++)
 		list[i] = (struct strata_onnx_dim){ dims->keys[i], values[i] };
 	list[dims->count] = (struct strata_onnx_dim){ "*", 1 };
-	int rc = strata_onnx_open(path, list, dims->count, &cli->memory, &model->graph, &figures,
+	int rc = strata_onnx_open(path, list, dims->count, &cli->memory, &model->graph, &metrics,
 				  &cli->err);
 
-	if (rc || !figures.dim_count || figures.shaped_count == figures.output_count)
+	if (rc || !metrics.dim_count || metrics.shaped_count == metrics.output_count)
 		return rc;
 	strata_graph_free(model->graph);
 	model->graph = NULL;
-	model->open_dims = strata_arena_text(&cli->arena, figures.dims, strlen(figures.dims));
+	model->open_dims = strata_arena_text(&cli->arena, metrics.dims, strlen(metrics.dims));
 	if (!model->open_dims)
 		return strata_fail_memory(&cli->err);
 	return strata_onnx_open(path, list, dims->count + 1, &cli->memory, &model->graph, NULL,

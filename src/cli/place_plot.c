@@ -1,8 +1,8 @@
 /* A plan as pictures: what every device does and keeps and what the alternatives would take, as SVG; the graph by device, for Graphviz. */
-#include "cli/place.h"
+#include "cli/place_model.h"
 
 #include "core/env.h"
-#include "sim/svg.h"
+#include "plot/svg.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -32,14 +32,14 @@ int place_plot(struct cli *cli, const struct place_answer *answer, const char *p
 	struct buf buf;
 
 	for (size_t i = 0; i < d; i++) {
-		const struct strata_place_figures *figures = &answer->plan.devices[i];
+		const struct strata_place_metrics *metrics = &answer->plan.devices[i];
 
 		names[i] = answer->machine->devices[i].name;
-		times[2 * i] = figures->busy_ns / 1e6;
-		times[2 * i + 1] = figures->load_ns / 1e6;
-		bytes[3 * i] = (double)figures->weight_bytes / MIB;
-		bytes[3 * i + 1] = (double)figures->kv_bytes / MIB;
-		bytes[3 * i + 2] = (double)figures->activation_bytes / MIB;
+		times[2 * i] = metrics->busy_ns / 1e6;
+		times[2 * i + 1] = metrics->load_ns / 1e6;
+		bytes[3 * i] = (double)metrics->weight_bytes / MIB;
+		bytes[3 * i + 1] = (double)metrics->kv_bytes / MIB;
+		bytes[3 * i + 2] = (double)metrics->activation_bytes / MIB;
 	}
 	r = r < RESULTS_MAX ? r : RESULTS_MAX;
 	for (size_t i = 0; i < r; i++) {

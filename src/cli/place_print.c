@@ -1,5 +1,5 @@
 /* A plan as people read it: devices, the time a request takes, what the alternatives would have cost, and why; or all of it as JSON. */
-#include "cli/place.h"
+#include "cli/place_model.h"
 
 #include <strata/text.h>
 
@@ -24,20 +24,20 @@ static int print_devices(struct cli *cli, const struct place_answer *answer)
 	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
 
 	for (size_t d = 0; d < answer->machine->device_count && rc == 0; d++) {
-		const struct strata_place_figures *figures = &answer->plan.devices[d];
+		const struct strata_place_metrics *metrics = &answer->plan.devices[d];
 		int64_t has = answer->machine->devices[d].capacity_bytes;
 		char text[STRATA_FORM_BYTES];
 
 		cli_table_add(table, "%s%s", answer->machine->devices[d].name,
 			      answer->machine->devices[d].lost ? " (lost)" : "");
-		cli_table_add(table, "%zu", figures->op_count);
-		cli_table_add(table, "%s", duration(figures->busy_ns, text));
-		cli_table_add(table, "%.0f %%", 100 * figures->utilisation);
-		cli_table_add(table, "%s", duration(figures->load_ns, text));
-		cli_table_add(table, "%s", strata_size_print_short(figures->weight_bytes, text));
-		cli_table_add(table, "%s", strata_size_print_short(figures->kv_bytes, text));
+		cli_table_add(table, "%zu", metrics->op_count);
+		cli_table_add(table, "%s", duration(metrics->busy_ns, text));
+		cli_table_add(table, "%.0f %%", 100 * metrics->utilisation);
+		cli_table_add(table, "%s", duration(metrics->load_ns, text));
+		cli_table_add(table, "%s", strata_size_print_short(metrics->weight_bytes, text));
+		cli_table_add(table, "%s", strata_size_print_short(metrics->kv_bytes, text));
 		cli_table_add(table, "%s",
-			      strata_size_print_short(figures->activation_bytes, text));
+			      strata_size_print_short(metrics->activation_bytes, text));
 		cli_table_add(table, "%s", has > 0 ? strata_size_print_short(has, text) : "-");
 	}
 	return rc ? rc : cli_table_print(table);
@@ -120,17 +120,17 @@ static json_t *devices_json(const struct place_answer *answer)
 
 	for (size_t d = 0; d < answer->machine->device_count; d++) {
 		const struct strata_device *device = &answer->machine->devices[d];
-		const struct strata_place_figures *figures = &answer->plan.devices[d];
+		const struct strata_place_metrics *metrics = &answer->plan.devices[d];
 
 		json_array_append_new(
 			array,
 			json_pack("{s:s,s:s,s:I,s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "name", device->name,
 				  "kind", device->kind ? device->kind : "", "ops",
-				  (json_int_t)figures->op_count, "busy_ns", figures->busy_ns,
-				  "load_ns", figures->load_ns, "utilisation", figures->utilisation,
-				  "weight_bytes", (json_int_t)figures->weight_bytes, "kv_bytes",
-				  (json_int_t)figures->kv_bytes, "activation_bytes",
-				  (json_int_t)figures->activation_bytes, "capacity_bytes",
+				  (json_int_t)metrics->op_count, "busy_ns", metrics->busy_ns,
+				  "load_ns", metrics->load_ns, "utilisation", metrics->utilisation,
+				  "weight_bytes", (json_int_t)metrics->weight_bytes, "kv_bytes",
+				  (json_int_t)metrics->kv_bytes, "activation_bytes",
+				  (json_int_t)metrics->activation_bytes, "capacity_bytes",
 				  (json_int_t)device->capacity_bytes));
 	}
 	return array;

@@ -2,9 +2,12 @@
  * What strata serve does: the service, until it is told to end. SIGHUP has it read its settings again.
  */
 #include "cli/cli.h"
+
+#include "core/env_log.h"
 #include "cli/notify.h"
 
 #include "server/descriptors.h"
+#include "server/reload.h"
 #include "server/server.h"
 
 #include <signal.h>
@@ -32,10 +35,11 @@ static void renew(int signal)
 struct renewal {
 	struct cli *cli;
 	const struct server_conf *flags;
+	struct server *server;
 };
 
-/* On the decider's thread. Everything is read into a run of its own, which ends here: of a bad file nothing stays. */
-static void read_again(struct server *server, void *context)
+/* On the deciding thread. Everything is read into a run of its own, which ends here: of a bad file nothing stays. */
+static void read_again(void *context)
 {
 	const struct renewal *renewal = context;
 	struct cli *cli = renewal->cli, again = { .globals = cli->globals };
@@ -53,13 +57,15 @@ static void read_again(struct server *server, void *context)
 	if (rc == 0)
 		rc = serve_conf_make(&again, renewal->flags, &cli->given, &conf);
 	if (rc == 0)
-		rc = server_reload(server, &conf, &later, &again.err);
+		rc = server_reload(renewal->server, &conf, &later, &again.err);
 	if (rc)
-		cli_say(cli, "the settings stay as they were: %s", again.err.text);
+		log_error("service", "the settings stay as they were: %s", again.err.text);
 	else
-		cli_note(cli, "the settings were read again");
+		log_open((enum log_form)conf.log_form, (enum log_level)conf.log_level);
+	if (rc == 0)
+		log_info("service", "the settings were read again");
 	if (rc == 0 && later.length)
-		cli_note(cli, "these need a restart: %s", later.text);
+		log_warning("service", "these need a restart: %s", later.text);
 	notify("READY=1");
 	buf_fini(&later);
 	strata_arena_fini(&again.arena);
@@ -76,28 +82,29 @@ static void hide_passwords(struct cli *cli)
 			memset(*word + at, '*', length);
 }
 
-static void say_where(struct cli *cli, const struct server *server)
+static void say_where(const struct server *server)
 {
-	const struct server_conf *conf = server->conf;
+	const struct server_conf *conf = &server->settings;
 
 	if (conf->listen)
-		cli_note(cli, "serving on %s and, for callers with a token, http://%.*s:%d",
+		log_info("service", "serving on %s and, for callers with a token, http://%.*s:%d",
 			 conf->socket, (int)(strrchr(conf->listen, ':') - conf->listen),
-			 conf->listen, server->tcp_port);
+			 conf->listen, server->front.tcp_port);
 	else
-		cli_note(cli, "serving on %s", conf->socket);
-	if (atomic_load(&server->standing_by))
-		cli_note(cli, "standing by: another server leads");
+		log_info("service", "serving on %s", conf->socket);
+	if (atomic_load(&server->common.standing_by))
+		log_info("service", "standing by: another server leads");
 	else
-		cli_note(cli, "%u nodes; the state is in %s", server->node_count, conf->state_dir);
-	if (server->limits[0])
-		cli_note(cli, "limits of jobs: %s", server->limits);
+		log_info("service", "%u nodes; the state is in %s", server->decider.node_count,
+			 conf->state_dir);
+	if (server->common.limits[0])
+		log_info("service", "limits of jobs: %s", server->common.limits);
 }
 
 int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	struct server_conf conf;
-	struct renewal renewal = { cli, conf_any };
+	struct renewal renewal = { .cli = cli, .flags = conf_any };
 	struct sigaction action = { .sa_handler = end }, again = { .sa_handler = renew };
 	struct server *server;
 	sigset_t told, before;
@@ -112,14 +119,17 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 	sigaddset(&told, SIGINT);
 	sigaddset(&told, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &told, &before);
-	if (rc == 0)
+	if (rc == 0) {
+		log_open((enum log_form)conf.log_form, (enum log_level)conf.log_level);
 		rc = server_open(&conf, &server, &cli->err);
+	}
 	if (rc) {
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		return rc;
 	}
-	server->read_settings = read_again;
-	server->read_context = &renewal;
+	renewal.server = server;
+	server->common.read_context = &renewal;
+	server->common.read_settings = read_again;
 	running = server;
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
@@ -127,7 +137,7 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 		sigaction(SIGHUP, &again, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	say_where(cli, server);
+	say_where(server);
 	notify("READY=1");
 	rc = server_run(server, &cli->err);
 	notify("STOPPING=1");

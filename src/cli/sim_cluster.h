@@ -1,4 +1,4 @@
-/* What the files of strata sim cluster share: sim_cluster.c reads and runs, sim_report.c shows what came of it. */
+/* What the files of strata sim cluster share: cmd_sim_cluster.c reads and runs, sim_report.c shows what came of it. */
 #ifndef CLI_SIM_CLUSTER_H
 #define CLI_SIM_CLUSTER_H
 
@@ -52,8 +52,6 @@ struct sim {
 	struct sim_trial trials[SIM_COMPARE_MAX];
 	size_t trial_count;
 	struct sim_trial *real; /* what the service did; NULL: the trace is no history of it */
-	struct strata_registry
-		*registries[6]; /* one per kind, NULL behind them; the specs borrow from them */
 	struct gantt *gantt;    /* NULL: none is wanted */
 	struct cli_progress progress;
 	size_t progress_calls;

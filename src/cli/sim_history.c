@@ -4,7 +4,7 @@
  */
 #include "cli/sim_cluster.h"
 
-#include "cli/history.h"
+#include "cli/job_history.h"
 
 #include <math.h>
 
@@ -20,7 +20,8 @@ int sim_history_read(struct sim *sim, struct strata_swf *ret_swf)
 	if (rc)
 		return rc;
 	if (log.left_out)
-		cli_note(cli, "%zu jobs that have not run to an end are left out", log.left_out);
+		cli_note(cli, "left out: %zu job%s that did not run to the end", log.left_out,
+			 cli_plural(log.left_out));
 	*ret_swf = log.swf;
 	return 0;
 }

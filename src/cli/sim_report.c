@@ -6,7 +6,7 @@
 #include "core/env.h"
 #include "formats/starts.h"
 #include "sim/series.h"
-#include "sim/svg.h"
+#include "plot/svg.h"
 
 #include <strata/text.h>
 
@@ -161,16 +161,15 @@ static void note_left_out(struct sim *sim)
 	struct buf names;
 
 	if (sim->left_out)
-		cli_note(sim->cli, "%zu jobs of the trace cannot be replayed and were left out",
-			 sim->left_out);
+		cli_note(sim->cli, "left out: %zu job%s of the trace that cannot be replayed",
+			 sim->left_out, cli_plural(sim->left_out));
 	if (count == 0)
 		return;
 	buf_init(&names, &sim->cli->memory, 0);
 	for (size_t i = 0; i < named_count(trial); i++)
 		buf_printf(&names, "%s%" PRId64, i ? ", " : "", trial->impossible[i]);
-	cli_note(sim->cli,
-		 "%zu impossible jobs, which no node could ever take, were left out: %s%s", count,
-		 names.text, count > SIM_NAMED_MAX ? ", …" : "");
+	cli_note(sim->cli, "left out: %zu job%s that no node could ever take: %s%s", count,
+		 cli_plural(count), names.text, count > SIM_NAMED_MAX ? ", …" : "");
 	buf_fini(&names);
 }
 

@@ -31,8 +31,8 @@ int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct stra
 	return cli_hand_over(cli);
 }
 
-int cli_calibrate(struct cli *cli, const struct calibrate_conf *conf,
-		  struct calibrate_result *ret_result)
+int cli_calibrate(struct cli *cli, const struct strata_measure_conf *conf,
+		  struct strata_measured *ret_result)
 {
 	(void)conf, (void)ret_result;
 	return cli_hand_over(cli);

@@ -1,7 +1,6 @@
 /* A solver by any name that users know: see solver.h. */
 #include "cli/solver.h"
 
-#include "core/class.h"
 #include "core/env.h"
 #include "sim/input.h"
 
@@ -33,51 +32,23 @@ const struct strata_option solver_flag_rows[] = {
 	{ 0 }
 };
 
-/* NAME[:options] itself, or what a family of models stands for. */
-static const char *expand(const struct solver_asked *asked, const char *name)
+static int read_config(struct cli *cli, const struct strata_registry *solvers,
+		       const struct strata_registry *schedules, const char *name, const char *path,
+		       struct strata_solver_setup *setup)
 {
-	const struct strata_model_family *family;
-	struct strata_solver_name found;
-	size_t length = strcspn(name, ":");
-
-	if (strata_solver_find(asked->solvers, asked->schedules, name, length, &found, NULL) ==
-		    -ENOENT &&
-	    strata_model_family_find(name, strlen(name), &family, NULL) == 0)
-		return family->solver;
-	return name;
-}
-
-/* The file's settings; the name, where there is one, says which class they are for, and its options come last. */
-static int read_config(struct cli *cli, const char *name, const char *path,
-		       struct solver_asked *asked, struct strata_solver_setup *setup)
-{
-	struct strata_solver_name named = { 0 };
-	const char *text, *options = name ? strchr(name, ':') : NULL;
-	size_t length, name_length = name ? strcspn(name, ":") : 0;
+	const char *text;
+	size_t length;
 	int rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text, &length,
 			    &cli->err);
 
-	if (rc == 0 && name)
-		rc = strata_solver_find(asked->solvers, asked->schedules, name, name_length, &named,
-					&cli->err);
-	if (rc == 0 && named.schedule) /* the schedule behind the name, with its defaults */
-		rc = strata_solver_read(asked->solvers, asked->schedules, name, name_length,
-					&cli->arena, setup, &cli->err);
-	if (rc == 0)
-		rc = strata_solver_read_config(asked->solvers, text, length, name ? &named : NULL,
-					       &cli->arena, &setup->solver, &cli->err);
-	if (rc == 0 && options) {
-		struct strata_schema schema = class_schema(setup->solver.cls);
-
-		rc = strata_schema_read_text(&schema, options + 1, strlen(options + 1), &cli->arena,
-					     setup->solver.conf, &cli->err);
-	}
-	setup->drop_penultimate = named.drop_penultimate;
-	return rc;
+	return rc ? rc
+		  : strata_solver_read_over(solvers, schedules, name, text, length, &cli->arena,
+					    setup, &cli->err);
 }
 
-static int fill(struct cli *cli, const char *name, const struct solver_flags *flags,
-		struct solver_asked *asked)
+static int fill(struct cli *cli, const struct strata_registry *solvers,
+		const struct strata_registry *schedules, const char *name,
+		const struct solver_flags *flags, struct solver_asked *asked)
 {
 	struct strata_solver_setup setup = { 0 };
 	int rc = 0;
@@ -85,13 +56,11 @@ static int fill(struct cli *cli, const char *name, const struct solver_flags *fl
 	if (!name && !flags->config)
 		return strata_fail(&cli->err, -EINVAL,
 				   "no solver is named; expected a name, or --config FILE");
-	if (name)
-		name = expand(asked, name);
-	rc = flags->config ? read_config(cli, name, flags->config, asked, &setup)
-			   : strata_solver_read(asked->solvers, asked->schedules, name,
-						strlen(name), &cli->arena, &setup, &cli->err);
+	rc = flags->config ? read_config(cli, solvers, schedules, name, flags->config, &setup)
+			   : strata_solver_read(solvers, schedules, name, strlen(name), &cli->arena,
+						&setup, &cli->err);
 	if (rc == 0 && flags->schedule)
-		rc = strata_spec_read(asked->schedules, flags->schedule, strlen(flags->schedule),
+		rc = strata_spec_read(schedules, flags->schedule, strlen(flags->schedule),
 				      &cli->arena, &setup.schedule, &cli->err);
 	if (rc)
 		return rc;
@@ -119,25 +88,30 @@ int solver_ask(struct cli *cli, const char *name, const struct solver_flags *fla
 	       struct solver_asked *ret_asked)
 {
 	struct solver_asked asked = { 0 };
-	int rc = cli_registry_open(cli, &strata_solver_kind, &asked.solvers);
+	struct strata_registry *solvers = NULL, *schedules = NULL;
+	int rc = cli_registry_open(cli, &strata_solver_kind, &solvers);
 
+	if (rc == 0)
+		rc = cli_registry_open(cli, &strata_schedule_kind, &schedules);
+	if (rc == 0)
+		rc = fill(cli, solvers, schedules, name, flags, &asked);
+	strata_registry_free(schedules);
+	strata_registry_free(solvers);
 	if (rc)
 		return rc;
-	rc = cli_registry_open(cli, &strata_schedule_kind, &asked.schedules);
-	if (rc == 0)
-		rc = fill(cli, name, flags, &asked);
-	if (rc) {
-		solver_asked_fini(&asked);
-		return rc;
-	}
 	*ret_asked = asked;
 	if (asked.schedule.cls)
 		ret_asked->request.schedule = &ret_asked->schedule;
 	return 0;
 }
 
-void solver_asked_fini(struct solver_asked *asked)
+int solver_table(struct cli *cli, const char *name, const struct solver_flags *flags,
+		 struct strata_solver_table **ret_table)
 {
-	strata_registry_free(asked->solvers);
-	strata_registry_free(asked->schedules);
+	struct solver_asked asked;
+	int rc = solver_ask(cli, name, flags, &asked);
+
+	return rc ? rc
+		  : strata_solver_compile(asked.cls, asked.conf, &asked.request, &cli->memory,
+					  ret_table, &cli->err);
 }

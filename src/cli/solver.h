@@ -9,17 +9,16 @@
 /* What the flags say beside the name. */
 struct solver_flags {
 	const char *config; /* path of a scheduler_config.json; NULL: none */
-	const char *
-		schedule; /* a spec of kind schedule; NULL: as the name or the configuration says */
+	/* a spec of kind schedule; NULL: as the name or the configuration says */
+	const char *schedule;
 	int64_t steps;
 	double strength, mu;
 	struct strata_list sigmas, timesteps; /* doubles */
 };
 extern const struct strata_option solver_flag_rows[]; /* for tables that are made of these alone */
 
-/* A solver as it is asked for. Everything lives in the run's arena; the registries in the struct. */
+/* A solver as it is asked for. Everything lives in the run's arena. */
 struct solver_asked {
-	struct strata_registry *solvers, *schedules;
 	const struct strata_solver_class *cls;
 	void *conf;
 	struct strata_spec schedule; /* cls NULL: none */
@@ -29,6 +28,9 @@ struct solver_asked {
 /* name may be a solver's, with options behind it, or a family's of models; NULL with a configuration file that names its class. */
 int solver_ask(struct cli *cli, const char *name, const struct solver_flags *flags,
 	       struct solver_asked *ret_asked);
-void solver_asked_fini(struct solver_asked *asked);
+
+/* The same, compiled; freed by the caller, into the run's memory. */
+int solver_table(struct cli *cli, const char *name, const struct solver_flags *flags,
+		 struct strata_solver_table **ret_table);
 
 #endif

@@ -21,8 +21,8 @@ static const struct strata_option source_rows[] = {
 	  .integer = { INT64_C(1000000000), 1, INT64_MAX }, .help = "of what they are read from" },
 	{ 0 }
 };
-const struct strata_schema stage_source_schema = { "schedule", NULL, sizeof(struct stage_source),
-						   source_rows };
+const struct strata_schema stage_source_schema = { "schedule", "the model and the machine",
+						   sizeof(struct stage_source), source_rows };
 
 int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_model *ret_model)
 {
@@ -32,23 +32,6 @@ int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_mod
 			    &cli->err);
 
 	return rc ? rc : model_layers_read(text, length, &cli->arena, ret_model, &cli->err);
-}
-
-int stage_weights_model(struct cli *cli, const struct strata_weights *weights, int64_t compute_ns,
-			struct strata_stage_model *ret_model)
-{
-	struct strata_stage_layer *layers =
-		strata_arena_array(&cli->arena, weights->layer_count, sizeof(*layers));
-
-	if (!layers)
-		return strata_fail_memory(&cli->err);
-	for (size_t i = 0; i < weights->layer_count; i++)
-		layers[i] = (struct strata_stage_layer){ weights->layers[i].name,
-							 weights->layers[i].bytes, compute_ns };
-	*ret_model = (struct strata_stage_model){ .layers = layers,
-						  .layer_count = weights->layer_count,
-						  .visit_count = weights->layer_count };
-	return 0;
 }
 
 static int64_t first_of(int64_t a, int64_t b, int64_t c)

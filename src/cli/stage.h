@@ -23,8 +23,5 @@ int stage_schedule_plan(struct cli *cli, const struct stage_source *source, cons
 			struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan);
 /* The layers of a model, from a file as people write it. */
 int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_model *ret_model);
-/* The same from weights: each layer once, in turn. */
-int stage_weights_model(struct cli *cli, const struct strata_weights *weights, int64_t compute_ns,
-			struct strata_stage_model *ret_model);
 
 #endif

@@ -1,12 +1,10 @@
 /*
  * Pictures of a run: what computed and what was read when. A chart has a lane for computing, one for the channel, and one for each layer as
- * long as there are not too many; a trace has the same for ui.perfetto.dev.
+ * long as there are not too many; a trace for ui.perfetto.dev is written by the stream itself.
  */
 #include "cli/stage_run.h"
 
-#include "core/env.h"
-#include "core/trace_stream.h"
-#include "sim/svg_lanes.h"
+#include "plot/svg_lanes.h"
 
 #include <stdio.h>
 
@@ -157,75 +155,36 @@ int stage_picture_plot(struct cli *cli, const struct stage_spans *spans,
 
 /* ---- the trace ---- */
 
-enum { TRACE_PID = 1, COMPUTE_TID = 1, WAIT_TID = 2, FIRST_READ_TID = 3, READ_TIDS_MAX = 64 };
-
 static int write_trace(void *context, const char *bytes, size_t count)
 {
 	return env_draft_add(context, bytes, count);
 }
 
-/* The first track on which nothing is going on at that time. */
-static uint32_t read_track(int64_t *free_ns, size_t *count, const struct stage_span *span)
+int stage_trace_open(struct cli *cli, const char *path, struct stage_trace *trace)
 {
-	size_t i = 0;
-
-	while (i < *count && free_ns[i] > span->begin_ns && i + 1 < READ_TIDS_MAX)
-		i++;
-	*count = i >= *count ? i + 1 : *count;
-	free_ns[i] = span->end_ns;
-	return (uint32_t)i;
-}
-
-static void trace_spans(struct trace_stream *stream, const struct stage_spans *spans,
-			const struct strata_weights *weights)
-{
-	int64_t free_ns[READ_TIDS_MAX] = { 0 };
-	size_t tracks = 0;
-
-	trace_stream_name_thread(stream, TRACE_PID, COMPUTE_TID, "computing");
-	trace_stream_name_thread(stream, TRACE_PID, WAIT_TID, "waiting");
-	for (size_t i = 0; i < spans->count; i++) {
-		const struct stage_span *span = &spans->items[i];
-		struct strata_trace_arg bytes = strata_trace_int("bytes", span->bytes);
-		size_t before = tracks;
-		uint32_t tid = span->kind == STAGE_COMPUTE ? COMPUTE_TID
-			       : span->kind == STAGE_WAIT
-				       ? WAIT_TID
-				       : FIRST_READ_TID + read_track(free_ns, &tracks, span);
-
-		if (tracks != before)
-			trace_stream_name_thread(stream, TRACE_PID, tid, "reading");
-		trace_stream_slice(stream, &(struct trace_slice){
-						   .pid = TRACE_PID,
-						   .tid = tid,
-						   .start_ns = span->begin_ns,
-						   .end_ns = span->end_ns,
-						   .name = weights->layers[span->layer].name,
-						   .args = &bytes,
-						   .arg_count = span->kind == STAGE_READ,
-					   });
-	}
-}
-
-int stage_picture_trace(struct cli *cli, const struct stage_spans *spans,
-			const struct strata_weights *weights, const char *path)
-{
-	static const struct strata_trace_conf conf = { TRACE_PID, "stage", "monotonic" };
-	struct env_draft draft;
-	struct strata_trace_sink sink = { write_trace, &draft };
-	struct trace_stream stream;
-
-	if (spans->failed)
-		return strata_fail_memory(&cli->err);
-	int rc = env_draft_open(&draft, env_system(), AT_FDCWD, path, &cli->err);
+	const struct strata_trace_conf conf = { .pid = 1,
+						.process_name = "stage",
+						.clock_name = "realtime",
+						.offset_ns = env_realtime_offset_ns(env_system()) };
+	struct strata_trace_sink sink = { write_trace, &trace->draft };
+	int rc = env_draft_open(&trace->draft, env_system(), AT_FDCWD, path, &cli->err);
 
 	if (rc)
 		return rc;
-	trace_stream_begin(&stream, &conf, &sink);
-	trace_spans(&stream, spans, weights);
-	rc = trace_stream_end(&stream, &cli->err);
-	if (rc == 0)
-		return env_draft_keep(&draft, 0644, &cli->err);
-	env_draft_drop(&draft);
+	rc = strata_trace_open(&cli->memory, &conf, &sink, &trace->trace, &cli->err);
+	if (rc)
+		env_draft_drop(&trace->draft);
 	return rc;
+}
+
+int stage_trace_close(struct cli *cli, struct stage_trace *trace, int rc)
+{
+	if (!trace->trace)
+		return rc;
+	int ended = strata_trace_close(trace->trace, rc ? NULL : &cli->err);
+
+	if (rc == 0 && ended == 0)
+		return env_draft_keep(&trace->draft, 0644, &cli->err);
+	env_draft_drop(&trace->draft);
+	return rc ? rc : ended;
 }

@@ -26,87 +26,84 @@ static int64_t now_ns(void)
 
 static void watch(void *context, const struct strata_stream_event *event)
 {
-	struct bout *bout = context;
+	struct bench *bench = context;
 
-	if (event->kind != STRATA_STREAM_WRITE)
-		stage_spans_add(&bout->spans,
-				(struct stage_span){ event->kind == STRATA_STREAM_READ ? STAGE_READ
-										       : STAGE_WAIT,
-						     event->layer, event->begin_ns, event->end_ns,
-						     event->bytes });
+	if (event->kind == STRATA_STREAM_READ)
+		stage_spans_add(&bench->spans,
+				(struct stage_span){ STAGE_READ, event->layer, event->begin_ns,
+						     event->end_ns });
 }
 
 /* With a plan, what it says counts, and not budget and planner. */
-static int open_stream(struct bout *bout, size_t layer_count, int64_t budget, const char *planner,
+static int open_stream(struct bench *bench, size_t layer_count, int64_t budget, const char *planner,
 		       const struct strata_stage_plan *plan)
 {
-	const struct run_options *options = bout->options;
-	struct cli *cli = bout->cli;
+	const struct run_options *options = bench->options;
+	struct cli *cli = bench->cli;
 	struct strata_stream_conf conf = {
-		.paths = bout->weights.paths,
-		.path_count = bout->weights.path_count,
-		.layers = bout->layers,
+		.paths = bench->weights.paths,
+		.path_count = bench->weights.path_count,
+		.layers = bench->layers,
 		.layer_count = layer_count,
 		.visit_count = layer_count,
 		.budget_bytes = budget,
 		.page_bytes = options->page,
-		.bytes_per_s = bout->bandwidth,
+		.bytes_per_s = bench->bandwidth,
 		.channel = (enum strata_stream_channel)options->channel,
 		.cached = options->cached,
 		.pace_bytes_per_s = options->pace,
 		.plan = plan,
 		.watch = watch,
-		.watch_context = bout,
+		.watch_context = bench,
 	};
 	if (plan) {
-		conf.order = bout->model.order;
-		conf.visit_count = bout->model.visit_count;
-		conf.backward_count = bout->model.backward_count;
+		conf.order = bench->model.order;
+		conf.visit_count = bench->model.visit_count;
+		conf.backward_count = bench->model.backward_count;
 	}
-	int rc = strata_spec_read(bout->planners, planner, strlen(planner), &cli->arena,
-				  &conf.planner, &cli->err);
+	int rc = cli_spec_read(cli, &strata_planner_kind, planner, &conf.planner);
 
-	return rc ? rc : strata_stream_open(&conf, &cli->memory, &bout->stream, &cli->err);
+	return rc ? rc : strata_stream_open(&conf, &cli->memory, &bench->stream, &cli->err);
 }
 
 /* ---- computing alone ---- */
 
-static size_t visit_count(const struct bout *bout)
+static size_t visit_count(const struct bench *bench)
 {
-	return bout->options->schedule ? bout->model.visit_count : bout->weights.layer_count;
+	return bench->options->schedule ? bench->model.visit_count : bench->weights.layer_count;
 }
 
-static uint32_t layer_at(const struct bout *bout, size_t visit)
+static uint32_t layer_at(const struct bench *bench, size_t visit)
 {
-	return bout->options->schedule && bout->model.order ? bout->model.order[visit]
-							    : (uint32_t)visit;
+	return bench->options->schedule && bench->model.order ? bench->model.order[visit]
+							      : (uint32_t)visit;
 }
 
 /* Every layer the plain way: what its digest is, and how long it computes. Then what that is for a step. */
-static int compute_alone(struct bout *bout, double *ret_ns)
+static int compute_alone(struct bench *bench, double *ret_ns)
 {
 	double total = 0;
 
-	for (uint32_t i = 0; i < bout->weights.layer_count; i++) {
-		int rc = drill_compute_plain(&bout->drill, i, &bout->digests[i],
-					     &bout->layers[i].compute_ns, &bout->cli->err);
+	for (uint32_t i = 0; i < bench->weights.layer_count; i++) {
+		int rc = stream_bench_compute_plain(&bench->stream_bench, i, &bench->digests[i],
+						    &bench->layers[i].compute_ns, &bench->cli->err);
 
 		if (rc)
 			return rc;
 	}
-	for (size_t v = 0; v < visit_count(bout); v++)
-		total += (double)bout->layers[layer_at(bout, v)].compute_ns;
+	for (size_t v = 0; v < visit_count(bench); v++)
+		total += (double)bench->layers[layer_at(bench, v)].compute_ns;
 	*ret_ns = total;
 	return 0;
 }
 
 /* ---- steps ---- */
 
-static int visit(struct bout *bout, uint32_t layer, bool back, bool compute)
+static int visit(struct bench *bench, uint32_t layer, bool back, bool compute)
 {
-	struct cli *cli = bout->cli;
-	const struct strata_weights_layer *of = &bout->weights.layers[layer];
-	int rc = strata_stream_hook(bout->stream,
+	struct cli *cli = bench->cli;
+	const struct strata_weights_layer *of = &bench->weights.layers[layer];
+	int rc = strata_stream_hook(bench->stream,
 				    back ? STRATA_STAGE_PRE_BACKWARD : STRATA_STAGE_PRE_FORWARD,
 				    layer, &cli->err);
 
@@ -114,37 +111,37 @@ static int visit(struct bout *bout, uint32_t layer, bool back, bool compute)
 		return rc;
 	if (compute) {
 		for (size_t i = 0; i < of->tensor_count; i++)
-			bout->tensors[i] = strata_stream_at(bout->stream, layer, i);
+			bench->tensors[i] = strata_stream_at(bench->stream, layer, i);
 		int64_t begin = now_ns();
-		uint64_t digest = drill_compute(&bout->drill, layer, bout->tensors);
+		uint64_t digest = stream_bench_compute(&bench->stream_bench, layer, bench->tensors);
 
-		stage_spans_add(&bout->spans,
-				(struct stage_span){ STAGE_COMPUTE, layer, begin, now_ns(), 0 });
-		if (digest != bout->digests[layer])
+		stage_spans_add(&bench->spans,
+				(struct stage_span){ STAGE_COMPUTE, layer, begin, now_ns() });
+		if (digest != bench->digests[layer])
 			return strata_fail(&cli->err, -EBADMSG,
 					   "layer '%.64s' came out differently: %016" PRIx64
 					   ", in memory %016" PRIx64,
-					   of->name, digest, bout->digests[layer]);
+					   of->name, digest, bench->digests[layer]);
 	}
-	return strata_stream_hook(bout->stream,
+	return strata_stream_hook(bench->stream,
 				  back ? STRATA_STAGE_POST_BACKWARD : STRATA_STAGE_POST_FORWARD,
 				  layer, &cli->err);
 }
 
-static int step(struct bout *bout, size_t visits, bool compute, double *ret_ns)
+static int step(struct bench *bench, size_t visits, bool compute, double *ret_ns)
 {
-	struct cli *cli = bout->cli;
+	struct cli *cli = bench->cli;
 	int64_t begin = now_ns();
 
-	if (bout->spans.on && bout->spans.start_count < 2)
-		bout->spans.starts_ns[bout->spans.start_count++] = begin;
-	int rc = strata_stream_step_start(bout->stream, &cli->err);
+	if (bench->spans.on && bench->spans.start_count < 2)
+		bench->spans.starts_ns[bench->spans.start_count++] = begin;
+	int rc = strata_stream_step_start(bench->stream, &cli->err);
 
 	for (size_t v = 0; rc == 0 && v < visits; v++)
-		rc = visit(bout, layer_at(bout, v), v + bout->model.backward_count >= visits,
+		rc = visit(bench, layer_at(bench, v), v + bench->model.backward_count >= visits,
 			   compute);
 	if (rc == 0)
-		rc = strata_stream_step_end(bout->stream, &cli->err);
+		rc = strata_stream_step_end(bench->stream, &cli->err);
 	if (ret_ns)
 		*ret_ns = (double)(now_ns() - begin);
 	return rc;
@@ -153,127 +150,133 @@ static int step(struct bout *bout, size_t visits, bool compute, double *ret_ns)
 /* ---- how fast it reads ---- */
 
 /* Some layers, as many as give a figure, read one after the other with nothing else to do. */
-static int calibrate(struct bout *bout)
+static int calibrate(struct bench *bench)
 {
 	int64_t bytes = 0, largest = 0;
 	uint32_t count = 0;
 	double took;
 
-	for (; count < bout->weights.layer_count && bytes < CALIBRATE_BYTES; count++) {
-		int64_t size = bout->weights.layers[count].bytes;
+	for (; count < bench->weights.layer_count && bytes < CALIBRATE_BYTES; count++) {
+		int64_t size = bench->weights.layers[count].bytes;
 
 		bytes += size;
 		largest = size > largest ? size : largest;
 	}
-	bout->bandwidth = 1000000000; /* for the plan of this */
-	int rc = open_stream(bout, count, 2 * (largest + bout->options->page), "stream", NULL);
+	bench->bandwidth = 1000000000; /* for the plan of this */
+	int rc = open_stream(bench, count, 2 * (largest + bench->options->page), "stream", NULL);
 
 	if (rc == 0)
-		rc = step(bout, count, false, &took);
-	strata_stream_close(bout->stream);
-	bout->stream = NULL;
+		rc = step(bench, count, false, &took);
+	strata_stream_close(bench->stream);
+	bench->stream = NULL;
 	if (rc == 0)
-		bout->bandwidth = (int64_t)((double)bytes / took * 1e9) + 1;
+		bench->bandwidth = (int64_t)((double)bytes / took * 1e9) + 1;
 	return rc;
 }
 
 /* ---- rounds ---- */
 
-static int run_round(struct bout *bout, struct round *round, bool last)
+static int run_round(struct bench *bench, struct round *round, bool last)
 {
-	size_t count = visit_count(bout);
-	int rc = compute_alone(bout, &round->compute_ns);
+	size_t count = visit_count(bench);
+	int rc = compute_alone(bench, &round->compute_ns);
 
 	if (rc ==
 	    0) /* while it computed alone, what the last step had asked for came for nothing */
-		rc = step(bout, count, false, NULL);
+		rc = step(bench, count, false, NULL);
 	if (rc == 0)
-		rc = step(bout, count, false, &round->io_ns);
-	bout->spans.on = last && (bout->options->plot || bout->options->trace);
+		rc = step(bench, count, false, &round->io_ns);
+	bench->spans.on = last && bench->options->plot;
+	if (rc == 0 && last)
+		rc = strata_stream_trace(bench->stream, bench->trace.trace, 1, 0, &bench->cli->err);
 	if (rc == 0) /* the first of these ends the other way of going on, and is not counted */
-		rc = step(bout, count, true, NULL);
+		rc = step(bench, count, true, NULL);
 	if (rc == 0)
-		rc = step(bout, count, true, &round->step_ns);
-	bout->spans.on = false;
+		rc = step(bench, count, true, &round->step_ns);
+	bench->spans.on = false;
+	strata_stream_trace(bench->stream, NULL, 0, 0, NULL);
 	return rc;
 }
 
-static int run_rounds(struct bout *bout)
+static int run_rounds(struct bench *bench)
 {
-	int rc = open_stream(bout, bout->weights.layer_count, bout->options->budget,
-			     bout->options->planner, bout->options->schedule ? &bout->plan : NULL);
+	int rc = open_stream(bench, bench->weights.layer_count, bench->options->budget,
+			     bench->options->planner,
+			     bench->options->schedule ? &bench->plan : NULL);
 
 	if (rc == 0) /* what a step begins with is read before the first */
-		rc = step(bout, visit_count(bout), false, NULL);
-	for (int64_t i = 0; rc == 0 && i < bout->options->rounds; i++)
-		rc = run_round(bout, &bout->rounds[i], i + 1 == bout->options->rounds);
+		rc = step(bench, visit_count(bench), false, NULL);
+	for (int64_t i = 0; rc == 0 && i < bench->options->rounds; i++)
+		rc = run_round(bench, &bench->rounds[i], i + 1 == bench->options->rounds);
 	if (rc == 0) {
 		const char *planner;
 
-		strata_stream_figures(bout->stream, &bout->figures);
-		planner = bout->figures.progress.plan->planner; /* the plan goes with the stream */
-		bout->figures.progress.plan = NULL;
-		bout->planner = strata_arena_text(&bout->cli->arena, planner, strlen(planner));
-		rc = bout->planner ? 0 : strata_fail_memory(&bout->cli->err);
+		strata_stream_metrics(bench->stream, &bench->metrics);
+		planner = bench->metrics.progress.plan->planner; /* the plan goes with the stream */
+		bench->metrics.progress.plan = NULL;
+		bench->planner = strata_arena_text(&bench->cli->arena, planner, strlen(planner));
+		rc = bench->planner ? 0 : strata_fail_memory(&bench->cli->err);
 	}
-	strata_stream_close(bout->stream); /* what is on its way still counts */
-	bout->stream = NULL;
+	strata_stream_close(bench->stream); /* what is on its way still counts */
+	bench->stream = NULL;
 	return rc;
 }
 
 /* The kernel's own count: what it read from disks is what was asked of it, no less (then it was in the cache) and no more. */
-static int check_disk(struct bout *bout, int64_t before, int64_t plain_before)
+static int check_disk(struct bench *bench, int64_t before, int64_t plain_before)
 {
-	int64_t plain = bout->drill.plain_bytes - plain_before;
-	int64_t asked = bout->figures.bytes_asked, slack = asked / 100 + SLACK_BYTES;
+	int64_t plain = bench->stream_bench.plain_bytes - plain_before;
+	int64_t asked = bench->metrics.bytes_asked, slack = asked / 100 + SLACK_BYTES;
 
-	bout->disk_bytes = -1;
-	if (before < 0 || !bout->figures.direct)
+	bench->disk_bytes = -1;
+	if (before < 0 || !bench->metrics.direct)
 		return 0;
-	bout->disk_bytes = drill_disk_bytes() - before - plain;
-	if (llabs(bout->disk_bytes - asked) <= slack)
+	bench->disk_bytes = stream_bench_disk_bytes() - before - plain;
+	if (llabs(bench->disk_bytes - asked) <= slack)
 		return 0;
-	return strata_fail(&bout->cli->err, -EIO,
+	return strata_fail(&bench->cli->err, -EIO,
 			   "the kernel read %" PRId64 " bytes from disks; %" PRId64
 			   " were asked of it",
-			   bout->disk_bytes, asked);
+			   bench->disk_bytes, asked);
 }
 
-static int read_schedule(struct bout *bout)
+static int read_schedule(struct bench *bench)
 {
-	const struct run_options *options = bout->options;
+	const struct run_options *options = bench->options;
 	const struct stage_source source = { .budget = options->budget,
 					     .page = options->page,
-					     .bandwidth = bout->bandwidth };
+					     .bandwidth = bench->bandwidth };
 	struct strata_stage_model known;
-	int rc = stage_weights_model(bout->cli, &bout->weights, 0, &known);
+	int rc = strata_weights_model(&bench->weights, 0, &bench->cli->arena, &known,
+				      &bench->cli->err);
 
 	for (size_t i = 0; rc == 0 && i < known.layer_count; i++)
 		((struct strata_stage_layer *)known.layers)[i].compute_ns =
-			bout->layers[i].compute_ns;
+			bench->layers[i].compute_ns;
 	if (rc == 0)
-		rc = stage_schedule_plan(bout->cli, &source, options->schedule, &known,
-					 &bout->model, &bout->plan);
-	if (rc == 0 && bout->model.layer_count != bout->weights.layer_count)
-		rc = strata_fail_at(&bout->cli->err, -EINVAL, "schedule",
+		rc = stage_schedule_plan(bench->cli, &source, options->schedule, &known,
+					 &bench->model, &bench->plan);
+	if (rc == 0 && bench->model.layer_count != bench->weights.layer_count)
+		rc = strata_fail_at(&bench->cli->err, -EINVAL, "schedule",
 				    "the schedule is of %zu layers; the model has %zu",
-				    bout->model.layer_count, bout->weights.layer_count);
+				    bench->model.layer_count, bench->weights.layer_count);
 	return rc;
 }
 
-int stage_rounds_run(struct bout *bout)
+int stage_rounds_run(struct bench *bench)
 {
 	double unused;
-	int rc = compute_alone(bout, &unused); /* times for the plan, and what is to come out */
+	int rc = compute_alone(bench, &unused); /* times for the plan, and what is to come out */
 
-	bout->bandwidth = bout->options->bandwidth ? bout->options->bandwidth : bout->options->pace;
-	if (rc == 0 && !bout->bandwidth)
-		rc = calibrate(bout);
-	if (rc == 0 && bout->options->schedule)
-		rc = read_schedule(bout);
-	int64_t before = drill_disk_bytes(), plain = bout->drill.plain_bytes;
+	bench->bandwidth = bench->options->bandwidth ? bench->options->bandwidth
+						     : bench->options->pace;
+	if (rc == 0 && !bench->bandwidth)
+		rc = calibrate(bench);
+	if (rc == 0 && bench->options->schedule)
+		rc = read_schedule(bench);
+	int64_t before = stream_bench_disk_bytes(), plain = bench->stream_bench.plain_bytes;
 
 	if (rc == 0)
-		rc = run_rounds(bout);
-	return rc ? rc : check_disk(bout, before, plain);
+		rc = run_rounds(bench);
+	return rc ? rc : check_disk(bench, before, plain);
 }

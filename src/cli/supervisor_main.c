@@ -3,7 +3,7 @@
  * for every job that runs.
  */
 #include "core/env.h"
-#include "exec/nursery.h"
+#include "exec/fork_server.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@ int main(int argc, char **argv)
 {
 	struct strata_error err = { 0 };
 	int rc = argc < 2 || strcmp(argv[1], "supervise") != 0
-			 ? nursery_run(env_system(), NULL, 0, &err)
-			 : nursery_run(env_system(), argv + 2, (size_t)argc - 2, &err);
+			 ? fork_server_run(env_system(), NULL, 0, &err)
+			 : fork_server_run(env_system(), argv + 2, (size_t)argc - 2, &err);
 
 	if (rc)
 		fprintf(stderr, "strata-supervisor: %s\n", err.text);

@@ -2,7 +2,6 @@
 #include "client/chart.h"
 
 #include "core/map.h"
-#include "core/trace_stream.h"
 
 #include <strata/text.h>
 
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLUSTER_PID = 1, FIRST_NODE_PID = 2, SUBMISSIONS_TID = 1, PASSES_TID = 2 };
+enum { CLUSTER_PID = 1, FIRST_NODE_PID = 2, CURVES_TID = 0, SUBMISSIONS_TID = 1, PASSES_TID = 2 };
 enum { NAME_BYTES = 160, NO_GPU = -1 };
 
 void chart_init(struct chart *chart, struct strata_memory *memory, int64_t since_ns, int64_t now_ns)
@@ -87,6 +86,7 @@ int chart_add_event(struct chart *chart, const json_t *event, struct strata_erro
 struct track {
 	int64_t gpu; /* NO_GPU: of jobs without */
 	int64_t end_ns;
+	struct strata_trace_lane *lane;
 };
 
 struct place {
@@ -99,7 +99,8 @@ struct drawing {
 	struct chart *chart;
 	struct map_text places; /* struct place *, by the node's name */
 	uint32_t next_pid;
-	struct trace_stream stream;
+	struct strata_trace *trace;
+	struct strata_trace_lane *curves, *submissions, *passes;
 };
 
 static struct place *find_place(struct drawing *drawing, const char *node)
@@ -114,19 +115,45 @@ static struct place *find_place(struct drawing *drawing, const char *node)
 		strata_memory_put(memory, place, sizeof(*place));
 		return NULL;
 	}
-	if (place) {
+	if (place)
 		place->pid = drawing->next_pid++;
-		trace_stream_name_process(&drawing->stream, place->pid, node);
-	}
 	return place;
 }
 
-/* A track of the GPU that is free from start_ns on, perhaps a new one. 0: no memory. */
-static uint32_t take_track(struct drawing *drawing, struct place *place, int64_t gpu,
-			   int64_t start_ns, int64_t end_ns)
+/* One more track, which is the same-th of the GPU; the first of a node has its name with it. */
+static int add_track(struct drawing *drawing, struct place *place, const char *node, int64_t gpu,
+		     size_t same)
 {
-	struct strata_memory *memory = drawing->chart->memory;
 	char name[NAME_BYTES], more[24] = "";
+	size_t count = place->count;
+	struct track *tracks = strata_memory_resize(drawing->chart->memory, place->tracks,
+						    count * sizeof(*tracks),
+						    (count + 1) * sizeof(*tracks));
+
+	if (!tracks)
+		return -ENOMEM;
+	place->tracks = tracks;
+	place->tracks[place->count++].gpu = gpu;
+	if (same > 1)
+		snprintf(more, sizeof(more), " (%zu)", same);
+	if (gpu == NO_GPU)
+		snprintf(name, sizeof(name), "CPUs%s", more);
+	else
+		snprintf(name, sizeof(name), "GPU %" PRId64 "%s", gpu, more);
+	return strata_trace_add_lane(
+		drawing->trace,
+		&(struct strata_trace_lane_conf){ .pid = place->pid,
+						  .tid = (uint32_t)count + 1,
+						  .name = name,
+						  .process_name = count ? NULL : node },
+		&tracks[count].lane, NULL);
+}
+
+/* A track of the GPU that is free from start_ns on, perhaps a new one. NULL: no memory. */
+static struct strata_trace_lane *take_track(struct drawing *drawing, struct place *place,
+					    const char *node, int64_t gpu, int64_t start_ns,
+					    int64_t end_ns)
+{
 	size_t i, same = 1;
 
 	for (i = 0; i < place->count; i++) {
@@ -136,24 +163,10 @@ static uint32_t take_track(struct drawing *drawing, struct place *place, int64_t
 			break;
 		same++;
 	}
-	if (i == place->count) {
-		struct track *tracks = strata_memory_resize(
-			memory, place->tracks, i * sizeof(*tracks), (i + 1) * sizeof(*tracks));
-
-		if (!tracks)
-			return 0;
-		place->tracks = tracks;
-		place->tracks[place->count++].gpu = gpu;
-		if (same > 1)
-			snprintf(more, sizeof(more), " (%zu)", same);
-		if (gpu == NO_GPU)
-			snprintf(name, sizeof(name), "CPUs%s", more);
-		else
-			snprintf(name, sizeof(name), "GPU %" PRId64 "%s", gpu, more);
-		trace_stream_name_thread(&drawing->stream, place->pid, (uint32_t)i + 1, name);
-	}
+	if (i == place->count && add_track(drawing, place, node, gpu, same))
+		return NULL;
 	place->tracks[i].end_ns = end_ns;
-	return (uint32_t)i + 1;
+	return place->tracks[i].lane;
 }
 
 static void free_places(struct drawing *drawing)
@@ -208,18 +221,17 @@ static void describe(const struct chart_job *row, struct pen *pen)
 			"wait_s", (double)(row->started_ns - row->submitted_ns) / 1e9);
 }
 
-static void draw_slice(struct drawing *drawing, struct pen *pen, uint32_t pid, uint32_t tid,
-		       int64_t start_ns, int64_t end_ns)
+static void draw_slice(struct pen *pen, struct strata_trace_lane *lane, int64_t start_ns,
+		       int64_t end_ns)
 {
-	trace_stream_slice(&drawing->stream, &(struct trace_slice){ .pid = pid,
-								    .tid = tid,
-								    .start_ns = start_ns,
-								    .end_ns = end_ns,
-								    .name = pen->name,
-								    .flow = pen->flow,
-								    .flow_first = pen->first,
-								    .args = pen->args,
-								    .arg_count = pen->arg_count });
+	strata_trace_slice(lane, (struct strata_trace_event){ .time_ns = start_ns,
+							      .end_ns = end_ns,
+							      .name = pen->name,
+							      .copy_name = true,
+							      .flow = pen->flow,
+							      .flow_first = pen->first,
+							      .args = pen->args,
+							      .arg_count = pen->arg_count });
 	pen->first = false;
 }
 
@@ -232,11 +244,12 @@ static int draw_on_node(struct drawing *drawing, const struct chart_job *row, st
 
 	for (size_t i = 0; place && i < (count ? count : 1); i++) {
 		int64_t gpu = count ? json_integer_value(json_array_get(gpus, i)) : NO_GPU;
-		uint32_t tid = take_track(drawing, place, gpu, row->started_ns, end_ns);
+		struct strata_trace_lane *lane =
+			take_track(drawing, place, node, gpu, row->started_ns, end_ns);
 
-		if (!tid)
+		if (!lane)
 			return -ENOMEM;
-		draw_slice(drawing, pen, place->pid, tid, row->started_ns, end_ns);
+		draw_slice(pen, lane, row->started_ns, end_ns);
 		pen->flow = 0; /* one arrow is enough */
 	}
 	return place ? 0 : -ENOMEM;
@@ -261,8 +274,7 @@ static int draw_job(struct drawing *drawing, const struct chart_job *row)
 
 	describe(row, &pen);
 	if (row->submitted_ns >= drawing->chart->since_ns)
-		draw_slice(drawing, &pen, CLUSTER_PID, SUBMISSIONS_TID, row->submitted_ns,
-			   row->submitted_ns);
+		draw_slice(&pen, drawing->submissions, row->submitted_ns, row->submitted_ns);
 	if (!row->started_ns)
 		return 0;
 	json_object_foreach(place, name, gpus) if (rc == 0)
@@ -318,8 +330,7 @@ static int draw_curves(struct drawing *drawing)
 
 		if (changes[i].at_ns >= chart->since_ns &&
 		    (i + 1 == count || changes[i + 1].at_ns != changes[i].at_ns))
-			trace_stream_counter(&drawing->stream, CLUSTER_PID, changes[i].at_ns,
-					     "jobs", values, 2);
+			strata_trace_counters(drawing->curves, changes[i].at_ns, "jobs", values, 2);
 	}
 	strata_memory_put(chart->memory, changes, room * sizeof(*changes));
 	return 0;
@@ -342,14 +353,13 @@ static void draw_passes(struct drawing *drawing, const json_t *passes)
 
 		if (at_ns < drawing->chart->since_ns)
 			continue;
-		trace_stream_slice(&drawing->stream,
-				   &(struct trace_slice){ .pid = CLUSTER_PID,
-							  .tid = PASSES_TID,
-							  .start_ns = at_ns,
-							  .end_ns = at_ns + (int64_t)(took_s * 1e9),
-							  .name = "pass",
-							  .args = args,
-							  .arg_count = 2 });
+		strata_trace_slice(
+			drawing->passes,
+			(struct strata_trace_event){ .time_ns = at_ns,
+						     .end_ns = at_ns + (int64_t)(took_s * 1e9),
+						     .name = "pass",
+						     .args = args,
+						     .arg_count = 2 });
 	}
 }
 
@@ -362,26 +372,57 @@ static int by_start(const void *a_any, const void *b_any)
 						    : 0;
 }
 
+static int add_lane(struct drawing *drawing, uint32_t tid, const char *name,
+		    struct strata_trace_lane **ret_lane, struct strata_error *err)
+{
+	const struct strata_trace_lane_conf conf = { .tid = tid, .name = name };
+
+	return strata_trace_add_lane(drawing->trace, &conf, ret_lane, err);
+}
+
+static int open_trace(struct drawing *drawing, const struct strata_trace_sink *sink,
+		      struct strata_error *err)
+{
+	static const struct strata_trace_conf conf = { .pid = CLUSTER_PID,
+						       .process_name = "cluster",
+						       .clock_name = "realtime" };
+	int rc = strata_trace_open(drawing->chart->memory, &conf, sink, &drawing->trace, err);
+
+	if (rc == 0)
+		rc = add_lane(drawing, CURVES_TID, NULL, &drawing->curves, err);
+	if (rc == 0)
+		rc = add_lane(drawing, SUBMISSIONS_TID, "submissions", &drawing->submissions, err);
+	if (rc == 0)
+		rc = add_lane(drawing, PASSES_TID, "passes", &drawing->passes, err);
+	return rc;
+}
+
+static int draw(struct drawing *drawing, const json_t *passes, struct strata_error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < drawing->chart->count; i++)
+		rc = draw_job(drawing, &drawing->chart->jobs[i]);
+	if (rc == 0)
+		rc = draw_curves(drawing);
+	draw_passes(drawing, passes);
+	return rc ? strata_fail_memory(err) : 0;
+}
+
 int chart_write(struct chart *chart, const json_t *passes, const struct strata_trace_sink *sink,
 		struct strata_error *err)
 {
-	static const struct strata_trace_conf conf = { CLUSTER_PID, "cluster", "realtime" };
 	struct drawing drawing = { .chart = chart, .next_pid = FIRST_NODE_PID };
-	int rc = 0;
 
 	if (chart->count)
 		qsort(chart->jobs, chart->count, sizeof(*chart->jobs), by_start);
 	map_text_init(&drawing.places, chart->memory);
-	trace_stream_begin(&drawing.stream, &conf, sink);
-	trace_stream_name_thread(&drawing.stream, CLUSTER_PID, SUBMISSIONS_TID, "submissions");
-	trace_stream_name_thread(&drawing.stream, CLUSTER_PID, PASSES_TID, "passes");
-	for (size_t i = 0; rc == 0 && i < chart->count; i++)
-		rc = draw_job(&drawing, &chart->jobs[i]);
+	int rc = open_trace(&drawing, sink, err);
+
 	if (rc == 0)
-		rc = draw_curves(&drawing);
-	draw_passes(&drawing, passes);
-	int ended = trace_stream_end(&drawing.stream, rc ? NULL : err);
+		rc = draw(&drawing, passes, err);
+	int ended = strata_trace_close(drawing.trace, rc ? NULL : err);
 
 	free_places(&drawing);
-	return rc ? strata_fail_memory(err) : ended;
+	return rc ? rc : ended;
 }

@@ -1,10 +1,10 @@
 /*
- * The client itself. A transfer ends in a status or in an error of the way there; answer.c reads the former. Over a socket it is local.c's,
+ * The client itself. A transfer ends in a status or in an error of the way there; answer.c reads the former. Over a socket it is local_socket.c's,
  * to a url that of whoever brought a way there.
  */
 #include "client/client_int.h"
 
-#include "client/local.h"
+#include "client/local_socket.h"
 
 #include "core/env.h"
 

@@ -42,7 +42,7 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 	job->expected_end_ns = start_ns + queue_hold_ns(cluster, job);
 	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
 	life_note_started(cluster, job);
-	tree_insert(&cluster->running, &job->by_end, 0);
+	tree_insert(&cluster->running, &job->by_end);
 	checkpoint_watch(cluster, job);
 	cluster->changed = cluster->disturbed = true;
 	return 0;

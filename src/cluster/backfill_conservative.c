@@ -66,7 +66,7 @@ static int promise(struct pass *pass, struct conservative *state, struct job *jo
 static int make_plan(struct pass *pass, struct conservative *state, struct job *job)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	bool possible = job_gang(job) ? job->gang->possible : job->ask->possible;
+	bool possible = job_gang(job) ? job->gang->possible : job->resources->possible;
 	struct plan *plan;
 
 	job->promised_ns = 0;
@@ -82,7 +82,7 @@ static int make_plan(struct pass *pass, struct conservative *state, struct job *
 			member->planned = plan->counts[at++];
 		return promise(pass, state, job, plan);
 	}
-	if (fit_is_whole(job) ? !job->suspended : fit_node_count(cluster, job->ask) != 0)
+	if (fit_is_whole(job) ? !job->suspended : fit_node_count(cluster, job->resources) != 0)
 		job->reason = STRATA_REASON_NODE_DOWN;
 	return 0;
 }
@@ -294,18 +294,19 @@ static int start_unplanned(struct pass *pass, struct conservative *state)
 	int rc = queue_list(pass, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		struct ask *ask = jobs[i]->ask;
+		struct resource_request *resources = jobs[i]->resources;
 		struct stretch stretch = { &state->plans, jobs[i]->limit_ns };
 
-		if (jobs[i]->plan || fit_is_whole(jobs[i]) || !ask->possible ||
-		    fit_node_count(cluster, ask) != 0 || pass_obstructed(cluster, jobs[i]))
+		if (jobs[i]->plan || fit_is_whole(jobs[i]) || !resources->possible ||
+		    fit_node_count(cluster, resources) != 0 || pass_obstructed(cluster, jobs[i]))
 			continue;
-		struct spot *spots = strata_arena_array(pass->arena, placing_spot_max(cluster, ask),
-							sizeof(*spots));
+		struct spot *spots = strata_arena_array(
+			pass->arena, placing_spot_max(cluster, resources), sizeof(*spots));
 
 		if (!spots)
 			return strata_fail_memory(pass->err);
-		uint32_t found = placing_find(cluster, ask, 0, delays_nobody, &stretch, spots);
+		uint32_t found =
+			placing_find(cluster, resources, 0, delays_nobody, &stretch, spots);
 
 		if (found)
 			rc = pass_start(pass, jobs[i], spots, found);
@@ -350,7 +351,7 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 	else if (rc == 0 && state->freed)
 		rc = compress(pass, state);
 	while (rc == 0 && (job = queue_take_new(cluster)))
-		if (job->lot && !job->plan)
+		if (job->job_group && !job->plan)
 			rc = make_plan(pass, state, job);
 	if (rc == 0)
 		rc = start_due(pass, state);

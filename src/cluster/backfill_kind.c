@@ -1,20 +1,16 @@
-/* The backfills, one line each, sorted. */
+/* The kind `backfill`: what backfills.def lists. */
 #include "cluster/cluster_int.h"
 
-extern const struct backfill_class backfill_conservative;
-extern const struct backfill_class backfill_easy;
-extern const struct backfill_class backfill_easy_sjbf;
-extern const struct backfill_class backfill_none;
+#define CLASS(name) extern const struct backfill_class backfill_##name;
+#include "cluster/backfills.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&backfill_conservative.base,
-	&backfill_easy.base,
-	&backfill_easy_sjbf.base,
-	&backfill_none.base,
+#define CLASS(name) &backfill_##name.base,
+#include "cluster/backfills.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_backfill_kind = {
 	.name = "backfill",

@@ -4,21 +4,21 @@
 #include <errno.h>
 
 /* When all is quiet and the first still does not fit, what frozen jobs hold may be what it lacks: they go on. */
-static int wake_frozen(struct pass *pass, struct lot *lot)
+static int wake_frozen(struct pass *pass, struct job_group *job_group)
 {
-	while (lot) {
-		struct lot *next = queue_lot(tree_next(&lot->in_order));
+	while (job_group) {
+		struct job_group *next = queue_job_group(tree_next(&job_group->in_order));
 
-		if (lot->first->suspended && pass_try(pass, lot, NULL) == PASS_FAILED)
+		if (job_group->first->suspended && pass_try(pass, job_group, NULL) == PASS_FAILED)
 			return -ENOMEM;
-		lot = next;
+		job_group = next;
 	}
 	return 0;
 }
 
 static int none_pass(struct pass *pass, const void *conf, void *state)
 {
-	struct lot *blocked;
+	struct job_group *blocked;
 	int rc = pass_start_head(pass, &blocked);
 
 	(void)conf, (void)state;

@@ -34,12 +34,13 @@ static int64_t gpu_milli_held(const struct job *job)
 /* It uses, or no longer uses, what it holds. */
 static void count_use(struct strata_cluster *cluster, struct job *job, int sign)
 {
-	struct owner *owner = job->owner;
+	struct association *association = job->association;
 
-	party_accrue(cluster, owner);
-	owner->placed += (uint32_t)sign;
-	owner->rate = owner->placed ? owner->rate + sign * job->ask->bill : 0;
-	party_count_placed(owner, gpu_milli_held(job), sign);
+	entity_accrue(cluster, association);
+	association->placed += (uint32_t)sign;
+	association->rate = association->placed ? association->rate + sign * job->resources->bill
+						: 0;
+	entity_count_placed(association, gpu_milli_held(job), sign);
 	if (job->array)
 		job->array->placed += (uint32_t)sign;
 	if (sign < 0)
@@ -49,14 +50,15 @@ static void count_use(struct strata_cluster *cluster, struct job *job, int sign)
 
 static void charge_ns(struct strata_cluster *cluster, struct job *job, int64_t ns)
 {
-	const struct ask *ask = job->own_ask ? job->own_ask : job->ask;
+	const struct resource_request *resources = job->own_resources ? job->own_resources
+								      : job->resources;
 
-	party_charge(cluster, job->owner, ask->bill * (double)ns / 3.6e12);
+	entity_charge(cluster, job->association, resources->bill * (double)ns / 3.6e12);
 }
 
 void claim_charge_since(struct strata_cluster *cluster, struct job *job, int64_t start_ns)
 {
-	int64_t stored_ns = party_stored_ns(cluster, job->owner);
+	int64_t stored_ns = entity_stored_ns(cluster, job->association);
 	int64_t from_ns = start_ns > stored_ns ? start_ns : stored_ns;
 
 	if (start_ns < cluster->now_ns)
@@ -69,7 +71,7 @@ void claim_charge_measured(struct strata_cluster *cluster, struct job *job, int6
 {
 	int64_t used_ns = job->used_ns;
 
-	party_accrue(cluster, job->owner);
+	entity_accrue(cluster, job->association);
 	if (!job->suspended)
 		used_ns += cluster->now_ns - job->used_since_ns;
 	charge_ns(cluster, job, ran_ns - used_ns);
@@ -177,6 +179,6 @@ void claim_thaw(struct strata_cluster *cluster, struct job *job)
 	job->start_ns += frozen_ns; /* the clock of its limit stood still */
 	job->expected_end_ns += frozen_ns;
 	count_use(cluster, job, 1);
-	tree_insert(&cluster->running, &job->by_end, 0);
+	tree_insert(&cluster->running, &job->by_end);
 	cluster->changed = cluster->disturbed = true;
 }

@@ -94,21 +94,21 @@ static void open_tables(struct strata_cluster *cluster)
 	map_text_init(&cluster->accounts, memory);
 	map_text_init(&cluster->qos, memory);
 	map_text_init(&cluster->partitions, memory);
-	map_text_init(&cluster->owners, memory);
+	map_text_init(&cluster->associations, memory);
 	map_text_init(&cluster->names, memory);
-	map_text_init(&cluster->lots, memory);
-	map_text_init(&cluster->asks, memory);
+	map_text_init(&cluster->job_groups, memory);
+	map_text_init(&cluster->resource_requests, memory);
 	map_u64_init(&cluster->jobs, memory);
 	map_u64_init(&cluster->arrays, memory);
 	map_u64_init(&cluster->gangs, memory);
 	map_u64_init(&cluster->series, memory);
 	slab_init(&cluster->job_slab, memory, sizeof(struct job), 0);
-	slab_init(&cluster->lot_slab, memory, sizeof(struct lot), 0);
-	slab_init(&cluster->ask_slab, memory, sizeof(struct ask), 0);
-	slab_init(&cluster->group_slab, memory, sizeof(struct group), 0);
-	slab_init(&cluster->shape_slab, memory, sizeof(struct shape), 0);
-	slab_init(&cluster->party_slab, memory, sizeof(struct party), 0);
-	slab_init(&cluster->owner_slab, memory, sizeof(struct owner), 0);
+	slab_init(&cluster->job_group_slab, memory, sizeof(struct job_group), 0);
+	slab_init(&cluster->resources_slab, memory, sizeof(struct resource_request), 0);
+	slab_init(&cluster->group_slab, memory, sizeof(struct node_group), 0);
+	slab_init(&cluster->node_type_slab, memory, sizeof(struct node_type), 0);
+	slab_init(&cluster->entity_slab, memory, sizeof(struct entity), 0);
+	slab_init(&cluster->association_slab, memory, sizeof(struct association), 0);
 	slab_init(&cluster->array_slab, memory, sizeof(struct array), 0);
 	slab_init(&cluster->gang_slab, memory, sizeof(struct gang), 0);
 	slab_init(&cluster->series_slab, memory, sizeof(struct series), 0);
@@ -124,14 +124,14 @@ static void close_tables(struct strata_cluster *cluster)
 	heap_fini(&cluster->begins);
 	heap_fini(&cluster->checkpoints);
 	heap_fini(&cluster->picks);
-	roster_fini(&cluster->roster, cluster->memory);
+	group_index_fini(&cluster->group_index, cluster->memory);
 	slab_fini(&cluster->job_slab);
-	slab_fini(&cluster->lot_slab);
-	slab_fini(&cluster->ask_slab);
+	slab_fini(&cluster->job_group_slab);
+	slab_fini(&cluster->resources_slab);
 	slab_fini(&cluster->group_slab);
-	slab_fini(&cluster->shape_slab);
-	slab_fini(&cluster->party_slab);
-	slab_fini(&cluster->owner_slab);
+	slab_fini(&cluster->node_type_slab);
+	slab_fini(&cluster->entity_slab);
+	slab_fini(&cluster->association_slab);
 	slab_fini(&cluster->array_slab);
 	slab_fini(&cluster->gang_slab);
 	slab_fini(&cluster->series_slab);
@@ -139,10 +139,10 @@ static void close_tables(struct strata_cluster *cluster)
 	map_u64_fini(&cluster->arrays);
 	map_u64_fini(&cluster->gangs);
 	map_u64_fini(&cluster->series);
-	map_text_fini(&cluster->asks);
-	map_text_fini(&cluster->lots);
+	map_text_fini(&cluster->resource_requests);
+	map_text_fini(&cluster->job_groups);
 	map_text_fini(&cluster->names);
-	map_text_fini(&cluster->owners);
+	map_text_fini(&cluster->associations);
 	map_text_fini(&cluster->partitions);
 	map_text_fini(&cluster->qos);
 	map_text_fini(&cluster->accounts);
@@ -181,7 +181,7 @@ void cluster_free_job(struct strata_cluster *cluster, struct job *job)
 	strata_memory_put(cluster->memory, job->claims, claim_bytes(job->claim_count));
 	strata_memory_put(cluster->memory, job->links, job->link_count * sizeof(*job->links));
 	checkpoint_free(cluster, job);
-	ask_put(cluster, job->ask);
+	resources_put(cluster, job->resources);
 }
 
 void strata_cluster_free(struct strata_cluster *cluster)
@@ -212,8 +212,8 @@ void strata_cluster_free(struct strata_cluster *cluster)
 			  cluster->node_room * sizeof(*cluster->nodes));
 	strata_memory_put(cluster->memory, cluster->group_table,
 			  cluster->group_buckets * sizeof(*cluster->group_table));
-	strata_memory_put(cluster->memory, cluster->shapes,
-			  cluster->shape_room * sizeof(*cluster->shapes));
+	strata_memory_put(cluster->memory, cluster->node_types,
+			  cluster->node_type_room * sizeof(*cluster->node_types));
 	strata_arena_fini(&cluster->confs);
 	strata_memory_put(cluster->memory, cluster, sizeof(*cluster));
 }
@@ -232,9 +232,9 @@ void cluster_gone(struct strata_cluster *cluster, struct job *job)
 
 void cluster_count_room(struct strata_cluster *cluster, const struct strata_piece *piece, int sign)
 {
-	cluster->stats.cpu_milli_free += sign * piece->cpu_milli;
-	cluster->stats.gpu_milli_free += sign * __builtin_popcount(piece->gpu_mask) *
-					 (int64_t)piece->gpu_milli;
+	cluster->metrics.cpu_milli_free += sign * piece->cpu_milli;
+	cluster->metrics.gpu_milli_free += sign * __builtin_popcount(piece->gpu_mask) *
+					   (int64_t)piece->gpu_milli;
 }
 
 /* ---- nodes ---- */
@@ -320,16 +320,16 @@ int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
 			node_attach(cluster, node);
 		else
 			node_detach(cluster, node);
-		cluster->stats.nodes_up += (size_t)sign;
+		cluster->metrics.nodes_up += (size_t)sign;
 	}
 	cluster->changed = cluster->disturbed = true;
 	return 0;
 }
 
-void strata_cluster_stats(const struct strata_cluster *cluster,
-			  struct strata_cluster_stats *ret_stats)
+void strata_cluster_metrics(const struct strata_cluster *cluster,
+			    struct strata_cluster_metrics *ret_metrics)
 {
-	*ret_stats = cluster->stats;
+	*ret_metrics = cluster->metrics;
 }
 
 int strata_cluster_room(const struct strata_cluster *cluster, uint32_t row,

@@ -2,16 +2,16 @@
  * The insides of a cluster. What is where:
  *
  *	node	a machine: what it has, what is free, who is on it
- *	group	the nodes that are alike in all a placement can see; a placement asks once per group, not per node
- *	shape	what nodes have in common that never changes: capacity, GPU type, features, partitions
- *	ask	a request as placement sees it: a need per node, how many nodes, which shapes and nodes will do
- *	lot	waiting jobs that are alike in ask, owner, band, priority and limit: first come, first served among themselves
+ *	node group	the nodes that are alike in all a placement can see; a placement asks once per group, not per node
+ *	node type	what nodes have in common that never changes: capacity, GPU type, features, partitions
+ *	resource request	a request as placement sees it: a need per node, how many nodes, which node types and nodes will do
+ *	job group	waiting jobs that are alike in resource request, association, band, priority and limit: first come, first served among themselves
  *	job	one job, in whatever state
- *	party	a user, an account or a quality of service: what it may have and has
- *	owner	a user in an account with a quality of service: whom usage is charged to
+ *	entity	a user, an account or a quality of service: what it may have and has
+ *	association	a user in an account with a quality of service: whom usage is charged to
  *	array, gang, series	jobs that belong together: by request, to start together, by user and name
  *
- * A pass costs the lots, not the jobs; a placement the groups, not the nodes.
+ * A pass costs the job groups, not the jobs; a placement the groups, not the nodes.
  */
 #ifndef CLUSTER_CLUSTER_INT_H
 #define CLUSTER_CLUSTER_INT_H
@@ -19,6 +19,7 @@
 #include <strata/cluster.h>
 #include <strata/limits.h>
 
+#include "core/bitset.h"
 #include "core/container.h"
 #include "core/heap.h"
 #include "core/map.h"
@@ -26,12 +27,12 @@
 #include "core/slab.h"
 #include "core/tree.h"
 
-/* What all boards may take. */
-#define CLUSTER_BOARDS_BYTES_MAX ((size_t)64 << 20)
+/* What all score caches may take. */
+#define CLUSTER_SCORE_CACHES_BYTES_MAX ((size_t)64 << 20)
 /* A job past its limit that has not ended is expected to within this. */
 #define CLUSTER_OVERRUN_NS (INT64_C(60) * 1000000000)
 
-struct shape {
+struct node_type {
 	struct strata_room whole;
 	uint32_t gpu_count;
 	const char *gpu_type; /* "": none; owned by the cluster's texts, as are the next two */
@@ -45,25 +46,25 @@ struct node {
 	const char *name;
 	uint32_t row;
 	enum strata_node_state state;
-	struct shape *shape;
-	struct strata_room room; /* free now */
-	struct group *group;     /* NULL while it is not up */
+	struct node_type *node_type;
+	struct strata_room room;  /* free now */
+	struct node_group *group; /* NULL while it is not up */
 	struct tree_node in_group;
-	/* what the reservation being worked out sees; valid while `seen` is the cluster's `look` */
+	/* what the shadow being worked out sees; valid while `seen` is the cluster's `look` */
 	uint64_t seen;
 	struct strata_room later;
 	uint32_t worth; /* how much of the reserved job it can take at the reserved time */
 };
 
-struct group {
-	struct shape *shape;
+struct node_group {
+	struct node_type *node_type;
 	struct strata_room room;
-	struct tree nodes;           /* by row */
-	uint64_t changed;            /* the cluster's version when it last gained a node */
-	struct group *newer, *older; /* groups with nodes, by `changed` */
+	struct tree nodes;                /* by row */
+	uint64_t changed;                 /* the cluster's version when it last gained a node */
+	struct node_group *newer, *older; /* groups with nodes, by `changed` */
 	uint64_t hash;
 	uint64_t handle;
-	struct group *next;       /* in the hash table */
+	struct node_group *next;  /* in the hash table */
 	struct tree_node *cursor; /* scratch of one placement: its next node to be taken */
 	struct heap_node in_picks;
 	uint32_t gpu;
@@ -77,7 +78,7 @@ struct claim {
 	struct strata_piece piece;
 };
 
-struct ask {
+struct resource_request {
 	struct strata_need need; /* of one task */
 	uint32_t tasks;
 	uint32_t nodes;            /* 0: as few as will do */
@@ -85,49 +86,49 @@ struct ask {
 	int64_t node_memory_bytes; /* … likewise */
 	bool exclusive;
 	const char *partition, *gpu_type, *features, *node_list,
-		*node_exclude; /* texts; "" for none */
-	uint64_t *shapes_ok;   /* bitset by shape index */
-	uint64_t *nodes_ok;    /* bitset by row; NULL: every node of those shapes */
-	uint32_t shape_words, node_words;
-	bool possible;     /* some set of nodes, empty and up or not, could take it */
-	double size;       /* GPUs, or CPUs when it has none */
-	double bill;       /* GPU-hours of an hour */
-	int64_t gpu_milli; /* of all tasks */
-	const struct party *partition_party; /* NULL: nobody has said anything about it */
-	uint64_t users;                      /* jobs that refer to it */
-	uint64_t failed;  /* the cluster's version when it last did not fit; 0: not known */
-	uint64_t refused; /* the version at which it fitted, but not past the reservation … */
+		*node_exclude;       /* texts; "" for none */
+	struct bitset node_types_ok; /* by node type index */
+	struct bitset nodes_ok;      /* by row; no words: every node of those node types */
+	bool possible;               /* some set of nodes, empty and up or not, could take it */
+	double size;                 /* GPUs, or CPUs when it has none */
+	double bill;                 /* GPU-hours of an hour */
+	int64_t gpu_milli;           /* of all tasks */
+	const struct entity *partition_entity; /* NULL: nobody has said anything about it */
+	uint64_t users;                        /* jobs that refer to it */
+	uint64_t failed;       /* the cluster's version when it last did not fit; 0: not known */
+	uint64_t refused;      /* the version at which it fitted, but not past the shadow … */
 	uint64_t refused_look; /* … of this look */
 	uint64_t handle;
-	uint64_t sought; /* the cluster's board_clock when a place was last looked for; 0: never */
-	struct board *board; /* NULL: none yet, or none any more */
+	/* the cluster's score_cache_clock when a place was last looked for; 0: never */
+	uint64_t sought;
+	struct score_cache *score_cache; /* NULL: none yet, or none any more */
 };
 
-struct party {
-	const char *name;      /* the map's copy */
-	uint64_t number;       /* from 1, in the order of appearance among its kind */
-	struct party *parent;  /* of an account: the one above; NULL: the root */
-	struct party *account; /* of a user: what its jobs count for; NULL: none */
+struct entity {
+	const char *name;       /* the map's copy */
+	uint64_t number;        /* from 1, in the order of appearance among its kind */
+	struct entity *parent;  /* of an account: the one above; NULL: the root */
+	struct entity *account; /* of a user: what its jobs count for; NULL: none */
 	struct strata_limits limits;
 	uint32_t placed, waiting; /* jobs */
 	int64_t gpu_milli;        /* held */
 	double weight;
-	double priority,
-		usage_factor; /* of a quality of service; the priority of a partition, too */
+	/* of a quality of service; the priority of a partition, too */
+	double priority, usage_factor;
 	enum strata_partition_state state; /* of a partition */
 	double used; /* GPU-hours, faded up to used_ns; of users and qualities of service */
 	int64_t used_ns;
 	uint64_t share; /* of an account: its node in the cluster's share */
 };
 
-struct owner {
-	struct party *user, *account, *qos; /* the last two may be NULL */
-	uint64_t leaf;                      /* in the cluster's share */
-	double rate;                        /* GPU-hours per hour of what it runs now … */
-	uint32_t placed;                    /* … and how many jobs that is */
-	int64_t charged_ns;                 /* usage is charged up to here */
+struct association {
+	struct entity *user, *account, *qos; /* the last two may be NULL */
+	uint64_t leaf;                       /* in the cluster's share */
+	double rate;                         /* GPU-hours per hour of what it runs now … */
+	uint32_t placed;                     /* … and how many jobs that is */
+	int64_t charged_ns;                  /* usage is charged up to here */
 	int64_t stored_ns; /* usage read back from a store was charged up to here; 0: there was none */
-	struct owner *next; /* of all */
+	struct association *next; /* of all */
 };
 
 /* One thing that a job waits for. Unmet ones are chained at what they wait for. */
@@ -174,12 +175,12 @@ struct checkpoint {
 
 struct job {
 	uint64_t id;
-	uint64_t handle;            /* in the slab */
-	uint64_t sequence;          /* order of submission */
-	struct lot *lot;            /* while it waits in the queue */
-	struct job *before, *after; /* in its lot */
-	struct ask *ask;
-	struct owner *owner;
+	uint64_t handle;             /* in the slab */
+	uint64_t sequence;           /* order of submission */
+	struct job_group *job_group; /* while it waits in the queue */
+	struct job *before, *after;  /* in its job group */
+	struct resource_request *resources;
+	struct association *association;
 	uint64_t name; /* number of its name */
 	enum strata_band band;
 	int64_t priority;
@@ -225,16 +226,16 @@ struct job {
 	struct job *gang_next;
 	struct series *series;
 	struct job *series_before, *series_after;
-	struct ask *
-		own_ask; /* while suspended: what it asked for, `ask` being the same nodes without memory */
+	/* while suspended: what it asked for, `resources` being the same nodes without memory */
+	struct resource_request *own_resources;
 	int64_t checkpoint_every_ns;
 	struct heap_node by_checkpoint; /* while it runs and is to write one */
 	struct checkpoint *checkpoints; /* two: the latest, the one before; NULL: none */
 };
 
-struct lot {
-	struct ask *ask;
-	struct owner *owner;
+struct job_group {
+	struct resource_request *resources;
+	struct association *association;
 	enum strata_band band;
 	int64_t priority;
 	int64_t limit_ns;
@@ -247,23 +248,23 @@ struct lot {
 };
 
 /* What a search must know of a group, by the group's index. */
-struct roster_entry {
+struct group_index_entry {
 	double score;      /* for placements that ignore the need */
 	int64_t cpu_milli; /* -1: there is no such group */
 	int64_t memory_bytes;
 	uint32_t row; /* of its first node */
-	uint32_t shape;
+	uint32_t node_type;
 	uint16_t fullest; /* milli left on the emptiest GPU */
 	uint8_t whole_gpus;
 	bool untouched; /* nobody is there */
 };
 
-struct roster {
-	struct roster_entry *entries; /* owned, the log in the same block */
-	uint32_t *log;                /* the last `room` changes: indexes of groups, in a ring */
-	uint64_t changes;             /* ever */
-	uint32_t end;                 /* indexes from here on were never used */
-	uint32_t room;                /* a power of two */
+struct group_index {
+	struct group_index_entry *entries; /* owned, the log in the same block */
+	uint32_t *log;    /* the last `room` changes: indexes of groups, in a ring */
+	uint64_t changes; /* ever */
+	uint32_t end;     /* indexes from here on were never used */
+	uint32_t room;    /* a power of two */
 };
 
 struct backfill_class;
@@ -290,14 +291,14 @@ struct strata_cluster {
 	void *backfill_state;
 
 	struct map_text texts;                /* key: the text; value: its text_entry */
-	struct map_text users, accounts, qos; /* parties */
-	struct map_text partitions;           /* parties, for their priority */
-	struct map_text owners;               /* by the bytes of their keys */
-	struct owner *owner_list;
+	struct map_text users, accounts, qos; /* entities */
+	struct map_text partitions;           /* entities, for their priority */
+	struct map_text associations;         /* by the bytes of their keys */
+	struct association *association_list;
 	struct map_text names;
 	struct map_u64 jobs, arrays, gangs, series;
-	struct slab job_slab, lot_slab, ask_slab, group_slab, shape_slab, party_slab, owner_slab,
-		array_slab, gang_slab, series_slab;
+	struct slab job_slab, job_group_slab, resources_slab, group_slab, node_type_slab,
+		entity_slab, association_slab, array_slab, gang_slab, series_slab;
 	struct strata_billing billing;
 	bool usual_billing;
 	int64_t half_life_ns;
@@ -311,19 +312,21 @@ struct strata_cluster {
 
 	struct node *nodes;
 	uint32_t node_count, node_room;
-	struct shape **shapes;
-	uint32_t shape_count, shape_room;
-	struct group **group_table; /* chained by `next`; group_buckets of them, a power of two */
+	struct node_type **node_types;
+	uint32_t node_type_count, node_type_room;
+	/* chained by `next`; group_buckets of them, a power of two */
+	struct node_group **group_table;
 	size_t group_buckets;
-	struct map_text lots, asks; /* by the bytes of their keys */
-	struct group *newest;       /* of the groups that have nodes */
-	struct roster roster;
-	struct heap picks;                         /* groups, while nodes of a job are picked */
-	struct board *board_newest, *board_oldest; /* by when they were last used */
-	size_t board_bytes;                        /* of all boards */
-	uint64_t board_clock;                      /* goes up whenever a board is asked for */
+	struct map_text job_groups, resource_requests; /* by the bytes of their keys */
+	struct node_group *newest;                     /* of the groups that have nodes */
+	struct group_index group_index;
+	struct heap picks; /* groups, while nodes of a job are picked */
+	/* by when they were last used */
+	struct score_cache *score_cache_newest, *score_cache_oldest;
+	size_t score_cache_bytes;   /* of all score caches */
+	uint64_t score_cache_clock; /* goes up whenever a score cache is asked for */
 
-	struct tree queue;       /* lots by band, key and sequence of their first job */
+	struct tree queue;       /* job groups by band, key and sequence of their first job */
 	struct tree running;     /* placed jobs by expected end */
 	struct heap begins;      /* jobs that wait for their begin time */
 	struct heap checkpoints; /* running jobs, by when they are to write one */
@@ -335,16 +338,16 @@ struct strata_cluster {
 	int64_t now_ns;
 	uint64_t sequence;
 	uint64_t version;                 /* goes up whenever a node gains room or comes back */
-	uint64_t look;                    /* goes up with every reservation that is worked out */
+	uint64_t look;                    /* goes up with every shadow that is worked out */
 	bool changed;                     /* something but new jobs changed since the last pass */
 	struct job *new_first, *new_last; /* that have joined the queue since the last pass */
 	bool disturbed; /* a node has changed its state, or a job has overrun its limit, since the last pass */
 	int64_t wake_ns; /* a pass is due then, says the backfill; INT64_MAX: never */
 	double size;     /* GPUs of all nodes, or CPUs when there are none */
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 };
 
-/* text.c */
+/* interned.c */
 const char *cluster_text(struct strata_cluster *cluster,
 			 const char *text); /* interned; NULL: no memory */
 bool cluster_word_in(const char *words, const char *word, size_t length, char separator);
@@ -371,46 +374,50 @@ void node_attach(struct strata_cluster *cluster,
 		 struct node *node); /* into the group its room says */
 void node_detach(struct strata_cluster *cluster, struct node *node);
 
-/* roster.c */
-int roster_init(struct roster *roster, struct strata_memory *memory, uint32_t room);
-void roster_fini(struct roster *roster, struct strata_memory *memory);
-void roster_enter(struct strata_cluster *cluster, const struct group *group); /* a new group */
+/* group_index.c */
+int group_index_init(struct group_index *group_index, struct strata_memory *memory, uint32_t room);
+void group_index_fini(struct group_index *group_index, struct strata_memory *memory);
+void group_index_enter(struct strata_cluster *cluster,
+		       const struct node_group *group); /* a new group */
 /* It gained or lost a node, and has one. */
-void roster_note(struct strata_cluster *cluster, const struct group *group);
-void roster_leave(struct strata_cluster *cluster, const struct group *group);
+void group_index_note(struct strata_cluster *cluster, const struct node_group *group);
+void group_index_leave(struct strata_cluster *cluster, const struct node_group *group);
 /* The group of a change, one of the last `room`. */
-static inline uint32_t roster_changed(const struct roster *roster, uint64_t change)
+static inline uint32_t group_index_changed(const struct group_index *group_index, uint64_t change)
 {
-	return roster->log[change & (roster->room - 1)];
+	return group_index->log[change & (group_index->room - 1)];
 }
-static inline bool roster_has(const struct roster_entry *entry, const struct strata_need *need)
+static inline bool group_index_has(const struct group_index_entry *entry,
+				   const struct strata_need *need)
 {
 	return (need->cpu_milli <= entry->cpu_milli) & (need->gpus <= entry->whole_gpus) &
 	       (need->gpu_milli <= entry->fullest) & (need->memory_bytes <= entry->memory_bytes);
 }
 
-/* board.c */
-struct board_entry {
-	double score;        /* infinite: it cannot take the ask */
+/* score_cache.c */
+struct score_cache_entry {
+	double score;        /* infinite: it cannot take the resource request */
 	uint32_t generation; /* of the group that was scored; 0: none */
 	uint8_t gpu;
 	bool apart;
 };
-struct board {
-	struct ask *ask;
-	struct board *newer, *older;
-	uint64_t used; /* the cluster's board_clock then */
-	uint64_t seen; /* changes of the roster that are in it */
+struct score_cache {
+	struct resource_request *resources;
+	struct score_cache *newer, *older;
+	uint64_t used; /* the cluster's score_cache_clock then */
+	uint64_t seen; /* changes of the group index that are in it */
 	uint32_t room;
-	struct board_entry *entries; /* by the index of the group; in the same block, as the next */
-	uint32_t *best;              /* of each block of groups */
+	/* by the index of the group; in the same block, as the next */
+	struct score_cache_entry *entries;
+	uint32_t *best; /* of each block of groups */
 };
-#define BOARD_NONE UINT32_MAX
-/* The board of an ask, up to date; NULL when it has none. */
-struct board *board_get(struct strata_cluster *cluster, struct ask *ask);
-void board_free(struct strata_cluster *cluster, struct board *board);
-/* The index of the best group; BOARD_NONE: none can take the ask. */
-uint32_t board_best(const struct strata_cluster *cluster, struct board *board);
+#define SCORE_CACHE_NONE UINT32_MAX
+/* The score cache of a resource request, up to date; NULL when it has none. */
+struct score_cache *score_cache_get(struct strata_cluster *cluster,
+				    struct resource_request *resources);
+void score_cache_free(struct strata_cluster *cluster, struct score_cache *score_cache);
+/* The index of the best group; SCORE_CACHE_NONE: none can take the resource request. */
+uint32_t score_cache_best(const struct strata_cluster *cluster, struct score_cache *score_cache);
 
 /* mix.c: the GPU types that a mix names, and one more for all others. */
 struct mix_types {
@@ -427,50 +434,54 @@ bool mix_types_take(const struct mix_types *types, size_t type, const char *gpu_
 const char *mix_gpu_types(const struct strata_mix *mix, size_t index);
 bool mix_wants_gpu(const struct strata_need *need);
 
-/* ask.c */
-int ask_get(struct strata_cluster *cluster, const struct strata_job_request *request,
-	    struct ask **ret_ask, struct strata_error *err);
-void ask_put(struct strata_cluster *cluster, struct ask *ask);
-bool ask_takes_shape(const struct ask *ask, const struct shape *shape);
-bool ask_takes_node(const struct ask *ask, uint32_t row);
+/* resource_request.c */
+int resources_get(struct strata_cluster *cluster, const struct strata_job_request *request,
+		  struct resource_request **ret_resources, struct strata_error *err);
+void resources_put(struct strata_cluster *cluster, struct resource_request *resources);
+bool resources_takes_node_type(const struct resource_request *resources,
+			       const struct node_type *node_type);
+bool resources_takes_node(const struct resource_request *resources, uint32_t row);
 /* How many of its tasks fit into the room of a node. */
-uint32_t ask_tasks_in(const struct ask *ask, const struct strata_room *room,
-		      const struct shape *shape);
-/* The need on one node when the tasks are spread over node_count nodes (the largest part). The shape matters to exclusive ones
+uint32_t resources_tasks_in(const struct resource_request *resources,
+			    const struct strata_room *room, const struct node_type *node_type);
+/* The need on one node when the tasks are spread over node_count nodes (the largest part). The node type matters to exclusive ones
  * only. */
-struct strata_need ask_need(const struct ask *ask, uint32_t node_count, const struct shape *shape);
+struct strata_need resources_need(const struct resource_request *resources, uint32_t node_count,
+				  const struct node_type *node_type);
 
 /* placing.c: where a job would go. */
 struct spot {
 	struct node *node;
 	struct strata_piece piece;
 };
-/* May the need go to this node, as far as a reservation is concerned? The node's group says which GPU a share would get. */
+/* May the need go to this node, as far as a shadow is concerned? The node's group says which GPU a share would get. */
 typedef bool placing_filter(struct strata_cluster *cluster, struct node *node,
 			    const struct strata_need *need, void *context);
 /* Fills `spots` (room for placing_spot_max) and returns how many, 0 when it does not fit now. A job on one node is looked for
  * only in groups that changed after version `since`: 0 for all. */
-uint32_t placing_find(struct strata_cluster *cluster, struct ask *ask, uint64_t since,
-		      placing_filter *filter, void *context, struct spot *spots);
+uint32_t placing_find(struct strata_cluster *cluster, struct resource_request *resources,
+		      uint64_t since, placing_filter *filter, void *context, struct spot *spots);
 /* What the placement class says of a group; ret_gpu (may be NULL): the GPU for a share. */
-double placing_score(struct strata_cluster *cluster, const struct group *group,
+double placing_score(struct strata_cluster *cluster, const struct node_group *group,
 		     const struct strata_need *need, uint32_t *ret_gpu);
 /* Would the GPUs be in several NUMA domains, as far as the placement cares? */
-bool placing_apart(const struct strata_cluster *cluster, const struct group *group,
+bool placing_apart(const struct strata_cluster *cluster, const struct node_group *group,
 		   const struct strata_need *need);
-/* Can the group of an entry take a part of the ask, spread over so many nodes? Then ret_need is that part. */
-bool placing_fits(const struct roster_entry *entry, const struct ask *ask, uint32_t node_count,
-		  const struct shape *shape, struct strata_need *ret_need);
+/* Can the group of an entry take a part of the resource request, spread over so many nodes? Then ret_need is that part. */
+bool placing_fits(const struct group_index_entry *entry, const struct resource_request *resources,
+		  uint32_t node_count, const struct node_type *node_type,
+		  struct strata_need *ret_need);
 heap_compare placing_compare; /* of the picks */
-uint32_t placing_spot_max(const struct strata_cluster *cluster, const struct ask *ask);
+uint32_t placing_spot_max(const struct strata_cluster *cluster,
+			  const struct resource_request *resources);
 
 /* fit.c: in rooms (by row) that are not the nodes' own. */
-/* Takes what the ask needs, lowest rows first, and returns how many spots that is; 0 and nothing taken when it does not fit.
+/* Takes what the resource request needs, lowest rows first, and returns how many spots that is; 0 and nothing taken when it does not fit.
  * down_too: also where nothing can start just now. */
-uint32_t fit_first(struct strata_cluster *cluster, const struct ask *ask, struct strata_room *rooms,
-		   bool down_too, struct spot *spots);
-/* Is the node up and one that the ask may have? */
-bool fit_takes(const struct ask *ask, const struct node *node);
+uint32_t fit_first(struct strata_cluster *cluster, const struct resource_request *resources,
+		   struct strata_room *rooms, bool down_too, struct spot *spots);
+/* Is the node up and one that the resource request may have? */
+bool fit_takes(const struct resource_request *resources, const struct node *node);
 /* The gang it starts with; a frozen job goes on alone. */
 static inline struct gang *job_gang(const struct job *job)
 {
@@ -485,8 +496,9 @@ static inline bool fit_is_whole(const struct job *job)
 uint32_t fit_whole(struct strata_cluster *cluster, const struct job *job, struct strata_room *rooms,
 		   struct spot *spots, uint32_t *counts);
 uint32_t fit_whole_max(const struct strata_cluster *cluster, const struct job *job);
-/* How many nodes the ask takes when its tasks are spread evenly over as few as will do; 0: they cannot be. */
-uint32_t fit_node_count(const struct strata_cluster *cluster, const struct ask *ask);
+/* How many nodes the resource request takes when its tasks are spread evenly over as few as will do; 0: they cannot be. */
+uint32_t fit_node_count(const struct strata_cluster *cluster,
+			const struct resource_request *resources);
 
 /* queue.c */
 int queue_add(struct strata_cluster *cluster, struct job *job); /* at its place among those alike */
@@ -506,9 +518,9 @@ int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 struct pass;
 /* All jobs in the queue, in its order, in the pass's arena. */
 int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count);
-static inline struct lot *queue_lot(struct tree_node *node)
+static inline struct job_group *queue_job_group(struct tree_node *node)
 {
-	return node ? container_of(node, struct lot, in_order) : NULL;
+	return node ? container_of(node, struct job_group, in_order) : NULL;
 }
 
 /* job.c */
@@ -554,30 +566,32 @@ static inline struct strata_piece claim_active(struct strata_piece piece)
 	return piece;
 }
 
-/* party.c */
+/* entity.c */
 /* The one of that name in this map; made if unknown. */
-int party_get(struct strata_cluster *cluster, struct map_text *map, const char *name,
-	      struct party **ret_party, struct strata_error *err);
-int party_get_account(struct strata_cluster *cluster, const char *name, struct party *parent,
-		      struct party **ret_account, struct strata_error *err);
+int entity_get(struct strata_cluster *cluster, struct map_text *map, const char *name,
+	       struct entity **ret_entity, struct strata_error *err);
+int entity_get_account(struct strata_cluster *cluster, const char *name, struct entity *parent,
+		       struct entity **ret_account, struct strata_error *err);
 /* A node in the cluster's share for an account. */
-int party_add_share(struct strata_cluster *cluster, const char *name, const struct party *parent,
-		    double weight, uint64_t *ret_share, struct strata_error *err);
-int party_owner(struct strata_cluster *cluster, const struct strata_job_request *request,
-		struct owner **ret_owner, struct strata_error *err);
-void party_accrue(struct strata_cluster *cluster, struct owner *owner);
+int entity_add_share(struct strata_cluster *cluster, const char *name, const struct entity *parent,
+		     double weight, uint64_t *ret_share, struct strata_error *err);
+int entity_association(struct strata_cluster *cluster, const struct strata_job_request *request,
+		       struct association **ret_association, struct strata_error *err);
+void entity_accrue(struct strata_cluster *cluster, struct association *association);
 /* So many GPU-hours more, or fewer than were charged before. */
-void party_charge(struct strata_cluster *cluster, struct owner *owner, double hours);
+void entity_charge(struct strata_cluster *cluster, struct association *association, double hours);
 /* Up to when a store had charged it; 0: nothing came from a store. */
-int64_t party_stored_ns(const struct strata_cluster *cluster, const struct owner *owner);
-void party_count_waiting(struct owner *owner, int sign);
-void party_count_placed(struct owner *owner, int64_t gpu_milli, int sign);
-/* May a job of this ask be placed now? NONE, or the reason why not; wake: when to look again for that reason. */
-enum strata_reason party_limit(struct strata_cluster *cluster, struct owner *owner,
-			       const struct ask *ask);
-int party_admits(const struct owner *owner, struct strata_error *err); /* one more waiting job */
-/* party_set.c: the partition, if something was said about it. */
-const struct party *party_partition(const struct strata_cluster *cluster, const char *partition);
+int64_t entity_stored_ns(const struct strata_cluster *cluster,
+			 const struct association *association);
+void entity_count_waiting(struct association *association, int sign);
+void entity_count_placed(struct association *association, int64_t gpu_milli, int sign);
+/* May a job of this resource request be placed now? NONE, or the reason why not; wake: when to look again for that reason. */
+enum strata_reason entity_limit(struct strata_cluster *cluster, struct association *association,
+				const struct resource_request *resources);
+int entity_admits(const struct association *association,
+		  struct strata_error *err); /* one more waiting job */
+/* entity_set.c: the partition, if something was said about it. */
+const struct entity *entity_partition(const struct strata_cluster *cluster, const char *partition);
 
 /* depend.c */
 int depend_init(struct strata_cluster *cluster, struct job *job,
@@ -650,7 +664,7 @@ static inline int64_t checkpoint_last_ns(const struct job *job)
 	return job->checkpoints ? job->checkpoints[0].time_ns : 0;
 }
 
-struct reservation;
+struct shadow;
 
 /* pass.c: what backfills use. */
 struct pass {
@@ -675,14 +689,15 @@ int pass_reserve(struct pass *pass, size_t effect_count);
 void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces);
 /* Is something but room in the way of a job in the queue? Its reason is brought up to date. */
 bool pass_obstructed(struct strata_cluster *cluster, struct job *job);
-/* Tries to place and start the first job of the lot. */
-enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation *reservation);
-/* Starts jobs from the head of the queue as long as they fit, past those that never will. ret_blocked: the lot that does not; NULL: none
+/* Tries to place and start the first job of the job group. */
+enum pass_result pass_try(struct pass *pass, struct job_group *job_group, struct shadow *shadow);
+/* Starts jobs from the head of the queue as long as they fit, past those that never will. ret_blocked: the job group that does not; NULL: none
  * is left. 0 or -ENOMEM. */
-int pass_start_head(struct pass *pass, struct lot **ret_blocked);
-/* Walks the queue from a lot on while jobs are started and lots move: the lot to look at after `lot`, of which a job was started
+int pass_start_head(struct pass *pass, struct job_group **ret_blocked);
+/* Walks the queue from a job group on while jobs are started and job groups move: the job group to look at after `job group`, of which a job was started
  * or not; `next` is what came behind it before. */
-struct lot *pass_next(struct pass *pass, struct lot *lot, struct lot *next, bool still_there);
+struct job_group *pass_next(struct pass *pass, struct job_group *job_group, struct job_group *next,
+			    bool still_there);
 
 extern const struct strata_placement_class strata_placement_best_fit;
 
@@ -696,8 +711,8 @@ struct backfill_class {
 	int (*pass)(struct pass *pass, const void *conf, void *state);
 };
 
-/* reserve.c: the reservation of the job at the head. */
-struct reservation {
+/* shadow.c: the shadow of the job at the head. */
+struct shadow {
 	struct job *job;
 	int64_t start_ns;        /* INT64_MAX: never, as things stand */
 	int64_t firm_ns;         /* from then on nothing goes before it on a prediction alone */
@@ -707,16 +722,16 @@ struct reservation {
 	bool exact; /* of a whole: `later` is what its pieces leave, and that alone counts */
 };
 /* 0, or -ENOMEM (of a whole only; scratch is in the pass's arena). */
-int reserve_find(struct pass *pass, struct job *job, struct reservation *ret_reservation);
-/* May a need that would stay past the reserved start go to this node? A placing_filter; the context is the reservation. */
-bool reserve_allows(struct strata_cluster *cluster, struct node *node,
-		    const struct strata_need *need, void *context);
+int shadow_find(struct pass *pass, struct job *job, struct shadow *ret_shadow);
+/* May a need that would stay past the reserved start go to this node? A placing_filter; the context is the shadow. */
+bool shadow_allows(struct strata_cluster *cluster, struct node *node,
+		   const struct strata_need *need, void *context);
 /* The same of all spots together. */
-bool reserve_allows_all(struct strata_cluster *cluster, const struct reservation *reservation,
-			const struct spot *spots, uint32_t count);
-/* These spots were taken after the reservation was found, by a job that stays past it or is taken to be gone by then. */
-void reserve_note(struct strata_cluster *cluster, struct reservation *reservation,
-		  const struct spot *spots, uint32_t count, bool stays);
+bool shadow_allows_all(struct strata_cluster *cluster, const struct shadow *shadow,
+		       const struct spot *spots, uint32_t count);
+/* These spots were taken after the shadow was found, by a job that stays past it or is taken to be gone by then. */
+void shadow_note(struct strata_cluster *cluster, struct shadow *shadow, const struct spot *spots,
+		 uint32_t count, bool stays);
 
 /* enqueue.c: what stands between a job and the queue. */
 /* Into the queue, or where it waits that may not be in it yet. 0 or -ENOMEM. */

@@ -166,7 +166,7 @@ static int make_link(struct strata_cluster *cluster, struct job *job, struct lin
 /* A user's number and a name's are below 2^32 as long as there is memory for fewer of them. */
 static uint64_t series_key(const struct job *job)
 {
-	return job->owner->user->number << 32 | job->name;
+	return job->association->user->number << 32 | job->name;
 }
 
 static int join_series(struct strata_cluster *cluster, struct job *job, struct strata_error *err)

@@ -54,7 +54,7 @@ uint64_t strata_cluster_digest(const struct strata_cluster *cluster)
 	while ((entry = map_u64_next(&cluster->jobs, entry)))
 		hash = mix_job(hash, entry->value);
 	for (struct tree_node *at = tree_first(&cluster->queue); at; at = tree_next(at))
-		hash = mix(hash, queue_lot(at)->first->id);
+		hash = mix(hash, queue_job_group(at)->first->id);
 	for (uint32_t row = 0; row < cluster->node_count; row++) {
 		const struct node *node = &cluster->nodes[row];
 
@@ -62,10 +62,12 @@ uint64_t strata_cluster_digest(const struct strata_cluster *cluster)
 		hash = mix(hash, (uint64_t)node->room.cpu_milli);
 		hash = mix(hash, (uint64_t)node->room.memory_bytes);
 	}
-	for (const struct owner *owner = cluster->owner_list; owner; owner = owner->next) {
-		hash = mix_real(hash, owner->rate);
-		hash = mix_real(hash, owner->user->used);
-		hash = mix_real(hash, share_usage(cluster->share, owner->leaf, cluster->now_ns));
+	for (const struct association *association = cluster->association_list; association;
+	     association = association->next) {
+		hash = mix_real(hash, association->rate);
+		hash = mix_real(hash, association->user->used);
+		hash = mix_real(hash,
+				share_usage(cluster->share, association->leaf, cluster->now_ns));
 	}
 	return hash;
 }

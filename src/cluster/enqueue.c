@@ -9,7 +9,7 @@
 /* In the queue it has no reason of its own yet. */
 static int join_queue(struct strata_cluster *cluster, struct job *job)
 {
-	bool possible = job_gang(job) ? job->gang->possible : job->ask->possible;
+	bool possible = job_gang(job) ? job->gang->possible : job->resources->possible;
 	int rc = queue_add(cluster, job);
 
 	if (rc)
@@ -60,7 +60,7 @@ void enqueue_undo(struct strata_cluster *cluster, struct job *job)
 	if (job->gang)
 		gang_unready(cluster, job);
 	cluster_gone(cluster, job);
-	if (job->lot)
+	if (job->job_group)
 		queue_remove(cluster, job);
 	if (heap_node_in(&job->by_begin))
 		heap_remove(&cluster->begins, &job->by_begin);
@@ -84,7 +84,8 @@ void enqueue_later(struct strata_cluster *cluster, struct job *job)
 
 static bool waits_apart(const struct job *job)
 {
-	return job_waits(job) && !job->lot && !job->gang_ready && !heap_node_in(&job->by_begin);
+	return job_waits(job) && !job->job_group && !job->gang_ready &&
+	       !heap_node_in(&job->by_begin);
 }
 
 /* What it waits for cannot happen any more, and it asked to be cancelled then. */

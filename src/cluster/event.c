@@ -11,7 +11,7 @@ const char *strata_event_name(enum strata_event_kind kind)
 		[STRATA_EVENT_USER] = "user",
 		[STRATA_EVENT_QOS] = "qos",
 		[STRATA_EVENT_PARTITION] = "partition",
-		[STRATA_EVENT_REMOVE_PARTY] = "remove_party",
+		[STRATA_EVENT_REMOVE_ENTITY] = "remove_entity",
 		[STRATA_EVENT_USAGE] = "usage",
 		[STRATA_EVENT_SETTLE] = "settle",
 		[STRATA_EVENT_CHECKPOINT_MAX] = "checkpoint_max",
@@ -54,8 +54,8 @@ static int apply_people(struct strata_cluster *cluster, const struct strata_even
 	case STRATA_EVENT_PARTITION:
 		return strata_cluster_set_partition(cluster, event->name, event->priority,
 						    event->partition_state, err);
-	case STRATA_EVENT_REMOVE_PARTY:
-		return strata_cluster_remove_party(cluster, event->party, event->name, err);
+	case STRATA_EVENT_REMOVE_ENTITY:
+		return strata_cluster_remove_entity(cluster, event->entity, event->name, err);
 	case STRATA_EVENT_USAGE:
 		return strata_cluster_add_usage(cluster, event->name, event->account,
 						event->gpu_hours, event->now_ns, err);

@@ -1,47 +1,50 @@
 /*
- * Where an ask fits first in rooms that are not the nodes' own: how things will be, or would be if somebody left. The lowest rows win;
+ * Where a resource request fits first in rooms that are not the nodes' own: how things will be, or would be if somebody left. The lowest rows win;
  * the placement class is not asked.
  */
 #include "cluster/cluster_int.h"
 
-static bool takes_when_up(const struct ask *ask, const struct node *node)
+static bool takes_when_up(const struct resource_request *resources, const struct node *node)
 {
-	return ask_takes_shape(ask, node->shape) && ask_takes_node(ask, node->row);
+	return resources_takes_node_type(resources, node->node_type) &&
+	       resources_takes_node(resources, node->row);
 }
 
-bool fit_takes(const struct ask *ask, const struct node *node)
+bool fit_takes(const struct resource_request *resources, const struct node *node)
 {
-	return node->state == STRATA_NODE_UP && takes_when_up(ask, node);
+	return node->state == STRATA_NODE_UP && takes_when_up(resources, node);
 }
 
-uint32_t fit_first(struct strata_cluster *cluster, const struct ask *ask, struct strata_room *rooms,
-		   bool down_too, struct spot *spots)
+uint32_t fit_first(struct strata_cluster *cluster, const struct resource_request *resources,
+		   struct strata_room *rooms, bool down_too, struct spot *spots)
 {
-	uint32_t left = ask->tasks, found = 0;
+	uint32_t left = resources->tasks, found = 0;
 
 	for (uint32_t row = 0; row < cluster->node_count && left; row++) {
 		struct node *node = &cluster->nodes[row];
-		struct ask part = *ask;
+		struct resource_request part = *resources;
 
-		if (!fit_takes(ask, node) && !(down_too && takes_when_up(ask, node)))
+		if (!fit_takes(resources, node) && !(down_too && takes_when_up(resources, node)))
 			continue;
-		uint32_t most = ask_tasks_in(ask, &rooms[row], node->shape);
+		uint32_t most = resources_tasks_in(resources, &rooms[row], node->node_type);
 
-		if (ask->nodes)
-			part.tasks = ask->tasks / ask->nodes + (found < ask->tasks % ask->nodes);
+		if (resources->nodes)
+			part.tasks = resources->tasks / resources->nodes +
+				     (found < resources->tasks % resources->nodes);
 		else
 			part.tasks = most < left ? most : left;
 		if (most < part.tasks || part.tasks == 0)
 			continue;
-		struct strata_need need = ask_need(&part, 1, node->shape);
-		uint32_t gpu = need.gpu_milli ? room_shared_gpu(&rooms[row], node->shape->gpu_count,
-								need.gpu_milli)
-					      : 0;
+		struct strata_need need = resources_need(&part, 1, node->node_type);
+		uint32_t gpu = need.gpu_milli
+				       ? room_shared_gpu(&rooms[row], node->node_type->gpu_count,
+							 need.gpu_milli)
+				       : 0;
 		struct spot *spot = &spots[found++];
 
 		spot->node = node;
-		spot->piece = room_pick(&rooms[row], node->shape->gpu_count, node->shape->numa,
-					&need, gpu);
+		spot->piece = room_pick(&rooms[row], node->node_type->gpu_count,
+					node->node_type->numa, &need, gpu);
 		spot->piece.node = row;
 		spot->piece.tasks = part.tasks;
 		room_take(&rooms[row], &spot->piece);
@@ -53,19 +56,22 @@ uint32_t fit_first(struct strata_cluster *cluster, const struct ask *ask, struct
 	return left ? 0 : found;
 }
 
-uint32_t fit_node_count(const struct strata_cluster *cluster, const struct ask *ask)
+uint32_t fit_node_count(const struct strata_cluster *cluster,
+			const struct resource_request *resources)
 {
-	if (ask->nodes)
-		return ask->nodes;
-	for (uint32_t nodes = 1; nodes <= ask->tasks && nodes <= cluster->node_count; nodes++) {
+	if (resources->nodes)
+		return resources->nodes;
+	for (uint32_t nodes = 1; nodes <= resources->tasks && nodes <= cluster->node_count;
+	     nodes++) {
 		uint32_t found = 0;
 
 		for (uint32_t row = 0; row < cluster->node_count && found < nodes; row++) {
-			const struct shape *shape = cluster->nodes[row].shape;
+			const struct node_type *node_type = cluster->nodes[row].node_type;
 
-			found += ask_takes_shape(ask, shape) && ask_takes_node(ask, row) &&
-				 ask_tasks_in(ask, &shape->whole, shape) >=
-					 (ask->tasks + nodes - 1) / nodes;
+			found += resources_takes_node_type(resources, node_type) &&
+				 resources_takes_node(resources, row) &&
+				 resources_tasks_in(resources, &node_type->whole, node_type) >=
+					 (resources->tasks + nodes - 1) / nodes;
 		}
 		if (found == nodes)
 			return nodes;

@@ -66,8 +66,8 @@ int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct 
 		return strata_fail_memory(err);
 	rc = hold_placed(&plans, cluster);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		/* what limits will allow when cannot be foreseen, and the first of a lot waits for all of it */
-		enum strata_reason reason = jobs[i]->lot->first->reason;
+		/* what limits will allow when cannot be foreseen, and the first of a job group waits for all of it */
+		enum strata_reason reason = jobs[i]->job_group->first->reason;
 
 		if ((reason >= STRATA_REASON_USER_LIMIT && reason <= STRATA_REASON_ARRAY_LIMIT) ||
 		    reason == STRATA_REASON_IMPOSSIBLE)

@@ -1,7 +1,7 @@
 /*
  * Gangs: jobs that start together or not at all. Once all of a gang are there and none has another reason to wait, the first of them
  * stands for all in the queue. They are placed one after the other, each by the placement class; when one does not fit, what the others
- * were given is given back. If that fails, they are tried once more each where it fits first, as its reservation was worked out.
+ * were given is given back. If that fails, they are tried once more each where it fits first, as its shadow was worked out.
  */
 #include "cluster/cluster_int.h"
 
@@ -45,7 +45,7 @@ void gang_unready(struct strata_cluster *cluster, struct job *job)
 	struct job *first = job->gang->first;
 
 	job->gang_ready = false;
-	if (first->lot && !first->suspended) {
+	if (first->job_group && !first->suspended) {
 		cluster_gone(cluster, first);
 		queue_remove(cluster, first);
 		first->reason = STRATA_REASON_GANG;
@@ -57,7 +57,7 @@ uint32_t gang_spot_max(const struct strata_cluster *cluster, const struct gang *
 	uint32_t most = 0;
 
 	for (const struct job *job = gang->first; job; job = job->gang_next)
-		most += placing_spot_max(cluster, job->ask);
+		most += placing_spot_max(cluster, job->resources);
 	return most;
 }
 
@@ -69,7 +69,7 @@ uint32_t gang_fit(struct strata_cluster *cluster, const struct gang *gang,
 	uint32_t found = 0, at = 0;
 
 	for (const struct job *job = gang->first; job; job = job->gang_next) {
-		counts[at] = fit_first(cluster, job->ask, rooms, down_too, spots + found);
+		counts[at] = fit_first(cluster, job->resources, rooms, down_too, spots + found);
 		if (counts[at] == 0)
 			return 0;
 		found += counts[at++];
@@ -89,7 +89,7 @@ static int find_possible(struct strata_cluster *cluster, struct gang *gang)
 	bool there = (rooms || !room_bytes) && (spots || !spot_bytes) && counts;
 
 	for (uint32_t row = 0; there && rooms && row < cluster->node_count; row++)
-		rooms[row] = cluster->nodes[row].shape->whole;
+		rooms[row] = cluster->nodes[row].node_type->whole;
 	if (there)
 		gang->possible = gang_fit(cluster, gang, rooms, true, spots, counts) > 0;
 	strata_memory_put(cluster->memory, rooms, room_bytes);
@@ -149,13 +149,13 @@ enum strata_reason gang_limit(struct strata_cluster *cluster, const struct gang 
 
 	/* as if they were placed one after the other */
 	for (; at; at = at->gang_next) {
-		reason = party_limit(cluster, at->owner, at->ask);
+		reason = entity_limit(cluster, at->association, at->resources);
 		if (reason != STRATA_REASON_NONE)
 			break;
-		party_count_placed(at->owner, at->ask->gpu_milli, 1);
+		entity_count_placed(at->association, at->resources->gpu_milli, 1);
 	}
 	for (const struct job *job = gang->first; job != at; job = job->gang_next)
-		party_count_placed(job->owner, job->ask->gpu_milli, -1);
+		entity_count_placed(job->association, job->resources->gpu_milli, -1);
 	return reason;
 }
 
@@ -174,7 +174,7 @@ static int take_best(struct strata_cluster *cluster, const struct gang *gang, st
 	int rc = 0;
 
 	for (struct job *job = gang->first; rc == 0 && job; job = job->gang_next) {
-		uint32_t count = placing_find(cluster, job->ask, 0, NULL, NULL, spots);
+		uint32_t count = placing_find(cluster, job->resources, 0, NULL, NULL, spots);
 
 		rc = count ? claim_take(cluster, job, spots, count) : -EAGAIN;
 	}

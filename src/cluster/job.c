@@ -45,7 +45,7 @@ static const struct {
 	[STRATA_REASON_PRIORITY] = { "priority", "others are before it" },
 	[STRATA_REASON_RESOURCES] = { "resources", "it is next; what it needs is not free" },
 	[STRATA_REASON_BEGIN_TIME] = { "begin_time", "it asked to start later" },
-	[STRATA_REASON_HELD] = { "held", "it is held" },
+	[STRATA_REASON_HELD] = { "held", "held by its owner or an operator" },
 	[STRATA_REASON_IMPOSSIBLE] = { "impossible", "no node could take it, however empty" },
 	[STRATA_REASON_NODE_DOWN] = { "node_down",
 				      "the nodes that could take it are down or drained" },
@@ -97,12 +97,12 @@ void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_
 	bool waited = job_waits(job);
 
 	assert(strata_job_may(job->state, state));
-	cluster->stats.jobs[job->state]--;
-	cluster->stats.jobs[state]++;
+	cluster->metrics.jobs[job->state]--;
+	cluster->metrics.jobs[state]++;
 	job->state = state;
 	job->reason = reason;
 	if (waited != job_waits(job))
-		party_count_waiting(job->owner, waited ? -1 : 1);
+		entity_count_waiting(job->association, waited ? -1 : 1);
 	if (strata_job_ended(state)) {
 		gang_leave(cluster, job);
 		array_ended(cluster, job);
@@ -112,9 +112,9 @@ void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_
 
 struct strata_run job_run(const struct job *job)
 {
-	return (struct strata_run){ .user = job->owner->user->number,
+	return (struct strata_run){ .user = job->association->user->number,
 				    .name = job->name,
-				    .size = job->ask->size,
+				    .size = job->resources->size,
 				    .submit_ns = job->submit_ns,
 				    .requested_ns = job->limit_ns };
 }

@@ -50,14 +50,14 @@ static int bind_job(struct strata_cluster *cluster, struct job *job,
 }
 
 static int make_job(struct strata_cluster *cluster, const struct strata_job_request *request,
-		    struct ask *ask, struct strata_error *err)
+		    struct resource_request *resources, struct strata_error *err)
 {
-	struct owner *owner;
+	struct association *association;
 	uint64_t name, handle;
-	int rc = party_owner(cluster, request, &owner, err);
+	int rc = entity_association(cluster, request, &association, err);
 
 	if (rc == 0)
-		rc = party_admits(owner, err);
+		rc = entity_admits(association, err);
 	if (rc == 0)
 		rc = get_name(cluster, request->name, &name, err);
 	if (rc)
@@ -69,8 +69,8 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 	job->id = request->id;
 	job->handle = handle;
 	job->sequence = cluster->sequence + 1;
-	job->ask = ask;
-	job->owner = owner;
+	job->resources = resources;
+	job->association = association;
 	job->name = name;
 	job->band = request->band;
 	job->priority = request->priority;
@@ -90,31 +90,31 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 	}
 	if (job->cancel_if_never)
 		enqueue_later(cluster, job); /* its dependencies may be past hope already */
-	party_count_waiting(owner, 1);
+	entity_count_waiting(association, 1);
 	return 0;
 }
 
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err)
 {
-	struct ask *ask;
+	struct resource_request *resources;
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_SUBMIT, .now_ns = now_ns, .request = request);
 	cluster_clock(cluster, now_ns);
 	if (map_u64_get(&cluster->jobs, request->id))
 		return strata_fail_at(err, -EEXIST, "id", "there is a job %llu already",
 				      (unsigned long long)request->id);
-	int rc = ask_get(cluster, request, &ask, err);
+	int rc = resources_get(cluster, request, &resources, err);
 
 	if (rc)
 		return rc;
-	rc = make_job(cluster, request, ask, err);
+	rc = make_job(cluster, request, resources, err);
 	if (rc) {
-		ask_put(cluster, ask);
+		resources_put(cluster, resources);
 		return rc;
 	}
 	cluster->sequence++;
-	cluster->stats.jobs[STRATA_JOB_QUEUED]++;
+	cluster->metrics.jobs[STRATA_JOB_QUEUED]++;
 	return 0;
 }
 
@@ -420,7 +420,7 @@ int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 		job->expected_end_ns = job->start_ns + queue_hold_ns(cluster, job);
 		if (job->expected_end_ns <= cluster->now_ns)
 			job->expected_end_ns = cluster->now_ns + 1;
-		tree_insert(&cluster->running, &job->by_end, 0);
+		tree_insert(&cluster->running, &job->by_end);
 	}
 	cluster->changed = cluster->disturbed = true;
 	return 0;
@@ -451,7 +451,7 @@ static void forget(struct strata_cluster *cluster, struct job *job)
 	leave_ready(cluster, job);
 	stop_forget(cluster, job);
 	array_leave(cluster, job);
-	cluster->stats.jobs[job->state]--;
+	cluster->metrics.jobs[job->state]--;
 	map_u64_remove(&cluster->jobs, job->id);
 	cluster_free_job(cluster, job);
 	slab_put(&cluster->job_slab, job->handle);
@@ -494,12 +494,13 @@ int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct 
 /* A job behind others like it waits for what they wait for; one of a gang for what the first of it does. */
 static enum strata_reason reason_of(const struct job *job)
 {
-	if (job->gang && job->gang_ready && job->gang->first != job && job->gang->first->lot)
+	if (job->gang && job->gang_ready && job->gang->first != job && job->gang->first->job_group)
 		return job->gang->first->reason;
-	if (job->lot && job->lot->first != job && job->reason == STRATA_REASON_PRIORITY &&
-	    job->lot->first->reason >= STRATA_REASON_USER_LIMIT &&
-	    job->lot->first->reason <= STRATA_REASON_ARRAY_LIMIT)
-		return job->lot->first->reason;
+	if (job->job_group && job->job_group->first != job &&
+	    job->reason == STRATA_REASON_PRIORITY &&
+	    job->job_group->first->reason >= STRATA_REASON_USER_LIMIT &&
+	    job->job_group->first->reason <= STRATA_REASON_ARRAY_LIMIT)
+		return job->job_group->first->reason;
 	return job->reason;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Nodes and the groups of those that look alike. A node that is up belongs to the group of its shape and its room; whenever
+ * Nodes and the groups of those that look alike. A node that is up belongs to the group of its node type and its room; whenever
  * its room changes it moves. Groups with nodes are also chained by when they last gained one: what did not fit any group
  * at some version can fit only a group that changed since, so a job that waits is looked at again only where something
  * happened.
@@ -19,9 +19,9 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t group_hash(const struct shape *shape, const struct strata_room *room)
+static uint64_t group_hash(const struct node_type *node_type, const struct strata_room *room)
 {
-	uint64_t hash = mix(shape->index, (uint64_t)room->cpu_milli);
+	uint64_t hash = mix(node_type->index, (uint64_t)room->cpu_milli);
 	uint64_t words[sizeof(room->gpu_milli) / (sizeof(uint64_t))];
 
 	hash = mix(hash, (uint64_t)room->memory_bytes);
@@ -40,7 +40,7 @@ static int compare_rows(const struct tree_node *a, const struct tree_node *b, vo
 	return left->row < right->row ? -1 : left->row > right->row;
 }
 
-static void unlink_group(struct strata_cluster *cluster, struct group *group)
+static void unlink_group(struct strata_cluster *cluster, struct node_group *group)
 {
 	if (group->newer)
 		group->newer->older = group->older;
@@ -51,39 +51,41 @@ static void unlink_group(struct strata_cluster *cluster, struct group *group)
 	group->newer = group->older = NULL;
 }
 
-static struct group *find_group(struct strata_cluster *cluster, const struct shape *shape,
-				const struct strata_room *room, uint64_t hash)
+static struct node_group *find_group(struct strata_cluster *cluster,
+				     const struct node_type *node_type,
+				     const struct strata_room *room, uint64_t hash)
 {
-	struct group *group = cluster->group_table[hash & (cluster->group_buckets - 1)];
+	struct node_group *group = cluster->group_table[hash & (cluster->group_buckets - 1)];
 
-	while (group && (group->hash != hash || group->shape != shape ||
+	while (group && (group->hash != hash || group->node_type != node_type ||
 			 memcmp(&group->room, room, sizeof(*room)) != 0))
 		group = group->next;
 	return group;
 }
 
-static struct group *make_group(struct strata_cluster *cluster, struct node *node, uint64_t hash)
+static struct node_group *make_group(struct strata_cluster *cluster, struct node *node,
+				     uint64_t hash)
 {
-	struct group **bucket = &cluster->group_table[hash & (cluster->group_buckets - 1)];
+	struct node_group **bucket = &cluster->group_table[hash & (cluster->group_buckets - 1)];
 	uint64_t handle;
-	struct group *group = slab_get(&cluster->group_slab, &handle);
+	struct node_group *group = slab_get(&cluster->group_slab, &handle);
 
 	assert(group); /* reserved when the node was added */
 	group->handle = handle;
-	group->shape = node->shape;
+	group->node_type = node->node_type;
 	group->room = node->room;
 	group->hash = hash;
 	tree_init(&group->nodes, compare_rows, NULL);
 	group->next = *bucket;
 	*bucket = group;
-	roster_enter(cluster, group);
+	group_index_enter(cluster, group);
 	return group;
 }
 
 void node_attach(struct strata_cluster *cluster, struct node *node)
 {
-	uint64_t hash = group_hash(node->shape, &node->room);
-	struct group *group = find_group(cluster, node->shape, &node->room, hash);
+	uint64_t hash = group_hash(node->node_type, &node->room);
+	struct node_group *group = find_group(cluster, node->node_type, &node->room, hash);
 
 	assert(!node->group);
 	if (group)
@@ -96,23 +98,23 @@ void node_attach(struct strata_cluster *cluster, struct node *node)
 		group->older->newer = group;
 	cluster->newest = group;
 	node->group = group;
-	tree_insert(&group->nodes, &node->in_group, 0);
-	roster_note(cluster, group);
+	tree_insert(&group->nodes, &node->in_group);
+	group_index_note(cluster, group);
 }
 
 void node_detach(struct strata_cluster *cluster, struct node *node)
 {
-	struct group *group = node->group, **at;
+	struct node_group *group = node->group, **at;
 
 	if (!group)
 		return;
 	tree_remove(&group->nodes, &node->in_group);
 	node->group = NULL;
 	if (tree_count(&group->nodes)) {
-		roster_note(cluster, group);
+		group_index_note(cluster, group);
 		return;
 	}
-	roster_leave(cluster, group);
+	group_index_leave(cluster, group);
 	unlink_group(cluster, group);
 	at = &cluster->group_table[group->hash & (cluster->group_buckets - 1)];
 	while (*at != group)
@@ -121,26 +123,28 @@ void node_detach(struct strata_cluster *cluster, struct node *node)
 	slab_put(&cluster->group_slab, group->handle);
 }
 
-/* The shape of a node, known or new. */
-static struct shape *find_shape(struct strata_cluster *cluster, const struct shape *wanted)
+/* The node type of a node, known or new. */
+static struct node_type *find_node_type(struct strata_cluster *cluster,
+					const struct node_type *wanted)
 {
-	for (uint32_t i = 0; i < cluster->shape_count; i++) {
-		struct shape *shape = cluster->shapes[i];
+	for (uint32_t i = 0; i < cluster->node_type_count; i++) {
+		struct node_type *node_type = cluster->node_types[i];
 
-		if (memcmp(&shape->whole, &wanted->whole, sizeof(shape->whole)) == 0 &&
-		    shape->gpu_count == wanted->gpu_count && shape->gpu_type == wanted->gpu_type &&
-		    shape->features == wanted->features &&
-		    shape->partitions == wanted->partitions &&
-		    memcmp(shape->numa, wanted->numa, sizeof(shape->numa)) == 0)
-			return shape;
+		if (memcmp(&node_type->whole, &wanted->whole, sizeof(node_type->whole)) == 0 &&
+		    node_type->gpu_count == wanted->gpu_count &&
+		    node_type->gpu_type == wanted->gpu_type &&
+		    node_type->features == wanted->features &&
+		    node_type->partitions == wanted->partitions &&
+		    memcmp(node_type->numa, wanted->numa, sizeof(node_type->numa)) == 0)
+			return node_type;
 	}
 	return NULL;
 }
 
-static int get_shape(struct strata_cluster *cluster, const struct strata_node_conf *conf,
-		     struct shape **ret_shape, struct strata_error *err)
+static int get_node_type(struct strata_cluster *cluster, const struct strata_node_conf *conf,
+			 struct node_type **ret_node_type, struct strata_error *err)
 {
-	struct shape wanted = { .gpu_count = conf->gpu_count }, *shape;
+	struct node_type wanted = { .gpu_count = conf->gpu_count }, *node_type;
 	uint64_t handle;
 
 	wanted.whole.cpu_milli = conf->cpu_milli;
@@ -154,27 +158,27 @@ static int get_shape(struct strata_cluster *cluster, const struct strata_node_co
 	wanted.partitions = cluster_text(cluster, conf->partitions);
 	if (!wanted.gpu_type || !wanted.features || !wanted.partitions)
 		return strata_fail_memory(err);
-	*ret_shape = find_shape(cluster, &wanted);
-	if (*ret_shape)
+	*ret_node_type = find_node_type(cluster, &wanted);
+	if (*ret_node_type)
 		return 0;
-	if (cluster->shape_count == cluster->shape_room) {
-		uint32_t room = cluster->shape_room ? cluster->shape_room * 2 : 8;
-		struct shape **shapes = strata_memory_resize(cluster->memory, cluster->shapes,
-							     cluster->shape_room * sizeof(*shapes),
-							     room * sizeof(*shapes));
+	if (cluster->node_type_count == cluster->node_type_room) {
+		uint32_t room = cluster->node_type_room ? cluster->node_type_room * 2 : 8;
+		struct node_type **node_types = strata_memory_resize(
+			cluster->memory, cluster->node_types,
+			cluster->node_type_room * sizeof(*node_types), room * sizeof(*node_types));
 
-		if (!shapes)
+		if (!node_types)
 			return strata_fail_memory(err);
-		cluster->shapes = shapes;
-		cluster->shape_room = room;
+		cluster->node_types = node_types;
+		cluster->node_type_room = room;
 	}
-	shape = slab_get(&cluster->shape_slab, &handle);
-	if (!shape)
+	node_type = slab_get(&cluster->node_type_slab, &handle);
+	if (!node_type)
 		return strata_fail_memory(err);
-	wanted.index = cluster->shape_count;
-	*shape = wanted;
-	cluster->shapes[cluster->shape_count++] = shape;
-	*ret_shape = shape;
+	wanted.index = cluster->node_type_count;
+	*node_type = wanted;
+	cluster->node_types[cluster->node_type_count++] = node_type;
+	*ret_node_type = node_type;
 	return 0;
 }
 
@@ -198,14 +202,14 @@ static int grow_to(struct strata_cluster *cluster, uint32_t room)
 {
 	struct strata_memory *memory = cluster->memory;
 	struct node *nodes = strata_memory_get(memory, room * sizeof(*nodes));
-	struct group **table = strata_memory_get(memory, 4 * room * sizeof(*table));
-	struct roster roster = { 0 };
+	struct node_group **table = strata_memory_get(memory, 4 * room * sizeof(*table));
+	struct group_index group_index = { 0 };
 
-	if (!nodes || !table || roster_init(&roster, memory, room) ||
+	if (!nodes || !table || group_index_init(&group_index, memory, room) ||
 	    heap_reserve(&cluster->picks, room)) {
 		strata_memory_put(memory, nodes, room * sizeof(*nodes));
 		strata_memory_put(memory, table, 4 * room * sizeof(*table));
-		roster_fini(&roster, memory);
+		group_index_fini(&group_index, memory);
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < cluster->node_count; i++)
@@ -214,12 +218,12 @@ static int grow_to(struct strata_cluster *cluster, uint32_t room)
 		memcpy(nodes, cluster->nodes, cluster->node_count * sizeof(*nodes));
 	strata_memory_put(memory, cluster->nodes, cluster->node_room * sizeof(*nodes));
 	strata_memory_put(memory, cluster->group_table, cluster->group_buckets * sizeof(*table));
-	roster_fini(&cluster->roster, memory);
+	group_index_fini(&cluster->group_index, memory);
 	cluster->nodes = nodes;
 	cluster->node_room = room;
 	cluster->group_table = table;
 	cluster->group_buckets = 4 * (size_t)room;
-	cluster->roster = roster;
+	cluster->group_index = group_index;
 	for (uint32_t i = 0; i < cluster->node_count; i++)
 		node_attach(cluster, &cluster->nodes[i]);
 	return 0;
@@ -239,7 +243,7 @@ static int grow_tables(struct strata_cluster *cluster, struct strata_error *err)
 int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_node_conf *conf,
 			    uint32_t *ret_row, struct strata_error *err)
 {
-	struct shape *shape;
+	struct node_type *node_type;
 	int rc = check_node(conf, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_ADD_NODE, .conf = conf);
@@ -252,28 +256,30 @@ int strata_cluster_add_node(struct strata_cluster *cluster, const struct strata_
 			conf->name);
 	rc = grow_tables(cluster, err);
 	if (rc == 0)
-		rc = get_shape(cluster, conf, &shape, err);
+		rc = get_node_type(cluster, conf, &node_type, err);
 	if (rc)
 		return rc;
 	struct node *node = &cluster->nodes[cluster->node_count];
 
-	*node = (struct node){ .row = cluster->node_count, .shape = shape, .room = shape->whole };
+	*node = (struct node){ .row = cluster->node_count,
+			       .node_type = node_type,
+			       .room = node_type->whole };
 	node->name = cluster_text(cluster, conf->name);
 	if (!node->name)
 		return strata_fail_memory(err);
 	node_attach(cluster, node);
 	cluster->node_count++;
-	cluster->stats.node_count++;
-	cluster->stats.nodes_up++;
-	cluster->stats.cpu_milli += conf->cpu_milli;
-	cluster->stats.cpu_milli_free += conf->cpu_milli;
-	cluster->stats.gpu_milli += 1000 * (int64_t)conf->gpu_count;
-	cluster->stats.gpu_milli_free += 1000 * (int64_t)conf->gpu_count;
+	cluster->metrics.node_count++;
+	cluster->metrics.nodes_up++;
+	cluster->metrics.cpu_milli += conf->cpu_milli;
+	cluster->metrics.cpu_milli_free += conf->cpu_milli;
+	cluster->metrics.gpu_milli += 1000 * (int64_t)conf->gpu_count;
+	cluster->metrics.gpu_milli_free += 1000 * (int64_t)conf->gpu_count;
 	if (cluster->usual_billing && conf->gpu_count)
 		cluster->billing.cpu = 1.0 /
 				       16; /* where there are GPUs, cores are not what is scarce */
-	cluster->size = cluster->stats.gpu_milli ? (double)cluster->stats.gpu_milli / 1000
-						 : (double)cluster->stats.cpu_milli / 1000;
+	cluster->size = cluster->metrics.gpu_milli ? (double)cluster->metrics.gpu_milli / 1000
+						   : (double)cluster->metrics.cpu_milli / 1000;
 	if (ret_row)
 		*ret_row = node->row;
 	return 0;

@@ -1,26 +1,16 @@
-/* The orders of the queue inside a band, one line each, sorted. */
+/* The kind `order`: what orders.def lists. */
 #include <strata/cluster.h>
 
-extern const struct strata_order_class strata_order_f1;
-extern const struct strata_order_class strata_order_fair_share;
-extern const struct strata_order_class strata_order_fifo;
-extern const struct strata_order_class strata_order_multifactor;
-extern const struct strata_order_class strata_order_sjf;
-extern const struct strata_order_class strata_order_unicef;
-extern const struct strata_order_class strata_order_wfp3;
+#define CLASS(name) extern const struct strata_order_class strata_order_##name;
+#include "cluster/orders.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_order_f1.base,
-	&strata_order_fair_share.base,
-	&strata_order_fifo.base,
-	&strata_order_multifactor.base,
-	&strata_order_sjf.base,
-	&strata_order_unicef.base,
-	&strata_order_wfp3.base,
+#define CLASS(name) &strata_order_##name.base,
+#include "cluster/orders.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_order_kind = {
 	.name = "order",

@@ -74,7 +74,7 @@ void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces
 	job->start_ns = pass->now_ns;
 	job->expected_end_ns = pass->now_ns + queue_hold_ns(cluster, job);
 	job_set_state(cluster, job, STRATA_JOB_SCHEDULED, STRATA_REASON_NONE);
-	tree_insert(&cluster->running, &job->by_end, 0);
+	tree_insert(&cluster->running, &job->by_end);
 	checkpoint_watch(cluster, job);
 	tell(pass, STRATA_EFFECT_START, job, pieces);
 }
@@ -109,12 +109,11 @@ int pass_resume(struct pass *pass, struct job *job)
 }
 
 /* A frozen job goes on where it is, or not at all. */
-static enum pass_result try_frozen(struct pass *pass, struct job *job,
-				   struct reservation *reservation)
+static enum pass_result try_frozen(struct pass *pass, struct job *job, struct shadow *shadow)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	int64_t left_ns = job->expected_end_ns - job->frozen_ns;
-	bool stays = reservation && pass->now_ns + left_ns > reservation->start_ns;
+	bool stays = shadow && pass->now_ns + left_ns > shadow->start_ns;
 
 	if (!claim_thaws(job))
 		return PASS_NO_ROOM;
@@ -123,12 +122,12 @@ static enum pass_result try_frozen(struct pass *pass, struct job *job,
 	for (uint32_t i = 0; i < job->claim_count; i++)
 		pass->spots[i] =
 			(struct spot){ job->claims[i].node, claim_active(job->claims[i].piece) };
-	if (stays && !reserve_allows_all(cluster, reservation, pass->spots, job->claim_count))
+	if (stays && !shadow_allows_all(cluster, shadow, pass->spots, job->claim_count))
 		return PASS_NO_ROOM;
 	if (pass_resume(pass, job))
 		return PASS_FAILED;
-	if (reservation)
-		reserve_note(cluster, reservation, pass->spots, job->claim_count, stays);
+	if (shadow)
+		shadow_note(cluster, shadow, pass->spots, job->claim_count, stays);
 	return PASS_STARTED;
 }
 
@@ -150,7 +149,7 @@ bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
 	else if (job_gang(job))
 		reason = gang_limit(cluster, job->gang);
 	else
-		reason = party_limit(cluster, job->owner, job->ask);
+		reason = entity_limit(cluster, job->association, job->resources);
 	if (reason != STRATA_REASON_NONE)
 		job->reason = reason;
 	else if (is_limit(job->reason))
@@ -159,93 +158,94 @@ bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
 }
 
 /* When a waiting job will have ended, started now: by prediction, or, once the reserved job has been patient enough, at its limit. */
-static int64_t ends_ns(const struct pass *pass, const struct job *job,
-		       const struct reservation *reservation)
+static int64_t ends_ns(const struct pass *pass, const struct job *job, const struct shadow *shadow)
 {
-	return pass->now_ns + (pass->now_ns < reservation->firm_ns
-				       ? queue_predict(pass->cluster, job)
-				       : job->limit_ns);
+	return pass->now_ns +
+	       (pass->now_ns < shadow->firm_ns ? queue_predict(pass->cluster, job) : job->limit_ns);
 }
 
-static enum pass_result try_plain(struct pass *pass, struct lot *lot,
-				  struct reservation *reservation)
+static enum pass_result try_plain(struct pass *pass, struct job_group *job_group,
+				  struct shadow *shadow)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	struct ask *ask = lot->ask;
-	struct job *job = lot->first;
+	struct resource_request *resources = job_group->resources;
+	struct job *job = job_group->first;
 
 	/* what was turned down is turned down for everybody who asks the same, until something changes */
-	if (ask->failed == cluster->version)
+	if (resources->failed == cluster->version)
 		return PASS_NO_ROOM;
-	bool stays = reservation && ends_ns(pass, job, reservation) > reservation->start_ns;
+	bool stays = shadow && ends_ns(pass, job, shadow) > shadow->start_ns;
 
-	if (stays && ask->refused == cluster->version && ask->refused_look == cluster->look)
+	if (stays && resources->refused == cluster->version &&
+	    resources->refused_look == cluster->look)
 		return PASS_NO_ROOM;
-	if (make_room(pass, placing_spot_max(cluster, ask)))
+	if (make_room(pass, placing_spot_max(cluster, resources)))
 		return PASS_FAILED;
-	uint32_t count = placing_find(cluster, ask, ask->failed, stays ? reserve_allows : NULL,
-				      reservation, pass->spots);
+	uint32_t count = placing_find(cluster, resources, resources->failed,
+				      stays ? shadow_allows : NULL, shadow, pass->spots);
 
 	if (count == 0 && !stays)
-		ask->failed = cluster->version;
-	if (count == 0 ||
-	    (stays && !reserve_allows_all(cluster, reservation, pass->spots, count))) {
-		ask->refused = cluster->version;
-		ask->refused_look = cluster->look;
+		resources->failed = cluster->version;
+	if (count == 0 || (stays && !shadow_allows_all(cluster, shadow, pass->spots, count))) {
+		resources->refused = cluster->version;
+		resources->refused_look = cluster->look;
 		return PASS_NO_ROOM;
 	}
 	if (pass_start(pass, job, pass->spots, count))
 		return PASS_FAILED;
-	if (reservation)
-		reserve_note(cluster, reservation, pass->spots, count, stays);
+	if (shadow)
+		shadow_note(cluster, shadow, pass->spots, count, stays);
 	return PASS_STARTED;
 }
 
-enum pass_result pass_try(struct pass *pass, struct lot *lot, struct reservation *reservation)
+enum pass_result pass_try(struct pass *pass, struct job_group *job_group, struct shadow *shadow)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	struct job *job = lot->first;
+	struct job *job = job_group->first;
 
-	if (job_gang(job) ? !job->gang->possible : !job->suspended && !lot->ask->possible)
+	if (job_gang(job) ? !job->gang->possible
+			  : !job->suspended && !job_group->resources->possible)
 		return PASS_SKIP;
 	if (pass_obstructed(cluster, job))
 		return PASS_SKIP;
 	if (job_gang(job))
-		return gang_try(pass, job->gang, reservation ? reservation->start_ns : INT64_MAX);
+		return gang_try(pass, job->gang, shadow ? shadow->start_ns : INT64_MAX);
 	if (job->suspended)
-		return try_frozen(pass, job, reservation);
-	return try_plain(pass, lot, reservation);
+		return try_frozen(pass, job, shadow);
+	return try_plain(pass, job_group, shadow);
 }
 
-int pass_start_head(struct pass *pass, struct lot **ret_blocked)
+int pass_start_head(struct pass *pass, struct job_group **ret_blocked)
 {
-	struct lot *lot = queue_lot(tree_first(&pass->cluster->queue));
+	struct job_group *job_group = queue_job_group(tree_first(&pass->cluster->queue));
 
 	*ret_blocked = NULL;
-	while (lot) {
-		enum pass_result result = pass_try(pass, lot, NULL);
+	while (job_group) {
+		enum pass_result result = pass_try(pass, job_group, NULL);
 
 		if (result == PASS_FAILED)
 			return -ENOMEM;
 		if (result == PASS_STARTED) {
-			lot = queue_lot(tree_first(&pass->cluster->queue));
+			job_group = queue_job_group(tree_first(&pass->cluster->queue));
 			continue;
 		}
 		if (result == PASS_NO_ROOM)
 			break;
-		lot = queue_lot(
-			tree_next(&lot->in_order)); /* must not stand in the way of all others */
+		job_group = queue_job_group(tree_next(
+			&job_group->in_order)); /* must not stand in the way of all others */
 	}
-	*ret_blocked = lot;
+	*ret_blocked = job_group;
 	return 0;
 }
 
-struct lot *pass_next(struct pass *pass, struct lot *lot, struct lot *next, bool still_there)
+struct job_group *pass_next(struct pass *pass, struct job_group *job_group, struct job_group *next,
+			    bool still_there)
 {
 	if (still_there && next &&
-	    queue_compare(&lot->in_order, &next->in_order, &pass->cluster->conf.mixed_bands) < 0)
-		return lot;
-	return next ? next : still_there ? lot : NULL;
+	    queue_compare(&job_group->in_order, &next->in_order, &pass->cluster->conf.mixed_bands) <
+		    0)
+		return job_group;
+	return next ? next : still_there ? job_group : NULL;
 }
 
 /* Placed jobs that are past their expected end get a new one. */
@@ -273,7 +273,7 @@ static void correct(struct strata_cluster *cluster)
 		}
 		tree_remove(&cluster->running, &job->by_end);
 		job->expected_end_ns = job->start_ns + total;
-		tree_insert(&cluster->running, &job->by_end, 0);
+		tree_insert(&cluster->running, &job->by_end);
 		cluster->changed = true;
 	}
 }
@@ -312,7 +312,7 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 
 	cluster_clock(cluster, now_ns);
 	pass.now_ns = cluster->now_ns;
-	cluster->stats.passes++;
+	cluster->metrics.passes++;
 	if (cluster->limit_wake_ns <= pass.now_ns)
 		cluster->changed = true; /* somebody's usage has faded below its limit */
 	if (cluster->changed)

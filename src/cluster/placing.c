@@ -3,8 +3,8 @@
  * say so) one NUMA domain before several, then the lowest row. A job of several nodes gets the best nodes one after the other, all
  * or none; one that did not say how many nodes gets as few as will do.
  *
- * A job on one node is looked for in its ask's board where there is one, else in the groups that changed since it last did not fit
- * when these are few, else in the whole roster.
+ * A job on one node is looked for in its resource request's score cache where there is one, else in the groups that changed since it last did not fit
+ * when these are few, else in the whole group index.
  */
 #include "cluster/cluster_int.h"
 
@@ -15,7 +15,7 @@
 
 struct search {
 	struct strata_cluster *cluster;
-	struct ask *ask;
+	struct resource_request *resources;
 	uint32_t node_count; /* that the tasks are spread over */
 	placing_filter *filter;
 	void *context;
@@ -31,60 +31,62 @@ struct best {
 
 /* ---- one group ---- */
 
-double placing_score(struct strata_cluster *cluster, const struct group *group,
+double placing_score(struct strata_cluster *cluster, const struct node_group *group,
 		     const struct strata_need *need, uint32_t *ret_gpu)
 {
-	const struct shape *shape = group->shape;
+	const struct node_type *node_type = group->node_type;
 	struct strata_candidate candidate = {
 		.room = &group->room,
-		.whole = &shape->whole,
-		.gpu_count = shape->gpu_count,
-		.gpu_type = *shape->gpu_type ? shape->gpu_type : NULL,
-		.numa = shape->numa,
+		.whole = &node_type->whole,
+		.gpu_count = node_type->gpu_count,
+		.gpu_type = *node_type->gpu_type ? node_type->gpu_type : NULL,
+		.numa = node_type->numa,
 	};
-	uint32_t usual = need->gpu_milli
-				 ? room_shared_gpu(&group->room, shape->gpu_count, need->gpu_milli)
-				 : 0;
+	uint32_t usual = need->gpu_milli ? room_shared_gpu(&group->room, node_type->gpu_count,
+							   need->gpu_milli)
+					 : 0;
 	uint32_t gpu = usual;
 	double score = cluster->placement->score(cluster->conf.placement.conf,
 						 cluster->placement_state, &candidate, need, &gpu);
 
 	if (ret_gpu) /* a class that points at a GPU without room is not believed */
-		*ret_gpu = need->gpu_milli && (gpu >= shape->gpu_count ||
+		*ret_gpu = need->gpu_milli && (gpu >= node_type->gpu_count ||
 					       group->room.gpu_milli[gpu] < need->gpu_milli)
 				   ? usual
 				   : gpu;
 	return isfinite(score) ? score : DBL_MAX;
 }
 
-bool placing_apart(const struct strata_cluster *cluster, const struct group *group,
+bool placing_apart(const struct strata_cluster *cluster, const struct node_group *group,
 		   const struct strata_need *need)
 {
 	return cluster->placement->keeps_together && need->gpus > 1 &&
-	       !room_together(&group->room, group->shape->gpu_count, group->shape->numa,
+	       !room_together(&group->room, group->node_type->gpu_count, group->node_type->numa,
 			      need->gpus);
 }
 
-bool placing_fits(const struct roster_entry *entry, const struct ask *ask, uint32_t node_count,
-		  const struct shape *shape, struct strata_need *ret_need)
+bool placing_fits(const struct group_index_entry *entry, const struct resource_request *resources,
+		  uint32_t node_count, const struct node_type *node_type,
+		  struct strata_need *ret_need)
 {
-	uint32_t tasks = (ask->tasks + node_count - 1) / node_count;
+	uint32_t tasks = (resources->tasks + node_count - 1) / node_count;
 
-	if (ask->exclusive &&
-	    (!entry->untouched || ask_tasks_in(ask, &shape->whole, shape) < tasks))
+	if (resources->exclusive &&
+	    (!entry->untouched ||
+	     resources_tasks_in(resources, &node_type->whole, node_type) < tasks))
 		return false;
-	*ret_need = ask_need(ask, node_count, shape);
-	return roster_has(entry, ret_need) && ask_takes_shape(ask, shape);
+	*ret_need = resources_need(resources, node_count, node_type);
+	return group_index_has(entry, ret_need) && resources_takes_node_type(resources, node_type);
 }
 
 /* The first node from the cursor on that may be used. */
-static struct node *next_node(const struct search *search, struct group *group,
+static struct node *next_node(const struct search *search, struct node_group *group,
 			      const struct strata_need *need)
 {
 	while (group->cursor) {
 		struct node *node = container_of(group->cursor, struct node, in_group);
 
-		if (ask_takes_node(search->ask, node->row) &&
+		if (resources_takes_node(search->resources, node->row) &&
 		    (!search->filter ||
 		     search->filter(search->cluster, node, need, search->context)))
 			return node;
@@ -97,7 +99,8 @@ static void fill_spot(struct spot *spot, struct node *node, const struct strata_
 		      uint32_t gpu, uint32_t tasks)
 {
 	spot->node = node;
-	spot->piece = room_pick(&node->room, node->shape->gpu_count, node->shape->numa, need, gpu);
+	spot->piece = room_pick(&node->room, node->node_type->gpu_count, node->node_type->numa,
+				need, gpu);
 	spot->piece.node = node->row;
 	spot->piece.tasks = tasks;
 }
@@ -105,8 +108,8 @@ static void fill_spot(struct spot *spot, struct node *node, const struct strata_
 /* ---- all tasks on one node ---- */
 
 /* A group that the need fits into and that has a score: does it beat the best so far? */
-static void consider(const struct search *search, struct group *group, double score, bool apart,
-		     const struct strata_need *need, struct best *best)
+static void consider(const struct search *search, struct node_group *group, double score,
+		     bool apart, const struct strata_need *need, struct best *best)
 {
 	if (best->node && (score > best->score || (score == best->score && apart > best->apart)))
 		return;
@@ -123,13 +126,13 @@ static void look_at(const struct search *search, uint32_t index, const struct st
 		    struct best *best)
 {
 	struct strata_cluster *cluster = search->cluster;
-	struct group *group = slab_by_index(&cluster->group_slab, index);
+	struct node_group *group = slab_by_index(&cluster->group_slab, index);
 	double score;
 
 	if (cluster->placement->ignores_need) {
-		score = cluster->roster.entries[index].score;
+		score = cluster->group_index.entries[index].score;
 		group->gpu = need->gpu_milli
-				     ? room_shared_gpu(&group->room, group->shape->gpu_count,
+				     ? room_shared_gpu(&group->room, group->node_type->gpu_count,
 						       need->gpu_milli)
 				     : 0;
 	} else {
@@ -140,17 +143,17 @@ static void look_at(const struct search *search, uint32_t index, const struct st
 
 /* The next index from here on whose group has room for the need and, if its score is known, may beat the best. One test without
  * branches: which groups fit cannot be foretold. */
-static uint32_t next_index(const struct roster *roster, uint32_t index,
+static uint32_t next_index(const struct group_index *group_index, uint32_t index,
 			   const struct strata_need *need, bool known, const struct best *best)
 {
 	double limit = known && best->node ? best->score : INFINITY;
 	uint32_t row = known && best->node && !best->apart ? best->node->row : UINT32_MAX;
 
-	while (index < roster->end) {
-		const struct roster_entry *entry = &roster->entries[index];
+	while (index < group_index->end) {
+		const struct group_index_entry *entry = &group_index->entries[index];
 
 		if (((entry->score < limit) | ((entry->score == limit) & (entry->row < row))) &
-		    roster_has(entry, need))
+		    group_index_has(entry, need))
 			break;
 		index++;
 	}
@@ -161,17 +164,19 @@ static uint32_t next_index(const struct roster *roster, uint32_t index,
 static void look_at_all(const struct search *search, struct best *best)
 {
 	struct strata_cluster *cluster = search->cluster;
-	const struct roster *roster = &cluster->roster;
+	const struct group_index *group_index = &cluster->group_index;
 	bool known = cluster->placement->ignores_need;
 	struct strata_need wanted = { 0 }, need;
 
-	if (!search->ask->exclusive)
-		wanted = ask_need(search->ask, 1, NULL);
-	for (uint32_t index = next_index(roster, 0, &wanted, known, best); index < roster->end;
-	     index = next_index(roster, index + 1, &wanted, known, best)) {
-		const struct roster_entry *entry = &roster->entries[index];
+	if (!search->resources->exclusive)
+		wanted = resources_need(search->resources, 1, NULL);
+	for (uint32_t index = next_index(group_index, 0, &wanted, known, best);
+	     index < group_index->end;
+	     index = next_index(group_index, index + 1, &wanted, known, best)) {
+		const struct group_index_entry *entry = &group_index->entries[index];
 
-		if (placing_fits(entry, search->ask, 1, cluster->shapes[entry->shape], &need))
+		if (placing_fits(entry, search->resources, 1, cluster->node_types[entry->node_type],
+				 &need))
 			look_at(search, index, &need, best);
 	}
 }
@@ -180,68 +185,69 @@ static void look_at_all(const struct search *search, struct best *best)
 static bool look_at_changed(const struct search *search, uint64_t since, struct best *best)
 {
 	struct strata_cluster *cluster = search->cluster;
-	uint32_t left = cluster->roster.end / 8;
+	uint32_t left = cluster->group_index.end / 8;
 
-	for (struct group *group = cluster->newest; group && group->changed > since;
+	for (struct node_group *group = cluster->newest; group && group->changed > since;
 	     group = group->older) {
 		uint32_t index = slab_index(group->handle);
 		struct strata_need need;
 
 		if (left-- == 0)
 			return false;
-		if (placing_fits(&cluster->roster.entries[index], search->ask, 1, group->shape,
-				 &need))
+		if (placing_fits(&cluster->group_index.entries[index], search->resources, 1,
+				 group->node_type, &need))
 			look_at(search, index, &need, best);
 	}
 	return true;
 }
 
-static void look_at_entry(const struct search *search, const struct board *board, uint32_t index,
-			  struct best *best)
+static void look_at_entry(const struct search *search, const struct score_cache *score_cache,
+			  uint32_t index, struct best *best)
 {
-	const struct board_entry *entry = &board->entries[index];
+	const struct score_cache_entry *entry = &score_cache->entries[index];
 
 	if (entry->score == INFINITY || (best->node && entry->score > best->score))
 		return;
-	struct group *group = slab_by_index(&search->cluster->group_slab, index);
-	struct strata_need need = ask_need(search->ask, 1, group->shape);
+	struct node_group *group = slab_by_index(&search->cluster->group_slab, index);
+	struct strata_need need = resources_need(search->resources, 1, group->node_type);
 
 	group->gpu = entry->gpu;
 	consider(search, group, entry->score, entry->apart, &need, best);
 }
 
-/* The best of the board; when its first node may not be used, the best that may. */
-static void look_at_board(const struct search *search, struct board *board, struct best *best)
+/* The best of the score cache; when its first node may not be used, the best that may. */
+static void look_at_score_cache(const struct search *search, struct score_cache *score_cache,
+				struct best *best)
 {
 	struct strata_cluster *cluster = search->cluster;
-	uint32_t first = board_best(cluster, board);
+	uint32_t first = score_cache_best(cluster, score_cache);
 
-	if (first == BOARD_NONE)
+	if (first == SCORE_CACHE_NONE)
 		return;
-	look_at_entry(search, board, first, best);
-	if (best->node && best->node->row == cluster->roster.entries[first].row)
+	look_at_entry(search, score_cache, first, best);
+	if (best->node && best->node->row == cluster->group_index.entries[first].row)
 		return;
-	for (uint32_t index = 0; index < cluster->roster.end; index++)
-		look_at_entry(search, board, index, best);
+	for (uint32_t index = 0; index < cluster->group_index.end; index++)
+		look_at_entry(search, score_cache, index, best);
 }
 
 static bool find_one(const struct search *search, uint64_t since, struct spot *spot)
 {
 	struct strata_cluster *cluster = search->cluster;
 	struct best best = { 0 };
-	struct board *board = NULL;
+	struct score_cache *score_cache = NULL;
 
 	if (!cluster->placement->ignores_need)
-		board = board_get(cluster, search->ask);
-	if (board) {
-		look_at_board(search, board, &best);
+		score_cache = score_cache_get(cluster, search->resources);
+	if (score_cache) {
+		look_at_score_cache(search, score_cache, &best);
 	} else if (!since || !look_at_changed(search, since, &best)) {
 		best.node = NULL;
 		look_at_all(search, &best);
 	}
 	if (!best.node)
 		return false;
-	fill_spot(spot, best.node, &best.need, best.gpu, search->ask->tasks);
+	fill_spot(spot, best.node, &best.need, best.gpu, search->resources->tasks);
 	return true;
 }
 
@@ -249,8 +255,8 @@ static bool find_one(const struct search *search, uint64_t since, struct spot *s
 
 int placing_compare(const struct heap_node *a, const struct heap_node *b, void *context)
 {
-	const struct group *left = container_of(a, struct group, in_picks),
-			   *right = container_of(b, struct group, in_picks);
+	const struct node_group *left = container_of(a, struct node_group, in_picks),
+				*right = container_of(b, struct node_group, in_picks);
 	uint32_t left_row = container_of(left->cursor, struct node, in_group)->row,
 		 right_row = container_of(right->cursor, struct node, in_group)->row;
 
@@ -261,7 +267,7 @@ int placing_compare(const struct heap_node *a, const struct heap_node *b, void *
 }
 
 /* Puts a group on the heap, if one of its nodes may be used. There is room for all. */
-static void add_pick(const struct search *search, struct group *group,
+static void add_pick(const struct search *search, struct node_group *group,
 		     const struct strata_need *need, uint64_t key)
 {
 	group->cursor = tree_first(&group->nodes);
@@ -273,7 +279,7 @@ static void add_pick(const struct search *search, struct group *group,
 static struct node *take_pick(const struct search *search, const struct strata_need *need)
 {
 	struct heap *picks = &search->cluster->picks;
-	struct group *group = container_of(heap_top(picks), struct group, in_picks);
+	struct node_group *group = container_of(heap_top(picks), struct node_group, in_picks);
 	struct node *node = container_of(group->cursor, struct node, in_group);
 	uint64_t key = heap_key(picks, &group->in_picks);
 
@@ -288,18 +294,18 @@ static struct node *take_pick(const struct search *search, const struct strata_n
 static uint32_t find_fixed(const struct search *search, struct spot *spots)
 {
 	struct strata_cluster *cluster = search->cluster;
-	const struct ask *ask = search->ask;
+	const struct resource_request *resources = search->resources;
 	struct strata_need need;
 	uint32_t found = 0;
 
-	for (uint32_t index = 0; index < cluster->roster.end; index++) {
-		const struct roster_entry *entry = &cluster->roster.entries[index];
-		const struct shape *shape = cluster->shapes[entry->shape];
+	for (uint32_t index = 0; index < cluster->group_index.end; index++) {
+		const struct group_index_entry *entry = &cluster->group_index.entries[index];
+		const struct node_type *node_type = cluster->node_types[entry->node_type];
 
 		if (entry->cpu_milli < 0 ||
-		    !placing_fits(entry, ask, search->node_count, shape, &need))
+		    !placing_fits(entry, resources, search->node_count, node_type, &need))
 			continue;
-		struct group *group = slab_by_index(&cluster->group_slab, index);
+		struct node_group *group = slab_by_index(&cluster->group_slab, index);
 		double score = cluster->placement->ignores_need
 				       ? entry->score
 				       : placing_score(cluster, group, &need, &group->gpu);
@@ -307,46 +313,48 @@ static uint32_t find_fixed(const struct search *search, struct spot *spots)
 		group->apart = placing_apart(cluster, group, &need);
 		add_pick(search, group, &need, real_key(score));
 	}
-	while (found < ask->nodes && heap_top(&cluster->picks)) {
-		const struct group *group =
-			container_of(heap_top(&cluster->picks), struct group, in_picks);
-		struct ask part = *ask;
+	while (found < resources->nodes && heap_top(&cluster->picks)) {
+		const struct node_group *group =
+			container_of(heap_top(&cluster->picks), struct node_group, in_picks);
+		struct resource_request part = *resources;
 
-		need = ask_need(ask, search->node_count, group->shape);
+		need = resources_need(resources, search->node_count, group->node_type);
 		struct node *node = take_pick(search, &need);
 
-		part.tasks = ask->tasks / ask->nodes + (found < ask->tasks % ask->nodes);
-		need = ask_need(&part, 1, node->shape);
+		part.tasks = resources->tasks / resources->nodes +
+			     (found < resources->tasks % resources->nodes);
+		need = resources_need(&part, 1, node->node_type);
 		fill_spot(&spots[found++], node, &need, 0, part.tasks);
 	}
 	heap_clear(&cluster->picks);
-	return found == ask->nodes ? found : 0;
+	return found == resources->nodes ? found : 0;
 }
 
 /* As few nodes as will do: the emptiest first, each as many tasks as it takes. */
 static uint32_t find_few(const struct search *search, struct spot *spots)
 {
 	struct strata_cluster *cluster = search->cluster;
-	const struct ask *ask = search->ask;
-	uint32_t left = ask->tasks, found = 0;
+	const struct resource_request *resources = search->resources;
+	uint32_t left = resources->tasks, found = 0;
 
-	for (struct group *group = cluster->newest; group; group = group->older) {
-		uint32_t tasks = ask_takes_shape(ask, group->shape)
-					 ? ask_tasks_in(ask, &group->room, group->shape)
-					 : 0;
+	for (struct node_group *group = cluster->newest; group; group = group->older) {
+		uint32_t tasks =
+			resources_takes_node_type(resources, group->node_type)
+				? resources_tasks_in(resources, &group->room, group->node_type)
+				: 0;
 
 		group->apart = false;
 		if (tasks)
-			add_pick(search, group, &ask->need, UINT32_MAX - tasks);
+			add_pick(search, group, &resources->need, UINT32_MAX - tasks);
 	}
 	while (left && heap_top(&cluster->picks)) {
-		struct ask part = *ask;
+		struct resource_request part = *resources;
 		uint32_t most = UINT32_MAX -
 				(uint32_t)heap_key(&cluster->picks, heap_top(&cluster->picks));
-		struct node *node = take_pick(search, &ask->need);
+		struct node *node = take_pick(search, &resources->need);
 
 		part.tasks = most < left ? most : left;
-		struct strata_need need = ask_need(&part, 1, node->shape);
+		struct strata_need need = resources_need(&part, 1, node->node_type);
 
 		fill_spot(&spots[found++], node, &need, 0, part.tasks);
 		left -= part.tasks;
@@ -355,23 +363,25 @@ static uint32_t find_few(const struct search *search, struct spot *spots)
 	return left ? 0 : found;
 }
 
-uint32_t placing_spot_max(const struct strata_cluster *cluster, const struct ask *ask)
+uint32_t placing_spot_max(const struct strata_cluster *cluster,
+			  const struct resource_request *resources)
 {
-	uint32_t most = ask->nodes ? ask->nodes : ask->tasks;
+	uint32_t most = resources->nodes ? resources->nodes : resources->tasks;
 
 	return most < cluster->node_count ? most : cluster->node_count;
 }
 
-uint32_t placing_find(struct strata_cluster *cluster, struct ask *ask, uint64_t since,
-		      placing_filter *filter, void *context, struct spot *spots)
+uint32_t placing_find(struct strata_cluster *cluster, struct resource_request *resources,
+		      uint64_t since, placing_filter *filter, void *context, struct spot *spots)
 {
-	struct search search = { cluster, ask, ask->nodes ? ask->nodes : 1, filter, context };
+	struct search search = { cluster, resources, resources->nodes ? resources->nodes : 1,
+				 filter, context };
 
-	if (ask->nodes > 1)
-		return ask->nodes <= cluster->node_count ? find_fixed(&search, spots) : 0;
+	if (resources->nodes > 1)
+		return resources->nodes <= cluster->node_count ? find_fixed(&search, spots) : 0;
 	if (find_one(&search, since, spots))
 		return 1;
-	if (ask->tasks == 1 || ask->nodes == 1)
+	if (resources->tasks == 1 || resources->nodes == 1)
 		return 0;
 	return find_few(&search, spots);
 }

@@ -40,7 +40,7 @@ int plans_init(struct plans *plans, struct strata_cluster *cluster)
 	plans->line_count = cluster->node_count;
 	for (uint32_t row = 0; rc == 0 && row < cluster->node_count; row++)
 		rc = timeline_init(&plans->lines[row], cluster->memory,
-				   &cluster->nodes[row].shape->whole);
+				   &cluster->nodes[row].node_type->whole);
 	if (rc == 0)
 		rc = hold_memory(plans, cluster);
 	if (rc)
@@ -87,7 +87,7 @@ void plan_give(struct plans *plans, const struct strata_cluster *cluster, const 
 struct search {
 	struct strata_cluster *cluster;
 	const struct plans *plans;
-	const struct ask *ask;
+	const struct resource_request *resources;
 	uint32_t nodes;
 	int64_t length_ns;
 };
@@ -95,13 +95,13 @@ struct search {
 static int64_t node_earliest(const struct search *search, uint32_t row, int64_t from_ns)
 {
 	const struct node *node = &search->cluster->nodes[row];
-	struct strata_need need = ask_need(search->ask, search->nodes, node->shape);
+	struct strata_need need = resources_need(search->resources, search->nodes, node->node_type);
 
-	if (!fit_takes(search->ask, node))
+	if (!fit_takes(search->resources, node))
 		return INT64_MAX;
 	return timeline_earliest(&search->plans->lines[row], from_ns, search->length_ns, &need,
-				 node->shape->gpu_count,
-				 search->ask->exclusive ? &node->shape->whole : NULL);
+				 node->node_type->gpu_count,
+				 search->resources->exclusive ? &node->node_type->whole : NULL);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -136,7 +136,7 @@ static int64_t earliest_together(const struct search *search, int64_t from_ns, i
 /* The spots at that time, lowest rows first. */
 static void fill_plan(const struct search *search, struct plan *plan)
 {
-	uint32_t tasks = search->ask->tasks;
+	uint32_t tasks = search->resources->tasks;
 
 	for (uint32_t row = 0; plan->count < search->nodes; row++) {
 		struct node *node = &search->cluster->nodes[row];
@@ -145,17 +145,18 @@ static void fill_plan(const struct search *search, struct plan *plan)
 		if (node_earliest(search, row, plan->start_ns) != plan->start_ns)
 			continue;
 		/* every part as large as the largest, so that it can always be planned where it was */
-		struct strata_need need = ask_need(search->ask, search->nodes, node->shape);
+		struct strata_need need =
+			resources_need(search->resources, search->nodes, node->node_type);
 		struct strata_room least =
 			timeline_least(&search->plans->lines[row], plan->start_ns, plan->end_ns);
-		uint32_t gpu = need.gpu_milli ? room_shared_gpu(&least, node->shape->gpu_count,
+		uint32_t gpu = need.gpu_milli ? room_shared_gpu(&least, node->node_type->gpu_count,
 								need.gpu_milli)
 					      : 0;
 		struct spot *spot = &plan->spots[plan->count];
 
 		spot->node = node;
-		spot->piece =
-			room_pick(&least, node->shape->gpu_count, node->shape->numa, &need, gpu);
+		spot->piece = room_pick(&least, node->node_type->gpu_count, node->node_type->numa,
+					&need, gpu);
 		spot->piece.node = row;
 		spot->piece.tasks = tasks / search->nodes + (plan->count < tasks % search->nodes);
 		plan->count++;
@@ -237,11 +238,11 @@ int plan_find(const struct plans *plans, struct strata_cluster *cluster, struct 
 {
 	if (fit_is_whole(job))
 		return plan_whole(plans, cluster, job, arena, ret_plan);
-	struct search search = { cluster, plans, job->ask, fit_node_count(cluster, job->ask),
-				 length_ns };
+	struct search search = { cluster, plans, job->resources,
+				 fit_node_count(cluster, job->resources), length_ns };
 
 	*ret_plan = NULL;
-	if (!job->ask->possible || search.nodes == 0 || search.nodes > cluster->node_count)
+	if (!job->resources->possible || search.nodes == 0 || search.nodes > cluster->node_count)
 		return 0;
 	int64_t *times = strata_arena_array(arena, cluster->node_count, sizeof(*times));
 	struct plan *plan = strata_arena_get(arena, plan_bytes(search.nodes));

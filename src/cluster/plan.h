@@ -10,8 +10,8 @@
 /* Where and when a job will be, or is. */
 struct plan {
 	int64_t start_ns, end_ns;
-	const uint32_t
-		*counts; /* of a gang just planned: spots of each of its jobs; in the arena */
+	/* of a gang just planned: spots of each of its jobs; in the arena */
+	const uint32_t *counts;
 	uint32_t count;
 	struct spot spots[];
 };

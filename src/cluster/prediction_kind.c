@@ -1,18 +1,16 @@
-/* The predictions of run times, one line each, sorted. */
+/* The kind `prediction`: what predictions.def lists. */
 #include <strata/cluster.h>
 
-extern const struct strata_prediction_class strata_prediction_learned;
-extern const struct strata_prediction_class strata_prediction_requested;
-extern const struct strata_prediction_class strata_prediction_user_last2;
+#define CLASS(name) extern const struct strata_prediction_class strata_prediction_##name;
+#include "cluster/predictions.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_prediction_learned.base,
-	&strata_prediction_requested.base,
-	&strata_prediction_user_last2.base,
+#define CLASS(name) &strata_prediction_##name.base,
+#include "cluster/predictions.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_prediction_kind = {
 	.name = "prediction",

@@ -79,7 +79,7 @@ static double cost_of(const struct search *search, const struct job *job)
 	struct strata_victim victim = {
 		.band = job->band,
 		.priority = job->priority,
-		.size = job->ask->size,
+		.size = job->resources->size,
 		.ran_ns = now_ns - job->start_ns,
 		.unsaved_ns = now_ns - (saved_ns > job->start_ns ? saved_ns : job->start_ns),
 		.left_ns = job->expected_end_ns - now_ns,
@@ -168,18 +168,19 @@ static int open_search(struct search *search)
 /* A waiting job, and what is being found for it. */
 struct want {
 	const struct job *job;
-	const struct ask *ask;
+	const struct resource_request *resources;
 	uint32_t node_count;
 	size_t pick_count; /* of search->picks, after weigh_node */
 };
 
 static bool takes(const struct want *want, const struct strata_room *room, const struct node *node)
 {
-	struct strata_need need = ask_need(want->ask, want->node_count, node->shape);
+	struct strata_need need =
+		resources_need(want->resources, want->node_count, node->node_type);
 
-	if (want->ask->exclusive)
-		return ask_tasks_in(want->ask, room, node->shape) > 0;
-	return room_fits(room, node->shape->gpu_count, &need);
+	if (want->resources->exclusive)
+		return resources_tasks_in(want->resources, room, node->node_type) > 0;
+	return room_fits(room, node->node_type->gpu_count, &need);
 }
 
 /* Drops whoever is not needed after all, the dearest first. The last one is. */
@@ -241,7 +242,7 @@ static struct node *cheapest_node(struct search *search, struct want *want)
 	for (uint32_t row = 0; row < cluster->node_count; row++) {
 		struct node *node = &cluster->nodes[row];
 
-		if (search->used[row] || !fit_takes(want->ask, node))
+		if (search->used[row] || !fit_takes(want->resources, node))
 			continue;
 		double cost = weigh_node(search, want, node);
 		const struct candidate *first = want->pick_count ? search->picks[0]->candidate
@@ -264,7 +265,8 @@ static struct node *cheapest_node(struct search *search, struct want *want)
 /* Puts a part of the job on a node, in the trial, with those gone that are in its way. */
 static void settle(struct search *search, struct want *want, struct node *node)
 {
-	struct strata_need need = ask_need(want->ask, want->node_count, node->shape);
+	struct strata_need need =
+		resources_need(want->resources, want->node_count, node->node_type);
 	struct strata_room *room = &search->trial[node->row];
 
 	weigh_node(search, want, node);
@@ -272,10 +274,11 @@ static void settle(struct search *search, struct want *want, struct node *node)
 		search->picks[i]->candidate->chosen = true;
 		free_job(search->trial, search->picks[i]->candidate->job, search->conf->mode);
 	}
-	uint32_t gpu =
-		need.gpu_milli ? room_shared_gpu(room, node->shape->gpu_count, need.gpu_milli) : 0;
+	uint32_t gpu = need.gpu_milli
+			       ? room_shared_gpu(room, node->node_type->gpu_count, need.gpu_milli)
+			       : 0;
 	struct strata_piece piece =
-		room_pick(room, node->shape->gpu_count, node->shape->numa, &need, gpu);
+		room_pick(room, node->node_type->gpu_count, node->node_type->numa, &need, gpu);
 
 	room_take(room, &piece);
 	search->used[node->row] = true;
@@ -285,7 +288,7 @@ static void settle(struct search *search, struct want *want, struct node *node)
 static bool choose(struct search *search, const struct job *job)
 {
 	struct strata_cluster *cluster = search->cluster;
-	struct want want = { job, job->ask, fit_node_count(cluster, job->ask), 0 };
+	struct want want = { job, job->resources, fit_node_count(cluster, job->resources), 0 };
 	uint32_t settled = 0;
 
 	memcpy(search->trial, search->rooms, cluster->node_count * sizeof(*search->trial));
@@ -331,7 +334,7 @@ static int stop_chosen(struct search *search, struct job *job)
 			 job->id);
 		victim->stop_told = true;
 		victim->preempted++;
-		cluster->stats.preemptions++;
+		cluster->metrics.preemptions++;
 		*pass_effect(search->pass) =
 			(struct strata_effect){ .kind = STRATA_EFFECT_STOP,
 						.job = victim->id,
@@ -349,9 +352,9 @@ static int stop_chosen(struct search *search, struct job *job)
 
 static bool may_preempt(struct strata_cluster *cluster, const struct job *job)
 {
-	return !job->gang && !job->suspended && job->ask->possible &&
+	return !job->gang && !job->suspended && job->resources->possible &&
 	       (!job->array || !job->array->limit || job->array->placed < job->array->limit) &&
-	       party_limit(cluster, job->owner, job->ask) == STRATA_REASON_NONE;
+	       entity_limit(cluster, job->association, job->resources) == STRATA_REASON_NONE;
 }
 
 int preempt_pass(struct pass *pass)
@@ -361,25 +364,27 @@ int preempt_pass(struct pass *pass)
 				 .cluster = cluster,
 				 .conf = cluster->conf.victims.conf,
 				 .wake_ns = INT64_MAX };
-	struct lot *lot = queue_lot(tree_first(&cluster->queue));
+	struct job_group *job_group = queue_job_group(tree_first(&cluster->queue));
 	int rc = 0, left = PREEMPTORS_MAX;
 
 	cluster->protect_wake_ns = INT64_MAX;
-	if (!cluster->victims || !lot || lot->band == STRATA_BAND_LOW)
+	if (!cluster->victims || !job_group || job_group->band == STRATA_BAND_LOW)
 		return 0;
 	rc = open_search(&search);
-	for (; rc == 0 && lot && left; lot = queue_lot(tree_next(&lot->in_order))) {
-		struct job *job = lot->first;
+	for (; rc == 0 && job_group && left;
+	     job_group = queue_job_group(tree_next(&job_group->in_order))) {
+		struct job *job = job_group->first;
 
-		for (; rc == 0 && job && left && lot->band > STRATA_BAND_LOW; job = job->after) {
+		for (; rc == 0 && job && left && job_group->band > STRATA_BAND_LOW;
+		     job = job->after) {
 			left--;
 			if (!may_preempt(cluster, job))
 				break;
-			if (fit_first(cluster, job->ask, search.rooms, false, search.spots))
+			if (fit_first(cluster, job->resources, search.rooms, false, search.spots))
 				continue;
 			if (!choose(&search, job)) {
 				cluster->protect_wake_ns = search.wake_ns;
-				break; /* nor would there be any for the others of its lot */
+				break; /* nor would there be any for the others of its job group */
 			}
 			rc = stop_chosen(&search, job);
 		}

@@ -8,21 +8,21 @@ enum { SEVERAL_NODES = 50, ONE_NODE = 100, WELL_FILLED = 20, ONE_DOMAIN = 30 };
 /* The part of the node that is in use, from 0 to 1: of its GPUs, or of its CPUs when it has none. */
 static double filled(const struct node *node)
 {
-	const struct strata_room *whole = &node->shape->whole;
+	const struct strata_room *whole = &node->node_type->whole;
 	double free_milli = 0;
 
-	if (node->shape->gpu_count == 0)
+	if (node->node_type->gpu_count == 0)
 		return whole->cpu_milli
 			       ? 1 - (double)node->room.cpu_milli / (double)whole->cpu_milli
 			       : 1;
-	for (uint32_t i = 0; i < node->shape->gpu_count; i++)
+	for (uint32_t i = 0; i < node->node_type->gpu_count; i++)
 		free_milli += node->room.gpu_milli[i];
-	return 1 - free_milli / (1000.0 * node->shape->gpu_count);
+	return 1 - free_milli / (1000.0 * node->node_type->gpu_count);
 }
 
 static bool in_one_domain(const struct node *node, uint32_t gpu_mask)
 {
-	const uint8_t *numa = node->shape->numa;
+	const uint8_t *numa = node->node_type->numa;
 
 	for (uint32_t rest = gpu_mask; rest; rest &= rest - 1)
 		if (numa[__builtin_ctz(rest)] != numa[__builtin_ctz(gpu_mask)])

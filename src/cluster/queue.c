@@ -1,9 +1,9 @@
 /*
- * The queue: lots in the order of band, the order class's key, and the submission of their first job. Jobs inside a lot are in order
+ * The queue: job groups in the order of band, the order class's key, and the submission of their first job. Jobs inside a job group are in order
  * of submission, so a job that comes back (its start failed, its node died) takes its old place.
  *
- * Keys that do not change with time are computed when a lot's first job changes. For orders whose keys do, all are computed anew at
- * a pass and only the lots that are now out of order are moved.
+ * Keys that do not change with time are computed when a job group's first job changes. For orders whose keys do, all are computed anew at
+ * a pass and only the job groups that are now out of order are moved.
  */
 #include "cluster/cluster_int.h"
 
@@ -12,23 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lot_key {
-	const struct ask *ask;
-	const struct owner *owner;
+struct job_group_key {
+	const struct resource_request *resources;
+	const struct association *association;
 	const struct array *array; /* its limit is theirs alone */
 	int64_t priority, limit_ns;
 	uint64_t name, band;
-	uint64_t
-		alone; /* the id of a job that is like no other: frozen, or standing for its gang */
+	/* the id of a job that is like no other: frozen, or standing for its gang */
+	uint64_t alone;
 };
 
-static struct lot_key make_key(const struct strata_cluster *cluster, const struct job *job)
+static struct job_group_key make_key(const struct strata_cluster *cluster, const struct job *job)
 {
-	struct lot_key key;
+	struct job_group_key key;
 
 	memset(&key, 0, sizeof(key));
-	key.ask = job->ask;
-	key.owner = job->owner;
+	key.resources = job->resources;
+	key.association = job->association;
 	key.array = job->array;
 	key.alone = job->suspended || job->gang ? job->id : 0;
 	key.priority = job->priority;
@@ -41,8 +41,8 @@ static struct lot_key make_key(const struct strata_cluster *cluster, const struc
 
 int queue_compare(const struct tree_node *a, const struct tree_node *b, void *context)
 {
-	const struct lot *left = container_of(a, struct lot, in_order),
-			 *right = container_of(b, struct lot, in_order);
+	const struct job_group *left = container_of(a, struct job_group, in_order),
+			       *right = container_of(b, struct job_group, in_order);
 
 	if (!*(const bool *)context && left->band != right->band)
 		return left->band > right->band ? -1 : 1;
@@ -70,78 +70,83 @@ int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *jo
 	return cluster->prediction->correct ? queue_predict(cluster, job) : job->limit_ns;
 }
 
-static double lot_order_key(struct strata_cluster *cluster, const struct lot *lot)
+static double job_group_order_key(struct strata_cluster *cluster, const struct job_group *job_group)
 {
-	const struct job *job = lot->first;
+	const struct job *job = job_group->first;
 
-	assert(job); /* an empty lot is gone */
+	assert(job); /* an empty job group is gone */
 	struct strata_order_job view = {
 		.submit_ns = job->submit_ns,
 		.now_ns = cluster->now_ns,
 		.requested_ns = job->limit_ns,
 		.predicted_ns = queue_predict(cluster, job),
-		.size = job->ask->size,
+		.size = job->resources->size,
 		.priority = job->priority,
 		.band = job->band,
 		.boost = cluster->conf.boosts[job->band],
-		.partition = job->ask->partition_party ? job->ask->partition_party->priority : 0,
-		.qos = job->owner->qos ? job->owner->qos->priority : 0,
+		.partition = job->resources->partition_entity
+				     ? job->resources->partition_entity->priority
+				     : 0,
+		.qos = job->association->qos ? job->association->qos->priority : 0,
 		.cluster_size = cluster->size,
 	};
 
 	if (cluster->order->wants_share) {
-		party_accrue(cluster, job->owner);
-		view.share = share_priority(cluster->share, job->owner->leaf, cluster->now_ns);
-		view.share_factor = share_factor(cluster->share, job->owner->leaf, cluster->now_ns);
+		entity_accrue(cluster, job->association);
+		view.share =
+			share_priority(cluster->share, job->association->leaf, cluster->now_ns);
+		view.share_factor =
+			share_factor(cluster->share, job->association->leaf, cluster->now_ns);
 	}
 	return cluster->order->key(cluster->conf.order.conf, &view);
 }
 
-static struct lot *get_lot(struct strata_cluster *cluster, const struct job *job)
+static struct job_group *get_job_group(struct strata_cluster *cluster, const struct job *job)
 {
-	struct lot_key key = make_key(cluster, job);
-	struct lot *lot = map_text_get(&cluster->lots, (const char *)&key, sizeof(key));
+	struct job_group_key key = make_key(cluster, job);
+	struct job_group *job_group =
+		map_text_get(&cluster->job_groups, (const char *)&key, sizeof(key));
 	uint64_t handle;
 
-	if (lot)
-		return lot;
-	lot = slab_get(&cluster->lot_slab, &handle);
-	if (!lot)
+	if (job_group)
+		return job_group;
+	job_group = slab_get(&cluster->job_group_slab, &handle);
+	if (!job_group)
 		return NULL;
-	if (map_text_put(&cluster->lots, (const char *)&key, sizeof(key), lot, NULL)) {
-		slab_put(&cluster->lot_slab, handle);
+	if (map_text_put(&cluster->job_groups, (const char *)&key, sizeof(key), job_group, NULL)) {
+		slab_put(&cluster->job_group_slab, handle);
 		return NULL;
 	}
-	lot->handle = handle;
-	lot->ask = job->ask;
-	lot->owner = job->owner;
-	lot->band = job->band;
-	cluster->stats.lots++;
-	return lot;
+	job_group->handle = handle;
+	job_group->resources = job->resources;
+	job_group->association = job->association;
+	job_group->band = job->band;
+	cluster->metrics.job_groups++;
+	return job_group;
 }
 
 /* Links the job by its sequence; most come last. */
-static void link_job(struct lot *lot, struct job *job)
+static void link_job(struct job_group *job_group, struct job *job)
 {
-	struct job *before = lot->last;
+	struct job *before = job_group->last;
 
 	while (before && before->sequence > job->sequence)
 		before = before->before;
 	job->before = before;
-	job->after = before ? before->after : lot->first;
-	*(before ? &before->after : &lot->first) = job;
-	*(job->after ? &job->after->before : &lot->last) = job;
-	lot->count++;
-	job->lot = lot;
+	job->after = before ? before->after : job_group->first;
+	*(before ? &before->after : &job_group->first) = job;
+	*(job->after ? &job->after->before : &job_group->last) = job;
+	job_group->count++;
+	job->job_group = job_group;
 }
 
 int queue_add(struct strata_cluster *cluster, struct job *job)
 {
-	struct lot *lot = get_lot(cluster, job);
+	struct job_group *job_group = get_job_group(cluster, job);
 
-	if (!lot)
+	if (!job_group)
 		return -ENOMEM;
-	struct job *first = lot->first;
+	struct job *first = job_group->first;
 
 	if (!job->is_new) {
 		*(cluster->new_last ? &cluster->new_last->next_new : &cluster->new_first) = job;
@@ -149,11 +154,11 @@ int queue_add(struct strata_cluster *cluster, struct job *job)
 		job->is_new = true;
 	}
 	if (first && job->sequence < first->sequence)
-		tree_remove(&cluster->queue, &lot->in_order);
-	link_job(lot, job);
-	if (lot->first != first) {
-		lot->key = lot_order_key(cluster, lot);
-		tree_insert(&cluster->queue, &lot->in_order, 0);
+		tree_remove(&cluster->queue, &job_group->in_order);
+	link_job(job_group, job);
+	if (job_group->first != first) {
+		job_group->key = job_group_order_key(cluster, job_group);
+		tree_insert(&cluster->queue, &job_group->in_order);
 	}
 	return 0;
 }
@@ -180,24 +185,24 @@ void queue_forget_new(struct strata_cluster *cluster)
 
 void queue_remove(struct strata_cluster *cluster, struct job *job)
 {
-	struct lot *lot = job->lot;
-	bool was_first = lot->first == job;
+	struct job_group *job_group = job->job_group;
+	bool was_first = job_group->first == job;
 
 	if (was_first)
-		tree_remove(&cluster->queue, &lot->in_order);
-	*(job->before ? &job->before->after : &lot->first) = job->after;
-	*(job->after ? &job->after->before : &lot->last) = job->before;
+		tree_remove(&cluster->queue, &job_group->in_order);
+	*(job->before ? &job->before->after : &job_group->first) = job->after;
+	*(job->after ? &job->after->before : &job_group->last) = job->before;
 	job->before = job->after = NULL;
-	job->lot = NULL;
-	if (--lot->count == 0) {
-		struct lot_key key = make_key(cluster, job);
+	job->job_group = NULL;
+	if (--job_group->count == 0) {
+		struct job_group_key key = make_key(cluster, job);
 
-		map_text_remove(&cluster->lots, (const char *)&key, sizeof(key));
-		slab_put(&cluster->lot_slab, lot->handle);
-		cluster->stats.lots--;
+		map_text_remove(&cluster->job_groups, (const char *)&key, sizeof(key));
+		slab_put(&cluster->job_group_slab, job_group->handle);
+		cluster->metrics.job_groups--;
 	} else if (was_first) {
-		lot->key = lot_order_key(cluster, lot);
-		tree_insert(&cluster->queue, &lot->in_order, 0);
+		job_group->key = job_group_order_key(cluster, job_group);
+		tree_insert(&cluster->queue, &job_group->in_order);
 	}
 }
 
@@ -205,26 +210,27 @@ int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		  struct strata_error *err)
 {
 	size_t count = tree_count(&cluster->queue), moved = 0;
-	struct lot **out = strata_arena_array(arena, count, sizeof(*out)), *last = NULL, *lot,
-		   *next;
+	struct job_group **out = strata_arena_array(arena, count, sizeof(*out)), *last = NULL,
+			 *job_group, *next;
 
 	if (!out)
 		return strata_fail_memory(err);
-	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
-	     lot = queue_lot(tree_next(&lot->in_order)))
-		lot->key = lot_order_key(cluster, lot);
-	for (lot = queue_lot(tree_first(&cluster->queue)); lot; lot = next) {
-		next = queue_lot(tree_next(&lot->in_order));
-		if (last && queue_compare(&last->in_order, &lot->in_order,
+	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
+	     job_group = queue_job_group(tree_next(&job_group->in_order)))
+		job_group->key = job_group_order_key(cluster, job_group);
+	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
+	     job_group = next) {
+		next = queue_job_group(tree_next(&job_group->in_order));
+		if (last && queue_compare(&last->in_order, &job_group->in_order,
 					  &cluster->conf.mixed_bands) > 0) {
-			tree_remove(&cluster->queue, &lot->in_order);
-			out[moved++] = lot;
+			tree_remove(&cluster->queue, &job_group->in_order);
+			out[moved++] = job_group;
 		} else {
-			last = lot;
+			last = job_group;
 		}
 	}
 	for (size_t i = 0; i < moved; i++)
-		tree_insert(&cluster->queue, &out[i]->in_order, 0);
+		tree_insert(&cluster->queue, &out[i]->in_order);
 	return 0;
 }
 
@@ -232,10 +238,10 @@ static int compare_jobs(const void *a, const void *b, void *mixed_bands)
 {
 	const struct job *left = *(struct job *const *)a, *right = *(struct job *const *)b;
 
-	if (!*(const bool *)mixed_bands && left->lot->band != right->lot->band)
-		return left->lot->band > right->lot->band ? -1 : 1;
-	if (left->lot->key != right->lot->key)
-		return left->lot->key < right->lot->key ? -1 : 1;
+	if (!*(const bool *)mixed_bands && left->job_group->band != right->job_group->band)
+		return left->job_group->band > right->job_group->band ? -1 : 1;
+	if (left->job_group->key != right->job_group->key)
+		return left->job_group->key < right->job_group->key ? -1 : 1;
 	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
 }
 
@@ -243,18 +249,18 @@ int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	size_t count = 0;
-	struct lot *lot;
+	struct job_group *job_group;
 
-	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
-	     lot = queue_lot(tree_next(&lot->in_order)))
-		count += lot->count;
+	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
+	     job_group = queue_job_group(tree_next(&job_group->in_order)))
+		count += job_group->count;
 	struct job **jobs = strata_arena_array(pass->arena, count, sizeof(*jobs)), **to = jobs;
 
 	if (!jobs)
 		return strata_fail_memory(pass->err);
-	for (lot = queue_lot(tree_first(&cluster->queue)); lot;
-	     lot = queue_lot(tree_next(&lot->in_order)))
-		for (struct job *job = lot->first; job; job = job->after)
+	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
+	     job_group = queue_job_group(tree_next(&job_group->in_order)))
+		for (struct job *job = job_group->first; job; job = job->after)
 			*to++ = job;
 	qsort_r(jobs, count, sizeof(*jobs), compare_jobs, &cluster->conf.mixed_bands);
 	*ret_jobs = jobs;

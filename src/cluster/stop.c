@@ -25,7 +25,7 @@ void stop_job(struct strata_cluster *cluster, struct job *job, enum strata_stop 
 	if (tree_node_in(&job->by_end) && job->expected_end_ns > cluster->now_ns + grace_ns) {
 		tree_remove(&cluster->running, &job->by_end);
 		job->expected_end_ns = cluster->now_ns + grace_ns;
-		tree_insert(&cluster->running, &job->by_end, 0);
+		tree_insert(&cluster->running, &job->by_end);
 	}
 	checkpoint_unwatch(cluster, job);
 	cluster->changed = cluster->disturbed = true;

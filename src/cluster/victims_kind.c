@@ -1,9 +1,9 @@
-/* The victim choosers, one line each, sorted. */
+/* The kind `victims`: what victims.def lists. */
 #include "cluster/victims.h"
 
-extern const struct strata_victims_class strata_victims_least_lost;
-extern const struct strata_victims_class strata_victims_lowest;
-extern const struct strata_victims_class strata_victims_youngest;
+#define CLASS(name) extern const struct strata_victims_class strata_victims_##name;
+#include "cluster/victims.def"
+#undef CLASS
 
 const struct strata_choice victims_modes[] = {
 	{ "requeue", STRATA_STOP_REQUEUE, "back to its place in the queue" },
@@ -12,14 +12,12 @@ const struct strata_choice victims_modes[] = {
 	{ NULL, 0, NULL },
 };
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_victims_least_lost.base,
-	&strata_victims_lowest.base,
-	&strata_victims_youngest.base,
+#define CLASS(name) &strata_victims_##name.base,
+#include "cluster/victims.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_victims_kind = {
 	.name = "victims",

@@ -1,10 +1,12 @@
 /*
  * The arena: bump allocation from chunks that double in size, freed together. Every allocation counts
- * as a call of the memory below it, so "fail the n-th allocation" reaches each of them.
+ * as a call of the memory below it, so "fail the n-th allocation" reaches each of them. Under
+ * AddressSanitizer only what was handed out may be touched, to the byte.
  */
 #include <strata/memory.h>
 
 #include "memory_int.h"
+#include "poison.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +36,7 @@ static void free_chunks(struct strata_arena *arena, struct strata_arena_chunk *c
 	while (chunk) {
 		struct strata_arena_chunk *next = chunk->next;
 
+		unpoison(chunk, chunk->size_bytes);
 		strata_memory_put(arena->memory, chunk, chunk->size_bytes);
 		chunk = next;
 	}
@@ -55,7 +58,9 @@ void strata_arena_reset(struct strata_arena *arena)
 		return;
 	free_chunks(arena, keep->next);
 	keep->next = NULL;
+	unpoison(keep, keep->used_bytes);
 	memset(keep + 1, 0, keep->used_bytes - sizeof(*keep));
+	poison(keep + 1, keep->used_bytes - sizeof(*keep));
 	keep->used_bytes = sizeof(*keep);
 	arena->used_bytes = 0;
 }
@@ -76,6 +81,7 @@ static struct strata_arena_chunk *add_chunk(struct strata_arena *arena, size_t n
 	chunk->used_bytes = sizeof(*chunk);
 	chunk->next = arena->chunks;
 	arena->chunks = chunk;
+	poison(chunk + 1, size - sizeof(*chunk));
 	return chunk;
 }
 
@@ -88,15 +94,17 @@ void *strata_arena_get(struct strata_arena *arena, size_t size_bytes)
 	if (arena->limit_bytes && need > arena->limit_bytes - arena->used_bytes)
 		return NULL;
 	struct strata_arena_chunk *chunk = arena->chunks;
+	size_t taken = need + POISON_GAP_BYTES;
 
-	if (!chunk || chunk->size_bytes - chunk->used_bytes < need) {
-		chunk = add_chunk(arena, need);
+	if (!chunk || chunk->size_bytes - chunk->used_bytes < taken) {
+		chunk = add_chunk(arena, taken);
 		if (!chunk)
 			return NULL;
 	}
 	void *block = (char *)chunk + chunk->used_bytes;
 
-	chunk->used_bytes += need;
+	unpoison(block, size_bytes);
+	chunk->used_bytes += taken;
 	arena->used_bytes += need;
 	return block;
 }

@@ -142,6 +142,11 @@ int64_t env_now_ns(const struct env *env, enum env_clock clock)
 	return env->now_ns(env->context, clock);
 }
 
+int64_t env_realtime_offset_ns(const struct env *env)
+{
+	return env_now_ns(env, ENV_REALTIME) - env_now_ns(env, ENV_MONOTONIC);
+}
+
 int env_random(const struct env *env, void *bytes, size_t count, struct strata_error *err)
 {
 	for (size_t done = 0; done < count;) {

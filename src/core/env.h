@@ -32,10 +32,10 @@ struct env_identity {
 
 /* A program to start. All pointers are borrowed during the call. */
 struct env_command {
-	const char
-		*program; /* a path with a slash, or with `search` a name; no shell is involved */
-	const char *
-		search; /* where to look for a name, as in PATH; done by the child, with its rights. NULL: nowhere */
+	/* a path with a slash, or with `search` a name; no shell is involved */
+	const char *program;
+	/* where to look for a name, as in PATH; done by the child, with its rights. NULL: nowhere */
+	const char *search;
 	const char *const *argv; /* NULL-terminated, argv[0] included */
 	const char *const *envp; /* NULL-terminated; the whole environment, nothing is inherited */
 	const char *cwd;         /* NULL: the caller's */
@@ -101,6 +101,8 @@ const struct env *env_system(void);
 /* ---- clock and chance ---- */
 
 int64_t env_now_ns(const struct env *env, enum env_clock clock);
+/* What makes realtime of a monotonic time, as of now; a trace takes it once, so that its times neither jump nor go back. */
+int64_t env_realtime_offset_ns(const struct env *env);
 
 /* Fills all of `bytes` from the kernel's generator. */
 int env_random(const struct env *env, void *bytes, size_t count, struct strata_error *err);
@@ -142,19 +144,11 @@ void env_draft_drop(struct env_draft *draft);
 int env_claim_file(const struct env *env, int dir, const char *path, const void *bytes,
 		   size_t count, mode_t mode, struct strata_error *err);
 
-/* Adds to the end of a file, which is created if it is missing. One appender at a time: after a failure the file is cut
- * back to its length before. A crash may leave a part of the bytes, so give them an end that can be recognised. */
-int env_append_file(const struct env *env, int dir, const char *path, const void *bytes,
-		    size_t count, mode_t mode, struct strata_error *err);
-
 /* All of a file, with a NUL behind it, on the arena. -E2BIG when it has more than limit_bytes. Believes what it reads,
  * not the size the file claims (those in /proc claim 0), and does not wait for a FIFO's writer. */
 int env_read_file(const struct env *env, int dir, const char *path, size_t limit_bytes,
 		  struct strata_arena *arena, char **ret_bytes, size_t *ret_count,
 		  struct strata_error *err);
-
-/* Removes a file (not a directory). -ENOENT when there is none. */
-int env_remove_file(const struct env *env, int dir, const char *path, struct strata_error *err);
 
 /* Makes a directory and those above it that are missing, all with this mode (here the umask counts). One that is there
  * is left as it is. */

@@ -225,69 +225,6 @@ out:
 	return rc;
 }
 
-/* ---- appending ---- */
-
-/* Opens a file to append to; creates it, of this mode, if there is none. */
-static int open_append(const struct env *env, const struct place *place, mode_t mode,
-		       bool *ret_created)
-{
-	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-	int fd = ENV_RETRY(env->open(env->context, place->dir, place->name, flags, 0));
-
-	*ret_created = fd == -ENOENT;
-	if (fd != -ENOENT)
-		return fd;
-	fd = ENV_RETRY(
-		env->open(env->context, place->dir, place->name, flags | O_CREAT | O_EXCL, 0600));
-	if (fd < 0)
-		return fd;
-	int rc = ENV_RETRY(env->chmod(env->context, fd, mode));
-
-	if (rc < 0) {
-		close_fd(env, fd);
-		remove_name(env, place->dir, place->name);
-	}
-	return rc < 0 ? rc : fd;
-}
-
-/* Appends to an open file, or leaves it as it was. */
-static int append(const struct env *env, int fd, const void *bytes, size_t count)
-{
-	off_t size = ENV_RETRY(env->size(env->context, fd));
-
-	if (size < 0)
-		return (int)size;
-	int rc = write_all(env, fd, bytes, count);
-
-	if (rc == 0)
-		rc = ENV_RETRY(env->sync(env->context, fd, true));
-	if (rc < 0)
-		(void)ENV_RETRY(env->truncate(env->context, fd, size));
-	return rc;
-}
-
-int env_append_file(const struct env *env, int dir, const char *path, const void *bytes,
-		    size_t count, mode_t mode, struct strata_error *err)
-{
-	struct place place;
-	bool created;
-	int rc = open_place(env, dir, path, &place, err);
-
-	if (rc < 0)
-		return rc;
-	int fd = open_append(env, &place, mode, &created);
-
-	rc = fd < 0 ? fd : append(env, fd, bytes, count);
-	if (rc == 0 && created)
-		rc = sync_dir(env, place.dir);
-	if (fd >= 0)
-		close_fd(env, fd);
-	if (rc < 0 && fd >= 0 && created)
-		remove_name(env, place.dir, place.name);
-	close_fd(env, place.dir);
-	return rc < 0 ? fail(err, rc, "append to", path) : 0;
-}
-
 /* Reads an open file to its end. */
 static int read_all(const struct env *env, int fd, size_t limit_bytes, struct strata_arena *arena,
 		    char **ret_bytes, size_t *ret_count)
@@ -342,20 +279,6 @@ int env_read_file(const struct env *env, int dir, const char *path, size_t limit
 	if (rc == -E2BIG)
 		return strata_fail(err, rc, "%.250s has more than %zu bytes", path, limit_bytes);
 	return rc < 0 ? fail(err, rc, "read", path) : 0;
-}
-
-int env_remove_file(const struct env *env, int dir, const char *path, struct strata_error *err)
-{
-	struct place place;
-	int rc = open_place(env, dir, path, &place, err);
-
-	if (rc < 0)
-		return rc;
-	rc = ENV_RETRY(env->unlink(env->context, place.dir, place.name));
-	if (rc == 0)
-		rc = sync_dir(env, place.dir);
-	close_fd(env, place.dir);
-	return rc < 0 ? fail(err, rc, "remove", path) : 0;
 }
 
 /* Makes one directory whose parent is there. One that is there already is synced all the same: the call that made it

@@ -13,8 +13,8 @@
 struct env_walk_step {
 	int fd;
 	struct stat info;
-	const char *
-		name; /* "/" for where an absolute path, or a link to one, begins; "." for where a relative one does */
+	/* "/" for where an absolute path, or a link to one, begins; "." for where a relative one does */
+	const char *name;
 	bool last; /* nothing follows; false for links, since what they lead to does */
 };
 typedef int env_walk_visit(void *context, const struct env_walk_step *step);

@@ -1,18 +1,16 @@
-/* The sources of noise, one line each, sorted. */
+/* The kind `noise`: what noises.def lists. */
 #include <strata/noise.h>
 
-extern const struct strata_noise_class strata_noise_cuda;
-extern const struct strata_noise_class strata_noise_philox;
-extern const struct strata_noise_class strata_noise_torch;
+#define CLASS(name) extern const struct strata_noise_class strata_noise_##name;
+#include "core/noises.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_noise_cuda.base,
-	&strata_noise_philox.base,
-	&strata_noise_torch.base,
+#define CLASS(name) &strata_noise_##name.base,
+#include "core/noises.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_noise_kind = {
 	.name = "noise",

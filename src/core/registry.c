@@ -158,8 +158,8 @@ static int check_plugin(const struct strata_registry *registry, const struct str
 	return 0;
 }
 
-static int open_plugin(const char *path, void **ret_handle, const struct strata_plugin **ret_plugin,
-		       struct strata_error *err)
+static int open_plugin(const char *path, int flags, void **ret_handle,
+		       const struct strata_plugin **ret_plugin, struct strata_error *err)
 {
 	char here[4096];
 
@@ -171,7 +171,7 @@ static int open_plugin(const char *path, void **ret_handle, const struct strata_
 	/* what is missing dlopen says */
 	if (env_trust_check(here, ENV_TRUST_FILE, "the plug-in", err) == -EPERM)
 		return -EPERM;
-	void *handle = dlopen(here, RTLD_NOW | RTLD_LOCAL);
+	void *handle = dlopen(here, RTLD_NOW | RTLD_LOCAL | flags);
 
 	if (!handle)
 		return strata_fail(err, -ENOENT, "cannot load plug-in: %s", dlerror());
@@ -195,7 +195,8 @@ int strata_registry_load(struct strata_registry *registry, const char *path,
 
 	if (!entry)
 		return strata_fail_memory(err);
-	int rc = open_plugin(path, &entry->handle, &entry->plugin, err);
+	/* It stays loaded, so that a spec of its classes may outlive this registry. */
+	int rc = open_plugin(path, RTLD_NODELETE, &entry->handle, &entry->plugin, err);
 
 	if (rc == 0) {
 		rc = check_plugin(registry, entry->plugin, path, err);
@@ -217,7 +218,7 @@ int strata_plugin_kind(const char *path, struct strata_arena *arena, const char 
 {
 	const struct strata_plugin *plugin;
 	void *handle;
-	int rc = open_plugin(path, &handle, &plugin, err);
+	int rc = open_plugin(path, 0, &handle, &plugin, err);
 
 	if (rc)
 		return rc;
@@ -316,4 +317,22 @@ int strata_spec_read_list(const struct strata_registry *registry, const char *te
 	*ret_specs = specs;
 	*ret_count = count;
 	return 0;
+}
+
+int strata_spec_build(const struct strata_kind *kind, const char *text, struct strata_arena *arena,
+		      struct strata_spec *ret_spec, struct strata_error *err)
+{
+	const struct strata_registry built_in = { .kind = kind };
+
+	return strata_spec_read(&built_in, text, strlen(text), arena, ret_spec, err);
+}
+
+int strata_spec_build_list(const struct strata_kind *kind, const char *text,
+			   struct strata_arena *arena, struct strata_spec **ret_specs,
+			   size_t *ret_count, struct strata_error *err)
+{
+	const struct strata_registry built_in = { .kind = kind };
+
+	return strata_spec_read_list(&built_in, text, strlen(text), arena, ret_specs, ret_count,
+				     err);
 }

@@ -1,13 +1,6 @@
 /*
- * The trace and its lanes. A lane is a ring of 48-byte places with one writer. An event takes one place; a copied name
- * or text follows it in places of its own, so that texts come and go with their events and need no table.
- *
- * How a lane is read while its thread writes: every word of the ring is an atomic, and `written` counts the places
- * that are complete. The reader takes `written` (h1), copies the places before it, and takes `written` again (h2).
- * Meanwhile the writer may have begun to overwrite old places, at most EVENT_SLOTS_MAX beyond h2. Words are stored
- * with release and read with acquire: a reader that saw any word of a later event also sees, in h2, the count from
- * before that event. So what lies at or after h2 + EVENT_SLOTS_MAX - slot_count is whole, the rest is dropped.
- * The writer never waits, and never knows that it is read. No fence, no lock, no torn event.
+ * The trace and its lanes. A lane of a trace that lives in memory has a ring (trace_ring.c), which strata_trace_write writes out; one of a trace
+ * that was opened on a sink writes each event at once. Whoever adds events need not know which.
  *
  * The list of lanes has a lock; adding a lane and writing a file are rare.
  */
@@ -16,46 +9,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
-_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "lanes need lock-free 64-bit words");
-_Static_assert(TRACE_SLOT_WORDS * sizeof(uint64_t) <= 64, "an event is at most a cache line");
-
-enum {
-	TEXT_WORDS = TRACE_SLOT_WORDS -
-		     1, /* of a place that holds text; its first word is the header */
-	TEXT_SLOTS_MAX = STRATA_TRACE_TEXT_BYTES_MAX / (TEXT_WORDS * 8),
-	EVENT_SLOTS_MAX = 1 + 2 * TEXT_SLOTS_MAX,
-	KIND_TEXT = 0xFF,       /* beside enum strata_trace_kind */
-	ARG_NAME_COPIED = 0x80, /* flag beside enum strata_trace_arg_kind */
-	ORDINAL_SHIFT = 16,
-};
-_Static_assert(STRATA_TRACE_TEXT_BYTES_MAX % (TEXT_WORDS * 8) == 0, "texts fill their places");
-
-/* The words of an event. Header: kind, argument kind and flag, and 48 bits of the event's number in its lane. */
-enum {
-	HEADER,
-	TIME,
-	NAME /* pointer, or length if copied */,
-	FLOW,
-	KEY,
-	VALUE /* or the text's length */
-};
-
 struct strata_trace_lane {
-	/* the writer's own */
-	size_t slot;       /* where the next event goes */
-	uint64_t ordinal;  /* its number */
-	uint64_t position; /* == written */
-
-	_Atomic uint64_t written; /* complete places so far */
-
-	/* constant */
-	_Atomic uint64_t *words; /* slot_count × TRACE_SLOT_WORDS; owned */
-	size_t slot_count;
-	uint32_t tid;
-	char *name;                     /* owned */
+	struct trace_ring ring; /* of a trace in memory */
+	struct trace_out *out;  /* of one with a sink: the trace's; NULL: of none */
+	uint32_t pid, tid;
+	char *name, *process_name;      /* owned; NULL: none, or written already */
 	struct strata_trace_lane *next; /* under the trace's lock */
 };
 
@@ -64,10 +24,12 @@ struct strata_trace {
 	pthread_mutex_t lock;
 	struct strata_trace_lane *first, *last; /* oldest first; owned */
 	size_t lane_count;
-	uint32_t pid;
-	char *process_name; /* owned */
-	char *clock_name;   /* owned */
+	struct strata_trace_conf conf; /* its names are owned */
+	struct trace_out *out;         /* owned; NULL: no sink */
+	struct strata_trace_sink sink;
 };
+
+/* ---- traces ---- */
 
 static char *copy_text(struct strata_memory *memory, const char *text)
 {
@@ -79,10 +41,10 @@ static char *copy_text(struct strata_memory *memory, const char *text)
 	return copy;
 }
 
-static void free_text(struct strata_memory *memory, char *text)
+static void free_text(struct strata_memory *memory, const char *text)
 {
 	if (text)
-		strata_memory_put(memory, text, strlen(text) + 1);
+		strata_memory_put(memory, (char *)(uintptr_t)text, strlen(text) + 1);
 }
 
 int strata_trace_new(struct strata_memory *memory, const struct strata_trace_conf *conf,
@@ -96,11 +58,11 @@ int strata_trace_new(struct strata_memory *memory, const struct strata_trace_con
 	if (!trace)
 		return strata_fail_memory(err);
 	trace->memory = memory;
-	trace->pid = conf->pid;
+	trace->conf = *conf;
 	pthread_mutex_init(&trace->lock, NULL);
-	trace->process_name = copy_text(memory, conf->process_name);
-	trace->clock_name = copy_text(memory, conf->clock_name);
-	if (!trace->process_name || !trace->clock_name) {
+	trace->conf.process_name = copy_text(memory, conf->process_name);
+	trace->conf.clock_name = copy_text(memory, conf->clock_name);
+	if (!trace->conf.process_name || !trace->conf.clock_name) {
 		strata_trace_free(trace);
 		return strata_fail_memory(err);
 	}
@@ -108,15 +70,11 @@ int strata_trace_new(struct strata_memory *memory, const struct strata_trace_con
 	return 0;
 }
 
-static size_t ring_bytes(const struct strata_trace_lane *lane)
-{
-	return lane->slot_count * TRACE_SLOT_WORDS * sizeof(uint64_t);
-}
-
 static void free_lane(struct strata_memory *memory, struct strata_trace_lane *lane)
 {
-	strata_memory_put(memory, lane->words, ring_bytes(lane));
+	trace_ring_fini(&lane->ring, memory);
 	free_text(memory, lane->name);
+	free_text(memory, lane->process_name);
 	strata_memory_put(memory, lane, sizeof(*lane));
 }
 
@@ -128,47 +86,106 @@ void strata_trace_free(struct strata_trace *trace)
 		next = lane->next;
 		free_lane(trace->memory, lane);
 	}
-	free_text(trace->memory, trace->process_name);
-	free_text(trace->memory, trace->clock_name);
+	free_text(trace->memory, trace->conf.process_name);
+	free_text(trace->memory, trace->conf.clock_name);
+	strata_memory_put(trace->memory, trace->out, trace->out ? sizeof(*trace->out) : 0);
 	pthread_mutex_destroy(&trace->lock);
 	strata_memory_put(trace->memory, trace, sizeof(*trace));
 }
 
-static int new_lane(struct strata_memory *memory, uint32_t tid, const char *name,
-		    size_t event_count, struct strata_trace_lane **ret_lane,
-		    struct strata_error *err)
+int strata_trace_open(struct strata_memory *memory, const struct strata_trace_conf *conf,
+		      const struct strata_trace_sink *sink, struct strata_trace **ret_trace,
+		      struct strata_error *err)
 {
-	struct strata_trace_lane *lane = strata_memory_get(memory, sizeof(*lane));
+	struct strata_trace *trace;
+	int rc = strata_trace_new(memory, conf, &trace, err);
+
+	if (rc)
+		return rc;
+	trace->out = strata_memory_get(memory, sizeof(*trace->out));
+	if (!trace->out) {
+		strata_trace_free(trace);
+		return strata_fail_memory(err);
+	}
+	trace->sink = *sink;
+	trace_out_init(trace->out, &trace->sink);
+	trace_out_head(trace->out, &trace->conf, 0);
+	*ret_trace = trace;
+	return 0;
+}
+
+int strata_trace_close(struct strata_trace *trace, struct strata_error *err)
+{
+	if (!trace)
+		return 0;
+	assert(trace->out);
+	trace_out_tail(trace->out);
+	int rc = trace_out_finish(trace->out, err);
+
+	strata_trace_free(trace);
+	return rc;
+}
+
+/* ---- lanes ---- */
+
+/* What a ring is written with later. */
+static int init_kept(struct strata_trace_lane *lane, struct strata_memory *memory,
+		     const struct strata_trace_lane_conf *conf)
+{
+	lane->name = conf->name ? copy_text(memory, conf->name) : NULL;
+	lane->process_name = conf->process_name ? copy_text(memory, conf->process_name) : NULL;
+	if (!lane->name != !conf->name || !lane->process_name != !conf->process_name)
+		return -1;
+	return trace_ring_init(&lane->ring, memory, conf->event_count);
+}
+
+static int new_lane(struct strata_trace *trace, const struct strata_trace_lane_conf *conf,
+		    struct strata_trace_lane **ret_lane, struct strata_error *err)
+{
+	struct strata_trace_lane *lane = strata_memory_get(trace->memory, sizeof(*lane));
 
 	if (!lane)
 		return strata_fail_memory(err);
-	lane->tid = tid;
-	lane->slot_count = event_count +
-			   EVENT_SLOTS_MAX; /* so that event_count whole ones can be read */
-	lane->name = copy_text(memory, name);
-	lane->words = lane->name ? strata_memory_get(memory, ring_bytes(lane)) : NULL;
-	if (!lane->words) {
-		free_lane(memory, lane);
+	lane->pid = conf->pid ? conf->pid : trace->conf.pid;
+	lane->tid = conf->tid;
+	lane->out = trace->out;
+	if (trace->out) {
+		trace_out_names(trace->out, lane->pid, lane->tid, conf->process_name, conf->name);
+	} else if (init_kept(lane, trace->memory, conf)) {
+		free_lane(trace->memory, lane);
 		return strata_fail_memory(err);
 	}
 	*ret_lane = lane;
 	return 0;
 }
 
-static int add_lane_locked(struct strata_trace *trace, uint32_t tid, const char *name,
-			   size_t event_count, struct strata_trace_lane **ret_lane,
-			   struct strata_error *err)
+/* Rings are few, and large; each is of a thread. */
+static int check_ring(const struct strata_trace *trace, const struct strata_trace_lane_conf *conf,
+		      struct strata_error *err)
 {
+	uint32_t pid = conf->pid ? conf->pid : trace->conf.pid;
+
+	if (conf->event_count < 1 || conf->event_count > STRATA_TRACE_LANE_EVENTS_MAX)
+		return strata_fail(err, -EINVAL, "a trace lane of %zu events; expected 1 to %d",
+				   conf->event_count, STRATA_TRACE_LANE_EVENTS_MAX);
 	if (trace->lane_count == STRATA_TRACE_LANE_COUNT_MAX)
 		return strata_fail(err, -E2BIG,
 				   "the trace has %d lanes; expected at most that many",
 				   STRATA_TRACE_LANE_COUNT_MAX);
 	for (struct strata_trace_lane *lane = trace->first; lane; lane = lane->next)
-		if (lane->tid == tid)
+		if (lane->pid == pid && lane->tid == conf->tid)
 			return strata_fail(err, -EEXIST, "thread %u has a trace lane already (%s)",
-					   tid, lane->name);
-	int rc = new_lane(trace->memory, tid, name, event_count, ret_lane, err);
+					   conf->tid, lane->name ? lane->name : "without a name");
+	return 0;
+}
 
+static int add_lane_locked(struct strata_trace *trace, const struct strata_trace_lane_conf *conf,
+			   struct strata_trace_lane **ret_lane, struct strata_error *err)
+{
+	int rc = trace->out ? 0 : check_ring(trace, conf, err);
+
+	if (rc == 0)
+		rc = new_lane(trace, conf, ret_lane, err);
 	if (rc < 0)
 		return rc;
 	if (trace->last)
@@ -180,146 +197,39 @@ static int add_lane_locked(struct strata_trace *trace, uint32_t tid, const char 
 	return 0;
 }
 
-int strata_trace_add_lane(struct strata_trace *trace, uint32_t tid, const char *name,
-			  size_t event_count, struct strata_trace_lane **ret_lane,
-			  struct strata_error *err)
+int strata_trace_add_lane(struct strata_trace *trace, const struct strata_trace_lane_conf *conf,
+			  struct strata_trace_lane **ret_lane, struct strata_error *err)
 {
-	if (event_count < 1 || event_count > STRATA_TRACE_LANE_EVENTS_MAX)
-		return strata_fail(err, -EINVAL, "a trace lane of %zu events; expected 1 to %d",
-				   event_count, STRATA_TRACE_LANE_EVENTS_MAX);
 	pthread_mutex_lock(&trace->lock);
-	int rc = add_lane_locked(trace, tid, name, event_count, ret_lane, err);
+	int rc = add_lane_locked(trace, conf, ret_lane, err);
 
 	pthread_mutex_unlock(&trace->lock);
 	return rc;
 }
 
-/* Length of a text cut to the limit, at a character's edge. */
-static size_t cut_length(const char *text)
-{
-	size_t length = strnlen(text, STRATA_TRACE_TEXT_BYTES_MAX + 1);
-
-	if (length <= STRATA_TRACE_TEXT_BYTES_MAX)
-		return length;
-	length = STRATA_TRACE_TEXT_BYTES_MAX;
-	for (int i = 0; i < 3 && ((unsigned char)text[length] & 0xC0) == 0x80; i++)
-		length--;
-	return length;
-}
-
-static inline void put_slot(struct strata_trace_lane *lane, const uint64_t *words)
-{
-	_Atomic uint64_t *slot = lane->words + lane->slot * TRACE_SLOT_WORDS;
-
-	for (int i = 0; i < TRACE_SLOT_WORDS; i++)
-		atomic_store_explicit(&slot[i], words[i], memory_order_release);
-	lane->slot = lane->slot + 1 == lane->slot_count ? 0 : lane->slot + 1;
-	lane->position++;
-}
-
-static void put_text(struct strata_trace_lane *lane, const char *text, size_t length)
-{
-	for (size_t done = 0; done < length; done += TEXT_WORDS * 8) {
-		uint64_t words[TRACE_SLOT_WORDS] = { KIND_TEXT | lane->ordinal << ORDINAL_SHIFT };
-		size_t count = length - done < TEXT_WORDS * 8 ? length - done : TEXT_WORDS * 8;
-
-		memcpy(words + 1, text + done, count);
-		put_slot(lane, words);
-	}
-}
-
 void strata_trace_add(struct strata_trace_lane *lane, const struct strata_trace_event *event)
 {
-	const struct strata_trace_arg *arg = &event->arg;
-	bool has_text = arg->kind == STRATA_TRACE_ARG_TEXT;
-	size_t name_length = event->copy_name ? cut_length(event->name) : 0;
-	size_t text_length = has_text ? cut_length(arg->text) : 0;
-	uint64_t words[TRACE_SLOT_WORDS];
-
 	assert(event->name || event->kind == STRATA_TRACE_END || event->kind == STRATA_TRACE_FLOW);
-	words[HEADER] = (uint64_t)event->kind |
-			(uint64_t)((int)arg->kind | (event->copy_name ? ARG_NAME_COPIED : 0)) << 8 |
-			lane->ordinal << ORDINAL_SHIFT;
-	words[TIME] = (uint64_t)event->time_ns;
-	words[NAME] = event->copy_name ? name_length : (uintptr_t)event->name;
-	words[FLOW] = event->flow;
-	words[KEY] = (uintptr_t)arg->key;
-	words[VALUE] = has_text ? text_length : (uint64_t)arg->integer; /* a real's bits too */
-	put_slot(lane, words);
-	if (name_length)
-		put_text(lane, event->name, name_length);
-	if (text_length)
-		put_text(lane, arg->text, text_length);
-	lane->ordinal++;
-	atomic_store_explicit(&lane->written, lane->position, memory_order_release);
+	assert(event->arg_count <= STRATA_TRACE_ARG_COUNT_MAX);
+	if (lane->out)
+		trace_out_event(lane->out, event, event->flow_first, lane->pid, lane->tid);
+	else
+		trace_ring_add(&lane->ring, event);
 }
 
-static void copy_slot(const struct strata_trace_lane *lane, uint64_t position, uint64_t *words)
-{
-	const _Atomic uint64_t *slot = lane->words + position % lane->slot_count * TRACE_SLOT_WORDS;
-
-	for (int i = 0; i < TRACE_SLOT_WORDS; i++)
-		words[i] = atomic_load_explicit(&slot[i], memory_order_acquire);
-}
-
-/* The first place that is whole when `written` places are. */
-static uint64_t oldest_whole(const struct strata_trace_lane *lane, uint64_t written)
-{
-	uint64_t lost = written + EVENT_SLOTS_MAX;
-
-	return lost > lane->slot_count ? lost - lane->slot_count : 0;
-}
-
-/* The index of the first event from `from` on in a copy of `count` places (a text whose event is gone goes too), and
- * how many events came before it. Each header is an atomic of its own: even in a place that is not whole it tells. */
-static size_t first_event(const uint64_t *words, size_t from, size_t count, uint64_t *ret_before)
-{
-	uint64_t before = 0;
-	size_t at = 0;
-
-	for (; at < count; at++) {
-		uint64_t header = words[at * TRACE_SLOT_WORDS];
-
-		before = header >> ORDINAL_SHIFT;
-		if (at >= from && (header & 0xFF) != KIND_TEXT)
-			break;
-		before++;
-	}
-	*ret_before = before;
-	return at;
-}
-
-static int snapshot_lane(const struct strata_trace_lane *lane, struct strata_arena *arena,
-			 struct trace_snapshot *snapshot, struct strata_error *err)
-{
-	uint64_t *words = strata_arena_get(arena, ring_bytes(lane));
-
-	if (!words)
-		return strata_fail_memory(err);
-	uint64_t end = atomic_load_explicit(&lane->written, memory_order_acquire);
-	uint64_t start = oldest_whole(lane, end);
-
-	for (uint64_t at = start; at < end; at++)
-		copy_slot(lane, at, words + (at - start) * TRACE_SLOT_WORDS);
-	uint64_t whole =
-		oldest_whole(lane, atomic_load_explicit(&lane->written, memory_order_acquire));
-	size_t first = first_event(words, whole - start, end - start, &snapshot->dropped_count);
-
-	snapshot->tid = lane->tid;
-	snapshot->name = lane->name;
-	snapshot->words = words + first * TRACE_SLOT_WORDS;
-	snapshot->slot_count = end - start - first;
-	return 0;
-}
+/* ---- for the writer ---- */
 
 static int snapshot_locked(const struct strata_trace *trace, struct strata_arena *arena,
 			   struct trace_snapshot *snapshots, struct strata_error *err)
 {
 	for (const struct strata_trace_lane *lane = trace->first; lane; lane = lane->next) {
-		int rc = snapshot_lane(lane, arena, snapshots++, err);
-
-		if (rc < 0)
-			return rc;
+		if (trace_ring_copy(&lane->ring, arena, snapshots))
+			return strata_fail_memory(err);
+		snapshots->pid = lane->pid;
+		snapshots->tid = lane->tid;
+		snapshots->name = lane->name;
+		snapshots->process_name = lane->process_name;
+		snapshots++;
 	}
 	return 0;
 }
@@ -330,6 +240,7 @@ int trace_snapshot(struct strata_trace *trace, struct strata_arena *arena,
 {
 	int rc;
 
+	assert(!trace->out);
 	pthread_mutex_lock(&trace->lock);
 	size_t count = trace->lane_count;
 	struct trace_snapshot *snapshots =
@@ -344,57 +255,7 @@ int trace_snapshot(struct strata_trace *trace, struct strata_arena *arena,
 	return 0;
 }
 
-/* Puts a text together from the places behind its event; the number of them. */
-static size_t read_text(const uint64_t *words, char *text, size_t length)
+const struct strata_trace_conf *trace_conf(const struct strata_trace *trace)
 {
-	size_t slots = 0;
-
-	for (size_t done = 0; done < length; done += TEXT_WORDS * 8, slots++) {
-		size_t count = length - done < TEXT_WORDS * 8 ? length - done : TEXT_WORDS * 8;
-
-		memcpy(text + done, words + slots * TRACE_SLOT_WORDS + 1, count);
-	}
-	text[length] = '\0';
-	return slots;
-}
-
-void trace_row_read(const struct trace_snapshot *snapshot, size_t slot, struct trace_row *row)
-{
-	const uint64_t *words = snapshot->words + slot * TRACE_SLOT_WORDS;
-	struct strata_trace_event *event = &row->event;
-	int arg = words[HEADER] >> 8 & 0xFF;
-
-	event->kind = (enum strata_trace_kind)(words[HEADER] & 0xFF);
-	event->copy_name = arg & ARG_NAME_COPIED;
-	event->time_ns = (int64_t)words[TIME];
-	event->flow = words[FLOW];
-	event->arg.kind = (enum strata_trace_arg_kind)(arg & ~ARG_NAME_COPIED);
-	event->arg.key = (const char *)(uintptr_t)words[KEY];
-	event->arg.integer = (int64_t)words[VALUE];
-	event->name = (const char *)(uintptr_t)words[NAME];
-	row->slot_count = 1;
-	if (event->copy_name) {
-		row->slot_count += read_text(words + TRACE_SLOT_WORDS, row->name, words[NAME]);
-		event->name = row->name;
-	}
-	if (event->arg.kind == STRATA_TRACE_ARG_TEXT) {
-		row->slot_count += read_text(words + row->slot_count * TRACE_SLOT_WORDS, row->text,
-					     words[VALUE]);
-		event->arg.text = row->text;
-	}
-}
-
-uint32_t trace_pid(const struct strata_trace *trace)
-{
-	return trace->pid;
-}
-
-const char *trace_process_name(const struct strata_trace *trace)
-{
-	return trace->process_name;
-}
-
-const char *trace_clock_name(const struct strata_trace *trace)
-{
-	return trace->clock_name;
+	return &trace->conf;
 }

@@ -24,6 +24,7 @@ void trace_out_init(struct trace_out *out, const struct strata_trace_sink *sink)
 {
 	out->sink = sink;
 	out->rc = 0;
+	out->offset_ns = 0;
 	out->used_bytes = 0;
 }
 
@@ -173,15 +174,22 @@ static void out_real(struct trace_out *out, double value)
 	trace_out_bytes(out, text, (size_t)(end - text));
 }
 
-void trace_out_time(struct trace_out *out, int64_t time_ns)
+/* In microseconds, as the format has it. */
+static void out_duration(struct trace_out *out, uint64_t size_ns)
 {
-	uint64_t size = time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns;
+	out_digits(out, size_ns / 1000, 1);
+	trace_out_bytes(out, ".", 1);
+	out_digits(out, size_ns % 1000, 3);
+}
 
+static void out_time(struct trace_out *out, int64_t time_ns)
+{
+	if (__builtin_add_overflow(time_ns, out->offset_ns, &time_ns))
+		time_ns = out->offset_ns < 0 ? INT64_MIN : INT64_MAX;
+	trace_out_text(out, ",\"ts\":");
 	if (time_ns < 0)
 		trace_out_bytes(out, "-", 1);
-	out_digits(out, size / 1000, 1);
-	trace_out_bytes(out, ".", 1);
-	out_digits(out, size % 1000, 3);
+	out_duration(out, time_ns < 0 ? -(uint64_t)time_ns : (uint64_t)time_ns);
 }
 
 /* ---- what is written ---- */
@@ -193,8 +201,21 @@ static void leave_out(uint64_t *words)
 	words[0] = (words[0] & ~(uint64_t)0xFF) | KIND_LEFT_OUT;
 }
 
-/* Leaves out, in the copy, what is too old or has lost its partner, and makes the times of the rest ascend.
- * Returns the number of events that belong to a flow. */
+/* A curve has numbers only. */
+static bool is_drawn(const struct strata_trace_event *event)
+{
+	for (size_t i = 0; i < event->arg_count; i++) {
+		const struct strata_trace_arg *arg = &event->args[i];
+
+		if (event->kind == STRATA_TRACE_COUNTER && arg->kind != STRATA_TRACE_ARG_INT &&
+		    (arg->kind != STRATA_TRACE_ARG_REAL || !isfinite(arg->real)))
+			return false;
+	}
+	return event->kind != STRATA_TRACE_COUNTER || event->arg_count > 0;
+}
+
+/* Leaves out, in the copy, what is too old or has lost its partner, and makes the times of the rest ascend, but for slices, which are told of at
+ * their end and stay as they are. Returns the number of events that belong to a flow. */
 static size_t prepare(struct trace_snapshot *snapshot, int64_t since_ns)
 {
 	struct trace_row row;
@@ -206,20 +227,18 @@ static size_t prepare(struct trace_snapshot *snapshot, int64_t since_ns)
 
 		trace_row_read(snapshot, slot, &row);
 		enum strata_trace_kind kind = row.event.kind;
-		bool too_old = row.event.time_ns < since_ns && latest_ns < since_ns;
+		int64_t told_ns = kind == STRATA_TRACE_SLICE ? row.event.end_ns : row.event.time_ns;
+		bool too_old = told_ns < since_ns && latest_ns < since_ns;
 		bool alone = depth == 0 && (kind == STRATA_TRACE_END || kind == STRATA_TRACE_FLOW);
-		bool no_value = kind == STRATA_TRACE_COUNTER &&
-				row.event.arg.kind != STRATA_TRACE_ARG_INT &&
-				(row.event.arg.kind != STRATA_TRACE_ARG_REAL ||
-				 !isfinite(row.event.arg.real));
 
-		if (too_old || alone || no_value) {
+		if (too_old || alone || !is_drawn(&row.event)) {
 			leave_out(words);
 			continue;
 		}
-		if (row.event.time_ns > latest_ns)
-			latest_ns = row.event.time_ns;
-		words[1] = (uint64_t)latest_ns;
+		if (told_ns > latest_ns)
+			latest_ns = told_ns;
+		if (kind != STRATA_TRACE_SLICE)
+			words[1] = (uint64_t)latest_ns;
 		depth += kind == STRATA_TRACE_BEGIN;
 		depth -= kind == STRATA_TRACE_END;
 		flow_count += row.event.flow != 0;
@@ -285,7 +304,7 @@ static int find_first_of_flows(struct trace_snapshot *snapshots, size_t count, i
 
 /* ---- the file ---- */
 
-void trace_out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid)
+static void out_open(struct trace_out *out, const char *phase, uint32_t pid, uint32_t tid)
 {
 	trace_out_text(out, ",\n{\"ph\":\"");
 	trace_out_text(out, phase);
@@ -307,8 +326,8 @@ static void out_arg(struct trace_out *out, const struct strata_trace_arg *arg)
 		trace_out_string(out, arg->text);
 }
 
-void trace_out_args(struct trace_out *out, uint64_t flow, const struct strata_trace_arg *args,
-		    size_t count)
+static void out_args(struct trace_out *out, uint64_t flow, const struct strata_trace_arg *args,
+		     size_t count)
 {
 	if (flow == 0 && count == 0)
 		return;
@@ -328,32 +347,14 @@ void trace_out_args(struct trace_out *out, uint64_t flow, const struct strata_tr
 	trace_out_text(out, "}");
 }
 
-static void out_event(struct trace_out *out, const struct strata_trace_event *event, uint32_t pid,
-		      uint32_t tid)
-{
-	static const char phases[][2] = { "B", "E", "i", "C" };
-
-	trace_out_open(out, phases[event->kind], pid, tid);
-	trace_out_text(out, ",\"ts\":");
-	trace_out_time(out, event->time_ns);
-	if (event->kind == STRATA_TRACE_INSTANT)
-		trace_out_text(out, ",\"s\":\"t\"");
-	if (event->name) {
-		trace_out_text(out, ",\"name\":");
-		trace_out_string(out, event->name);
-	}
-	trace_out_args(out, event->flow, &event->arg, event->arg.kind != STRATA_TRACE_ARG_NONE);
-	trace_out_text(out, "}");
-}
-
-void trace_out_flow(struct trace_out *out, uint64_t flow, int64_t time_ns, bool first, uint32_t pid,
-		    uint32_t tid)
+/* An event of its own, right behind the slice or instant that the flow goes through. */
+static void out_flow(struct trace_out *out, uint64_t flow, int64_t time_ns, bool first,
+		     uint32_t pid, uint32_t tid)
 {
 	char text[80];
 
-	trace_out_open(out, first ? "s" : "t", pid, tid);
-	trace_out_text(out, ",\"ts\":");
-	trace_out_time(out, time_ns);
+	out_open(out, first ? "s" : "t", pid, tid);
+	out_time(out, time_ns);
 	snprintf(text, sizeof(text),
 		 ",\"id\":\"0x%" PRIx64 "\",\"cat\":\"" TRACE_FLOW_CATEGORY
 		 "\",\"name\":\"" TRACE_FLOW_NAME "\"}",
@@ -361,37 +362,41 @@ void trace_out_flow(struct trace_out *out, uint64_t flow, int64_t time_ns, bool 
 	trace_out_text(out, text);
 }
 
-void trace_out_lane_name(struct trace_out *out, uint32_t pid, uint32_t tid, const char *name)
+static void out_whole_event(struct trace_out *out, const struct strata_trace_event *event,
+			    uint32_t pid, uint32_t tid)
 {
-	trace_out_open(out, "M", pid, tid);
-	trace_out_text(out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-	trace_out_string(out, name);
-	trace_out_text(out, "}}");
-}
+	static const char phases[][2] = { "B", "E", "i", "C", "", "X" };
 
-static void out_lane(struct trace_out *out, const struct trace_snapshot *snapshot, size_t lane,
-		     const struct flow_table *table, uint32_t pid)
-{
-	struct trace_row row;
-
-	trace_out_lane_name(out, pid, snapshot->tid, snapshot->name);
-	for (size_t slot = 0; slot < snapshot->slot_count; slot += row.slot_count) {
-		trace_row_read(snapshot, slot, &row);
-		if ((int)row.event.kind == KIND_LEFT_OUT)
-			continue;
-		if (row.event.kind != STRATA_TRACE_FLOW)
-			out_event(out, &row.event, pid, snapshot->tid);
-		if (row.event.flow) {
-			const struct flow_first *first = find_flow(table, row.event.flow);
-
-			trace_out_flow(out, row.event.flow, row.event.time_ns,
-				       first->lane == lane && first->slot == slot, pid,
-				       snapshot->tid);
-		}
+	out_open(out, phases[event->kind], pid, tid);
+	out_time(out, event->time_ns);
+	if (event->kind == STRATA_TRACE_SLICE) {
+		trace_out_text(out, ",\"dur\":");
+		out_duration(out, event->end_ns > event->time_ns
+					  ? (uint64_t)event->end_ns - (uint64_t)event->time_ns
+					  : 0);
 	}
+	if (event->kind == STRATA_TRACE_INSTANT)
+		trace_out_text(out, ",\"s\":\"t\"");
+	if (event->name) {
+		trace_out_text(out, ",\"name\":");
+		trace_out_string(out, event->name);
+	}
+	out_args(out, event->flow, event->args, event->arg_count);
+	trace_out_text(out, "}");
 }
 
-void trace_out_process(struct trace_out *out, uint32_t pid, const char *name)
+void trace_out_event(struct trace_out *out, const struct strata_trace_event *event, bool flow_first,
+		     uint32_t pid, uint32_t tid)
+{
+	if (!is_drawn(event))
+		return;
+	if (event->kind != STRATA_TRACE_FLOW)
+		out_whole_event(out, event, pid, tid);
+	if (event->flow)
+		out_flow(out, event->flow, event->time_ns, flow_first, pid, tid);
+}
+
+static void out_process(struct trace_out *out, uint32_t pid, const char *name)
 {
 	trace_out_text(out, "{\"ph\":\"M\",\"pid\":");
 	trace_out_int(out, pid);
@@ -400,14 +405,49 @@ void trace_out_process(struct trace_out *out, uint32_t pid, const char *name)
 	trace_out_text(out, "}}");
 }
 
+void trace_out_names(struct trace_out *out, uint32_t pid, uint32_t tid, const char *process_name,
+		     const char *name)
+{
+	if (process_name) {
+		trace_out_text(out, ",\n");
+		out_process(out, pid, process_name);
+	}
+	if (name) {
+		out_open(out, "M", pid, tid);
+		trace_out_text(out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+		trace_out_string(out, name);
+		trace_out_text(out, "}}");
+	}
+}
+
+static void out_lane(struct trace_out *out, const struct trace_snapshot *snapshot, size_t lane,
+		     const struct flow_table *table)
+{
+	struct trace_row row;
+
+	trace_out_names(out, snapshot->pid, snapshot->tid, snapshot->process_name, snapshot->name);
+	for (size_t slot = 0; slot < snapshot->slot_count; slot += row.slot_count) {
+		trace_row_read(snapshot, slot, &row);
+		if ((int)row.event.kind == KIND_LEFT_OUT)
+			continue;
+		const struct flow_first *first = row.event.flow ? find_flow(table, row.event.flow)
+								: NULL;
+
+		trace_out_event(out, &row.event,
+				first && first->lane == lane && first->slot == slot, snapshot->pid,
+				snapshot->tid);
+	}
+}
+
 void trace_out_head(struct trace_out *out, const struct strata_trace_conf *conf, uint64_t dropped)
 {
+	out->offset_ns = conf->offset_ns;
 	trace_out_text(out, "{\"otherData\":{\"source\":\"strata " STRATA_VERSION "\",\"clock\":");
 	trace_out_string(out, conf->clock_name);
 	trace_out_text(out, ",\"dropped\":");
 	trace_out_int(out, (int64_t)dropped);
 	trace_out_text(out, "},\n\"traceEvents\":[\n");
-	trace_out_process(out, conf->pid, conf->process_name);
+	out_process(out, conf->pid, conf->process_name);
 }
 
 void trace_out_tail(struct trace_out *out)
@@ -419,16 +459,24 @@ static void out_file(struct trace_out *out, const struct strata_trace *trace,
 		     const struct trace_snapshot *snapshots, size_t count,
 		     const struct flow_table *table)
 {
-	struct strata_trace_conf conf = { trace_pid(trace), trace_process_name(trace),
-					  trace_clock_name(trace) };
 	uint64_t dropped = 0;
 
 	for (size_t i = 0; i < count; i++)
 		dropped += snapshots[i].dropped_count;
-	trace_out_head(out, &conf, dropped);
+	trace_out_head(out, trace_conf(trace), dropped);
 	for (size_t i = 0; i < count; i++)
-		out_lane(out, &snapshots[i], i, table, conf.pid);
+		out_lane(out, &snapshots[i], i, table);
 	trace_out_tail(out);
+}
+
+/* As the lanes count it. */
+static int64_t in_lane_time(const struct strata_trace *trace, int64_t since_ns)
+{
+	int64_t offset_ns = trace_conf(trace)->offset_ns, ns;
+
+	if (__builtin_sub_overflow(since_ns, offset_ns, &ns))
+		return offset_ns < 0 ? INT64_MAX : INT64_MIN;
+	return ns;
 }
 
 int strata_trace_write(struct strata_trace *trace, int64_t since_ns, struct strata_arena *arena,
@@ -445,7 +493,8 @@ int strata_trace_write(struct strata_trace *trace, int64_t since_ns, struct stra
 	int rc = trace_snapshot(trace, arena, &snapshots, &count, err);
 
 	if (rc == 0)
-		rc = find_first_of_flows(snapshots, count, since_ns, arena, &table, err);
+		rc = find_first_of_flows(snapshots, count, in_lane_time(trace, since_ns), arena,
+					 &table, err);
 	if (rc < 0)
 		return rc;
 	out_file(out, trace, snapshots, count, &table);

@@ -1,6 +1,5 @@
 /*
- * The counted tree of tree.h, balanced by weight: the counts that give positions are also what
- * keeps it in shape, so a node needs no colour or height. With "size" meaning count + 1, no child
+ * The tree of tree.h, balanced by weight: counts keep it in shape, so a node needs no colour or height. With "size" meaning count + 1, no child
  * is more than BALANCE times the size of its sibling; a rotation is single when the inner
  * grandchild is less than ROTATE times the outer one. These two numbers keep the rule after any one
  * insertion or removal (Hirai and Yamamoto, "Balancing weight-balanced trees", 2011). The depth is
@@ -20,11 +19,6 @@ static size_t count_of(const struct tree_node *node)
 	return node ? node->count : 0;
 }
 
-static uint64_t sum_of(const struct tree_node *node)
-{
-	return node ? node->sum : 0;
-}
-
 /* Which child of its parent a node is. */
 static int side_of(const struct tree_node *node)
 {
@@ -34,13 +28,6 @@ static int side_of(const struct tree_node *node)
 void tree_init(struct tree *tree, tree_compare *compare, void *context)
 {
 	*tree = (struct tree){ .compare = compare, .context = context };
-}
-
-uint64_t tree_weight(const struct tree_node *node)
-{
-	if (node->sum == 0)
-		return 0; /* without weights the children need not be looked at */
-	return node->sum - sum_of(node->child[BEFORE]) - sum_of(node->child[AFTER]);
 }
 
 /* Hangs `with` where `node` is. */
@@ -66,12 +53,9 @@ static void rotate(struct tree *tree, struct tree_node *node, int side)
 	if (moved)
 		moved->parent = node;
 	size_t count = node->count;
-	uint64_t sum = node->sum;
 
 	node->count = count - child->count + count_of(moved);
-	node->sum = sum - child->sum + sum_of(moved);
 	child->count = count;
-	child->sum = sum;
 }
 
 /* Restores the rule at a node whose child on `side` may have become too large for its sibling;
@@ -98,7 +82,7 @@ static void balance_after_insert(struct tree *tree, struct tree_node *node)
 			       parent->count - node->count);
 }
 
-void tree_insert(struct tree *tree, struct tree_node *node, uint64_t weight)
+void tree_insert(struct tree *tree, struct tree_node *node)
 {
 	assert(node->count == 0);
 	struct tree_node *parent = NULL, *at = tree->root;
@@ -108,12 +92,11 @@ void tree_insert(struct tree *tree, struct tree_node *node, uint64_t weight)
 	while (at) {
 		parent = at;
 		at->count++;
-		at->sum += weight;
 		side = tree->compare(node, at, tree->context) >= 0;
 		turned[side] = true;
 		at = at->child[side];
 	}
-	*node = (struct tree_node){ .parent = parent, .count = 1, .sum = weight };
+	*node = (struct tree_node){ .parent = parent, .count = 1 };
 	if (!parent)
 		tree->root = node;
 	else
@@ -124,21 +107,14 @@ void tree_insert(struct tree *tree, struct tree_node *node, uint64_t weight)
 	balance_after_insert(tree, node);
 }
 
-/* Walks up from the parent of a place that has become empty, on `side`. Every node up to and
- * without `middle` has lost one of weight `below`, the others one of weight `above`. */
-static void shrink(struct tree *tree, struct tree_node *node, int side,
-		   const struct tree_node *middle, uint64_t below, uint64_t above)
+/* Walks up from the parent of a place that has become empty, on `side`: every node has lost one. */
+static void shrink(struct tree *tree, struct tree_node *node, int side)
 {
-	uint64_t weight = below;
-
 	while (node) {
 		struct tree_node *parent = node->parent;
 		int parent_side = parent ? side_of(node) : BEFORE;
 
-		if (node == middle)
-			weight = above;
 		node->count--;
-		node->sum -= weight;
 		size_t light = count_of(node->child[side]) + 1;
 
 		balance(tree, node, !side, node->count + 1 - light, light);
@@ -148,7 +124,7 @@ static void shrink(struct tree *tree, struct tree_node *node, int side,
 }
 
 /* Takes out a node with two children: its successor, which has at most one, takes its place. */
-static void remove_inner(struct tree *tree, struct tree_node *node, uint64_t weight)
+static void remove_inner(struct tree *tree, struct tree_node *node)
 {
 	struct tree_node *next = node->child[AFTER];
 
@@ -156,7 +132,6 @@ static void remove_inner(struct tree *tree, struct tree_node *node, uint64_t wei
 		next = next->child[BEFORE];
 	bool direct = next->parent == node;
 	struct tree_node *hole = direct ? next : next->parent;
-	uint64_t next_weight = tree_weight(next);
 
 	replace(tree, next, next->child[AFTER]);
 	replace(tree, node, next);
@@ -166,128 +141,25 @@ static void remove_inner(struct tree *tree, struct tree_node *node, uint64_t wei
 			next->child[side]->parent = next;
 	}
 	next->count = node->count;
-	next->sum = node->sum;
-	shrink(tree, hole, direct ? AFTER : BEFORE, next, next_weight, weight);
+	shrink(tree, hole, direct ? AFTER : BEFORE);
 }
 
 void tree_remove(struct tree *tree, struct tree_node *node)
 {
 	assert(node->count > 0);
-	uint64_t weight = tree_weight(node);
-
 	if (tree->ends[BEFORE] == node)
 		tree->ends[BEFORE] = tree_next(node);
 	if (tree->ends[AFTER] == node)
 		tree->ends[AFTER] = tree_prev(node);
 	if (node->child[BEFORE] && node->child[AFTER]) {
-		remove_inner(tree, node, weight);
+		remove_inner(tree, node);
 	} else {
 		int side = node->parent ? side_of(node) : BEFORE;
 
 		replace(tree, node, node->child[node->child[BEFORE] == NULL]);
-		shrink(tree, node->parent, side, NULL, weight, weight);
+		shrink(tree, node->parent, side);
 	}
 	*node = (struct tree_node){ 0 };
-}
-
-void tree_update(struct tree *tree, struct tree_node *node)
-{
-	const struct tree_node *prev = tree_prev(node), *next = tree_next(node);
-
-	if ((!prev || tree->compare(prev, node, tree->context) <= 0) &&
-	    (!next || tree->compare(node, next, tree->context) <= 0))
-		return;
-	uint64_t weight = tree_weight(node);
-
-	tree_remove(tree, node);
-	tree_insert(tree, node, weight);
-}
-
-void tree_set_weight(struct tree *tree, struct tree_node *node, uint64_t weight)
-{
-	uint64_t more = weight - tree_weight(node); /* below 0 it wraps, and back */
-
-	assert(tree->root && node->count > 0);
-	for (; node; node = node->parent)
-		node->sum += more;
-}
-
-size_t tree_rank(const struct tree_node *node)
-{
-	assert(node->count > 0);
-	size_t rank = count_of(node->child[BEFORE]);
-
-	for (; node->parent; node = node->parent)
-		if (side_of(node) == AFTER)
-			rank += node->parent->count - node->count;
-	return rank;
-}
-
-uint64_t tree_weight_before(const struct tree_node *node)
-{
-	assert(node->count > 0);
-	uint64_t weight = sum_of(node->child[BEFORE]);
-
-	for (; node->parent; node = node->parent)
-		if (side_of(node) == AFTER)
-			weight += node->parent->sum - node->sum;
-	return weight;
-}
-
-struct tree_node *tree_select(const struct tree *tree, size_t position)
-{
-	struct tree_node *node = tree->root;
-
-	while (node) {
-		__builtin_prefetch(
-			node->child[AFTER]); /* on its way while the other's count is read */
-		size_t before = count_of(node->child[BEFORE]);
-
-		if (position == before)
-			break;
-		int side = position > before ? AFTER : BEFORE;
-
-		if (side == AFTER)
-			position -= before + 1;
-		node = node->child[side];
-	}
-	return node;
-}
-
-struct tree_node *tree_select_weight(const struct tree *tree, uint64_t weight)
-{
-	struct tree_node *node = tree->root;
-
-	if (!node || node->sum <= weight)
-		return NULL;
-	for (;;) {
-		uint64_t before = sum_of(node->child[BEFORE]);
-		uint64_t here = node->sum - sum_of(node->child[AFTER]); /* with all before it */
-
-		if (weight < before) {
-			node = node->child[BEFORE];
-		} else if (weight < here) {
-			return node;
-		} else {
-			weight -= here;
-			node = node->child[AFTER];
-		}
-	}
-}
-
-struct tree_node *tree_lower_bound(const struct tree *tree, tree_compare_key *compare,
-				   const void *key)
-{
-	struct tree_node *node = tree->root, *found = NULL;
-
-	while (node) {
-		int after = compare(key, node, tree->context) > 0;
-
-		if (!after)
-			found = node;
-		node = node->child[after];
-	}
-	return found;
 }
 
 static struct tree_node *neighbour(const struct tree_node *node, int side)

@@ -135,24 +135,24 @@ static const char *auto_base(const char *state_dir, struct strata_arena *arena)
 	return prepare_base(base) < 0 ? NULL : strata_arena_text(arena, base, strlen(base));
 }
 
-int cgroup_find_base(const char *wish, const char *state_dir, struct strata_arena *arena,
+int cgroup_find_base(const char *setting, const char *state_dir, struct strata_arena *arena,
 		     const char **ret_base, struct strata_error *err)
 {
-	if (strcmp(wish, "none") == 0) {
+	if (strcmp(setting, "none") == 0) {
 		*ret_base = NULL;
 		return 0;
 	}
-	if (strcmp(wish, "auto") == 0) {
+	if (strcmp(setting, "auto") == 0) {
 		*ret_base = auto_base(state_dir, arena);
 		return 0;
 	}
-	int rc = prepare_base(wish);
+	int rc = prepare_base(setting);
 
 	if (rc)
-		return strata_fail(err, rc, "cannot use %.200s for control groups: %s", wish,
+		return strata_fail(err, rc, "cannot use %.200s for control groups: %s", setting,
 				   rc == -ENOTSUP ? "it is not in a cgroup2 file system"
 						  : strerror(-rc));
-	char *text = strata_arena_text(arena, wish, strlen(wish));
+	char *text = strata_arena_text(arena, setting, strlen(setting));
 
 	if (!text)
 		return strata_fail_memory(err);

@@ -19,7 +19,7 @@
  * limits only where a path is given. (Moving out would keep systemd before 254 from starting a daemon again whose jobs
  * run on.) The text is in the arena; NULL when there is none to be had. Fails only for a path that cannot be used.
  */
-int cgroup_find_base(const char *wish, const char *state_dir, struct strata_arena *arena,
+int cgroup_find_base(const char *setting, const char *state_dir, struct strata_arena *arena,
 		     const char **ret_base, struct strata_error *err);
 
 struct cgroup {

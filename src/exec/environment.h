@@ -16,8 +16,8 @@ struct environment_node {
 	uint32_t tasks;
 	uint32_t cpus;
 	uint16_t gpu_mask; /* which of the node's GPUs */
-	uint32_t
-		gpu_first; /* what the machine calls the node's GPU 0: not 0 where nodes are emulated */
+	/* what the machine calls the node's GPU 0: not 0 where nodes are emulated */
+	uint32_t gpu_first;
 };
 
 /* All pointers are borrowed during the call; texts may be NULL and numbers 0 when there is none or it was not asked for,

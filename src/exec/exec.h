@@ -1,6 +1,6 @@
 /*
  * Running jobs. An executor is a class: `local` runs them on this machine, another may hand them to a workload manager. The
- * daemon tells it what to start and what to ask of what runs, polls one descriptor and takes events.
+ * daemon tells it what to start and how to control what runs, polls one descriptor and takes events.
  *
  * A job attempt is known by its key, (job, attempt), and is started at most once, however often the daemon dies and whoever
  * asks again. What matters is written down before it happens, so that an executor opened later finds all attempts
@@ -41,8 +41,8 @@ struct exec_order {
 	int64_t umask;
 	const char *directory; /* to run in; absolute */
 
-	const char *
-		program; /* a path, or a name that the job's process looks for on its PATH; NULL: the script is it */
+	/* a path, or a name that the job's process looks for on its PATH; NULL: the script is it */
+	const char *program;
 	struct strata_list arguments; /* of const char *: behind the program's own name */
 	const char *script;           /* its bytes, "#!…" first; NULL: none. Not with program */
 	size_t script_bytes;
@@ -68,8 +68,8 @@ struct exec_order {
 	bool checkpoint_asked;     /* the job said that it writes checkpoints when it is told to */
 	const char *token;         /* its secret for the API; NULL: none */
 	const char *node;          /* where it runs, for the last line of its output; NULL: none */
-	struct strata_list
-		places; /* of const char *: all nodes it has, as exec_place_schema reads them; empty: anywhere */
+	/* of const char *: all nodes it has, as exec_place_schema reads them; empty: anywhere */
+	struct strata_list places;
 	const char *name;      /* what to call it where others see it; NULL: nothing */
 	const char *partition; /* that has these nodes; NULL: the usual one */
 	const char *cgroup;    /* set by the executor: directory of its cgroups; NULL: none */
@@ -118,8 +118,8 @@ struct exec_status {
 	int64_t checkpoint_bytes;   /* its size */
 };
 
-/* What may be asked of a running attempt. Asked of one that has not started yet, it holds from its start on. */
-enum exec_ask_type {
+/* How a running attempt may be controlled. Told of one that has not started yet, it holds from its start on. */
+enum exec_control_type {
 	EXEC_STOP,   /* SIGTERM, grace, SIGKILL; before its start: it does not start */
 	EXEC_FREEZE, /* until THAW */
 	EXEC_THAW,
@@ -128,8 +128,8 @@ enum exec_ask_type {
 	EXEC_LIMIT,  /* another time limit, counted from the start */
 };
 
-struct exec_ask {
-	enum exec_ask_type type;
+struct exec_control {
+	enum exec_control_type type;
 	enum exec_how how; /* STOP: CANCELLED, PREEMPTED or REQUEUED */
 	int64_t grace_ns;  /* STOP: as in the order */
 	int signal;        /* SIGNAL */
@@ -195,8 +195,8 @@ struct exec_open {
 	struct strata_memory *memory;
 	const char *state_dir; /* made if missing */
 	int64_t epoch;         /* of this leader */
-	const char
-		*supervisor; /* path of the program to run as `PROGRAM supervise JOBS [CGROUP]` */
+	/* path of the program to run as `PROGRAM supervise JOBS [CGROUP]` */
+	const char *supervisor;
 };
 
 /* An open executor; the first member of the class's own struct. */
@@ -227,9 +227,9 @@ struct exec_class {
 	 * -EEXIST when there is such an attempt, -EPERM when its user may not be served, -EINVAL for an order that cannot be. */
 	int (*start)(struct exec *exec, const struct exec_order *order, struct strata_error *err);
 
-	/* Returns once the wish is durable. -ENOENT for an unknown attempt; nothing happens to one that has ended. */
-	int (*ask)(struct exec *exec, struct exec_key key, const struct exec_ask *ask,
-		   struct strata_error *err);
+	/* Returns once the control record is durable. -ENOENT for an unknown attempt; nothing happens to one that has ended. */
+	int (*control)(struct exec *exec, struct exec_key key, const struct exec_control *control,
+		       struct strata_error *err);
 
 	/* Every attempt on disk, in the order of keys; the array is in the arena. */
 	int (*scan)(struct exec *exec, struct strata_arena *arena, struct exec_found **ret_found,

@@ -1,13 +1,16 @@
-/* The executors, one line each, sorted. */
+/* The kind `exec`: what executors.def lists. */
 #include "exec/exec.h"
 
-/* clang-format off */
+#define CLASS(name) extern const struct exec_class exec_##name;
+#include "exec/executors.def"
+#undef CLASS
+
 static const struct strata_class *const classes[] = {
-	&exec_local.base,
-	&exec_slurm.base,
+#define CLASS(name) &exec_##name.base,
+#include "exec/executors.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind exec_kind = {
 	.name = "exec",

@@ -1,13 +1,13 @@
 /*
  * Running jobs on this machine. Starting one means writing its order to disk and then starting a supervisor on it; all else is
- * the supervisor's, which outlives us. Asking something of one means writing the wish to disk and waking its supervisor.
+ * the supervisor's, which outlives us. Asking something of one means writing the control request to disk and waking its supervisor.
  * local_watch.c sees what becomes of them.
  */
 #include "core/env_trust.h"
 #include "exec/cgroup.h"
 #include "exec/launch.h"
 #include "exec/leader.h"
-#include "exec/local.h"
+#include "exec/exec_local.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -145,41 +145,41 @@ static int local_adopt(struct exec *exec, struct exec_key key, struct strata_err
 	return rc;
 }
 
-/* ---- wishes ---- */
+/* ---- control ---- */
 
-static int add_wish(struct record_control *control, const struct exec_ask *ask,
-		    struct strata_error *err)
+static int add_control(struct record_control *record, const struct exec_control *control,
+		       struct strata_error *err)
 {
-	switch (ask->type) {
+	switch (control->type) {
 	case EXEC_STOP:
-		if (ask->how != EXEC_CANCELLED && ask->how != EXEC_PREEMPTED &&
-		    ask->how != EXEC_REQUEUED)
+		if (control->how != EXEC_CANCELLED && control->how != EXEC_PREEMPTED &&
+		    control->how != EXEC_REQUEUED)
 			return strata_fail(err, -EINVAL, "a job cannot be stopped as \"%s\"",
-					   exec_how_name(ask->how));
-		control->stop = 1 + (int64_t)ask->how;
-		control->grace_ns = ask->grace_ns;
+					   exec_how_name(control->how));
+		record->stop = 1 + (int64_t)control->how;
+		record->grace_ns = control->grace_ns;
 		break;
 	case EXEC_FREEZE:
 	case EXEC_THAW:
-		control->frozen = ask->type == EXEC_FREEZE;
+		record->frozen = control->type == EXEC_FREEZE;
 		break;
 	case EXEC_CHECKPOINT:
-		control->checkpoints++;
+		record->checkpoints++;
 		break;
 	case EXEC_SIGNAL:
-		if (ask->signal < 1 || ask->signal >= _NSIG)
-			return strata_fail(err, -EINVAL, "signal %d; expected 1 to %d", ask->signal,
-					   _NSIG - 1);
-		control->signals++;
-		control->signal = ask->signal;
-		control->signal_to = (int64_t)ask->to;
+		if (control->signal < 1 || control->signal >= _NSIG)
+			return strata_fail(err, -EINVAL, "signal %d; expected 1 to %d",
+					   control->signal, _NSIG - 1);
+		record->signals++;
+		record->signal = control->signal;
+		record->signal_to = (int64_t)control->to;
 		break;
 	case EXEC_LIMIT:
-		if (ask->limit_ns < 1)
+		if (control->limit_ns < 1)
 			return strata_fail(err, -EINVAL,
 					   "a time limit of %" PRId64 " ns; expected at least 1",
-					   ask->limit_ns);
-		control->limit_ns = ask->limit_ns;
+					   control->limit_ns);
+		record->limit_ns = control->limit_ns;
 		break;
 	}
 	return 0;
@@ -198,8 +198,8 @@ static int wake_supervisor(struct local *local, int fd, struct strata_error *err
 	return 0;
 }
 
-static int local_ask(struct exec *exec, struct exec_key key, const struct exec_ask *ask,
-		     struct strata_error *err)
+static int local_control(struct exec *exec, struct exec_key key, const struct exec_control *control,
+			 struct strata_error *err)
 {
 	struct local *local = (struct local *)exec;
 	char name[RECORD_NAME_BYTES];
@@ -210,7 +210,7 @@ static int local_ask(struct exec *exec, struct exec_key key, const struct exec_a
 		rc = local_read(local, record_name(key, name), &journal, err);
 	if (rc || journal.ended)
 		return rc;
-	rc = add_wish(&journal.control, ask, err);
+	rc = add_control(&journal.control, control, err);
 	if (rc)
 		return rc;
 	int fd = journal_open(local->env, local->jobs, name, err);
@@ -302,7 +302,7 @@ void local_fini(struct local *local)
 {
 	const struct map_text_entry *entry;
 
-	nursery_close(&local->nursery, local->env);
+	fork_server_close(&local->fork_server, local->env);
 	while ((entry = map_text_next(&local->attempts, NULL)))
 		local_drop(local, entry->value);
 	local_free_dropped(local);
@@ -332,7 +332,7 @@ int local_init(struct local *local, const struct exec_open *from, struct strata_
 	local->env = from->env;
 	local->memory = from->memory;
 	local->epoch = from->epoch;
-	local->jobs = local->epoll = local->inotify = local->wake = local->nursery.socket = -1;
+	local->jobs = local->epoll = local->inotify = local->wake = local->fork_server.socket = -1;
 	strata_arena_init(&local->arena, from->memory, 0);
 	strata_arena_init(&local->event_arena, from->memory, 0);
 	map_text_init(&local->attempts, from->memory);
@@ -381,7 +381,7 @@ const struct exec_class exec_local = {
 	.fd = local_fd,
 	.next = local_next,
 	.start = local_start,
-	.ask = local_ask,
+	.control = local_control,
 	.scan = local_scan,
 	.adopt = local_adopt,
 	.forget = local_forget,

@@ -1,9 +1,9 @@
 /*
  * Running jobs on a Slurm cluster: every decision is ours, Slurm starts, limits and ends what it is given where it is told to. An attempt has the
- * same file as with the local executor, and what is written, found and forgotten of it is the same code (local.h); in the place of a
+ * same file as with the local executor, and what is written, found and forgotten of it is the same code (exec_local.h); in the place of a
  * supervisor there is one thread (slurm_watch.c) which adds to those files. So a restart of either side changes nothing.
  */
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -51,10 +51,10 @@ static int slurm_start(struct exec *exec, const struct exec_order *order, struct
 	return rc ? rc : slurm_watch_tell(slurm, SLURM_FOLLOW, attempt->key, err);
 }
 
-static int slurm_ask(struct exec *exec, struct exec_key key, const struct exec_ask *ask,
-		     struct strata_error *err)
+static int slurm_control(struct exec *exec, struct exec_key key, const struct exec_control *control,
+			 struct strata_error *err)
 {
-	int rc = exec_local.ask(exec, key, ask, err);
+	int rc = exec_local.control(exec, key, control, err);
 
 	return rc ? rc : slurm_watch_tell((struct slurm *)exec, SLURM_LOOK, key, err);
 }
@@ -258,7 +258,7 @@ const struct exec_class exec_slurm = {
 	.fd = slurm_fd,
 	.next = slurm_next,
 	.start = slurm_start,
-	.ask = slurm_ask,
+	.control = slurm_control,
 	.scan = local_scan,
 	.adopt = slurm_adopt,
 	.forget = slurm_forget,

@@ -59,8 +59,8 @@ void slurm_tell_trouble(struct slurm *slurm, struct exec_key key, int code, cons
 /* ---- commands ---- */
 
 /* 0 when it was done, -EAGAIN when Slurm is not there, -EREMOTEIO with what it said when it does not want to. */
-int slurm_ask(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,
-	      struct strata_error *err)
+int slurm_call(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,
+	       struct strata_error *err)
 {
 	int rc = slurm_run(&slurm->conf, slurm->local.env, words, COMMAND_NS, &slurm->scratch,
 			   ret_answer, err);
@@ -76,8 +76,8 @@ int slurm_ask(struct slurm *slurm, const char *const *words, struct slurm_answer
 	return ret_answer->code ? strata_fail(err, -EREMOTEIO, "%.400s", ret_answer->trouble) : 0;
 }
 
-int slurm_ask_of(struct slurm *slurm, int64_t id, const char *const *words,
-		 struct strata_error *err)
+int slurm_call_job(struct slurm *slurm, int64_t id, const char *const *words,
+		   struct strata_error *err)
 {
 	const char *all[8] = { NULL };
 	char number[24];
@@ -88,7 +88,7 @@ int slurm_ask_of(struct slurm *slurm, int64_t id, const char *const *words,
 	for (; words[count]; count++)
 		all[count] = words[count];
 	all[count] = number;
-	return slurm_ask(slurm, all, &answer, err);
+	return slurm_call(slurm, all, &answer, err);
 }
 
 /* ---- files of attempts ---- */

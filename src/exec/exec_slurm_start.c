@@ -43,7 +43,7 @@ int slurm_comments(struct slurm *slurm, const char **ret_text, struct strata_err
 		"squeue", "-h", "-a", "-t", "all", "-O", "JobID:|,Comment:|", NULL
 	};
 	struct slurm_answer answer;
-	int rc = slurm_ask(slurm, words, &answer, err);
+	int rc = slurm_call(slurm, words, &answer, err);
 
 	if (rc == 0)
 		*ret_text = answer.text;
@@ -103,7 +103,7 @@ static int submit(struct slurm *slurm, struct followed *at, const struct exec_or
 	for (size_t i = 0; i < argument_count; i++)
 		words[count++] = arguments[i];
 	rc = words[made.word_count] && words[made.word_count + 1]
-		     ? slurm_ask(slurm, words, &answer, err)
+		     ? slurm_call(slurm, words, &answer, err)
 		     : strata_fail_memory(err);
 	launch_tidy_script(slurm->local.jobs, at->name);
 	at->uncertain = at->uncertain || rc == -EAGAIN;
@@ -152,7 +152,7 @@ static void release(struct slurm *slurm, struct followed *at)
 
 	if (leader_check(slurm->local.env, slurm->local.jobs, LEADER_FROM_JOBS, slurm->local.epoch,
 			 &slurm->memory, NULL) == 0 &&
-	    slurm_ask_of(slurm, at->id, words, &err) == 0)
+	    slurm_call_job(slurm, at->id, words, &err) == 0)
 		at->released = true;
 }
 

@@ -93,7 +93,7 @@ static int tell_survey(struct slurm *slurm, const char *states, const struct slu
 	for (size_t i = 0; i < count; i++)
 		any = any || taken[i];
 	if (rc == 0 && any)
-		rc = slurm_ask(slurm, words, &answer, err);
+		rc = slurm_call(slurm, words, &answer, err);
 	if (rc == 0)
 		rc = slurm_read_states(states, &news->arena, &nodes, &survey->node_count, err);
 	if (rc == 0) {
@@ -117,7 +117,7 @@ int slurm_survey(struct slurm *slurm, const struct slurm_row *rows, size_t count
 					     slurm_node_fields, NULL };
 	bool *taken = strata_arena_array(&slurm->scratch, count + 1, sizeof(*taken));
 	struct slurm_answer answer;
-	int rc = taken ? slurm_ask(slurm, words, &answer, err) : strata_fail_memory(err);
+	int rc = taken ? slurm_call(slurm, words, &answer, err) : strata_fail_memory(err);
 
 	if (rc)
 		return rc;

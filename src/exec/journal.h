@@ -4,7 +4,7 @@
  *
  *	the order		what to run, with environment and script; the executor. Without it there is nothing
  *	leader {…}		a later leader has taken over an order that nobody had claimed
- *	control {…}		what is wished of it: stop, freeze, checkpoint …; the executor
+ *	control {…}		control requests: stop, freeze, checkpoint …; the executor
  *	claimed {…}		by whom; the supervisor, durably, before it starts anything
  *	given {…}		a workload manager has taken it in, under this number; executors that hand jobs on
  *	started {…}		the first process runs

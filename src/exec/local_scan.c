@@ -1,6 +1,6 @@
 /* The attempts of a directory: what each says, which there are, and how one goes. */
 #include "exec/launch.h"
-#include "exec/local.h"
+#include "exec/exec_local.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,8 +59,9 @@ static void sweep_beside(struct local *local, const char *file)
 	const char *dot = strrchr(file, '.');
 	struct exec_key key;
 
-	if (!dot || (strcmp(dot, JOURNAL_SCRIPT) != 0 && strcmp(dot, JOURNAL_TOKEN) != 0 &&
-		     strcmp(dot, JOURNAL_ENVIRONMENT) != 0) ||
+	if (!dot ||
+	    (strcmp(dot, JOURNAL_SCRIPT) != 0 && strcmp(dot, JOURNAL_TOKEN) != 0 &&
+	     strcmp(dot, JOURNAL_ENVIRONMENT) != 0) ||
 	    (size_t)(dot - file) >= sizeof(name))
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)(dot - file), file);

@@ -6,7 +6,7 @@
  * One rule recovers from everything: an attempt that has not ended and whose lock nobody holds gets a supervisor. The
  * supervisor, under the lock, finds out whether it is to start the job or to say that it was lost.
  */
-#include "exec/local.h"
+#include "exec/exec_local.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -144,12 +144,12 @@ static void watch_supervisor(struct local *local, struct attempt *attempt)
 		attempt->gone = true; /* without a pidfd: asked for again at every look */
 }
 
-/* The nursery has ended, and with it all hope of an answer: those who wait for one are looked at again. */
-static void lose_nursery(struct local *local)
+/* The fork server has ended, and with it all hope of an answer: those who wait for one are looked at again. */
+static void lose_fork_server(struct local *local)
 {
 	const struct map_text_entry *entry = NULL;
 
-	nursery_close(&local->nursery, local->env);
+	fork_server_close(&local->fork_server, local->env);
 	local->asked = 0;
 	while ((entry = map_text_next(&local->attempts, entry))) {
 		struct attempt *attempt = entry->value;
@@ -187,51 +187,52 @@ static void take_answers(struct local *local)
 	pid_t pid;
 	int rc = 0;
 
-	while (local->nursery.socket >= 0 &&
-	       (rc = nursery_take(&local->nursery, &cookie, &pid)) > 0)
+	while (local->fork_server.socket >= 0 &&
+	       (rc = fork_server_take(&local->fork_server, &cookie, &pid)) > 0)
 		take_answer(local, cookie, pid);
 	if (rc < 0)
-		lose_nursery(local);
+		lose_fork_server(local);
 }
 
-static int open_nursery(struct local *local, struct strata_error *err)
+static int open_fork_server(struct local *local, struct strata_error *err)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &local->nursery };
-	int rc = nursery_open(&local->nursery, local->env, local->supervisor, local->jobs_path,
-			      local->cgroup, err);
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &local->fork_server };
+	int rc = fork_server_open(&local->fork_server, local->env, local->supervisor,
+				  local->jobs_path, local->cgroup, err);
 
-	if (rc == 0 && epoll_ctl(local->epoll, EPOLL_CTL_ADD, local->nursery.socket, &event) < 0) {
+	if (rc == 0 &&
+	    epoll_ctl(local->epoll, EPOLL_CTL_ADD, local->fork_server.socket, &event) < 0) {
 		rc = strata_fail(err, -errno, "cannot watch jobs: %s", strerror(errno));
-		nursery_close(&local->nursery, local->env);
+		fork_server_close(&local->fork_server, local->env);
 	}
 	return rc;
 }
 
-static int ask_nursery(struct local *local, struct attempt *attempt, int64_t epoch,
-		       struct strata_error *err)
+static int request_supervisor(struct local *local, struct attempt *attempt, int64_t epoch,
+			      struct strata_error *err)
 {
 	/* it must not wait for room for an answer while we wait for room for a question */
-	while (local->asked >= ASKED_MAX && local->nursery.socket >= 0) {
-		struct pollfd waiting = { local->nursery.socket, POLLIN, 0 };
+	while (local->asked >= ASKED_MAX && local->fork_server.socket >= 0) {
+		struct pollfd waiting = { local->fork_server.socket, POLLIN, 0 };
 
 		poll(&waiting, 1, -1);
 		take_answers(local);
 	}
-	int rc = local->nursery.socket < 0 ? open_nursery(local, err) : 0;
+	int rc = local->fork_server.socket < 0 ? open_fork_server(local, err) : 0;
 
 	if (rc)
 		return rc;
 	attempt->asked = true;
 	local->asked++;
-	if (nursery_ask(&local->nursery, attempt->name, epoch, attempt, NULL) < 0)
-		lose_nursery(local);
+	if (fork_server_request(&local->fork_server, attempt->name, epoch, attempt, NULL) < 0)
+		lose_fork_server(local);
 	return 0;
 }
 
 int local_start_supervisor(struct local *local, struct attempt *attempt, struct strata_error *err)
 {
 	attempt->tries++;
-	return ask_nursery(local, attempt, local->epoch, err);
+	return request_supervisor(local, attempt, local->epoch, err);
 }
 
 /* An order that nobody claimed becomes ours, so that a supervisor of an earlier leader leaves it alone. */
@@ -297,7 +298,7 @@ static int ensure_supervisor(struct local *local, struct attempt *attempt, int f
 			"%d supervisors of attempt %s ended without starting it; the log says why",
 			TRIES_MAX, attempt->name);
 	rc = take_over(local, fd, journal, err);
-	return rc ? rc : ask_nursery(local, attempt, journal->epoch, err);
+	return rc ? rc : request_supervisor(local, attempt, journal->epoch, err);
 }
 
 /* ---- events ---- */
@@ -420,7 +421,7 @@ static void collect(struct local *local)
 
 			if (events[i].data.ptr == &local->inotify)
 				read_watches(local);
-			else if (events[i].data.ptr == &local->nursery)
+			else if (events[i].data.ptr == &local->fork_server)
 				take_answers(local);
 			else if (events[i].data.ptr != &local->wake)
 				supervisor_ended(local, attempt);

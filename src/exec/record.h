@@ -12,7 +12,7 @@ enum {
 	RECORD_NAME_BYTES = 40,     /* JOB.ATTEMPT and its NUL */
 };
 
-/* The wishes, as they stand: a file that says what should be, not what to do, may be read any number of times. */
+/* The control requests, as they stand: a file that says what should be, not what to do, may be read any number of times. */
 struct record_control {
 	int64_t stop;     /* 0: no; else 1 + enum exec_how */
 	int64_t grace_ns; /* of the stop */

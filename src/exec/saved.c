@@ -166,14 +166,3 @@ int saved_record(const struct env *env, const struct launch_user *user,
 		launch_as_user_end(user);
 	return rc;
 }
-
-int saved_find(const struct env *env, const char *checkpoint_dir, struct strata_arena *arena,
-	       struct record_checkpoint *ret_checkpoint, struct strata_error *err)
-{
-	char path[PATH_MAX];
-	int rc = record_path(checkpoint_dir, path, sizeof(path), err);
-
-	return rc ? rc
-		  : record_read(env, AT_FDCWD, path, &record_checkpoint_schema, arena,
-				ret_checkpoint, err);
-}

@@ -28,8 +28,4 @@ int saved_record(const struct env *env, const struct launch_user *user,
 		 const struct exec_order *order, const struct record_checkpoint *checkpoint,
 		 struct strata_memory *memory, struct strata_error *err);
 
-/* The path that the record of a directory says; -ENOENT when there is none. */
-int saved_find(const struct env *env, const char *checkpoint_dir, struct strata_arena *arena,
-	       struct record_checkpoint *ret_checkpoint, struct strata_error *err);
-
 #endif

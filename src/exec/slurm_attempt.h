@@ -7,7 +7,7 @@
 
 #include "exec/launch.h"
 #include "exec/saved.h"
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #define SLURM_AGAIN_NS (2 * STRATA_SECOND_NS) /* until what failed is tried again */
 
@@ -36,10 +36,10 @@ struct slurm_news *slurm_news_new(enum exec_event_type type, struct exec_key key
 void slurm_tell(struct slurm *slurm, struct slurm_news *news);
 void slurm_tell_trouble(struct slurm *slurm, struct exec_key key, int code, const char *text);
 /* Runs a command of Slurm's, for no longer than it may take; the answer is in the thread's arena. */
-int slurm_ask(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,
-	      struct strata_error *err);
-int slurm_ask_of(struct slurm *slurm, int64_t id, const char *const *words,
-		 struct strata_error *err);
+int slurm_call(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,
+	       struct strata_error *err);
+int slurm_call_job(struct slurm *slurm, int64_t id, const char *const *words,
+		   struct strata_error *err);
 /* A line for its file. */
 int followed_note(struct slurm *slurm, const struct followed *at, const char *word,
 		  const struct strata_schema *schema, const void *record, struct strata_error *err);
@@ -48,7 +48,7 @@ void followed_drop(struct slurm *slurm, struct followed *at);
 void followed_end(struct slurm *slurm, struct followed *at, const struct exec_status *status);
 void followed_end_unstarted(struct slurm *slurm, struct followed *at, enum exec_how how,
 			    const char *why);
-/* What its file says by now: wishes, claims, numbers. */
+/* What its file says by now: control requests, claims, numbers. */
 int followed_refresh(struct slurm *slurm, struct followed *at, struct strata_error *err);
 int followed_order(struct slurm *slurm, const char *name, struct exec_order *ret_order,
 		   struct strata_error *err);

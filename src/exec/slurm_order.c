@@ -5,7 +5,7 @@
  * The job's variables go through a file, not through sbatch's own environment, which is root's: LD_PRELOAD means something there. Slurm's
  * variables and those that name GPUs are left to Slurm.
  */
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #include "core/buf.h"
 
@@ -305,7 +305,8 @@ static const char *plain_name(struct maker *maker)
 	for (char *at = own; at && *at; at++)
 		if ((unsigned char)*at < ' ' || *at == '|')
 			*at = '_';
-	return own ? own : "strata";
+	maker->failed = maker->failed || !own;
+	return own ? own : "";
 }
 
 /* What was to be filled in of its name is: a % means itself. */

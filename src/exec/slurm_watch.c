@@ -28,7 +28,7 @@
 
 enum { MISSING_MAX = 3 }; /* answers without a job until it is gone */
 
-/* ---- wishes ---- */
+/* ---- control ---- */
 
 static void send_signal(struct slurm *slurm, const struct followed *at, int64_t signal)
 {
@@ -37,7 +37,7 @@ static void send_signal(struct slurm *slurm, const struct followed *at, int64_t 
 	struct strata_error err;
 
 	snprintf(number, sizeof(number), "%" PRId64, signal);
-	slurm_ask_of(slurm, at->id, words, &err);
+	slurm_call_job(slurm, at->id, words, &err);
 }
 
 static void set_limit(struct slurm *slurm, const struct followed *at)
@@ -54,7 +54,7 @@ static void set_limit(struct slurm *slurm, const struct followed *at)
 	else
 		snprintf(limit, sizeof(limit), "timelimit=%" PRId64,
 			 (ns + STRATA_MINUTE_NS - 1) / STRATA_MINUTE_NS);
-	slurm_ask(slurm, words, &answer, &err);
+	slurm_call(slurm, words, &answer, &err);
 }
 
 static void cancel(struct slurm *slurm, struct followed *at)
@@ -65,36 +65,36 @@ static void cancel(struct slurm *slurm, struct followed *at)
 	if (slurm_now_ns(slurm) < at->cancel_ns)
 		return;
 	at->cancel_ns = slurm_now_ns(slurm) + CANCEL_NS;
-	if (slurm_ask_of(slurm, at->id, words, &err) == -EAGAIN)
+	if (slurm_call_job(slurm, at->id, words, &err) == -EAGAIN)
 		at->cancel_ns = slurm_now_ns(slurm) + SLURM_AGAIN_NS;
 }
 
-/* What is wished of a job, as far as it can be done to one in this state. */
+/* The control requests of a job, as far as it can be done to one in this state. */
 static void carry_out(struct slurm *slurm, struct followed *at, enum slurm_state state)
 {
 	static const char *const suspend[] = { "scontrol", "suspend", NULL };
 	static const char *const resume[] = { "scontrol", "resume", NULL };
-	const struct record_control *wish = &at->control;
+	const struct record_control *desired = &at->control;
 	struct strata_error err;
 
-	if (wish->limit_ns && wish->limit_ns != at->done.limit_ns) {
+	if (desired->limit_ns && desired->limit_ns != at->done.limit_ns) {
 		set_limit(slurm, at);
-		at->done.limit_ns = wish->limit_ns;
+		at->done.limit_ns = desired->limit_ns;
 	}
-	if (state == SLURM_RUNNING && wish->checkpoints > at->done.checkpoints) {
+	if (state == SLURM_RUNNING && desired->checkpoints > at->done.checkpoints) {
 		if (at->checkpoint_signal)
 			send_signal(slurm, at, at->checkpoint_signal);
-		at->done.checkpoints = wish->checkpoints;
+		at->done.checkpoints = desired->checkpoints;
 	}
-	if (state == SLURM_RUNNING && wish->signals > at->done.signals) {
-		send_signal(slurm, at, wish->signal);
-		at->done.signals = wish->signals;
+	if (state == SLURM_RUNNING && desired->signals > at->done.signals) {
+		send_signal(slurm, at, desired->signal);
+		at->done.signals = desired->signals;
 	}
-	if (state == SLURM_RUNNING && wish->frozen && !wish->stop)
-		slurm_ask_of(slurm, at->id, suspend, &err);
-	if (state == SLURM_SUSPENDED && (!wish->frozen || wish->stop))
-		slurm_ask_of(slurm, at->id, resume, &err);
-	if (wish->stop)
+	if (state == SLURM_RUNNING && desired->frozen && !desired->stop)
+		slurm_call_job(slurm, at->id, suspend, &err);
+	if (state == SLURM_SUSPENDED && (!desired->frozen || desired->stop))
+		slurm_call_job(slurm, at->id, resume, &err);
+	if (desired->stop)
 		cancel(slurm, at);
 }
 
@@ -132,7 +132,7 @@ static void cancel_twins(struct slurm *slurm, const struct followed *at)
 	comment = slurm_order_comment(&slurm->conf, &order, &slurm->scratch);
 	for (int64_t id = 0; comment && (id = slurm_find_comment(list, comment, id));)
 		if (id != at->id)
-			slurm_ask_of(slurm, id, words, &err);
+			slurm_call_job(slurm, id, words, &err);
 }
 
 static void finish(struct slurm *slurm, struct followed *at, const struct slurm_row *row)
@@ -228,7 +228,7 @@ static void look_at_queue(struct slurm *slurm)
 	struct strata_error err;
 	struct map_u64 table;
 	size_t count;
-	int rc = slurm_ask(slurm, words, &answer, &err);
+	int rc = slurm_call(slurm, words, &answer, &err);
 
 	map_u64_init(&table, &slurm->memory);
 	if (rc == 0)

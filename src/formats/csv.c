@@ -316,22 +316,6 @@ int csv_int_or(const struct csv *csv, int column, int64_t min, int64_t max, int6
 	return 0;
 }
 
-int csv_real(const struct csv *csv, int column, double min, double max, double *ret_value,
-	     struct strata_error *err)
-{
-	struct csv_field field = csv_field(csv, column);
-	char expected[80];
-	double value;
-
-	if (strata_real_parse(field.text, field.length, &value, NULL) == 0 && value >= min &&
-	    value <= max) {
-		*ret_value = value;
-		return 0;
-	}
-	snprintf(expected, sizeof(expected), "a number from %g to %g", min, max);
-	return csv_fail(csv, column, expected, err);
-}
-
 int csv_seconds(const struct csv *csv, int column, int64_t max_ns, int64_t *ret_ns,
 		struct strata_error *err)
 {

@@ -63,9 +63,6 @@ int csv_int(const struct csv *csv, int column, int64_t min, int64_t max, int64_t
 /* The same; an empty field gives `empty`. */
 int csv_int_or(const struct csv *csv, int column, int64_t min, int64_t max, int64_t empty,
 	       int64_t *ret_value, struct strata_error *err);
-/* A finite number from min to max. */
-int csv_real(const struct csv *csv, int column, double min, double max, double *ret_value,
-	     struct strata_error *err);
 /* A time or length of time written as seconds, with or without a fraction; in ns, 0 to max_ns. */
 int csv_seconds(const struct csv *csv, int column, int64_t max_ns, int64_t *ret_ns,
 		struct strata_error *err);

@@ -3,7 +3,7 @@
  * output between accelerator and host takes. Times are in milliseconds. The machine is part of the file: so many accelerators of so much memory,
  * so many hosts.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include "core/map.h"
 

@@ -2,7 +2,7 @@
  * Graphviz DAGs with weights: `a [Weight=35];` is a task of that time, `a -> b [Weight=3];` data that takes so long to move when the two are apart.
  * That much of the language and no more; other attributes are passed over. Nodes may be named by edges before they have a weight of their own.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include "core/map.h"
 #include "core/text.h"

@@ -2,7 +2,7 @@
  * The documented JSON form of a graph, and of devices, by option tables: docs/place.md shows it. Tensors are named; an op names those it reads and
  * makes, and a tensor that is only named is made up. Edges are for graphs without tensors.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include "core/map.h"
 #include "core/option.h"

@@ -2,7 +2,7 @@
  * Small placements whose optimum is known, one JSON object for each: devices, links, nodes with their time on every device, KV state and where it is,
  * edges, the optimum and what some methods reach. Times are in seconds; each device executes its nodes by index.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include <errno.h>
 #include <math.h>

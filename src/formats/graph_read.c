@@ -2,7 +2,7 @@
  * Reading a file of graphs: which form it is, one reader for each case, and what the readers share. The form is told by content: JSON by its keys,
  * "digraph" for Graphviz, and of files of numbers one with three in its first line is RGPOS, one with a single one STG.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include "core/option.h"
 #include "core/text.h"

@@ -2,7 +2,7 @@
  * Standard Task Graphs and RGPOS: numbers only. STG: how many tasks, then for each its number, time, how many it needs and which; the count may leave
  * out the two dummies at either end. RGPOS: tasks, edges and processors, all times, then the edges.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include <errno.h>
 #include <stdio.h>

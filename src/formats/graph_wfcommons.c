@@ -2,7 +2,7 @@
  * WfCommons workflows (WfFormat 1.5): tasks with parents, files with sizes, recorded run times. An edge carries the files that the parent writes and
  * the child reads. Run times are in seconds.
  */
-#include "formats/graph_int.h"
+#include "formats/graph_reader.h"
 
 #include "core/map.h"
 

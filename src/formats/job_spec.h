@@ -1,7 +1,7 @@
 /*
  * A job as it is asked for: one option table for the body of POST /api/v1/jobs, the stored copy, the flags of `strata submit` and the
- * documents (job_spec.c); and the two sources of a body: what flags gave (job_fields.c) and what sbatch makes of a script
- * (job_script.c). Pure: nothing is looked up.
+ * documents (job_spec.c); and a source of a body: what flags gave (job_fields.c). The other, what sbatch makes of a script, is
+ * slurm/job_script.h. Pure: nothing is looked up.
  */
 #ifndef FORMATS_JOB_SPEC_H
 #define FORMATS_JOB_SPEC_H
@@ -84,16 +84,5 @@ int job_fields_add_caller(const struct job_spec *fields, const struct job_caller
 /* All of the caller's variables but the client's token, which is nobody else's business, and those of a job that the caller is in. 0 or
  * -ENOMEM. */
 int job_caller_add_environment(const struct job_caller *caller, json_t *map, size_t *ret_skipped);
-
-/* What a script's request asks for, as fields of the body: everything but the script itself. What has no field is named in ret_notes, a
- * line each. */
-int job_script_add(const struct strata_sbatch *job, const struct job_caller *caller,
-		   struct strata_arena *arena, json_t *body, struct buf *ret_notes,
-		   struct strata_error *err);
-
-/* The script and its arguments. */
-int job_script_add_text(const char *script, size_t length, const char *name,
-			const char *const *arguments, size_t argument_count, json_t *body,
-			struct strata_error *err);
 
 #endif

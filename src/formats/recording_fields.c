@@ -70,9 +70,9 @@ static const char *name_node_state(int value)
 	return names[value];
 }
 
-static const char *name_party(int value)
+static const char *name_entity(int value)
 {
-	return strata_party_name((enum strata_party)value);
+	return strata_entity_type_name((enum strata_entity_type)value);
 }
 
 static const char *name_partition_state(int value)
@@ -257,7 +257,7 @@ const struct recording_field recording_event_fields[] = {
 	FIELD(strata_event, TEXT, account),
 	FIELD(strata_event, REAL, weight),
 	FIELD(strata_event, REAL, priority),
-	NAMED(strata_event, party, name_party, STRATA_PARTY_COUNT),
+	NAMED(strata_event, entity, name_entity, STRATA_ENTITY_COUNT),
 	NAMED(strata_event, partition_state, name_partition_state, STRATA_PARTITION_STATE_COUNT),
 	FIELD(strata_event, REAL, usage_factor),
 	INSIDE(strata_event, POINTER, limits, limits_fields, strata_limits),

@@ -97,3 +97,32 @@ int strata_solver_read_config(const struct strata_registry *solvers, const char 
 	}
 	return rc;
 }
+
+int strata_solver_read_over(const struct strata_registry *solvers,
+			    const struct strata_registry *schedules, const char *name,
+			    const char *json, size_t length, struct strata_arena *arena,
+			    struct strata_solver_setup *ret_setup, struct strata_error *err)
+{
+	struct strata_solver_setup setup = { 0 };
+	struct strata_solver_name named = { 0 };
+	const char *options = name ? strchr(name, ':') : NULL;
+	size_t name_length = name ? strcspn(name, ":") : 0;
+	int rc = name ? strata_solver_find(solvers, schedules, name, name_length, &named, err) : 0;
+
+	if (rc == 0 && named.schedule) /* the schedule behind the name, with its defaults */
+		rc = strata_solver_read(solvers, schedules, name, name_length, arena, &setup, err);
+	if (rc == 0)
+		rc = strata_solver_read_config(solvers, json, length, name ? &named : NULL, arena,
+					       &setup.solver, err);
+	if (rc == 0 && options) {
+		struct strata_schema schema = class_schema(setup.solver.cls);
+
+		rc = strata_schema_read_text(&schema, options + 1, strlen(options + 1), arena,
+					     setup.solver.conf, err);
+	}
+	if (rc)
+		return rc;
+	setup.drop_penultimate = named.drop_penultimate;
+	*ret_setup = setup;
+	return 0;
+}

@@ -22,8 +22,8 @@
 #include <jansson.h>
 
 struct stage_schedule {
-	struct strata_stage_model
-		model; /* visits: its compute entries. With no layers told: those named, of a byte each */
+	/* visits: its compute entries. With no layers told: those named, of a byte each */
+	struct strata_stage_model model;
 	bool has_layers;                  /* they are the document's own */
 	int64_t page_bytes, budget_bytes; /* 0: not said */
 	struct strata_stage_entry *entries;

@@ -1,5 +1,5 @@
 /* The measurements of calibrate.h. */
-#include "machine/calibrate.h"
+#include <strata/machine.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ enum {
 };
 
 struct calibrate {
-	const struct calibrate_conf *conf;
+	const struct strata_measure_conf *conf;
 	struct strata_memory *memory;
 	hwloc_topology_t topology;
 	uint32_t cores, domains;
@@ -60,8 +60,10 @@ static void multiply_plainly(void *context, int n, const float *a, const float *
 				c[i * n + j] += a[i * n + k] * b[k * n + j];
 }
 
+typedef void matmul_call(void *context, int n, const float *a, const float *b, float *c);
+
 /* Least time of one call, while there is time. */
-static double time_call(const struct calibrate *calibrate, calibrate_matmul *matmul, int n,
+static double time_call(const struct calibrate *calibrate, matmul_call *matmul, int n,
 			float *matrices)
 {
 	int64_t end = now_ns() + calibrate->conf->time_ns;
@@ -71,7 +73,8 @@ static double time_call(const struct calibrate *calibrate, calibrate_matmul *mat
 	do {
 		int64_t begin = now_ns();
 
-		matmul(calibrate->conf->context, n, matrices, matrices + size, matrices + 2 * size);
+		matmul(calibrate->conf->matmul_context, n, matrices, matrices + size,
+		       matrices + 2 * size);
 		double took = (double)(now_ns() - begin);
 
 		least = took < least ? took : least;
@@ -79,10 +82,10 @@ static double time_call(const struct calibrate *calibrate, calibrate_matmul *mat
 	return least > 1 ? least : 1;
 }
 
-static int measure_matmul(const struct calibrate *calibrate, struct calibrate_result *result)
+static int measure_matmul(const struct calibrate *calibrate, struct strata_measured *result)
 {
 	bool plain = !calibrate->conf->matmul;
-	calibrate_matmul *matmul = plain ? multiply_plainly : calibrate->conf->matmul;
+	matmul_call *matmul = plain ? multiply_plainly : calibrate->conf->matmul;
 	int n = plain ? PLAIN_SIDE : SIDE;
 	size_t bytes = 3 * (size_t)n * (size_t)n * sizeof(float);
 	float *matrices = strata_memory_get(calibrate->memory, bytes);
@@ -144,7 +147,7 @@ static double copy_at_once(struct copier *copiers, uint32_t count)
 	return sum;
 }
 
-static int measure_memory(const struct calibrate *calibrate, struct calibrate_result *result)
+static int measure_memory(const struct calibrate *calibrate, struct strata_measured *result)
 {
 	struct copier copiers[THREADS_MAX] = { 0 };
 	uint32_t count = calibrate->cores < THREADS_MAX ? calibrate->cores : THREADS_MAX;
@@ -189,7 +192,7 @@ static double measure_way(const struct calibrate *calibrate, hwloc_obj_t from, h
 	return copier.bytes_per_s / 2; /* what arrives, not what is read and written */
 }
 
-static void measure_ways(const struct calibrate *calibrate, struct calibrate_result *result)
+static void measure_ways(const struct calibrate *calibrate, struct strata_measured *result)
 {
 	for (uint32_t i = 0; i < calibrate->domains; i++)
 		for (uint32_t k = 0; k < calibrate->domains; k++) {
@@ -237,7 +240,7 @@ static void *answer(void *context)
 }
 
 static bool ping_and_send(const struct calibrate *calibrate, int fd, char *message,
-			  struct calibrate_result *result)
+			  struct strata_measured *result)
 {
 	double least = 1e18, bytes = 0;
 	char byte = 0;
@@ -284,7 +287,7 @@ static int connect_ends(const struct calibrate *calibrate, int ends[2])
 	return rc;
 }
 
-static int measure_network(const struct calibrate *calibrate, struct calibrate_result *result)
+static int measure_network(const struct calibrate *calibrate, struct strata_measured *result)
 {
 	int ends[2] = { -1, -1 };
 	char *message = strata_memory_get(calibrate->memory, MESSAGE_BYTES);
@@ -312,7 +315,7 @@ static int measure_network(const struct calibrate *calibrate, struct calibrate_r
 
 /* ---- all of it ---- */
 
-static int measure_all(struct calibrate *calibrate, struct calibrate_result *result)
+static int measure_all(struct calibrate *calibrate, struct strata_measured *result)
 {
 	tell(calibrate, "multiplying", 0);
 	int rc = measure_matmul(calibrate, result);
@@ -337,11 +340,11 @@ static uint32_t count_of(hwloc_topology_t topology, hwloc_obj_type_t type)
 	return count < 1 ? 1 : (uint32_t)count;
 }
 
-int calibrate_measure(const struct calibrate_conf *conf, struct strata_memory *memory,
-		      struct calibrate_result *ret_result, struct strata_error *err)
+int strata_machine_measure(const struct strata_measure_conf *conf, struct strata_memory *memory,
+			   struct strata_measured *ret_result, struct strata_error *err)
 {
 	struct calibrate calibrate = { .conf = conf, .memory = memory, .err = err };
-	struct calibrate_result result = { 0 };
+	struct strata_measured result = { 0 };
 
 	if (hwloc_topology_init(&calibrate.topology) < 0)
 		return strata_fail_memory(err);

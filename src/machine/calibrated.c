@@ -1,5 +1,5 @@
 /* A machine with what was measured of it. Apart from the measuring, which needs libraries that this does not. */
-#include "machine/calibrate.h"
+#include <strata/machine.h>
 
 #include <string.h>
 
@@ -8,9 +8,9 @@ static bool is_cpu(const struct strata_device *device)
 	return strcmp(device->kind, "cpu") == 0;
 }
 
-int calibrate_apply(const struct strata_machine *machine, const struct calibrate_result *result,
-		    struct strata_arena *arena, struct strata_machine *ret_machine,
-		    struct strata_error *err)
+int strata_machine_calibrate(const struct strata_machine *machine,
+			     const struct strata_measured *result, struct strata_arena *arena,
+			     struct strata_machine *ret_machine, struct strata_error *err)
 {
 	size_t count = machine->device_count;
 	struct strata_device *devices = strata_arena_array(arena, count, sizeof(*devices));

@@ -1,6 +1,7 @@
 /* Devices from an inventory. Figures of GPUs are peaks without sparsity, as published; f16 is that of the matrix units with f32 sums. */
 #include "machine/devices.h"
 
+#include <strata/machine.h>
 #include <strata/solver.h>
 
 #include <errno.h>
@@ -155,11 +156,12 @@ int devices_of(const struct inventory_node *node, struct strata_arena *arena,
 	return 0;
 }
 
-int devices_detect(struct strata_arena *arena, struct strata_machine *ret_machine,
-		   struct strata_error *err)
+int strata_machine_detect(struct strata_arena *arena, struct strata_machine *ret_machine,
+			  struct strata_error *ret_note, size_t *ret_guessed,
+			  struct strata_error *err)
 {
 	struct inventory inventory;
-	int rc = inventory_detect(arena, &inventory, NULL, err);
+	int rc = inventory_detect(arena, &inventory, ret_note, err);
 
-	return rc ? rc : devices_of(&inventory.nodes[0], arena, ret_machine, NULL, err);
+	return rc ? rc : devices_of(&inventory.nodes[0], arena, ret_machine, ret_guessed, err);
 }

@@ -1,7 +1,7 @@
 /*
  * What a machine computes with, as the place level wants it: one device for the CPUs of each NUMA domain and one for each GPU, with what their makers
- * say of them or, for CPUs, what their kind usually reaches, and the links between them. Calibration (calibrate.h) puts what was measured in
- * place of that.
+ * say of them or, for CPUs, what their kind usually reaches, and the links between them. strata_machine_calibrate puts what
+ * was measured in place of that.
  */
 #ifndef MACHINE_DEVICES_H
 #define MACHINE_DEVICES_H
@@ -22,9 +22,5 @@ const struct devices_gpu *devices_find_gpu(const char *type);
  * is not known. */
 int devices_of(const struct inventory_node *node, struct strata_arena *arena,
 	       struct strata_machine *ret_machine, size_t *ret_guessed, struct strata_error *err);
-
-/* Of this machine. */
-int devices_detect(struct strata_arena *arena, struct strata_machine *ret_machine,
-		   struct strata_error *err);
 
 #endif

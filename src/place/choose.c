@@ -29,44 +29,44 @@ const char *strata_objective_name(enum strata_objective objective)
 
 /* ---- figures of a draft ---- */
 
-static void add_figures(const struct strata_place_problem *problem,
+static void add_metrics(const struct strata_place_problem *problem,
 			const struct strata_place_draft *draft, const int64_t *peaks,
-			struct strata_place_figures *figures)
+			struct strata_place_metrics *metrics)
 {
 	size_t d = problem->device_count;
 
 	for (size_t i = 0; i < problem->op_count; i++) {
-		figures[draft->device[i]].op_count++;
-		figures[draft->device[i]].busy_ns += problem->times[i * d + draft->device[i]];
+		metrics[draft->device[i]].op_count++;
+		metrics[draft->device[i]].busy_ns += problem->times[i * d + draft->device[i]];
 	}
 	for (size_t g = 0; g < problem->group_count; g++) {
-		struct strata_place_figures *on =
-			&figures[draft->device[problem->group_ops[problem->group_first[g]]]];
+		struct strata_place_metrics *on =
+			&metrics[draft->device[problem->group_ops[problem->group_first[g]]]];
 
 		on->weight_bytes += problem->weight_bytes[g];
 		on->kv_bytes += problem->kv_bytes[g];
 	}
 	for (size_t j = 0; j < d; j++)
 		for (size_t p = 0; p < STRATA_PHASE_COUNT; p++)
-			if (peaks[j * STRATA_PHASE_COUNT + p] > figures[j].activation_bytes)
-				figures[j].activation_bytes = peaks[j * STRATA_PHASE_COUNT + p];
+			if (peaks[j * STRATA_PHASE_COUNT + p] > metrics[j].activation_bytes)
+				metrics[j].activation_bytes = peaks[j * STRATA_PHASE_COUNT + p];
 }
 
-static void sum_figures(const struct strata_place_problem *problem, const double *loads,
-			struct strata_place_figures *figures, struct strata_place_plan *plan)
+static void sum_metrics(const struct strata_place_problem *problem, const double *loads,
+			struct strata_place_metrics *metrics, struct strata_place_plan *plan)
 {
 	for (size_t j = 0; j < problem->device_count; j++) {
 		int64_t has = problem->machine->devices[j].capacity_bytes;
-		double used = (double)(figures[j].weight_bytes + figures[j].kv_bytes +
-				       figures[j].activation_bytes);
+		double used = (double)(metrics[j].weight_bytes + metrics[j].kv_bytes +
+				       metrics[j].activation_bytes);
 
-		figures[j].load_ns = loads[j];
-		figures[j].utilisation =
-			plan->latency_ns > 0 ? figures[j].busy_ns / plan->latency_ns : 0;
+		metrics[j].load_ns = loads[j];
+		metrics[j].utilisation =
+			plan->latency_ns > 0 ? metrics[j].busy_ns / plan->latency_ns : 0;
 		if (has > 0)
 			plan->memory_share = fmax(plan->memory_share, used / (double)has);
 	}
-	plan->devices = figures;
+	plan->devices = metrics;
 }
 
 static int measure(const struct strata_place_problem *problem,
@@ -78,11 +78,11 @@ static int measure(const struct strata_place_problem *problem,
 	double *finish = strata_arena_array(arena, n, sizeof(*finish));
 	double *loads = strata_arena_array(arena, 2 * d, sizeof(*loads));
 	int64_t *peaks = strata_arena_array(arena, d * STRATA_PHASE_COUNT, sizeof(*peaks));
-	struct strata_place_figures *figures = strata_arena_array(arena, d, sizeof(*figures));
+	struct strata_place_metrics *metrics = strata_arena_array(arena, d, sizeof(*metrics));
 	struct strata_place_meter *meter;
 	int rc;
 
-	if (!start || !finish || !loads || !peaks || !figures ||
+	if (!start || !finish || !loads || !peaks || !metrics ||
 	    stock_activations(problem, draft, arena, peaks))
 		return strata_fail_memory(err);
 	rc = strata_place_meter_new(problem, arena, &meter, err);
@@ -95,12 +95,12 @@ static int measure(const struct strata_place_problem *problem,
 	plan->latency_ns = simulate_latency(problem, draft, INFINITY, start, finish, loads + d);
 	plan->load_ns = simulate_loads(problem, draft, loads);
 	plan->value = strata_place_meter_read(meter, draft, INFINITY);
-	add_figures(problem, draft, peaks, figures);
-	sum_figures(problem, loads, figures, plan);
+	add_metrics(problem, draft, peaks, metrics);
+	sum_metrics(problem, loads, metrics, plan);
 	return 0;
 }
 
-int strata_place_simulate(const struct strata_place_ask *ask, const uint32_t *device,
+int strata_place_simulate(const struct strata_place_request *ask, const uint32_t *device,
 			  const uint32_t *order, struct strata_arena *arena,
 			  struct strata_place_plan *ret_plan, struct strata_error *err)
 {
@@ -218,20 +218,13 @@ static int propose(struct contest *contest, const struct strata_spec *spec,
 
 static int run_named(struct contest *contest, const char *name, struct strata_error *err)
 {
-	struct strata_registry *registry;
 	struct strata_spec spec;
-	int rc = strata_registry_new(&strata_strategy_kind, contest->arena->memory, &registry, err);
+	int rc = strata_spec_build(&strata_strategy_kind, name, contest->arena, &spec, err);
 
-	if (rc)
-		return rc;
-	rc = strata_spec_read(registry, name, strlen(name), contest->arena, &spec, err);
-	if (rc == 0)
-		rc = propose(contest, &spec, err);
-	strata_registry_free(registry);
-	return rc;
+	return rc ? rc : propose(contest, &spec, err);
 }
 
-static int run_all(struct contest *contest, const struct strata_place_ask *ask,
+static int run_all(struct contest *contest, const struct strata_place_request *ask,
 		   struct strata_error *err)
 {
 	int rc = run_named(contest, "single", err);
@@ -244,7 +237,7 @@ static int run_all(struct contest *contest, const struct strata_place_ask *ask,
 	return rc;
 }
 
-static int contest_init(struct contest *contest, const struct strata_place_ask *ask,
+static int contest_init(struct contest *contest, const struct strata_place_request *ask,
 			const struct strata_place_problem *problem, struct strata_arena *arena,
 			struct strata_error *err)
 {
@@ -268,7 +261,7 @@ static int contest_init(struct contest *contest, const struct strata_place_ask *
 	return rc ? rc : strata_place_meter_new(problem, arena, &contest->meter, err);
 }
 
-int strata_place_plan(const struct strata_place_ask *ask, struct strata_arena *arena,
+int strata_place_plan(const struct strata_place_request *ask, struct strata_arena *arena,
 		      struct strata_place_plan *ret_plan, struct strata_error *err)
 {
 	struct strata_place_problem problem;
@@ -297,4 +290,19 @@ int strata_place_plan(const struct strata_place_ask *ask, struct strata_arena *a
 	if (rc == 0)
 		*ret_plan = plan;
 	return rc;
+}
+
+int strata_place_build(const char *strategies, const struct strata_place_request *ask,
+		       struct strata_arena *arena, struct strata_place_plan *ret_plan,
+		       struct strata_error *err)
+{
+	struct strata_place_request by_text = *ask;
+	struct strata_spec *specs;
+	int rc = strata_spec_build_list(&strata_strategy_kind, strategies, arena, &specs,
+					&by_text.strategy_count, err);
+
+	if (rc)
+		return rc;
+	by_text.strategies = specs;
+	return strata_place_plan(&by_text, arena, ret_plan, err);
 }

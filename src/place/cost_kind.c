@@ -1,16 +1,16 @@
-/* What an op costs on a device, one line each, sorted. A plug-in adds a model of its own (examples/cost_linear.c). */
+/* The kind `cost`: what costs.def lists. */
 #include <strata/place.h>
 
-extern const struct strata_cost_class strata_cost_roofline;
-extern const struct strata_cost_class strata_cost_table;
+#define CLASS(name) extern const struct strata_cost_class strata_cost_##name;
+#include "place/costs.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_cost_roofline.base,
-	&strata_cost_table.base,
+#define CLASS(name) &strata_cost_##name.base,
+#include "place/costs.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_cost_kind = {
 	.name = "cost",

@@ -21,8 +21,8 @@ struct cut {
 	uint32_t *reader_count;           /* other blocks that read it */
 	uint32_t *reader_first, *readers; /* value_count + 1, into readers: blocks */
 	double *way_ns;                   /* what moving it takes of either end's time */
-	uint32_t *touch_first,
-		*touch_values; /* block_count + 1: values that a block makes or reads */
+	/* block_count + 1: values that a block makes or reads */
+	uint32_t *touch_first, *touch_values;
 	/* a piece that grows and shrinks */
 	uint32_t *readers_in; /* of each value */
 	bool *maker_in;
@@ -48,14 +48,14 @@ int cut_leads(const struct strata_place_problem *problem, const uint32_t *block_
 int cycles_find(size_t node_count, const uint32_t *first, const uint32_t *leads,
 		struct strata_arena *arena, uint32_t *ret_component, size_t *ret_count);
 
-/* Pieces that are stretches of the order, best of all such: a device for each block. Returns the largest load, infinite when none fits; or
- * a negative code. */
-double cut_lines(struct cut *cut, struct strata_place_budget *budget, struct strata_arena *arena,
-		 uint32_t *ret_device);
+/* Pieces that are stretches of the order, best of all such: a device for each block, and the largest load, infinite when
+ * none fits. -ENOMEM. */
+int cut_lines(struct cut *cut, struct strata_place_budget *budget, struct strata_arena *arena,
+	      uint32_t *ret_device, double *ret_load);
 
-/* Pieces that are closed under what lies between, on any devices: best of all such that are better than `limit`. Returns the largest load, or
- * infinite when there is none or the visits ran out; or a negative code. The cut is a whole one. */
-double cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_place_budget *budget,
-		  struct strata_arena *arena, uint32_t *ret_device);
+/* Pieces that are closed under what lies between, on any devices: best of all such that are better than `limit`. And the largest load, infinite when
+ * there is none or the visits ran out. The cut is a whole one. -ENOMEM. */
+int cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_place_budget *budget,
+	       struct strata_arena *arena, uint32_t *ret_device, double *ret_load);
 
 #endif

@@ -478,8 +478,8 @@ static bool ideals_init(struct ideals *ideals, struct strata_arena *arena)
 	return true;
 }
 
-double cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_place_budget *budget,
-		  struct strata_arena *arena, uint32_t *ret_device)
+int cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_place_budget *budget,
+	       struct strata_arena *arena, uint32_t *ret_device, double *ret_load)
 {
 	struct ideals ideals = { .cut = cut,
 				 .limit = limit,
@@ -491,14 +491,15 @@ double cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_p
 	/* every block on the way down may push every other */
 	struct step *stack = strata_arena_array(arena, (m + 1) * (m + 2) / 2, sizeof(*stack));
 	double value = INFINITY;
+	int rc = 0;
 
 	if (!ideals_init(&ideals, arena) || !stack) {
-		value = -ENOMEM;
+		rc = -ENOMEM;
 	} else if (isfinite(ideals.total) && number_states(&ideals)) {
 		list_needs(&ideals);
 		value = walk(&ideals, stack, &last);
 		if (ideals.failed)
-			value = -ENOMEM;
+			rc = -ENOMEM;
 		else if (isfinite(value))
 			assign(&ideals, last, ret_device);
 	}
@@ -506,5 +507,7 @@ double cut_ideals(struct cut *cut, double limit, int64_t visits, struct strata_p
 	table_fini(&ideals.seen, ideals.memory);
 	strata_memory_put(ideals.memory, ideals.sets, ideals.set_room * sizeof(struct set));
 	strata_memory_put(ideals.memory, ideals.bits, ideals.set_room * ideals.words * 8);
-	return value;
+	if (rc == 0)
+		*ret_load = value;
+	return rc;
 }

@@ -118,8 +118,8 @@ static void find_states(struct lines *lines)
 	lines->state_count = count;
 }
 
-double cut_lines(struct cut *cut, struct strata_place_budget *budget, struct strata_arena *arena,
-		 uint32_t *ret_device)
+int cut_lines(struct cut *cut, struct strata_place_budget *budget, struct strata_arena *arena,
+	      uint32_t *ret_device, double *ret_load)
 {
 	struct lines lines = { .cut = cut };
 	double bound = INFINITY;
@@ -136,11 +136,14 @@ double cut_lines(struct cut *cut, struct strata_place_budget *budget, struct str
 		lines.best[i] = INFINITY;
 	lines.best[0] = 0;
 	for (size_t first = 0; first < cut->block_count; first++) {
-		if (budget_spend(budget, stretch_from(&lines, first, bound)))
-			return INFINITY;
+		if (budget_spend(budget, stretch_from(&lines, first, bound))) {
+			*ret_load = INFINITY;
+			return 0;
+		}
 		/* what is already whole bounds the rest */
 		for (size_t s = 0; s < lines.state_count; s++)
 			bound = fmin(bound, lines.best[cut->block_count * lines.state_count + s]);
 	}
-	return finish(&lines, ret_device);
+	*ret_load = finish(&lines, ret_device);
+	return 0;
 }

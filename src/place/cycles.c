@@ -4,8 +4,8 @@
 
 struct tarjan {
 	const uint32_t *first, *leads;
-	uint32_t *number,
-		*low; /* of each node: when it was met, from 1; the earliest it leads back to */
+	/* of each node: when it was met, from 1; the earliest it leads back to */
+	uint32_t *number, *low;
 	uint32_t *component;
 	uint32_t *open; /* nodes without a component yet */
 	uint32_t *walk; /* the way to the node that is looked at */

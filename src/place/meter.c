@@ -9,7 +9,7 @@
 
 struct strata_place_meter {
 	const struct strata_place_problem *problem;
-	struct strata_arena *arena;
+	struct counter *counter;
 	double *finish, *free_ns, *loads;
 	struct stock *stocks;
 	int64_t *peaks;
@@ -26,7 +26,7 @@ int strata_place_meter_new(const struct strata_place_problem *problem, struct st
 		return strata_fail_memory(err);
 	*meter = (struct strata_place_meter){
 		.problem = problem,
-		.arena = arena,
+		.counter = stock_counter_new(problem, arena),
 		.finish = strata_arena_array(arena, problem->op_count, sizeof(double)),
 		.free_ns = strata_arena_array(arena, d, sizeof(double)),
 		.loads = strata_arena_array(arena, d, sizeof(double)),
@@ -34,7 +34,8 @@ int strata_place_meter_new(const struct strata_place_problem *problem, struct st
 		.peaks = strata_arena_array(arena, d * STRATA_PHASE_COUNT, sizeof(int64_t)),
 		.activations = stock_limits_activations(problem),
 	};
-	if (!meter->finish || !meter->free_ns || !meter->loads || !meter->stocks || !meter->peaks)
+	if (!meter->counter || !meter->finish || !meter->free_ns || !meter->loads ||
+	    !meter->stocks || !meter->peaks)
 		return strata_fail_memory(err);
 	*ret_meter = meter;
 	return 0;
@@ -77,8 +78,8 @@ double strata_place_meter_read(struct strata_place_meter *meter,
 	if (objective != STRATA_MEMORY && (value >= cutoff || !meter->activations))
 		return value;
 	/* the dear part comes only for what would be taken */
-	if (stock_activations(problem, draft, meter->arena, meter->peaks) ||
-	    !stock_holds_activations(problem, meter->stocks, meter->peaks, NULL, NULL))
+	stock_count(meter->counter, draft, meter->peaks);
+	if (!stock_holds_activations(problem, meter->stocks, meter->peaks, NULL, NULL))
 		return INFINITY;
 	return objective == STRATA_MEMORY ? share_of(meter) + SHARE_PER_NS * value : value;
 }

@@ -9,7 +9,7 @@
 /* ---- problem.c: the question in numbers ---- */
 
 /* In the arena. -ENOSPC when an op has no device that it may run on. */
-int problem_make(const struct strata_place_ask *ask, struct strata_arena *arena,
+int problem_make(const struct strata_place_request *ask, struct strata_arena *arena,
 		 struct strata_place_problem *ret_problem, struct strata_error *err);
 
 /* ---- groups.c: what must be on one device, and what it keeps there ---- */
@@ -43,7 +43,14 @@ static inline void stock_take(const struct strata_place_problem *problem, struct
 bool stock_holds(const struct strata_place_problem *problem, const struct stock *room,
 		 size_t device);
 
-/* Most bytes of activations at a time, device × phase, into ret_peaks; scratch from the arena. 0 or -ENOMEM. */
+/* Counts activations again and again without allocating: room for a problem, in the arena (NULL: no memory), and the
+ * most bytes of a draft's activations at a time, device × phase. */
+struct counter;
+struct counter *stock_counter_new(const struct strata_place_problem *problem,
+				  struct strata_arena *arena);
+void stock_count(struct counter *counter, const struct strata_place_draft *draft,
+		 int64_t *ret_peaks);
+/* The same once: most bytes of activations at a time, device × phase, into ret_peaks; scratch from the arena. 0 or -ENOMEM. */
 int stock_activations(const struct strata_place_problem *problem,
 		      const struct strata_place_draft *draft, struct strata_arena *arena,
 		      int64_t *ret_peaks);

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int check_ask(const struct strata_place_ask *ask, struct strata_error *err)
+static int check_ask(const struct strata_place_request *ask, struct strata_error *err)
 {
 	const struct strata_machine *machine = ask->machine;
 	size_t d = machine->device_count, lost = 0;
@@ -59,28 +59,22 @@ static int make_links(struct strata_place_problem *problem, struct strata_arena 
 
 /* ---- prices ---- */
 
-static int price(const struct strata_place_ask *ask, struct strata_arena *arena, double *times,
+static int price(const struct strata_place_request *ask, struct strata_arena *arena, double *times,
 		 struct strata_error *err)
 {
-	struct strata_registry *registry = NULL;
 	struct strata_spec spec = ask->cost ? *ask->cost : (struct strata_spec){ 0 };
 	int rc = 0;
 
-	if (!spec.cls) {
-		rc = strata_registry_new(&strata_cost_kind, arena->memory, &registry, err);
-		if (rc == 0)
-			rc = strata_spec_read(registry, "roofline", 8, arena, &spec, err);
-	}
-	if (rc == 0) {
-		const struct strata_cost_class *cls = (const struct strata_cost_class *)spec.cls;
+	if (!spec.cls)
+		rc = strata_spec_build(&strata_cost_kind, "roofline", arena, &spec, err);
+	if (rc)
+		return rc;
+	const struct strata_cost_class *cls = (const struct strata_cost_class *)spec.cls;
 
-		rc = cls->price(spec.conf, ask->graph, ask->machine, arena, times, err);
-	}
-	strata_registry_free(registry);
-	return rc;
+	return cls->price(spec.conf, ask->graph, ask->machine, arena, times, err);
 }
 
-static int make_times(struct strata_place_problem *problem, const struct strata_place_ask *ask,
+static int make_times(struct strata_place_problem *problem, const struct strata_place_request *ask,
 		      struct strata_arena *arena, struct strata_error *err)
 {
 	size_t n = problem->op_count, d = problem->device_count;
@@ -269,7 +263,7 @@ static bool is_meant(const char *pattern, const char *name)
 }
 
 static uint64_t mask_of(const struct strata_place_problem *problem,
-			const struct strata_place_ask *ask, size_t op)
+			const struct strata_place_request *ask, size_t op)
 {
 	uint64_t mask = 0, pinned = 0;
 	const char *name = problem->graph->ops[op].name;
@@ -290,8 +284,9 @@ static uint64_t mask_of(const struct strata_place_problem *problem,
 	return pinned ? mask & pinned : mask;
 }
 
-static int make_allowed(struct strata_place_problem *problem, const struct strata_place_ask *ask,
-			struct strata_arena *arena, struct strata_error *err)
+static int make_allowed(struct strata_place_problem *problem,
+			const struct strata_place_request *ask, struct strata_arena *arena,
+			struct strata_error *err)
 {
 	size_t d = problem->device_count;
 	uint64_t *allowed = strata_arena_array(arena, problem->group_count, sizeof(*allowed));
@@ -318,7 +313,7 @@ static int make_allowed(struct strata_place_problem *problem, const struct strat
 	return 0;
 }
 
-int problem_make(const struct strata_place_ask *ask, struct strata_arena *arena,
+int problem_make(const struct strata_place_request *ask, struct strata_arena *arena,
 		 struct strata_place_problem *ret_problem, struct strata_error *err)
 {
 	struct strata_place_problem problem = { .graph = ask->graph,

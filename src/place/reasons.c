@@ -108,9 +108,9 @@ static void tell_full(struct teller *teller)
 	char text[STRATA_FORM_BYTES];
 
 	for (size_t d = 0; d < teller->problem->device_count; d++) {
-		const struct strata_place_figures *figures = &teller->plan->devices[d];
+		const struct strata_place_metrics *metrics = &teller->plan->devices[d];
 		int64_t has = teller->problem->machine->devices[d].capacity_bytes;
-		double used = (double)(figures->weight_bytes + figures->kv_bytes);
+		double used = (double)(metrics->weight_bytes + metrics->kv_bytes);
 
 		if (has > 0 && used > NEARLY_FULL * (double)has)
 			tell(teller, strata_arena_printf(teller->arena,

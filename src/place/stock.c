@@ -80,7 +80,8 @@ struct counter {
 	uint32_t *head;     /* of each position: first of its releases, + 1 */
 	struct release *releases;
 	size_t release_count;
-	int64_t *live; /* of each device */
+	int64_t *live;      /* of each device */
+	uint32_t *value_at; /* of each op: the first of the values that it makes */
 };
 
 static void release_at(struct counter *counter, uint32_t position, uint32_t device, int64_t bytes)
@@ -149,7 +150,7 @@ static void begin_value(struct counter *counter, size_t value, uint32_t at)
 	release_at(counter, last, own, bytes);
 }
 
-static void walk(struct counter *counter, const uint32_t *value_at, int64_t *ret_peaks)
+static void walk(struct counter *counter, int64_t *ret_peaks)
 {
 	const struct strata_place_problem *problem = counter->problem;
 
@@ -157,7 +158,7 @@ static void walk(struct counter *counter, const uint32_t *value_at, int64_t *ret
 		uint32_t op = counter->draft->order[i], device = counter->draft->device[op];
 		const struct strata_op *what = &problem->graph->ops[op];
 
-		for (uint32_t v = value_at[op]; v < value_at[op + 1]; v++)
+		for (uint32_t v = counter->value_at[op]; v < counter->value_at[op + 1]; v++)
 			begin_value(counter, v, i);
 		int64_t *peak = &ret_peaks[device * STRATA_PHASE_COUNT + what->phase];
 		int64_t now = counter->live[device] + what->activation_bytes;
@@ -170,38 +171,63 @@ static void walk(struct counter *counter, const uint32_t *value_at, int64_t *ret
 	}
 }
 
-int stock_activations(const struct strata_place_problem *problem,
-		      const struct strata_place_draft *draft, struct strata_arena *arena,
-		      int64_t *ret_peaks)
+struct counter *stock_counter_new(const struct strata_place_problem *problem,
+				  struct strata_arena *arena)
 {
 	size_t n = problem->op_count, d = problem->device_count;
 	size_t releases = problem->value_count + problem->in_first[n];
 
 	for (size_t t = 0; t < problem->graph->tensor_count; t++)
 		releases += problem->graph->tensors[t].role == STRATA_ROLE_INPUT ? d : 0;
+	struct counter *counter = strata_arena_get(arena, sizeof(*counter));
+
+	if (!counter)
+		return NULL;
+	*counter = (struct counter){
+		.problem = problem,
+		.position = strata_arena_array(arena, n, sizeof(*counter->position)),
+		.head = strata_arena_array(arena, n, sizeof(*counter->head)),
+		.releases = strata_arena_array(arena, releases, sizeof(*counter->releases)),
+		.live = strata_arena_array(arena, d, sizeof(*counter->live)),
+		.value_at = strata_arena_array(arena, n + 1, sizeof(*counter->value_at)),
+	};
+	if (!counter->position || !counter->head || !counter->releases || !counter->live ||
+	    !counter->value_at)
+		return NULL;
+	for (size_t v = 0; v < problem->value_count; v++) /* values are by maker */
+		counter->value_at[problem->value_from[v] + 1]++;
+	for (size_t i = 0; i < n; i++)
+		counter->value_at[i + 1] += counter->value_at[i];
+	return counter;
+}
+
+void stock_count(struct counter *counter, const struct strata_place_draft *draft,
+		 int64_t *ret_peaks)
+{
+	size_t n = counter->problem->op_count, d = counter->problem->device_count;
+
+	counter->draft = draft;
+	counter->release_count = 0;
+	memset(counter->head, 0, n * sizeof(*counter->head));
+	memset(counter->live, 0, d * sizeof(*counter->live));
+	memset(ret_peaks, 0, d * STRATA_PHASE_COUNT * sizeof(*ret_peaks));
+	for (uint32_t i = 0; i < n; i++)
+		counter->position[draft->order[i]] = i;
+	begin_inputs(counter);
+	walk(counter, ret_peaks);
+}
+
+int stock_activations(const struct strata_place_problem *problem,
+		      const struct strata_place_draft *draft, struct strata_arena *arena,
+		      int64_t *ret_peaks)
+{
 	struct strata_arena scratch;
-	struct counter counter = { .problem = problem, .draft = draft };
 
 	strata_arena_init(&scratch, arena->memory, 0);
-	counter.position = strata_arena_array(&scratch, n, sizeof(*counter.position));
-	counter.head = strata_arena_array(&scratch, n, sizeof(*counter.head));
-	counter.releases = strata_arena_array(&scratch, releases, sizeof(*counter.releases));
-	counter.live = strata_arena_array(&scratch, d, sizeof(*counter.live));
-	uint32_t *value_at = strata_arena_array(&scratch, n + 1, sizeof(*value_at));
-	bool enough = counter.position && counter.head && counter.releases && counter.live &&
-		      value_at;
+	struct counter *counter = stock_counter_new(problem, &scratch);
 
-	if (enough) {
-		memset(ret_peaks, 0, d * STRATA_PHASE_COUNT * sizeof(*ret_peaks));
-		for (uint32_t i = 0; i < n; i++)
-			counter.position[draft->order[i]] = i;
-		for (size_t v = 0; v < problem->value_count; v++) /* values are by maker */
-			value_at[problem->value_from[v] + 1]++;
-		for (size_t i = 0; i < n; i++)
-			value_at[i + 1] += value_at[i];
-		begin_inputs(&counter);
-		walk(&counter, value_at, ret_peaks);
-	}
+	if (counter)
+		stock_count(counter, draft, ret_peaks);
 	strata_arena_fini(&scratch);
-	return enough ? 0 : -ENOMEM;
+	return counter ? 0 : -ENOMEM;
 }

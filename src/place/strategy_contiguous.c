@@ -59,8 +59,7 @@ static int split(const struct strata_place_problem *problem, const struct strata
 		return 0;
 	if (start)
 		value = fmin(value, simulate_loads(problem, start, loads));
-	value = cut_ideals(&cut, value, budget->visits / 3, budget, arena, device);
-	if (value < 0)
+	if (cut_ideals(&cut, value, budget->visits / 3, budget, arena, device, &value))
 		return strata_fail_memory(err);
 	if (isfinite(value)) {
 		put_blocks(&cut, device, draft);
@@ -83,9 +82,9 @@ static int propose(const void *conf_any, const struct strata_place_problem *prob
 
 	if (rc)
 		return rc;
-	double value = cut_lines(&cut, budget, arena, device);
+	double value;
 
-	if (value < 0)
+	if (cut_lines(&cut, budget, arena, device, &value))
 		return strata_fail_memory(err);
 	if (isfinite(value))
 		put_blocks(&cut, device, draft);

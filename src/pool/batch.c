@@ -46,7 +46,7 @@ static bool may_join(const struct strata_pool *pool, const struct fit *fit,
 
 void batch_fill(const struct strata_pool *pool, const struct fit *fit, struct choice *choice)
 {
-	const struct shape *shape = shape_of(pool, choice->tasks[0]);
+	const struct batch_key *shape = shape_of(pool, choice->tasks[0]);
 	uint32_t cap = shape_cap(pool, shape);
 	int64_t used_mib = 0;
 

@@ -51,7 +51,7 @@ struct task *line_first_of(const struct strata_pool *pool, const struct ranked *
 
 int line_reserve(struct strata_pool *pool, size_t more)
 {
-	const uint64_t *tasks = pool->stats.tasks;
+	const uint64_t *tasks = pool->metrics.tasks;
 
 	/* A worker may be lost at any time, and then its tasks must find room. */
 	more += tasks[STRATA_TASK_ENCODING] + tasks[STRATA_TASK_DENOISING] +

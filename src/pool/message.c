@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAGIC = 0x50415453, HEAD_WORDS = 6, SUM_AT = STRATA_BATCH_BYTES - 8 };
+enum { MAGIC = 0x50415453, HEAD_WORDS = 7, SUM_AT = STRATA_BATCH_BYTES - 8 };
 _Static_assert((HEAD_WORDS + STRATA_BATCH_MAX) * 8 <= SUM_AT, "a batch fits");
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -46,8 +46,13 @@ static uint64_t sum_of(const uint8_t *bytes)
 void strata_batch_pack(const struct strata_batch *batch, uint8_t ret_bytes[STRATA_BATCH_BYTES])
 {
 	const uint64_t head[HEAD_WORDS] = {
-		MAGIC,         batch->number, (uint64_t)batch->now_ns,
-		batch->worker, batch->passed, (uint64_t)batch->steps << 32 | batch->count,
+		MAGIC,
+		batch->number,
+		(uint64_t)batch->now_ns,
+		batch->worker,
+		batch->passed,
+		(uint64_t)batch->until_ns,
+		(uint64_t)batch->steps << 32 | (uint64_t)batch->wait << 16 | batch->count,
 	};
 
 	memset(ret_bytes, 0, STRATA_BATCH_BYTES);
@@ -73,13 +78,19 @@ int strata_batch_unpack(const uint8_t bytes[STRATA_BATCH_BYTES], struct strata_b
 		.now_ns = (int64_t)head[2],
 		.worker = head[3],
 		.passed = head[4],
-		.steps = (uint32_t)(head[5] >> 32),
-		.count = (uint32_t)head[5],
+		.until_ns = (int64_t)head[5],
+		.wait = (enum strata_wait)(head[6] >> 16 & 0xffff),
+		.steps = (uint32_t)(head[6] >> 32),
+		.count = (uint32_t)(head[6] & 0xffff),
 	};
 
 	if (batch.count > STRATA_BATCH_MAX)
 		return strata_fail(err, -EBADMSG, "the message has %u tasks; expected up to %d",
 				   batch.count, STRATA_BATCH_MAX);
+	if ((unsigned)batch.wait >= STRATA_WAIT_COUNT)
+		return strata_fail(err, -EBADMSG,
+				   "the message has the reason %u; expected up to %d",
+				   (unsigned)batch.wait, STRATA_WAIT_COUNT - 1);
 	for (uint32_t i = 0; i < batch.count; i++)
 		batch.tasks[i] = get_word(bytes + (HEAD_WORDS + i) * 8);
 	*ret_batch = batch;
@@ -120,6 +131,22 @@ static int check(const struct strata_pool *pool, const struct strata_batch *batc
 	return 0;
 }
 
+/* A pick that gave nothing: no task has moved, but the clock and the worker's lease have. */
+static int apply_nothing(struct strata_pool *pool, const struct strata_batch *batch,
+			 struct worker *worker, struct strata_error *err)
+{
+	if (batch->number != pool->decision)
+		return strata_fail(
+			err, -ESTALE, "nothing to do after decision %llu; the last here is %llu",
+			(unsigned long long)batch->number, (unsigned long long)pool->decision);
+	if (worker->steps > 0)
+		return strata_fail(err, -ESTALE, "the worker has not reported its last batch");
+	pool_tick(pool, batch->now_ns);
+	pool->batch_until_ns = batch->until_ns;
+	pick_nothing(pool, worker);
+	return 0;
+}
+
 int strata_pool_apply(struct strata_pool *pool, const struct strata_batch *batch,
 		      struct strata_error *err)
 {
@@ -128,6 +155,8 @@ int strata_pool_apply(struct strata_pool *pool, const struct strata_batch *batch
 
 	if (!worker)
 		return -ESTALE;
+	if (batch->count == 0 && batch->steps == 0)
+		return apply_nothing(pool, batch, worker, err);
 	if (batch->passed && (!(passed = task_at(pool, batch->passed, err)) || !task_waits(passed)))
 		return strata_fail(err, -ESTALE,
 				   "the task that was passed over does not wait here");

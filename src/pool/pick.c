@@ -255,7 +255,7 @@ static void let_go(struct strata_pool *pool, struct worker *worker)
 			task->flags &= (uint8_t)~TASK_KEPT;
 		} else if (task_runs(task)) {
 			pick_return(pool, worker, task);
-			pool->stats.preemptions++;
+			pool->metrics.preemptions++;
 		} else {
 			worker_end(pool, worker, task);
 		}
@@ -281,10 +281,10 @@ void pick_take(struct strata_pool *pool, struct worker *worker, struct task *con
 		uint32_t sum = passed->passed + begun;
 
 		passed->passed = sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
-		pool->stats.overtakes += begun;
+		pool->metrics.overtakes += begun;
 	}
 	if (count > 1 && begun > 0)
-		pool->stats.batched += begun - (begun == count);
+		pool->metrics.batched += begun - (begun == count);
 	worker->steps = pool->conf.steps_per_pick;
 	pool->decision++;
 	worker_hear(pool, worker);
@@ -335,9 +335,15 @@ static int64_t free_mib(const struct strata_pool *pool, const struct strata_ask 
 static void fill_batch(const struct strata_pool *pool, const struct choice *choice,
 		       const struct worker *worker, struct strata_batch *ret_batch)
 {
-	*ret_batch = (struct strata_batch){ .now_ns = pool->now_ns, .worker = worker->handle };
-	if (choice->count == 0)
+	*ret_batch = (struct strata_batch){ .number = pool->decision,
+					    .now_ns = pool->now_ns,
+					    .worker = worker->handle,
+					    .until_ns = INT64_MAX };
+	if (choice->count == 0) {
+		ret_batch->wait = choice->wait;
+		ret_batch->until_ns = choice->until_ns;
 		return;
+	}
 	ret_batch->number = pool->decision + 1;
 	ret_batch->steps = pool->conf.steps_per_pick;
 	ret_batch->count = choice->count;
@@ -345,6 +351,15 @@ static void fill_batch(const struct strata_pool *pool, const struct choice *choi
 		ret_batch->passed = task_handle(pool, choice->front);
 	for (uint32_t i = 0; i < choice->count; i++)
 		ret_batch->tasks[i] = task_handle(pool, choice->tasks[i]);
+}
+
+void pick_nothing(struct strata_pool *pool, struct worker *worker)
+{
+	worker_hear(pool, worker);
+	if (pool->line.count > 0)
+		pool->metrics.stalls++;
+	else
+		pool->metrics.idle++;
 }
 
 int strata_pool_pick(struct strata_pool *pool, const struct strata_ask *ask, int64_t now_ns,
@@ -374,11 +389,7 @@ int strata_pool_pick(struct strata_pool *pool, const struct strata_ask *ask, int
 		pick_take(pool, worker, choice.tasks, choice.count,
 			  choice.passes ? choice.front : NULL);
 	} else {
-		worker_hear(pool, worker);
-		if (pool->line.count > 0)
-			pool->stats.stalls++;
-		else
-			pool->stats.idle++;
+		pick_nothing(pool, worker);
 	}
 	if (ret_why)
 		*ret_why = why;

@@ -24,8 +24,8 @@ struct fair {
 	struct share *share;
 	struct heap windows; /* users who have used something in their window, by its end */
 	struct fluid fluid;  /* of accounts and of users of none */
-	uint64_t parked
-		[STRATA_WAIT_COUNT]; /* users in line, by the quota that keeps them from their turn */
+	/* users in line, by the quota that keeps them from their turn */
+	uint64_t parked[STRATA_WAIT_COUNT];
 };
 
 static inline const struct fair_conf *fair_conf_of(const struct strata_pool *pool)

@@ -1,26 +1,16 @@
-/* The policies of the pool, one line each, sorted. */
+/* The kind `policy`: what policies.def lists. */
 #include <strata/pool.h>
 
-extern const struct strata_policy_class strata_policy_deadline;
-extern const struct strata_policy_class strata_policy_fair;
-extern const struct strata_policy_class strata_policy_fifo;
-extern const struct strata_policy_class strata_policy_priority;
-extern const struct strata_policy_class strata_policy_resource_aware;
-extern const struct strata_policy_class strata_policy_round_robin;
-extern const struct strata_policy_class strata_policy_shortest;
+#define CLASS(name) extern const struct strata_policy_class strata_policy_##name;
+#include "pool/policies.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_policy_deadline.base,
-	&strata_policy_fair.base,
-	&strata_policy_fifo.base,
-	&strata_policy_priority.base,
-	&strata_policy_resource_aware.base,
-	&strata_policy_round_robin.base,
-	&strata_policy_shortest.base,
+#define CLASS(name) &strata_policy_##name.base,
+#include "pool/policies.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_policy_kind = {
 	.name = "policy",

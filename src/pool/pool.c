@@ -1,6 +1,9 @@
 /* The pool: made, freed, counted, and its clock. */
 #include "pool/pool_int.h"
 
+#include "core/class.h"
+#include "core/option_copy.h"
+
 #include <assert.h>
 #include <errno.h>
 
@@ -43,9 +46,29 @@ static void fill_conf(struct strata_pool_conf *conf)
 	conf->steps_per_pick = or_default(conf->steps_per_pick, 1);
 	conf->batch_max = or_default(conf->batch_max, 1);
 	conf->look_max = or_default(conf->look_max, 64);
-	conf->overtake_max = or_default(conf->overtake_max, 16);
+	conf->overtake_max = conf->overtake_max == STRATA_OVERTAKE_NEVER
+				     ? 0
+				     : or_default(conf->overtake_max, 16);
 	if (conf->lease_ns == 0)
 		conf->lease_ns = LEASE_NS;
+}
+
+/* The policy's settings, copied: the pool outlives what they were read into. */
+static int keep_policy(struct strata_pool *pool, struct strata_error *err)
+{
+	struct strata_spec *policy = &pool->conf.policy;
+	struct strata_schema schema = class_schema(policy->cls);
+
+	if (!policy->conf)
+		return 0;
+	pool->policy_bytes = option_copy_bytes(&schema, policy->conf);
+	void *copy = strata_memory_get(pool->memory, pool->policy_bytes);
+
+	if (!copy)
+		return strata_fail_memory(err);
+	option_copy(&schema, policy->conf, copy);
+	policy->conf = copy;
+	return 0;
 }
 
 int strata_pool_new(const struct strata_pool_conf *conf, struct strata_memory *memory,
@@ -62,14 +85,19 @@ int strata_pool_new(const struct strata_pool_conf *conf, struct strata_memory *m
 	pool->memory = memory;
 	pool->conf = *conf;
 	fill_conf(&pool->conf);
+	rc = keep_policy(pool, err);
+	if (rc) {
+		strata_memory_put(memory, pool, sizeof(*pool));
+		return rc;
+	}
 	pool->policy = (const struct strata_policy_class *)pool->conf.policy.cls;
 	pool->hooks = pool->policy->hooks;
 	pool->now_ns = INT64_MIN;
 	pool->batch_until_ns = INT64_MAX;
-	pool->stats.policy = pool->policy->base.name;
+	pool->metrics.policy = pool->policy->base.name;
 	slab_init(&pool->tasks, memory, sizeof(struct task), pool->conf.tasks_max);
 	slab_init(&pool->users, memory, sizeof(struct user), 0);
-	slab_init(&pool->shapes, memory, sizeof(struct shape), STRATA_POOL_SHAPES_MAX);
+	slab_init(&pool->shapes, memory, sizeof(struct batch_key), STRATA_POOL_SHAPES_MAX);
 	slab_init(&pool->workers, memory, sizeof(struct worker), 0);
 	ranked_init(&pool->line, memory, pool->hooks ? pool->hooks->columns : RANKED_WEIGHTS);
 	ranked_init(&pool->mates, memory, RANKED_KEYS);
@@ -104,7 +132,24 @@ void strata_pool_free(struct strata_pool *pool)
 	slab_fini(&pool->shapes);
 	slab_fini(&pool->users);
 	slab_fini(&pool->tasks);
+	if (pool->policy_bytes)
+		strata_memory_put(pool->memory, pool->conf.policy.conf, pool->policy_bytes);
 	strata_memory_put(pool->memory, pool, sizeof(*pool));
+}
+
+int strata_pool_build(const char *policy, struct strata_memory *memory,
+		      struct strata_pool **ret_pool, struct strata_error *err)
+{
+	struct strata_pool_conf conf = { 0 };
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, memory, 0);
+	int rc = strata_spec_build(&strata_policy_kind, policy, &arena, &conf.policy, err);
+
+	if (rc == 0)
+		rc = strata_pool_new(&conf, memory, ret_pool, err);
+	strata_arena_fini(&arena);
+	return rc;
 }
 
 void pool_tick(struct strata_pool *pool, int64_t now_ns)
@@ -134,17 +179,17 @@ size_t strata_pool_pending_count(const struct strata_pool *pool)
 
 bool strata_pool_all_finished(const struct strata_pool *pool)
 {
-	const uint64_t *tasks = pool->stats.tasks;
+	const uint64_t *tasks = pool->metrics.tasks;
 
 	return tasks[STRATA_TASK_PENDING] + tasks[STRATA_TASK_ENCODING] +
 		       tasks[STRATA_TASK_DENOISING] + tasks[STRATA_TASK_DECODING] ==
 	       0;
 }
 
-void strata_pool_stats(const struct strata_pool *pool, struct strata_pool_stats *ret_stats)
+void strata_pool_metrics(const struct strata_pool *pool, struct strata_pool_metrics *ret_metrics)
 {
-	*ret_stats = pool->stats;
-	ret_stats->workers = pool->workers.count;
-	ret_stats->decisions = pool->decision;
-	ret_stats->pending_cost_ns = (int64_t)pool->line.sum;
+	*ret_metrics = pool->metrics;
+	ret_metrics->workers = pool->workers.count;
+	ret_metrics->decisions = pool->decision;
+	ret_metrics->pending_cost_ns = (int64_t)pool->line.sum;
 }

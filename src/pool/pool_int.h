@@ -1,6 +1,6 @@
 /*
  * What the files of the pool share. pool.c makes and counts, task.c is what can happen to a task,
- * user.c who asks, shape.c what goes together, line.c the order, worker.c who works, pick.c the
+ * user.c who asks, batch_key.c what goes together, line.c the order, worker.c who works, pick.c the
  * decision, batch.c who joins it, report.c what came of it, message.c decisions as bytes, why.c
  * answers for people, fluid.c positions where there is no one line. Policies are policy_*.c.
  *
@@ -106,7 +106,7 @@ struct user {
 };
 
 /* Tasks of one model and shape. */
-struct shape {
+struct batch_key {
 	uint64_t model, shape;
 	uint32_t number;       /* its index: its group among the mates */
 	uint32_t model_number; /* small; its group in a line by models */
@@ -133,13 +133,14 @@ struct strata_pool {
 	struct strata_memory *memory; /* borrowed until strata_pool_free */
 	struct strata_pool_conf conf; /* with defaults filled in */
 	const struct strata_policy_class *policy;
+	size_t policy_bytes; /* of its conf, which is the pool's own copy; 0: it has none */
 	const struct policy_hooks *hooks; /* NULL: tasks go by key */
 	void *state;                      /* of the hooks */
 
 	struct slab tasks, users, shapes, workers;
 	struct ranked line; /* all that wait */
-	struct ranked
-		mates; /* the same by shape and serial, where batches may hold more than one */
+	/* the same by shape and serial, where batches may hold more than one */
+	struct ranked mates;
 	struct map_text names;    /* account, NUL, user → struct user */
 	struct map_text accounts; /* name → struct account, of policies that keep them */
 	struct map_text pairs;    /* model and shape → struct shape */
@@ -152,7 +153,7 @@ struct strata_pool {
 	uint64_t busy_count; /* how many workers that are */
 	/* the last pick that gave nothing waits for mates until then; INT64_MAX: it does not */
 	int64_t batch_until_ns;
-	struct strata_pool_stats stats;
+	struct strata_pool_metrics metrics;
 };
 
 /* ---- policies with an order of their own ---- */
@@ -272,20 +273,20 @@ static inline struct user *user_of(const struct strata_pool *pool, const struct 
 	return slab_live(&pool->users, task->user);
 }
 
-/* ---- shape.c ---- */
+/* ---- batch_key.c ---- */
 
-int shape_get(struct strata_pool *pool, uint64_t model, uint64_t shape, struct shape **ret_shape,
-	      struct strata_error *err);
-static inline struct shape *shape_of(const struct strata_pool *pool, const struct task *task)
+int batch_key_get(struct strata_pool *pool, uint64_t model, uint64_t shape,
+		  struct batch_key **ret_shape, struct strata_error *err);
+static inline struct batch_key *shape_of(const struct strata_pool *pool, const struct task *task)
 {
 	return slab_live(&pool->shapes, task->shape);
 }
 /* The number of a model that some task has had, or UINT32_MAX. */
 uint32_t shape_model_number(const struct strata_pool *pool, uint64_t model);
 /* What a task of this shape and so many steps has cost so far, by the measure. */
-int64_t shape_expect(const struct shape *shape, uint32_t steps);
-void shape_measure(struct shape *shape, uint32_t steps, int64_t cost_ns);
-uint32_t shape_cap(const struct strata_pool *pool, const struct shape *shape);
+int64_t shape_expect(const struct batch_key *shape, uint32_t steps);
+void shape_measure(struct batch_key *shape, uint32_t steps, int64_t cost_ns);
+uint32_t shape_cap(const struct strata_pool *pool, const struct batch_key *shape);
 
 /* ---- line.c ---- */
 
@@ -345,6 +346,8 @@ bool pick_may_pass(const struct strata_pool *pool, const struct task *front);
 /* The second half: makes it so. */
 void pick_take(struct strata_pool *pool, struct worker *worker, struct task *const *tasks,
 	       uint32_t count, struct task *passed);
+/* And for a pick that gave nothing: the worker was heard of. */
+void pick_nothing(struct strata_pool *pool, struct worker *worker);
 /* From a worker back to its place in line. */
 void pick_return(struct strata_pool *pool, struct worker *worker, struct task *task);
 

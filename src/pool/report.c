@@ -62,7 +62,7 @@ static void spend(struct strata_pool *pool, struct task *task, const struct stra
 	task->used_ns += row->cost_ns;
 	task->steps_done += row->steps;
 	user->used_ns += row->cost_ns;
-	pool->stats.used_ns += row->cost_ns;
+	pool->metrics.used_ns += row->cost_ns;
 	if (row->steps > 0 || (task->steps == 0 && row->kind == STRATA_DONE_FINISHED))
 		shape_measure(shape_of(pool, task), row->steps, row->cost_ns);
 	if (pool->hooks && pool->hooks->spend)
@@ -98,7 +98,7 @@ static void apply_row(struct strata_pool *pool, struct worker *worker,
 		task_set_status(pool, task, STRATA_TASK_FAILED);
 	if (row->kind == STRATA_DONE_BACK) {
 		pick_return(pool, worker, task);
-		pool->stats.returned++;
+		pool->metrics.returned++;
 	} else if (strata_task_ended(task->status)) {
 		worker_end(pool, worker, task);
 	}

@@ -68,7 +68,7 @@ int64_t task_left_ns(const struct task *task)
 
 struct strata_policy_task task_for_policy(const struct strata_pool *pool, const struct task *task)
 {
-	const struct shape *shape = shape_of(pool, task);
+	const struct batch_key *shape = shape_of(pool, task);
 
 	return (struct strata_policy_task){
 		.task = task_handle(pool, task),
@@ -104,7 +104,7 @@ static void count_end(struct strata_pool *pool, const struct task *task)
 {
 	struct user *user = user_of(pool, task);
 
-	pool->stats.ended[task->status]++;
+	pool->metrics.ended[task->status]++;
 	if (task->status == STRATA_TASK_FINISHED)
 		user->finished++;
 	else if (task->status == STRATA_TASK_FAILED)
@@ -113,14 +113,14 @@ static void count_end(struct strata_pool *pool, const struct task *task)
 		user->cancelled++;
 	if (task->status == STRATA_TASK_FINISHED && task->deadline_ns &&
 	    pool->now_ns > task->deadline_ns)
-		pool->stats.late++;
+		pool->metrics.late++;
 }
 
 void task_set_status(struct strata_pool *pool, struct task *task, enum strata_task_status status)
 {
 	assert(strata_task_may(task->status, status));
-	pool->stats.tasks[task->status]--;
-	pool->stats.tasks[status]++;
+	pool->metrics.tasks[task->status]--;
+	pool->metrics.tasks[status]++;
 	task->status = (uint8_t)status;
 	task->changed_ns = pool->now_ns;
 	if (strata_task_ended(status))
@@ -166,7 +166,7 @@ static int check_request(const struct strata_pool *pool, const struct strata_tas
 
 static struct task make_task(const struct strata_pool *pool,
 			     const struct strata_task_request *request, const struct user *user,
-			     const struct shape *shape)
+			     const struct batch_key *shape)
 {
 	int64_t cost_ns = request->cost_ns ? request->cost_ns : shape_expect(shape, request->steps);
 
@@ -192,7 +192,7 @@ static int prepare(struct strata_pool *pool, const struct strata_task_request *r
 		   struct task *ret_task, struct strata_error *err)
 {
 	struct user *user;
-	struct shape *shape;
+	struct batch_key *shape;
 	int rc = check_request(pool, request, err);
 
 	if (rc == 0 && pool->tasks.count == pool->tasks.count_max)
@@ -201,7 +201,7 @@ static int prepare(struct strata_pool *pool, const struct strata_task_request *r
 	if (rc == 0)
 		rc = user_get(pool, request->user, request->account, &user, err);
 	if (rc == 0)
-		rc = shape_get(pool, request->model, request->shape, &shape, err);
+		rc = batch_key_get(pool, request->model, request->shape, &shape, err);
 	if (rc)
 		return rc;
 	*ret_task = make_task(pool, request, user, shape);
@@ -221,7 +221,7 @@ int strata_pool_add(struct strata_pool *pool, const struct strata_task_request *
 	int rc = prepare(pool, request, &made, err);
 
 	if (rc) {
-		pool->stats.refused++;
+		pool->metrics.refused++;
 		return rc;
 	}
 	uint64_t handle;
@@ -230,8 +230,8 @@ int strata_pool_add(struct strata_pool *pool, const struct strata_task_request *
 	made.index = slab_index(handle);
 	*task = made;
 	pool->serial++;
-	pool->stats.added++;
-	pool->stats.tasks[STRATA_TASK_PENDING]++;
+	pool->metrics.added++;
+	pool->metrics.tasks[STRATA_TASK_PENDING]++;
 	line_enter(pool, task);
 	*ret_task = handle;
 	return 0;
@@ -298,7 +298,7 @@ int strata_pool_forget(struct strata_pool *pool, uint64_t task, struct strata_er
 	if (found->worker)
 		return strata_fail(err, -EBUSY,
 				   "a worker still has the task, until its next step boundary");
-	pool->stats.tasks[found->status]--;
+	pool->metrics.tasks[found->status]--;
 	slab_put(&pool->tasks, task);
 	return 0;
 }
@@ -311,7 +311,7 @@ int strata_pool_get(const struct strata_pool *pool, uint64_t task,
 	if (!found)
 		return -ESTALE;
 	const struct user *user = user_of(pool, found);
-	const struct shape *shape = shape_of(pool, found);
+	const struct batch_key *shape = shape_of(pool, found);
 
 	*ret_view = (struct strata_task_view){
 		.status = found->status,

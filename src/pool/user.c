@@ -107,14 +107,14 @@ int strata_pool_set_user(struct strata_pool *pool, const char *user, const char 
 	return rc ? rc : pool->hooks->set_user(pool, found, weight, quota, err);
 }
 
-int strata_pool_user_stats(const struct strata_pool *pool, const char *user, const char *account,
-			   struct strata_user_stats *ret_stats, struct strata_error *err)
+int strata_pool_user_metrics(const struct strata_pool *pool, const char *user, const char *account,
+			     struct strata_user_metrics *ret_metrics, struct strata_error *err)
 {
 	const struct user *found = user_find(pool, user, account);
 
 	if (!found)
 		return strata_fail(err, -ENOENT, "nothing is known of user %.60s", user);
-	*ret_stats = (struct strata_user_stats){
+	*ret_metrics = (struct strata_user_metrics){
 		.pending = found->pending,
 		.running = found->running,
 		.finished = found->finished,

@@ -114,12 +114,12 @@ int64_t strata_pool_earliest(struct strata_pool *pool, const struct strata_task_
 			     int64_t now_ns)
 {
 	int64_t cost_ns = request->cost_ns;
-	struct shape *shape;
+	struct batch_key *shape;
 
 	pool_tick(pool, now_ns);
 	if (!pool->hooks || !pool->hooks->earliest)
 		return INT64_MIN;
-	if (cost_ns == 0 && shape_get(pool, request->model, request->shape, &shape, NULL) == 0)
+	if (cost_ns == 0 && batch_key_get(pool, request->model, request->shape, &shape, NULL) == 0)
 		cost_ns = shape_expect(shape, request->steps);
 	return pool->hooks->earliest(pool, cost_ns);
 }

@@ -140,7 +140,7 @@ static void remove_worker(struct strata_pool *pool, struct worker *worker)
 	while ((task = worker_first(pool, worker)))
 		if (task_runs(task)) {
 			pick_return(pool, worker, task);
-			pool->stats.returned++;
+			pool->metrics.returned++;
 		} else {
 			worker_end(pool, worker, task); /* cancelled while it ran */
 		}
@@ -181,6 +181,6 @@ size_t strata_pool_expire(struct strata_pool *pool, int64_t now_ns)
 		remove_worker(pool, pool->silent);
 		count++;
 	}
-	pool->stats.workers_lost += count;
+	pool->metrics.workers_lost += count;
 	return count;
 }

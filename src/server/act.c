@@ -2,8 +2,15 @@
  * From decisions to processes and back: effects of a pass become rows before the commit and orders to the executor after it; what the
  * executor reports becomes events of the cluster and rows of the next commit.
  */
+#include "server/act.h"
+
+#include "server/checkpoint.h"
+#include "server/nodes.h"
 #include "server/remote.h"
 #include "server/remover.h"
+#include "core/env_log.h"
+#include "server/start.h"
+#include "server/survey.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,61 +20,63 @@
 
 #define REFUSED_NS (30 * STRATA_SECOND_NS) /* until a place is asked for again */
 
-static struct live *job_of(const struct server *server, uint64_t id)
+static struct live *job_of(const struct decider *decider, uint64_t id)
 {
-	return map_u64_get(&server->jobs, id);
+	return map_u64_get(&decider->jobs, id);
 }
 
 /* ---- before the commit ---- */
 
-static void note_start(struct server *server, struct live *live, const struct strata_effect *effect)
+static void note_start(struct decider *decider, struct live *live,
+		       const struct strata_effect *effect)
 {
-	live->row.scheduled_ns = server_now_ns(server);
+	live->job.scheduled_ns = decider_now_ns(decider);
 	if (effect->attempt == 1)
-		figures_time(&server->figures, FIGURE_WAIT,
-			     live->row.scheduled_ns - live->row.created_ns);
-	live->row.started_ns = 0;
-	live->row.exit_code = live->row.exit_signal = 0;
-	live->row.user_ns = live->row.system_ns = live->row.memory_peak_bytes = 0;
-	live_set_failure(server, live, NULL);
-	live_set_place(server, live, effect->pieces, effect->piece_count);
-	batch_event(server, live->row.id, "job.scheduled",
+		metrics_time(&decider->common->metrics, METRIC_WAIT,
+			     live->job.scheduled_ns - live->job.created_ns);
+	live->job.started_ns = 0;
+	live->job.exit_code = live->job.exit_signal = 0;
+	live->job.user_ns = live->job.system_ns = live->job.memory_peak_bytes = 0;
+	live_set_failure(decider, live, NULL);
+	live_set_place(decider, live, effect->pieces, effect->piece_count);
+	batch_event(decider, live->job.id, "job.scheduled",
 		    json_pack("{s:I,s:s,s:o}", "attempt", (json_int_t)effect->attempt, "node",
-			      server->nodes[effect->pieces[0].node].name, "gpu_ids",
-			      live_gpu_ids(server, effect->pieces, effect->piece_count)));
+			      decider->nodes[effect->pieces[0].node].name, "gpu_ids",
+			      live_gpu_ids(decider, effect->pieces, effect->piece_count)));
 }
 
-static void note_gone(struct server *server, struct live *live, const struct strata_effect *effect)
+static void note_gone(struct decider *decider, struct live *live,
+		      const struct strata_effect *effect)
 {
-	live_set_place(server, live, NULL, 0);
+	live_set_place(decider, live, NULL, 0);
 	if (strata_job_ended(effect->state))
-		live_ended(server, live, NULL);
-	batch_event(server, live->row.id,
+		live_ended(decider, live, NULL);
+	batch_event(decider, live->job.id,
 		    strata_job_ended(effect->state) ? "job.ended" : "job.requeued",
 		    json_pack("{s:s,s:s}", "state", strata_job_state_name(effect->state), "reason",
 			      strata_reason_name(effect->reason)));
 }
 
-void act_note(struct server *server, const struct strata_effect *effects, size_t count)
+void act_note(struct decider *decider, const struct strata_effect *effects, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct strata_effect *effect = &effects[i];
-		struct live *live = job_of(server, effect->job);
+		struct live *live = job_of(decider, effect->job);
 
 		if (!live)
 			continue;
-		live_update(server, live);
+		live_update(decider, live);
 		switch (effect->kind) {
 		case STRATA_EFFECT_START:
-			note_start(server, live, effect);
+			note_start(decider, live, effect);
 			break;
 		case STRATA_EFFECT_LOST:
 		case STRATA_EFFECT_ENDED:
-			note_gone(server, live, effect);
+			note_gone(decider, live, effect);
 			break;
 		case STRATA_EFFECT_STOP:
-			live_set_stopping(server, live, effect->mode);
-			batch_event(server, live->row.id, "job.stopping",
+			live_set_stopping(decider, live, effect->mode);
+			batch_event(decider, live->job.id, "job.stopping",
 				    json_pack("{s:I}", "preemptor", (json_int_t)effect->preemptor));
 			break;
 		default:
@@ -77,120 +86,124 @@ void act_note(struct server *server, const struct strata_effect *effects, size_t
 }
 
 /* Where an inventory service has a say it is asked first. */
-static void begin(struct server *server, struct live *live)
+static void begin(struct decider *decider, struct live *live)
 {
-	if (server->remote)
-		remote_reserve(server, live);
+	if (decider->remote)
+		remote_reserve(decider, live);
 	else
-		start_order(server, live);
+		start_order(decider, live);
 }
 
-void act_restart(struct server *server, struct live *live)
+void act_restart(struct decider *decider, struct live *live)
 {
 	live->restart = false;
-	begin(server, live);
+	begin(decider, live);
 }
 
-static void take_answers(struct server *server)
+static void take_answers(struct decider *decider)
 {
 	struct remote_answer answer;
 
-	while (remote_take(server, &answer)) {
-		struct live *live = job_of(server, (uint64_t)answer.job);
+	while (remote_take(decider, &answer)) {
+		struct live *live = job_of(decider, (uint64_t)answer.job);
 		struct strata_job_view view;
 
-		if (!live || !live->row.place || live->ordered || live->row.completed_ns ||
-		    live->row.attempt != answer.attempt ||
-		    strata_cluster_job(server->cluster, (uint64_t)answer.job, &view, NULL))
+		if (!live || !live->job.place || live->ordered || live->job.completed_ns ||
+		    live->job.attempt != answer.attempt ||
+		    strata_cluster_job(decider->cluster, (uint64_t)answer.job, &view, NULL))
 			continue;
 		if (view.stopping)
 			continue; /* the pass is about to say so */
 		if (answer.granted)
-			start_order(server, live);
+			start_order(decider, live);
 		else
-			start_put_off(server, live, REFUSED_NS, "job.not_reserved", answer.why_not);
+			start_put_off(decider, live, REFUSED_NS, "job.not_reserved",
+				      answer.why_not);
 	}
 }
 
 /* ---- after the commit ---- */
 
-static void ask(struct server *server, const struct live *live, struct exec_ask wish)
+static void control(struct decider *decider, const struct live *live, struct exec_control request)
 {
-	struct exec_key key = { (uint64_t)live->row.id, (uint32_t)live->row.attempt };
+	struct exec_key key = { (uint64_t)live->job.id, (uint32_t)live->job.attempt };
 	struct strata_error err;
-	int rc = server->exec->cls->ask(server->exec, key, &wish, &err);
+	int rc = decider->exec->cls->control(decider->exec, key, &request, &err);
 
 	if (rc && rc != -ENOENT)
-		server_say("job %lld: %s", (long long)live->row.id, err.text);
+		log_say(LOG_LEVEL_WARNING, "executor", live->job.id, "%s", err.text);
 }
 
 /* It waits for the inventory service still: there is nothing to stop. */
-static void end_unordered(struct server *server, struct live *live)
+static void end_unordered(struct decider *decider, struct live *live)
 {
-	strata_cluster_ended(server->cluster, (uint64_t)live->row.id, STRATA_OUTCOME_STOPPED,
-			     server_now_ns(server), NULL);
-	live_set_place(server, live, NULL, 0);
-	live_update(server, live);
-	if (strcmp(live->row.state, "cancelled") == 0)
-		live_ended(server, live, NULL);
+	strata_cluster_ended(decider->cluster, (uint64_t)live->job.id, STRATA_OUTCOME_STOPPED,
+			     decider_now_ns(decider), NULL);
+	live_set_place(decider, live, NULL, 0);
+	live_update(decider, live);
+	if (live->job.state == STRATA_JOB_CANCELLED)
+		live_ended(decider, live, NULL);
 }
 
-static void order_stop(struct server *server, struct live *live, const struct strata_effect *effect)
+static void order_stop(struct decider *decider, struct live *live,
+		       const struct strata_effect *effect)
 {
-	if (server->remote && !live->ordered) {
-		end_unordered(server, live);
+	if (decider->remote && !live->ordered) {
+		end_unordered(decider, live);
 		return;
 	}
 	if (effect->mode == STRATA_STOP_SUSPEND) {
-		ask(server, live, (struct exec_ask){ .type = EXEC_FREEZE });
-		strata_cluster_ended(server->cluster, effect->job, STRATA_OUTCOME_STOPPED,
-				     server_now_ns(server), NULL);
-		live->row.stopping = NULL;
-		live_update(server, live);
+		control(decider, live, (struct exec_control){ .type = EXEC_FREEZE });
+		strata_cluster_ended(decider->cluster, effect->job, STRATA_OUTCOME_STOPPED,
+				     decider_now_ns(decider), NULL);
+		live->job.stopping = JOB_NOT_STOPPING;
+		live_update(decider, live);
 		return;
 	}
 	if (effect->preemptor)
-		ask(server, live, (struct exec_ask){ .type = EXEC_CHECKPOINT });
-	ask(server, live,
-	    (struct exec_ask){
-		    .type = EXEC_STOP,
-		    .how = effect->mode == STRATA_STOP_CANCEL && !effect->preemptor ? EXEC_CANCELLED
-			   : effect->preemptor                                      ? EXEC_PREEMPTED
-										    : EXEC_REQUEUED,
-		    /* what the policy gives to those who give way; else what the service gives everybody */
-		    .grace_ns = effect->preemptor ? effect->grace_ns : server->conf->grace_ns });
+		control(decider, live, (struct exec_control){ .type = EXEC_CHECKPOINT });
+	control(decider, live,
+		(struct exec_control){
+			.type = EXEC_STOP,
+			.how = effect->mode == STRATA_STOP_CANCEL && !effect->preemptor
+				       ? EXEC_CANCELLED
+			       : effect->preemptor ? EXEC_PREEMPTED
+						   : EXEC_REQUEUED,
+			/* what the policy gives to those who give way; else what the service gives everybody */
+			.grace_ns = effect->preemptor ? effect->grace_ns
+						      : decider->conf->grace_ns });
 }
 
-void act_do(struct server *server, const struct strata_effect *effects, size_t count)
+void act_do(struct decider *decider, const struct strata_effect *effects, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct strata_effect *effect = &effects[i];
-		struct live *live = job_of(server, effect->job);
+		struct live *live = job_of(decider, effect->job);
 
 		if (!live)
 			continue;
 		switch (effect->kind) {
 		case STRATA_EFFECT_START:
-			begin(server, live);
+			begin(decider, live);
 			break;
 		case STRATA_EFFECT_RESUME:
-			ask(server, live, (struct exec_ask){ .type = EXEC_THAW });
-			strata_cluster_started(server->cluster, effect->job, server_now_ns(server),
-					       NULL);
-			live_update(server, live);
+			control(decider, live, (struct exec_control){ .type = EXEC_THAW });
+			strata_cluster_started(decider->cluster, effect->job,
+					       decider_now_ns(decider), NULL);
+			live_update(decider, live);
 			break;
 		case STRATA_EFFECT_STOP:
-			order_stop(server, live, effect);
+			order_stop(decider, live, effect);
 			break;
 		case STRATA_EFFECT_CHECKPOINT:
-			ask(server, live, (struct exec_ask){ .type = EXEC_CHECKPOINT });
+			control(decider, live, (struct exec_control){ .type = EXEC_CHECKPOINT });
 			break;
 		case STRATA_EFFECT_LOST: /* its node is said to be dead; here it may not be */
-			ask(server, live,
-			    (struct exec_ask){ .type = EXEC_STOP, .how = EXEC_REQUEUED });
+			control(decider, live,
+				(struct exec_control){ .type = EXEC_STOP, .how = EXEC_REQUEUED });
 			break;
 		case STRATA_EFFECT_DELETE:
-			remover_add(server, live, effect->path);
+			remover_add(decider, live, effect->path);
 			break;
 		default:
 			break;
@@ -200,30 +213,30 @@ void act_do(struct server *server, const struct strata_effect *effects, size_t c
 
 /* ---- what jobs report ---- */
 
-static void take_checkpoint(struct server *server, struct live *live,
+static void take_checkpoint(struct decider *decider, struct live *live,
 			    const struct exec_event *event)
 {
 	const struct strata_checkpoint checkpoint = { .path = event->status.checkpoint,
 						      .size_bytes = event->status.checkpoint_bytes,
-						      .time_ns = server_now_ns(server),
+						      .time_ns = decider_now_ns(decider),
 						      .step = -1 };
 	struct strata_error err;
 
-	if (checkpoint.path && checkpoint_note(server, live, &checkpoint, &err))
-		server_say("job %lld: %s", (long long)live->row.id, err.text);
+	if (checkpoint.path && checkpoint_note(decider, live, &checkpoint, &err))
+		log_say(LOG_LEVEL_WARNING, "executor", live->job.id, "%s", err.text);
 }
 
-static void charge(struct server *server, const struct live *live)
+static void charge(struct decider *decider, const struct live *live)
 {
 	struct store_usage usage = {
-		.account = live->row.account ? live->row.account : "",
-		.user = live->row.user,
-		.amount = strata_cluster_association_usage(server->cluster, live->row.user,
-							   live->row.account),
-		.updated_ns = server_now_ns(server),
+		.account = live->job.account ? live->job.account : "",
+		.user = live->job.user,
+		.amount = strata_cluster_association_usage(decider->cluster, live->job.user,
+							   live->job.account),
+		.updated_ns = decider_now_ns(decider),
 	};
 
-	batch_put(server, STORE_PUT(&usage));
+	batch_put(decider, STORE_PUT(&usage));
 }
 
 static enum strata_outcome outcome_of(const struct exec_status *status)
@@ -250,116 +263,115 @@ static enum strata_outcome outcome_of(const struct exec_status *status)
 }
 
 /* How it ended, for the row. */
-static void fill_end(struct server *server, struct live *live, const struct exec_status *status)
+static void fill_end(struct decider *decider, struct live *live, const struct exec_status *status)
 {
-	if (!live->row.started_ns)
-		live->row.started_ns = status->started_ns; /* begun and over while nobody looked */
-	live->row.exit_code = status->exit_code;
-	live->row.exit_signal = status->signal;
-	live->row.user_ns = status->user_ns;
-	live->row.system_ns = status->system_ns;
-	live->row.memory_peak_bytes = status->memory_peak_bytes;
+	if (!live->job.started_ns)
+		live->job.started_ns = status->started_ns; /* begun and over while nobody looked */
+	live->job.exit_code = status->exit_code;
+	live->job.exit_signal = status->signal;
+	live->job.user_ns = status->user_ns;
+	live->job.system_ns = status->system_ns;
+	live->job.memory_peak_bytes = status->memory_peak_bytes;
 	if (status->how == EXEC_NOT_STARTED)
-		live_set_failure(server, live, status->error);
+		live_set_failure(decider, live, status->error);
 }
 
-static void note_ended(struct server *server, struct live *live, const struct exec_event *event)
+static void note_ended(struct decider *decider, struct live *live, const struct exec_event *event)
 {
 	const struct exec_status *status = &event->status;
 	uint64_t id = event->key.job;
-	int64_t now_ns = server_now_ns(server);
+	int64_t now_ns = decider_now_ns(decider);
 	enum strata_outcome outcome = outcome_of(status);
-	int rc = strata_cluster_ended_after(server->cluster, id, outcome, status->ran_ns, now_ns,
+	int rc = strata_cluster_ended_after(decider->cluster, id, outcome, status->ran_ns, now_ns,
 					    NULL);
 
 	live->ordered = false;
 	if (rc == -ESTALE && outcome == STRATA_OUTCOME_STOPPED)
-		rc = strata_cluster_ended_after(server->cluster, id, STRATA_OUTCOME_FAILED,
+		rc = strata_cluster_ended_after(decider->cluster, id, STRATA_OUTCOME_FAILED,
 						status->ran_ns, now_ns, NULL);
 	if (rc)
 		return; /* a late report of something that was decided otherwise */
 	if (live->hold)
-		strata_cluster_hold(server->cluster, id, true, now_ns, NULL);
+		strata_cluster_hold(decider->cluster, id, true, now_ns, NULL);
 	live->hold = false;
-	fill_end(server, live, status);
-	live_set_place(server, live, NULL, 0);
-	live_update(server, live);
-	json_t *about = json_pack("{s:s,s:s,s:I,s:I,s:f,s:s?}", "state", live->row.state, "how",
-				  exec_how_name((enum exec_how)status->how), "exit_code",
-				  (json_int_t)status->exit_code, "signal",
-				  (json_int_t)status->signal, "ran_s", (double)status->ran_ns / 1e9,
-				  "error", status->error);
-	bool over = live->row.completed_ns == 0 && strcmp(live->row.state, "queued") != 0 &&
-		    strcmp(live->row.state, "preempted") != 0;
+	fill_end(decider, live, status);
+	live_set_place(decider, live, NULL, 0);
+	live_update(decider, live);
+	json_t *about = json_pack(
+		"{s:s,s:s,s:I,s:I,s:f,s:s?}", "state", strata_job_state_name(live->job.state),
+		"how", exec_how_name((enum exec_how)status->how), "exit_code",
+		(json_int_t)status->exit_code, "signal", (json_int_t)status->signal, "ran_s",
+		(double)status->ran_ns / 1e9, "error", status->error);
+	bool over = live->job.completed_ns == 0 && strata_job_ended(live->job.state);
 
 	if (over)
-		live_ended(server, live, status);
-	batch_event(server, live->row.id, over ? "job.ended" : "job.requeued", about);
-	charge(server, live);
+		live_ended(decider, live, status);
+	batch_event(decider, live->job.id, over ? "job.ended" : "job.requeued", about);
+	charge(decider, live);
 }
 
-static void take_event(struct server *server, const struct exec_event *event)
+static void take_event(struct decider *decider, const struct exec_event *event)
 {
-	struct live *live = job_of(server, event->key.job);
-	bool present = live && (uint32_t)live->row.attempt == event->key.attempt;
+	struct live *live = job_of(decider, event->key.job);
+	bool present = live && (uint32_t)live->job.attempt == event->key.attempt;
 
 	switch (event->type) {
 	case EXEC_STARTED:
-		if (present && strata_cluster_started(server->cluster, event->key.job,
-						      server_now_ns(server), NULL) == 0) {
-			live->row.started_ns = event->status.started_ns;
-			live_update(server, live);
-			batch_event(server, live->row.id, "job.started", NULL);
+		if (present && strata_cluster_started(decider->cluster, event->key.job,
+						      decider_now_ns(decider), NULL) == 0) {
+			live->job.started_ns = event->status.started_ns;
+			live_update(decider, live);
+			batch_event(decider, live->job.id, "job.started", NULL);
 		}
 		break;
 	case EXEC_CHECKPOINTED:
 		if (present)
-			take_checkpoint(server, live, event);
+			take_checkpoint(decider, live, event);
 		break;
 	case EXEC_ENDED:
 		if (present) {
-			if (event->status.started_ns && !live->row.started_ns)
-				live->row.started_ns = event->status.started_ns;
+			if (event->status.started_ns && !live->job.started_ns)
+				live->job.started_ns = event->status.started_ns;
 			if (event->status.checkpoint &&
 			    (!live->checkpoint ||
 			     strcmp(live->checkpoint, event->status.checkpoint) != 0))
-				take_checkpoint(server, live, event); /* its last words */
-			note_ended(server, live, event);
+				take_checkpoint(decider, live, event); /* its last words */
+			note_ended(decider, live, event);
 		}
 		break;
 	case EXEC_TROUBLE:
 		if (event->key.job)
-			server_say("job %llu: %s", (unsigned long long)event->key.job,
-				   event->status.error ? event->status.error : "trouble");
+			log_say(LOG_LEVEL_WARNING, "executor", (int64_t)event->key.job, "%s",
+				event->status.error ? event->status.error : "trouble");
 		else
-			server_say("executor: %s",
-				   event->status.error ? event->status.error : "trouble");
+			log_warning("executor", "%s",
+				    event->status.error ? event->status.error : "trouble");
 		break;
 	case EXEC_SURVEY:
-		survey_take(server, event->survey);
+		survey_take(decider, event->survey);
 		break;
 	}
 }
 
-void act_events(struct server *server)
+void act_events(struct decider *decider)
 {
 	enum { ROUND_MAX = 4096 };
 	struct exec_event event;
 	struct strata_error err;
 
-	take_answers(server);
-	for (int i = 0; i < ROUND_MAX && server->forget_count < ROUND_MAX; i++) {
-		if (server->exec->cls->next(server->exec, &event, &err) <= 0)
+	take_answers(decider);
+	for (int i = 0; i < ROUND_MAX && decider->forget_count < ROUND_MAX; i++) {
+		if (decider->exec->cls->next(decider->exec, &event, &err) <= 0)
 			return;
-		take_event(server, &event);
+		take_event(decider, &event);
 		if (event.type == EXEC_ENDED)
-			server->forget[server->forget_count++] = event.key;
+			decider->forget[decider->forget_count++] = event.key;
 	}
 }
 
-void act_forget(struct server *server)
+void act_forget(struct decider *decider)
 {
-	for (size_t i = 0; i < server->forget_count; i++)
-		server->exec->cls->forget(server->exec, server->forget[i], NULL);
-	server->forget_count = 0;
+	for (size_t i = 0; i < decider->forget_count; i++)
+		decider->exec->cls->forget(decider->exec, decider->forget[i], NULL);
+	decider->forget_count = 0;
 }

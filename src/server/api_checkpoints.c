@@ -4,11 +4,17 @@
  * directory, and with its user's rights.
  */
 #include "core/env_path.h"
+#include "exec/record.h"
+#include "server/api_jobs.h"
 #include "server/as_user.h"
+#include "server/checkpoint.h"
+#include "server/decider.h"
+#include "server/front.h"
+#include "server/live.h"
 #include "server/remover.h"
 #include "server/route.h"
-
-#include "exec/record.h"
+#include "core/env_log.h"
+#include "server/view.h"
 
 #include <strata/limits.h>
 
@@ -32,15 +38,15 @@ static void keep_step(const struct strata_checkpoint *kept, size_t count,
 		checkpoint->step = kept[0].step;
 }
 
-int checkpoint_note(struct server *server, struct live *live,
+int checkpoint_note(struct decider *decider, struct live *live,
 		    const struct strata_checkpoint *checkpoint, struct strata_error *err)
 {
-	int64_t now_ns = server_now_ns(server);
+	int64_t now_ns = decider_now_ns(decider);
 	struct strata_checkpoint own = *checkpoint, kept[2] = { 0 };
-	uint64_t id = (uint64_t)live->row.id;
+	uint64_t id = (uint64_t)live->job.id;
 
-	keep_step(kept, strata_cluster_checkpoints(server->cluster, id, kept), &own);
-	int rc = strata_cluster_checkpoint(server->cluster, id, &own, now_ns, err);
+	keep_step(kept, strata_cluster_checkpoints(decider->cluster, id, kept), &own);
+	int rc = strata_cluster_checkpoint(decider->cluster, id, &own, now_ns, err);
 
 	if (rc)
 		return rc;
@@ -50,19 +56,19 @@ int checkpoint_note(struct server *server, struct live *live,
 		free(live->checkpoint);
 		live->checkpoint = path;
 	}
-	size_t count = strata_cluster_checkpoints(server->cluster, id, kept);
+	size_t count = strata_cluster_checkpoints(decider->cluster, id, kept);
 
 	for (size_t i = 0; i < count; i++) {
-		struct store_checkpoint row = { .job = live->row.id,
+		struct store_checkpoint row = { .job = live->job.id,
 						.rank = (int64_t)i,
 						.path = kept[i].path,
 						.size_bytes = kept[i].size_bytes,
 						.at_ns = kept[i].time_ns,
 						.step = kept[i].step };
 
-		batch_put(server, STORE_PUT(&row));
+		batch_put(decider, STORE_PUT(&row));
 	}
-	batch_event(server, live->row.id, "job.checkpoint",
+	batch_event(decider, live->job.id, "job.checkpoint",
 		    json_pack("{s:s,s:I,s:I}", "path", own.path, "step", (json_int_t)own.step,
 			      "size_bytes", (json_int_t)own.size_bytes));
 	return 0;
@@ -88,15 +94,15 @@ static void remove_tree(int dir, const char *name, int depth)
 }
 
 /* STATE/checkpoints/17; with `ending` the record beside it. */
-static const char *place_of(const struct server *server, struct strata_arena *arena, int64_t job,
+static const char *place_of(const struct server_conf *conf, struct strata_arena *arena, int64_t job,
 			    const char *ending)
 {
-	return strata_arena_printf(arena, "%s/%lld%s", server->conf->checkpoint_dir, (long long)job,
+	return strata_arena_printf(arena, "%s/%lld%s", conf->checkpoint_dir, (long long)job,
 				   ending);
 }
 
 /* On the remover's thread. */
-void checkpoint_remove(const struct server *server, const struct removal *removal)
+void checkpoint_remove(const struct common *common, const struct removal *removal)
 {
 	struct strata_memory memory = { 0 };
 	struct strata_arena arena;
@@ -104,8 +110,8 @@ void checkpoint_remove(const struct server *server, const struct removal *remova
 	const char *path = removal->path;
 
 	strata_arena_init(&arena, &memory, 0);
-	const char *place = place_of(server, &arena, removal->job, "");
-	const char *record = place_of(server, &arena, removal->job, ".json");
+	const char *place = place_of(common->conf, &arena, removal->job, "");
+	const char *record = place_of(common->conf, &arena, removal->job, ".json");
 	size_t length = place ? strlen(place) : 0;
 
 	if (place && strncmp(path, place, length) == 0 && path[length] == '/' && path[length + 1] &&
@@ -120,26 +126,26 @@ void checkpoint_remove(const struct server *server, const struct removal *remova
 		as_user_end();
 	}
 	if (record &&
-	    record_read(server->env, AT_FDCWD, record, &record_checkpoint_schema, &arena, &last,
+	    record_read(common->env, AT_FDCWD, record, &record_checkpoint_schema, &arena, &last,
 			NULL) == 0 &&
 	    last.path && strcmp(last.path, path) == 0)
 		unlink(record);
 	if (place && rmdir(place) < 0 && errno != ENOTEMPTY && errno != ENOENT && errno != EEXIST)
-		server_say("cannot remove %s: %s", place, strerror(errno));
+		log_warning("checkpoints", "cannot remove %s: %s", place, strerror(errno));
 	strata_arena_fini(&arena);
 }
 
 /* ---- routes ---- */
 
-void api_job_checkpoints(struct server *server, struct request *request)
+static void get_checkpoints(struct decider *decider, struct request *request)
 {
 	struct strata_checkpoint kept[2];
-	struct live *live = api_job_find_live(server, request, false);
+	struct live *live = api_job_find_live(decider, request, false);
 
 	if (!live)
 		return;
 	json_t *list = json_array();
-	size_t count = strata_cluster_checkpoints(server->cluster, (uint64_t)live->row.id, kept);
+	size_t count = strata_cluster_checkpoints(decider->cluster, (uint64_t)live->job.id, kept);
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(
@@ -151,29 +157,29 @@ void api_job_checkpoints(struct server *server, struct request *request)
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "checkpoints", list));
 }
 
-void api_job_drop_checkpoints(struct server *server, struct request *request)
+static void delete_checkpoints(struct decider *decider, struct request *request)
 {
 	struct strata_error err = { 0 };
-	struct live *live = api_job_find_live(server, request, true);
+	struct live *live = api_job_find_live(decider, request, true);
 
 	if (!live)
 		return;
-	int rc = strata_cluster_drop_checkpoints(server->cluster, (uint64_t)live->row.id,
-						 server_now_ns(server), &err);
+	int rc = strata_cluster_drop_checkpoints(decider->cluster, (uint64_t)live->job.id,
+						 decider_now_ns(decider), &err);
 
 	if (rc) {
 		request_fail(request, rc, &err);
 		return;
 	}
 	for (int64_t rank = 0; rank < 2; rank++) {
-		struct store_checkpoint row = { .job = live->row.id, .rank = rank };
+		struct store_checkpoint row = { .job = live->job.id, .rank = rank };
 
-		batch_put(server, STORE_DELETE(&row));
+		batch_put(decider, STORE_DELETE(&row));
 	}
 	free(live->checkpoint);
 	live->checkpoint = NULL;
 	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:I}", "id", (json_int_t)live->row.id));
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:I}", "id", (json_int_t)live->job.id));
 }
 
 /* ---- reports ---- */
@@ -192,8 +198,8 @@ static const struct strata_option report_options[] = {
 	  .integer = { -1, -1, INT64_MAX }, .help = "its size; -1: that of the file" },
 	{ 0 }
 };
-const struct strata_schema api_checkpoint_schema = { "checkpoint", NULL, sizeof(struct report),
-						     report_options };
+static const struct strata_schema checkpoint_schema = { "checkpoint", NULL, sizeof(struct report),
+							report_options };
 
 /* Is it a path that means the same to everybody, and is it there for whoever reports it? */
 static int check_report(const struct identity *who, struct report *report, struct strata_error *err)
@@ -224,17 +230,15 @@ static int check_report(const struct identity *who, struct report *report, struc
 	return 0;
 }
 
-void api_job_checkpoint_parse(struct request *request)
+static void parse_checkpoint(struct request *request)
 {
 	struct report *report = strata_arena_get(&request->arena, sizeof(*report));
 	struct strata_error err = { 0 };
-	int rc = report ? strata_schema_defaults(&api_checkpoint_schema, &request->arena, report,
-						 &err)
+	int rc = report ? strata_schema_defaults(&checkpoint_schema, &request->arena, report, &err)
 			: strata_fail_memory(&err);
 
 	if (rc == 0)
-		rc = strata_schema_read_json(&api_checkpoint_schema,
-					     request->body ? request->body : "",
+		rc = strata_schema_read_json(&checkpoint_schema, request->body ? request->body : "",
 					     request->body_length, &request->arena, report, &err);
 	if (rc == 0)
 		rc = check_report(&request->who, report, &err);
@@ -243,22 +247,22 @@ void api_job_checkpoint_parse(struct request *request)
 		request_fail(request, rc, &err);
 }
 
-void api_job_checkpoint(struct server *server, struct request *request)
+static void post_checkpoint(struct decider *decider, struct request *request)
 {
 	struct report *report = request->parsed;
 	struct strata_error err = { 0 };
-	struct live *live = api_job_find_live(server, request, true);
+	struct live *live = api_job_find_live(decider, request, true);
 
 	if (!live)
 		return;
-	report->job = live->row.id;
-	report->attempt = live->row.attempt;
-	report->time_ns = server_now_ns(server);
+	report->job = live->job.id;
+	report->attempt = live->job.attempt;
+	report->time_ns = decider_now_ns(decider);
 	struct strata_checkpoint checkpoint = { .path = report->path,
 						.size_bytes = report->size_bytes,
 						.time_ns = report->time_ns,
 						.step = report->step };
-	int rc = checkpoint_note(server, live, &checkpoint, &err);
+	int rc = checkpoint_note(decider, live, &checkpoint, &err);
 
 	if (rc) {
 		request_fail(request, rc, &err);
@@ -274,11 +278,12 @@ void api_job_checkpoint(struct server *server, struct request *request)
 }
 
 /* The record by which anybody finds the newest one, also without the service. */
-void api_job_checkpoint_record(struct request *request)
+static void write_record(struct request *request)
 {
 	const struct report *report = request->parsed;
-	const char *path = report ? place_of(request->server, &request->arena, report->job, ".json")
-				  : NULL;
+	const char *path =
+		report ? place_of(request->front->conf, &request->arena, report->job, ".json")
+		       : NULL;
 	struct strata_error err = { 0 };
 
 	if (request->status != MHD_HTTP_CREATED || !path)
@@ -290,7 +295,36 @@ void api_job_checkpoint_record(struct request *request)
 					    .step = report->step,
 					    .size_bytes = report->size_bytes };
 
-	if (record_write(request->server->env, AT_FDCWD, path, &record_checkpoint_schema, &record,
+	if (record_write(request->front->env, AT_FDCWD, path, &record_checkpoint_schema, &record,
 			 &request->memory, &err))
-		server_say("job %lld: %s", (long long)report->job, err.text);
+		log_say(LOG_LEVEL_WARNING, "checkpoints", report->job, "%s", err.text);
 }
+
+/* ---- routes ---- */
+
+const struct route api_checkpoints_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/jobs/*/checkpoints",
+	  .summary = "its checkpoints",
+	  .role = ROLE_READER,
+	  .decide = get_checkpoints,
+	  .answer = "checkpoints" },
+	{ .method = "POST",
+	  .path = "/api/v1/jobs/*/checkpoints",
+	  .summary = "report one",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_checkpoint,
+	  .decide = post_checkpoint,
+	  .finish = write_record,
+	  .body = &checkpoint_schema,
+	  .answer = "",
+	  .also = 201 },
+	{ .method = "DELETE",
+	  .path = "/api/v1/jobs/*/checkpoints",
+	  .summary = "delete them",
+	  .role = ROLE_USER,
+	  .decide = delete_checkpoints,
+	  .answer = "id" },
+	{ 0 },
+};

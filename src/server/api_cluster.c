@@ -1,5 +1,10 @@
 /* Nodes and accounting. */
+#include "server/decider.h"
+#include "server/front.h"
+#include "server/live.h"
+#include "server/nodes.h"
 #include "server/route.h"
+#include "server/view.h"
 
 #include <strata/text.h>
 
@@ -24,26 +29,26 @@ static json_t *words(const char *text)
 	return list;
 }
 
-static json_t *view_node(struct server *server, uint32_t row)
+static json_t *view_node(struct decider *decider, uint32_t row)
 {
-	const struct node_about *node = &server->nodes[row];
+	const struct node_about *node = &decider->nodes[row];
 	struct strata_room room;
 	json_t *gpus = json_array(), *jobs = json_array();
 	const struct map_u64_entry *entry;
 	double gpus_free = 0;
 
-	strata_cluster_room(server->cluster, row, &room);
+	strata_cluster_room(decider->cluster, row, &room);
 	for (uint32_t i = 0; i < node->conf.gpu_count; i++) {
 		json_array_append_new(gpus, json_real(room.gpu_milli[i] / 1000.0));
 		gpus_free += room.gpu_milli[i] / 1000.0;
 	}
-	for (entry = map_u64_next(&server->jobs, NULL); entry;
-	     entry = map_u64_next(&server->jobs, entry)) {
+	for (entry = map_u64_next(&decider->jobs, NULL); entry;
+	     entry = map_u64_next(&decider->jobs, entry)) {
 		const struct live *live = entry->value;
 		struct strata_job_view view;
 
-		if (!live->row.place ||
-		    strata_cluster_job(server->cluster, entry->key, &view, NULL))
+		if (!live->job.place ||
+		    strata_cluster_job(decider->cluster, entry->key, &view, NULL))
 			continue;
 		for (uint32_t i = 0; i < view.piece_count; i++)
 			if (view.pieces[i].node == row)
@@ -60,12 +65,12 @@ static json_t *view_node(struct server *server, uint32_t row)
 		words(node->conf.partitions), "jobs", jobs);
 }
 
-void api_nodes(struct server *server, struct request *request)
+static void get_nodes(struct decider *decider, struct request *request)
 {
 	json_t *list = json_array();
 
-	for (uint32_t row = 0; row < server->node_count; row++)
-		json_array_append_new(list, view_node(server, row));
+	for (uint32_t row = 0; row < decider->node_count; row++)
+		json_array_append_new(list, view_node(decider, row));
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "nodes", list));
 }
 
@@ -85,17 +90,16 @@ static const struct strata_option node_change_options[] = {
 	  .help = "why" },
 	{ 0 }
 };
-const struct strata_schema api_node_change_schema = { "node change", NULL,
-						      sizeof(struct node_change),
-						      node_change_options };
+static const struct strata_schema node_schema = { "node change", NULL, sizeof(struct node_change),
+						  node_change_options };
 
-void api_node_change_parse(struct request *request)
+static void parse_node(struct request *request)
 {
 	struct node_change *change = strata_arena_get(&request->arena, sizeof(*change));
 	struct strata_error err = { 0 };
-	int rc = change ? strata_schema_read_json(
-				  &api_node_change_schema, request->body ? request->body : "",
-				  request->body_length, &request->arena, change, &err)
+	int rc = change ? strata_schema_read_json(&node_schema, request->body ? request->body : "",
+						  request->body_length, &request->arena, change,
+						  &err)
 			: strata_fail_memory(&err);
 
 	request->parsed = change;
@@ -103,10 +107,10 @@ void api_node_change_parse(struct request *request)
 		request_fail(request, rc, &err);
 }
 
-void api_node_change(struct server *server, struct request *request)
+static void patch_node(struct decider *decider, struct request *request)
 {
 	const struct node_change *change = request->parsed;
-	struct node_about *node = nodes_find(server, request->segments[0]);
+	struct node_about *node = nodes_find(decider, request->segments[0]);
 	struct strata_error err = { 0 };
 
 	if (!node) {
@@ -114,28 +118,28 @@ void api_node_change(struct server *server, struct request *request)
 			       request->segments[0]);
 		return;
 	}
-	uint32_t row = (uint32_t)(node - server->nodes);
-	int rc = strata_cluster_set_node(server->cluster, row,
+	uint32_t row = (uint32_t)(node - decider->nodes);
+	int rc = strata_cluster_set_node(decider->cluster, row,
 					 (enum strata_node_state)change->state,
-					 server_now_ns(server), &err);
+					 decider_now_ns(decider), &err);
 
 	if (rc) {
 		request_fail(request, rc, &err);
 		return;
 	}
-	nodes_set(server, row, (enum strata_node_state)change->state, change->reason,
-		  server_now_ns(server));
+	nodes_set(decider, row, (enum strata_node_state)change->state, change->reason,
+		  decider_now_ns(decider));
 	struct store_node stored = { .name = node->name,
 				     .state = node_states[change->state].name,
 				     .reason = node->reason,
 				     .since_ns = node->since_ns };
 
-	batch_put(server, STORE_PUT(&stored));
-	batch_event(server, 0, "node.changed",
+	batch_put(decider, STORE_PUT(&stored));
+	batch_event(decider, 0, "node.changed",
 		    json_pack("{s:s,s:s,s:s}", "node", node->name, "state", stored.state, "by",
 			      request->who.user));
 	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, view_node(server, row));
+	request_answer(request, MHD_HTTP_OK, view_node(decider, row));
 }
 
 /* ---- accounting ---- */
@@ -157,8 +161,8 @@ static const struct strata_option accounting_options[] = {
 	  .help = "a row for each user, or for each account" },
 	{ 0 }
 };
-const struct strata_schema api_accounting_query = { "the query", NULL, sizeof(struct accounting),
-						    accounting_options };
+static const struct strata_schema accounting_query = { "the query", NULL, sizeof(struct accounting),
+						       accounting_options };
 
 struct sum {
 	json_t *rows; /* by user or account */
@@ -199,13 +203,13 @@ static int add_job(void *context, const void *row_any, struct strata_error *err)
 	return 0;
 }
 
-void api_accounting(struct request *request)
+static void get_accounting(struct request *request)
 {
 	const struct accounting *asked = request->query;
 	const char *key;
 	struct sum sum = { .rows = json_object(),
 			   .by = (enum by)asked->by,
-			   .now_ns = server_now_ns(request->server) };
+			   .now_ns = common_now_ns(request->front->common) };
 	struct store_query query = { .limit = 1000 };
 	struct strata_error err = { 0 };
 	struct store *store;
@@ -218,15 +222,14 @@ void api_accounting(struct request *request)
 	if (rc)
 		strata_fail_under(&err, rc, "since");
 	if (rc == 0)
-		rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store,
-					&err);
+		rc = store_readers_take(request->front->readers, INT64_C(5000000000), &store, &err);
 	if (rc == 0) {
 		do {
 			sum.count = 0;
 			query.after = sum.last;
 			rc = store_jobs_page(store, &query, add_job, &sum, &err);
 		} while (rc == 0 && sum.count == query.limit);
-		store_readers_give(request->server->readers, store);
+		store_readers_give(request->front->readers, store);
 	}
 	json_object_foreach(sum.rows, key, row) json_array_append(list, row);
 	json_decref(sum.rows);
@@ -237,3 +240,31 @@ void api_accounting(struct request *request)
 	}
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "rows", list));
 }
+
+/* ---- routes ---- */
+
+const struct route api_cluster_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/nodes",
+	  .summary = "nodes",
+	  .role = ROLE_READER,
+	  .decide = get_nodes,
+	  .answer = "nodes" },
+	{ .method = "PATCH",
+	  .path = "/api/v1/nodes/*",
+	  .summary = "drain, resume",
+	  .role = ROLE_OPERATOR,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_node,
+	  .decide = patch_node,
+	  .body = &node_schema,
+	  .answer = "name state" },
+	{ .method = "GET",
+	  .path = "/api/v1/accounting",
+	  .summary = "who used what",
+	  .role = ROLE_READER,
+	  .parse = get_accounting,
+	  .query = &accounting_query,
+	  .answer = "rows" },
+	{ 0 },
+};

@@ -2,11 +2,12 @@
  * What happened: a page of it as JSON, or server-sent events, which go on until the reader hangs up. Events are read from the store, so that a stream that
  * was cut goes on where it was, whichever server it comes back to.
  */
-#include "server/route.h"
-#include "server/stream.h"
-
 #include "core/buf.h"
 #include "core/text.h"
+#include "server/front.h"
+#include "server/route.h"
+#include "server/event_stream.h"
+#include "server/view.h"
 
 #include <strata/text.h>
 
@@ -30,15 +31,15 @@ static json_t *view_event(const struct store_event *row)
 			 "about", about ? about : json_object());
 }
 
-static int read_page(struct server *server, int64_t after, size_t limit, store_each *each,
+static int read_page(struct front *front, int64_t after, size_t limit, store_each *each,
 		     void *context, struct strata_error *err)
 {
 	struct store *store;
-	int rc = store_readers_take(server->readers, READER_WAIT_NS, &store, err);
+	int rc = store_readers_take(front->readers, READER_WAIT_NS, &store, err);
 
 	if (rc == 0) {
 		rc = store_events_page(store, after, limit, each, context, err);
-		store_readers_give(server->readers, store);
+		store_readers_give(front->readers, store);
 	}
 	return rc;
 }
@@ -54,7 +55,7 @@ static void answer_page(struct request *request, int64_t after, int64_t limit)
 {
 	struct strata_error err = { 0 };
 	json_t *list = json_array();
-	int rc = read_page(request->server, after, (size_t)limit, add_event, list, &err);
+	int rc = read_page(request->front, after, (size_t)limit, add_event, list, &err);
 
 	if (rc) {
 		json_decref(list);
@@ -97,13 +98,13 @@ static int add_text(void *context, const void *row_any, struct strata_error *err
 /* The next page of text, or a sign of life. False: the store is away, or there is no memory; the reader comes back. */
 static bool refill(struct events *events)
 {
-	struct server *server = events->base.server;
-	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	struct front *front = events->base.front;
+	int64_t now_ns = env_now_ns(front->env, ENV_MONOTONIC);
 
 	buf_reset(&events->text);
 	events->sent = 0;
-	if (atomic_load(&server->event_last) > events->after &&
-	    read_page(server, events->after, STREAM_PAGE, add_text, events, NULL))
+	if (atomic_load(&front->common->event_last) > events->after &&
+	    read_page(front, events->after, STREAM_PAGE, add_text, events, NULL))
 		return false;
 	if (events->text.length == 0 && now_ns - events->said_ns >= KEEP_ALIVE_NS)
 		buf_add(&events->text, ": here\n\n");
@@ -130,7 +131,7 @@ static bool events_ready(struct stream *stream, int64_t now_ns)
 {
 	const struct events *events = (struct events *)stream;
 
-	return atomic_load(&stream->server->event_last) > events->after ||
+	return atomic_load(&stream->front->common->event_last) > events->after ||
 	       now_ns - events->said_ns >= KEEP_ALIVE_NS;
 }
 
@@ -156,7 +157,7 @@ static void answer_stream(struct request *request, int64_t after)
 	}
 	events->base.cls = &events_class;
 	events->after = after;
-	events->said_ns = env_now_ns(request->server->env, ENV_MONOTONIC);
+	events->said_ns = env_now_ns(request->front->env, ENV_MONOTONIC);
 	buf_init(&events->text, &events->memory, 0);
 	buf_add(&events->text, "retry: 1000\n\n");
 	stream_answer(request, &events->base);
@@ -184,17 +185,17 @@ static const struct strata_option query_options[] = {
 	  .choice = { formats, FORMAT_STREAM }, .help = "a stream of events, or a page as JSON" },
 	{ 0 }
 };
-const struct strata_schema api_events_query = { "the query", NULL, sizeof(struct asked),
-						query_options };
+static const struct strata_schema events_query = { "the query", NULL, sizeof(struct asked),
+						   query_options };
 
 /* Behind which event: what the reader saw last, what it asks for, the last so many; else a page begins at the beginning and a stream now. */
-void api_events(struct request *request)
+static void get_events(struct request *request)
 {
 	const struct asked *asked = request->query;
 	const char *seen =
 		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Last-Event-ID");
 	bool page = asked->format == FORMAT_JSON;
-	int64_t newest = atomic_load(&request->server->event_last);
+	int64_t newest = atomic_load(&request->front->common->event_last);
 	int64_t last = asked->last >= 0 ? asked->last : page ? newest : 0;
 	int64_t after = asked->after >= 0 ? asked->after : last < newest ? newest - last : 0;
 
@@ -208,3 +209,15 @@ void api_events(struct request *request)
 	else
 		answer_stream(request, after);
 }
+
+/* ---- routes ---- */
+
+const struct route api_events_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/events",
+	  .summary = "what happened",
+	  .role = ROLE_READER,
+	  .parse = get_events,
+	  .query = &events_query },
+	{ 0 },
+};

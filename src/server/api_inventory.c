@@ -1,8 +1,11 @@
 /* What there is: the topology, single GPUs, and what others have reserved of them. */
-#include "server/reserve.h"
-#include "server/route.h"
-
 #include "machine/inventory.h"
+#include "server/decider.h"
+#include "server/live.h"
+#include "server/nodes.h"
+#include "server/reservation.h"
+#include "server/route.h"
+#include "server/view.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -23,12 +26,12 @@ static json_t *view_gpu(const struct node_about *node, uint32_t index)
 			 (int)gpu->group);
 }
 
-void api_topology(struct server *server, struct request *request)
+static void get_topology(struct decider *decider, struct request *request)
 {
 	json_t *nodes = json_array();
 
-	for (uint32_t row = 0; row < server->node_count; row++) {
-		const struct node_about *node = &server->nodes[row];
+	for (uint32_t row = 0; row < decider->node_count; row++) {
+		const struct node_about *node = &decider->nodes[row];
 		json_t *gpus = json_array();
 
 		for (uint32_t i = 0; i < node->about->gpu_count; i++)
@@ -66,34 +69,34 @@ static void add_holder(const struct gpu_list *gpus, const struct strata_piece *p
 }
 
 /* Those who have them: our jobs, and others' reservations. */
-static void set_holders(struct server *server, const struct gpu_list *gpus)
+static void set_holders(struct decider *decider, const struct gpu_list *gpus)
 {
 	const struct map_u64_entry *entry;
 	struct strata_job_view view;
 
-	for (entry = map_u64_next(&server->jobs, NULL); entry;
-	     entry = map_u64_next(&server->jobs, entry))
-		if (((const struct live *)entry->value)->row.place &&
-		    strata_cluster_job(server->cluster, entry->key, &view, NULL) == 0)
+	for (entry = map_u64_next(&decider->jobs, NULL); entry;
+	     entry = map_u64_next(&decider->jobs, entry))
+		if (((const struct live *)entry->value)->job.place &&
+		    strata_cluster_job(decider->cluster, entry->key, &view, NULL) == 0)
 			add_holder(gpus, view.pieces, view.piece_count, "jobs",
 				   json_integer((json_int_t)entry->key));
-	for (const struct reservation *at = server->reservations; at; at = at->next)
+	for (const struct reservation *at = decider->reservations; at; at = at->next)
 		add_holder(gpus, at->pieces, at->piece_count, "reservations",
 			   json_string(at->name));
 }
 
-void api_gpus(struct server *server, struct request *request)
+static void get_gpus(struct decider *decider, struct request *request)
 {
 	struct gpu_list gpus = { json_array(),
-				 strata_arena_array(&request->arena, server->node_count,
+				 strata_arena_array(&request->arena, decider->node_count,
 						    sizeof(*gpus.first)) };
 
-	for (uint32_t row = 0; gpus.first && row < server->node_count; row++) {
-		const struct node_about *node = &server->nodes[row];
+	for (uint32_t row = 0; gpus.first && row < decider->node_count; row++) {
+		const struct node_about *node = &decider->nodes[row];
 		struct strata_room room;
 
 		gpus.first[row] = json_array_size(gpus.list);
-		strata_cluster_room(server->cluster, row, &room);
+		strata_cluster_room(decider->cluster, row, &room);
 		for (uint32_t i = 0; i < node->about->gpu_count; i++) {
 			json_t *json = view_gpu(node, i);
 
@@ -105,27 +108,27 @@ void api_gpus(struct server *server, struct request *request)
 		}
 	}
 	if (gpus.first)
-		set_holders(server, &gpus);
+		set_holders(decider, &gpus);
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "gpus", gpus.list));
 }
 
 /* ---- reservations ---- */
 
-struct piece_wish {
+struct piece_request {
 	const char *node;
 	struct strata_list gpu_ids; /* of int64_t */
 	double cpus;
 	int64_t memory_bytes;
 };
-struct wish {
+struct reservation_request {
 	const char *job_id, *node, *gpu_type;
 	int64_t gpus, memory_bytes, expires_ns;
 	double cpus;
-	struct strata_list pieces; /* of struct piece_wish */
+	struct strata_list pieces; /* of struct piece_request */
 };
 
-#define PIECE(field) offsetof(struct piece_wish, field)
-#define WISH(field) offsetof(struct wish, field)
+#define PIECE(field) offsetof(struct piece_request, field)
+#define FIELD(field) offsetof(struct reservation_request, field)
 static const struct strata_option gpu_id = { .type = STRATA_INT, .integer = { 0, 0, 65535 } };
 static const struct strata_option piece_options[] = {
 	{ "node", STRATA_TEXT, PIECE(node), .flags = STRATA_REQUIRED, .help = "where" },
@@ -135,40 +138,41 @@ static const struct strata_option piece_options[] = {
 	{ "memory", STRATA_BYTES, PIECE(memory_bytes), .help = "memory" },
 	{ 0 }
 };
-static const struct strata_schema piece_schema = { "piece", NULL, sizeof(struct piece_wish),
+static const struct strata_schema piece_schema = { "piece", NULL, sizeof(struct piece_request),
 						   piece_options };
 static const struct strata_option piece_item = { .type = STRATA_TABLE, .table = &piece_schema };
-static const struct strata_option wish_options[] = {
-	{ "job_id", STRATA_TEXT, WISH(job_id), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
+static const struct strata_option reservation_options[] = {
+	{ "job_id", STRATA_TEXT, FIELD(job_id), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
 	  .flags = STRATA_REQUIRED, .help = "the caller's own name for what it is for" },
-	{ "gpus", STRATA_INT, WISH(gpus), .integer = { 0, 0, STRATA_NODE_GPUS_MAX },
+	{ "gpus", STRATA_INT, FIELD(gpus), .integer = { 0, 0, STRATA_NODE_GPUS_MAX },
 	  .help = "so many, of one node" },
-	{ "gpu_type", STRATA_TEXT, WISH(gpu_type), .help = "of this type" },
-	{ "node", STRATA_TEXT, WISH(node), .help = "there and nowhere else" },
-	{ "cpus", STRATA_REAL, WISH(cpus), .real = { 0, 0, 1e6 }, .help = "cores" },
-	{ "memory", STRATA_BYTES, WISH(memory_bytes), .help = "memory" },
-	{ "pieces", STRATA_LIST, WISH(pieces), .list = { &piece_item, 4096 },
+	{ "gpu_type", STRATA_TEXT, FIELD(gpu_type), .help = "of this type" },
+	{ "node", STRATA_TEXT, FIELD(node), .help = "there and nowhere else" },
+	{ "cpus", STRATA_REAL, FIELD(cpus), .real = { 0, 0, 1e6 }, .help = "cores" },
+	{ "memory", STRATA_BYTES, FIELD(memory_bytes), .help = "memory" },
+	{ "pieces", STRATA_LIST, FIELD(pieces), .list = { &piece_item, 4096 },
 	  .help = "or exactly these, on one node or several" },
-	{ "expires_in", STRATA_DURATION, WISH(expires_ns),
+	{ "expires_in", STRATA_DURATION, FIELD(expires_ns),
 	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "given back after so long; 0: when it is deleted" },
 	{ 0 }
 };
-const struct strata_schema api_reservation_schema = { "reservation", "GPUs to reserve",
-						      sizeof(struct wish), wish_options };
+static const struct strata_schema reservation_schema = { "reservation", "GPUs to reserve",
+							 sizeof(struct reservation_request),
+							 reservation_options };
 
-void api_reservation_parse(struct request *request)
+static void parse_reservation(struct request *request)
 {
-	request_read(request, &api_reservation_schema);
+	request_read(request, &reservation_schema);
 }
 
-static json_t *view_reservation(const struct server *server, const struct reservation *own)
+static json_t *view_reservation(const struct decider *decider, const struct reservation *own)
 {
 	json_t *pieces = json_array();
 
 	for (uint32_t i = 0; i < own->piece_count; i++) {
 		const struct strata_piece *piece = &own->pieces[i];
-		const struct node_about *node = &server->nodes[piece->node];
+		const struct node_about *node = &decider->nodes[piece->node];
 		json_t *ids = json_array();
 
 		for (uint32_t gpu = 0; gpu < STRATA_NODE_GPUS_MAX; gpu++)
@@ -184,15 +188,15 @@ static json_t *view_reservation(const struct server *server, const struct reserv
 			 pieces);
 }
 
-static int read_piece(const struct server *server, const struct piece_wish *from,
+static int read_piece(const struct decider *decider, const struct piece_request *from,
 		      struct strata_piece *to, struct strata_error *err)
 {
-	const struct node_about *node = nodes_find(server, from->node);
+	const struct node_about *node = nodes_find(decider, from->node);
 	const int64_t *ids = from->gpu_ids.items;
 
 	if (!node)
 		return strata_fail_at(err, -ENOENT, "node", "there is no node %.60s", from->node);
-	*to = (struct strata_piece){ .node = (uint32_t)(node - server->nodes),
+	*to = (struct strata_piece){ .node = (uint32_t)(node - decider->nodes),
 				     .tasks = 1,
 				     .cpu_milli = (int64_t)(from->cpus * 1000 + 0.5),
 				     .memory_bytes = from->memory_bytes,
@@ -208,53 +212,53 @@ static int read_piece(const struct server *server, const struct piece_wish *from
 	return 0;
 }
 
-static int fill(struct server *server, const struct wish *wish, struct strata_arena *arena,
-		struct reservation *like, struct strata_error *err)
+static int fill(struct decider *decider, const struct reservation_request *body,
+		struct strata_arena *arena, struct reservation *like, struct strata_error *err)
 {
-	const struct piece_wish *pieces = wish->pieces.items;
-	size_t count = wish->pieces.count ? wish->pieces.count : 1;
+	const struct piece_request *pieces = body->pieces.items;
+	size_t count = body->pieces.count ? body->pieces.count : 1;
 	int rc = 0;
 
 	like->pieces = strata_arena_array(arena, count, sizeof(*like->pieces));
 	if (!like->pieces)
 		return strata_fail_memory(err);
-	for (size_t i = 0; rc == 0 && i < wish->pieces.count; i++) {
-		rc = read_piece(server, &pieces[i], &like->pieces[i], err);
+	for (size_t i = 0; rc == 0 && i < body->pieces.count; i++) {
+		rc = read_piece(decider, &pieces[i], &like->pieces[i], err);
 		if (rc)
 			return strata_fail_under(err, rc, "pieces[%zu]", i);
 	}
-	if (wish->pieces.count == 0) {
+	if (body->pieces.count == 0) {
 		like->pieces[0] = (struct strata_piece){
 			.tasks = 1,
-			.cpu_milli = (int64_t)(wish->cpus * 1000 + 0.5),
-			.memory_bytes = wish->memory_bytes,
+			.cpu_milli = (int64_t)(body->cpus * 1000 + 0.5),
+			.memory_bytes = body->memory_bytes,
 		};
-		rc = reservation_find_room(server, wish->node, wish->gpu_type, (uint32_t)wish->gpus,
-					   like->pieces, err);
+		rc = reservation_find_room(decider, body->node, body->gpu_type,
+					   (uint32_t)body->gpus, like->pieces, err);
 	}
 	like->piece_count = (uint32_t)count;
 	return rc;
 }
 
 /* The same again gives the same answer again, so that a caller that did not hear it can ask once more. */
-void api_reserve(struct server *server, struct request *request)
+static void post_reservation(struct decider *decider, struct request *request)
 {
-	const struct wish *wish = request->parsed;
-	const struct reservation *own = reservation_at(server, wish->job_id);
+	const struct reservation_request *body = request->parsed;
+	const struct reservation *own = reservation_at(decider, body->job_id);
 	struct strata_error err = { 0 };
-	int64_t now_ns = server_now_ns(server);
-	struct reservation like = { .name = wish->job_id,
+	int64_t now_ns = decider_now_ns(decider);
+	struct reservation like = { .name = body->job_id,
 				    .user = request->who.user,
 				    .begin_ns = now_ns,
-				    .end_ns = wish->expires_ns ? now_ns + wish->expires_ns : 0 };
+				    .end_ns = body->expires_ns ? now_ns + body->expires_ns : 0 };
 	int rc = 0, status = own ? MHD_HTTP_OK : MHD_HTTP_CREATED;
 
 	if (!own)
-		rc = fill(server, wish, &request->arena, &like, &err);
+		rc = fill(decider, body, &request->arena, &like, &err);
 	if (rc == 0 && !own) {
-		rc = reservation_take(server, &like, &own, &err);
+		rc = reservation_take(decider, &like, &own, &err);
 		if (rc == 0)
-			batch_event(server, 0, "reservation.made",
+			batch_event(decider, 0, "reservation.made",
 				    json_pack("{s:s,s:s}", "job_id", own->name, "by", own->user));
 	}
 	if (rc) {
@@ -262,32 +266,72 @@ void api_reserve(struct server *server, struct request *request)
 		return;
 	}
 	request->durable = true;
-	request_answer(request, status, view_reservation(server, own));
+	request_answer(request, status, view_reservation(decider, own));
 }
 
-void api_reservations(struct server *server, struct request *request)
+static void get_reservations(struct decider *decider, struct request *request)
 {
 	json_t *list = json_array();
 
-	for (const struct reservation *at = server->reservations; at; at = at->next)
-		json_array_append_new(list, view_reservation(server, at));
+	for (const struct reservation *at = decider->reservations; at; at = at->next)
+		json_array_append_new(list, view_reservation(decider, at));
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "reservations", list));
 }
 
-void api_give_back(struct server *server, struct request *request)
+static void delete_reservation(struct decider *decider, struct request *request)
 {
-	const struct reservation *own = reservation_at(server, request->segments[0]);
+	const struct reservation *own = reservation_at(decider, request->segments[0]);
 
 	if (!own) {
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       "there is no reservation of %.60s", request->segments[0]);
 		return;
 	}
-	batch_event(server, 0, "reservation.given_back",
+	batch_event(decider, 0, "reservation.given_back",
 		    json_pack("{s:s,s:s}", "job_id", own->name, "by", request->who.user));
-	json_t *json = view_reservation(server, own);
+	json_t *json = view_reservation(decider, own);
 
-	reservation_give(server, own);
+	reservation_give(decider, own);
 	request->durable = true;
 	request_answer(request, MHD_HTTP_OK, json);
 }
+
+/* ---- routes ---- */
+
+const struct route api_inventory_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/topology",
+	  .summary = "what nodes are made of",
+	  .role = ROLE_READER,
+	  .decide = get_topology,
+	  .answer = "nodes" },
+	{ .method = "GET",
+	  .path = "/api/v1/gpus",
+	  .summary = "GPUs and who has them",
+	  .role = ROLE_READER,
+	  .decide = get_gpus,
+	  .answer = "gpus" },
+	{ .method = "GET",
+	  .path = "/api/v1/reservations",
+	  .summary = "what others have reserved",
+	  .role = ROLE_READER,
+	  .decide = get_reservations,
+	  .answer = "reservations" },
+	{ .method = "POST",
+	  .path = "/api/v1/reservations",
+	  .summary = "reserve GPUs",
+	  .role = ROLE_OPERATOR,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_reservation,
+	  .decide = post_reservation,
+	  .body = &reservation_schema,
+	  .answer = "job_id pieces",
+	  .also = 201 },
+	{ .method = "DELETE",
+	  .path = "/api/v1/reservations/*",
+	  .summary = "give them back",
+	  .role = ROLE_OPERATOR,
+	  .decide = delete_reservation,
+	  .answer = "job_id pieces" },
+	{ 0 },
+};

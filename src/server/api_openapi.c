@@ -2,9 +2,8 @@
  * GET /openapi.json: the API for programs, made from the tables that the code itself goes by: routes, roles, bodies, errors. What is not in a table is not
  * here: the shapes of answers are in docs/api.md.
  */
-#include "server/route.h"
-
 #include "core/option.h"
+#include "server/route.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -130,7 +129,7 @@ static json_t *view_errors(void)
 		"null", "leader", "type", "string");
 }
 
-void api_openapi(struct request *request)
+static void get_openapi(struct request *request)
 {
 	json_t *paths = json_object(), *schemas = json_object();
 	const struct route *route;
@@ -156,3 +155,15 @@ void api_openapi(struct request *request)
 				 "responses", "error", view_errors(), "securitySchemes", "token",
 				 "type", "http", "scheme", "bearer", "security", "token"));
 }
+
+/* ---- routes ---- */
+
+const struct route api_openapi_routes[] = {
+	{ .method = "GET",
+	  .path = "/openapi.json",
+	  .summary = "this table, for programs",
+	  .role = ROLE_NONE,
+	  .parse = get_openapi,
+	  .answer = "openapi info paths components" },
+	{ 0 },
+};

@@ -3,9 +3,15 @@
  * One that has not begun yet can be followed, too: it is waited for.
  */
 #include "core/env_path.h"
+#include "server/api_jobs.h"
 #include "server/as_user.h"
+#include "server/decider.h"
+#include "server/front.h"
+#include "server/job_files.h"
+#include "server/live.h"
+#include "server/output.h"
 #include "server/route.h"
-#include "server/stream.h"
+#include "server/event_stream.h"
 
 #include <strata/text.h>
 
@@ -43,10 +49,10 @@ static const struct strata_option query_options[] = {
 	{ "follow", STRATA_BOOL, offsetof(struct query, follow), .help = "as it comes" },
 	{ 0 }
 };
-const struct strata_schema api_output_query = { "the query", NULL, sizeof(struct query),
-						query_options };
+static const struct strata_schema output_query = { "the query", NULL, sizeof(struct query),
+						   query_options };
 
-void api_job_output_parse(struct request *request)
+static void parse_output(struct request *request)
 {
 	request->parsed = (void *)(uintptr_t)request->query;
 }
@@ -74,7 +80,7 @@ static ssize_t read_output(struct stream *stream, char *to, size_t room)
 	if (output->fd < 0 && atomic_load(&output->path))
 		output->fd = open_as_user(output, NULL);
 	if (output->fd < 0) {
-		output->looked_ns = env_now_ns(stream->server->env, ENV_MONOTONIC);
+		output->looked_ns = env_now_ns(stream->front->env, ENV_MONOTONIC);
 		return ended ? -1 : 0;
 	}
 	ssize_t count = pread(output->fd, to, room, output->from);
@@ -129,23 +135,23 @@ static void tell(struct stream *stream, void *context)
 		atomic_store(&output->ended, true);
 }
 
-void output_started(struct server *server, const struct live *live)
+void output_started(struct decider *decider, const struct live *live)
 {
-	struct news news = { .job = live->row.id, .output = live->output, .error = live->error };
+	struct news news = { .job = live->job.id, .output = live->output, .error = live->error };
 
-	streams_each(server, &output_class, tell, &news);
+	streams_each(decider->streams, &output_class, tell, &news);
 }
 
-void output_ended(struct server *server, const struct live *live)
+void output_ended(struct decider *decider, const struct live *live)
 {
-	struct news news = { .job = live->row.id, .ended = true };
+	struct news news = { .job = live->job.id, .ended = true };
 
-	streams_each(server, &output_class, tell, &news);
+	streams_each(decider->streams, &output_class, tell, &news);
 }
 
 /* ---- the request ---- */
 
-static void begin(struct request *request, const struct store_job *row, const char *path)
+static void begin(struct request *request, const struct job *job, const char *path)
 {
 	const struct query *query = request->parsed;
 	struct output *output = calloc(1, sizeof(*output));
@@ -157,32 +163,33 @@ static void begin(struct request *request, const struct store_job *row, const ch
 	}
 	output->base.cls = &output_class;
 	output->fd = -1;
-	output->job = row->id;
-	output->uid = (uid_t)row->uid;
-	output->gid = (gid_t)row->gid;
+	output->job = job->id;
+	output->uid = (uid_t)job->uid;
+	output->gid = (gid_t)job->gid;
 	output->error = query->error;
 	output->from = query->from;
 	/* as much as is there is a stream whose job counts as ended */
-	atomic_init(&output->ended, !query->follow || row->completed_ns != 0);
+	atomic_init(&output->ended, !query->follow || job->completed_ns != 0);
 	if (path)
 		atomic_init(&output->path, strdup(path));
 	stream_answer(request, &output->base);
 }
 
-void api_job_output(struct server *server, struct request *request)
+static void get_output(struct decider *decider, struct request *request)
 {
 	const struct query *query = request->parsed;
 	struct strata_error err;
 	const char *path;
 	struct live *live;
 
-	if (!api_job_find(server, request, true, &live) || !live)
+	if (!api_job_find(decider, request, true, &live) || !live)
 		return; /* the history is looked at then */
 	path = query->error && live->error ? live->error : live->output;
-	if (!path && live->row.attempt) /* started before this service was */
-		start_output(&live->row, query->error, &request->arena, &path, &err);
+	if (!path && live->job.attempt) /* started before this service was */
+		job_files_output(&live->job, &live->spec->spec, query->error, &request->arena,
+				 &path, &err);
 	if (path || query->follow)
-		begin(request, &live->row, path);
+		begin(request, &live->job, path);
 	else
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       "job %.40s has not written anything yet", request->segments[0]);
@@ -192,23 +199,27 @@ void api_job_output(struct server *server, struct request *request)
 static void look_back(struct request *request)
 {
 	struct strata_error err = { 0 };
-	struct store_job row;
+	struct job_spec spec;
+	struct job job;
 	const char *path;
 
-	if (!api_job_read(request, &row) || !api_job_may(request, &row))
+	if (!api_job_read(request, &job) || !api_job_may(request, &job))
 		return;
 	const struct query *query = request->parsed;
-	int rc = row.attempt ? start_output(&row, query->error, &request->arena, &path, &err)
-			     : strata_fail(&err, -ENOENT, "job %lld never ran", (long long)row.id);
+	int rc = job.attempt ? job_spec_restore(job.request, &request->arena, &spec, &err)
+			     : strata_fail(&err, -ENOENT, "job %lld never ran", (long long)job.id);
+
+	if (rc == 0)
+		rc = job_files_output(&job, &spec, query->error, &request->arena, &path, &err);
 
 	if (rc)
 		request_fail(request, rc, &err);
 	else
-		begin(request, &row, path);
+		begin(request, &job, path);
 }
 
 /* A file that cannot be read is said while there still is a status to say it with. */
-void api_job_output_open(struct request *request)
+static void open_output(struct request *request)
 {
 	if (!request->answered && !request->stream)
 		look_back(request);
@@ -225,3 +236,17 @@ void api_job_output_open(struct request *request)
 	stream_drop(&output->base);
 	request->stream = NULL;
 }
+
+/* ---- routes ---- */
+
+const struct route api_output_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/jobs/*/output",
+	  .summary = "what it wrote",
+	  .role = ROLE_USER,
+	  .parse = parse_output,
+	  .decide = get_output,
+	  .finish = open_output,
+	  .query = &output_query },
+	{ 0 },
+};

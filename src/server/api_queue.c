@@ -2,6 +2,9 @@
  * GET /api/v1/queue: live jobs, those that run and then those that wait. The decider copies what is asked for, which takes it a few
  * hundred nanoseconds a job; an HTTP thread writes the JSON.
  */
+#include "server/api_jobs.h"
+#include "server/decider.h"
+#include "server/live.h"
 #include "server/route.h"
 #include "server/view.h"
 
@@ -35,8 +38,8 @@ static const struct strata_option query_options[] = {
 	{ 0 }
 };
 #undef OF
-const struct strata_schema api_queue_query = { "the query", NULL, sizeof(struct asked),
-					       query_options };
+static const struct strata_schema queue_query = { "the query", NULL, sizeof(struct asked),
+						  query_options };
 
 struct queue {
 	const struct asked *asked;
@@ -44,11 +47,11 @@ struct queue {
 	struct view *views;
 	size_t count;
 	size_t placed; /* so many of them come first; those that wait are behind */
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 	int64_t at_ns;
 };
 
-void api_queue_parse(struct request *request)
+static void parse_queue(struct request *request)
 {
 	struct queue *queue = strata_arena_get(&request->arena, sizeof(*queue));
 	struct strata_error err = { 0 };
@@ -66,12 +69,12 @@ void api_queue_parse(struct request *request)
 	request->parsed = queue;
 }
 
-static bool is_among(const struct strata_list *states, const char *name)
+static bool is_among(const struct strata_list *states, enum strata_job_state state)
 {
 	const int *numbers = states->items;
 
 	for (size_t i = 0; i < states->count; i++)
-		if (strcmp(strata_job_state_name((enum strata_job_state)numbers[i]), name) == 0)
+		if ((enum strata_job_state)numbers[i] == state)
 			return true;
 	return false;
 }
@@ -80,110 +83,110 @@ static bool wanted(const struct queue *queue, const struct live *live, bool wait
 {
 	const struct asked *asked = queue->asked;
 
-	if ((live->row.completed_ns && !asked->ended) || (live->row.place != NULL) == waiting)
+	if ((live->job.completed_ns && !asked->ended) || (live->job.place != NULL) == waiting)
 		return false;
-	if (asked->user && strcmp(asked->user, live->row.user) != 0)
+	if (asked->user && strcmp(asked->user, live->job.user) != 0)
 		return false;
-	return asked->states.count == 0 || is_among(&asked->states, live->row.state);
+	return asked->states.count == 0 || is_among(&asked->states, live->job.state);
 }
 
 static bool waits_its_turn(const struct live *live)
 {
-	return !live->row.completed_ns && !live->row.place &&
-	       (strcmp(live->row.reason, "resources") == 0 ||
-		strcmp(live->row.reason, "priority") == 0);
+	return !live->job.completed_ns && !live->job.place &&
+	       (live->job.reason == STRATA_REASON_RESOURCES ||
+		live->job.reason == STRATA_REASON_PRIORITY);
 }
 
 /* How long the whole cluster has to do with it, if it runs as long as it may. */
-static int64_t work_ns(const struct live *live, const struct strata_cluster_stats *stats)
+static int64_t work_ns(const struct live *live, const struct strata_cluster_metrics *metrics)
 {
-	double gpus = stats->gpu_milli
-			      ? (double)live->row.gpu_count * 1000 / (double)stats->gpu_milli
+	double gpus = metrics->gpu_milli
+			      ? (double)live->job.gpu_count * 1000 / (double)metrics->gpu_milli
 			      : 0;
-	double cpus = stats->cpu_milli
-			      ? (double)live->row.cpu_cores * 1000 / (double)stats->cpu_milli
+	double cpus = metrics->cpu_milli
+			      ? (double)live->job.cpu_cores * 1000 / (double)metrics->cpu_milli
 			      : 0;
 
-	return (int64_t)((gpus > cpus ? gpus : cpus) * (double)live->row.time_limit_ns);
+	return (int64_t)((gpus > cpus ? gpus : cpus) * (double)live->job.time_limit_ns);
 }
 
 /* Behind those that were planned one by one: when all that is before it has been worked off, in the order of submission. Rough, but it tells an hour
  * from a week. */
-static void estimate_rest(struct server *server, struct queue *queue, const struct map_u64 *planned,
-			  int64_t from_ns)
+static void estimate_rest(struct decider *decider, struct queue *queue,
+			  const struct map_u64 *planned, int64_t from_ns)
 {
 	const struct map_u64_entry *entry;
 	double ns = (double)from_ns;
 	size_t at = queue->placed;
 
-	for (entry = map_u64_next(&server->jobs, NULL); entry;
-	     entry = map_u64_next(&server->jobs, entry)) {
+	for (entry = map_u64_next(&decider->jobs, NULL); entry;
+	     entry = map_u64_next(&decider->jobs, entry)) {
 		const struct live *live = entry->value;
 		bool rest = waits_its_turn(live) && !map_u64_get(planned, entry->key);
 
 		/* what is listed is in the same order */
-		if (at < queue->count && queue->views[at].row.id == live->row.id) {
+		if (at < queue->count && queue->views[at].job.id == live->job.id) {
 			if (rest)
 				queue->views[at].expected_start_ns = (int64_t)ns;
 			at++;
 		}
 		if (rest && ns < (double)INT64_MAX / 2)
-			ns += (double)work_ns(live, &queue->stats);
+			ns += (double)work_ns(live, &queue->metrics);
 	}
 }
 
 /* Forecasts by job, so that the list is walked once. */
-static void set_forecasts(struct server *server, struct queue *queue, struct strata_arena *arena)
+static void set_forecasts(struct decider *decider, struct queue *queue, struct strata_arena *arena)
 {
 	const struct strata_forecast *list;
 	struct map_u64 by_job;
 	size_t count;
 
-	if (strata_cluster_forecast(server->cluster, SERVER_FORESEEN_MAX, &server->scratch, &list,
-				    &count, NULL))
+	if (strata_cluster_forecast(decider->cluster, DECIDER_FORESEEN_MAX, &decider->scratch,
+				    &list, &count, NULL))
 		return;
-	map_u64_init(&by_job, &server->memory);
+	map_u64_init(&by_job, &decider->memory);
 	for (size_t i = 0; i < count; i++)
 		map_u64_put(&by_job, list[i].job, (void *)&list[i], NULL);
 	for (size_t i = 0; count && i < queue->count; i++) {
 		const struct strata_forecast *forecast =
-			map_u64_get(&by_job, (uint64_t)queue->views[i].row.id);
+			map_u64_get(&by_job, (uint64_t)queue->views[i].job.id);
 
 		if (forecast)
-			view_set_forecast(server, &queue->views[i], forecast,
+			view_set_forecast(decider, &queue->views[i], forecast,
 					  (size_t)(forecast - list) + 1, arena);
 	}
-	if (count == SERVER_FORESEEN_MAX)
-		estimate_rest(server, queue, &by_job, list[count - 1].start_ns);
+	if (count == DECIDER_FORESEEN_MAX)
+		estimate_rest(decider, queue, &by_job, list[count - 1].start_ns);
 	map_u64_fini(&by_job);
 }
 
-void api_queue(struct server *server, struct request *request)
+static void get_queue(struct decider *decider, struct request *request)
 {
 	struct queue *queue = request->parsed;
 	const struct map_u64_entry *entry;
-	size_t most = server->jobs.count;
+	size_t most = decider->jobs.count;
 
-	strata_cluster_stats(server->cluster, &queue->stats);
-	queue->at_ns = server_now_ns(server);
+	strata_cluster_metrics(decider->cluster, &queue->metrics);
+	queue->at_ns = decider_now_ns(decider);
 	most = most < (size_t)queue->asked->limit ? most : (size_t)queue->asked->limit;
 	queue->views = strata_arena_array(&request->arena, most + 1, sizeof(*queue->views));
 	bool ok = queue->views != NULL;
 
 	for (int waiting = 0; ok && waiting < 2; waiting++) {
 		queue->placed = waiting ? queue->count : 0;
-		for (entry = map_u64_next(&server->jobs, NULL); ok && entry && queue->count < most;
-		     entry = map_u64_next(&server->jobs, entry)) {
+		for (entry = map_u64_next(&decider->jobs, NULL); ok && entry && queue->count < most;
+		     entry = map_u64_next(&decider->jobs, entry)) {
 			if (!wanted(queue, entry->value, waiting))
 				continue;
 			struct view *view = &queue->views[queue->count++];
 
-			*view = view_of_live(server, entry->value);
+			*view = view_of_live(decider, entry->value);
 			ok = view_copy(view, queue->fields, &request->arena);
 		}
 	}
 	if (ok) {
-		set_forecasts(server, queue, &request->arena);
+		set_forecasts(decider, queue, &request->arena);
 		return;
 	}
 	request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "out of memory");
@@ -194,11 +197,11 @@ static void write_counts(const struct queue *queue, struct buf *buf)
 	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
 		buf_printf(buf, "%s\"%s\":%zu", i ? "," : "{",
 			   strata_job_state_name((enum strata_job_state)i),
-			   (size_t)queue->stats.jobs[i]);
+			   (size_t)queue->metrics.jobs[i]);
 	buf_add_char(buf, '}');
 }
 
-void api_queue_write(struct request *request)
+static void write_queue(struct request *request)
 {
 	struct queue *queue = request->parsed;
 	struct strata_memory memory = { 0 }; /* of plain blocks, so that the answer can have it */
@@ -226,3 +229,18 @@ void api_queue_write(struct request *request)
 	}
 	request_give_text(request, MHD_HTTP_OK, "application/json", buf.text);
 }
+
+/* ---- routes ---- */
+
+const struct route api_queue_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/queue",
+	  .summary = "live jobs",
+	  .role = ROLE_READER,
+	  .parse = parse_queue,
+	  .decide = get_queue,
+	  .finish = write_queue,
+	  .query = &queue_query,
+	  .answer = "at jobs counts" },
+	{ 0 },
+};

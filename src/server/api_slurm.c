@@ -3,7 +3,11 @@
  * directory in headers, which is what curl can do; or a JSON document with all of these and the environment. Either way
  * strata_sbatch_parse reads it, in Slurm's words, and it goes on as any other submission.
  */
+#include "server/api_submit.h"
+#include "server/front.h"
 #include "server/route.h"
+
+#include "slurm/job_script.h"
 
 #include <strata/limits.h>
 #include <strata/sbatch.h>
@@ -38,8 +42,8 @@ static const struct strata_option call_options[] = {
 	  .help = "of sbatch: SBATCH_* count, and --export says what the job gets of it" },
 	{ 0 }
 };
-const struct strata_schema api_sbatch_schema = { "sbatch", "a call of sbatch",
-						 sizeof(struct batch_call), call_options };
+static const struct strata_schema sbatch_schema = { "sbatch", "a call of sbatch",
+						    sizeof(struct batch_call), call_options };
 
 static const char *header(const struct request *request, const char *name)
 {
@@ -85,9 +89,9 @@ static int read_call(struct request *request, struct batch_call *ret_call, struc
 
 	if (!json)
 		return err->code ? err->code : -EINVAL; /* in the latter case it is answered */
-	rc = strata_schema_defaults(&api_sbatch_schema, &request->arena, ret_call, err);
+	rc = strata_schema_defaults(&sbatch_schema, &request->arena, ret_call, err);
 	if (rc == 0)
-		rc = option_read_json(&api_sbatch_schema, json, 0, &request->arena, ret_call, err);
+		rc = option_read_json(&sbatch_schema, json, 0, &request->arena, ret_call, err);
 	json_decref(json);
 	return rc;
 }
@@ -159,7 +163,7 @@ static int make_body(struct request *request, const struct batch_call *call, jso
 {
 	struct job_caller caller = { .env = environment_list(call, &request->arena),
 				     .working_dir = call->working_dir,
-				     .now_ns = server_now_ns(request->server) };
+				     .now_ns = common_now_ns(request->front->common) };
 	struct strata_sbatch job;
 	const char *name = NULL;
 	size_t skipped;
@@ -182,7 +186,7 @@ static int make_body(struct request *request, const struct batch_call *call, jso
 	return rc;
 }
 
-void api_sbatch_parse(struct request *request)
+static void parse_sbatch(struct request *request)
 {
 	struct strata_error err = { 0 };
 	struct batch_call call;
@@ -199,3 +203,19 @@ void api_sbatch_parse(struct request *request)
 	if (!request->answered)
 		request_fail(request, rc, &err);
 }
+
+/* ---- routes ---- */
+
+const struct route api_slurm_routes[] = {
+	{ .method = "POST",
+	  .path = "/api/v1/slurm/sbatch",
+	  .summary = "submit a script for sbatch",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_SERVER_BODY_BYTES_MAX,
+	  .parse = parse_sbatch,
+	  .decide = api_submit_decide,
+	  .body = &sbatch_schema,
+	  .answer = "id ids",
+	  .also = 201 },
+	{ 0 },
+};

@@ -2,7 +2,12 @@
  * /api/v1/jobs/…/steps: parts of a job that are run within it, side by side or one after the other, as srun does. The service runs none of
  * them: it gives each a number and remembers when it was and how it ended. A step whose job has ended has ended with it, said or not.
  */
+#include "server/api_jobs.h"
+#include "server/decider.h"
+#include "server/front.h"
+#include "server/live.h"
 #include "server/route.h"
+#include "server/view.h"
 
 #include <strata/limits.h>
 
@@ -33,8 +38,8 @@ static const struct strata_option begin_options[] = {
 	  .help = "how many they are" },
 	{ 0 }
 };
-const struct strata_schema api_step_schema = { "step", NULL, sizeof(struct step_conf),
-					       begin_options };
+static const struct strata_schema step_schema = { "step", NULL, sizeof(struct step_conf),
+						  begin_options };
 
 static const struct strata_option end_options[] = {
 	{ "exit_code", STRATA_INT, offsetof(struct step_conf, exit_code), .integer = { 0, 0, 255 },
@@ -51,8 +56,8 @@ static const struct strata_option end_options[] = {
 	  .integer = { 0, 0, INT64_MAX }, .help = "of the largest task; 0: not known" },
 	{ 0 }
 };
-const struct strata_schema api_step_end_schema = { "end of a step", NULL, sizeof(struct step_conf),
-						   end_options };
+static const struct strata_schema step_end_schema = { "end of a step", NULL,
+						      sizeof(struct step_conf), end_options };
 
 /* ---- reading ---- */
 
@@ -67,7 +72,7 @@ static void parse(struct request *request, const struct strata_schema *schema)
 		rc = strata_schema_read_json(schema, request->body_length ? request->body : "{}",
 					     request->body_length ? request->body_length : 2,
 					     &request->arena, conf, &err);
-	if (rc == 0 && schema == &api_step_end_schema &&
+	if (rc == 0 && schema == &step_end_schema &&
 	    strata_int_parse(request->segments[1], STRATA_TEXT_NUL, 0, INT64_MAX, &conf->number,
 			     NULL))
 		rc = strata_fail_at(&err, -ENOENT, "", "there is no step %.40s",
@@ -77,14 +82,14 @@ static void parse(struct request *request, const struct strata_schema *schema)
 		request_fail(request, rc, &err);
 }
 
-void api_step_parse(struct request *request)
+static void parse_step(struct request *request)
 {
-	parse(request, &api_step_schema);
+	parse(request, &step_schema);
 }
 
-void api_step_end_parse(struct request *request)
+static void parse_step_end(struct request *request)
 {
-	parse(request, &api_step_end_schema);
+	parse(request, &step_end_schema);
 }
 
 static json_t *texts_json(const struct strata_list *list)
@@ -110,13 +115,13 @@ static int count_step(void *context, const void *row, struct strata_error *err)
 }
 
 /* The next number; after a restart the store knows it. */
-static int next_number(struct server *server, struct live *live, int64_t *ret_number,
+static int next_number(struct decider *decider, struct live *live, int64_t *ret_number,
 		       struct strata_error *err)
 {
-	struct store_filter filter = { .job = live->row.id };
+	struct store_filter filter = { .job = live->job.id };
 
 	if (!live->steps_known) {
-		int rc = store_load(server->store, STORE_STEP, &filter, count_step,
+		int rc = store_load(decider->store, STORE_STEP, &filter, count_step,
 				    &live->step_count, err);
 
 		if (rc)
@@ -125,25 +130,25 @@ static int next_number(struct server *server, struct live *live, int64_t *ret_nu
 	}
 	if (live->step_count >= STRATA_JOB_STEPS_MAX)
 		return strata_fail(err, -E2BIG, "job %lld has had %d steps, and may have no more",
-				   (long long)live->row.id, STRATA_JOB_STEPS_MAX);
+				   (long long)live->job.id, STRATA_JOB_STEPS_MAX);
 	*ret_number = live->step_count++;
 	return 0;
 }
 
-void api_step_begin(struct server *server, struct request *request)
+static void post_step(struct decider *decider, struct request *request)
 {
 	const struct step_conf *conf = request->parsed;
 	struct strata_error err = { 0 };
-	struct live *live = api_job_find_live(server, request, true);
+	struct live *live = api_job_find_live(decider, request, true);
 	struct store_step step = { .name = conf->name, .state = "running" };
 
 	if (!live)
 		return;
-	step.job = live->row.id;
-	step.started_ns = server_now_ns(server);
-	int rc = live->ordered ? next_number(server, live, &step.number, &err)
+	step.job = live->job.id;
+	step.started_ns = decider_now_ns(decider);
+	int rc = live->ordered ? next_number(decider, live, &step.number, &err)
 			       : strata_fail(&err, -ESTALE, "job %lld does not run",
-					     (long long)live->row.id);
+					     (long long)live->job.id);
 
 	if (rc) {
 		request_fail(request, rc, &err);
@@ -157,7 +162,7 @@ void api_step_begin(struct server *server, struct request *request)
 
 	step.command = command_text;
 	step.place = place_text;
-	batch_put(server, STORE_PUT(&step));
+	batch_put(decider, STORE_PUT(&step));
 	free(command_text);
 	free(place_text);
 	json_decref(command);
@@ -171,7 +176,7 @@ void api_step_begin(struct server *server, struct request *request)
 /* ---- the end ---- */
 
 struct search {
-	struct server *server;
+	struct decider *decider;
 	const struct step_conf *conf;
 	bool found;
 };
@@ -195,39 +200,39 @@ static int end_found(void *context, const void *row, struct strata_error *err)
 	step.user_ns = search->conf->cpu_user_ms * STRATA_MS_NS;
 	step.system_ns = search->conf->cpu_system_ms * STRATA_MS_NS;
 	step.memory_peak_bytes = search->conf->memory_peak_bytes;
-	step.completed_ns = server_now_ns(search->server);
-	batch_put(search->server, STORE_PUT(&step));
+	step.completed_ns = decider_now_ns(search->decider);
+	batch_put(search->decider, STORE_PUT(&step));
 	return 0;
 }
 
-void api_step_end(struct server *server, struct request *request)
+static void patch_step(struct decider *decider, struct request *request)
 {
-	struct search search = { .server = server, .conf = request->parsed };
+	struct search search = { .decider = decider, .conf = request->parsed };
 	struct strata_error err = { 0 };
-	struct live *live = api_job_find_live(server, request, true);
+	struct live *live = api_job_find_live(decider, request, true);
 
 	if (!live)
 		return;
-	struct store_filter filter = { .job = live->row.id };
-	int rc = store_load(server->store, STORE_STEP, &filter, end_found, &search, &err);
+	struct store_filter filter = { .job = live->job.id };
+	int rc = store_load(decider->store, STORE_STEP, &filter, end_found, &search, &err);
 
 	if (rc == 0 && !search.found)
 		rc = strata_fail(&err, -ENOENT, "job %lld has no step %lld",
-				 (long long)live->row.id, (long long)search.conf->number);
+				 (long long)live->job.id, (long long)search.conf->number);
 	if (rc) {
 		request_fail(request, rc, &err);
 		return;
 	}
 	request->durable = true;
 	request_answer(request, MHD_HTTP_OK,
-		       json_pack("{s:I,s:I}", "id", (json_int_t)live->row.id, "number",
+		       json_pack("{s:I,s:I}", "id", (json_int_t)live->job.id, "number",
 				 (json_int_t)search.conf->number));
 }
 
 /* ---- the list ---- */
 
 struct listing {
-	const struct store_job *job;
+	const struct job *job;
 	json_t *steps;
 };
 
@@ -262,21 +267,21 @@ static int add_step(void *context, const void *row, struct strata_error *err)
 	return json_array_append_new(listing->steps, json) ? strata_fail_memory(err) : 0;
 }
 
-void api_steps(struct request *request)
+static void get_steps(struct request *request)
 {
 	struct strata_error err = { 0 };
-	struct store_job job;
+	struct job job;
 	struct store *store;
 
 	if (!api_job_read(request, &job))
 		return;
 	struct listing listing = { &job, json_array() };
 	struct store_filter filter = { .job = job.id };
-	int rc = store_readers_take(request->server->readers, INT64_C(5000000000), &store, &err);
+	int rc = store_readers_take(request->front->readers, INT64_C(5000000000), &store, &err);
 
 	if (rc == 0) {
 		rc = store_load(store, STORE_STEP, &filter, add_step, &listing, &err);
-		store_readers_give(request->server->readers, store);
+		store_readers_give(request->front->readers, store);
 	}
 	if (rc) {
 		json_decref(listing.steps);
@@ -285,3 +290,34 @@ void api_steps(struct request *request)
 	}
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "steps", listing.steps));
 }
+
+/* ---- routes ---- */
+
+const struct route api_steps_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/jobs/*/steps",
+	  .summary = "its steps",
+	  .role = ROLE_READER,
+	  .parse = get_steps,
+	  .answer = "steps" },
+	{ .method = "POST",
+	  .path = "/api/v1/jobs/*/steps",
+	  .summary = "begin a step",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_step,
+	  .decide = post_step,
+	  .body = &step_schema,
+	  .answer = "",
+	  .also = 201 },
+	{ .method = "PATCH",
+	  .path = "/api/v1/jobs/*/steps/*",
+	  .summary = "end a step",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_step_end,
+	  .decide = patch_step,
+	  .body = &step_end_schema,
+	  .answer = "" },
+	{ 0 },
+};

@@ -1,7 +1,11 @@
 /* POST /api/v1/jobs: one job, an array, or many at once. Scripts for Slurm (api_slurm.c) are one of them in the end. */
-#include "server/route.h"
+#include "server/api_submit.h"
 
 #include "core/text.h"
+#include "server/decider.h"
+#include "server/live.h"
+#include "server/route.h"
+#include "server/submit.h"
 
 #include <strata/limits.h>
 
@@ -138,7 +142,7 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 	}
 }
 
-void api_jobs_submit_parse(struct request *request)
+static void parse_jobs(struct request *request)
 {
 	json_t *json = request_json(request);
 
@@ -146,32 +150,33 @@ void api_jobs_submit_parse(struct request *request)
 		api_submit_read(request, json, NULL);
 }
 
-static json_t *ids_json(const int64_t *ids, size_t count)
+/* So many numbers from the first on. */
+static json_t *ids_json(int64_t first, size_t count)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < count; i++)
-		json_array_append_new(list, json_integer(ids[i]));
+		json_array_append_new(list, json_integer(first + (json_int_t)i));
 	return list;
 }
 
 /* A job that version 0.1.0 took with this key, which kept no answers. */
-static int answered_by_job(struct server *server, struct request *request, const char *key,
+static int answered_by_job(struct decider *decider, struct request *request, const char *key,
 			   struct strata_error *err)
 {
 	struct store_job row;
-	int rc = store_job_requested(server->store, request->who.user, key, &request->arena, &row,
+	int rc = store_job_requested(decider->store, request->who.user, key, &request->arena, &row,
 				     err);
 
 	if (rc == 0)
 		request_answer(request, MHD_HTTP_OK,
 			       json_pack("{s:I,s:s,s:o}", "id", (json_int_t)row.id, "uuid",
-					 row.uuid, "ids", ids_json(&row.id, 1)));
+					 row.uuid, "ids", ids_json(row.id, 1)));
 	return rc;
 }
 
 /* The same key as before: the same answer as before. False: nobody has asked with it. */
-static bool answered_before(struct server *server, struct request *request, const char *key,
+static bool answered_before(struct decider *decider, struct request *request, const char *key,
 			    const char *hash)
 {
 	struct strata_error err = { 0 };
@@ -179,7 +184,7 @@ static bool answered_before(struct server *server, struct request *request, cons
 
 	if (!key)
 		return false;
-	int rc = batch_answered(server, request->who.user, key, &request->arena, &answer, &err);
+	int rc = batch_answered(decider, request->who.user, key, &request->arena, &answer, &err);
 
 	if (rc == 0 && strcmp(answer.request, hash) != 0) {
 		request_refuse(request, MHD_HTTP_CONFLICT, "conflict",
@@ -190,68 +195,40 @@ static bool answered_before(struct server *server, struct request *request, cons
 		request_give_text(request, MHD_HTTP_OK, NULL,
 				  strndup(answer.body, answer.body_bytes));
 	} else if (rc == -ENOENT) {
-		rc = answered_by_job(server, request, key, &err);
+		rc = answered_by_job(decider, request, key, &err);
 	}
 	if (rc && rc != -ENOENT) /* whether it was answered is not known now */
 		request_fail(request, rc, &err);
 	return rc != -ENOENT;
 }
 
-/* All jobs or none. Their ids are in the arena. */
-static int take_all(struct server *server, struct request *request, int64_t **ret_ids,
-		    size_t *ret_count, struct strata_error *err)
+/* All jobs or none: the caller undoes what is begun. */
+static int take_all(struct decider *decider, struct request *request,
+		    const struct submit_mark *mark, struct strata_error *err)
 {
 	struct submissions *all = request->parsed;
-	int64_t *ids = NULL;
-	size_t count = 0, room = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < all->count; i++) {
-		int64_t *taken;
-		size_t more;
-
-		rc = submission_take(server, &all->list[i], &request->who, &request->arena, &taken,
-				     &more, err);
+		rc = submit_take(decider, &all->list[i], &request->who, &request->arena, err);
 		if (rc && all->bulk)
 			strata_fail_under(err, rc, "jobs[%zu]", i);
-		if (rc == 0 && count + more > STRATA_SUBMISSION_JOBS_MAX) {
-			submission_undo(server, taken, more);
+		if (rc == 0 && submit_count(decider, mark) > STRATA_SUBMISSION_JOBS_MAX)
 			rc = strata_fail_at(
 				err, -E2BIG, "jobs",
 				"the submission has more than %d jobs, elements of arrays "
 				"counted",
 				STRATA_SUBMISSION_JOBS_MAX);
-		}
-		if (rc == 0 && count + more > room) {
-			room = 2 * (count + more);
-			int64_t *longer = strata_arena_array(&request->arena, room, sizeof(*ids));
-
-			if (!longer) {
-				submission_undo(server, taken, more);
-				rc = strata_fail_memory(err);
-			} else if (count) {
-				memcpy(longer, ids, count * sizeof(*ids));
-			}
-			ids = longer ? longer : ids;
-		}
-		if (rc == 0)
-			memcpy(ids + count, taken, more * sizeof(*ids));
-		count += rc == 0 ? more : 0;
 	}
-	if (rc)
-		submission_undo(server, ids, count);
-	*ret_ids = ids;
-	*ret_count = count;
 	return rc;
 }
 
-static json_t *answer_json(const struct live *first, const int64_t *ids, size_t count,
-			   json_t *warnings)
+static json_t *answer_json(const struct live *first, size_t count, json_t *warnings)
 {
-	json_t *answer =
-		json_pack("{s:I,s:s,s:o,s:o}", "id", (json_int_t)first->row.id, "uuid",
-			  first->row.uuid, "ids", ids_json(ids, count), "array_id",
-			  first->row.array_id ? json_integer(first->row.array_id) : json_null());
+	int64_t array = first->job.array_id;
+	json_t *answer = json_pack("{s:I,s:s,s:o,s:o}", "id", (json_int_t)first->job.id, "uuid",
+				   first->job.uuid, "ids", ids_json(first->job.id, count),
+				   "array_id", array ? json_integer(array) : json_null());
 
 	if (warnings && answer && json_object_set(answer, "warnings", warnings)) {
 		json_decref(answer);
@@ -261,46 +238,59 @@ static json_t *answer_json(const struct live *first, const int64_t *ids, size_t 
 }
 
 /* Takes them in, with the event and the answer that go with them; or nothing of it. */
-static int take_and_answer(struct server *server, struct request *request, const char *key,
+static int take_and_answer(struct decider *decider, struct request *request, const char *key,
 			   const char *hash, struct strata_error *err)
 {
 	struct submissions *all = request->parsed;
-	struct batch_mark mark = batch_mark(server);
-	int64_t *ids;
-	size_t count;
-	int rc = take_all(server, request, &ids, &count, err);
+	struct submit_mark mark = submit_begin(decider);
+	int rc = take_all(decider, request, &mark, err);
+	size_t count = submit_count(decider, &mark);
 
+	if (rc == 0) {
+		const struct live *first = map_u64_get(&decider->jobs, (uint64_t)mark.first_id);
+
+		request_answer(request, MHD_HTTP_CREATED, answer_json(first, count, all->warnings));
+		rc = request->text ? 0 : strata_fail_memory(err);
+	}
 	if (rc) {
-		batch_undo(server, &mark);
+		submit_undo(decider, &mark);
 		return rc;
 	}
-	const struct live *first = map_u64_get(&server->jobs, (uint64_t)ids[0]);
-
-	request_answer(request, MHD_HTTP_CREATED, answer_json(first, ids, count, all->warnings));
-	if (!request->text) {
-		submission_undo(server, ids, count);
-		batch_undo(server, &mark);
-		return strata_fail_memory(err);
-	}
-	batch_event(server, first->row.id, "job.submitted",
+	batch_event(decider, mark.first_id, "job.submitted",
 		    json_pack("{s:s,s:I}", "user", request->who.user, "jobs", (json_int_t)count));
 	if (key)
-		batch_answer(server, request->who.user, key, hash, request->text);
+		batch_answer(decider, request->who.user, key, hash, request->text);
 	request->durable = true;
 	return 0;
 }
 
-void api_jobs_submit(struct server *server, struct request *request)
+void api_submit_decide(struct decider *decider, struct request *request)
 {
 	struct submissions *all = request->parsed;
 	const char *key = all->list[0].spec.request_key;
 	struct strata_error err = { 0 };
 
-	if (!answered_before(server, request, key, all->hash)) {
-		int rc = take_and_answer(server, request, key, all->hash, &err);
+	if (!answered_before(decider, request, key, all->hash)) {
+		int rc = take_and_answer(decider, request, key, all->hash, &err);
 
 		if (rc)
 			request_fail(request, rc, &err);
 	}
 	drop(all);
 }
+
+/* ---- routes ---- */
+
+const struct route api_submit_routes[] = {
+	{ .method = "POST",
+	  .path = "/api/v1/jobs",
+	  .summary = "submit",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_SERVER_BODY_BYTES_MAX,
+	  .parse = parse_jobs,
+	  .decide = api_submit_decide,
+	  .body = &job_spec_schema,
+	  .answer = "id ids",
+	  .also = 201 },
+	{ 0 },
+};

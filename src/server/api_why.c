@@ -2,9 +2,14 @@
  * GET /api/v1/jobs/…/why: in sentences, why a job waits, for whom or what, and what can be done about it. Each reason has its own: what the cluster decided
  * by is told with its numbers.
  */
+#include "server/api_jobs.h"
+#include "server/decider.h"
 #include "server/descriptors.h"
-#include "server/people.h"
+#include "server/live.h"
+#include "server/nodes.h"
+#include "server/entities.h"
 #include "server/route.h"
+#include "server/view.h"
 
 #include <strata/slurm.h>
 #include <strata/text.h>
@@ -18,9 +23,9 @@
 enum { NAMED_MAX = 5 }; /* jobs or nodes that are named one by one */
 
 struct why {
-	struct server *server;
+	struct decider *decider;
 	const struct live *live;
-	const struct store_job *row;
+	const struct job *job;
 	json_t *sentences;
 };
 
@@ -42,10 +47,10 @@ static void say_begin(struct why *why)
 {
 	char time[STRATA_FORM_BYTES];
 
-	if (why->row->eligible_ns)
+	if (why->job->eligible_ns)
 		say(why, "It may start from %s on.",
-		    strata_time_print(why->row->eligible_ns -
-					      why->row->eligible_ns % STRATA_SECOND_NS,
+		    strata_time_print(why->job->eligible_ns -
+					      why->job->eligible_ns % STRATA_SECOND_NS,
 				      time));
 }
 
@@ -65,36 +70,35 @@ static const char *wish_of(enum strata_slurm_dependency_kind kind)
 
 static void say_dependencies(struct why *why)
 {
-	json_t *spec = json_loads(why->row->spec, 0, NULL);
-	const char *text = json_string_value(json_object_get(spec, "dependencies"));
+	const char *text = why->live->spec->spec.dependencies;
 	struct strata_slurm_dependencies list;
 	size_t named = 0;
 
-	if (text && strata_slurm_dependencies_parse(text, STRATA_TEXT_NUL, &why->server->scratch,
+	if (text && strata_slurm_dependencies_parse(text, STRATA_TEXT_NUL, &why->decider->scratch,
 						    &list, NULL) == 0)
 		for (size_t i = 0; i < list.count && named < NAMED_MAX; i++) {
 			const struct live *other =
-				map_u64_get(&why->server->jobs, (uint64_t)list.items[i].job);
+				map_u64_get(&why->decider->jobs, (uint64_t)list.items[i].job);
 
 			if (list.items[i].kind == STRATA_SLURM_SINGLETON) {
 				say(why, "It waits until earlier jobs of %s called %s have ended.",
-				    why->row->user, why->row->name);
+				    why->job->user, why->job->name);
 				named++;
 			} else if (other) {
 				say(why, "It waits until job %" PRId64 " (%s) %s; that one is %s.",
-				    other->row.id, other->row.name ? other->row.name : "no name",
-				    wish_of(list.items[i].kind), other->row.state);
+				    other->job.id, other->job.name ? other->job.name : "no name",
+				    wish_of(list.items[i].kind),
+				    strata_job_state_name(other->job.state));
 				named++;
 			}
 		}
-	json_decref(spec);
 }
 
 static void say_never(struct why *why)
 {
 	say_dependencies(why);
 	say(why, "That will not happen any more: `strata cancel %" PRId64 "`, and submit it anew.",
-	    why->row->id);
+	    why->job->id);
 }
 
 /* "2 of 2 jobs", where there is a limit. */
@@ -107,20 +111,20 @@ static void say_limit(struct why *why, const json_t *limits, const char *key, co
 		say(why, "%g %s in use; the limit is %g.", used, what, limit);
 }
 
-static void say_limits(struct why *why, enum strata_party kind, const char *name)
+static void say_limits(struct why *why, enum strata_entity_type kind, const char *name)
 {
-	const struct person *person = name ? person_find(why->server, kind, name) : NULL;
-	const json_t *limits = person ? json_object_get(person->settings, "limits") : NULL;
+	const struct entity *entity = name ? entity_find(why->decider, kind, name) : NULL;
+	const json_t *limits = entity ? json_object_get(entity->settings, "limits") : NULL;
 	struct strata_usage_view view = { 0 };
 
-	if (kind == STRATA_PARTY_USER)
-		strata_cluster_user(why->server->cluster, name, &view);
-	else if (kind == STRATA_PARTY_ACCOUNT && name)
-		strata_cluster_account(why->server->cluster, name, &view);
+	if (kind == STRATA_ENTITY_USER)
+		strata_cluster_user(why->decider->cluster, name, &view);
+	else if (kind == STRATA_ENTITY_ACCOUNT && name)
+		strata_cluster_account(why->decider->cluster, name, &view);
 	if (!limits)
 		return;
-	say(why, "The %s %s has limits:", strata_party_name(kind), name);
-	if (kind == STRATA_PARTY_QOS) { /* whose use is not kept apart */
+	say(why, "The %s %s has limits:", strata_entity_type_name(kind), name);
+	if (kind == STRATA_ENTITY_QOS) { /* whose use is not kept apart */
 		const char *key;
 		json_t *value;
 
@@ -136,15 +140,16 @@ static void say_limits(struct why *why, enum strata_party kind, const char *name
 /* The accounts above count as well. */
 static void say_account(struct why *why)
 {
-	const struct person *user = person_find(why->server, STRATA_PARTY_USER, why->row->user);
-	const char *name = why->row->account;
+	const struct entity *user = entity_find(why->decider, STRATA_ENTITY_USER, why->job->user);
+	const char *name = why->job->account;
 
 	if (!name && user)
 		name = json_string_value(json_object_get(user->settings, "account"));
 	for (int depth = 0; name && depth < STRATA_SHARE_DEPTH_MAX; depth++) {
-		const struct person *account = person_find(why->server, STRATA_PARTY_ACCOUNT, name);
+		const struct entity *account =
+			entity_find(why->decider, STRATA_ENTITY_ACCOUNT, name);
 
-		say_limits(why, STRATA_PARTY_ACCOUNT, name);
+		say_limits(why, STRATA_ENTITY_ACCOUNT, name);
 		name = account ? json_string_value(json_object_get(account->settings, "parent"))
 			       : NULL;
 	}
@@ -152,9 +157,9 @@ static void say_account(struct why *why)
 
 static void say_partition(struct why *why)
 {
-	const char *name = why->row->partition;
-	const struct person *partition =
-		name ? person_find(why->server, STRATA_PARTY_PARTITION, name) : NULL;
+	const char *name = why->job->partition;
+	const struct entity *partition =
+		name ? entity_find(why->decider, STRATA_ENTITY_PARTITION, name) : NULL;
 
 	if (partition)
 		say(why,
@@ -168,11 +173,11 @@ static void say_array(struct why *why)
 	size_t running = 0;
 	const struct map_u64_entry *entry;
 
-	for (entry = map_u64_next(&why->server->jobs, NULL); entry;
-	     entry = map_u64_next(&why->server->jobs, entry)) {
-		const struct store_job *row = &((const struct live *)entry->value)->row;
+	for (entry = map_u64_next(&why->decider->jobs, NULL); entry;
+	     entry = map_u64_next(&why->decider->jobs, entry)) {
+		const struct job *job = &((const struct live *)entry->value)->job;
 
-		running += row->array_id == why->row->array_id && row->place;
+		running += job->array_id == why->job->array_id && job->place;
 	}
 	say(why, "%zu of its array run now, as many as were asked for at a time.", running);
 }
@@ -182,11 +187,11 @@ static void say_gang(struct why *why)
 	size_t count = 0;
 	const struct map_u64_entry *entry;
 
-	for (entry = map_u64_next(&why->server->jobs, NULL); entry;
-	     entry = map_u64_next(&why->server->jobs, entry)) {
-		const struct store_job *row = &((const struct live *)entry->value)->row;
+	for (entry = map_u64_next(&why->decider->jobs, NULL); entry;
+	     entry = map_u64_next(&why->decider->jobs, entry)) {
+		const struct job *job = &((const struct live *)entry->value)->job;
 
-		count += row->gang_id && row->gang_id == why->row->gang_id;
+		count += job->gang_id && job->gang_id == why->job->gang_id;
 	}
 	say(why, "%zu jobs of its gang are submitted; all of them start together.", count);
 }
@@ -195,8 +200,8 @@ static void say_nodes_down(struct why *why)
 {
 	size_t named = 0;
 
-	for (uint32_t i = 0; i < why->server->node_count && named < NAMED_MAX; i++) {
-		const struct node_about *node = &why->server->nodes[i];
+	for (uint32_t i = 0; i < why->decider->node_count && named < NAMED_MAX; i++) {
+		const struct node_about *node = &why->decider->nodes[i];
 
 		if (node->state == STRATA_NODE_UP)
 			continue;
@@ -213,8 +218,8 @@ static void say_largest(struct why *why)
 	int64_t cpu_milli = 0, memory_bytes = 0;
 	char memory[STRATA_FORM_BYTES];
 
-	for (uint32_t i = 0; i < why->server->node_count; i++) {
-		const struct strata_node_conf *conf = &why->server->nodes[i].conf;
+	for (uint32_t i = 0; i < why->decider->node_count; i++) {
+		const struct strata_node_conf *conf = &why->decider->nodes[i].conf;
 
 		gpus = conf->gpu_count > gpus ? conf->gpu_count : gpus;
 		cpu_milli = conf->cpu_milli > cpu_milli ? conf->cpu_milli : cpu_milli;
@@ -226,31 +231,31 @@ static void say_largest(struct why *why)
 	say(why,
 	    "`strata nodes` shows types, features and partitions; it waits until such a node is "
 	    "there. `strata cancel %" PRId64 "` takes it back.",
-	    why->row->id);
+	    why->job->id);
 }
 
 /* What it asks for, and where most of that is. */
 static void say_resources(struct why *why)
 {
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 	char memory[STRATA_FORM_BYTES];
 	const struct node_about *best = NULL;
 	double best_free = -1;
 
-	strata_cluster_stats(why->server->cluster, &stats);
+	strata_cluster_metrics(why->decider->cluster, &metrics);
 	say(why,
 	    "It asks for %" PRId64 " GPU%s, %" PRId64 " core%s%s%s; %g GPUs and %g cores are "
 	    "free now, on all nodes.",
-	    why->row->gpu_count, why->row->gpu_count == 1 ? "" : "s", why->row->cpu_cores,
-	    why->row->cpu_cores == 1 ? "" : "s", why->row->memory_bytes ? " and " : "",
-	    why->row->memory_bytes ? strata_size_print_short(why->row->memory_bytes, memory) : "",
-	    (double)stats.gpu_milli_free / 1000, (double)stats.cpu_milli_free / 1000);
-	for (uint32_t i = 0; why->row->gpu_count && i < why->server->node_count; i++) {
-		const struct node_about *node = &why->server->nodes[i];
+	    why->job->gpu_count, why->job->gpu_count == 1 ? "" : "s", why->job->cpu_cores,
+	    why->job->cpu_cores == 1 ? "" : "s", why->job->memory_bytes ? " and " : "",
+	    why->job->memory_bytes ? strata_size_print_short(why->job->memory_bytes, memory) : "",
+	    (double)metrics.gpu_milli_free / 1000, (double)metrics.cpu_milli_free / 1000);
+	for (uint32_t i = 0; why->job->gpu_count && i < why->decider->node_count; i++) {
+		const struct node_about *node = &why->decider->nodes[i];
 		struct strata_room room;
 		double whole = 0;
 
-		strata_cluster_room(why->server->cluster, i, &room);
+		strata_cluster_room(why->decider->cluster, i, &room);
 		for (uint32_t gpu = 0; gpu < node->conf.gpu_count; gpu++)
 			whole += room.gpu_milli[gpu] == 1000;
 		if (node->state == STRATA_NODE_UP && whole > best_free) {
@@ -269,9 +274,9 @@ static void say_queue(struct why *why, json_t *json)
 	size_t count, at = 0;
 	char before[NAMED_MAX * 24] = "";
 
-	if (api_job_forecast(why->server, why->live, json, &list, &count) == 0)
+	if (api_job_forecast(why->decider, why->live, json, &list, &count) == 0)
 		return;
-	while (list[at].job != (uint64_t)why->row->id)
+	while (list[at].job != (uint64_t)why->job->id)
 		at++;
 	for (size_t i = 0; i < at && i < NAMED_MAX; i++)
 		snprintf(before + strlen(before), sizeof(before) - strlen(before), "%s%" PRIu64,
@@ -295,7 +300,7 @@ static void say_reason(struct why *why, enum strata_reason reason)
 		break;
 	case STRATA_REASON_HELD:
 	case STRATA_REASON_SUSPENDED:
-		say(why, "`strata release %" PRId64 "` lets it go.", why->row->id);
+		say(why, "`strata release %" PRId64 "` lets it start.", why->job->id);
 		break;
 	case STRATA_REASON_DEPENDENCY:
 		say_dependencies(why);
@@ -304,13 +309,13 @@ static void say_reason(struct why *why, enum strata_reason reason)
 		say_never(why);
 		break;
 	case STRATA_REASON_USER_LIMIT:
-		say_limits(why, STRATA_PARTY_USER, why->row->user);
+		say_limits(why, STRATA_ENTITY_USER, why->job->user);
 		break;
 	case STRATA_REASON_ACCOUNT_LIMIT:
 		say_account(why);
 		break;
 	case STRATA_REASON_QOS_LIMIT:
-		say_limits(why, STRATA_PARTY_QOS, why->row->qos);
+		say_limits(why, STRATA_ENTITY_QOS, why->job->qos);
 		break;
 	case STRATA_REASON_PARTITION_DOWN:
 		say_partition(why);
@@ -340,28 +345,31 @@ static void say_reason(struct why *why, enum strata_reason reason)
 	}
 }
 
-static void say_state(struct why *why, const char *state, const char *words)
+/* "Job 7 is queued: others are before it.", "Job 7 failed: its exit status was not 0." */
+static void say_state(struct why *why, enum strata_job_state state, const char *words)
 {
-	if (words && *words)
-		say(why, "Job %" PRId64 " is %s: %s.", why->row->id, state, words);
-	else
-		say(why, "Job %" PRId64 " is %s.", why->row->id, state);
+	const char *verb = state == STRATA_JOB_CANCELLED ? "was "
+			   : strata_job_ended(state)     ? ""
+							 : "is ";
+	bool more = words && *words;
+
+	say(why, "Job %" PRId64 " %s%s%s%s.", why->job->id, verb, strata_job_state_name(state),
+	    more ? ": " : "", more ? words : "");
 }
 
-void api_job_why(struct server *server, struct request *request)
+static void get_why(struct decider *decider, struct request *request)
 {
 	struct strata_job_view view;
 	struct live *live;
 
-	if (!api_job_find(server, request, false, &live) || !live)
+	if (!api_job_find(decider, request, false, &live) || !live)
 		return;
-	json_t *json = view_job(server, live);
-	struct why why = { server, live, &live->row, json_array() };
+	json_t *json = view_live(decider, live);
+	struct why why = { decider, live, &live->job, json_array() };
 
-	say_state(&why, json_string_value(json_object_get(json, "state")),
-		  json_string_value(json_object_get(json, "reason_text")));
-	if (live->row.completed_ns == 0 &&
-	    strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, NULL) == 0 &&
+	say_state(&why, live->job.state, json_string_value(json_object_get(json, "reason_text")));
+	if (live->job.completed_ns == 0 &&
+	    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL) == 0 &&
 	    !view.piece_count) {
 		say_reason(&why, view.reason);
 		say_queue(&why, json);
@@ -371,16 +379,29 @@ void api_job_why(struct server *server, struct request *request)
 }
 
 /* One that ended a while ago. */
-void api_job_why_history(struct request *request)
+static void get_past_why(struct request *request)
 {
-	struct store_job row;
+	struct job job;
 
-	if (!api_job_read(request, &row))
+	if (!api_job_read(request, &job))
 		return;
-	json_t *json = view_row(&row);
-	struct why why = { request->server, NULL, &row, json_array() };
+	json_t *json = view_job(&job);
+	struct why why = { .job = &job, .sentences = json_array() };
 
-	say_state(&why, row.state, json_string_value(json_object_get(json, "reason_text")));
+	say_state(&why, job.state, json_string_value(json_object_get(json, "reason_text")));
 	json_object_set_new(json, "sentences", why.sentences);
 	request_answer(request, MHD_HTTP_OK, json);
 }
+
+/* ---- routes ---- */
+
+const struct route api_why_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/jobs/*/why",
+	  .summary = "why it waits",
+	  .role = ROLE_READER,
+	  .decide = get_why,
+	  .finish = get_past_why,
+	  .answer = "id state sentences" },
+	{ 0 },
+};

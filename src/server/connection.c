@@ -8,9 +8,8 @@
  */
 #include "server/connection.h"
 
-#include "server/descriptors.h"
-
 #include "core/map.h"
+#include "server/descriptors.h"
 
 #include <strata/limits.h>
 
@@ -27,7 +26,7 @@ enum { KEY_BYTES = 64, RESERVE_PART = 10 };
 struct owner; /* who has connections */
 
 struct connection {
-	struct server *server;
+	struct front *front;
 	struct owner *owner;
 	struct connection *older, *newer; /* of the same owner */
 	int fd, door;
@@ -49,7 +48,7 @@ struct connections {
 	size_t count[DOOR_COUNT], room[DOOR_COUNT], share;
 };
 
-int connections_open(struct server *server, struct strata_error *err)
+int connections_open(struct front *front, struct strata_error *err)
 {
 	struct connections *all = calloc(1, sizeof(*all));
 	size_t room = descriptors_own().connections;
@@ -62,13 +61,13 @@ int connections_open(struct server *server, struct strata_error *err)
 			     : STRATA_SERVER_CONNECTIONS_EACH_MAX;
 	pthread_mutex_init(&all->lock, NULL);
 	map_text_init(&all->owners, &all->memory);
-	server->connections = all;
+	front->connections = all;
 	return 0;
 }
 
-void connections_free(struct server *server)
+void connections_free(struct front *front)
 {
-	struct connections *all = server->connections;
+	struct connections *all = front->connections;
 
 	if (!all)
 		return;
@@ -77,9 +76,9 @@ void connections_free(struct server *server)
 	free(all);
 }
 
-unsigned connections_room(const struct server *server)
+unsigned connections_room(const struct front *front)
 {
-	return (unsigned)server->connections->room[SOCKET];
+	return (unsigned)front->connections->room[SOCKET];
 }
 
 /* ---- owners ---- */
@@ -219,18 +218,18 @@ static void refuse(int fd)
 	send(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void begin(struct server *server, struct MHD_Connection *connection, void **slot)
+static void begin(struct front *front, struct MHD_Connection *connection, void **slot)
 {
-	struct connections *all = server->connections;
+	struct connections *all = front->connections;
 	struct connection *own = calloc(1, sizeof(*own));
 	char key[KEY_BYTES];
 
 	if (!own)
 		return; /* one that is not watched */
-	own->server = server;
+	own->front = front;
 	own->fd =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	atomic_store(&own->since_ns, env_now_ns(server->env, ENV_MONOTONIC));
+	atomic_store(&own->since_ns, env_now_ns(front->env, ENV_MONOTONIC));
 	name_owner(own->fd, &own->door, key);
 	pthread_mutex_lock(&all->lock);
 	struct owner *owner = owner_get(all, key);
@@ -254,7 +253,7 @@ static void begin(struct server *server, struct MHD_Connection *connection, void
 
 static void end(struct connection *own)
 {
-	struct connections *all = own->server->connections;
+	struct connections *all = own->front->connections;
 
 	pthread_mutex_lock(&all->lock);
 	all->count[own->door] -= !own->leaving;
@@ -263,11 +262,11 @@ static void end(struct connection *own)
 	free(own);
 }
 
-void connection_noticed(void *server, struct MHD_Connection *connection, void **slot,
+void connection_noticed(void *front, struct MHD_Connection *connection, void **slot,
 			enum MHD_ConnectionNotificationCode code)
 {
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		begin(server, connection, slot);
+		begin(front, connection, slot);
 	else if (*slot)
 		end(*slot);
 }
@@ -294,7 +293,7 @@ bool connection_claim(struct MHD_Connection *connection, const struct identity *
 
 	if (!own || own->door == SOCKET || who->role == ROLE_NONE)
 		return true;
-	struct connections *all = own->server->connections;
+	struct connections *all = own->front->connections;
 
 	snprintf(key, sizeof(key), "uid %u", (unsigned)who->uid);
 	pthread_mutex_lock(&all->lock);
@@ -317,14 +316,13 @@ void connection_busy(struct MHD_Connection *connection, bool busy)
 	struct connection *own = own_of(connection);
 
 	if (own)
-		atomic_store(&own->since_ns,
-			     busy ? 0 : env_now_ns(own->server->env, ENV_MONOTONIC));
+		atomic_store(&own->since_ns, busy ? 0 : env_now_ns(own->front->env, ENV_MONOTONIC));
 }
 
 /* The descriptor is open as long as the connection is in the list. */
-void connections_sweep(struct server *server, int64_t now_ns)
+void connections_sweep(struct front *front, int64_t now_ns)
 {
-	struct connections *all = server->connections;
+	struct connections *all = front->connections;
 
 	pthread_mutex_lock(&all->lock);
 	for (const struct map_text_entry *at = map_text_next(&all->owners, NULL); at;
@@ -333,7 +331,7 @@ void connections_sweep(struct server *server, int64_t now_ns)
 		     own = own->newer) {
 			int64_t since_ns = atomic_load(&own->since_ns);
 
-			if (since_ns && now_ns - since_ns > server->conf->request_timeout_ns)
+			if (since_ns && now_ns - since_ns > front->conf->request_timeout_ns)
 				hang_up(all, own);
 		}
 	pthread_mutex_unlock(&all->lock);

@@ -1,74 +1,48 @@
-/* The decider's round, and the queue of requests before it: see server.h. */
-#include "server/server.h"
+/* The decider's round: see decider.h. */
+#include "server/decider.h"
 
+#include "server/act.h"
+#include "server/http.h"
+#include "server/entities.h"
 #include "server/recorder.h"
-#include "server/reserve.h"
+#include "server/reload.h"
+#include "server/reservation.h"
+#include "server/retain.h"
 #include "server/route.h"
 #include "server/token.h"
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-bool decider_take(struct server *server, struct request *request)
+void decider_init(struct decider *decider, struct common *common)
 {
-	bool taken;
-	uint64_t one = 1;
-
-	pthread_mutex_lock(&server->lock);
-	taken = server->waiting < STRATA_SERVER_QUEUE_MAX && !atomic_load(&server->stopping);
-	if (taken) {
-		request->next = NULL;
-		*(server->last ? &server->last->next : &server->first) = request;
-		server->last = request;
-		server->waiting++;
-	}
-	pthread_mutex_unlock(&server->lock);
-	if (!taken) {
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "too many requests wait, or the service ends; ask again");
-		return false;
-	}
-	if (write(server->wake_fd, &one, sizeof(one)) < 0)
-		return true; /* it is awake */
-	return true;
+	decider->common = common;
+	decider->conf = common->conf;
+	decider->env = common->env;
+	strata_arena_init(&decider->confs, &decider->memory, 0);
+	strata_arena_init(&decider->scratch, &decider->memory, 0);
+	strata_arena_init(&decider->pass, &decider->memory, 0);
+	map_u64_init(&decider->jobs, &decider->memory);
+	map_text_init(&decider->uuids, &decider->memory);
+	map_text_init(&decider->gangs, &decider->memory);
+	entities_init(decider);
+	batch_init(decider);
 }
 
-struct request *decider_given(struct server *server)
+void decider_fini(struct decider *decider)
 {
-	struct request *first;
-	uint64_t count;
-
-	if (read(server->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		perror("strata: eventfd");
-	pthread_mutex_lock(&server->lock);
-	first = server->first;
-	server->first = server->last = NULL;
-	server->waiting = 0;
-	pthread_mutex_unlock(&server->lock);
-	return first;
+	map_u64_fini(&decider->jobs);
+	map_text_fini(&decider->uuids);
+	map_text_fini(&decider->gangs);
+	batch_fini(decider);
+	strata_arena_fini(&decider->pass);
+	strata_arena_fini(&decider->scratch);
+	strata_arena_fini(&decider->confs);
 }
 
-void decider_give_back(struct server *server, struct request *first)
-{
-	struct request *last = first;
-	size_t count = 1;
-
-	for (; last->next; last = last->next)
-		count++;
-	pthread_mutex_lock(&server->lock);
-	last->next = server->first;
-	server->first = first;
-	if (!server->last)
-		server->last = last;
-	server->waiting += count;
-	pthread_mutex_unlock(&server->lock);
-	server->again = true;
-}
+/* ---- the round ---- */
 
 enum { LONGEST_MS = 10000, BEAT_MS = 1000 };
 
@@ -82,52 +56,53 @@ static int64_t ms_until(int64_t then_ns, int64_t now_ns)
 	return then_ns <= now_ns ? 1 : earlier((then_ns - now_ns) / 1000000 + 1, LONGEST_MS);
 }
 
-static void wait_for_something(struct server *server)
+static void wait_for_something(struct decider *decider)
 {
-	struct pollfd fds[] = { { .fd = server->wake_fd, .events = POLLIN },
-				{ .fd = server->exec->cls->fd(server->exec), .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = decider->common->inbox.wake_fd, .events = POLLIN },
+				{ .fd = decider->exec->cls->fd(decider->exec), .events = POLLIN } };
 	int64_t due_ns =
-		earlier(strata_cluster_next_ns(server->cluster), reservations_sweep(server));
-	int64_t wait_ms = earlier(LONGEST_MS, retain_wait_ms(server));
+		earlier(strata_cluster_next_ns(decider->cluster), reservations_sweep(decider));
+	int64_t wait_ms = earlier(LONGEST_MS, retain_wait_ms(decider));
 
-	if (store_shared(server->store))
+	if (store_shared(decider->store))
 		wait_ms = earlier(wait_ms, BEAT_MS);
-	if (server->held)
-		wait_ms = ms_until(server->retry_ns, env_now_ns(server->env, ENV_MONOTONIC));
-	else if (server->batch.count || server->batch.dirty || server->again)
+	if (decider->batch.held)
+		wait_ms =
+			ms_until(decider->batch.retry_ns, env_now_ns(decider->env, ENV_MONOTONIC));
+	else if (decider->batch.count || decider->batch.dirty || decider->again)
 		wait_ms = 0;
 	else if (due_ns != INT64_MAX)
-		wait_ms = earlier(wait_ms, ms_until(due_ns, server_now_ns(server)));
-	server->again = false;
+		wait_ms = earlier(wait_ms, ms_until(due_ns, decider_now_ns(decider)));
+	decider->again = false;
 	poll(fds, 2, (int)wait_ms);
 }
 
 /* What is asked while nothing can be written: to read is possible. */
-static void decide(struct server *server, struct request *request)
+static void decide(struct decider *decider, struct request *request)
 {
-	if (server->held && strcmp(request->method, "GET") != 0)
+	if (decider->batch.held && strcmp(request->method, "GET") != 0)
 		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
 			       "the store is away (%s); nothing was changed: ask again",
-			       server->held_why);
+			       decider->batch.held_why);
 	else
-		request->route->decide(server, request);
+		request->route->decide(decider, request);
 }
 
-static void decide_requests(struct server *server)
+static void decide_requests(struct decider *decider)
 {
-	struct request *request = decider_given(server);
+	struct request *request = inbox_take(&decider->common->inbox);
 
 	while (request) {
 		struct request *next = request->next;
 
-		if (batch_is_full(server)) {
-			decider_give_back(server, request);
+		if (batch_is_full(decider)) {
+			inbox_give_back(&decider->common->inbox, request);
+			decider->again = true;
 			return;
 		}
-		decide(server, request);
-		if (request->durable && !server->held) {
-			request->next = server->batch.waiters;
-			server->batch.waiters = request;
+		decide(decider, request);
+		if (request->durable && !decider->batch.held) {
+			batch_wait(decider, request);
 		} else {
 			http_answered(request);
 		}
@@ -136,79 +111,79 @@ static void decide_requests(struct server *server)
 }
 
 /* Others who could lead see that this one is alive, and it sees that it still leads, with or without something to write. */
-static int beat(struct server *server, struct strata_error *err)
+static int beat(struct decider *decider, struct strata_error *err)
 {
-	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
 
-	if (server->held || now_ns < server->beat_ns || !store_shared(server->store))
+	if (decider->batch.held || now_ns < decider->beat_ns || !store_shared(decider->store))
 		return 0;
-	server->beat_ns = now_ns + BEAT_MS * INT64_C(1000000);
-	int rc = store_beat(server->store, server->epoch, err);
+	decider->beat_ns = now_ns + BEAT_MS * INT64_C(1000000);
+	int rc = store_beat(decider->store, decider->epoch, err);
 
-	atomic_store(&server->store_down, rc != 0);
+	atomic_store(&decider->common->store_down, rc != 0);
 	return rc == -ESTALE ? rc : 0;
 }
 
 /* While a batch is held nothing is decided: what was is not done yet. */
-static int pass(struct server *server, struct strata_error *err)
+static int pass(struct decider *decider, struct strata_error *err)
 {
-	if (server->held)
+	if (decider->batch.held)
 		return 0;
-	int64_t start_ns = env_now_ns(server->env, ENV_MONOTONIC);
-	int rc = strata_cluster_pass(server->cluster, server_now_ns(server), &server->pass,
-				     &server->effects, &server->effect_count, err);
+	int64_t start_ns = env_now_ns(decider->env, ENV_MONOTONIC);
+	int rc = strata_cluster_pass(decider->cluster, decider_now_ns(decider), &decider->pass,
+				     &decider->effects, &decider->effect_count, err);
 
-	figures_time(&server->figures, FIGURE_PASS,
-		     env_now_ns(server->env, ENV_MONOTONIC) - start_ns);
-	passes_note(server, start_ns, server->effects, server->effect_count);
+	metrics_time(&decider->common->metrics, METRIC_PASS,
+		     env_now_ns(decider->env, ENV_MONOTONIC) - start_ns);
+	passes_note(decider, start_ns, decider->effects, decider->effect_count);
 	if (rc && rc != -ENOMEM)
 		return rc;
-	act_note(server, server->effects, server->effect_count);
-	token_keep_uses(server);
+	act_note(decider, decider->effects, decider->effect_count);
+	token_keep_uses(decider);
 	return 0;
 }
 
-static int go_round(struct server *server, struct strata_error *err)
+static int go_round(struct decider *decider, struct strata_error *err)
 {
-	wait_for_something(server);
-	reload_look(server);
-	decide_requests(server);
-	act_events(server);
-	int rc = pass(server, err);
+	wait_for_something(decider);
+	reload_look(decider->common);
+	decide_requests(decider);
+	act_events(decider);
+	int rc = pass(decider, err);
 
-	recorder_write(server);
+	recorder_write(decider);
 	if (rc == 0)
-		rc = batch_commit(server, err);
+		rc = batch_commit(decider, err);
 	if (rc == 0) {
-		act_do(server, server->effects, server->effect_count);
-		act_forget(server);
-		live_sweep(server);
-		server->again |= server->effect_count >
-				 0; /* what was done may have failed at once */
-		server->effects = NULL;
-		server->effect_count = 0;
-		strata_arena_reset(&server->pass);
-		rc = retain(server, err);
+		act_do(decider, decider->effects, decider->effect_count);
+		act_forget(decider);
+		live_sweep(decider);
+		decider->again |= decider->effect_count >
+				  0; /* what was done may have failed at once */
+		decider->effects = NULL;
+		decider->effect_count = 0;
+		strata_arena_reset(&decider->pass);
+		rc = retain(decider, err);
 	}
 	if (rc == 0)
-		rc = beat(server, err);
-	server->rounds++;
-	strata_arena_reset(&server->scratch);
+		rc = beat(decider, err);
+	decider->rounds++;
+	strata_arena_reset(&decider->scratch);
 	return rc == -EAGAIN ? 0 : rc;
 }
 
-int decider_run(struct server *server, struct strata_error *err)
+int decider_run(struct decider *decider, struct strata_error *err)
 {
 	int rc = 0;
 
-	while (rc == 0 && !atomic_load(&server->stopping))
-		rc = go_round(server, err);
+	while (rc == 0 && !atomic_load(&decider->common->stopping))
+		rc = go_round(decider, err);
 	return rc;
 }
 
-void decider_end(struct server *server)
+void decider_end(struct decider *decider)
 {
-	struct request *request = decider_given(server);
+	struct request *request = inbox_end(&decider->common->inbox);
 
 	while (request) {
 		struct request *next = request->next;

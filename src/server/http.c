@@ -3,14 +3,17 @@
  * is not known or its body would be too large. One that is to be decided is handed over and its connection suspended, so that
  * a waiting request costs no thread.
  */
+#include "server/http.h"
+
+#include "core/text.h"
 #include "server/connection.h"
+#include "server/front.h"
 #include "server/identity.h"
 #include "server/listen.h"
 #include "server/route.h"
-#include "server/stream.h"
+#include "server/standby.h"
+#include "server/event_stream.h"
 #include "server/url.h"
-
-#include "core/text.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -28,7 +31,7 @@ static void free_request(struct request *request)
 	if (request->stream)
 		stream_drop(request->stream);
 	if (request->body_reserved)
-		atomic_fetch_sub(&request->server->body_bytes, request->body_reserved);
+		atomic_fetch_sub(&request->front->body_bytes, request->body_reserved);
 	free(request->body);
 	free(request->text);
 	strata_arena_fini(&request->arena);
@@ -39,13 +42,13 @@ static void free_request(struct request *request)
 static void *new_request(void *context, const char *url, struct MHD_Connection *connection)
 {
 	struct request *request = calloc(1, sizeof(*request));
-	struct server *server = context;
+	struct front *front = context;
 
 	if (!request)
 		return NULL;
-	request->server = server;
+	request->front = front;
 	request->connection = connection;
-	request->arrived_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	request->arrived_ns = env_now_ns(front->env, ENV_MONOTONIC);
 	strata_arena_init(&request->arena, &request->memory, REQUEST_ARENA_BYTES_MAX);
 	request->malformed = !url_is_well_formed(url);
 	request->path = strata_arena_text(&request->arena, url, strcspn(url, "?"));
@@ -140,7 +143,7 @@ static void look_at_head(struct request *request)
 	const char *length = header(request, "Content-Length");
 	bool known = false;
 
-	identify(request->server, request->connection, &request->who);
+	identify(request->front, request->connection, &request->who);
 	request->route = path ? route_find(request->method, path, request->segments, &known) : NULL;
 	request->refused = true;
 	if (request->who.role == ROLE_NONE &&
@@ -184,9 +187,9 @@ static bool reserve_body(struct request *request, size_t room)
 
 	if (room <= STRATA_SERVER_BODY_SMALL_BYTES)
 		return true;
-	if (atomic_fetch_add(&request->server->body_bytes, more) + more >
+	if (atomic_fetch_add(&request->front->body_bytes, more) + more >
 	    STRATA_SERVER_BODIES_BYTES_MAX) {
-		atomic_fetch_sub(&request->server->body_bytes, more);
+		atomic_fetch_sub(&request->front->body_bytes, more);
 		return false;
 	}
 	request->body_reserved = room;
@@ -272,8 +275,11 @@ static enum MHD_Result handle(struct request *request)
 		return send_answer(request);
 	request->queued = true;
 	MHD_suspend_connection(request->connection);
-	if (!decider_take(request->server, request))
+	if (!inbox_put(&request->front->common->inbox, request)) {
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "too many requests wait, or the service ends; ask again");
 		MHD_resume_connection(request->connection);
+	}
 	return MHD_YES;
 }
 
@@ -319,12 +325,12 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 
 static void count_request(const struct request *request)
 {
-	struct server *server = request->server;
+	struct front *front = request->front;
 
-	figures_answer(&server->figures, request->status);
+	metrics_answer(&front->common->metrics, request->status);
 	if (!request->streamed)
-		figures_time(&server->figures, FIGURE_HTTP,
-			     env_now_ns(server->env, ENV_MONOTONIC) - request->arrived_ns);
+		metrics_time(&front->common->metrics, METRIC_HTTP,
+			     env_now_ns(front->env, ENV_MONOTONIC) - request->arrived_ns);
 }
 
 static void completed(void *context, struct MHD_Connection *connection, void **request_slot,
@@ -341,44 +347,44 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
 
 /* ---- opening ---- */
 
-static struct MHD_Daemon *start(struct server *server, int fd)
+static struct MHD_Daemon *start(struct front *front, int fd)
 {
 	return MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer,
-		server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
-		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, server,
+		front, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, front,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
-		connections_room(server), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_URI_LOG_CALLBACK, new_request, server, MHD_OPTION_UNESCAPE_CALLBACK,
+		connections_room(front), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, new_request, front, MHD_OPTION_UNESCAPE_CALLBACK,
 		url_unescape_value, NULL, MHD_OPTION_THREAD_POOL_SIZE,
-		(unsigned)server->conf->http_threads, MHD_OPTION_END);
+		(unsigned)front->conf->http_threads, MHD_OPTION_END);
 }
 
-int http_open(struct server *server, struct strata_error *err)
+int http_open(struct front *front, struct strata_error *err)
 {
-	int fd, rc = listen_unix(server->conf->socket, &fd, err);
+	int fd, rc = listen_unix(front->conf->socket, &fd, err);
 
 	if (rc)
 		return rc;
-	server->http_socket = start(server, fd); /* which has the descriptor then */
-	if (server->http_socket && server->conf->listen) {
-		rc = listen_tcp(server->conf->listen, &fd, &server->tcp_port, err);
+	front->http_socket = start(front, fd); /* which has the descriptor then */
+	if (front->http_socket && front->conf->listen) {
+		rc = listen_tcp(front->conf->listen, &fd, &front->tcp_port, err);
 		if (rc)
 			return rc;
-		server->http_tcp = start(server, fd);
+		front->http_tcp = start(front, fd);
 	}
-	if (!server->http_socket || (server->conf->listen && !server->http_tcp)) {
+	if (!front->http_socket || (front->conf->listen && !front->http_tcp)) {
 		close(fd);
 		return strata_fail(err, -EIO, "the HTTP server does not start");
 	}
 	return 0;
 }
 
-void http_close(struct server *server)
+void http_close(struct front *front)
 {
-	if (server->http_tcp)
-		MHD_stop_daemon(server->http_tcp);
-	if (server->http_socket)
-		MHD_stop_daemon(server->http_socket);
-	server->http_socket = server->http_tcp = NULL;
+	if (front->http_tcp)
+		MHD_stop_daemon(front->http_tcp);
+	if (front->http_socket)
+		MHD_stop_daemon(front->http_socket);
+	front->http_socket = front->http_tcp = NULL;
 }

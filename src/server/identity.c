@@ -5,10 +5,10 @@
 #include "server/identity.h"
 
 #include "server/connection.h"
+#include "server/os_user.h"
 #include "server/token.h"
 
 #include <microhttpd.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -21,10 +21,9 @@ static void identify_peer(struct MHD_Connection *connection, struct identity *wh
 {
 	const union MHD_ConnectionInfo *about =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct passwd entry, *found = NULL;
+	struct os_user user;
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
-	char text[4096];
 	int family = AF_UNSPEC;
 	socklen_t family_length = sizeof(family);
 
@@ -36,8 +35,8 @@ static void identify_peer(struct MHD_Connection *connection, struct identity *wh
 	who->uid = peer.uid;
 	who->gid = peer.gid;
 	who->local = true;
-	if (getpwuid_r(peer.uid, &entry, text, sizeof(text), &found) == 0 && found)
-		snprintf(who->user, sizeof(who->user), "%s", found->pw_name);
+	if (os_user_by_uid(peer.uid, &user))
+		snprintf(who->user, sizeof(who->user), "%.127s", user.name);
 	else
 		snprintf(who->user, sizeof(who->user), "%u", (unsigned)peer.uid);
 	if (peer.uid == 0 || peer.uid == geteuid())
@@ -47,7 +46,7 @@ static void identify_peer(struct MHD_Connection *connection, struct identity *wh
 }
 
 /* A job's own token: its user, for what is the job's. Whether it still runs is looked at where something is asked of it. */
-static bool identify_job(struct server *server, const char *token, struct identity *who)
+static bool identify_job(struct front *front, const char *token, struct identity *who)
 {
 	struct strata_memory memory = { 0 };
 	struct strata_arena arena;
@@ -55,14 +54,14 @@ static bool identify_job(struct server *server, const char *token, struct identi
 	struct store *store;
 	int64_t job, attempt;
 
-	if (!job_token_read(server->job_key, token, &job, &attempt) ||
-	    store_readers_take(server->readers, READER_WAIT_NS, &store, NULL))
+	if (!job_token_read(front->common->job_key, token, &job, &attempt) ||
+	    store_readers_take(front->readers, READER_WAIT_NS, &store, NULL))
 		return false;
 	strata_arena_init(&arena, &memory, 0);
 	bool good = store_job_get(store, job, &arena, &row, NULL) == 0 && row.attempt == attempt &&
 		    row.place && !row.completed_ns;
 
-	store_readers_give(server->readers, store);
+	store_readers_give(front->readers, store);
 	if (good) {
 		snprintf(who->user, sizeof(who->user), "%s", row.user);
 		who->uid = (uid_t)row.uid;
@@ -75,14 +74,14 @@ static bool identify_job(struct server *server, const char *token, struct identi
 	return good;
 }
 
-static bool identify_token(struct server *server, const char *token, struct identity *who)
+static bool identify_token(struct front *front, const char *token, struct identity *who)
 {
 	return strncmp(token, JOB_TOKEN_PREFIX, strlen(JOB_TOKEN_PREFIX)) == 0
-		       ? identify_job(server, token, who)
-		       : token_identify(server, token, who);
+		       ? identify_job(front, token, who)
+		       : token_identify(front, token, who);
 }
 
-void identify(struct server *server, struct MHD_Connection *connection, struct identity *ret_who)
+void identify(struct front *front, struct MHD_Connection *connection, struct identity *ret_who)
 {
 	const char *shown =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
@@ -98,5 +97,5 @@ void identify(struct server *server, struct MHD_Connection *connection, struct i
 		identify_peer(connection, ret_who);
 	else
 		ret_who->wrong = strncasecmp(shown, "Bearer ", 7) != 0 ||
-				 !identify_token(server, shown + 7, ret_who);
+				 !identify_token(front, shown + 7, ret_who);
 }

@@ -2,9 +2,10 @@
 #ifndef SERVER_IDENTITY_H
 #define SERVER_IDENTITY_H
 
-#include "server/server.h"
+#include "server/front.h"
+#include "server/request.h"
 
 /* Any thread. ROLE_NONE: nobody that is known. */
-void identify(struct server *server, struct MHD_Connection *connection, struct identity *ret_who);
+void identify(struct front *front, struct MHD_Connection *connection, struct identity *ret_who);
 
 #endif

@@ -141,15 +141,15 @@ static int bind_to(const struct addrinfo *place, const char *address, int *ret_f
 
 int listen_tcp(const char *address, int *ret_fd, int *ret_port, struct strata_error *err)
 {
-	static const struct addrinfo wish = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-					      .ai_socktype = SOCK_STREAM };
+	static const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+					       .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
 	char host[256] = "", port[16] = "";
 	int rc = split(address, host, port, err);
 
 	if (rc)
 		return rc;
-	int code = getaddrinfo(host, port, &wish, &found);
+	int code = getaddrinfo(host, port, &hints, &found);
 
 	if (code)
 		return strata_fail_at(err, -EINVAL, "listen", "there is no address %s: %s", host,

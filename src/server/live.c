@@ -1,9 +1,14 @@
-/* Live jobs: the row of each as the store has it or will, and what is known beside it. */
+/* Live jobs: each as the store has it or will, and what is known beside it. */
+#include "server/live.h"
+
+#include "server/nodes.h"
+#include "server/output.h"
 #include "server/remote.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,83 +21,50 @@
 #define CLOCK_OFF_NS (INT64_C(60) * 1000000000)
 
 /* The texts that stay as they are: in the job's own block. */
-#define TEXTS(row)                                                                                \
+#define TEXTS(job)                                                                                \
 	{                                                                                         \
-		&(row)->uuid, &(row)->user, &(row)->account, &(row)->partition, &(row)->qos,      \
-			&(row)->name, &(row)->gpu_type, &(row)->command, &(row)->working_dir,     \
-			&(row)->script, &(row)->environment, &(row)->request_key, &(row)->comment \
+		&(job)->uuid, &(job)->user, &(job)->account, &(job)->partition, &(job)->qos,      \
+			&(job)->name, &(job)->gpu_type, &(job)->command, &(job)->working_dir,     \
+			&(job)->script, &(job)->environment, &(job)->request_key, &(job)->comment \
 	}
 
-/* State and reason by the names that are always there. */
-static const char *state_name(const char *name)
-{
-	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
-		if (strcmp(strata_job_state_name((enum strata_job_state)i), name) == 0)
-			return strata_job_state_name((enum strata_job_state)i);
-	return strata_job_state_name(STRATA_JOB_QUEUED);
-}
-
-static const char *reason_name(const char *name)
-{
-	for (int i = 0; name && i < STRATA_REASON_COUNT; i++)
-		if (strcmp(strata_reason_name((enum strata_reason)i), name) == 0)
-			return strata_reason_name((enum strata_reason)i);
-	return strata_reason_name(STRATA_REASON_NONE);
-}
-
-static const char *const stops[] = { [STRATA_STOP_REQUEUE] = "requeue",
-				     [STRATA_STOP_CANCEL] = "cancel",
-				     [STRATA_STOP_SUSPEND] = "suspend" };
-
-static const char *stop_name(const char *name)
-{
-	for (size_t i = 0; name && i < sizeof(stops) / sizeof(stops[0]); i++)
-		if (strcmp(stops[i], name) == 0)
-			return stops[i];
-	return NULL;
-}
-
-void live_set_stopping(struct server *server, struct live *live, enum strata_stop mode)
-{
-	live->row.stopping = stops[mode];
-	batch_job(server, live);
-}
-
-bool live_get_stopping(const struct live *live, enum strata_stop *ret_mode)
-{
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-		if (live->row.stopping == stops[i]) {
-			*ret_mode = (enum strata_stop)i;
-			return true;
-		}
-	return false;
-}
-
 /* Those that are blocks of their own, since they change. */
-static void free_texts(struct live *live)
+static bool copy_changing(struct live *live, const struct job *from)
 {
-	free((char *)live->row.spec);
-	free((char *)live->row.place);
-	free((char *)live->row.ran_on);
-	free((char *)live->row.cancelled_by);
-	free((char *)live->row.failure);
+	struct job *job = &live->job;
+
+	job->place = from->place ? job_place_new(from->place->pieces, from->place->count) : NULL;
+	job->ran_on = from->ran_on ? job_place_new(from->ran_on->pieces, from->ran_on->count)
+				   : NULL;
+	job->cancelled_by = from->cancelled_by ? strdup(from->cancelled_by) : NULL;
+	job->failure = from->failure ? strdup(from->failure) : NULL;
+	return !(from->place && !job->place) && !(from->ran_on && !job->ran_on) &&
+	       !(from->cancelled_by && !job->cancelled_by) && !(from->failure && !job->failure);
 }
 
-struct live *live_new(struct server *server, const struct store_job *row)
+static void free_changing(struct live *live)
 {
-	struct store_job source = *row;
+	free((void *)live->job.place);
+	free((void *)live->job.ran_on);
+	free((char *)live->job.cancelled_by);
+	free((char *)live->job.failure);
+}
+
+static struct live *copy_job(struct decider *decider, const struct job *job)
+{
+	struct job source = *job;
 	const char **from[] = TEXTS(&source);
 	size_t bytes = sizeof(struct live);
 
 	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
 		bytes += *from[i] ? strlen(*from[i]) + 1 : 0;
-	struct live *live = strata_memory_get(&server->memory, bytes);
+	struct live *live = strata_memory_get(&decider->memory, bytes);
 
 	if (!live)
 		return NULL;
 	live->bytes = bytes;
-	live->row = *row;
-	const char **to[] = TEXTS(&live->row);
+	live->job = *job;
+	const char **to[] = TEXTS(&live->job);
 	char *at = (char *)(live + 1);
 
 	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
@@ -103,77 +75,73 @@ struct live *live_new(struct server *server, const struct store_job *row)
 		*to[i] = memcpy(at, *from[i], length);
 		at += length;
 	}
-	live->row.state = state_name(row->state);
-	live->row.reason = reason_name(row->reason);
-	live->row.stopping = stop_name(row->stopping);
-	live->row.spec = row->spec ? strdup(row->spec) : NULL;
-	live->row.place = row->place ? strdup(row->place) : NULL;
-	live->row.ran_on = row->ran_on ? strdup(row->ran_on) : NULL;
-	live->row.cancelled_by = row->cancelled_by ? strdup(row->cancelled_by) : NULL;
-	live->row.failure = row->failure ? strdup(row->failure) : NULL;
-	if ((row->spec && !live->row.spec) || (row->place && !live->row.place) ||
-	    (row->ran_on && !live->row.ran_on) || (row->cancelled_by && !live->row.cancelled_by) ||
-	    (row->failure && !live->row.failure) ||
-	    map_u64_put(&server->jobs, (uint64_t)row->id, live, NULL)) {
-		free_texts(live);
-		strata_memory_put(&server->memory, live, bytes);
+	return live;
+}
+
+struct live *live_new(struct decider *decider, const struct job *job, struct live_spec *spec)
+{
+	struct live *live = copy_job(decider, job);
+
+	assert(job->id > 0 && !map_u64_get(&decider->jobs, (uint64_t)job->id));
+	if (!live)
+		return NULL;
+	if (!copy_changing(live, job) ||
+	    map_u64_put(&decider->jobs, (uint64_t)job->id, live, NULL)) {
+		free_changing(live);
+		strata_memory_put(&decider->memory, live, live->bytes);
 		return NULL;
 	}
-	if (map_text_put(&server->uuids, live->row.uuid, strlen(live->row.uuid), live, NULL)) {
-		live_free(server, live);
+	live->spec = live_spec_ref(spec);
+	live->held = spec->held;
+	live->job.request = spec->text;
+	if (map_text_put(&decider->uuids, live->job.uuid, strlen(live->job.uuid), live, NULL)) {
+		live_free(decider, live);
 		return NULL;
 	}
 	return live;
 }
 
-void live_free(struct server *server, struct live *live)
+void live_free(struct decider *decider, struct live *live)
 {
-	map_u64_remove(&server->jobs, (uint64_t)live->row.id);
-	map_text_remove(&server->uuids, live->row.uuid, strlen(live->row.uuid));
-	free_texts(live);
+	assert(!live->dirty); /* its row would be written from what is no more */
+	map_u64_remove(&decider->jobs, (uint64_t)live->job.id);
+	map_text_remove(&decider->uuids, live->job.uuid, strlen(live->job.uuid));
+	free_changing(live);
+	free(live->request);
+	live_spec_unref(live->spec);
 	free(live->output);
 	free(live->error);
 	free(live->checkpoint);
-	strata_memory_put(&server->memory, live, live->bytes);
+	strata_memory_put(&decider->memory, live, live->bytes);
 }
 
-struct live *live_find(const struct server *server, const char *id)
+struct live *live_find(const struct decider *decider, const char *id)
 {
 	int64_t number;
 
 	if (strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &number, NULL) == 0)
-		return map_u64_get(&server->jobs, (uint64_t)number);
-	return map_text_get(&server->uuids, id, strlen(id));
+		return map_u64_get(&decider->jobs, (uint64_t)number);
+	return map_text_get(&decider->uuids, id, strlen(id));
 }
 
-/* [{"node":"n1","tasks":1,"cpu_milli":…,"memory_bytes":…,"gpu_mask":…,"gpu_milli":…}] */
-void live_set_place(struct server *server, struct live *live, const struct strata_piece *pieces,
+void live_set_place(struct decider *decider, struct live *live, const struct strata_piece *pieces,
 		    uint32_t count)
 {
-	json_t *list = count ? json_array() : NULL;
+	struct job_place *place = count ? nodes_place(decider, pieces, count) : NULL;
 
-	for (uint32_t i = 0; list && i < count; i++)
-		json_array_append_new(list,
-				      json_pack("{s:s,s:I,s:I,s:I,s:i,s:i}", "node",
-						server->nodes[pieces[i].node].name, "tasks",
-						(json_int_t)pieces[i].tasks, "cpu_milli",
-						(json_int_t)pieces[i].cpu_milli, "memory_bytes",
-						(json_int_t)pieces[i].memory_bytes, "gpu_mask",
-						(int)pieces[i].gpu_mask, "gpu_milli",
-						(int)pieces[i].gpu_milli));
-	if (server->remote && live->row.place && !list)
-		remote_give_back(server, live->row.id);
-	live->row.stopping = NULL; /* whatever was to be stopped was where it was */
-	if (live->row.place) {
-		free((char *)live->row.ran_on);
-		live->row.ran_on = live->row.place;
+	if (decider->remote && live->job.place && !place)
+		remote_give_back(decider, live->job.id);
+	live->job.stopping = JOB_NOT_STOPPING; /* whatever was to be stopped was where it was */
+	if (live->job.place) {
+		free((void *)live->job.ran_on);
+		live->job.ran_on = live->job.place;
 	}
-	live->row.place = list ? json_dumps(list, JSON_COMPACT) : NULL;
-	json_decref(list);
-	batch_job(server, live);
+	live->job.place = place;
+	batch_job(decider, live);
 }
 
-json_t *live_gpu_ids(const struct server *server, const struct strata_piece *pieces, uint32_t count)
+json_t *live_gpu_ids(const struct decider *decider, const struct strata_piece *pieces,
+		     uint32_t count)
 {
 	json_t *map = json_object();
 
@@ -183,87 +151,60 @@ json_t *live_gpu_ids(const struct server *server, const struct strata_piece *pie
 		for (int gpu = 0; gpu < STRATA_NODE_GPUS_MAX; gpu++)
 			if (pieces[i].gpu_mask >> gpu & 1)
 				json_array_append_new(ids, json_integer(gpu));
-		json_object_set_new(map, server->nodes[pieces[i].node].name, ids);
+		json_object_set_new(map, decider->nodes[pieces[i].node].name, ids);
 	}
 	return map;
 }
 
-int live_get_place(const struct server *server, const struct live *live, struct strata_arena *arena,
-		   struct strata_piece **ret_pieces, uint32_t *ret_count)
+void live_set_stopping(struct decider *decider, struct live *live, enum strata_stop mode)
 {
-	json_t *list = live->row.place ? json_loads(live->row.place, 0, NULL) : NULL;
-	size_t count = json_array_size(list);
-	struct strata_piece *pieces = strata_arena_array(arena, count, sizeof(*pieces));
-	int rc = pieces && count ? 0 : -ENOENT;
-
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		json_int_t tasks, cpu, memory;
-		int mask, milli;
-		const char *name;
-		const struct node_about *node;
-
-		if (json_unpack(json_array_get(list, i), "{s:s,s:I,s:I,s:I,s:i,s:i}", "node", &name,
-				"tasks", &tasks, "cpu_milli", &cpu, "memory_bytes", &memory,
-				"gpu_mask", &mask, "gpu_milli", &milli))
-			rc = -EBADMSG;
-		else if (!(node = nodes_find(server, name)))
-			rc = -ENODEV; /* it is not in the configuration any more */
-		else
-			pieces[i] = (struct strata_piece){ .node = (uint32_t)(node - server->nodes),
-							   .tasks = (uint32_t)tasks,
-							   .cpu_milli = cpu,
-							   .memory_bytes = memory,
-							   .gpu_mask = (uint16_t)mask,
-							   .gpu_milli = (uint16_t)milli };
-	}
-	json_decref(list);
-	if (rc == 0) {
-		*ret_pieces = pieces;
-		*ret_count = (uint32_t)count;
-	}
-	return rc;
+	live->job.stopping = job_stopping_of(mode);
+	batch_job(decider, live);
 }
 
-void live_set_spec(struct server *server, struct live *live, json_t *spec)
+void live_set_held(struct decider *decider, struct live *live, enum job_hold held)
 {
-	char *text = json_dumps(spec, JSON_COMPACT);
+	char *own = held == live->spec->held ? NULL : live_spec_text(live->spec, held);
 
-	if (!text)
-		return;
-	free((char *)live->row.spec);
-	live->row.spec = text;
-	batch_job(server, live);
+	if (held != live->spec->held && !own)
+		return; /* no memory: it stays as it was said before */
+	free(live->request);
+	live->request = own;
+	live->job.request = own ? own : live->spec->text;
+	live->held = held;
+	batch_job(decider, live);
 }
 
-void live_update(struct server *server, struct live *live)
+void live_update(struct decider *decider, struct live *live)
 {
 	struct strata_job_view view;
 
-	if (strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, NULL))
+	if (strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL))
 		return;
-	live->row.state = strata_job_state_name(view.state);
-	live->row.reason = strata_reason_name(view.reason);
-	live->row.attempt = view.attempt;
-	live->row.preempted = view.preempted;
-	batch_job(server, live);
+	assert(job_state_follows(live->job.state, view.state));
+	live->job.state = view.state;
+	live->job.reason = view.reason;
+	live->job.attempt = view.attempt;
+	live->job.preempted = view.preempted;
+	batch_job(decider, live);
 }
 
-void live_set_failure(struct server *server, struct live *live, const char *why)
+void live_set_failure(struct decider *decider, struct live *live, const char *why)
 {
 	char text[sizeof(((struct strata_error *)NULL)->text) + 32];
 
 	snprintf(text, sizeof(text), "could not start: %s", why ? why : "");
-	free((char *)live->row.failure);
-	live->row.failure = why ? strdup(text) : NULL;
-	batch_job(server, live);
+	free((char *)live->job.failure);
+	live->job.failure = why ? strdup(text) : NULL;
+	batch_job(decider, live);
 }
 
 /* When it ended. A clock that was set meanwhile must not make it run backwards, or for a year: then what a clock that cannot be set has
  * counted says how long it ran. */
-static int64_t end_of(const struct server *server, const struct live *live,
+static int64_t end_of(const struct decider *decider, const struct live *live,
 		      const struct exec_status *status)
 {
-	int64_t now_ns = server_now_ns(server), started_ns = live->row.started_ns;
+	int64_t now_ns = decider_now_ns(decider), started_ns = live->job.started_ns;
 	int64_t ended_ns = status && status->ended_ns && status->ended_ns <= now_ns
 				   ? status->ended_ns
 				   : now_ns;
@@ -275,33 +216,34 @@ static int64_t end_of(const struct server *server, const struct live *live,
 	return ended_ns > started_ns ? ended_ns : started_ns;
 }
 
-void live_ended(struct server *server, struct live *live, const struct exec_status *status)
+void live_ended(struct decider *decider, struct live *live, const struct exec_status *status)
 {
-	live->row.completed_ns = end_of(server, live, status);
-	if (live->row.started_ns)
-		figures_time(&server->figures, FIGURE_RUN,
-			     live->row.completed_ns - live->row.started_ns);
-	live->forget_ns = env_now_ns(server->env, ENV_MONOTONIC) + REMEMBERED_NS;
+	assert(strata_job_ended(live->job.state) && live->job.completed_ns == 0); /* once */
+	live->job.completed_ns = end_of(decider, live, status);
+	if (live->job.started_ns)
+		metrics_time(&decider->common->metrics, METRIC_RUN,
+			     live->job.completed_ns - live->job.started_ns);
+	live->forget_ns = env_now_ns(decider->env, ENV_MONOTONIC) + REMEMBERED_NS;
 	live->next_ended = NULL;
-	*(server->ended_last ? &server->ended_last->next_ended : &server->ended_first) = live;
-	server->ended_last = live;
-	batch_job(server, live);
-	output_ended(server, live);
+	*(decider->ended_last ? &decider->ended_last->next_ended : &decider->ended_first) = live;
+	decider->ended_last = live;
+	batch_job(decider, live);
+	output_ended(decider, live);
 }
 
-void live_sweep(struct server *server)
+void live_sweep(struct decider *decider)
 {
-	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
 
-	while (server->ended_first && server->ended_first->forget_ns <= now_ns) {
-		struct live *live = server->ended_first;
+	while (decider->ended_first && decider->ended_first->forget_ns <= now_ns) {
+		struct live *live = decider->ended_first;
 
 		if (live->dirty ||
-		    strata_cluster_forget(server->cluster, (uint64_t)live->row.id, NULL) == -EBUSY)
+		    strata_cluster_forget(decider->cluster, (uint64_t)live->job.id, NULL) == -EBUSY)
 			return;
-		server->ended_first = live->next_ended;
-		if (!server->ended_first)
-			server->ended_last = NULL;
-		live_free(server, live);
+		decider->ended_first = live->next_ended;
+		if (!decider->ended_first)
+			decider->ended_last = NULL;
+		live_free(decider, live);
 	}
 }

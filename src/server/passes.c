@@ -1,26 +1,29 @@
 /* The ring of passes.h, and GET /api/v1/passes. */
+#include "server/decider.h"
 #include "server/route.h"
+#include "server/view.h"
 
-#include <microhttpd.h>
 #include <strata/text.h>
 
-void passes_note(struct server *server, int64_t start_ns, const struct strata_effect *effects,
+#include <microhttpd.h>
+
+void passes_note(struct decider *decider, int64_t start_ns, const struct strata_effect *effects,
 		 size_t count)
 {
 	const int64_t worth_ns = STRATA_MS_NS; /* that long, and it is of interest by itself */
-	struct passes *passes = &server->passes;
-	int64_t took_ns = env_now_ns(server->env, ENV_MONOTONIC) - start_ns;
+	struct passes *passes = &decider->passes;
+	int64_t took_ns = env_now_ns(decider->env, ENV_MONOTONIC) - start_ns;
 	size_t row = passes->count % PASSES_KEPT;
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 
 	if (count == 0 && took_ns < worth_ns)
 		return;
-	strata_cluster_stats(server->cluster, &stats);
-	passes->rows[row].at_ns = server_now_ns(server) - took_ns;
+	strata_cluster_metrics(decider->cluster, &metrics);
+	passes->rows[row].at_ns = decider_now_ns(decider) - took_ns;
 	passes->rows[row].took_ns = took_ns;
 	passes->rows[row].started = passes->rows[row].stopped = 0;
 	passes->rows[row].waiting =
-		(uint32_t)(stats.jobs[STRATA_JOB_QUEUED] + stats.jobs[STRATA_JOB_PREEMPTED]);
+		(uint32_t)(metrics.jobs[STRATA_JOB_QUEUED] + metrics.jobs[STRATA_JOB_PREEMPTED]);
 	for (size_t i = 0; i < count; i++) {
 		passes->rows[row].started += effects[i].kind == STRATA_EFFECT_START;
 		passes->rows[row].stopped += effects[i].kind == STRATA_EFFECT_STOP;
@@ -28,9 +31,9 @@ void passes_note(struct server *server, int64_t start_ns, const struct strata_ef
 	passes->count++;
 }
 
-void api_passes(struct server *server, struct request *request)
+static void get_passes(struct decider *decider, struct request *request)
 {
-	const struct passes *passes = &server->passes;
+	const struct passes *passes = &decider->passes;
 	uint64_t first = passes->count > PASSES_KEPT ? passes->count - PASSES_KEPT : 0;
 	json_t *list = json_array();
 
@@ -46,3 +49,15 @@ void api_passes(struct server *server, struct request *request)
 	}
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "passes", list));
 }
+
+/* ---- routes ---- */
+
+const struct route api_passes_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/passes",
+	  .summary = "the latest passes of the scheduler",
+	  .role = ROLE_READER,
+	  .decide = get_passes,
+	  .answer = "passes" },
+	{ 0 },
+};

@@ -18,10 +18,10 @@ struct passes {
 	uint64_t count; /* of all that were ever kept */
 };
 
-struct server;
+struct decider;
 struct strata_effect;
 /* One is over that began at start_ns (monotonic), and decided these. */
-void passes_note(struct server *server, int64_t start_ns, const struct strata_effect *effects,
+void passes_note(struct decider *decider, int64_t start_ns, const struct strata_effect *effects,
 		 size_t count);
 
 #endif

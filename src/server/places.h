@@ -2,7 +2,7 @@
 #ifndef SERVER_PLACES_H
 #define SERVER_PLACES_H
 
-#include "server/conf.h"
+#include "server/settings.h"
 
 #include "core/env.h"
 

@@ -3,6 +3,7 @@
 
 #include "core/env_trust.h"
 #include "formats/recording.h"
+#include "core/env_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 enum { DIGEST_EVERY = 1000 };
 
 struct recorder {
-	struct server *server;
+	struct decider *decider;
 	int fd; /* -1: it could not be written any more */
 	int64_t bytes;
 	uint64_t passes;
@@ -25,7 +26,7 @@ struct recorder {
 
 static void give_up(struct recorder *recorder, const char *why)
 {
-	server_say("the record %s ends here: %s", recorder->server->conf->record, why);
+	log_error("recorder", "the record %s ends here: %s", recorder->decider->conf->record, why);
 	close(recorder->fd);
 	recorder->fd = -1;
 }
@@ -38,7 +39,7 @@ static void note(void *context, const struct strata_event *event)
 	if (recorder->fd < 0)
 		return;
 	if (event->kind == STRATA_EVENT_PASS && recorder->passes++ % DIGEST_EVERY == 0)
-		line.digest = strata_cluster_digest(recorder->server->cluster);
+		line.digest = strata_cluster_digest(recorder->decider->cluster);
 	recording_add(&recorder->lines, &line);
 	if (recorder->lines.failed)
 		give_up(recorder, "not enough memory");
@@ -47,7 +48,7 @@ static void note(void *context, const struct strata_event *event)
 /* Appends to what earlier runs wrote. A line that was cut off when one was killed is ended, a file that is full put aside. */
 static int open_file(struct recorder *recorder, struct strata_error *err)
 {
-	const struct server_conf *conf = recorder->server->conf;
+	const struct server_conf *conf = recorder->decider->conf;
 	char aside[STRATA_PATH_BYTES_MAX + 8], last = '\n';
 	struct stat about;
 
@@ -74,7 +75,7 @@ static int open_file(struct recorder *recorder, struct strata_error *err)
 
 static void begin(struct recorder *recorder)
 {
-	const struct server_conf *conf = recorder->server->conf;
+	const struct server_conf *conf = recorder->decider->conf;
 	struct recording_line line = {
 		.begins = true,
 		.begin = { .order = conf->order,
@@ -89,19 +90,19 @@ static void begin(struct recorder *recorder)
 	recording_add(&recorder->lines, &line);
 }
 
-int recorder_open(struct server *server, struct strata_cluster_conf *cluster,
+int recorder_open(struct decider *decider, struct strata_cluster_conf *cluster,
 		  struct strata_error *err)
 {
-	if (!server->conf->record)
+	if (!decider->conf->record)
 		return 0;
 	struct recorder *recorder = calloc(1, sizeof(*recorder));
 
 	if (!recorder)
 		return strata_fail_memory(err);
-	recorder->server = server;
+	recorder->decider = decider;
 	recorder->fd = -1;
-	buf_init(&recorder->lines, &server->memory, 0);
-	server->recorder = recorder;
+	buf_init(&recorder->lines, &decider->memory, 0);
+	decider->recorder = recorder;
 	int rc = open_file(recorder, err);
 
 	if (rc)
@@ -112,9 +113,9 @@ int recorder_open(struct server *server, struct strata_cluster_conf *cluster,
 	return 0;
 }
 
-void recorder_write(struct server *server)
+void recorder_write(struct decider *decider)
 {
-	struct recorder *recorder = server->recorder;
+	struct recorder *recorder = decider->recorder;
 	size_t done = 0;
 
 	if (!recorder)
@@ -129,22 +130,22 @@ void recorder_write(struct server *server)
 			give_up(recorder, strerror(count ? errno : ENOSPC));
 	}
 	recorder->bytes += (int64_t)done;
-	if (recorder->fd >= 0 && recorder->bytes >= server->conf->record_bytes_max)
+	if (recorder->fd >= 0 && recorder->bytes >= decider->conf->record_bytes_max)
 		give_up(recorder,
 			"it is as large as record_max allows; the next start begins another");
 	buf_reset(&recorder->lines);
 }
 
-void recorder_close(struct server *server)
+void recorder_close(struct decider *decider)
 {
-	struct recorder *recorder = server->recorder;
+	struct recorder *recorder = decider->recorder;
 
 	if (!recorder)
 		return;
-	recorder_write(server);
+	recorder_write(decider);
 	if (recorder->fd >= 0)
 		close(recorder->fd);
 	buf_fini(&recorder->lines);
 	free(recorder);
-	server->recorder = NULL;
+	decider->recorder = NULL;
 }

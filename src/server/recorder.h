@@ -7,13 +7,13 @@
 #ifndef SERVER_RECORDER_H
 #define SERVER_RECORDER_H
 
-#include "server/server.h"
+#include "server/decider.h"
 
 /* Begins a record of the cluster that is about to be made, if the settings want one, and listens to it. */
-int recorder_open(struct server *server, struct strata_cluster_conf *cluster,
+int recorder_open(struct decider *decider, struct strata_cluster_conf *cluster,
 		  struct strata_error *err);
 /* Writes what has gathered. */
-void recorder_write(struct server *server);
-void recorder_close(struct server *server);
+void recorder_write(struct decider *decider);
+void recorder_close(struct decider *decider);
 
 #endif

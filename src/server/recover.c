@@ -3,8 +3,15 @@
  * what the executor finds on disk says what became of them meanwhile. A start that was committed and not yet ordered is ordered now; an
  * attempt that nobody knows of any more is stopped and forgotten.
  */
-#include "server/people.h"
-#include "server/reserve.h"
+#include "server/recover.h"
+
+#include "server/act.h"
+#include "server/job_dependencies.h"
+#include "server/gangs.h"
+#include "server/nodes.h"
+#include "server/entities.h"
+#include "server/reservation.h"
+#include "core/env_log.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -16,43 +23,43 @@
 
 static int recover_node(void *context, const void *row_any, struct strata_error *err)
 {
-	struct server *server = context;
+	struct decider *decider = context;
 	const struct store_node *row = row_any;
-	struct node_about *node = nodes_find(server, row->name);
-	enum strata_node_state state = strcmp(row->state, "drained") == 0 ? STRATA_NODE_DRAINED
-				       : strcmp(row->state, "down") == 0  ? STRATA_NODE_DOWN
-									  : STRATA_NODE_UP;
+	struct node_about *node = nodes_find(decider, row->name);
+	enum strata_node_state state = nodes_state_find(row->state);
 
 	if (!node)
 		return 0; /* it is not in the configuration any more */
-	uint32_t at = (uint32_t)(node - server->nodes);
+	uint32_t at = (uint32_t)(node - decider->nodes);
 
-	nodes_set(server, at, state, row->reason, row->since_ns);
-	return strata_cluster_set_node(server->cluster, at, state, 0, err);
+	nodes_set(decider, at, state, row->reason, row->since_ns);
+	return strata_cluster_set_node(decider->cluster, at, state, 0, err);
 }
 
 static int recover_usage(void *context, const void *row_any, struct strata_error *err)
 {
-	struct server *server = context;
+	struct decider *decider = context;
 	const struct store_usage *row = row_any;
 
-	return strata_cluster_add_usage(server->cluster, row->user,
+	return strata_cluster_add_usage(decider->cluster, row->user,
 					*row->account ? row->account : NULL, row->amount,
 					row->updated_ns, err);
 }
 
 /* Rows, copied during the walk; the arrays are in the round's arena. */
 struct found {
-	struct server *server;
+	struct decider *decider;
 	void **rows;
 	size_t count, room;
+	struct live_spec *spec; /* of the last job … */
+	char *spec_text;        /* … as its row has it; malloc's */
 };
 
 static int keep_found(struct found *found, void *row, struct strata_error *err)
 {
 	if (row && found->count == found->room) {
 		size_t room = found->room ? 2 * found->room : 1024;
-		void **rows = strata_arena_array(&found->server->scratch, room, sizeof(*rows));
+		void **rows = strata_arena_array(&found->decider->scratch, room, sizeof(*rows));
 
 		if (!rows)
 			return strata_fail_memory(err);
@@ -71,14 +78,14 @@ static int find_checkpoint(void *context, const void *row, struct strata_error *
 {
 	struct found *found = context;
 
-	return keep_found(found, store_row_copy(STORE_CHECKPOINT, row, &found->server->scratch),
+	return keep_found(found, store_row_copy(STORE_CHECKPOINT, row, &found->decider->scratch),
 			  err);
 }
 
-static int recover_checkpoint(struct server *server, const struct store_checkpoint *row,
+static int recover_checkpoint(struct decider *decider, const struct store_checkpoint *row,
 			      struct strata_error *err)
 {
-	struct live *live = map_u64_get(&server->jobs, (uint64_t)row->job);
+	struct live *live = map_u64_get(&decider->jobs, (uint64_t)row->job);
 	const struct strata_checkpoint checkpoint = { .path = row->path,
 						      .size_bytes = row->size_bytes,
 						      .time_ns = row->at_ns,
@@ -87,7 +94,7 @@ static int recover_checkpoint(struct server *server, const struct store_checkpoi
 	if (!live)
 		return 0;
 	/* one that the limits of today would refuse is still there to go on from */
-	strata_cluster_checkpoint(server->cluster, (uint64_t)row->job, &checkpoint, row->at_ns,
+	strata_cluster_checkpoint(decider->cluster, (uint64_t)row->job, &checkpoint, row->at_ns,
 				  NULL);
 	if (row->rank > 0)
 		return 0;
@@ -97,119 +104,173 @@ static int recover_checkpoint(struct server *server, const struct store_checkpoi
 }
 
 /* In the order in which they were written: of each job the latest comes last, and in the store first. */
-static int recover_checkpoints(struct server *server, struct strata_error *err)
+static int recover_checkpoints(struct decider *decider, struct strata_error *err)
 {
 	static const struct store_filter live = { .live = true };
-	struct found found = { .server = server };
-	int rc = store_load(server->store, STORE_CHECKPOINT, &live, find_checkpoint, &found, err);
+	struct found found = { .decider = decider };
+	int rc = store_load(decider->store, STORE_CHECKPOINT, &live, find_checkpoint, &found, err);
 
 	for (size_t i = found.count; rc == 0 && i > 0; i--)
-		rc = recover_checkpoint(server, found.rows[i - 1], err);
+		rc = recover_checkpoint(decider, found.rows[i - 1], err);
 	return rc;
 }
 
 /* ---- jobs ---- */
 
-static int find_job(void *context, const void *row, struct strata_error *err)
+/* What the elements of an array have in common is the same text in each of their rows. */
+static int restore_spec(struct found *found, const char *text, struct strata_error *err)
 {
-	struct found *found = context;
-
-	return keep_found(found, live_new(found->server, row), err);
+	if (found->spec && strcmp(found->spec_text, text) == 0)
+		return 0;
+	live_spec_unref(found->spec);
+	found->spec = NULL;
+	free(found->spec_text);
+	found->spec_text = strdup(text);
+	return found->spec_text ? live_spec_restore(text, &found->spec, err)
+				: strata_fail_memory(err);
 }
 
-static int recover_job(struct server *server, struct live *live, struct strata_error *err)
+static int find_job(void *context, const void *row_any, struct strata_error *err)
 {
-	const struct store_job *row = &live->row;
-	struct strata_job_request request;
-	struct job_spec spec;
-	int rc = submission_restore(server, row, &server->scratch, &spec, &request, err);
-	struct strata_job_past past = { .attempt = (uint32_t)row->attempt,
-					.preempted = (uint32_t)row->preempted,
-					.started = row->started_ns || row->ran_on };
+	const struct store_job *row = row_any;
+	struct found *found = context;
+	struct job job;
+	int rc = restore_spec(found, row->spec ? row->spec : "{}", err);
 
-	if (rc == 0)
-		rc = strata_cluster_submit(server->cluster, &request, row->created_ns, err);
-	if (rc == 0 && row->attempt) /* each is run once: the next has the next number */
-		rc = strata_cluster_remember(server->cluster, request.id, &past, err);
 	if (rc)
 		return strata_fail(err, rc, "job %lld cannot be restored: %s", (long long)row->id,
 				   err->text);
-	if (row->gang_id && spec.gang) {
-		char key[600];
+	if (job_from_row(row, &found->decider->scratch, &job))
+		return strata_fail_memory(err);
+	return keep_found(found, live_new(found->decider, &job, found->spec), err);
+}
 
-		snprintf(key, sizeof(key), "%s/%s", row->user, spec.gang);
-		if (map_text_put(&server->gangs, key, strlen(key), (void *)(uintptr_t)row->gang_id,
-				 NULL))
-			return strata_fail_memory(err);
+/* The request of a stored job, as it was made to the cluster. */
+static int restore_request(struct decider *decider, const struct live *live,
+			   struct strata_job_request *ret_request, struct strata_error *err)
+{
+	struct strata_arena *arena = &decider->scratch;
+	const struct job *job = &live->job;
+	struct job_spec spec = live->spec->spec;
+	struct spec_rules rules = decider->rules;
+
+	if (job->script)
+		spec.script = "#!"; /* it is among the blobs */
+	/* rules may have changed since it was taken in; it stays what it was */
+	rules.time_limit_ns_max = INT64_MAX;
+	spec.account = job->account;
+	spec.partition = job->partition;
+	spec.qos = job->qos;
+	spec.hold = live->held != JOB_NOT_HELD;
+	int rc = spec_request(&spec, &rules, job->created_ns, ret_request, err);
+
+	if (rc)
+		return rc;
+	ret_request->id = (uint64_t)job->id;
+	ret_request->user = job->user;
+	/* what has changed since */
+	ret_request->band = job->band;
+	ret_request->priority = job->priority;
+	ret_request->time_limit_ns = job->time_limit_ns;
+	ret_request->begin_ns = job->eligible_ns;
+	if (job->array_id) {
+		ret_request->array = (uint64_t)job->array_id;
+		ret_request->array_index = (uint32_t)job->array_index;
+		ret_request->array_limit = live->spec->array.limit;
 	}
-	return 0;
+	if (job->gang_id) {
+		ret_request->gang = (uint64_t)job->gang_id;
+		ret_request->gang_size = (uint32_t)spec.gang_size;
+	}
+	return depend_fill(decider, &spec, true, arena, ret_request, err);
+}
+
+static int recover_job(struct decider *decider, struct live *live, struct strata_error *err)
+{
+	const struct job *job = &live->job;
+	struct strata_job_request request;
+	int rc = restore_request(decider, live, &request, err);
+	struct strata_job_past past = { .attempt = (uint32_t)job->attempt,
+					.preempted = (uint32_t)job->preempted,
+					.started = job->started_ns || job->ran_on };
+
+	if (rc == 0)
+		rc = strata_cluster_submit(decider->cluster, &request, job->created_ns, err);
+	if (rc == 0 && job->attempt) /* each is run once: the next has the next number */
+		rc = strata_cluster_remember(decider->cluster, request.id, &past, err);
+	if (rc)
+		return strata_fail(err, rc, "job %lld cannot be restored: %s", (long long)job->id,
+				   err->text);
+	return job->gang_id && live->spec->spec.gang
+		       ? gangs_put(decider, job->user, live->spec->spec.gang, job->gang_id, err)
+		       : 0;
 }
 
 /* In the order of the store, which is that of their submission; not during the walk: what they wait for may have to be looked up. */
-static int recover_jobs(struct server *server, struct strata_error *err)
+static int recover_jobs(struct decider *decider, struct strata_error *err)
 {
 	static const struct store_filter live = { .live = true };
-	struct found found = { .server = server };
-	int rc = store_load(server->store, STORE_JOB, &live, find_job, &found, err);
+	struct found found = { .decider = decider };
+	int rc = store_load(decider->store, STORE_JOB, &live, find_job, &found, err);
 
+	live_spec_unref(found.spec);
+	free(found.spec_text);
 	for (size_t i = 0; rc == 0 && i < found.count; i++)
-		rc = recover_job(server, found.rows[i], err);
+		rc = recover_job(decider, found.rows[i], err);
 	return rc;
 }
 
 /* It was frozen where it is: so it still is, and it waits for somebody to let it go only if somebody froze it. */
-static int freeze(struct server *server, struct live *live, struct strata_error *err)
+static int freeze(struct decider *decider, struct live *live, struct strata_error *err)
 {
-	uint64_t id = (uint64_t)live->row.id;
-	json_t *spec = json_loads(live->row.spec, 0, NULL);
-	bool held = json_is_true(json_object_get(spec, "hold"));
-	int rc = strata_cluster_stop(server->cluster, id, STRATA_STOP_SUSPEND, 0, err);
+	uint64_t id = (uint64_t)live->job.id;
+	bool held = live->held != JOB_NOT_HELD;
+	int rc = strata_cluster_stop(decider->cluster, id, STRATA_STOP_SUSPEND, 0, err);
 
-	json_decref(spec);
 	if (rc == 0)
-		rc = strata_cluster_ended(server->cluster, id, STRATA_OUTCOME_STOPPED, 0, err);
-	return rc || held ? rc : strata_cluster_hold(server->cluster, id, false, 0, err);
+		rc = strata_cluster_ended(decider->cluster, id, STRATA_OUTCOME_STOPPED, 0, err);
+	return rc || held ? rc : strata_cluster_hold(decider->cluster, id, false, 0, err);
 }
 
 /* Puts a job that was placed back where it was. */
-static int replace(struct server *server, struct live *live, struct strata_error *err)
+static int replace(struct decider *decider, struct live *live, struct strata_error *err)
 {
 	struct strata_piece *pieces;
 	uint32_t count;
 	enum strata_stop mode;
-	int64_t started_ns = live->row.started_ns ? live->row.started_ns : live->row.scheduled_ns;
-	int rc = live_get_place(server, live, &server->scratch, &pieces, &count);
+	int64_t started_ns = live->job.started_ns ? live->job.started_ns : live->job.scheduled_ns;
+	int rc = nodes_pieces(decider, live->job.place, &decider->scratch, &pieces, &count);
 
 	if (rc == 0)
-		rc = strata_cluster_adopt(server->cluster, (uint64_t)live->row.id,
-					  (uint32_t)live->row.attempt, started_ns, pieces, count,
+		rc = strata_cluster_adopt(decider->cluster, (uint64_t)live->job.id,
+					  (uint32_t)live->job.attempt, started_ns, pieces, count,
 					  err);
-	if (rc == 0 && strcmp(live->row.state, "preempted") == 0)
-		rc = freeze(server, live, err);
+	if (rc == 0 && live->job.state == STRATA_JOB_PREEMPTED)
+		rc = freeze(decider, live, err);
 	/* told once more: who was to tell it may not have come to that */
-	if (rc == 0 && live_get_stopping(live, &mode))
-		rc = strata_cluster_stop(server->cluster, (uint64_t)live->row.id, mode, 0, err);
+	if (rc == 0 && job_stop_mode(live->job.stopping, &mode))
+		rc = strata_cluster_stop(decider->cluster, (uint64_t)live->job.id, mode, 0, err);
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
 	/* its node is gone, or smaller than it was: it cannot be said to run */
-	server_say("job %lld is where no node is any more; it is queued again",
-		   (long long)live->row.id);
-	live_set_place(server, live, NULL, 0);
-	live_update(server, live);
+	log_say(LOG_LEVEL_WARNING, "recovery", live->job.id,
+		"its nodes are not configured any more; it is queued again");
+	live_set_place(decider, live, NULL, 0);
+	live_update(decider, live);
 	return 0;
 }
 
-static int replace_all(struct server *server, struct strata_error *err)
+static int replace_all(struct decider *decider, struct strata_error *err)
 {
 	int rc = 0;
 
-	for (const struct map_u64_entry *at = map_u64_next(&server->jobs, NULL); rc == 0 && at;
-	     at = map_u64_next(&server->jobs, at)) {
+	for (const struct map_u64_entry *at = map_u64_next(&decider->jobs, NULL); rc == 0 && at;
+	     at = map_u64_next(&decider->jobs, at)) {
 		struct live *live = at->value;
 
-		if (live->row.place && !live->row.completed_ns) {
+		if (live->job.place && !live->job.completed_ns) {
 			live->restart = true; /* until the executor is found to have it */
-			rc = replace(server, live, err);
+			rc = replace(decider, live, err);
 		}
 	}
 	return rc;
@@ -217,94 +278,95 @@ static int replace_all(struct server *server, struct strata_error *err)
 
 /* ---- what runs ---- */
 
-static void take_found(struct server *server, const struct exec_found *found)
+static void take_found(struct decider *decider, const struct exec_found *found)
 {
-	struct live *live = map_u64_get(&server->jobs, found->key.job);
+	struct live *live = map_u64_get(&decider->jobs, found->key.job);
 	struct strata_error err = { 0 };
 
 	/* of a store that was put back: the number is used, though the store does not know it */
-	if ((int64_t)found->key.job >= server->next_id)
-		server->next_id = (int64_t)found->key.job + 1;
+	if ((int64_t)found->key.job >= decider->next_id)
+		decider->next_id = (int64_t)found->key.job + 1;
 
-	if (live && live->row.place && !live->row.completed_ns &&
-	    (uint32_t)live->row.attempt == found->key.attempt) {
+	if (live && live->job.place && !live->job.completed_ns &&
+	    (uint32_t)live->job.attempt == found->key.attempt) {
 		live->restart = false;
 		live->ordered = true;
 		/* a service that died between freezing it and writing that down left it frozen */
-		struct exec_ask thaw = { .type = EXEC_THAW };
+		struct exec_control thaw = { .type = EXEC_THAW };
 
-		if (strcmp(live->row.state, "preempted") != 0)
-			server->exec->cls->ask(server->exec, found->key, &thaw, NULL);
-		if (server->exec->cls->adopt(server->exec, found->key, &err))
-			server_say("job %llu: %s", (unsigned long long)found->key.job, err.text);
+		if (live->job.state != STRATA_JOB_PREEMPTED)
+			decider->exec->cls->control(decider->exec, found->key, &thaw, NULL);
+		if (decider->exec->cls->adopt(decider->exec, found->key, &err))
+			log_say(LOG_LEVEL_WARNING, "recovery", (int64_t)found->key.job, "%s",
+				err.text);
 		return;
 	}
 	/* its end is durable, or another attempt has taken its place */
-	struct exec_ask stop = { .type = EXEC_STOP, .how = EXEC_CANCELLED };
+	struct exec_control stop = { .type = EXEC_STOP, .how = EXEC_CANCELLED };
 
 	if (!found->ended) {
-		server->exec->cls->ask(server->exec, found->key, &stop, NULL);
-		server->exec->cls->adopt(server->exec, found->key, NULL);
+		decider->exec->cls->control(decider->exec, found->key, &stop, NULL);
+		decider->exec->cls->adopt(decider->exec, found->key, NULL);
 	} else {
-		server->exec->cls->forget(server->exec, found->key, NULL);
+		decider->exec->cls->forget(decider->exec, found->key, NULL);
 	}
 }
 
-static int find_running(struct server *server, struct strata_error *err)
+static int find_running(struct decider *decider, struct strata_error *err)
 {
 	struct exec_found *found;
 	size_t count;
-	int rc = server->exec->cls->scan(server->exec, &server->scratch, &found, &count, err);
+	int rc = decider->exec->cls->scan(decider->exec, &decider->scratch, &found, &count, err);
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		take_found(server, &found[i]);
+		take_found(decider, &found[i]);
 	return rc;
 }
 
-int recover(struct server *server, struct strata_error *err)
+int recover(struct decider *decider, struct strata_error *err)
 {
-	int rc = store_load(server->store, STORE_NODE, NULL, recover_node, server, err);
+	int rc = store_load(decider->store, STORE_NODE, NULL, recover_node, decider, err);
 
 	if (rc == 0)
-		rc = people_recover(server, err);
+		rc = entities_recover(decider, err);
 	if (rc == 0)
-		rc = token_recover(server, err);
+		rc = token_recover(decider, err);
 	if (rc == 0)
-		rc = store_load(server->store, STORE_USAGE, NULL, recover_usage, server, err);
+		rc = store_load(decider->store, STORE_USAGE, NULL, recover_usage, decider, err);
 	if (rc == 0)
-		rc = recover_jobs(server, err);
+		rc = recover_jobs(decider, err);
 	if (rc == 0)
-		rc = recover_checkpoints(server, err);
+		rc = recover_checkpoints(decider, err);
 	if (rc == 0)
-		rc = store_last(server->store, STORE_JOB, &server->next_id, err);
+		rc = store_last(decider->store, STORE_JOB, &decider->next_id, err);
 	if (rc == 0)
-		rc = store_last(server->store, STORE_EVENT, &server->next_event, err);
+		rc = store_last(decider->store, STORE_EVENT, &decider->next_event, err);
 	if (rc)
 		return rc;
-	atomic_store(&server->event_last, server->next_event);
-	server->next_id++;
-	server->next_event++;
-	rc = reservations_recover(server, err);
+	atomic_store(&decider->common->event_last, decider->next_event);
+	decider->next_id++;
+	decider->next_event++;
+	rc = reservations_recover(decider, err);
 	if (rc == 0)
-		rc = replace_all(server, err);
-	if (!server->exec) {
-		batch_drop(server, "");
-		strata_arena_reset(&server->scratch);
+		rc = replace_all(decider, err);
+	if (!decider->exec) {
+		batch_drop(decider, "");
+		strata_arena_reset(&decider->scratch);
 		return rc;
 	}
 	if (rc == 0)
-		rc = find_running(server, err);
+		rc = find_running(decider, err);
 	if (rc == 0)
-		people_take_over(server);
+		entities_take_over(decider);
 	if (rc == 0)
-		rc = batch_commit(server, err);
-	for (const struct map_u64_entry *at = map_u64_next(&server->jobs, NULL); rc == 0 && at;
-	     at = map_u64_next(&server->jobs, at)) {
+		rc = batch_commit(decider, err);
+	for (const struct map_u64_entry *at = map_u64_next(&decider->jobs, NULL); rc == 0 && at;
+	     at = map_u64_next(&decider->jobs, at)) {
 		struct live *job = at->value;
 
 		if (job->restart)
-			act_restart(server, job);
+			act_restart(decider, job);
 	}
-	strata_arena_reset(&server->scratch);
+	strata_arena_reset(&decider->scratch);
 	return rc;
 }

@@ -2,27 +2,23 @@
  * Settings that change while the service runs. A signal asks for it, the decider does it between two rounds, so that nobody sees half of
  * it; reading files is left to whoever opened the server. What cannot change is named, and stays.
  */
+#include "server/reload.h"
+
+#include "core/option.h"
 #include "server/server.h"
 
-#include "core/buf.h"
-#include "core/option.h"
-
 #include <string.h>
-#include <unistd.h>
 
 void reload_ask(struct server *server)
 {
-	uint64_t one = 1;
-
-	atomic_store(&server->renew, true);
-	if (write(server->wake_fd, &one, sizeof(one)) < 0)
-		return; /* it is awake */
+	atomic_store(&server->common.renew, true);
+	inbox_wake(&server->common.inbox);
 }
 
-void reload_look(struct server *server)
+void reload_look(struct common *common)
 {
-	if (atomic_exchange(&server->renew, false) && server->read_settings)
-		server->read_settings(server, server->read_context);
+	if (atomic_exchange(&common->renew, false) && common->read_settings)
+		common->read_settings(common->read_context);
 }
 
 /* Two values are the same when they print the same: texts and lists are compared by what they say. */
@@ -46,6 +42,7 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 		  struct strata_error *err)
 {
 	struct server_conf *settings = &server->settings;
+	struct decider *decider = &server->decider;
 	int rc = conf_check(conf, err);
 
 	if (rc)
@@ -56,12 +53,12 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 
 		if (conf_is_live(option->name))
 			memcpy(old, new, option_size(option)); /* numbers: nothing is borrowed */
-		else if (!same(option, old, new, &server->memory))
+		else if (!same(option, old, new, &decider->memory))
 			buf_printf(ret_later, "%s%s", ret_later->length ? " " : "", option->name);
 	}
-	server->rules.time_limit_ns = settings->time_limit_ns;
-	server->rules.time_limit_ns_max = settings->time_limit_ns_max;
-	if (server->cluster) /* one that stands by has none yet */
-		strata_cluster_set_checkpoint_max(server->cluster, settings->checkpoint_bytes_max);
+	decider->rules.time_limit_ns = settings->time_limit_ns;
+	decider->rules.time_limit_ns_max = settings->time_limit_ns_max;
+	if (decider->cluster) /* one that stands by has none yet */
+		strata_cluster_set_checkpoint_max(decider->cluster, settings->checkpoint_bytes_max);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include "client/client.h"
 #include "client/web.h"
 #include "core/env_trust.h"
+#include "server/nodes.h"
+#include "core/env_log.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -141,9 +143,9 @@ static int make_call(struct remote *remote, struct call *call, const char *clust
 }
 
 /* What an earlier service of this name reserved, for jobs that have no place any more. */
-static void give_back_leftovers(struct server *server, json_t *list)
+static void give_back_leftovers(struct decider *decider, json_t *list)
 {
-	const char *cluster = server->conf->cluster_name;
+	const char *cluster = decider->conf->cluster_name;
 	size_t length = strlen(cluster), index;
 	json_t *json;
 
@@ -156,9 +158,9 @@ static void give_back_leftovers(struct server *server, json_t *list)
 		if (!name || strncmp(name, cluster, length) != 0 || name[length] != '.' ||
 		    strata_int_parse(name + length + 1, STRATA_TEXT_NUL, 1, INT64_MAX, &job, NULL))
 			continue;
-		live = map_u64_get(&server->jobs, (uint64_t)job);
-		if (!live || !live->row.place)
-			remote_give_back(server, job);
+		live = map_u64_get(&decider->jobs, (uint64_t)job);
+		if (!live || !live->job.place)
+			remote_give_back(decider, job);
 	}
 }
 
@@ -196,14 +198,13 @@ static bool try_again(struct remote *remote, const struct call *call)
 
 static void *work(void *context)
 {
-	struct server *server = context;
-	struct remote *remote = server->remote;
-	uint64_t one = 1;
+	struct decider *decider = context;
+	struct remote *remote = decider->remote;
 	struct call *call;
 
 	while ((call = next_call(remote))) {
 		do
-			call->rc = make_call(remote, call, server->conf->cluster_name);
+			call->rc = make_call(remote, call, decider->conf->cluster_name);
 		while (try_again(remote, call));
 		pthread_mutex_lock(&remote->lock);
 		remote->first = call->next;
@@ -213,8 +214,7 @@ static void *work(void *context)
 		*(remote->done_last ? &remote->done_last->next : &remote->done_first) = call;
 		remote->done_last = call;
 		pthread_mutex_unlock(&remote->lock);
-		if (write(server->wake_fd, &one, sizeof(one)) < 0)
-			continue; /* it is awake */
+		inbox_wake(&decider->common->inbox);
 	}
 	return NULL;
 }
@@ -226,14 +226,14 @@ static void free_call(struct call *call)
 	free(call);
 }
 
-static void ask(struct server *server, json_t *body, int64_t job, int64_t attempt)
+static void ask(struct decider *decider, json_t *body, int64_t job, int64_t attempt)
 {
-	struct remote *remote = server->remote;
+	struct remote *remote = decider->remote;
 	struct call *call = calloc(1, sizeof(*call));
 
 	if (!call) { /* as good as an answer that never comes: a restart asks again */
 		json_decref(body);
-		server_say("job %" PRId64 ": no memory to ask the inventory", job);
+		log_say(LOG_LEVEL_ERROR, "inventory", job, "no memory to ask the inventory");
 		return;
 	}
 	call->body = body;
@@ -248,9 +248,9 @@ static void ask(struct server *server, json_t *body, int64_t job, int64_t attemp
 
 /* ---- for the decider ---- */
 
-static json_t *view_piece(const struct server *server, const struct strata_piece *piece)
+static json_t *view_piece(const struct decider *decider, const struct strata_piece *piece)
 {
-	const struct node_about *node = &server->nodes[piece->node];
+	const struct node_about *node = &decider->nodes[piece->node];
 	json_t *ids = json_array();
 
 	for (uint32_t i = 0; i < STRATA_NODE_GPUS_MAX; i++)
@@ -261,28 +261,28 @@ static json_t *view_piece(const struct server *server, const struct strata_piece
 			 (json_int_t)piece->memory_bytes);
 }
 
-void remote_reserve(struct server *server, const struct live *live)
+void remote_reserve(struct decider *decider, const struct live *live)
 {
 	char name[STRATA_NAME_BYTES_MAX + 32];
 	struct strata_job_view view;
 	json_t *pieces = json_array();
 
-	snprintf(name, sizeof(name), "%s.%" PRId64, server->conf->cluster_name, live->row.id);
-	if (strata_cluster_job(server->cluster, (uint64_t)live->row.id, &view, NULL) == 0)
+	snprintf(name, sizeof(name), "%s.%" PRId64, decider->conf->cluster_name, live->job.id);
+	if (strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL) == 0)
 		for (uint32_t i = 0; i < view.piece_count; i++)
-			json_array_append_new(pieces, view_piece(server, &view.pieces[i]));
-	ask(server, json_pack("{s:s,s:o}", "job_id", name, "pieces", pieces), live->row.id,
-	    live->row.attempt);
+			json_array_append_new(pieces, view_piece(decider, &view.pieces[i]));
+	ask(decider, json_pack("{s:s,s:o}", "job_id", name, "pieces", pieces), live->job.id,
+	    live->job.attempt);
 }
 
-void remote_give_back(struct server *server, int64_t job)
+void remote_give_back(struct decider *decider, int64_t job)
 {
-	ask(server, NULL, job, 0);
+	ask(decider, NULL, job, 0);
 }
 
-bool remote_take(struct server *server, struct remote_answer *ret_answer)
+bool remote_take(struct decider *decider, struct remote_answer *ret_answer)
 {
-	struct remote *remote = server->remote;
+	struct remote *remote = decider->remote;
 
 	if (!remote)
 		return false;
@@ -307,34 +307,34 @@ bool remote_take(struct server *server, struct remote_answer *ret_answer)
 
 /* ---- beginning and end ---- */
 
-int remote_open(struct server *server, struct strata_error *err)
+int remote_open(struct decider *decider, struct strata_error *err)
 {
 	struct remote *remote;
 
-	if (!server->conf->inventory_url)
+	if (!decider->conf->inventory_url)
 		return 0;
 	remote = calloc(1, sizeof(*remote));
 	if (!remote)
 		return strata_fail_memory(err);
-	server->remote = remote;
+	decider->remote = remote;
 	pthread_mutex_init(&remote->lock, NULL);
 	pthread_cond_init(&remote->news, NULL);
-	return open_client(server->conf, &remote->memory, &remote->client, err);
+	return open_client(decider->conf, &remote->memory, &remote->client, err);
 }
 
-int remote_start(struct server *server, struct strata_error *err)
+int remote_start(struct decider *decider, struct strata_error *err)
 {
 	struct client_request request = { .method = "GET", .path = "/api/v1/reservations" };
-	struct remote *remote = server->remote;
+	struct remote *remote = decider->remote;
 	json_t *json = NULL;
 
 	if (!remote)
 		return 0;
 	/* a service that does not list them has to forget them by itself */
 	if (client_json(remote->client, &request, &json, NULL) == 0)
-		give_back_leftovers(server, json_object_get(json, "reservations"));
+		give_back_leftovers(decider, json_object_get(json, "reservations"));
 	json_decref(json);
-	int rc = pthread_create(&remote->thread, NULL, work, server);
+	int rc = pthread_create(&remote->thread, NULL, work, decider);
 
 	if (rc)
 		return strata_fail(err, -rc, "no thread: %s", strerror(rc));
@@ -352,9 +352,9 @@ static void free_calls(struct call *call)
 	}
 }
 
-void remote_close(struct server *server)
+void remote_close(struct decider *decider)
 {
-	struct remote *remote = server->remote;
+	struct remote *remote = decider->remote;
 
 	if (!remote)
 		return;
@@ -371,5 +371,5 @@ void remote_close(struct server *server)
 	pthread_cond_destroy(&remote->news);
 	pthread_mutex_destroy(&remote->lock);
 	free(remote);
-	server->remote = NULL;
+	decider->remote = NULL;
 }

@@ -9,7 +9,7 @@
 #define SERVER_REMOTE_H
 
 #include "machine/inventory.h"
-#include "server/server.h"
+#include "server/live.h"
 
 struct remote;
 
@@ -19,13 +19,13 @@ int remote_nodes(const struct server_conf *conf, struct strata_arena *arena,
 
 /* Nothing without an inventory_url. Calls can be made from the opening on; the thread that carries them out starts after the recovery, when it is known
  * what of the earlier ones is still needed. */
-int remote_open(struct server *server, struct strata_error *err);
-int remote_start(struct server *server, struct strata_error *err);
-void remote_close(struct server *server);
+int remote_open(struct decider *decider, struct strata_error *err);
+int remote_start(struct decider *decider, struct strata_error *err);
+void remote_close(struct decider *decider);
 
 /* Asks for the job's place; the answer comes by remote_take. */
-void remote_reserve(struct server *server, const struct live *live);
-void remote_give_back(struct server *server, int64_t job);
+void remote_reserve(struct decider *decider, const struct live *live);
+void remote_give_back(struct decider *decider, int64_t job);
 
 /* The next answer: true, and whether the attempt may start; `why_not` until the next call. The decider's. */
 struct remote_answer {
@@ -33,6 +33,6 @@ struct remote_answer {
 	bool granted;
 	const char *why_not;
 };
-bool remote_take(struct server *server, struct remote_answer *ret_answer);
+bool remote_take(struct decider *decider, struct remote_answer *ret_answer);
 
 #endif

@@ -1,6 +1,9 @@
 /* The thread of remover.h. */
 #include "server/remover.h"
 
+#include "server/checkpoint.h"
+#include "server/decider.h"
+#include "server/live.h"
 #include "server/route.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 #include <string.h>
 
 struct remover {
-	struct server *server;
+	const struct common *common;
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t more;
@@ -37,19 +40,19 @@ static void *run(void *context)
 	struct removal *removal;
 
 	while ((removal = next_removal(remover))) {
-		checkpoint_remove(remover->server, removal);
+		checkpoint_remove(remover->common, removal);
 		free(removal);
 	}
 	return NULL;
 }
 
-int remover_start(struct server *server, struct strata_error *err)
+int remover_start(struct decider *decider, struct strata_error *err)
 {
 	struct remover *remover = calloc(1, sizeof(*remover));
 
 	if (!remover)
 		return strata_fail_memory(err);
-	remover->server = server;
+	remover->common = decider->common;
 	pthread_mutex_init(&remover->lock, NULL);
 	pthread_cond_init(&remover->more, NULL);
 	int code = pthread_create(&remover->thread, NULL, run, remover);
@@ -58,13 +61,13 @@ int remover_start(struct server *server, struct strata_error *err)
 		free(remover);
 		return strata_fail(err, -code, "no thread: %s", strerror(code));
 	}
-	server->remover = remover;
+	decider->remover = remover;
 	return 0;
 }
 
-void remover_stop(struct server *server)
+void remover_stop(struct decider *decider)
 {
-	struct remover *remover = server->remover;
+	struct remover *remover = decider->remover;
 
 	if (!remover)
 		return;
@@ -76,20 +79,20 @@ void remover_stop(struct server *server)
 	pthread_mutex_destroy(&remover->lock);
 	pthread_cond_destroy(&remover->more);
 	free(remover);
-	server->remover = NULL;
+	decider->remover = NULL;
 }
 
-void remover_add(struct server *server, const struct live *live, const char *path)
+void remover_add(struct decider *decider, const struct live *live, const char *path)
 {
-	struct remover *remover = server->remover;
+	struct remover *remover = decider->remover;
 	size_t length = strlen(path) + 1;
 	struct removal *removal = malloc(sizeof(*removal) + length);
 
 	if (!removal) /* the file stays: better than to end the service for it */
 		return;
-	*removal = (struct removal){ .job = live->row.id,
-				     .uid = (uid_t)live->row.uid,
-				     .gid = (gid_t)live->row.gid };
+	*removal = (struct removal){ .job = live->job.id,
+				     .uid = (uid_t)live->job.uid,
+				     .gid = (gid_t)live->job.gid };
 	memcpy(removal->path, path, length);
 	pthread_mutex_lock(&remover->lock);
 	*(remover->last ? &remover->last->next : &remover->first) = removal;

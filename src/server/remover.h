@@ -5,7 +5,7 @@
 #ifndef SERVER_REMOVER_H
 #define SERVER_REMOVER_H
 
-#include "server/server.h"
+#include "server/live.h"
 
 struct removal {
 	struct removal *next;
@@ -16,10 +16,10 @@ struct removal {
 };
 
 struct remover;
-int remover_start(struct server *server, struct strata_error *err);
+int remover_start(struct decider *decider, struct strata_error *err);
 /* Once all that was asked for is done. */
-void remover_stop(struct server *server);
+void remover_stop(struct decider *decider);
 /* Deletes the checkpoint at `path` of a job, some time soon. */
-void remover_add(struct server *server, const struct live *live, const char *path);
+void remover_add(struct decider *decider, const struct live *live, const char *path);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct MHD_Connection;
-struct server;
+struct front;
 struct route;
 struct stream;
 
@@ -38,7 +38,7 @@ enum { REQUEST_SEGMENTS_MAX = 8 };
 
 struct request {
 	struct request *next; /* in the decider's queue */
-	struct server *server;
+	struct front *front;
 	struct MHD_Connection *connection;
 	const struct route *route;
 	struct strata_memory memory; /* of its arena; with a limit */
@@ -48,8 +48,8 @@ struct request {
 	const char *path;   /* as it was sent, without the query */
 	bool malformed;     /* its URL has escapes that are none */
 	const void *query;  /* what the query says, by the route's table; in the arena */
-	const char *segments
-		[REQUEST_SEGMENTS_MAX]; /* the parts of the path that the route leaves open */
+	/* the parts of the path that the route leaves open */
+	const char *segments[REQUEST_SEGMENTS_MAX];
 	char *body;
 	size_t body_length, body_room;
 	size_t body_reserved; /* of what the server has for large bodies */
@@ -61,7 +61,7 @@ struct request {
 	int status;
 	char *text;            /* answer; malloc's; NULL: none */
 	const char *media;     /* NULL: JSON */
-	struct stream *stream; /* the answer instead of the text; see stream.h */
+	struct stream *stream; /* the answer instead of the text; see event_stream.h */
 	bool streamed;
 	int64_t arrived_ns; /* monotonic */
 };

@@ -2,6 +2,9 @@
  * Retention: ended jobs that are older than `keep`, and tokens that are over, are forgotten, a few at a time, in a transaction of its own between two rounds, so that nobody
  * who submits waits long for it. After a few the next follow soon; when there are none it looks again after a while.
  */
+#include "server/retain.h"
+
+#include "core/env_log.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -14,35 +17,36 @@ enum { AT_ONCE = 250 };
 #define PAUSE_NS (60 * SECOND)
 
 /* Often enough to keep the promise, for short times as well. */
-static int64_t pause_ns(const struct server *server)
+static int64_t pause_ns(const struct decider *decider)
 {
-	int64_t ns = server->conf->keep_ns ? server->conf->keep_ns / 4 : PAUSE_NS;
+	int64_t ns = decider->conf->keep_ns ? decider->conf->keep_ns / 4 : PAUSE_NS;
 
 	return ns < SECOND ? SECOND : ns > PAUSE_NS ? PAUSE_NS : ns;
 }
 
-int64_t retain_wait_ms(const struct server *server)
+int64_t retain_wait_ms(const struct decider *decider)
 {
-	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
 
-	return server->retain_ns <= now_ns ? 1 : (server->retain_ns - now_ns) / 1000000 + 1;
+	return decider->retain_ns <= now_ns ? 1 : (decider->retain_ns - now_ns) / 1000000 + 1;
 }
 
-int retain(struct server *server, struct strata_error *err)
+int retain(struct decider *decider, struct strata_error *err)
 {
-	int64_t now_ns = env_now_ns(server->env, ENV_MONOTONIC);
+	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
 	size_t jobs = 0, tokens = 0;
 	int rc = 0;
 
-	if (now_ns < server->retain_ns)
+	if (now_ns < decider->retain_ns)
 		return 0;
-	if (server->conf->keep_ns)
-		rc = store_forget(server->store, server_now_ns(server) - server->conf->keep_ns,
-				  AT_ONCE, server->epoch, &jobs, err);
+	if (decider->conf->keep_ns)
+		rc = store_forget(decider->store, decider_now_ns(decider) - decider->conf->keep_ns,
+				  AT_ONCE, decider->epoch, &jobs, err);
 	if (rc == 0)
-		rc = token_forget(server, AT_ONCE, &tokens, err);
-	server->retain_ns = now_ns + (jobs || tokens ? SECOND / 4 : pause_ns(server));
+		rc = token_forget(decider, AT_ONCE, &tokens, err);
+	decider->retain_ns = now_ns + (jobs || tokens ? SECOND / 4 : pause_ns(decider));
 	if (rc && rc != -ESTALE)
-		server_say("old jobs and tokens are not forgotten yet: %s", err->text);
+		log_warning("retention", "old jobs and tokens are not forgotten yet: %s",
+			    err->text);
 	return rc == -ESTALE ? rc : 0; /* all else can wait */
 }

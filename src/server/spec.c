@@ -1,7 +1,7 @@
 /* The translation of spec.h. */
 #include "server/spec.h"
 
-#include "formats/slurm.h"
+#include "slurm/slurm_value.h"
 
 #include <strata/limits.h>
 #include <strata/slurm.h>
@@ -108,6 +108,7 @@ static int fill_memory(const struct job_spec *spec, struct strata_job_request *r
 static int fill_times(const struct job_spec *spec, const struct spec_rules *rules, int64_t now_ns,
 		      struct strata_job_request *request, struct strata_error *err)
 {
+	char asked[STRATA_FORM_BYTES], most[STRATA_FORM_BYTES];
 	int rc = spec->begin && *spec->begin
 			 ? strata_begin_parse(spec->begin, STRATA_TEXT_NUL, now_ns, 0,
 					      &request->begin_ns, err)
@@ -121,9 +122,11 @@ static int fill_times(const struct job_spec *spec, const struct spec_rules *rule
 					 : spec->time_limit_ns;
 	if (request->time_limit_ns > rules->time_limit_ns_max)
 		return strata_fail_at(err, -EINVAL, "time_limit",
-				      "time_limit is %lld s; expected at most %lld",
-				      (long long)(request->time_limit_ns / STRATA_SECOND_NS),
-				      (long long)(rules->time_limit_ns_max / STRATA_SECOND_NS));
+				      "time_limit %s is too long: at most %s%s%.60s",
+				      strata_duration_print(request->time_limit_ns, asked),
+				      strata_duration_print(rules->time_limit_ns_max, most),
+				      spec->partition ? " in partition " : "",
+				      spec->partition ? spec->partition : "");
 	return 0;
 }
 
@@ -175,4 +178,19 @@ int spec_request(const struct job_spec *spec, const struct spec_rules *rules, in
 	if (rc == 0)
 		*ret_request = request;
 	return rc;
+}
+
+int spec_check_memory(const struct strata_job_request *request, struct strata_error *err)
+{
+	int64_t nodes = request->nodes ? request->nodes : 1, sum;
+
+	if (__builtin_mul_overflow(request->memory_bytes, (int64_t)request->tasks, &sum))
+		return strata_fail_at(err, -EINVAL, "memory_per_task",
+				      "memory_per_task is %lld bytes, too much for %u tasks",
+				      (long long)request->memory_bytes, request->tasks);
+	if (__builtin_mul_overflow(request->memory_per_node_bytes, nodes, &sum))
+		return strata_fail_at(err, -EINVAL, "memory",
+				      "memory is %lld bytes, too much for %lld nodes",
+				      (long long)request->memory_per_node_bytes, (long long)nodes);
+	return 0;
 }

@@ -20,4 +20,7 @@ struct spec_rules {
 int spec_request(const struct job_spec *spec, const struct spec_rules *rules, int64_t now_ns,
 		 struct strata_job_request *ret_request, struct strata_error *err);
 
+/* Is the memory of all tasks or nodes together a number that can be stored? What an earlier version took in is not asked. */
+int spec_check_memory(const struct strata_job_request *request, struct strata_error *err);
+
 #endif

@@ -1,13 +1,16 @@
 /*
  * An executor that works on somebody else's cluster sees more than our jobs: nodes that their owner takes away or gives back, and works of others
- * on them. Nodes become what they are there; what others have becomes reservations (reserve.h), named as the executor names the works. A survey is complete:
+ * on them. Nodes become what they are there; what others have becomes reservations (reservation.h), named as the executor names the works. A survey is complete:
  * what is not in it is over.
  *
  * An operator's own word on a node is heard until the survey says otherwise: only changes there change anything here.
  */
-#include "server/reserve.h"
+#include "server/survey.h"
 
 #include "core/text.h"
+#include "server/nodes.h"
+#include "server/reservation.h"
+#include "core/env_log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +19,9 @@
 
 /* ---- nodes ---- */
 
-static void set_node(struct server *server, const struct exec_node *told)
+static void set_node(struct decider *decider, const struct exec_node *told)
 {
-	struct node_about *node = nodes_find(server, told->name);
+	struct node_about *node = nodes_find(decider, told->name);
 	const char *why = told->reason ? told->reason : "as its owner says";
 	char shown[256];
 	const char *reason = told->state == STRATA_NODE_UP ? NULL : shown;
@@ -27,20 +30,20 @@ static void set_node(struct server *server, const struct exec_node *told)
 
 	if (!node || node->state == told->state)
 		return;
-	uint32_t row = (uint32_t)(node - server->nodes);
-	int64_t now_ns = server_now_ns(server);
+	uint32_t row = (uint32_t)(node - decider->nodes);
+	int64_t now_ns = decider_now_ns(decider);
 	struct store_node stored = { .name = node->name,
 				     .state = nodes_state_name(told->state),
 				     .reason = reason,
 				     .since_ns = now_ns };
 
-	if (strata_cluster_set_node(server->cluster, row, told->state, now_ns, NULL))
+	if (strata_cluster_set_node(decider->cluster, row, told->state, now_ns, NULL))
 		return;
-	nodes_set(server, row, told->state, reason, now_ns);
-	batch_put(server, STORE_PUT(&stored));
-	batch_event(server, 0, "node.changed",
+	nodes_set(decider, row, told->state, reason, now_ns);
+	batch_put(decider, STORE_PUT(&stored));
+	batch_event(decider, 0, "node.changed",
 		    json_pack("{s:s,s:s,s:s}", "node", node->name, "state", stored.state, "by",
-			      server->exec->cls->base.name));
+			      decider->exec->cls->base.name));
 }
 
 /* ---- what others have ---- */
@@ -53,32 +56,32 @@ static bool is_told(const struct exec_survey *survey, const char *name)
 	return false;
 }
 
-static void give_back(struct server *server, const struct exec_survey *survey)
+static void give_back(struct decider *decider, const struct exec_survey *survey)
 {
-	const struct reservation *at = server->reservations;
+	const struct reservation *at = decider->reservations;
 
 	while (at) {
 		const struct reservation *next = at->next;
 
 		if (strncmp(at->name, PREFIX, strlen(PREFIX)) == 0 && !is_told(survey, at->name))
-			reservation_give(server, at);
+			reservation_give(decider, at);
 		at = next;
 	}
 }
 
 /* As much of a part as is free here: they may have been quicker than the news of one of our own ends, or have what we count otherwise. */
-static bool fit_part(const struct server *server, const struct exec_part *part,
+static bool fit_part(const struct decider *decider, const struct exec_part *part,
 		     struct strata_piece *ret_piece)
 {
-	const struct node_about *node = nodes_find(server, part->node);
+	const struct node_about *node = nodes_find(decider, part->node);
 	struct strata_piece piece = { .tasks = 1 };
 	struct strata_room room;
 	uint32_t gpus = 0;
 
 	if (!node)
 		return false;
-	piece.node = (uint32_t)(node - server->nodes);
-	strata_cluster_room(server->cluster, piece.node, &room);
+	piece.node = (uint32_t)(node - decider->nodes);
+	strata_cluster_room(decider->cluster, piece.node, &room);
 	piece.cpu_milli = part->cpu_milli < room.cpu_milli ? part->cpu_milli : room.cpu_milli;
 	piece.memory_bytes = part->memory_bytes < room.memory_bytes ? part->memory_bytes
 								    : room.memory_bytes;
@@ -90,31 +93,32 @@ static bool fit_part(const struct server *server, const struct exec_part *part,
 	return piece.cpu_milli > 0 || piece.memory_bytes > 0 || gpus > 0;
 }
 
-static void take(struct server *server, const struct exec_taken *taken)
+static void take(struct decider *decider, const struct exec_taken *taken)
 {
 	struct strata_piece *pieces =
-		strata_arena_array(&server->scratch, taken->part_count, sizeof(*pieces));
+		strata_arena_array(&decider->scratch, taken->part_count, sizeof(*pieces));
 	struct reservation like = { .name = taken->name,
 				    .user = taken->user,
 				    .begin_ns = taken->begin_ns ? taken->begin_ns
-								: server_now_ns(server),
+								: decider_now_ns(decider),
 				    .pieces = pieces };
 	const struct reservation *own;
 	struct strata_error err;
 
-	if (reservation_at(server, taken->name) || !pieces)
+	if (reservation_at(decider, taken->name) || !pieces)
 		return;
 	for (size_t i = 0; i < taken->part_count; i++)
-		like.piece_count += fit_part(server, &taken->parts[i], &pieces[like.piece_count]);
-	if (like.piece_count && reservation_take(server, &like, &own, &err))
-		server_say("%s has what we know nothing of: %s", taken->name, err.text);
+		like.piece_count += fit_part(decider, &taken->parts[i], &pieces[like.piece_count]);
+	if (like.piece_count && reservation_take(decider, &like, &own, &err))
+		log_warning("executor", "%s has what we know nothing of: %s", taken->name,
+			    err.text);
 }
 
-void survey_take(struct server *server, const struct exec_survey *survey)
+void survey_take(struct decider *decider, const struct exec_survey *survey)
 {
 	for (size_t i = 0; i < survey->node_count; i++)
-		set_node(server, &survey->nodes[i]);
-	give_back(server, survey);
+		set_node(decider, &survey->nodes[i]);
+	give_back(decider, survey);
 	for (size_t i = 0; i < survey->taken_count; i++)
-		take(server, &survey->taken[i]);
+		take(decider, &survey->taken[i]);
 }

@@ -1,10 +1,11 @@
 /* Tokens: see token.h. */
 #include "server/token.h"
 
+#include "server/os_user.h"
+
 #include <strata/text.h>
 
 #include <errno.h>
-#include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,13 +55,12 @@ void token_table_free(struct token_table *table)
 
 static void find_user(struct token *token)
 {
-	struct passwd entry, *found = NULL;
-	char text[4096];
+	struct os_user user;
 
-	if (getpwnam_r(token->user, &entry, text, sizeof(text), &found) || !found)
+	if (!os_user_by_name(token->user, &user))
 		return;
-	token->uid = found->pw_uid;
-	token->gid = found->pw_gid;
+	token->uid = user.uid;
+	token->gid = user.gid;
 	token->known = true;
 }
 
@@ -118,7 +118,7 @@ static int add_token(struct token_table *table, struct token *token, struct stra
 	return 0;
 }
 
-static void put_token(struct server *server, struct token *token, int64_t revoked_ns)
+static void put_token(struct decider *decider, struct token *token, int64_t revoked_ns)
 {
 	int64_t used_ns = atomic_load(&token->used_ns);
 	struct store_token row = { .id = token->id,
@@ -133,7 +133,7 @@ static void put_token(struct server *server, struct token *token, int64_t revoke
 				   .made_by = token->made_by };
 
 	token->kept_ns = used_ns;
-	batch_put(server, STORE_PUT(&row));
+	batch_put(decider, STORE_PUT(&row));
 }
 
 static void drop_token(struct token_table *table, const struct token *gone)
@@ -152,7 +152,7 @@ static void drop_token(struct token_table *table, const struct token *gone)
 
 static int recover_one(void *context, const void *row_any, struct strata_error *err)
 {
-	struct server *server = context;
+	struct decider *decider = context;
 	const struct store_token *row = row_any;
 	struct token like = { .id = row->id,
 			      .hash = row->hash,
@@ -165,15 +165,15 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 	int64_t number;
 
 	if (strata_int_parse(row->id, STRATA_TEXT_NUL, 1, INT64_MAX - 1, &number, NULL) == 0 &&
-	    number >= server->tokens->next_id)
-		server->tokens->next_id = number + 1; /* numbers are not used twice */
+	    number >= decider->tokens->next_id)
+		decider->tokens->next_id = number + 1; /* numbers are not used twice */
 	if (row->revoked_ns)
 		return 0;
 	/* a server that stands by reads them again and again */
-	struct token *token = map_text_get(&server->tokens->by_hash, row->hash, strlen(row->hash));
+	struct token *token = map_text_get(&decider->tokens->by_hash, row->hash, strlen(row->hash));
 
 	if (token) {
-		token->round = server->tokens->round;
+		token->round = decider->tokens->round;
 		return 0;
 	}
 	token = copy_token(&like);
@@ -181,16 +181,16 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 		return strata_fail_memory(err);
 	atomic_store(&token->used_ns, row->used_ns);
 	token->kept_ns = row->used_ns;
-	token->round = server->tokens->round;
-	return add_token(server->tokens, token, err);
+	token->round = decider->tokens->round;
+	return add_token(decider->tokens, token, err);
 }
 
-int token_recover(struct server *server, struct strata_error *err)
+int token_recover(struct decider *decider, struct strata_error *err)
 {
-	struct token_table *table = server->tokens;
+	struct token_table *table = decider->tokens;
 
 	table->round++;
-	int rc = store_load(server->store, STORE_TOKEN, NULL, recover_one, server, err);
+	int rc = store_load(decider->store, STORE_TOKEN, NULL, recover_one, decider, err);
 
 	for (struct token *token = table->first, *next; rc == 0 && token; token = next) {
 		next = token->next;
@@ -206,12 +206,12 @@ static bool has_expired(const struct token *token, int64_t now_ns)
 }
 
 /* May there be one more? */
-static int check_count(const struct server *server, const char *user, struct strata_error *err)
+static int check_count(const struct decider *decider, const char *user, struct strata_error *err)
 {
-	int64_t now_ns = server_now_ns(server);
+	int64_t now_ns = decider_now_ns(decider);
 	size_t all = 0, own = 0;
 
-	for (const struct token *at = server->tokens->first; at; at = at->next) {
+	for (const struct token *at = decider->tokens->first; at; at = at->next) {
 		all += !has_expired(at, now_ns);
 		own += !has_expired(at, now_ns) && strcmp(at->user, user) == 0;
 	}
@@ -231,11 +231,11 @@ static int check_count(const struct server *server, const char *user, struct str
 }
 
 /* A new secret: as text, and its hash. */
-static int make_secret(const struct server *server, char ret_text[TOKEN_TEXT_BYTES],
+static int make_secret(const struct decider *decider, char ret_text[TOKEN_TEXT_BYTES],
 		       char ret_hash[STORE_HASH_BYTES], struct strata_error *err)
 {
 	unsigned char secret[32];
-	int rc = env_random(server->env, secret, sizeof(secret), err);
+	int rc = env_random(decider->env, secret, sizeof(secret), err);
 
 	if (rc)
 		return rc;
@@ -261,7 +261,7 @@ static int check_user(const struct token *token, struct strata_error *err)
 	return 0;
 }
 
-int token_make(struct server *server, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
+int token_make(struct decider *decider, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
 	       const struct token **ret_token, struct strata_error *err)
 {
 	struct token wanted = { .user = like->user,
@@ -271,13 +271,13 @@ int token_make(struct server *server, const struct token *like, char ret_text[TO
 				.created_ns = like->created_ns,
 				.expires_ns = like->expires_ns };
 	char hash[STORE_HASH_BYTES], id[24];
-	int rc = check_count(server, like->user, err);
+	int rc = check_count(decider, like->user, err);
 
 	if (rc == 0)
-		rc = make_secret(server, ret_text, hash, err);
+		rc = make_secret(decider, ret_text, hash, err);
 	if (rc)
 		return rc;
-	snprintf(id, sizeof(id), "%lld", (long long)server->tokens->next_id);
+	snprintf(id, sizeof(id), "%lld", (long long)decider->tokens->next_id);
 	wanted.id = id;
 	wanted.hash = hash;
 	struct token *token = copy_token(&wanted);
@@ -289,12 +289,12 @@ int token_make(struct server *server, const struct token *like, char ret_text[TO
 		free(token);
 		return rc;
 	}
-	token->round = server->tokens->round;
-	rc = add_token(server->tokens, token, err);
+	token->round = decider->tokens->round;
+	rc = add_token(decider->tokens, token, err);
 	if (rc)
 		return rc;
-	server->tokens->next_id++;
-	put_token(server, token, 0);
+	decider->tokens->next_id++;
+	put_token(decider, token, 0);
 	*ret_token = token;
 	return 0;
 }
@@ -308,55 +308,56 @@ static const struct token *find_made_by(const struct token_table *table, const c
 	return token;
 }
 
-void token_revoke(struct server *server, const struct token *gone, const char *by)
+void token_revoke(struct decider *decider, const struct token *gone, const char *by)
 {
 	const struct token *next;
 	char id[24];
 
 	snprintf(id, sizeof(id), "%s", gone->id);
-	batch_event(server, 0, "token.revoked",
+	batch_event(decider, 0, "token.revoked",
 		    json_pack("{s:s,s:s,s:s}", "id", gone->id, "user", gone->user, "by", by));
-	put_token(server, (struct token *)gone, server_now_ns(server)); /* which is the decider's */
-	drop_token(server->tokens, gone);
-	while ((next = find_made_by(server->tokens, id))) /* of the same user: they are few */
-		token_revoke(server, next, by);
+	put_token(decider, (struct token *)gone,
+		  decider_now_ns(decider)); /* which is the decider's */
+	drop_token(decider->tokens, gone);
+	while ((next = find_made_by(decider->tokens, id))) /* of the same user: they are few */
+		token_revoke(decider, next, by);
 }
 
-int token_forget(struct server *server, size_t limit, size_t *ret_count, struct strata_error *err)
+int token_forget(struct decider *decider, size_t limit, size_t *ret_count, struct strata_error *err)
 {
-	int64_t now_ns = server_now_ns(server);
+	int64_t now_ns = decider_now_ns(decider);
 
-	for (struct token *token = server->tokens->first, *next; token; token = next) {
+	for (struct token *token = decider->tokens->first, *next; token; token = next) {
 		next = token->next;
 		if (has_expired(token, now_ns))
-			drop_token(server->tokens, token);
+			drop_token(decider->tokens, token);
 	}
-	return store_forget_tokens(server->store, now_ns, limit, server->epoch, ret_count, err);
+	return store_forget_tokens(decider->store, now_ns, limit, decider->epoch, ret_count, err);
 }
 
-const struct token *token_first(const struct server *server)
+const struct token *token_first(const struct decider *decider)
 {
-	return server->tokens->first;
+	return decider->tokens->first;
 }
 
-const struct token *token_at(const struct server *server, const char *id)
+const struct token *token_at(const struct decider *decider, const char *id)
 {
-	const struct token *token = server->tokens->first;
+	const struct token *token = decider->tokens->first;
 
 	while (token && strcmp(token->id, id) != 0)
 		token = token->next;
 	return token;
 }
 
-void token_keep_uses(struct server *server)
+void token_keep_uses(struct decider *decider)
 {
-	struct token_table *table = server->tokens;
+	struct token_table *table = decider->tokens;
 
 	if (!atomic_exchange(&table->used, false))
 		return;
 	for (struct token *token = table->first; token; token = token->next)
 		if (atomic_load(&token->used_ns) >= token->kept_ns + KEEP_USE_NS)
-			put_token(server, token, 0);
+			put_token(decider, token, 0);
 }
 
 /* The table is asked for the hash of the text, which says nothing about texts that are nearly right. */
@@ -381,10 +382,10 @@ static bool still_stands(struct token *token, int64_t now_ns)
 	return false;
 }
 
-bool token_identify(struct server *server, const char *text, struct identity *ret_who)
+bool token_identify(struct front *front, const char *text, struct identity *ret_who)
 {
-	struct token_table *table = server->tokens;
-	int64_t now_ns = server_now_ns(server);
+	struct token_table *table = front->tokens;
+	int64_t now_ns = common_now_ns(front->common);
 	char hash[STORE_HASH_BYTES];
 	bool good;
 

@@ -7,7 +7,9 @@
 #ifndef SERVER_TOKEN_H
 #define SERVER_TOKEN_H
 
-#include "server/server.h"
+#include "server/decider.h"
+#include "server/front.h"
+#include "server/request.h"
 
 enum { TOKEN_TEXT_BYTES = 7 + 43 + 1 }; /* "strata_", 32 bytes in base64url, NUL */
 
@@ -33,21 +35,22 @@ int token_table_new(struct token_table **ret_table, struct strata_error *err);
 void token_table_free(struct token_table *table);
 
 /* What the store has; again: what has changed there since. */
-int token_recover(struct server *server, struct strata_error *err);
+int token_recover(struct decider *decider, struct strata_error *err);
 
 /* A new one, in the round's batch. The text is only here. -EDQUOT: its user, or all together, have as many as there may be. */
-int token_make(struct server *server, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
+int token_make(struct decider *decider, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
 	       const struct token **ret_token, struct strata_error *err);
 /* It is good no more, from now on, nor are those that were made with it. */
-void token_revoke(struct server *server, const struct token *token, const char *by);
+void token_revoke(struct decider *decider, const struct token *token, const char *by);
 /* Forgets those that have expired; of the store's, and of those that were revoked, up to `limit`. */
-int token_forget(struct server *server, size_t limit, size_t *ret_count, struct strata_error *err);
-const struct token *token_at(const struct server *server, const char *id); /* NULL: none */
-const struct token *token_first(const struct server *server);
+int token_forget(struct decider *decider, size_t limit, size_t *ret_count,
+		 struct strata_error *err);
+const struct token *token_at(const struct decider *decider, const char *id); /* NULL: none */
+const struct token *token_first(const struct decider *decider);
 /* Uses that the store does not know of yet go into the batch, once an hour for each. */
-void token_keep_uses(struct server *server);
+void token_keep_uses(struct decider *decider);
 
 /* Who the bearer is; false: nobody, or too late. Any thread. */
-bool token_identify(struct server *server, const char *text, struct identity *ret_who);
+bool token_identify(struct front *front, const char *text, struct identity *ret_who);
 
 #endif

@@ -1,6 +1,9 @@
 /* Jobs as JSON; view.h says how. The command and some of the request are stored as JSON, and are written as they are. */
 #include "server/view.h"
 
+#include "server/json_text.h"
+#include "server/nodes.h"
+
 #include <strata/text.h>
 
 #include <errno.h>
@@ -12,12 +15,13 @@ enum kind {
 	NUMBER,   /* VIEW_NULL: null */
 	OPTIONAL, /* a number; VIEW_NULL: the field is left out */
 	BOOL,
-	FLAG, /* a number that is a truth; VIEW_NULL: left out */
-	TIME, /* ns; 0: null */
-	RAW,  /* JSON as it is; NULL: [] */
-	SPEC, /* that field of the request; none: the number 1 or null */
-	NODES,
-	GPUS,
+	FLAG,  /* a number that is a truth; VIEW_NULL: left out */
+	TIME,  /* ns; 0: null */
+	RAW,   /* JSON as it is; NULL: [] */
+	SPEC,  /* that field of the request; none: the number 1 or null */
+	NODES, /* of a place … */
+	GPUS,  /* … by node … */
+	PLACE, /* … all of it */
 };
 
 struct field {
@@ -30,34 +34,34 @@ struct field {
 
 /* clang-format off */
 static const struct field fields_all[] = {
-	{ "id", NUMBER, OF(row.id) },
-	{ "uuid", TEXT, OF(row.uuid) },
-	{ "user", TEXT, OF(row.user) },
-	{ "account", TEXT, OF(row.account) },
-	{ "partition", TEXT, OF(row.partition) },
-	{ "qos", TEXT, OF(row.qos) },
-	{ "name", TEXT, OF(row.name) },
+	{ "id", NUMBER, OF(job.id) },
+	{ "uuid", TEXT, OF(job.uuid) },
+	{ "user", TEXT, OF(job.user) },
+	{ "account", TEXT, OF(job.account) },
+	{ "partition", TEXT, OF(job.partition) },
+	{ "qos", TEXT, OF(job.qos) },
+	{ "name", TEXT, OF(job.name) },
 	{ "state", TEXT, OF(state) },
 	{ "reason", TEXT, OF(reason) },
 	{ "reason_text", TEXT, OF(reason_text) },
 	{ "priority", TEXT, OF(priority) },
 	{ "nice", NUMBER, OF(nice) },
-	{ "tasks", SPEC, OF(row.spec) },
-	{ "nodes", SPEC, OF(row.spec) },
-	{ "cpus", NUMBER, OF(row.cpu_cores) },
-	{ "memory_bytes", NUMBER, OF(row.memory_bytes) },
-	{ "gpus", NUMBER, OF(row.gpu_count) },
-	{ "gpu_type", TEXT, OF(row.gpu_type) },
-	{ "gpu_share", SPEC, OF(row.spec) },
-	{ "command", RAW, OF(row.command) },
-	{ "working_dir", TEXT, OF(row.working_dir) },
-	{ "submitted_at", TIME, OF(row.created_ns) },
-	{ "eligible_at", TIME, OF(row.eligible_ns) },
-	{ "scheduled_at", TIME, OF(row.scheduled_ns) },
-	{ "started_at", TIME, OF(row.started_ns) },
-	{ "ended_at", TIME, OF(row.completed_ns) },
+	{ "tasks", SPEC, OF(job.request) },
+	{ "nodes", SPEC, OF(job.request) },
+	{ "cpus", NUMBER, OF(job.cpu_cores) },
+	{ "memory_bytes", NUMBER, OF(job.memory_bytes) },
+	{ "gpus", NUMBER, OF(job.gpu_count) },
+	{ "gpu_type", TEXT, OF(job.gpu_type) },
+	{ "gpu_share", SPEC, OF(job.request) },
+	{ "command", RAW, OF(job.command) },
+	{ "working_dir", TEXT, OF(job.working_dir) },
+	{ "submitted_at", TIME, OF(job.created_ns) },
+	{ "eligible_at", TIME, OF(job.eligible_ns) },
+	{ "scheduled_at", TIME, OF(job.scheduled_ns) },
+	{ "started_at", TIME, OF(job.started_ns) },
+	{ "ended_at", TIME, OF(job.completed_ns) },
 	{ "time_limit_s", NUMBER, OF(time_limit_s) },
-	{ "attempt", NUMBER, OF(row.attempt) },
+	{ "attempt", NUMBER, OF(job.attempt) },
 	{ "exit_code", NUMBER, OF(exit_code) },
 	{ "exit_signal", NUMBER, OF(exit_signal) },
 	{ "cpu_user_ms", NUMBER, OF(cpu_user_ms) },
@@ -65,22 +69,22 @@ static const struct field fields_all[] = {
 	{ "memory_peak_bytes", NUMBER, OF(memory_peak_bytes) },
 	{ "array_id", NUMBER, OF(array_id) },
 	{ "array_index", NUMBER, OF(array_index) },
-	{ "dependencies", SPEC, OF(row.spec) },
-	{ "comment", TEXT, OF(row.comment) },
-	{ "preempted", NUMBER, OF(row.preempted) },
-	{ "cancelled_by", TEXT, OF(row.cancelled_by) },
+	{ "dependencies", SPEC, OF(job.request) },
+	{ "comment", TEXT, OF(job.comment) },
+	{ "preempted", NUMBER, OF(job.preempted) },
+	{ "cancelled_by", TEXT, OF(job.cancelled_by) },
 	{ "output", TEXT, OF(output) },
 	{ "error", TEXT, OF(error) },
 	{ "expected_start_at", TIME, OF(expected_start_ns) },
 	{ "expected_node", TEXT, OF(expected_node) },
 	{ "promised", BOOL, OF(promised) },
 	{ "expected_end_at", TIME, OF(expected_end_ns) },
-	{ "node_names", NODES, OF(row.place) },
-	{ "gpu_ids", GPUS, OF(row.place) },
-	{ "place", RAW, OF(row.place) },
-	{ "uid", NUMBER, OF(row.uid) },
-	{ "gid", NUMBER, OF(row.gid) },
-	{ "request", RAW, OF(row.spec) },
+	{ "node_names", NODES, OF(job.place) },
+	{ "gpu_ids", GPUS, OF(job.place) },
+	{ "place", PLACE, OF(job.place) },
+	{ "uid", NUMBER, OF(job.uid) },
+	{ "gid", NUMBER, OF(job.gid) },
+	{ "request", RAW, OF(job.request) },
 	{ "stopping", FLAG, OF(stopping) },
 	{ "position", OPTIONAL, OF(position) },
 };
@@ -113,56 +117,51 @@ int view_fields(const char *names, uint64_t *ret_fields, struct strata_error *er
 /* ---- taking ---- */
 
 /* An exit code is what a program that ran left behind; one that was never started, or vanished, left none. */
-static bool has_exit(const struct store_job *row, enum strata_reason reason)
+static bool has_exit(const struct job *job)
 {
-	return row->completed_ns && row->attempt && row->started_ns &&
-	       reason != STRATA_REASON_START_FAILED && reason != STRATA_REASON_NODE_FAILURE;
+	return job->completed_ns && job->attempt && job->started_ns &&
+	       job->reason != STRATA_REASON_START_FAILED &&
+	       job->reason != STRATA_REASON_NODE_FAILURE;
 }
 
-struct view view_of_row(const struct store_job *row)
+struct view view_of_job(const struct job *job)
 {
-	enum strata_reason reason = STRATA_REASON_NONE;
-	bool over = row->completed_ns != 0;
-
-	for (int i = 0; row->reason && i < STRATA_REASON_COUNT; i++)
-		if (strcmp(strata_reason_name((enum strata_reason)i), row->reason) == 0)
-			reason = (enum strata_reason)i;
-	bool ran = over && row->attempt && row->started_ns;
+	bool over = job->completed_ns != 0, ran = over && job->attempt && job->started_ns;
 	struct view view = {
-		.row = *row,
-		.state = row->state,
-		.reason = strata_reason_name(reason),
-		.reason_text = row->failure ? row->failure : strata_reason_words(reason),
-		.priority = strata_band_name((enum strata_band)row->band),
-		.nice = -row->priority,
-		.time_limit_s = row->time_limit_ns / STRATA_SECOND_NS,
-		.exit_code = has_exit(row, reason) ? row->exit_code : VIEW_NULL,
-		.exit_signal = has_exit(row, reason) ? row->exit_signal : VIEW_NULL,
-		.cpu_user_ms = ran ? row->user_ns / STRATA_MS_NS : VIEW_NULL,
-		.cpu_system_ms = ran ? row->system_ns / STRATA_MS_NS : VIEW_NULL,
-		.memory_peak_bytes = ran && row->memory_peak_bytes ? row->memory_peak_bytes
+		.job = *job,
+		.state = strata_job_state_name(job->state),
+		.reason = strata_reason_name(job->reason),
+		.reason_text = job->failure ? job->failure : strata_reason_words(job->reason),
+		.priority = strata_band_name(job->band),
+		.nice = -job->priority,
+		.time_limit_s = job->time_limit_ns / STRATA_SECOND_NS,
+		.exit_code = has_exit(job) ? job->exit_code : VIEW_NULL,
+		.exit_signal = has_exit(job) ? job->exit_signal : VIEW_NULL,
+		.cpu_user_ms = ran ? job->user_ns / STRATA_MS_NS : VIEW_NULL,
+		.cpu_system_ms = ran ? job->system_ns / STRATA_MS_NS : VIEW_NULL,
+		.memory_peak_bytes = ran && job->memory_peak_bytes ? job->memory_peak_bytes
 								   : VIEW_NULL,
-		.array_id = row->array_id ? row->array_id : VIEW_NULL,
-		.array_index = row->array_id ? row->array_index : VIEW_NULL,
+		.array_id = job->array_id ? job->array_id : VIEW_NULL,
+		.array_index = job->array_id ? job->array_index : VIEW_NULL,
 		.stopping = VIEW_NULL,
 		.position = VIEW_NULL,
 	};
 
 	if (over) /* where it was */
-		view.row.place = row->ran_on;
+		view.job.place = job->ran_on;
 	return view;
 }
 
-struct view view_of_live(struct server *server, const struct live *live)
+struct view view_of_live(struct decider *decider, const struct live *live)
 {
-	struct view view = view_of_row(&live->row);
+	struct view view = view_of_job(&live->job);
 	struct strata_job_view job;
 
-	if (strata_cluster_job(server->cluster, (uint64_t)live->row.id, &job, NULL))
+	if (strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &job, NULL))
 		return view;
 	view.state = strata_job_state_name(job.state);
 	view.reason = strata_reason_name(job.reason);
-	view.reason_text = live->row.failure ? live->row.failure : strata_reason_words(job.reason);
+	view.reason_text = live->job.failure ? live->job.failure : strata_reason_words(job.reason);
 	view.output = live->output;
 	view.error = live->error ? live->error : live->output;
 	view.stopping = job.stopping;
@@ -172,11 +171,11 @@ struct view view_of_live(struct server *server, const struct live *live)
 	return view;
 }
 
-void view_set_forecast(const struct server *server, struct view *view,
+void view_set_forecast(const struct decider *decider, struct view *view,
 		       const struct strata_forecast *forecast, size_t position,
 		       struct strata_arena *arena)
 {
-	const char *node = server->nodes[forecast->node].name;
+	const char *node = decider->nodes[forecast->node].name;
 
 	view->expected_start_ns = forecast->start_ns;
 	view->expected_node = strata_arena_text(arena, node, strlen(node));
@@ -184,9 +183,14 @@ void view_set_forecast(const struct server *server, struct view *view,
 	view->position = (int64_t)position;
 }
 
+static bool is_place(enum kind kind)
+{
+	return kind == NODES || kind == GPUS || kind == PLACE;
+}
+
 static bool is_text(enum kind kind)
 {
-	return kind == TEXT || kind == RAW || kind == SPEC || kind == NODES || kind == GPUS;
+	return kind == TEXT || kind == RAW || kind == SPEC;
 }
 
 /* Is it the text of an earlier field, which was copied then? */
@@ -198,56 +202,30 @@ static bool is_repeated(size_t field, uint64_t fields)
 	return false;
 }
 
+/* The copy of what a field points to; NULL: no memory. */
+static const void *copy(enum kind kind, const void *from, struct strata_arena *arena)
+{
+	return is_place(kind) ? (const void *)job_place_copy(from, arena)
+			      : strata_arena_text(arena, from, strlen(from));
+}
+
 bool view_copy(struct view *view, uint64_t fields, struct strata_arena *arena)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
-		const char **text = (const char **)((char *)view + fields_all[i].offset);
+		const struct field *field = &fields_all[i];
+		const void **slot = (const void **)((char *)view + field->offset);
 
-		if (!(fields >> i & 1) || !is_text(fields_all[i].kind) || !*text ||
-		    (fields_all[i].kind != TEXT && is_repeated(i, fields)))
+		if (!(fields >> i & 1) || !(is_text(field->kind) || is_place(field->kind)) ||
+		    !*slot || (field->kind != TEXT && is_repeated(i, fields)))
 			continue;
-		*text = strata_arena_text(arena, *text, strlen(*text));
-		if (!*text)
+		*slot = copy(field->kind, *slot, arena);
+		if (!*slot)
 			return false;
 	}
 	return true;
 }
 
 /* ---- writing ---- */
-
-static void write_text(struct buf *buf, const char *text)
-{
-	buf_add_char(buf, '"');
-	while (*text) {
-		size_t plain = 0;
-
-		while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' &&
-		       text[plain] != '\\')
-			plain++;
-		buf_add_bytes(buf, text, plain);
-		text += plain;
-		if (*text == '"' || *text == '\\') {
-			buf_add_char(buf, '\\');
-			buf_add_char(buf, *text++);
-		} else if (*text) {
-			buf_printf(buf, "\\u%04x", (unsigned)*text++);
-		}
-	}
-	buf_add_char(buf, '"');
-}
-
-static void write_number(struct buf *buf, int64_t number)
-{
-	char digits[24], *at = digits + sizeof(digits);
-	uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
-
-	do
-		*--at = (char)('0' + left % 10);
-	while (left /= 10);
-	if (number < 0)
-		*--at = '-';
-	buf_add_bytes(buf, at, (size_t)(digits + sizeof(digits) - at));
-}
 
 /* Behind a value of compact JSON, which is known to be well-formed. */
 static const char *skip_value(const char *at)
@@ -301,34 +279,33 @@ static void write_spec(struct buf *buf, const char *spec, const char *key)
 		buf_add(buf, strcmp(key, "tasks") == 0 || strcmp(key, "nodes") == 0 ? "1" : "null");
 }
 
-/* Where it is: names of nodes, or numbers of GPUs by node. */
-static void write_place(struct buf *buf, const char *place, bool gpus)
+static void write_gpus(struct buf *buf, uint32_t mask)
 {
-	json_t *list = place ? json_loads(place, 0, NULL) : NULL, *piece;
-	size_t index;
+	const char *comma = "";
 
+	buf_add_char(buf, '[');
+	for (int i = 0; i < STRATA_NODE_GPUS_MAX; i++)
+		if (mask >> i & 1) {
+			buf_printf(buf, "%s%d", comma, i);
+			comma = ",";
+		}
+	buf_add_char(buf, ']');
+}
+
+/* Where it is: names of nodes, or numbers of GPUs by node. */
+static void write_place(struct buf *buf, const struct job_place *place, bool gpus)
+{
 	buf_add_char(buf, gpus ? '{' : '[');
-	json_array_foreach(list, index, piece)
-	{
-		const char *node = json_string_value(json_object_get(piece, "node"));
-		json_int_t mask = json_integer_value(json_object_get(piece, "gpu_mask"));
-		const char *comma = "";
-
-		if (index)
+	for (uint32_t i = 0; place && i < place->count; i++) {
+		if (i)
 			buf_add_char(buf, ',');
-		write_text(buf, node ? node : "");
-		if (!gpus)
-			continue;
-		buf_add(buf, ":[");
-		for (int i = 0; i < 16; i++)
-			if (mask >> i & 1) {
-				buf_printf(buf, "%s%d", comma, i);
-				comma = ",";
-			}
-		buf_add_char(buf, ']');
+		json_text_add(buf, place->pieces[i].node);
+		if (gpus) {
+			buf_add_char(buf, ':');
+			write_gpus(buf, place->pieces[i].gpu_mask);
+		}
 	}
 	buf_add_char(buf, gpus ? '}' : ']');
-	json_decref(list);
 }
 
 static void write_time(struct buf *buf, int64_t ns)
@@ -348,7 +325,7 @@ static void write_field(const struct field *field, const void *value, struct buf
 	switch (field->kind) {
 	case NUMBER:
 	case OPTIONAL:
-		number == VIEW_NULL ? buf_add(buf, "null") : write_number(buf, number);
+		number == VIEW_NULL ? buf_add(buf, "null") : json_text_add_number(buf, number);
 		break;
 	case BOOL:
 	case FLAG:
@@ -358,7 +335,7 @@ static void write_field(const struct field *field, const void *value, struct buf
 		number == 0 ? buf_add(buf, "null") : write_time(buf, number);
 		break;
 	case TEXT:
-		text &&*text ? write_text(buf, text) : buf_add(buf, "null");
+		text &&*text ? json_text_add(buf, text) : buf_add(buf, "null");
 		break;
 	case RAW:
 		buf_add(buf, text && *text ? text : "[]");
@@ -368,7 +345,13 @@ static void write_field(const struct field *field, const void *value, struct buf
 		break;
 	case NODES:
 	case GPUS:
-		write_place(buf, text, field->kind == GPUS);
+		write_place(buf, *(const struct job_place *const *)value, field->kind == GPUS);
+		break;
+	case PLACE:
+		if (*(const struct job_place *const *)value)
+			job_place_print(*(const struct job_place *const *)value, buf);
+		else
+			buf_add(buf, "[]");
 		break;
 	}
 }
@@ -387,7 +370,7 @@ static bool is_empty(const struct field *field, const void *value)
 		return *(const int64_t *)value == 0;
 	case NODES:
 	case GPUS:
-		return !*(const char *const *)value;
+		return !*(const struct job_place *const *)value;
 	default:
 		return false;
 	}
@@ -439,16 +422,29 @@ json_t *view_json(const struct view *view)
 	return json;
 }
 
-json_t *view_row(const struct store_job *row)
+json_t *view_job(const struct job *job)
 {
-	struct view view = view_of_row(row);
+	struct view view = view_of_job(job);
 
 	return view_json(&view);
 }
 
-json_t *view_job(struct server *server, const struct live *live)
+json_t *view_row(const struct store_job *row)
 {
-	struct view view = view_of_live(server, live);
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+	struct job job;
+
+	strata_arena_init(&arena, &memory, 0);
+	json_t *json = job_from_row(row, &arena, &job) == 0 ? view_job(&job) : NULL;
+
+	strata_arena_fini(&arena);
+	return json;
+}
+
+json_t *view_live(struct decider *decider, const struct live *live)
+{
+	struct view view = view_of_live(decider, live);
 
 	return view_json(&view);
 }

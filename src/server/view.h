@@ -6,13 +6,13 @@
 #define SERVER_VIEW_H
 
 #include "core/buf.h"
-#include "server/server.h"
+#include "server/live.h"
 
 #define VIEW_NULL INT64_MIN
 
 /* What is said of one job. Texts are borrowed until view_copy. */
 struct view {
-	struct store_job row;
+	struct job job;
 	const char *state, *reason, *priority; /* static */
 	const char *reason_text;
 	int64_t nice, time_limit_s;
@@ -30,11 +30,11 @@ struct view {
 /* "id,name,state": a bit for each; -EINVAL for one that there is not. NULL: all. */
 int view_fields(const char *names, uint64_t *ret_fields, struct strata_error *err);
 
-/* Of a row of the history. */
-struct view view_of_row(const struct store_job *row);
+/* Of one that is in the history only. */
+struct view view_of_job(const struct job *job);
 /* Of a live one. On the decider's thread. */
-struct view view_of_live(struct server *server, const struct live *live);
-void view_set_forecast(const struct server *server, struct view *view,
+struct view view_of_live(struct decider *decider, const struct live *live);
+void view_set_forecast(const struct decider *decider, struct view *view,
 		       const struct strata_forecast *forecast, size_t position,
 		       struct strata_arena *arena);
 /* Gives it texts of its own, as far as these fields need them. False: no memory. */
@@ -44,5 +44,9 @@ bool view_copy(struct view *view, uint64_t fields, struct strata_arena *arena);
 void view_write(const struct view *view, uint64_t fields, struct buf *buf);
 /* The same as a tree; NULL: no memory. */
 json_t *view_json(const struct view *view);
+json_t *view_job(const struct job *job);
+json_t *view_row(const struct store_job *row);
+json_t *view_live(struct decider *decider, const struct live *live);
+json_t *view_time(int64_t ns); /* null for 0 */
 
 #endif

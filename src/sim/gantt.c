@@ -5,7 +5,6 @@
 #include "sim/gantt.h"
 
 #include "core/map.h"
-#include "core/trace_stream.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -13,9 +12,14 @@
 
 enum { CLUSTER_PID = 1, FIRST_GROUP_PID = 2, NAME_BYTES = 160, ARGS_MAX = 6 };
 
+struct track {
+	uint64_t job; /* that runs on it; 0: none */
+	struct strata_trace_lane *lane;
+};
+
 struct group {
-	uint32_t pid;   /* 0: nothing has run there yet */
-	uint64_t *jobs; /* on each track; 0: none */
+	uint32_t pid; /* 0: nothing has run there yet */
+	struct track *tracks;
 	size_t track_count;
 };
 
@@ -26,15 +30,36 @@ struct gantt {
 	struct map_u64 users; /* struct group *, when flat */
 	uint32_t next_pid;
 	int64_t waiting, running, in_use; /* as last written; -1: not yet */
-	struct trace_stream stream;
+	struct strata_trace *trace;
+	struct strata_trace_lane *curves;
 };
+
+static int open_trace(struct gantt *gantt, const struct strata_trace_sink *sink,
+		      struct strata_error *err)
+{
+	static const struct strata_trace_conf conf = { .pid = CLUSTER_PID,
+						       .process_name = "cluster",
+						       .clock_name = "virtual" };
+	static const struct strata_trace_lane_conf curves = { .tid = 0 };
+	int rc = strata_trace_open(gantt->memory, &conf, sink, &gantt->trace, err);
+
+	return rc ? rc : strata_trace_add_lane(gantt->trace, &curves, &gantt->curves, err);
+}
+
+static void free_gantt(struct gantt *gantt)
+{
+	strata_memory_put(gantt->memory, gantt->groups,
+			  gantt->groups ? gantt->machine->node_count * sizeof(struct group) : 0);
+	map_u64_fini(&gantt->users);
+	strata_memory_put(gantt->memory, gantt, sizeof(*gantt));
+}
 
 int gantt_open(struct strata_memory *memory, const struct machine *machine,
 	       const struct strata_trace_sink *sink, struct gantt **ret_gantt,
 	       struct strata_error *err)
 {
-	static const struct strata_trace_conf conf = { CLUSTER_PID, "cluster", "virtual" };
 	struct gantt *gantt = strata_memory_get(memory, sizeof(*gantt));
+	int rc = 0;
 
 	if (!gantt)
 		return strata_fail_memory(err);
@@ -46,12 +71,15 @@ int gantt_open(struct strata_memory *memory, const struct machine *machine,
 	if (!machine->flat) {
 		gantt->groups =
 			strata_memory_get(memory, machine->node_count * sizeof(struct group));
-		if (!gantt->groups) {
-			strata_memory_put(memory, gantt, sizeof(*gantt));
-			return strata_fail_memory(err);
-		}
+		rc = gantt->groups ? 0 : strata_fail_memory(err);
 	}
-	trace_stream_begin(&gantt->stream, &conf, sink);
+	if (rc == 0)
+		rc = open_trace(gantt, sink, err);
+	if (rc) {
+		strata_trace_free(gantt->trace);
+		free_gantt(gantt);
+		return rc;
+	}
 	*ret_gantt = gantt;
 	return 0;
 }
@@ -77,57 +105,76 @@ static struct group *group_of(struct gantt *gantt, const struct gantt_job *job,
 	return group;
 }
 
-static void name_group(struct gantt *gantt, struct group *group, const struct gantt_job *job,
-		       const struct strata_piece *piece)
+static void name_group(const struct gantt *gantt, const struct gantt_job *job,
+		       const struct strata_piece *piece, char name[NAME_BYTES])
 {
 	const struct strata_node_conf *node = &gantt->machine->nodes[piece->node];
-	char name[NAME_BYTES];
 
 	if (gantt->machine->flat)
-		snprintf(name, sizeof(name), "user %" PRId64, job->user);
+		snprintf(name, NAME_BYTES, "user %" PRId64, job->user);
 	else if (node->gpu_count)
-		snprintf(name, sizeof(name), "%.100s (%" PRIu32 " x %.40s)", node->name,
+		snprintf(name, NAME_BYTES, "%.100s (%" PRIu32 " x %.40s)", node->name,
 			 node->gpu_count,
 			 node->gpu_type && *node->gpu_type ? node->gpu_type : "GPU");
 	else
-		snprintf(name, sizeof(name), "%.100s", node->name);
-	group->pid = gantt->next_pid++;
-	trace_stream_name_process(&gantt->stream, group->pid, name);
+		snprintf(name, NAME_BYTES, "%.100s", node->name);
 }
 
-static int take_track(struct gantt *gantt, struct group *group, uint64_t id)
+/* One more track; the first has the group's name with it. */
+static int add_track(struct gantt *gantt, struct group *group, const char *group_name,
+		     struct strata_error *err)
+{
+	char name[NAME_BYTES];
+	size_t count = group->track_count;
+	struct track *tracks = strata_memory_resize(gantt->memory, group->tracks,
+						    count * sizeof(*tracks),
+						    (count + 1) * sizeof(*tracks));
+
+	if (!tracks)
+		return strata_fail_memory(err);
+	group->tracks = tracks;
+	group->track_count++;
+	if (!group->pid)
+		group->pid = gantt->next_pid++;
+	snprintf(name, sizeof(name), "track %zu", group->track_count);
+	return strata_trace_add_lane(
+		gantt->trace,
+		&(struct strata_trace_lane_conf){ .pid = group->pid,
+						  .tid = (uint32_t)group->track_count,
+						  .name = name,
+						  .process_name = count ? NULL : group_name },
+		&tracks[count].lane, err);
+}
+
+static int take_track(struct gantt *gantt, struct group *group, const struct gantt_job *job,
+		      const struct strata_piece *piece, struct strata_error *err)
 {
 	size_t track = 0;
 
-	while (track < group->track_count && group->jobs[track])
+	while (track < group->track_count && group->tracks[track].job)
 		track++;
 	if (track == group->track_count) {
 		char name[NAME_BYTES];
-		uint64_t *jobs = strata_memory_resize(gantt->memory, group->jobs,
-						      track * sizeof(*jobs),
-						      (track + 1) * sizeof(*jobs));
 
-		if (!jobs)
-			return -1;
-		group->jobs = jobs;
-		group->track_count++;
-		snprintf(name, sizeof(name), "track %zu", group->track_count);
-		trace_stream_name_thread(&gantt->stream, group->pid, (uint32_t)group->track_count,
-					 name);
+		name_group(gantt, job, piece, name);
+		int rc = add_track(gantt, group, name, err);
+
+		if (rc)
+			return rc;
 	}
-	group->jobs[track] = id;
+	group->tracks[track].job = job->id;
 	return 0;
 }
 
-static uint32_t leave_track(struct group *group, uint64_t id)
+static struct strata_trace_lane *leave_track(struct group *group, uint64_t id)
 {
 	size_t track = 0;
 
-	while (track < group->track_count && group->jobs[track] != id)
+	while (track < group->track_count && group->tracks[track].job != id)
 		track++;
 	assert(track < group->track_count);
-	group->jobs[track] = 0;
-	return (uint32_t)track + 1;
+	group->tracks[track].job = 0;
+	return group->tracks[track].lane;
 }
 
 /* ---- jobs ---- */
@@ -139,10 +186,10 @@ int gantt_start(struct gantt *gantt, const struct gantt_job *job, struct strata_
 
 		if (!group)
 			return strata_fail_memory(err);
-		if (!group->pid)
-			name_group(gantt, group, job, &job->pieces[i]);
-		if (take_track(gantt, group, job->id))
-			return strata_fail_memory(err);
+		int rc = take_track(gantt, group, job, &job->pieces[i], err);
+
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -177,13 +224,12 @@ void gantt_end(struct gantt *gantt, const struct gantt_job *job, int64_t now_ns)
 		struct strata_trace_arg args[ARGS_MAX];
 
 		assert(group);
-		trace_stream_slice(&gantt->stream,
-				   &(struct trace_slice){
-					   .pid = group->pid,
-					   .tid = leave_track(group, job->id),
-					   .start_ns = job->start_ns,
+		strata_trace_slice(leave_track(group, job->id),
+				   (struct strata_trace_event){
+					   .time_ns = job->start_ns,
 					   .end_ns = now_ns,
 					   .name = name,
+					   .copy_name = true,
 					   .flow = job->number > 0 ? (uint64_t)job->number : 0,
 					   .flow_first = i == 0,
 					   .args = args,
@@ -192,7 +238,7 @@ void gantt_end(struct gantt *gantt, const struct gantt_job *job, int64_t now_ns)
 	}
 }
 
-void gantt_count(struct gantt *gantt, const struct strata_cluster_stats *stats, int64_t now_ns)
+void gantt_count(struct gantt *gantt, const struct strata_cluster_metrics *stats, int64_t now_ns)
 {
 	bool gpus = gantt->machine->gpu_count > 0;
 	int64_t waiting = (int64_t)(stats->jobs[STRATA_JOB_QUEUED] +
@@ -205,14 +251,12 @@ void gantt_count(struct gantt *gantt, const struct strata_cluster_stats *stats, 
 		const struct strata_trace_arg counts[] = { strata_trace_int("waiting", waiting),
 							   strata_trace_int("running", running) };
 
-		trace_stream_counter(&gantt->stream, CLUSTER_PID, now_ns, "jobs", counts, 2);
+		strata_trace_counters(gantt->curves, now_ns, "jobs", counts, 2);
 	}
-	if (in_use != gantt->in_use) {
-		struct strata_trace_arg use =
-			strata_trace_real(gpus ? "gpus" : "cpus", (double)in_use / 1000);
-
-		trace_stream_counter(&gantt->stream, CLUSTER_PID, now_ns, "in use", &use, 1);
-	}
+	if (in_use != gantt->in_use)
+		strata_trace_counter(
+			gantt->curves, now_ns, "in use",
+			strata_trace_real(gpus ? "gpus" : "cpus", (double)in_use / 1000));
 	gantt->waiting = waiting;
 	gantt->running = running;
 	gantt->in_use = in_use;
@@ -220,24 +264,22 @@ void gantt_count(struct gantt *gantt, const struct strata_cluster_stats *stats, 
 
 static void fini_group(struct gantt *gantt, struct group *group)
 {
-	strata_memory_put(gantt->memory, group->jobs, group->track_count * sizeof(*group->jobs));
+	strata_memory_put(gantt->memory, group->tracks,
+			  group->track_count * sizeof(*group->tracks));
 }
 
 int gantt_close(struct gantt *gantt, struct strata_error *err)
 {
 	if (!gantt)
 		return 0;
-	int rc = trace_stream_end(&gantt->stream, err);
+	int rc = strata_trace_close(gantt->trace, err);
 
 	for (size_t i = 0; gantt->groups && i < gantt->machine->node_count; i++)
 		fini_group(gantt, &gantt->groups[i]);
-	strata_memory_put(gantt->memory, gantt->groups,
-			  gantt->groups ? gantt->machine->node_count * sizeof(struct group) : 0);
 	for (const struct map_u64_entry *at = NULL; (at = map_u64_next(&gantt->users, at));) {
 		fini_group(gantt, at->value);
 		strata_memory_put(gantt->memory, at->value, sizeof(struct group));
 	}
-	map_u64_fini(&gantt->users);
-	strata_memory_put(gantt->memory, gantt, sizeof(*gantt));
+	free_gantt(gantt);
 	return rc;
 }

@@ -33,7 +33,7 @@ int gantt_start(struct gantt *gantt, const struct gantt_job *job, struct strata_
 /* It stopped, for good or for now: its slices are written and the tracks are free. The job is as it was at its start. */
 void gantt_end(struct gantt *gantt, const struct gantt_job *job, int64_t now_ns);
 /* How things stand at this moment. */
-void gantt_count(struct gantt *gantt, const struct strata_cluster_stats *stats, int64_t now_ns);
+void gantt_count(struct gantt *gantt, const struct strata_cluster_metrics *stats, int64_t now_ns);
 
 /* Ends the file: what is wrong with it, if anything is. The chart is gone either way; NULL is nothing. */
 int gantt_close(struct gantt *gantt, struct strata_error *err);

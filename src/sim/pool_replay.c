@@ -225,9 +225,9 @@ static int live(struct replay *replay, struct strata_error *err)
 		if (replay->benches[i].count == 0)
 			rc = ask(replay, &replay->benches[i], err);
 	if (rc == 0 && replay->conf->gantt) {
-		struct strata_pool_stats stats;
+		struct strata_pool_metrics stats;
 
-		strata_pool_stats(replay->pool, &stats);
+		strata_pool_metrics(replay->pool, &stats);
 		pool_gantt_count(replay->conf->gantt, stats.tasks[STRATA_TASK_PENDING],
 				 replay->busy.count, replay->now_ns);
 	}
@@ -298,7 +298,7 @@ static int collect(const struct replay *replay, struct strata_arena *arena,
 	}
 	result->refused = replay->refused;
 	result->stuck = strata_pool_pending_count(replay->pool);
-	strata_pool_stats(replay->pool, &result->stats);
+	strata_pool_metrics(replay->pool, &result->stats);
 	return 0;
 }
 

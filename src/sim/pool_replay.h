@@ -35,7 +35,7 @@ struct pool_replay_result {
 	size_t job_count;
 	size_t refused; /* at the door */
 	size_t stuck;   /* still in line when nothing more could happen */
-	struct strata_pool_stats stats;
+	struct strata_pool_metrics stats;
 };
 
 /* -ECANCELED when the progress callback said stop. */

@@ -23,8 +23,8 @@ struct ending {
 	int64_t saved_ns;   /* work that is in a checkpoint */
 	int64_t ran_ns;     /* all that it ran, lost or not */
 	bool stopping;      /* the next time it is due it stops, unless it has done its work */
-	struct strata_piece
-		*pieces; /* where it runs, when somebody wants to know; the replay's memory */
+	/* where it runs, when somebody wants to know; the replay's memory */
+	struct strata_piece *pieces;
 	size_t piece_count;
 };
 
@@ -322,9 +322,9 @@ static int pass(struct replay *replay, struct strata_error *err)
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = carry_out(replay, &effects[i], err);
 	if (rc == 0 && replay->conf->gantt) {
-		struct strata_cluster_stats stats;
+		struct strata_cluster_metrics stats;
 
-		strata_cluster_stats(replay->cluster, &stats);
+		strata_cluster_metrics(replay->cluster, &stats);
 		gantt_count(replay->conf->gantt, &stats, replay->now_ns);
 	}
 	strata_arena_reset(&replay->scratch);
@@ -461,9 +461,9 @@ int replay_run(const struct replay_conf *conf, struct strata_arena *arena,
 	for (size_t i = 0; rc && replay.endings && i < conf->arrival_count; i++)
 		forget_pieces(&replay, &replay.endings[i]);
 	if (rc == 0) {
-		struct strata_cluster_stats stats;
+		struct strata_cluster_metrics stats;
 
-		strata_cluster_stats(replay.cluster, &stats);
+		strata_cluster_metrics(replay.cluster, &stats);
 		result.preemptions = stats.preemptions;
 		result.cancelled = replay.cancelled;
 	}

@@ -18,13 +18,13 @@
 typedef bool replay_progress(void *context, size_t ended, size_t total);
 
 struct replay_conf {
-	struct strata_cluster_conf
-		cluster; /* what decides; without a mix it gets that of the arrivals, if there are GPUs */
+	/* what decides; without a mix it gets that of the arrivals, if there are GPUs */
+	struct strata_cluster_conf cluster;
 	const struct machine *machine;
 	const struct strata_swf_arrival *arrivals; /* in order of submission */
 	size_t arrival_count;
-	const struct swf_demand *const
-		*demands; /* of each arrival, NULL for one that has none; NULL: none has */
+	/* of each arrival, NULL for one that has none; NULL: none has */
+	const struct swf_demand *const *demands;
 	const enum strata_band *bands; /* of each arrival; NULL: all are normal */
 	int64_t checkpoint_ns; /* all jobs write one so often, and before they stop for another; 0: none does */
 	replay_progress *progress; /* may be NULL */
@@ -33,15 +33,15 @@ struct replay_conf {
 };
 
 struct replay_result {
-	struct metrics_job *
-		jobs; /* those that ran, in the order of the arrivals; all arrays are in the arena */
+	/* those that ran, in the order of the arrivals; all arrays are in the arena */
+	struct metrics_job *jobs;
 	size_t *indices; /* of their arrivals */
 	size_t job_count;
 	size_t *impossible; /* arrivals that no node could take, in their order */
 	size_t impossible_count;
 	double gpu_fragmentation; /* see fragments.h; NAN without GPUs */
-	uint64_t
-		preemptions; /* jobs stopped for others; all may be where the cluster has a victim chooser */
+	/* jobs stopped for others; all may be where the cluster has a victim chooser */
+	uint64_t preemptions;
 	size_t cancelled; /* of them for good: they are among neither the jobs nor the impossible */
 	double lost_hours; /* processor-hours run in vain */
 	uint64_t passes;

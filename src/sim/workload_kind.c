@@ -1,16 +1,16 @@
-/* The models of workloads, one line each, sorted. */
+/* The kind `workload`: what workloads.def lists. */
 #include "sim/workload.h"
 
-extern const struct workload_class workload_gpu;
-extern const struct workload_class workload_lublin;
+#define CLASS(name) extern const struct workload_class workload_##name;
+#include "sim/workloads.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&workload_gpu.base,
-	&workload_lublin.base,
+#define CLASS(name) &workload_##name.base,
+#include "sim/workloads.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind workload_kind = {
 	.name = "workload",

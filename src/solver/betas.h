@@ -2,7 +2,7 @@
 #ifndef SOLVER_BETAS_H
 #define SOLVER_BETAS_H
 
-#include "solver/conf.h"
+#include "solver/solver_conf.h"
 
 /* alphas_cumprod: conf->num_train_timesteps (or trained_betas.count) numbers from near 1 down to near 0, on the arena.
  * They are rounded to float32 where torch rounds them, so a picture made with diffusers can be made again. */

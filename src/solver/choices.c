@@ -1,5 +1,5 @@
 /* The choices behind the options that solvers have in common. */
-#include "solver/conf.h"
+#include "solver/solver_conf.h"
 
 const struct strata_choice conf_beta_schedules[] = {
 	{ "linear", BETAS_LINEAR, "evenly" },

@@ -39,6 +39,21 @@ int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
 	return 0;
 }
 
+int discrete_steps(struct discrete_run *run, int (*step)(void *run, size_t i))
+{
+	return draft_steps(run->first, run->timesteps.count, step, run);
+}
+
+int discrete_compile(const void *conf, const struct strata_solver_request *request,
+		     int (*step)(void *run, size_t i), struct strata_solver_draft *draft,
+		     struct strata_error *err)
+{
+	struct discrete_run run;
+	int rc = discrete_start(&run, conf, request, draft, err);
+
+	return rc ? rc : discrete_steps(&run, step);
+}
+
 double discrete_alpha(const struct discrete_run *run, double timestep, double before)
 {
 	return timestep < 0 ? before : run->alphas.product[(size_t)timestep];

@@ -28,6 +28,14 @@ int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
 		   const struct strata_solver_request *request, struct strata_solver_draft *draft,
 		   struct strata_error *err);
 
+/* `step` for each step that is left, with the run as its first argument (or what begins with it). */
+int discrete_steps(struct discrete_run *run, int (*step)(void *run, size_t i));
+
+/* A whole trajectory: discrete_start and discrete_steps. conf begins with a struct solver_conf, which is the run's conf. */
+int discrete_compile(const void *conf, const struct strata_solver_request *request,
+		     int (*step)(void *run, size_t i), struct strata_solver_draft *draft,
+		     struct strata_error *err);
+
 /* ā at a timestep that may lie before the first: `before` then. */
 double discrete_alpha(const struct discrete_run *run, double timestep, double before);
 

@@ -39,3 +39,13 @@ int distilled_start(struct discrete_run *run, const struct distilled_conf *conf,
 		at[i] = (double)((origin - i * origin / n) * stride) - 1;
 	return discrete_start(run, &conf->common, &own, draft, err);
 }
+
+int distilled_compile(const void *conf, const struct strata_solver_request *request,
+		      int (*step)(void *run, size_t i), struct strata_solver_draft *draft,
+		      struct strata_error *err)
+{
+	struct discrete_run run;
+	int rc = distilled_start(&run, conf, request, draft, err);
+
+	return rc ? rc : discrete_steps(&run, step);
+}

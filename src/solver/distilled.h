@@ -29,4 +29,9 @@ int distilled_start(struct discrete_run *run, const struct distilled_conf *conf,
 		    const struct strata_solver_request *request, struct strata_solver_draft *draft,
 		    struct strata_error *err);
 
+/* A whole trajectory: distilled_start and discrete_steps. conf begins with a struct distilled_conf. */
+int distilled_compile(const void *conf, const struct strata_solver_request *request,
+		      int (*step)(void *run, size_t i), struct strata_solver_draft *draft,
+		      struct strata_error *err);
+
 #endif

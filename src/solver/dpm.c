@@ -58,6 +58,11 @@ int dpm_start(struct dpm_run *run, const struct solver_conf *conf,
 	return 0;
 }
 
+int dpm_steps(struct dpm_run *run, int (*step)(void *run, size_t i))
+{
+	return draft_steps(run->levels.first, run->levels.count, step, run);
+}
+
 struct point dpm_point(const struct dpm_run *run, size_t i)
 {
 	return point_at(run->conf, run->levels.sigmas[i]);

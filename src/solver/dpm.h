@@ -28,6 +28,9 @@ int dpm_start(struct dpm_run *run, const struct solver_conf *conf,
 	      const struct strata_solver_request *request, double lambda_min, unsigned rules,
 	      struct strata_solver_draft *draft, struct strata_error *err);
 
+/* `step` for each step that is left, with the run as its first argument (or what begins with it). */
+int dpm_steps(struct dpm_run *run, int (*step)(void *run, size_t i));
+
 /* Where step i starts; i = count: where the last one ends. */
 struct point dpm_point(const struct dpm_run *run, size_t i);
 
@@ -68,8 +71,9 @@ bool dpm_predicts_noise(const struct dpm_conf *conf);
  * schedules (`left` steps of `count`). */
 int dpm_order(const struct dpm_conf *conf, size_t count, size_t left, size_t done, bool ends_clean);
 
-/* A whole row of the multistep rule; its noise flag is left to the class. Predictions go round in solver_order − 1 slots. */
-int dpm_multistep_row(const struct dpm_conf *conf, struct dpm_run *run, size_t i);
+/* A whole row of the multistep rule, as a step of a struct dpm_run whose conf is that of a struct dpm_conf; its noise flag is left to
+ * the class. Predictions go round in solver_order − 1 slots. */
+int dpm_multistep_row(void *run, size_t i);
 
 extern const struct strata_choice dpm_algorithms[];
 extern const struct strata_choice dpm_solver_types[];

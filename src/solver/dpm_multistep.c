@@ -40,8 +40,10 @@ int dpm_order(const struct dpm_conf *conf, size_t count, size_t left, size_t don
 	return left == 2 && low && order > 2 ? 2 : order;
 }
 
-int dpm_multistep_row(const struct dpm_conf *conf, struct dpm_run *run, size_t i)
+int dpm_multistep_row(void *run_any, size_t i)
 {
+	struct dpm_run *run = run_any;
+	const struct dpm_conf *conf = (const struct dpm_conf *)run->conf;
 	size_t done = i - run->levels.first, slots = (size_t)conf->solver_order - 1;
 	int order = dpm_order(conf, run->levels.count, run->levels.count - i, done,
 			      run->levels.sigmas[i + 1] == 0);

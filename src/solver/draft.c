@@ -32,6 +32,15 @@ int strata_solver_draft_row(struct strata_solver_draft *draft, struct strata_sol
 	return 0;
 }
 
+int draft_steps(size_t first, size_t count, int (*step)(void *run, size_t i), void *run)
+{
+	int rc = 0;
+
+	for (size_t i = first; rc == 0 && i < count; i++)
+		rc = step(run, i);
+	return rc;
+}
+
 struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t slot)
 {
 	assert(row->write_count < STRATA_SOLVER_WRITES_MAX && slot < STRATA_SOLVER_SLOTS_MAX);

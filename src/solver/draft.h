@@ -4,6 +4,10 @@
 
 #include <strata/solver.h>
 
+/* The loop of every solver whose steps follow each other: `step` writes the rows of step i, for i from first to count − 1 until one
+ * fails. `run` is the solver's own. */
+int draft_steps(size_t first, size_t count, int (*step)(void *run, size_t i), void *run);
+
 /* One more slot write of the row; its sum, zeroed, is for the caller to fill. */
 struct strata_solver_sum *draft_write(struct strata_solver_row *row, uint32_t slot);
 

@@ -25,6 +25,18 @@ int strata_solver_noise_init(struct strata_solver_noise *noise, const struct str
 	return 0;
 }
 
+int strata_solver_noise_build(const char *source, uint64_t seed, size_t member_count,
+			      size_t element_count, struct strata_arena *arena,
+			      struct strata_solver_noise *ret_noise, struct strata_error *err)
+{
+	struct strata_spec spec;
+	int rc = strata_spec_build(&strata_noise_kind, source, arena, &spec, err);
+
+	return rc ? rc
+		  : strata_solver_noise_init(ret_noise, &spec, seed, member_count, element_count,
+					     arena, err);
+}
+
 /* Goes forwards to a tensor. What has to be drawn on the way is overwritten by it. */
 static void go_to(struct strata_solver_noise *noise, uint64_t tensor, size_t count, float *scratch)
 {

@@ -16,10 +16,11 @@ const struct strata_choice edm_predictions[] = {
 	{ 0 }
 };
 
-static int fill_schedule(const struct edm_conf *conf, const struct strata_solver_request *request,
-			 struct strata_arena *arena, struct edm_levels *levels,
-			 struct strata_error *err)
+static int fill_schedule(struct edm_run *run, const struct strata_solver_request *request)
 {
+	const struct edm_conf *conf = run->conf;
+	struct strata_arena *arena = run->draft->arena;
+	struct strata_error *err = run->err;
 	struct strata_schedule_range range = { conf->common.sigma_min, conf->common.sigma_max,
 					       &conf->common.sigma_min, 1 };
 	double rho = conf->rho; /* the whole of karras's options */
@@ -28,71 +29,78 @@ static int fill_schedule(const struct edm_conf *conf, const struct strata_solver
 
 	if (request->schedule)
 		return schedule_fill((const struct strata_schedule_class *)request->schedule->cls,
-				     request, &range, levels->count, arena, levels->sigmas, err);
+				     request, &range, run->count, arena, run->sigmas, err);
 	if (conf->sigma_schedule == EDM_EXPONENTIAL)
-		return schedule_fill(&strata_schedule_exponential, NULL, &range, levels->count,
-				     arena, levels->sigmas, err);
-	return schedule_fill(&strata_schedule_karras, &by_rho, &range, levels->count, arena,
-			     levels->sigmas, err);
+		return schedule_fill(&strata_schedule_exponential, NULL, &range, run->count, arena,
+				     run->sigmas, err);
+	return schedule_fill(&strata_schedule_karras, &by_rho, &range, run->count, arena,
+			     run->sigmas, err);
 }
 
-static int fill_given(const struct strata_solver_request *request, struct edm_levels *levels,
-		      struct strata_error *err)
+static int fill_given(struct edm_run *run, const struct strata_solver_request *request)
 {
-	for (size_t i = 0; i < levels->count; i++) {
-		levels->sigmas[i] = request->sigmas[i];
-		if (!(levels->sigmas[i] > 0 && levels->sigmas[i] <= 1e6 &&
-		      (i == 0 || levels->sigmas[i] < levels->sigmas[i - 1])))
+	for (size_t i = 0; i < run->count; i++) {
+		run->sigmas[i] = request->sigmas[i];
+		if (!(run->sigmas[i] > 0 && run->sigmas[i] <= 1e6 &&
+		      (i == 0 || run->sigmas[i] < run->sigmas[i - 1])))
 			return strata_fail_at(
-				err, -EINVAL, "sigmas",
+				run->err, -EINVAL, "sigmas",
 				"sigma %zu is %g; expected falling sigmas from 1e6 to "
 				"above 0",
-				i + 1, levels->sigmas[i]);
+				i + 1, run->sigmas[i]);
 	}
 	return 0;
 }
 
-int edm_start(const struct edm_conf *conf, const struct strata_solver_request *request,
-	      struct strata_solver_draft *draft, struct edm_levels *ret_levels,
+int edm_start(struct edm_run *run, const struct edm_conf *conf,
+	      const struct strata_solver_request *request, struct strata_solver_draft *draft,
 	      struct strata_error *err)
 {
-	struct edm_levels levels = { .count = request->sigma_count ? request->sigma_count
-								   : (size_t)request->steps };
-
+	*run = (struct edm_run){ .conf = conf, .draft = draft, .err = err };
+	run->count = request->sigma_count ? request->sigma_count : (size_t)request->steps;
 	if (request->sigma_count > 1 && request->sigmas[request->sigma_count - 1] == 0)
-		levels.count--;
-	if (levels.count == 0 || request->timestep_count)
+		run->count--;
+	if (run->count == 0 || request->timestep_count)
 		return strata_fail_at(err, -EINVAL, "timesteps",
 				      "this solver has noise levels, not timesteps; expected steps "
 				      "or sigmas");
-	levels.sigmas = strata_arena_array(draft->arena, levels.count + 1, sizeof(double));
-	if (!levels.sigmas)
+	run->sigmas = strata_arena_array(draft->arena, run->count + 1, sizeof(double));
+	if (!run->sigmas)
 		return strata_fail_memory(err);
-	int rc = request->sigma_count ? fill_given(request, &levels, err)
-				      : fill_schedule(conf, request, draft->arena, &levels, err);
+	int rc = request->sigma_count ? fill_given(run, request) : fill_schedule(run, request);
 
 	if (rc == 0)
-		rc = spacing_first(request, levels.count, &levels.first, err);
+		rc = spacing_first(request, run->count, &run->first, err);
 	if (rc)
 		return rc;
 	if (conf->common.final_sigmas_type == FINAL_SIGMA_MIN)
-		levels.sigmas[levels.count] = levels.sigmas[levels.count - 1];
+		run->sigmas[run->count] = run->sigmas[run->count - 1];
 	draft->init_noise_sigma = hypot(conf->common.sigma_max, 1);
-	draft->step_count = (uint32_t)(levels.count - levels.first);
-	*ret_levels = levels;
+	draft->step_count = (uint32_t)(run->count - run->first);
 	return 0;
 }
 
-void edm_fill(const struct edm_conf *conf, double sigma, double noised,
-	      struct strata_solver_row *row)
+int edm_steps(struct edm_run *run, int (*step)(void *run, size_t i))
 {
-	double data = conf->sigma_data, all = hypot(noised, data);
-	double sign = conf->common.prediction_type == PREDICTION_V ? -1 : 1;
+	return draft_steps(run->first, run->count, step, run);
+}
 
+int edm_row(struct edm_run *run, size_t i, double noised, struct strata_solver_row **ret_row)
+{
+	double sigma = run->sigmas[i], data = run->conf->sigma_data, all = hypot(noised, data);
+	double sign = run->conf->common.prediction_type == PREDICTION_V ? -1 : 1;
+	int rc = strata_solver_draft_row(run->draft, ret_row, run->err);
+
+	if (rc)
+		return rc;
+	struct strata_solver_row *row = *ret_row;
+
+	row->step = (uint32_t)(i - run->first);
 	row->timestep = 0.25 * log(sigma);
 	row->input_scale = 1 / hypot(sigma, data);
 	row->alpha = 1;
 	row->sigma = sigma;
 	row->p = data * data / (all * all);
 	row->q = sign * noised * data / all;
+	return 0;
 }

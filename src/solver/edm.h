@@ -34,18 +34,24 @@ extern const struct strata_choice edm_predictions[];
 	CONF_FINAL(FINAL_ZERO)
 /* clang-format on */
 
-struct edm_levels {
+/* What the loop of a solver of this family works on. */
+struct edm_run {
+	const struct edm_conf *conf;
+	struct strata_solver_draft *draft;
+	struct strata_error *err;
 	size_t count, first;
 	double *sigmas; /* count + 1 */
 };
 
 /* Levels, the scale of the first sample and the number of steps. */
-int edm_start(const struct edm_conf *conf, const struct strata_solver_request *request,
-	      struct strata_solver_draft *draft, struct edm_levels *ret_levels,
+int edm_start(struct edm_run *run, const struct edm_conf *conf,
+	      const struct strata_solver_request *request, struct strata_solver_draft *draft,
 	      struct strata_error *err);
 
-/* Fills a row for a model that is called at `sigma` on a sample that stands at `noised` (the same without churn). */
-void edm_fill(const struct edm_conf *conf, double sigma, double noised,
-	      struct strata_solver_row *row);
+/* `step` for each step that is left, with the run as its first argument (or what begins with it). */
+int edm_steps(struct edm_run *run, int (*step)(void *run, size_t i));
+
+/* One more row, of step i: the model is called at its sigma on a sample that stands at `noised` (the same without churn). */
+int edm_row(struct edm_run *run, size_t i, double noised, struct strata_solver_row **ret_row);
 
 #endif

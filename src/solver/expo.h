@@ -11,8 +11,8 @@ struct expo_step {
 	double from, to; /* t */
 	double r1, r2;   /* where in between the second and third call are */
 	int order;
-	uint32_t slot_middle,
-		slot_end; /* what the third call's sample and the step's end have so far */
+	/* what the third call's sample and the step's end have so far */
+	uint32_t slot_middle, slot_end;
 };
 
 /* The sigma of call 0 … order − 1. */

@@ -121,6 +121,11 @@ int flow_start(struct flow_run *run, const struct solver_conf *conf,
 	return rc;
 }
 
+int flow_steps(struct flow_run *run, int (*step)(void *run, size_t i))
+{
+	return draft_steps(run->first, run->count, step, run);
+}
+
 void flow_invert(struct flow_run *run)
 {
 	for (size_t i = 0; i <= run->count; i++)
@@ -142,4 +147,11 @@ int flow_row(struct flow_run *run, size_t i, double sigma, struct strata_solver_
 	row->p = 1;
 	row->q = -sigma;
 	return 0;
+}
+
+void flow_jump(struct strata_solver_row *row, double to)
+{
+	row->next.b = 1 - to;
+	row->next.d = to;
+	row->flags |= STRATA_ROW_NOISE;
 }

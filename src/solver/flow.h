@@ -5,7 +5,7 @@
 #ifndef SOLVER_FLOW_H
 #define SOLVER_FLOW_H
 
-#include "solver/conf.h"
+#include "solver/solver_conf.h"
 #include "solver/draft.h"
 
 struct flow_run {
@@ -35,10 +35,16 @@ int flow_start(struct flow_run *run, const struct solver_conf *conf,
 	       const struct strata_solver_request *request, struct strata_solver_draft *draft,
 	       struct strata_error *err);
 
+/* `step` for each step that is left, with the run as its first argument. */
+int flow_steps(struct flow_run *run, int (*step)(void *run, size_t i));
+
 /* The levels from 0 up to 1 instead, for models that count the other way (Mochi). */
 void flow_invert(struct flow_run *run);
 
 /* One more row, of step i, at this sigma. */
 int flow_row(struct flow_run *run, size_t i, double sigma, struct strata_solver_row **ret_row);
+
+/* A jump to the clean sample, which is noised again to the level `to`. */
+void flow_jump(struct strata_solver_row *row, double to);
 
 #endif

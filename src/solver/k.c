@@ -23,6 +23,16 @@ int k_start(struct k_run *run, const struct solver_conf *conf,
 	return 0;
 }
 
+int k_compile(const void *conf, const struct strata_solver_request *request, unsigned rules,
+	      int (*step)(void *run, size_t i), struct strata_solver_draft *draft,
+	      struct strata_error *err)
+{
+	struct k_run run;
+	int rc = k_start(&run, conf, request, rules, draft, err);
+
+	return rc ? rc : draft_steps(run.levels.first, run.levels.count, step, &run);
+}
+
 int k_row(struct k_run *run, size_t step, double timestep, double sigma,
 	  struct strata_solver_row **ret_row)
 {
@@ -77,6 +87,28 @@ void k_slope(struct strata_solver_sum *sum, double sigma, double scale)
 {
 	sum->a += scale / sigma;
 	sum->b -= scale / sigma;
+}
+
+int k_heun(struct k_run *run, size_t step, double sigma, double t, double to, double t_to)
+{
+	struct strata_solver_row *row;
+	int rc = k_row(run, step, t, sigma, &row);
+
+	if (rc)
+		return rc;
+	k_euler(&row->next, sigma, to);
+	if (to == 0)
+		return 0;
+	struct strata_solver_sum *half = draft_write(row, 0);
+
+	half->a = 1;
+	k_slope(half, sigma, (to - sigma) / 2);
+	rc = k_row(run, step, t_to, to, &row);
+	if (rc)
+		return rc;
+	row->next.c[0] = 1;
+	k_slope(&row->next, to, (to - sigma) / 2);
+	return 0;
 }
 
 void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, double to)

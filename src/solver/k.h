@@ -22,6 +22,12 @@ int k_start(struct k_run *run, const struct solver_conf *conf,
 	    const struct strata_solver_request *request, unsigned rules,
 	    struct strata_solver_draft *draft, struct strata_error *err);
 
+/* A whole trajectory: k_start, and `step` for each of its steps, with the run as its first argument. conf begins with a struct
+ * solver_conf, which is the run's conf. */
+int k_compile(const void *conf, const struct strata_solver_request *request, unsigned rules,
+	      int (*step)(void *run, size_t i), struct strata_solver_draft *draft,
+	      struct strata_error *err);
+
 /* One more row: the model is called at this sigma. */
 int k_row(struct k_run *run, size_t step, double timestep, double sigma,
 	  struct strata_solver_row **ret_row);
@@ -37,6 +43,9 @@ void k_euler(struct strata_solver_sum *sum, double sigma, double to);
 
 /* Adds scale times the derivative. */
 void k_slope(struct strata_solver_sum *sum, double sigma, double scale);
+
+/* The rows of a step of Heun from sigma to `to`, two unless it ends at 0; the model is told t and then t_to. */
+int k_heun(struct k_run *run, size_t step, double sigma, double t, double to, double t_to);
 
 /* A step of Euler to `to` from the guided clean sample along the unguided slope (CFG++): y + to · (x − y of the unguided output) / sigma. */
 void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, double to);

@@ -141,6 +141,23 @@ static int unknown(const struct strata_registry *solvers, const char *name, size
 			      closest.best ? closest.best : "", closest.best ? "'?" : "");
 }
 
+/* What a family of models is usually sampled with: a class and its options. */
+static bool find_family(const struct strata_registry *solvers, const char *name, size_t length,
+			struct strata_solver_name *ret_name)
+{
+	const struct strata_model_family *family;
+
+	if (strata_model_family_find(name, length, &family, NULL))
+		return false;
+	const char *colon = strchr(family->solver, ':');
+
+	*ret_name = (struct strata_solver_name){
+		.cls = class_called(solvers, family->solver, strcspn(family->solver, ":")),
+		.options = colon ? colon + 1 : NULL,
+	};
+	return ret_name->cls != NULL;
+}
+
 int strata_solver_find(const struct strata_registry *solvers,
 		       const struct strata_registry *schedules, const char *name, size_t length,
 		       struct strata_solver_name *ret_name, struct strata_error *err)
@@ -159,7 +176,8 @@ int strata_solver_find(const struct strata_registry *solvers,
 		memcpy(pp, "pp", 2);
 	if (!find(solvers, schedules, name, length, &found, &known) &&
 	    !find(solvers, schedules, plain, length, &found, &known) &&
-	    !find(solvers, schedules, plain + skip, length - skip, &found, &known))
+	    !find(solvers, schedules, plain + skip, length - skip, &found, &known) &&
+	    !find_family(solvers, name, length, &found))
 		return unknown(solvers, name, length, err);
 	if (!found.cls)
 		return strata_fail_at(err, -ENOENT, "solver", "%s is %s, which was left out",

@@ -5,7 +5,7 @@
 #ifndef SOLVER_PREDICTION_H
 #define SOLVER_PREDICTION_H
 
-#include "solver/conf.h"
+#include "solver/solver_conf.h"
 
 /* Sets alpha, sigma, p, q and how y is limited (thresholding before clipping, as in diffusers). */
 void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,

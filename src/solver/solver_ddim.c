@@ -46,24 +46,24 @@ static void ddim_row(const struct ddim_conf *conf, double now, double then,
 		row->flags |= STRATA_ROW_NOISE;
 }
 
-static int ddim_compile(const void *conf_any, const struct strata_solver_request *request,
+static int ddim_step(void *run_any, size_t i)
+{
+	struct discrete_run *run = run_any;
+	const struct ddim_conf *conf = (const struct ddim_conf *)run->conf;
+	double last = conf->set_alpha_to_one ? 1 : run->alphas.product[0];
+	double t = run->timesteps.at[i], now = discrete_alpha(run, t, last);
+	struct strata_solver_row *row;
+	int rc = discrete_row(run, i, t, now, &row);
+
+	if (rc == 0)
+		ddim_row(conf, now, discrete_alpha(run, t - (double)run->stride, last), row);
+	return rc;
+}
+
+static int ddim_compile(const void *conf, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct ddim_conf *conf = conf_any;
-	struct discrete_run run;
-	struct strata_solver_row *row;
-	int rc = discrete_start(&run, &conf->common, request, draft, err);
-	double last = rc == 0 && !conf->set_alpha_to_one ? run.alphas.product[0] : 1;
-
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
-		double t = run.timesteps.at[i], now = discrete_alpha(&run, t, last);
-
-		rc = discrete_row(&run, i, t, now, &row);
-		if (rc == 0)
-			ddim_row(conf, now, discrete_alpha(&run, t - (double)run.stride, last),
-				 row);
-	}
-	return rc;
+	return discrete_compile(conf, request, ddim_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_ddim = {

@@ -40,35 +40,46 @@ static void shift_snr(double scale, bool zero, struct alphas *alphas, double *pr
 	alphas->product = product;
 }
 
+struct ddim_cogvideox_run {
+	struct discrete_run discrete;
+	double last; /* ā past the first timestep */
+};
+
+static int ddim_cogvideox_step(void *run_any, size_t i)
+{
+	struct ddim_cogvideox_run *run = run_any;
+	struct discrete_run *discrete = &run->discrete;
+	double t = discrete->timesteps.at[i], now = discrete_alpha(discrete, t, run->last);
+	double then = discrete_alpha(discrete, t - (double)discrete->stride, run->last);
+	struct strata_solver_row *row;
+	int rc = discrete_row(discrete, i, t, now, &row);
+
+	if (rc)
+		return rc;
+	row->next.a = sqrt((1 - then) / (1 - now));
+	row->next.b = sqrt(then) - sqrt(now) * row->next.a;
+	return 0;
+}
+
 static int ddim_cogvideox_compile(const void *conf_any, const struct strata_solver_request *request,
 				  struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct ddim_cogvideox_conf *conf = conf_any;
 	struct solver_conf plain = conf->common;
-	struct discrete_run run;
-	struct strata_solver_row *row;
+	struct ddim_cogvideox_run run;
 
 	plain.rescale_betas_zero_snr = false; /* done here, after the shift */
-	int rc = discrete_start(&run, &plain, request, draft, err);
-	double *product = rc ? NULL
-			     : strata_arena_array(draft->arena, run.alphas.count, sizeof(double));
+	int rc = discrete_start(&run.discrete, &plain, request, draft, err);
+	double *product =
+		rc ? NULL
+		   : strata_arena_array(draft->arena, run.discrete.alphas.count, sizeof(double));
 
 	if (rc || !product)
 		return rc ? rc : strata_fail_memory(err);
-	shift_snr(conf->snr_shift_scale, conf->common.rescale_betas_zero_snr, &run.alphas, product);
-	double last = conf->set_alpha_to_one ? 1 : product[0];
-
-	for (size_t i = run.first; rc == 0 && i < run.timesteps.count; i++) {
-		double t = run.timesteps.at[i], now = discrete_alpha(&run, t, last);
-		double then = discrete_alpha(&run, t - (double)run.stride, last);
-
-		rc = discrete_row(&run, i, t, now, &row);
-		if (rc)
-			break;
-		row->next.a = sqrt((1 - then) / (1 - now));
-		row->next.b = sqrt(then) - sqrt(now) * row->next.a;
-	}
-	return rc;
+	shift_snr(conf->snr_shift_scale, conf->common.rescale_betas_zero_snr, &run.discrete.alphas,
+		  product);
+	run.last = conf->set_alpha_to_one ? 1 : product[0];
+	return discrete_steps(&run.discrete, ddim_cogvideox_step);
 }
 
 const struct strata_solver_class strata_solver_ddim_cogvideox = {

@@ -19,27 +19,28 @@ static const struct strata_option ddim_inverse_options[] = {
 	{ 0 }
 };
 
-static int ddim_inverse_compile(const void *conf_any, const struct strata_solver_request *request,
+static int ddim_inverse_step(void *run_any, size_t i)
+{
+	struct discrete_run *run = run_any;
+	const struct ddim_inverse_conf *conf = (const struct ddim_inverse_conf *)run->conf;
+	double start = conf->set_alpha_to_one ? 1 : run->alphas.product[0];
+	double t = run->timesteps.at[run->timesteps.count - 1 - i];
+	double now = discrete_alpha(run, t - (double)run->stride, start);
+	double then = discrete_alpha(run, t, start);
+	struct strata_solver_row *row;
+	int rc = discrete_row(run, i, t, now, &row);
+
+	if (rc)
+		return rc;
+	row->next.b = sqrt(then);
+	prediction_add_noise(run->conf, row, sqrt(1 - then), &row->next);
+	return 0;
+}
+
+static int ddim_inverse_compile(const void *conf, const struct strata_solver_request *request,
 				struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct ddim_inverse_conf *conf = conf_any;
-	struct discrete_run run;
-	struct strata_solver_row *row;
-	int rc = discrete_start(&run, &conf->common, request, draft, err);
-	double start = rc == 0 && !conf->set_alpha_to_one ? run.alphas.product[0] : 1;
-
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
-		double t = run.timesteps.at[run.timesteps.count - 1 - i];
-		double now = discrete_alpha(&run, t - (double)run.stride, start);
-		double then = discrete_alpha(&run, t, start);
-
-		rc = discrete_row(&run, i, t, now, &row);
-		if (rc)
-			break;
-		row->next.b = sqrt(then);
-		prediction_add_noise(&conf->common, row, sqrt(1 - then), &row->next);
-	}
-	return rc;
+	return discrete_compile(conf, request, ddim_inverse_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_ddim_inverse = {

@@ -49,28 +49,29 @@ static void ddpm_row(const struct ddpm_conf *conf, double now, double then,
 	}
 }
 
+static int ddpm_step(void *run_any, size_t i)
+{
+	struct discrete_run *run = run_any;
+	double t = run->timesteps.at[i], now = discrete_alpha(run, t, 1);
+	double to = i + 1 < run->timesteps.count ? run->timesteps.at[i + 1] : -1;
+	struct strata_solver_row *row;
+	int rc = discrete_row(run, i, t, now, &row);
+
+	if (rc == 0)
+		ddpm_row((const struct ddpm_conf *)run->conf, now, discrete_alpha(run, to, 1), row);
+	return rc;
+}
+
 static int ddpm_compile(const void *conf_any, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct ddpm_conf *conf = conf_any;
-	struct discrete_run run;
-	struct strata_solver_row *row;
 
 	if (conf->variance_type == LEARNED)
 		return strata_fail_at(err, -EINVAL, "variance_type",
 				      "a learned variance is not linear in the model's output; "
 				      "expected fixed_small or fixed_large");
-	int rc = discrete_start(&run, &conf->common, request, draft, err);
-
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
-		double t = run.timesteps.at[i], now = discrete_alpha(&run, t, 1);
-		double to = i + 1 < run.timesteps.count ? run.timesteps.at[i + 1] : -1;
-
-		rc = discrete_row(&run, i, t, now, &row);
-		if (rc == 0)
-			ddpm_row(conf, now, discrete_alpha(&run, to, 1), row);
-	}
-	return rc;
+	return discrete_compile(conf, request, ddpm_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_ddpm = {

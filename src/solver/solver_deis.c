@@ -74,8 +74,10 @@ static size_t order_of(const struct deis_conf *conf, const struct dpm_run *run, 
 	return order < done + 1 ? order : done + 1;
 }
 
-static int deis_step(const struct deis_conf *conf, struct dpm_run *run, size_t i)
+static int deis_step(void *run_any, size_t i)
 {
+	struct dpm_run *run = run_any;
+	const struct deis_conf *conf = (const struct deis_conf *)run->conf;
 	size_t done = i - run->levels.first, order = order_of(conf, run, i);
 	size_t slots = (size_t)conf->solver_order - 1;
 	struct point from = dpm_point(run, i), to = dpm_point(run, i + 1);
@@ -107,9 +109,7 @@ static int deis_compile(const void *conf_any, const struct strata_solver_request
 	conf.common.final_sigmas_type = FINAL_SIGMA_MIN; /* log rho has no 0 */
 	int rc = dpm_start(&run, &conf.common, request, -INFINITY, LEVELS_REPEAT_LAST, draft, err);
 
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = deis_step(&conf, &run, i);
-	return rc;
+	return rc ? rc : dpm_steps(&run, deis_step);
 }
 
 const struct strata_solver_class strata_solver_deis = {

@@ -16,8 +16,9 @@ static const struct strata_option dpm2_options[] = {
 	{ 0 },
 };
 
-static int dpm2_step(struct k_run *run, size_t i)
+static int dpm2_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
 	double sigma, to = run->levels.sigmas[i + 1];
 	struct strata_solver_row *row;
 	int rc = k_churn(run, i, &sigma);
@@ -42,12 +43,7 @@ static int dpm2_step(struct k_run *run, size_t i)
 static int dpm2_compile(const void *conf, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	int rc = k_start(&run, conf, request, LEVELS_ROUND_KARRAS, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpm2_step(&run, i);
-	return rc;
+	return k_compile(conf, request, LEVELS_ROUND_KARRAS, dpm2_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_dpm2 = {

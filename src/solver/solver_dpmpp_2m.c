@@ -32,8 +32,8 @@ static int dpmpp_2m_compile(const void *conf_any, const struct strata_solver_req
 	struct dpm_run run = { .predict_noise = dpm_predicts_noise(conf) };
 	int rc = dpm_start(&run, &conf->common, request, conf->lambda_min_clipped, 0, draft, err);
 
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpm_multistep_row(conf, &run, i);
+	if (rc == 0)
+		rc = dpm_steps(&run, dpm_multistep_row);
 	for (size_t i = 0; rc == 0 && stochastic && i < draft->row_count; i++)
 		if (!conf->common.k_diffusion ||
 		    (conf->common.eta > 0 && run.levels.sigmas[run.levels.first + i + 1] > 0))

@@ -6,17 +6,14 @@
 enum { OLD = STRATA_SLOT_UNGUIDED + 1 }; /* the unguided clean sample of the last call */
 
 static const struct strata_option dpmpp_2m_cfg_pp_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_K_DIFFUSION,
 	{ 0 },
 };
 
-static int dpmpp_2m_cfg_pp_step(struct k_run *run, size_t i)
+static int dpmpp_2m_cfg_pp_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
 	const double *sigmas = run->levels.sigmas;
 	double sigma = sigmas[i], to = sigmas[i + 1];
 	struct strata_solver_row *row;
@@ -43,12 +40,7 @@ static int dpmpp_2m_cfg_pp_step(struct k_run *run, size_t i)
 static int dpmpp_2m_cfg_pp_compile(const void *conf, const struct strata_solver_request *request,
 				   struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpmpp_2m_cfg_pp_step(&run, i);
-	return rc;
+	return k_compile(conf, request, 0, dpmpp_2m_cfg_pp_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_2m_cfg_pp = {

@@ -16,8 +16,9 @@ static const struct strata_option dpmpp_2s_ancestral_options[] = {
 	{ 0 }
 };
 
-static int dpmpp_2s_ancestral_step(struct k_run *run, size_t i)
+static int dpmpp_2s_ancestral_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
 	double sigma = run->levels.sigmas[i], to = run->levels.sigmas[i + 1], down, up;
 	struct strata_solver_row *row;
 	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
@@ -47,12 +48,7 @@ static int dpmpp_2s_ancestral_step(struct k_run *run, size_t i)
 static int dpmpp_2s_ancestral_compile(const void *conf, const struct strata_solver_request *request,
 				      struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpmpp_2s_ancestral_step(&run, i);
-	return rc;
+	return k_compile(conf, request, 0, dpmpp_2s_ancestral_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_2s_ancestral = {

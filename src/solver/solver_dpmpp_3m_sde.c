@@ -5,11 +5,7 @@
 #include "solver/dpm.h"
 
 static const struct strata_option dpmpp_3m_sde_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_ETA(1, 10),
 	CONF_K_DIFFUSION,
 	{ 0 },
@@ -17,8 +13,9 @@ static const struct strata_option dpmpp_3m_sde_options[] = {
 
 enum { SLOTS = 2 };
 
-static int dpmpp_3m_sde_step(struct dpm_run *run, size_t i)
+static int dpmpp_3m_sde_step(void *run_any, size_t i)
 {
+	struct dpm_run *run = run_any;
 	size_t done = i - run->levels.first;
 	struct point points[3], to = dpm_point(run, i + 1);
 	int order = to.sigma == 0 ? 1 : done < 2 ? (int)done + 1 : 3;
@@ -54,9 +51,7 @@ static int dpmpp_3m_sde_compile(const void *conf, const struct strata_solver_req
 	struct dpm_run run = { 0 };
 	int rc = dpm_start(&run, conf, request, -INFINITY, 0, draft, err);
 
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpmpp_3m_sde_step(&run, i);
-	return rc;
+	return rc ? rc : dpm_steps(&run, dpmpp_3m_sde_step);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_3m_sde = {

@@ -104,8 +104,8 @@ static int dpmpp_inverse_compile(const void *conf_any, const struct strata_solve
 			"an SDE cannot be inverted; expected dpmsolver++ or dpmsolver");
 	int rc = start(conf, request, &run);
 
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpm_multistep_row(conf, &run, i);
+	if (rc == 0)
+		rc = dpm_steps(&run, dpm_multistep_row);
 	draft->step_count = rc ? 0 : (uint32_t)(run.levels.count - run.levels.first);
 	return rc;
 }

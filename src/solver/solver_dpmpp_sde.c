@@ -23,8 +23,10 @@ static const struct strata_option dpmpp_sde_options[] = {
 	{ 0 }
 };
 
-static int dpmpp_sde_step(struct k_run *run, double r, size_t i)
+static int dpmpp_sde_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
+	double r = ((const struct dpmpp_sde_conf *)run->conf)->r;
 	double sigma = run->levels.sigmas[i], to = run->levels.sigmas[i + 1];
 	double inside = exp(log(sigma) + r * (log(to) - log(sigma))), fac = 1 / (2 * r), down, up;
 	struct strata_solver_row *row;
@@ -55,16 +57,10 @@ static int dpmpp_sde_step(struct k_run *run, double r, size_t i)
 	return 0;
 }
 
-static int dpmpp_sde_compile(const void *conf_any, const struct strata_solver_request *request,
+static int dpmpp_sde_compile(const void *conf, const struct strata_solver_request *request,
 			     struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct dpmpp_sde_conf *conf = conf_any;
-	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpmpp_sde_step(&run, conf->r, i);
-	return rc;
+	return k_compile(conf, request, 0, dpmpp_sde_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_sde = {

@@ -66,8 +66,10 @@ static void weigh(const struct dpm_terms *terms, bool heun, int order, const str
 	}
 }
 
-static int dpmpp_single_step(const struct dpm_conf *conf, struct dpm_run *run, size_t i)
+static int dpmpp_single_step(void *run_any, size_t i)
 {
+	struct dpm_run *run = run_any;
+	const struct dpm_conf *conf = (const struct dpm_conf *)run->conf;
 	size_t done = i - run->levels.first;
 	int order = planned_order(conf, run, i);
 	struct point points[3], to = dpm_point(run, i + 1);
@@ -114,9 +116,7 @@ static int dpmpp_single_compile(const void *conf_any, const struct strata_solver
 	spaced.common.timestep_spacing = SPACING_LINSPACE; /* it knows no other */
 	int rc = dpm_start(&run, &spaced.common, request, conf->lambda_min_clipped, 0, draft, err);
 
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = dpmpp_single_step(&spaced, &run, i);
-	return rc;
+	return rc ? rc : dpm_steps(&run, dpmpp_single_step);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_single = {

@@ -9,34 +9,36 @@ static const struct strata_option edm_euler_options[] = {
 	{ 0 },
 };
 
-static int edm_euler_compile(const void *conf_any, const struct strata_solver_request *request,
+static int edm_euler_step(void *run_any, size_t i)
+{
+	struct edm_run *run = run_any;
+	const struct solver_conf *conf = &run->conf->common;
+	double sigma = run->sigmas[i], raised = sigma;
+	struct strata_solver_row *row;
+
+	if (sigma >= conf->s_tmin && sigma <= conf->s_tmax)
+		raised *= 1 + fmin(conf->s_churn / (double)run->count, sqrt(2) - 1);
+	int rc = edm_row(run, i, raised, &row);
+
+	if (rc)
+		return rc;
+	row->next.a = run->sigmas[i + 1] / raised;
+	row->next.b = 1 - row->next.a;
+	if (raised > sigma) { /* the noise is added to x, in y too */
+		row->next.d = conf->s_noise * sqrt(raised * raised - sigma * sigma) *
+			      (row->next.a + row->next.b * row->p);
+		row->flags |= STRATA_ROW_NOISE;
+	}
+	return 0;
+}
+
+static int edm_euler_compile(const void *conf, const struct strata_solver_request *request,
 			     struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct edm_conf *conf = conf_any;
-	struct edm_levels levels;
-	struct strata_solver_row *row;
-	int rc = edm_start(conf, request, draft, &levels, err);
+	struct edm_run run;
+	int rc = edm_start(&run, conf, request, draft, err);
 
-	for (size_t i = rc ? 0 : levels.first; rc == 0 && i < levels.count; i++) {
-		double sigma = levels.sigmas[i], raised = sigma;
-
-		rc = strata_solver_draft_row(draft, &row, err);
-		if (rc)
-			break;
-		if (sigma >= conf->common.s_tmin && sigma <= conf->common.s_tmax)
-			raised *= 1 +
-				  fmin(conf->common.s_churn / (double)levels.count, sqrt(2) - 1);
-		row->step = (uint32_t)(i - levels.first);
-		edm_fill(conf, sigma, raised, row);
-		row->next.a = levels.sigmas[i + 1] / raised;
-		row->next.b = 1 - row->next.a;
-		if (raised > sigma) { /* the noise is added to x, in y too */
-			row->next.d = conf->common.s_noise * sqrt(raised * raised - sigma * sigma) *
-				      (row->next.a + row->next.b * row->p);
-			row->flags |= STRATA_ROW_NOISE;
-		}
-	}
-	return rc;
+	return rc ? rc : edm_steps(&run, edm_euler_step);
 }
 
 const struct strata_solver_class strata_solver_edm_euler = {

@@ -14,11 +14,7 @@ struct er_sde_conf {
 };
 
 static const struct strata_option er_sde_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	{ "s_noise", STRATA_REAL, CONF_AT(s_noise), .real = { 1, 0, 10 },
 	  .help = "scale of the noise (0: none)" },
 	CONF_K_DIFFUSION,
@@ -65,8 +61,10 @@ static void add_differences(const double *sigmas, size_t i, size_t stages, doubl
 	next->c[(done - 1) % SLOTS] -= first / near;
 }
 
-static int er_sde_step(struct k_run *run, size_t max_stage, size_t i)
+static int er_sde_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
+	size_t max_stage = (size_t)((const struct er_sde_conf *)run->conf)->max_stage;
 	const double *sigmas = run->levels.sigmas;
 	size_t done = i - run->levels.first, stages = done + 1 < max_stage ? done + 1 : max_stage;
 	double sigma = sigmas[i], to = sigmas[i + 1], plain, moment;
@@ -96,16 +94,10 @@ static int er_sde_step(struct k_run *run, size_t max_stage, size_t i)
 	return 0;
 }
 
-static int er_sde_compile(const void *conf_any, const struct strata_solver_request *request,
+static int er_sde_compile(const void *conf, const struct strata_solver_request *request,
 			  struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct er_sde_conf *conf = conf_any;
-	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = er_sde_step(&run, (size_t)conf->max_stage, i);
-	return rc;
+	return k_compile(conf, request, 0, er_sde_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_er_sde = {

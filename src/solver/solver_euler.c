@@ -23,11 +23,7 @@ static const struct strata_choice timestep_types[] = {
 };
 
 static const struct strata_option euler_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_SIGMA_RANGE,
 	CONF_FINAL(FINAL_ZERO),
 	CONF_CHURN,
@@ -49,8 +45,16 @@ static void churn_after(const struct k_run *run, double sigma, double churned,
 	row->flags |= STRATA_ROW_NOISE;
 }
 
-static int euler_step(struct k_run *run, bool continuous, size_t i)
+static bool is_continuous(const struct euler_conf *conf)
 {
+	return conf->timestep_type == TIMESTEP_CONTINUOUS &&
+	       conf->common.prediction_type == PREDICTION_V;
+}
+
+static int euler_step(void *run_any, size_t i)
+{
+	struct k_run *run = run_any;
+	bool continuous = is_continuous((const struct euler_conf *)run->conf);
 	double sigma = run->levels.sigmas[i], churned = k_churned(run, i);
 	double t = continuous ? 0.25 * log(sigma) : run->levels.timesteps[i];
 	struct strata_solver_row *row;
@@ -73,16 +77,9 @@ static int euler_compile(const void *conf_any, const struct strata_solver_reques
 			 struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct euler_conf *conf = conf_any;
-	bool continuous = conf->timestep_type == TIMESTEP_CONTINUOUS &&
-			  conf->common.prediction_type == PREDICTION_V;
-	struct k_run run;
-	int rc = k_start(&run, &conf->common, request,
-			 conf->interpolation_type == INTERPOLATE_LOG_LINEAR ? LEVELS_LOG : 0, draft,
-			 err);
+	unsigned rules = conf->interpolation_type == INTERPOLATE_LOG_LINEAR ? LEVELS_LOG : 0;
 
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = euler_step(&run, continuous, i);
-	return rc;
+	return k_compile(conf, request, rules, euler_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_euler = {

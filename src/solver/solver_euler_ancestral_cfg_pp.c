@@ -2,39 +2,35 @@
 #include "solver/k.h"
 
 static const struct strata_option euler_ancestral_cfg_pp_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_ETA(1, 10),
 	CONF_K_DIFFUSION,
 	{ 0 },
 };
+
+static int euler_ancestral_cfg_pp_step(void *run_any, size_t i)
+{
+	struct k_run *run = run_any;
+	double sigma = run->levels.sigmas[i], to = run->levels.sigmas[i + 1], down, up;
+	struct strata_solver_row *row;
+	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
+
+	if (rc)
+		return rc;
+	k_ancestral(sigma, to, run->conf->eta, &down, &up);
+	k_unguided(run, row, sigma, down);
+	row->next.d = up * run->conf->s_noise;
+	if (to > 0)
+		row->flags |= STRATA_ROW_NOISE;
+	return 0;
+}
 
 static int euler_ancestral_cfg_pp_compile(const void *conf,
 					  const struct strata_solver_request *request,
 					  struct strata_solver_draft *draft,
 					  struct strata_error *err)
 {
-	struct k_run run;
-	struct strata_solver_row *row;
-	double down, up;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++) {
-		double sigma = run.levels.sigmas[i], to = run.levels.sigmas[i + 1];
-
-		rc = k_row(&run, i, run.levels.timesteps[i], sigma, &row);
-		if (rc)
-			break;
-		k_ancestral(sigma, to, run.conf->eta, &down, &up);
-		k_unguided(&run, row, sigma, down);
-		row->next.d = up * run.conf->s_noise;
-		if (to > 0)
-			row->flags |= STRATA_ROW_NOISE;
-	}
-	return rc;
+	return k_compile(conf, request, 0, euler_ancestral_cfg_pp_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_euler_ancestral_cfg_pp = {

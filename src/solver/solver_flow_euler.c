@@ -16,32 +16,35 @@ static const struct strata_option flow_euler_options[] = {
 	{ 0 }
 };
 
+static int flow_euler_step(void *run_any, size_t i)
+{
+	struct flow_run *run = run_any;
+	const struct flow_euler_conf *conf = (const struct flow_euler_conf *)run->conf;
+	double to = run->sigmas[i + 1];
+	struct strata_solver_row *row;
+	int rc = flow_row(run, i, run->sigmas[i], &row);
+
+	if (rc)
+		return rc;
+	if (conf->stochastic_sampling) {
+		flow_jump(row, to);
+	} else {
+		row->next.a = 1;
+		row->next.e = to - run->sigmas[i];
+	}
+	return 0;
+}
+
 static int flow_euler_compile(const void *conf_any, const struct strata_solver_request *request,
 			      struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct flow_euler_conf *conf = conf_any;
 	struct flow_run run;
-	struct strata_solver_row *row;
 	int rc = flow_start(&run, &conf->common, request, draft, err);
 
 	if (rc == 0 && conf->invert_sigmas)
 		flow_invert(&run);
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.count; i++) {
-		double to = run.sigmas[i + 1];
-
-		rc = flow_row(&run, i, run.sigmas[i], &row);
-		if (rc)
-			break;
-		if (conf->stochastic_sampling) {
-			row->next.b = 1 - to;
-			row->next.d = to;
-			row->flags |= STRATA_ROW_NOISE;
-		} else {
-			row->next.a = 1;
-			row->next.e = to - run.sigmas[i];
-		}
-	}
-	return rc;
+	return rc ? rc : flow_steps(&run, flow_euler_step);
 }
 
 const struct strata_solver_class strata_solver_flow_euler = {

@@ -19,8 +19,9 @@ static double churned(const struct flow_run *run, size_t i)
 									: sigma;
 }
 
-static int flow_heun_step(struct flow_run *run, size_t i)
+static int flow_heun_step(void *run_any, size_t i)
 {
+	struct flow_run *run = run_any;
 	double sigma = run->sigmas[i], to = run->sigmas[i + 1], raised = churned(run, i);
 	/* the slope is (x − clean) / raised, and clean = x − sigma·m */
 	double dt = to - raised, slope = sigma / raised;
@@ -51,9 +52,7 @@ static int flow_heun_compile(const void *conf, const struct strata_solver_reques
 	struct flow_run run;
 	int rc = flow_start(&run, conf, request, draft, err);
 
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.count; i++)
-		rc = flow_heun_step(&run, i);
-	return rc;
+	return rc ? rc : flow_steps(&run, flow_heun_step);
 }
 
 const struct strata_solver_class strata_solver_flow_heun = {

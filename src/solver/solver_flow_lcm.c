@@ -14,25 +14,27 @@ static const struct strata_option flow_lcm_options[] = {
 	{ 0 }
 };
 
+static int flow_lcm_step(void *run_any, size_t i)
+{
+	struct flow_run *run = run_any;
+	struct strata_solver_row *row;
+	int rc = flow_row(run, i, run->sigmas[i], &row);
+
+	if (rc == 0)
+		flow_jump(row, run->sigmas[i + 1]);
+	return rc;
+}
+
 static int flow_lcm_compile(const void *conf_any, const struct strata_solver_request *request,
 			    struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct flow_lcm_conf *conf = conf_any;
 	struct flow_run run;
-	struct strata_solver_row *row;
 	int rc = flow_start(&run, &conf->common, request, draft, err);
 
 	if (rc == 0 && conf->invert_sigmas)
 		flow_invert(&run);
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.count; i++) {
-		rc = flow_row(&run, i, run.sigmas[i], &row);
-		if (rc)
-			break;
-		row->next.b = 1 - run.sigmas[i + 1];
-		row->next.d = run.sigmas[i + 1];
-		row->flags |= STRATA_ROW_NOISE;
-	}
-	return rc;
+	return rc ? rc : flow_steps(&run, flow_lcm_step);
 }
 
 const struct strata_solver_class strata_solver_flow_lcm = {

@@ -10,19 +10,17 @@ struct gradient_estimation_conf {
 };
 
 static const struct strata_option gradient_estimation_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_K_DIFFUSION,
 	{ "ge_gamma", STRATA_REAL, offsetof(struct gradient_estimation_conf, ge_gamma),
 	  .real = { 2, 0, 5 }, .help = "how much the change counts (1: not at all)" },
 	{ 0 }
 };
 
-static int gradient_estimation_step(struct k_run *run, double gamma, size_t i)
+static int gradient_estimation_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
+	double gamma = ((const struct gradient_estimation_conf *)run->conf)->ge_gamma;
 	double sigma = run->levels.sigmas[i], to = run->levels.sigmas[i + 1];
 	struct strata_solver_row *row;
 	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
@@ -38,17 +36,11 @@ static int gradient_estimation_step(struct k_run *run, double gamma, size_t i)
 	return 0;
 }
 
-static int gradient_estimation_compile(const void *conf_any,
+static int gradient_estimation_compile(const void *conf,
 				       const struct strata_solver_request *request,
 				       struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct gradient_estimation_conf *conf = conf_any;
-	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = gradient_estimation_step(&run, conf->ge_gamma, i);
-	return rc;
+	return k_compile(conf, request, 0, gradient_estimation_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_gradient_estimation = {

@@ -11,40 +11,21 @@ static const struct strata_option heun_options[] = {
 	CONF_K_DIFFUSION, { 0 }
 };
 
-static int heun_step(struct k_run *run, size_t i)
+static int heun_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
 	double sigma, to = run->levels.sigmas[i + 1];
-	struct strata_solver_row *row;
 	int rc = k_churn(run, i, &sigma);
 
-	if (rc == 0)
-		rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
-	if (rc)
-		return rc;
-	k_euler(&row->next, sigma, to);
-	if (to == 0)
-		return 0;
-	struct strata_solver_sum *half = draft_write(row, 0);
+	double t_to = to > 0 ? run->levels.timesteps[i + 1] : 0;
 
-	half->a = 1;
-	k_slope(half, sigma, (to - sigma) / 2);
-	rc = k_row(run, i, run->levels.timesteps[i + 1], to, &row);
-	if (rc)
-		return rc;
-	row->next.c[0] = 1;
-	k_slope(&row->next, to, (to - sigma) / 2);
-	return 0;
+	return rc ? rc : k_heun(run, i, sigma, run->levels.timesteps[i], to, t_to);
 }
 
 static int heun_compile(const void *conf, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = heun_step(&run, i);
-	return rc;
+	return k_compile(conf, request, 0, heun_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_heun = {

@@ -35,8 +35,9 @@ static int look(struct k_run *run, size_t i, size_t at, double sigma, double to,
 	return 0;
 }
 
-static int heunpp2_step(struct k_run *run, size_t i)
+static int heunpp2_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
 	const double *sigmas = run->levels.sigmas;
 	size_t left = run->levels.count - i;
 	bool far = left > 2;
@@ -72,12 +73,7 @@ static int heunpp2_step(struct k_run *run, size_t i)
 static int heunpp2_compile(const void *conf, const struct strata_solver_request *request,
 			   struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = heunpp2_step(&run, i);
-	return rc;
+	return k_compile(conf, request, 0, heunpp2_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_heunpp2 = {

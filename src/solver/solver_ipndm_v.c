@@ -15,11 +15,7 @@ struct ipndm_v_conf {
 };
 
 static const struct strata_option ipndm_v_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_K_DIFFUSION,
 	{ "max_order", STRATA_INT, offsetof(struct ipndm_v_conf, max_order),
 	  .integer = { IPNDM_V_ORDER_MAX, 1, IPNDM_V_ORDER_MAX }, .help = "slopes that take part" },
@@ -62,8 +58,10 @@ static void weigh(const double *sigmas, size_t i, size_t order, double *ret_weig
 	}
 }
 
-static int ipndm_v_step(struct k_run *run, size_t order_max, size_t i)
+static int ipndm_v_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
+	size_t order_max = (size_t)((const struct ipndm_v_conf *)run->conf)->max_order;
 	const double *sigmas = run->levels.sigmas;
 	size_t done = i - run->levels.first, order = done + 1 < order_max ? done + 1 : order_max;
 	double weights[IPNDM_V_ORDER_MAX], h = sigmas[i + 1] - sigmas[i];
@@ -83,16 +81,10 @@ static int ipndm_v_step(struct k_run *run, size_t order_max, size_t i)
 	return 0;
 }
 
-static int ipndm_v_compile(const void *conf_any, const struct strata_solver_request *request,
+static int ipndm_v_compile(const void *conf, const struct strata_solver_request *request,
 			   struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct ipndm_v_conf *conf = conf_any;
-	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = ipndm_v_step(&run, (size_t)conf->max_order, i);
-	return rc;
+	return k_compile(conf, request, 0, ipndm_v_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_ipndm_v = {

@@ -1,14 +1,14 @@
 /* The kind `solver`: what solvers.def lists. */
 #include <strata/solver.h>
 
-#define SOLVER(name) extern const struct strata_solver_class strata_solver_##name;
+#define CLASS(name) extern const struct strata_solver_class strata_solver_##name;
 #include "solver/solvers.def"
-#undef SOLVER
+#undef CLASS
 
 static const struct strata_class *const classes[] = {
-#define SOLVER(name) &strata_solver_##name.base,
+#define CLASS(name) &strata_solver_##name.base,
 #include "solver/solvers.def"
-#undef SOLVER
+#undef CLASS
 	NULL,
 };
 

@@ -22,30 +22,30 @@ static void boundary(double scaled, double *ret_skip, double *ret_out)
 	*ret_out = scaled / sqrt(all);
 }
 
-static int lcm_compile(const void *conf_any, const struct strata_solver_request *request,
+static int lcm_step(void *run_any, size_t i)
+{
+	struct discrete_run *run = run_any;
+	const struct distilled_conf *conf = (const struct distilled_conf *)run->conf;
+	bool last = i + 1 == run->timesteps.count;
+	double t = run->timesteps.at[i], skip, out;
+	double then = last ? 1 : discrete_alpha(run, run->timesteps.at[i + 1], 1);
+	struct strata_solver_row *row;
+	int rc = discrete_row(run, i, t, discrete_alpha(run, t, 1), &row);
+
+	if (rc)
+		return rc;
+	boundary(t * conf->timestep_scaling, &skip, &out);
+	row->next.b = sqrt(then) * out;
+	row->next.a = sqrt(then) * skip;
+	row->next.d = sqrt(1 - then);
+	row->flags |= last ? 0 : STRATA_ROW_NOISE;
+	return 0;
+}
+
+static int lcm_compile(const void *conf, const struct strata_solver_request *request,
 		       struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct distilled_conf *conf = conf_any;
-	struct discrete_run run;
-	struct strata_solver_row *row;
-	double skip, out;
-	int rc = distilled_start(&run, conf, request, draft, err);
-
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
-		bool last = i + 1 == run.timesteps.count;
-		double t = run.timesteps.at[i];
-		double then = last ? 1 : discrete_alpha(&run, run.timesteps.at[i + 1], 1);
-
-		rc = discrete_row(&run, i, t, discrete_alpha(&run, t, 1), &row);
-		if (rc)
-			break;
-		boundary(t * conf->timestep_scaling, &skip, &out);
-		row->next.b = sqrt(then) * out;
-		row->next.a = sqrt(then) * skip;
-		row->next.d = sqrt(1 - then);
-		row->flags |= last ? 0 : STRATA_ROW_NOISE;
-	}
-	return rc;
+	return distilled_compile(conf, request, lcm_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_lcm = {

@@ -51,8 +51,10 @@ static double integral(const double *sigmas, size_t i, size_t order, size_t j)
 
 /* Slopes go round in order − 1 slots. When a strength starts the schedule in the middle the reference takes the polynomial
  * of full order and leaves out the slopes it does not have; so does this. */
-static int lms_step(struct k_run *run, size_t order_max, size_t i)
+static int lms_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
+	size_t order_max = (size_t)((const struct lms_conf *)run->conf)->order;
 	const double *sigmas = run->levels.sigmas;
 	size_t order = i + 1 < order_max ? i + 1 : order_max, done = i - run->levels.first;
 	size_t slots = order_max - 1;
@@ -70,16 +72,10 @@ static int lms_step(struct k_run *run, size_t order_max, size_t i)
 	return 0;
 }
 
-static int lms_compile(const void *conf_any, const struct strata_solver_request *request,
+static int lms_compile(const void *conf, const struct strata_solver_request *request,
 		       struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct lms_conf *conf = conf_any;
-	struct k_run run;
-	int rc = k_start(&run, &conf->common, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = lms_step(&run, (size_t)conf->order, i);
-	return rc;
+	return k_compile(conf, request, 0, lms_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_lms = {

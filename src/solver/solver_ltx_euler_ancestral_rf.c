@@ -27,6 +27,17 @@ static void ltx_row(const struct solver_conf *conf, double sigma, double to,
 	}
 }
 
+static int ltx_step(void *run_any, size_t i)
+{
+	struct flow_run *run = run_any;
+	struct strata_solver_row *row;
+	int rc = flow_row(run, i, run->sigmas[i], &row);
+
+	if (rc == 0)
+		ltx_row(run->conf, run->sigmas[i], run->sigmas[i + 1], row);
+	return rc;
+}
+
 static int ltx_compile(const void *conf, const struct strata_solver_request *request,
 		       struct strata_solver_draft *draft, struct strata_error *err)
 {
@@ -38,11 +49,8 @@ static int ltx_compile(const void *conf, const struct strata_solver_request *req
 		plain.flow_shift = 1, plain.use_dynamic_shifting = false;
 	int rc = flow_start(&run, &plain, request, draft, err);
 
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.count; i++) {
-		rc = flow_row(&run, i, run.sigmas[i], &row);
-		if (rc == 0)
-			ltx_row(&plain, run.sigmas[i], run.sigmas[i + 1], row);
-	}
+	if (rc == 0)
+		rc = flow_steps(&run, ltx_step);
 	if (rc == 0 && request->sigma_count > run.count) {
 		/* diffusers calls the model once more at the final 0 and keeps the sample */
 		rc = flow_row(&run, run.count, 0, &row);

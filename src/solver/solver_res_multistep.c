@@ -7,30 +7,28 @@
 #include <math.h>
 
 static const struct strata_option res_multistep_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_ETA(0, 1),
 	CONF_K_DIFFUSION,
 	{ 0 },
 };
 
-/* `landed` is where the last step's deterministic part ended; 0: there was none. */
-static int res_multistep_step(struct k_run *run, size_t i, double *landed)
+static int res_multistep_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
 	const double *sigmas = run->levels.sigmas;
-	double down, up, sigma = sigmas[i];
+	double landed = 0, down, up, sigma = sigmas[i];
 	struct strata_solver_row *row;
 	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
 
 	if (rc)
 		return rc;
+	if (i > run->levels.first) /* where the last step's deterministic part ended */
+		k_ancestral(sigmas[i - 1], sigma, run->conf->eta, &landed, &up);
 	k_ancestral(sigma, sigmas[i + 1], run->conf->eta, &down, &up);
 	k_euler(&row->next, sigma, down);
-	if (down > 0 && *landed > 0) {
-		double h = log(sigma / down), c2 = log(*landed / sigmas[i - 1]) / h;
+	if (down > 0 && landed > 0) {
+		double h = log(sigma / down), c2 = log(landed / sigmas[i - 1]) / h;
 		/* h·phi2(−h): how much the change of the clean sample counts */
 		double bend = 1 + expm1(-h) / h;
 
@@ -42,20 +40,13 @@ static int res_multistep_step(struct k_run *run, size_t i, double *landed)
 		row->next.d = up * run->conf->s_noise;
 		row->flags |= STRATA_ROW_NOISE;
 	}
-	*landed = down;
 	return 0;
 }
 
 static int res_multistep_compile(const void *conf, const struct strata_solver_request *request,
 				 struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	double landed = 0;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = res_multistep_step(&run, i, &landed);
-	return rc;
+	return k_compile(conf, request, 0, res_multistep_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_res_multistep = {

@@ -48,24 +48,17 @@ static int rise(struct k_run *run, size_t step, double from, double to)
 
 static int fall(struct k_run *run, size_t step, double sigma, double to)
 {
-	struct strata_solver_row *row;
-	int rc = k_row(run, step, schedule_timestep(&run->levels.train, sigma), sigma, &row);
+	const struct strata_schedule_range *train = &run->levels.train;
 
-	if (rc)
-		return rc;
-	k_euler(&row->next, sigma, to);
-	if (to == 0)
-		return 0;
-	struct strata_solver_sum *half = draft_write(row, 0);
+	return k_heun(run, step, sigma, schedule_timestep(train, sigma), to,
+		      schedule_timestep(train, to));
+}
 
-	half->a = 1;
-	k_slope(half, sigma, (to - sigma) / 2);
-	rc = k_row(run, step, schedule_timestep(&run->levels.train, to), to, &row);
-	if (rc)
-		return rc;
-	row->next.c[0] = 1;
-	k_slope(&row->next, to, (to - sigma) / 2);
-	return 0;
+static int fall_once(void *run_any, size_t i)
+{
+	struct k_run *run = run_any;
+
+	return fall(run, i, run->levels.sigmas[i], run->levels.sigmas[i + 1]);
 }
 
 /* Back up from the low level to the high one and down again, in `count` steps. */
@@ -127,9 +120,7 @@ static int restart_compile(const void *conf, const struct strata_solver_request 
 
 	if (rc == 0 && run.levels.count >= 20)
 		return restart_rows(&run);
-	for (size_t i = 0; rc == 0 && i < run.levels.count; i++)
-		rc = fall(&run, i, run.levels.sigmas[i], run.levels.sigmas[i + 1]);
-	return rc;
+	return rc ? rc : draft_steps(0, run.levels.count, fall_once, &run);
 }
 
 const struct strata_solver_class strata_solver_restart = {

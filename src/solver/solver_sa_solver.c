@@ -119,8 +119,10 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static int sa_step(const struct sa_conf *conf, struct sa_run *run, size_t i)
+static int sa_step(void *run_any, size_t i)
 {
+	struct sa_run *run = run_any;
+	const struct sa_conf *conf = (const struct sa_conf *)run->dpm.conf;
 	size_t left = run->dpm.levels.count - i, done = i - run->dpm.levels.first;
 	size_t order = (size_t)conf->predictor_order;
 	struct strata_solver_sum predicted, corrected = { .a = 1 };
@@ -166,9 +168,7 @@ static int sa_compile(const void *conf_any, const struct strata_solver_request *
 	int rc = dpm_start(&run.dpm, &conf.common, request, -INFINITY, LEVELS_REPEAT_LAST, draft,
 			   err);
 
-	for (size_t i = rc ? 0 : run.dpm.levels.first; rc == 0 && i < run.dpm.levels.count; i++)
-		rc = sa_step(&conf, &run, i);
-	return rc;
+	return rc ? rc : dpm_steps(&run.dpm, sa_step);
 }
 
 const struct strata_solver_class strata_solver_sa_solver = {

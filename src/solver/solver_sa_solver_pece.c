@@ -106,19 +106,18 @@ static int predict(struct k_run *run, size_t i)
 	return 0;
 }
 
+static int pece_step(void *run_any, size_t i)
+{
+	struct k_run *run = run_any;
+	int rc = i > run->levels.first ? correct(run, i) : 0;
+
+	return rc ? rc : predict(run, i);
+}
+
 static int pece_compile(const void *conf, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
-	struct k_run run;
-	int rc = k_start(&run, conf, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++) {
-		if (i > run.levels.first)
-			rc = correct(&run, i);
-		if (rc == 0)
-			rc = predict(&run, i);
-	}
-	return rc;
+	return k_compile(conf, request, 0, pece_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_sa_solver_pece = {

@@ -24,11 +24,7 @@ static const struct strata_choice solver_types[] = {
 };
 
 static const struct strata_option seeds_options[] = {
-	CONF_TRAINING,
-	CONF_ZERO_SNR,
-	CONF_PREDICTION(conf_predictions),
-	CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,
+	CONF_ON_SIGMAS,
 	CONF_ETA(1, 10),
 	CONF_K_DIFFUSION,
 	{ "stages", STRATA_INT, offsetof(struct seeds_conf, stages),
@@ -120,8 +116,10 @@ static void fill(const struct step *step, size_t j, struct strata_solver_row *ro
 		row->flags |= STRATA_ROW_NOISE;
 }
 
-static int seeds_step(struct k_run *run, const struct seeds_conf *conf, size_t i)
+static int seeds_step(void *run_any, size_t i)
 {
+	struct k_run *run = run_any;
+	const struct seeds_conf *conf = (const struct seeds_conf *)run->conf;
 	double sigma = run->levels.sigmas[i];
 	struct strata_solver_row *row;
 	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
@@ -149,17 +147,12 @@ static int seeds_compile(const void *conf_any, const struct strata_solver_reques
 			 struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct seeds_conf *conf = conf_any;
-	struct k_run run;
 
 	if (conf->stages > 2 && conf->r_2 <= (conf->r > 0 ? conf->r : 1 / (double)conf->stages))
 		return strata_fail_at(err, -EINVAL, "r_2",
 				      "r_2 is %g; expected more than r, where the second call is",
 				      conf->r_2);
-	int rc = k_start(&run, &conf->common, request, 0, draft, err);
-
-	for (size_t i = rc ? 0 : run.levels.first; rc == 0 && i < run.levels.count; i++)
-		rc = seeds_step(&run, conf, i);
-	return rc;
+	return k_compile(conf, request, 0, seeds_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_seeds = {

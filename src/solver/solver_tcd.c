@@ -18,29 +18,30 @@ static const struct strata_option tcd_options[] = {
 	{ 0 }
 };
 
-static int tcd_compile(const void *conf_any, const struct strata_solver_request *request,
+static int tcd_step(void *run_any, size_t i)
+{
+	struct discrete_run *run = run_any;
+	double eta = ((const struct tcd_conf *)run->conf)->eta;
+	bool last = i + 1 == run->timesteps.count, noise = eta > 0 && !last;
+	double t = run->timesteps.at[i], to = last ? 0 : run->timesteps.at[i + 1];
+	double below = discrete_alpha(run, floor((1 - eta) * to), 1);
+	double then = discrete_alpha(run, to, 1), up = noise ? then / below : 1;
+	struct strata_solver_row *row;
+	int rc = discrete_row(run, i, t, discrete_alpha(run, t, 1), &row);
+
+	if (rc)
+		return rc;
+	row->next.b = sqrt(up * below);
+	prediction_add_noise(run->conf, row, sqrt(up * (1 - below)), &row->next);
+	row->next.d = sqrt(fmax(1 - up, 0));
+	row->flags |= noise ? STRATA_ROW_NOISE : 0;
+	return 0;
+}
+
+static int tcd_compile(const void *conf, const struct strata_solver_request *request,
 		       struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct tcd_conf *conf = conf_any;
-	struct discrete_run run;
-	struct strata_solver_row *row;
-	int rc = distilled_start(&run, &conf->distilled, request, draft, err);
-
-	for (size_t i = rc ? 0 : run.first; rc == 0 && i < run.timesteps.count; i++) {
-		bool last = i + 1 == run.timesteps.count, noise = conf->eta > 0 && !last;
-		double t = run.timesteps.at[i], to = last ? 0 : run.timesteps.at[i + 1];
-		double below = discrete_alpha(&run, floor((1 - conf->eta) * to), 1);
-		double then = discrete_alpha(&run, to, 1), up = noise ? then / below : 1;
-
-		rc = discrete_row(&run, i, t, discrete_alpha(&run, t, 1), &row);
-		if (rc)
-			break;
-		row->next.b = sqrt(up * below);
-		prediction_add_noise(run.conf, row, sqrt(up * (1 - below)), &row->next);
-		row->next.d = sqrt(fmax(1 - up, 0));
-		row->flags |= noise ? STRATA_ROW_NOISE : 0;
-	}
-	return rc;
+	return distilled_compile(conf, request, tcd_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_tcd = {

@@ -173,7 +173,7 @@ static void predict(const struct unipc_conf *conf, const struct unipc_run *run, 
 		    const struct strata_solver_sum *predicted, struct strata_solver_sum *next)
 {
 	struct point from = dpm_point(&run->dpm, i), to = dpm_point(&run->dpm, i + 1);
-	double lambdas[UNIPC_ORDER_MAX];
+	double lambdas[UNIPC_ORDER_MAX] = { 0 };
 	size_t older = run->order - 1;
 
 	for (size_t k = 0; k < older; k++)
@@ -201,8 +201,10 @@ static size_t order_of(const struct unipc_conf *conf, const struct unipc_run *ru
 	return order < done + 1 ? order : done + 1;
 }
 
-static int unipc_step(const struct unipc_conf *conf, struct unipc_run *run, size_t i)
+static int unipc_step(void *run_any, size_t i)
 {
+	struct unipc_run *run = run_any;
+	const struct unipc_conf *conf = (const struct unipc_conf *)run->dpm.conf;
 	size_t done = i - run->dpm.levels.first;
 	struct strata_solver_sum predicted, corrected = { .a = 1 };
 	struct strata_solver_row *row;
@@ -229,9 +231,7 @@ static int unipc_compile(const void *conf_any, const struct strata_solver_reques
 	int rc = dpm_start(&run.dpm, &conf->common, request, -INFINITY,
 			   LEVELS_LAST_OWN | LEVELS_FROM_ONE, draft, err);
 
-	for (size_t i = rc ? 0 : run.dpm.levels.first; rc == 0 && i < run.dpm.levels.count; i++)
-		rc = unipc_step(conf, &run, i);
-	return rc;
+	return rc ? rc : dpm_steps(&run.dpm, unipc_step);
 }
 
 const struct strata_solver_class strata_solver_unipc = {

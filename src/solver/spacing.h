@@ -2,7 +2,7 @@
 #ifndef SOLVER_SPACING_H
 #define SOLVER_SPACING_H
 
-#include "solver/conf.h"
+#include "solver/solver_conf.h"
 
 enum {
 	SPACING_ONE_MORE =

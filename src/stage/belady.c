@@ -58,8 +58,8 @@ static int64_t visit(struct world *world, uint64_t at, uint32_t *ret_kept)
 	return missing;
 }
 
-double belady(const struct strata_stage_problem *problem, uint32_t budget,
-	      struct strata_arena *arena, uint32_t *ret_kept)
+int belady(const struct strata_stage_problem *problem, uint32_t budget, struct strata_arena *arena,
+	   uint32_t *ret_kept, double *ret_pages)
 {
 	size_t n = problem->visit_count;
 	struct world world = { .problem = problem,
@@ -81,5 +81,7 @@ double belady(const struct strata_stage_problem *problem, uint32_t budget,
 	for (; at < steps * n; at++)
 		read += visit(&world, at, ret_kept);
 	heap_fini(&world.heap);
-	return (double)read / (double)(steps - warm);
+	if (ret_pages)
+		*ret_pages = (double)read / (double)(steps - warm);
+	return 0;
 }

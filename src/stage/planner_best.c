@@ -50,10 +50,10 @@ static int try_belady(struct search *search, double room)
 
 	if (budget < largest + less)
 		return 0;
-	double pages = belady(search->problem, budget - less, search->scratch, search->trial);
-	int rc = pages < 0 ? (int)pages
-			   : trim(search->problem, budget - less, search->scratch, search->trial);
+	int rc = belady(search->problem, budget - less, search->scratch, search->trial, NULL);
 
+	if (rc == 0)
+		rc = trim(search->problem, budget - less, search->scratch, search->trial);
 	if (rc == 0)
 		consider(search);
 	strata_arena_reset(search->scratch);

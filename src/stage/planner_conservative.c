@@ -21,7 +21,8 @@ static int keep(const void *conf_any, const struct strata_stage_problem *problem
 	double room = conf->room * largest, most = problem->budget - largest;
 	uint32_t budget = problem->budget - (uint32_t)(room < most ? room : most);
 
-	return belady(problem, budget, arena, ret_kept) == -ENOMEM ? strata_fail_memory(err) : 0;
+	return belady(problem, budget, arena, ret_kept, NULL) == -ENOMEM ? strata_fail_memory(err)
+									 : 0;
 }
 
 const struct strata_planner_class strata_planner_conservative = {

@@ -1,24 +1,16 @@
-/* Who chooses what stays in memory, one line each, sorted. */
+/* The kind `planner`: what planners.def lists. */
 #include <strata/stage.h>
 
-extern const struct strata_planner_class strata_planner_aggressive;
-extern const struct strata_planner_class strata_planner_best;
-extern const struct strata_planner_class strata_planner_conservative;
-extern const struct strata_planner_class strata_planner_on_demand;
-extern const struct strata_planner_class strata_planner_spread;
-extern const struct strata_planner_class strata_planner_stream;
+#define CLASS(name) extern const struct strata_planner_class strata_planner_##name;
+#include "stage/planners.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&strata_planner_aggressive.base,
-	&strata_planner_best.base,
-	&strata_planner_conservative.base,
-	&strata_planner_on_demand.base,
-	&strata_planner_spread.base,
-	&strata_planner_stream.base,
+#define CLASS(name) &strata_planner_##name.base,
+#include "stage/planners.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind strata_planner_kind = {
 	.name = "planner",

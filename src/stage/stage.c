@@ -244,7 +244,7 @@ static int fill(const struct strata_stage_problem *problem, const struct reads *
 	plan->held = held;
 	plan->entries = maker.entries;
 	plan->entry_count = maker.count;
-	plan->figures.peak_bytes = maker.peak * plan->page_bytes;
+	plan->metrics.peak_bytes = maker.peak * plan->page_bytes;
 	return 0;
 }
 
@@ -254,24 +254,24 @@ static int measure(const struct strata_stage_problem *problem, const struct read
 		   double page_ns, struct strata_arena *arena, struct strata_stage_plan *plan,
 		   struct strata_error *err)
 {
-	struct strata_stage_figures *figures = &plan->figures;
+	struct strata_stage_metrics *metrics = &plan->metrics;
 	struct score score = reads_score(reads);
-	double least = belady(problem, problem->budget, arena, NULL), bound;
+	double least, bound;
 
-	if (least < 0)
+	if (belady(problem, problem->budget, arena, NULL, &least))
 		return strata_fail_memory(err);
 	if (least > (double)score.pages)
 		least = (double)score.pages; /* it was watched for a while only */
 	for (size_t v = 0; v < problem->visit_count; v++)
-		figures->compute_ns += problem->compute[v] * page_ns;
+		metrics->compute_ns += problem->compute[v] * page_ns;
 	bound = least * page_ns;
-	if (bound < figures->compute_ns)
-		bound = figures->compute_ns;
-	figures->step_ns = score.step * page_ns;
-	figures->bytes_per_step = score.pages * plan->page_bytes;
-	figures->min_bytes_per_step = (int64_t)(least * (double)plan->page_bytes);
-	figures->lower_bound_ns = bound;
-	figures->ratio = bound > 0 ? figures->step_ns / bound : 1;
+	if (bound < metrics->compute_ns)
+		bound = metrics->compute_ns;
+	metrics->step_ns = score.step * page_ns;
+	metrics->bytes_per_step = score.pages * plan->page_bytes;
+	metrics->min_bytes_per_step = (int64_t)(least * (double)plan->page_bytes);
+	metrics->lower_bound_ns = bound;
+	metrics->ratio = bound > 0 ? metrics->step_ns / bound : 1;
 	return 0;
 }
 
@@ -296,14 +296,6 @@ static int choose(const struct strata_spec *planner, const struct strata_stage_p
 	reads_set(reads, kept, cls->ahead);
 	*ret_kept = kept;
 	return 0;
-}
-
-static int read_usual(struct strata_arena *arena, struct strata_spec *ret_spec,
-		      struct strata_registry **ret_registry, struct strata_error *err)
-{
-	int rc = strata_registry_new(&strata_planner_kind, arena->memory, ret_registry, err);
-
-	return rc ? rc : strata_spec_read(*ret_registry, "best", 4, arena, ret_spec, err);
 }
 
 static int plan_with(const struct strata_spec *planner, const struct strata_stage_model *model,
@@ -340,14 +332,21 @@ int strata_stage_plan(const struct strata_spec *planner, const struct strata_sta
 		      const struct strata_stage_machine *machine, struct strata_arena *arena,
 		      struct strata_stage_plan *ret_plan, struct strata_error *err)
 {
-	struct strata_spec spec = planner ? *planner : (struct strata_spec){ 0 };
-	struct strata_registry *registry = NULL;
 	int rc = check_model(model, machine, err);
 
-	if (rc == 0 && !spec.cls)
-		rc = read_usual(arena, &spec, &registry, err);
-	if (rc == 0)
-		rc = plan_with(&spec, model, *machine, arena, ret_plan, err);
-	strata_registry_free(registry);
-	return rc;
+	if (rc)
+		return rc;
+	if (planner && planner->cls)
+		return plan_with(planner, model, *machine, arena, ret_plan, err);
+	return strata_stage_build("best", model, machine, arena, ret_plan, err);
+}
+
+int strata_stage_build(const char *planner, const struct strata_stage_model *model,
+		       const struct strata_stage_machine *machine, struct strata_arena *arena,
+		       struct strata_stage_plan *ret_plan, struct strata_error *err)
+{
+	struct strata_spec spec;
+	int rc = strata_spec_build(&strata_planner_kind, planner, arena, &spec, err);
+
+	return rc ? rc : strata_stage_plan(&spec, model, machine, arena, ret_plan, err);
 }

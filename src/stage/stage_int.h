@@ -49,10 +49,10 @@ static inline bool score_better(const struct score *a, const struct score *b)
 
 /* ---- belady.c ---- */
 
-/* What Belady's rule keeps with so many frames: the page that is used last goes first. ret_kept may be NULL. Returns pages read per step in
- * the long run, or a negative code. */
-double belady(const struct strata_stage_problem *problem, uint32_t budget,
-	      struct strata_arena *arena, uint32_t *ret_kept);
+/* What Belady's rule keeps with so many frames: the page that is used last goes first. ret_kept may be NULL. ret_pages, which may
+ * be NULL too: pages read per step in the long run. -ENOSPC when the frames do not hold the largest layer, -ENOMEM. */
+int belady(const struct strata_stage_problem *problem, uint32_t budget, struct strata_arena *arena,
+	   uint32_t *ret_kept, double *ret_pages);
 
 /* ---- trim.c ---- */
 

@@ -115,7 +115,7 @@ static int time_it(struct strata_stage_plan *plan, const struct strata_stage_mod
 			strata_stage_clock_do(&clock, &plan->entries[i]);
 	}
 	if (rc == 0)
-		plan->figures.step_ns = (clock.now_ns - warm) / MEASURED_STEPS;
+		plan->metrics.step_ns = (clock.now_ns - warm) / MEASURED_STEPS;
 	return rc;
 }
 
@@ -174,8 +174,8 @@ int strata_stage_schedule(const struct strata_stage_model *model,
 		return rc;
 	plan.entries = writer.entries;
 	plan.entry_count = writer.count;
-	plan.figures.bytes_per_step = writer.read * plan.page_bytes;
-	plan.figures.peak_bytes = writer.peak * plan.page_bytes;
+	plan.metrics.bytes_per_step = writer.read * plan.page_bytes;
+	plan.metrics.peak_bytes = writer.peak * plan.page_bytes;
 	if (full.bytes_per_s)
 		rc = time_it(&plan, model, full.bytes_per_s, arena, err);
 	if (rc == 0)

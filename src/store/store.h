@@ -143,7 +143,7 @@ struct store_usage {
 };
 
 /* Whom the rules are about: a user, an account, a partition, a QOS. */
-struct store_party {
+struct store_entity {
 	const char *kind; /* "user", "account", "partition", "qos" */
 	const char *name;
 	const char *parent;   /* NULL: none */
@@ -204,7 +204,7 @@ enum store_row {
 	STORE_ARRAY,
 	STORE_EVENT,
 	STORE_USAGE,
-	STORE_PARTY,
+	STORE_ENTITY,
 	STORE_TOKEN,
 	STORE_NODE,
 	STORE_RESERVATION,
@@ -217,7 +217,7 @@ enum { STORE_ROW_COUNT = STORE_ANSWER + 1 };
 #define STORE_ROW_OF(row) _Generic(*(row), \
 	struct store_blob: STORE_BLOB, struct store_job: STORE_JOB, struct store_step: STORE_STEP, \
 	struct store_array: STORE_ARRAY, struct store_event: STORE_EVENT, struct store_usage: STORE_USAGE, \
-	struct store_party: STORE_PARTY, struct store_token: STORE_TOKEN, struct store_node: STORE_NODE, \
+	struct store_entity: STORE_ENTITY, struct store_token: STORE_TOKEN, struct store_node: STORE_NODE, \
 	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
 	struct store_answer: STORE_ANSWER)
 /* clang-format on */
@@ -231,9 +231,6 @@ struct store_change {
 #define STORE_PUT(row_) ((struct store_change){ .kind = STORE_ROW_OF(row_), .row = (row_) })
 #define STORE_DELETE(row_) \
 	((struct store_change){ .remove = true, .kind = STORE_ROW_OF(row_), .row = (row_) })
-
-/* Bytes of a row's struct. */
-size_t store_row_size(enum store_row kind);
 
 /* A copy of a row with its texts on the arena; NULL when out of memory. */
 void *store_row_copy(enum store_row kind, const void *row, struct strata_arena *arena);
@@ -260,8 +257,8 @@ const struct strata_class *store_class_of(const struct store *store);
 
 struct store_leader {
 	uint64_t epoch; /* 0: nobody has led yet */
-	const char
-		*address; /* where it is asked: a URL or the path of a socket; "": it did not say */
+	/* where it is asked: a URL or the path of a socket; "": it did not say */
+	const char *address;
 	const char *host; /* that it runs on; "": it did not say */
 	int64_t since_ns; /* it leads */
 	int64_t beats;    /* store_beat so far, under any leader: grows while one is alive */

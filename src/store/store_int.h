@@ -59,8 +59,8 @@ struct store_class {
 	size_t size;           /* of its struct, whose first member is struct store */
 	const char *types[4];  /* of columns, by enum store_type */
 	const char *table_end; /* behind a table's closing bracket */
-	const char *
-		share_row; /* behind a SELECT: nobody changes the row until this transaction ends */
+	/* behind a SELECT: nobody changes the row until this transaction ends */
+	const char *share_row;
 	const char *migration_lock; /* a query: one migrates at a time; NULL: begin sees to it */
 
 	/* store.c has zeroed the struct and filled struct store. Without the scheme. After a failure nothing is
@@ -86,8 +86,8 @@ struct store_class {
 	int (*lock)(struct store *store, struct strata_error *err);
 	/* Ends the session that holds the leader's lock, if another's does. NULL: several servers cannot share it. */
 	int (*depose)(struct store *store, struct strata_error *err);
-	const char
-		*light; /* makes the transaction one whose loss would not matter; NULL: none is */
+	/* makes the transaction one whose loss would not matter; NULL: none is */
+	const char *light;
 	/* NULL: the database has its own tool, named here. */
 	int (*backup)(struct store *store, const char *path, struct strata_error *err);
 	const char *backup_tool;

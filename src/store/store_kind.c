@@ -1,16 +1,16 @@
-/* The back ends of the store, one line each, sorted. */
+/* The kind `store`: what stores.def lists. */
 #include "store/store_int.h"
 
-extern const struct store_class store_postgres;
-extern const struct store_class store_sqlite;
+#define CLASS(name) extern const struct store_class store_##name;
+#include "store/stores.def"
+#undef CLASS
 
-/* clang-format off */
 static const struct strata_class *const classes[] = {
-	&store_postgres.base,
-	&store_sqlite.base,
+#define CLASS(name) &store_##name.base,
+#include "store/stores.def"
+#undef CLASS
 	NULL,
 };
-/* clang-format on */
 
 const struct strata_kind store_kind = {
 	.name = "store",

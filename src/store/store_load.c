@@ -70,7 +70,7 @@ union row {
 	struct store_array array;
 	struct store_event event;
 	struct store_usage usage;
-	struct store_party party;
+	struct store_entity entity;
 	struct store_token token;
 	struct store_node node;
 	struct store_reservation reservation;

@@ -120,11 +120,11 @@ static const struct store_column usage_columns[] = {
 	INT(usage, updated_ns, "updated_at"),
 };
 
-static const struct store_column party_columns[] = {
-	TEXT(party, kind, "kind"),
-	TEXT(party, name, "name"),
-	MAYBE(party, parent, "parent"),
-	MAYBE(party, settings, "settings"),
+static const struct store_column entity_columns[] = {
+	TEXT(entity, kind, "kind"),
+	TEXT(entity, name, "name"),
+	MAYBE(entity, parent, "parent"),
+	MAYBE(entity, settings, "settings"),
 };
 
 static const struct store_column token_columns[] = {
@@ -185,7 +185,7 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 			.live = "id IN (SELECT array_id FROM jobs WHERE completed_at = 0 AND array_id > 0)"),
 	[STORE_EVENT] = TABLE(event, 1, .name = "events", .kept = true, .job = "job", .live = OF_LIVE_JOBS),
 	[STORE_USAGE] = TABLE(usage, 3, .name = "usage"),
-	[STORE_PARTY] = TABLE(party, 2, .name = "parties"),
+	[STORE_ENTITY] = TABLE(entity, 2, .name = "parties"),
 	[STORE_TOKEN] = TABLE(token, 1, .name = "tokens"),
 	[STORE_NODE] = TABLE(node, 1, .name = "nodes"),
 	[STORE_RESERVATION] = TABLE(reservation, 1, .name = "reservations"),
@@ -199,11 +199,6 @@ _Static_assert(COUNT(job_columns) <= STORE_VALUES_MAX, "a job fits into the valu
 const struct store_table *store_table(enum store_row kind)
 {
 	return &tables[kind];
-}
-
-size_t store_row_size(enum store_row kind)
-{
-	return tables[kind].row_bytes;
 }
 
 /* ---- values ---- */

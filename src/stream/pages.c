@@ -170,8 +170,7 @@ static void tell(struct strata_stream *stream, const struct request *request, ui
 		.bytes = (int64_t)request->bytes,
 	};
 
-	if (stream->watch)
-		stream->watch(stream->watch_context, &event);
+	stream_tell(stream, &event);
 }
 
 static int take_done(struct strata_stream *stream, struct request *request)

@@ -244,8 +244,7 @@ static int wait_for(struct strata_stream *stream, uint32_t layer, struct strata_
 	const struct strata_stream_event event = { STRATA_STREAM_WAIT, layer, begin, end, 0 };
 
 	stream->wait_ns += end - begin;
-	if (stream->watch)
-		stream->watch(stream->watch_context, &event);
+	stream_tell(stream, &event);
 	return rc;
 }
 
@@ -284,12 +283,18 @@ int strata_stream_hook(struct strata_stream *stream, enum strata_stage_hook hook
 			*err = stream->failure;
 		return stream->failure.code;
 	}
+	bool pre = hook == STRATA_STAGE_PRE_FORWARD || hook == STRATA_STAGE_PRE_BACKWARD;
+	bool post = hook == STRATA_STAGE_POST_FORWARD || hook == STRATA_STAGE_POST_BACKWARD;
 	int rc = strata_stage_run_hook(stream->run, hook, layer, &due, err);
 
+	if (rc == 0 && post)
+		stream_trace_compute(stream, hook, layer);
 	for (size_t i = 0; rc == 0 && i < due.count; i++)
 		rc = perform(stream, &due.entries[i], err);
 	if (rc == 0 && stream->first_wish != PAGE_NONE) /* frames may have become free meanwhile */
 		rc = pages_advance(stream, err);
+	if (rc == 0 && pre)
+		stream_trace_compute(stream, hook, layer);
 	return rc;
 }
 
@@ -375,10 +380,10 @@ int strata_stream_copy(struct strata_stream *stream, uint32_t layer, size_t exte
 	return rc;
 }
 
-void strata_stream_figures(const struct strata_stream *stream,
-			   struct strata_stream_figures *ret_figures)
+void strata_stream_metrics(const struct strata_stream *stream,
+			   struct strata_stream_metrics *ret_metrics)
 {
-	*ret_figures = (struct strata_stream_figures){
+	*ret_metrics = (struct strata_stream_metrics){
 		.channel = stream->source.channel_name,
 		.direct = stream->source.direct,
 		.bytes_asked = stream->bytes_asked,
@@ -388,5 +393,5 @@ void strata_stream_figures(const struct strata_stream *stream,
 		.arena_bytes = (int64_t)stream->frames.frame_count * (int64_t)stream->page_bytes,
 		.peak_bytes = (int64_t)stream->frames.peak_count * (int64_t)stream->page_bytes,
 	};
-	strata_stage_run_progress(stream->run, &ret_figures->progress);
+	strata_stage_run_progress(stream->run, &ret_metrics->progress);
 }

@@ -1,6 +1,6 @@
 /*
  * The parts of a stream: pages that come and go (pages.c), what they come from (source.c), the memory they lie in (frames.c), where a layer's
- * bytes are among them (layout.c), and the hooks around it all (stream.c).
+ * bytes are among them (layout.c), the hooks around it all (stream.c), and what a trace shows of them (stream_trace.c).
  */
 #ifndef STREAM_STREAM_INT_H
 #define STREAM_STREAM_INT_H
@@ -45,6 +45,26 @@ struct transfer {
 	uint32_t page;
 };
 
+enum { TRANSFER_LANES_MAX = 64 };
+
+/* Lanes of a trace for what overlaps. */
+struct lane_set {
+	uint32_t first_tid;
+	const char *name;
+	struct strata_trace_lane *lanes[TRANSFER_LANES_MAX]; /* the trace's */
+	int64_t free_ns[TRANSFER_LANES_MAX]; /* of each: nothing is going on from then on */
+	size_t count;
+};
+
+struct stream_trace {
+	struct strata_trace *trace; /* borrowed; NULL: none */
+	uint32_t first_tid;
+	size_t event_count;
+	struct strata_trace_lane *compute, *wait; /* the trace's */
+	struct lane_set reads, writes;
+	int64_t compute_ns; /* the visit that computes began then; 0: none does */
+};
+
 struct strata_stream {
 	struct strata_memory *memory;
 	struct strata_arena arena;
@@ -62,7 +82,16 @@ struct strata_stream {
 	int64_t bytes_asked, bytes_read, bytes_written, wait_ns;
 	void (*watch)(void *context, const struct strata_stream_event *event);
 	void *watch_context;
+	struct stream_trace trace;
 };
+
+/* ---- stream_trace.c ---- */
+
+/* Something that took time is over: who watches and the trace are told. */
+void stream_tell(struct strata_stream *stream, const struct strata_stream_event *event);
+/* A pre hook has returned, or a post hook is called: computing lies between. */
+void stream_trace_compute(struct strata_stream *stream, enum strata_stage_hook hook,
+			  uint32_t layer);
 
 /* ---- pages.c ---- */
 

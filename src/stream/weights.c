@@ -1,25 +1,20 @@
 /*
  * The weights of a model, from the headers of its files: strata_weights_read of <strata/stream.h>. A path may be a file, an index of several
- * files, or the directory that has one of them. Tensors are those of the one file, or those that the index names, each in its file.
+ * files, an ONNX model (weights_graph.c), or the directory that has one of them. Tensors are those of the one file, or those that the index
+ * names, each in its file.
  */
 #include "core/env.h"
 #include "core/map.h"
 #include "formats/tensor_layers.h"
 #include "stream/layout.h"
+#include "stream/weights.h"
 
 #include <strata/limits.h>
+#include <strata/onnx.h>
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-
-struct found {
-	const char **paths;
-	size_t path_count;
-	struct strata_weight *tensors;
-	uint32_t *file; /* of each tensor */
-	size_t tensor_count;
-};
 
 /* The error so far, with the file in front of it. */
 static int fail_file(struct strata_error *err, int rc, const char *path)
@@ -88,7 +83,7 @@ static int read_file(const char *path, struct strata_arena *arena,
 
 /* ---- one file ---- */
 
-static int find_single(const char *path, struct strata_arena *arena, struct found *found,
+static int find_single(const char *path, struct strata_arena *arena, struct weights_found *found,
 		       struct strata_error *err)
 {
 	struct strata_safetensors file;
@@ -121,7 +116,8 @@ static int map_tensors(const struct strata_safetensors *file, struct map_text *r
 
 /* What the index has of this file. */
 static int take_tensors(const struct strata_safetensors_index *index, uint32_t number,
-			const struct map_text *map, struct found *found, struct strata_error *err)
+			const struct map_text *map, struct weights_found *found,
+			struct strata_error *err)
 {
 	for (size_t i = 0; i < index->tensor_count; i++) {
 		const char *name = index->tensors[i];
@@ -140,7 +136,8 @@ static int take_tensors(const struct strata_safetensors_index *index, uint32_t n
 }
 
 static int find_shard(const struct strata_safetensors_index *index, uint32_t number,
-		      struct strata_arena *arena, struct found *found, struct strata_error *err)
+		      struct strata_arena *arena, struct weights_found *found,
+		      struct strata_error *err)
 {
 	struct strata_safetensors file;
 	struct map_text map;
@@ -158,7 +155,7 @@ static int find_shard(const struct strata_safetensors_index *index, uint32_t num
 	return rc;
 }
 
-static int find_shards(const char *path, struct strata_arena *arena, struct found *found,
+static int find_shards(const char *path, struct strata_arena *arena, struct weights_found *found,
 		       struct strata_error *err)
 {
 	struct strata_safetensors_index index;
@@ -191,7 +188,7 @@ static int find_shards(const char *path, struct strata_arena *arena, struct foun
 
 /* ---- layers ---- */
 
-static int fill_layer(const struct found *found, const struct tensor_layer *group,
+static int fill_layer(const struct weights_found *found, const struct tensor_layer *group,
 		      struct strata_arena *arena, struct strata_weights_layer *ret_layer,
 		      struct strata_error *err)
 {
@@ -218,37 +215,53 @@ static int fill_layer(const struct found *found, const struct tensor_layer *grou
 	return rc;
 }
 
-static int make_layers(const struct found *found, const char *group, struct strata_arena *arena,
-		       struct strata_weights *ret_weights, struct strata_error *err)
+static int fill_layers(const struct weights_found *found, const struct tensor_layer *groups,
+		       size_t group_count, struct strata_arena *arena,
+		       struct strata_weights *ret_weights, uint32_t *ret_layer_of,
+		       struct strata_error *err)
 {
-	const char **names = strata_arena_array(arena, found->tensor_count, sizeof(*names));
-	struct tensor_layer *groups;
-	size_t group_count, count = 0;
-
-	if (!names)
-		return strata_fail_memory(err);
-	for (size_t i = 0; i < found->tensor_count; i++)
-		names[i] = found->tensors[i].name;
-	int rc = tensor_layers_make(names, found->tensor_count, group, arena, &groups, &group_count,
-				    err);
-
-	if (rc)
-		return rc;
 	struct strata_weights_layer *layers =
 		strata_arena_array(arena, group_count, sizeof(*layers));
+	size_t count = 0;
 
 	if (!layers)
 		return strata_fail_memory(err);
 	for (size_t g = 0; g < group_count; g++) {
-		rc = fill_layer(found, &groups[g], arena, &layers[count], err);
+		int rc = fill_layer(found, &groups[g], arena, &layers[count], err);
+
 		if (rc)
 			return rc;
+		for (size_t i = 0; ret_layer_of && i < groups[g].member_count; i++)
+			ret_layer_of[groups[g].members[i]] = (uint32_t)count;
 		count += layers[count].bytes > 0;
 	}
 	if (count == 0)
 		return strata_fail(err, -EBADMSG, "the model has no weights");
-	*ret_weights = (struct strata_weights){ found->paths, found->path_count, layers, count };
+	*ret_weights = (struct strata_weights){ .paths = found->paths,
+						.path_count = found->path_count,
+						.layers = layers,
+						.layer_count = count,
+						.visit_count = count };
 	return 0;
+}
+
+int weights_make(const struct weights_found *found, const char *const *names, const char *group,
+		 struct strata_arena *arena, struct strata_weights *ret_weights,
+		 uint32_t *ret_layer_of, struct strata_error *err)
+{
+	const char **own = strata_arena_array(arena, found->tensor_count, sizeof(*own));
+	struct tensor_layer *groups;
+	size_t group_count;
+
+	if (!own)
+		return strata_fail_memory(err);
+	for (size_t i = 0; i < found->tensor_count; i++)
+		own[i] = found->tensors[i].name;
+	int rc = tensor_layers_make(names ? names : own, found->tensor_count, group, arena, &groups,
+				    &group_count, err);
+
+	return rc ? rc
+		  : fill_layers(found, groups, group_count, arena, ret_weights, ret_layer_of, err);
 }
 
 /* ---- paths ---- */
@@ -269,6 +282,7 @@ static int in_directory(const char *path, struct strata_arena *arena, const char
 		"model.safetensors",
 		"diffusion_pytorch_model.safetensors.index.json",
 		"diffusion_pytorch_model.safetensors",
+		"model.onnx",
 	};
 	struct stat about;
 
@@ -287,18 +301,56 @@ static int in_directory(const char *path, struct strata_arena *arena, const char
 			return 0;
 		}
 	}
-	return strata_fail(err, -ENOENT, "%.200s has no model.safetensors and no index of several",
+	return strata_fail(err, -ENOENT,
+			   "%.200s has no model.safetensors, no index of several and no "
+			   "model.onnx",
 			   path);
+}
+
+/* Of a model of ops: what shapes are does not matter to its weights. */
+static int read_onnx(const char *path, const char *group, struct strata_arena *arena,
+		     struct strata_weights *ret_weights, struct strata_error *err)
+{
+	static const struct strata_onnx_dim any = { "*", 1 };
+	struct strata_graph *graph;
+	int rc = strata_onnx_open(path, &any, 1, arena->memory, &graph, NULL, err);
+
+	if (rc)
+		return rc;
+	rc = strata_weights_of_graph(graph, group, arena, ret_weights, err);
+	strata_graph_free(graph);
+	return rc == -EBADMSG ? fail_file(err, rc, path) : rc;
 }
 
 int strata_weights_read(const char *path, const char *group, struct strata_arena *arena,
 			struct strata_weights *ret_weights, struct strata_error *err)
 {
-	struct found found = { 0 };
+	struct weights_found found = { 0 };
 	int rc = in_directory(path, arena, &path, err);
 
+	if (rc == 0 && ends_with(path, ".onnx"))
+		return read_onnx(path, group, arena, ret_weights, err);
 	if (rc == 0)
 		rc = ends_with(path, ".json") ? find_shards(path, arena, &found, err)
 					      : find_single(path, arena, &found, err);
-	return rc ? rc : make_layers(&found, group, arena, ret_weights, err);
+	return rc ? rc : weights_make(&found, NULL, group, arena, ret_weights, NULL, err);
+}
+
+int strata_weights_model(const struct strata_weights *weights, int64_t compute_ns,
+			 struct strata_arena *arena, struct strata_stage_model *ret_model,
+			 struct strata_error *err)
+{
+	struct strata_stage_layer *layers =
+		strata_arena_array(arena, weights->layer_count, sizeof(*layers));
+
+	if (!layers)
+		return strata_fail_memory(err);
+	for (size_t i = 0; i < weights->layer_count; i++)
+		layers[i] = (struct strata_stage_layer){ weights->layers[i].name,
+							 weights->layers[i].bytes, compute_ns };
+	*ret_model = (struct strata_stage_model){ .layers = layers,
+						  .layer_count = weights->layer_count,
+						  .order = weights->order,
+						  .visit_count = weights->visit_count };
+	return 0;
 }

@@ -1,13 +1,15 @@
 /*
  * What may happen to a service: it is killed at a write of the test's choice, and the clock is set. Preloaded, it counts every call by which the program changes something
  * outside of it (files, directories, sockets) from the moment the test says so, in a page that both map (STRATA_CRASH_FILE); the call with the
- * chosen number is not made. Only `strata serve` counts: supervisors and jobs live on.
+ * chosen number is not made. A read of a file at a place, which is how SQLite reads, can fail instead. Only `strata serve` counts: supervisors and jobs live on.
  */
 #undef _FILE_OFFSET_BITS /* both kinds of calls are wanted by their own names */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,9 @@ struct page {
 	_Atomic int64_t kill_at; /* 0: nothing is counted */
 	_Atomic int64_t calls;
 	_Atomic int64_t shift_s; /* the time of day is so much later than it is */
+	_Atomic int64_t
+		fail_read_at; /* the read with this number fails; 0: none, and none is counted */
+	_Atomic int64_t reads;
 };
 static struct page *page;
 static pid_t self; /* children on their way to another program do not count */
@@ -55,6 +60,29 @@ static void count(void)
 	while (number >= kill_at && atomic_load(&page->kill_at) == kill_at)
 		pause(); /* another thread: nothing happens after the kill */
 }
+
+/* Whether this read is to fail. */
+static bool read_fails(void)
+{
+	int64_t fail_at = page && getpid() == self ? atomic_load(&page->fail_read_at) : 0;
+
+	return fail_at && atomic_fetch_add(&page->reads, 1) + 1 == fail_at;
+}
+
+#define FAILING_READ(name, offset)                                                   \
+	ssize_t name(int fd, void *bytes, size_t size, offset at)                    \
+	{                                                                            \
+		static ssize_t (*real)(int fd, void *bytes, size_t size, offset at); \
+                                                                                     \
+		if (!real)                                                           \
+			*(void **)&real = dlsym(RTLD_NEXT, #name);                   \
+		if (!read_fails())                                                   \
+			return real(fd, bytes, size, at);                            \
+		errno = EIO;                                                         \
+		return -1;                                                           \
+	}
+FAILING_READ(pread, off_t)
+FAILING_READ(pread64, off64_t)
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {

@@ -11,7 +11,7 @@ PRELOAD = os.path.join(os.path.abspath(os.environ.get("STRATA_BUILD", "build")),
 
 
 class Crashing(Service):
-    """A service that can be told at which write to die, and what time it is."""
+    """A service that can be told at which write to die, which read fails, and what time it is."""
 
     def __init__(self, *args, **kw):
         self.page = None
@@ -33,6 +33,13 @@ class Crashing(Service):
     def set_clock(self, seconds):
         """The time of day is so much later, from now on."""
         self.page[16:24] = struct.pack("q", seconds)
+
+    def fail_read(self, number):
+        """The read of this number from now on fails, once; 0: none."""
+        self.page[24:40] = struct.pack("qq", number, 0)
+
+    def reads(self):
+        return struct.unpack("q", self.page[32:40])[0]
 
     def calls(self):
         return struct.unpack("q", self.page[8:16])[0]

@@ -1,5 +1,6 @@
 """A service of one's own for tests: started in a temporary directory, asked over its socket, killed at will; and TAP."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -20,6 +21,7 @@ STRATA = os.path.join(os.environ.get("STRATA_BUILD", "build"), "strata")
 NODES = "n:count=3:cpus=8:memory=32G:gpus=4:gpu_type=a100"
 NOBODY = "nobody"
 PATIENCE_S = 60  # sanitizers and a busy machine included
+COMPLAINT = re.compile(r"(ERROR|WARNING|SUMMARY): \w+Sanitizer|runtime error:")
 
 
 class Connection(http.client.HTTPConnection):
@@ -156,13 +158,22 @@ class Service:
         with open(os.path.join(self.dir, name)) as file:
             return file.read()
 
-    def close(self):
+    def end(self):
+        """Jobs are cancelled and the service ends as it does at a stop of the machine; a sanitizer that complained on the way fails the test."""
         if self.process.poll() is None:
             try:
                 for job in self.api("GET", "/queue")["jobs"]:
                     self.ask("DELETE", f"/api/v1/jobs/{job['id']}")
             except (OSError, http.client.HTTPException, AssertionError):
                 pass
+            self.kill(signal.SIGTERM)
+        if not os.path.isdir(self.dir):
+            return  # the test has closed it
+        found = [line for line in self.said().splitlines() if COMPLAINT.search(line)]
+        assert not found, "\n".join(found[:5]) + "\n" + self.said()[-4000:]
+
+    def close(self):
+        if self.process.poll() is None:
             self.kill(signal.SIGTERM)
         kill_all(self.state)
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -218,6 +229,18 @@ class Skip(Exception):
     """The test cannot be done here; why."""
 
 
+@contextlib.contextmanager
+def programs_may_be_missing():
+    """A program of the system that is not installed is a reason to skip; a file of the test's own that is not there is a failure."""
+    try:
+        yield
+    except FileNotFoundError as gone:
+        name = os.fsdecode(gone.filename or "")
+        if name and ("/" not in name or name.startswith(("/usr/", "/bin/", "/sbin/"))) and not shutil.which(name):
+            raise Skip(f"there is no {name} here") from gone
+        raise
+
+
 def run(*tests):
     """Runs functions that take a service; TAP on stdout."""
     run_with(lambda test: Service(*getattr(test, "arguments", [])), *tests)
@@ -232,8 +255,11 @@ def run_with(make, *tests, skip=None):
         try:
             if skip:
                 raise Skip(skip)
-            service = make(test)
-            test(service)
+            with programs_may_be_missing():
+                service = make(test)
+                test(service)
+            if isinstance(service, Service):
+                service.end()
             print(f"ok {number} - {test.__name__}", flush=True)
         except Skip as why:
             print(f"ok {number} - {test.__name__} # SKIP {why}", flush=True)

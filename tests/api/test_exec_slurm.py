@@ -118,7 +118,7 @@ def slurm_may_be_away(service):
     deadline = time.time() + PATIENCE_S
     while "executor" not in service.said() and time.time() < deadline:
         time.sleep(0.1)
-    assert "executor: " in service.said()
+    assert "component=executor" in service.said(), service.said()
     assert service.job(job)["state"] == "running"
     service.cluster.start()
     assert service.wait(job, "failed")["exit_code"] == 3

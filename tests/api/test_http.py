@@ -140,7 +140,7 @@ def paths_and_methods_are_known_or_not(service):
 
 def jobs_run_as_who_submitted_them(service):
     if os.geteuid() != 0:
-        return
+        raise Skip("another user is needed")
     os.chmod(service.dir, 0o777)
     status, made = as_nobody(service, "POST", "/api/v1/jobs",
                              {"command": ["id", "-un"], "working_dir": service.dir, "output": "who"})

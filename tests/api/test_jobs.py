@@ -1,113 +1,42 @@
 #!/usr/bin/env python3
-"""What can be asked of one job."""
-import os
-import time
-
-from service import Skip, as_nobody, equal, run
+"""The history, and one job of it."""
+from service import equal, run
 
 
-def a_held_job_waits_and_is_released(service):
-    job = service.submit("true", hold=True)["id"]
-    equal(service.job(job)["reason"], "held")
-    equal(service.api("PATCH", f"/jobs/{job}", {"hold": False})["state"], "queued")
-    service.wait(job, "completed")
-    error = service.api("PATCH", f"/jobs/{job}", {"hold": True}, 409)["error"]
-    assert "completed" in error["message"], error
+def the_history_has_the_newest_first_page_by_page(service):
+    ids = [service.submit("true", name=f"j{number}")["id"] for number in range(5)]
+    for job in ids:
+        service.wait(job, "completed")
+    first = service.api("GET", "/jobs?limit=3")
+    equal([job["id"] for job in first["jobs"]], ids[:1:-1])
+    equal(first["next"], ids[2])
+    rest = service.api("GET", f"/jobs?limit=3&after={first['next']}")
+    equal(([job["id"] for job in rest["jobs"]], rest["next"]), (ids[1::-1], None))
 
 
-def waiting_jobs_change_their_place(service):
-    blocker = service.submit("sleep", "1", exclusive=True, nodes=3)["id"]
-    service.wait(blocker, "running")
-    jobs = [service.submit("sleep", "0.2", exclusive=True, nodes=3)["id"] for _ in range(2)]
-    changed = service.api("PATCH", f"/jobs/{jobs[1]}", {"priority": "high", "time_limit": 90})
-    equal((changed["priority"], changed["time_limit_s"]), ("high", 90))
-    first, second = service.wait(jobs[1], "completed"), service.wait(jobs[0], "completed")
-    assert first["started_at"] <= second["started_at"]
+def it_can_be_narrowed(service):
+    held = service.submit("true", hold=True)["id"]
+    failed = service.submit("false")["id"]
+    service.wait(failed, "failed")
+    equal([job["id"] for job in service.api("GET", "/jobs?state=failed")["jobs"]], [failed])
+    equal([job["id"] for job in service.api("GET", "/jobs?state=failed,queued")["jobs"]], [failed, held])
+    equal(service.api("GET", "/jobs?user=nobody-here")["jobs"], [])
+    equal(service.api("GET", "/jobs?since=now%2B1hour")["jobs"], [])
+    equal(service.api("GET", "/jobs?state=asleep", status=400)["error"]["field"], "state")
 
 
-def a_running_job_gets_less_time(service):
-    job = service.submit("sleep", "60")["id"]
-    service.wait(job, "running")
-    service.api("PATCH", f"/jobs/{job}", {"time_limit": 1})
-    equal(service.wait(job, "failed")["reason"], "time_limit")
-    error = service.api("PATCH", f"/jobs/{job}", {"priority": "high"}, 409)["error"]
-    assert "failed" in error["message"], error
-
-
-def ticks(service, job):
-    return service.output(f"strata-{job}.out").count("tick")
-
-
-def a_frozen_job_stays_frozen_until_it_is_let_go(service):
-    job = service.submit("sh", "-c", "while :; do echo tick; sleep 0.1; done")["id"]
-    service.wait(job, "running")
-    service.api("PATCH", f"/jobs/{job}", {"suspend": True})
-    frozen = service.wait(job, "preempted")
-    equal((frozen["reason"], frozen["attempt"]), ("suspended", 1))
-    for restart in (False, True):  # it stays so when the service comes back
-        if restart:
+def a_job_is_found_by_number_and_uuid(service):
+    made = service.submit("true")
+    service.wait(made["id"], "completed")
+    for restart in (False, True):
+        if restart:  # from then on only the store knows it
             service.kill()
             service.start()
-        equal(service.job(job)["state"], "preempted")
-        before = ticks(service, job)
-        time.sleep(0.5)
-        equal(ticks(service, job), before)
-    service.api("PATCH", f"/jobs/{job}", {"suspend": False})
-    equal(service.wait(job, "running")["attempt"], 1)
-    deadline = time.time() + 20
-    while ticks(service, job) == before and time.time() < deadline:
-        time.sleep(0.05)
-    assert ticks(service, job) > before
+        for name in (made["id"], made["uuid"]):
+            job = service.job(name)
+            equal((job["id"], job["uuid"], job["state"]), (made["id"], made["uuid"], "completed"))
+            equal((job["node_names"], list(job["gpu_ids"])), ([job["place"][0]["node"]], [job["place"][0]["node"]]))
+    equal(service.api("GET", "/jobs/4711", status=404)["error"]["message"], "there is no job 4711")
 
 
-def cancelling_says_what_it_did(service):
-    waiting = service.submit("true", hold=True)["id"]
-    equal(service.api("DELETE", f"/jobs/{waiting}"), {"id": waiting, "state": "cancelled", "stopping": False})
-    service.api("DELETE", f"/jobs/{waiting}", status=409)
-    service.api("DELETE", "/jobs/4711", status=404)
-
-
-def a_stubborn_job_is_killed(service):
-    job = service.submit("sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done")["id"]
-    service.wait(job, "running")
-    deadline = time.time() + 20
-    while "up" not in service.output(f"strata-{job}.out") and time.time() < deadline:
-        time.sleep(0.05)
-    service.api("DELETE", f"/jobs/{job}", status=202)
-    service.wait(job, "cancelled")
-
-
-a_stubborn_job_is_killed.arguments = ["--preempt", "least_lost:grace=1"]
-
-def a_change_is_made_as_a_whole_or_not_at_all(service):
-    job = service.submit("true", begin="now+1h")["id"]
-    before = service.job(job)
-    for change, status in [({"hold": True, "signal": "USR1"}, 400), ({"hold": True, "suspend": True}, 400),
-                           ({"nice": 5, "signal": "USR1"}, 409), ({"time_limit": 60, "requeue": True}, 409),
-                           ({"hold": True, "time_limit": 0}, 400)]:
-        service.api("PATCH", f"/jobs/{job}", change, status)
-        after = service.job(job)
-        for field in ("reason", "nice", "time_limit_s", "request"):
-            equal((change, after[field]), (change, before[field]))
-
-
-def what_an_operator_holds_its_owner_does_not_release(service):
-    if os.getuid() != 0:
-        raise Skip("it takes root to be somebody else")
-    status, made = as_nobody(service, "POST", "/api/v1/jobs",
-                             {"command": ["true"], "working_dir": "/", "output": "/dev/null", "begin": "now+1h"})
-    equal(status, 201)
-    path = f"/api/v1/jobs/{made['id']}"
-    for change in ({"hold": True}, {"hold": False}):
-        equal(as_nobody(service, "PATCH", path, change)[0], 200)
-    service.api("PATCH", f"/jobs/{made['id']}", {"hold": True})
-    for change in ({"hold": False}, {"suspend": False}, {"hold": True}):
-        status, answer = as_nobody(service, "PATCH", path, change)
-        equal((change, status, service.job(made["id"])["reason"]), (change, 403, "held"))
-        equal(service.job(made["id"])["request"]["held_by"], "operator")
-    service.api("PATCH", f"/jobs/{made['id']}", {"hold": False})
-    equal(service.job(made["id"])["reason"], "begin_time")
-
-
-run(a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
-    a_frozen_job_stays_frozen_until_it_is_let_go, cancelling_says_what_it_did, a_stubborn_job_is_killed)
+run(the_history_has_the_newest_first_page_by_page, it_can_be_narrowed, a_job_is_found_by_number_and_uuid)

@@ -12,4 +12,14 @@ def what_is_declared_is_there(service):
     service.wait(job, "completed")
 
 
-run(what_is_declared_is_there)
+@arguments("--node", "wide:cpus=16:memory=64G:features='ib,nvme':partitions='main,debug'", "--node", "other:cpus=16:memory=64G:features=nvme:partitions=main")
+def a_node_has_several_features_and_partitions(service):
+    nodes = {node["name"]: node for node in service.api("GET", "/nodes")["nodes"]}
+    equal((nodes["wide"]["features"], nodes["wide"]["partitions"]), (["ib", "nvme"], ["main", "debug"]))
+    equal((nodes["other"]["features"], nodes["other"]["partitions"], nodes["n1"]["features"]), (["nvme"], ["main"], []))
+    for wish in ({"features": "ib"}, {"features": "nvme", "partition": "debug"}, {"features": "ib,nvme"}, {"features": "ib", "partition": "main"}):
+        job = service.submit("sleep", "100", **wish)["id"]
+        equal([piece["node"] for piece in service.wait(job, "running")["place"]], ["wide"])
+
+
+run(what_is_declared_is_there, a_node_has_several_features_and_partitions)

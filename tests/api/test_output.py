@@ -16,7 +16,7 @@ def output_can_be_read(service):
 def only_what_its_user_may_read_is_shown(service):
     """A job's user may point its output anywhere afterwards: the service reads it with his rights."""
     if os.geteuid() != 0:
-        return
+        raise Skip("another user is needed")
     os.chmod(service.dir, 0o777)
     secret, path = os.path.join(service.dir, "secret"), os.path.join(service.dir, "out")
     with open(secret, "w") as file:

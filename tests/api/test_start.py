@@ -58,14 +58,6 @@ def a_directory_is_no_program(service):
     service.wait(job, "completed")
 
 
-def a_job_needs_no_variables(service):
-    job = service.api("POST", "/jobs", {"command": ["/usr/bin/env"], "working_dir": service.dir}, 201)["id"]
-    service.wait(job, "completed")
-    variables = dict(line.partition("=")[::2] for line in service.output(f"strata-{job}.out").splitlines())
-    equal((variables["STRATA_JOB_ID"], "LS_COLORS" in variables), (str(job), False))
-    assert "runtime error" not in service.said(), service.said()  # of a sanitizer
-
-
 def a_script_runs_from_a_file_of_its_own(service):
     job = service.submit(script="#!/bin/sh\necho $0; stat -c %a $0\n")["id"]
     service.wait(job, "completed")
@@ -103,6 +95,6 @@ def what_could_not_be_started_says_why_everywhere(service):
     assert waited.returncode == 1 and "could not start: " in waited.stderr + waited.stdout, waited
 
 
-run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path, a_directory_is_no_program, a_job_needs_no_variables,
+run(a_job_has_a_token_of_its_own_while_it_runs, a_restart_keeps_the_key, a_program_is_found_on_the_jobs_own_path, a_directory_is_no_program,
     files_have_the_mode_that_was_asked_for,
     a_script_runs_from_a_file_of_its_own, what_could_not_be_started_says_why_everywhere)

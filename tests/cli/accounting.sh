@@ -37,8 +37,8 @@ serve "{$nodes, \"GET /api/v1/jobs\": [{\"body\": {\"next\": 17, \"jobs\": [$(jo
 	{\"body\": {\"next\": null, \"jobs\": [$(job id=3 'user="bob"' 'state="failed"' 'node_names=["n1"]' 'started_at="2026-11-15T14:00:00Z"' 'ended_at="2026-11-15T14:00:30Z"' 'submitted_at="2026-11-15T13:59:00Z"')]}}]}"
 run strata accounting --swf -o history.swf --nodes nodes.csv --since 2026-01-01
 gives 0
-says 'strata: 1 jobs that have not run to an end are left out
-strata: 2 jobs are in history.swf; `strata sim cluster history.swf` replays them'
+says 'strata: left out: 1 job that did not run to the end
+strata: wrote 2 jobs to history.swf; `strata sim cluster history.swf` replays them'
 asked 'r[1]["query"] == "limit=1000&since=2026-01-01T00%3A00%3A00Z" or r[1]["query"] == "limit=1000&since=2026-01-01T00:00:00Z"'
 asked '"after=17" in r[2]["query"]'
 run grep -v '^;' history.swf

@@ -23,3 +23,13 @@ prints_some 'noise'
 it 'offers nothing for the value of a number'
 run strata complete noise --seed ''
 prints ''
+
+it "offers Slurm's commands and their options"
+run strata complete slurm sq
+prints 'squeue	show jobs that wait and run'
+run strata complete slurm squeue --sta
+prints '--start	when waiting jobs are expected to start
+--state	jobs in these states: PD,R, all
+--states	jobs in these states: PD,R, all'
+run strata complete slurm ls sp
+prints "sprio	show what makes jobs' priorities"

@@ -6,7 +6,7 @@ it 'asks for it and says how the job is now'
 serve "{\"PATCH /api/v1/jobs/17\": {\"body\": $(job 'reason="held"' 'reason_text="held by its owner or an operator"')}}"
 run strata hold 17
 gives 0
-prints 'job 17 is held: held by its owner or an operator'
+prints 'job 17 is held; `strata release 17` lets it start'
 asked 'p["body"] == {"hold": True}'
 
 it 'says why not, when the job is in no state for it'

@@ -41,7 +41,7 @@ says_some 'no command '\''token craete'\'''
 it 'counts operands'
 run strata version now
 gives 2
-says_some 'one word too many'
+says_some 'takes no arguments, but got'
 run strata completion
 gives 2
 says_some 'usage: strata completion bash|zsh'

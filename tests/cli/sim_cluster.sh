@@ -89,7 +89,7 @@ gives 2
 says_some 'give --procs N'
 run strata sim cluster small.swf --procs 4
 gives 0
-says_some '2 impossible jobs, which no node could ever take, were left out: 1, 2'
+says_some 'left out: 2 jobs that no node could ever take: 1, 2'
 run strata sim cluster small.swf --procs 4 --json
 prints_json 'd["jobs"] == 2 and d["impossible"] == 2 and d["impossible_jobs"] == [1, 2]'
 run strata sim cluster small.swf --procs 4 --windows 1,2:2 --json
@@ -174,7 +174,7 @@ prints 'job_id,start
 run strata sim cluster gpu.swf --nodes nodes.csv
 gives 0
 prints_some FRAGMENTED
-says_some '2 impossible jobs'
+says_some '2 jobs that no node could ever take'
 run strata sim cluster gpu.swf --json
 prints_json 'd["jobs"] == 5 and d["gpu_fragmentation"] is None'
 

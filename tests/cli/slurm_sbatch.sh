@@ -61,10 +61,10 @@ says_some 'job 3 has failed, so afterok can never be met'
 asked 'r[-2]["body"]["hold"] is True and "dependencies" not in r[-2]["body"]'
 
 it 'holds a job that wants more time than there is'
-serve "{$nodes, \"POST /api/v1/jobs\": {\"status\": 400, \"body\": {\"error\": {\"code\": \"invalid\", \"message\": \"time_limit is 9 s; expected at most 5\", \"field\": \"time_limit\"}}}}"
+serve "{$nodes, \"POST /api/v1/jobs\": {\"status\": 400, \"body\": {\"error\": {\"code\": \"invalid\", \"message\": \"time_limit 9s is too long: at most 5s\", \"field\": \"time_limit\"}}}}"
 run strata slurm sbatch --wrap true
 gives 1
-says_some 'strata: time_limit is 9 s; expected at most 5: the job is held'
+says_some 'strata: time_limit 9s is too long: at most 5s: the job is held'
 says_some 'Batch job submission failed: Requested time limit is invalid'
 asked 'p["body"]["hold"] is True and p["body"]["time_limit"] == "unlimited"'
 

@@ -91,6 +91,14 @@ run strata slurm srun --multi-prog all.conf
 gives 1
 says_some 'srun: error: --multi-prog is not possible here'
 
+it 'warns of options without effect, once'
+serve "$routes"
+run strata slurm srun -N1 -n1 --mpi=none --mpi=pmix --cpu-bind=none -K true
+gives 0
+says 'srun: warning: no effect here: --mpi, --cpu-bind'
+run strata slurm srun -N1 -n1 -Q --mpi=pmix true
+says ''
+
 it 'gives steps side by side GPUs of their own'
 serve "$routes"
 : >"$top/token"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The program in docs/examples, built as a stranger would: public headers and libstrata.so.
+# The program in examples, built as a stranger would: public headers and libstrata.so.
 . "$(dirname "$0")/lib.sh"
 
 it 'denoises two normal distributions to what they are'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The training loop in docs/examples, built as a stranger would: public headers and libstrata.so.
+# The training loop in examples, built as a stranger would: public headers and libstrata.so.
 . "$(dirname "$0")/lib.sh"
 
 it 'learns the same with memory for a third of its weights'

@@ -75,6 +75,14 @@ run strata stage plan --model m.safetensors --budget 64KiB --group 'a..b'
 gives 2
 says_some "'a..b' is no pattern"
 
+models=${STRATA_DATA:-$STRATA_SOURCE/../shared}/graphs/onnx
+it 'takes them from an ONNX model'
+if [ -f "$models/gpt2_prefill.onnx" ]; then
+	run strata stage plan --model "$models/gpt2_prefill.onnx" --budget 200KiB --page 4KiB --schedule --json
+	gives 0
+	prints_json 'len({x["layer_name"] for x in d["schedule"] if x["kind"] == "compute"}) > 2 and d["bytes_per_step"] > 0'
+fi
+
 it 'refuses weights that are damaged'
 weights
 head -c 20000 m.safetensors >cut.safetensors

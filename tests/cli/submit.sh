@@ -83,7 +83,7 @@ it 'finds mistakes before the server does'
 serve "{$accepted}"
 run strata submit
 gives 2
-says_some 'a word is missing'
+says_some 'needs an argument; usage: '
 run strata submit nofile.sh
 gives 3
 says "strata: there is no script 'nofile.sh'"
@@ -138,7 +138,7 @@ prints 'job 17 is queued: it is next; what it needs is not free'
 says 'job 17 is queued: it is next; what it needs is not free
 job 17 is running on n1
 strata: the server answered with status 503; waiting for it
-job 17 has failed: its exit status was not 0; exit code 3'
+job 17 failed: its exit status was not 0; exit code 3'
 serve "{$accepted, \"GET /api/v1/jobs/17\": {\"body\": $(job 'state="failed"' exit_signal=9)}}"
 run strata submit --wait --json -- true
 gives 137

@@ -12,7 +12,7 @@ it 'shows nodes, what runs and what waits, once where nobody looks'
 serve "$routes"
 run strata top
 gives 0
-prints_some '2 nodes, 1 jobs run, 1 wait'
+prints_some '2 nodes, 1 running, 1 waiting'
 prints_some 'GPUs █████████░ 3.5/4   CPUs ████░░░░░░ 6/16   GiB ███░░░░░░░ 8/32'
 prints_some 'NODE  STATE    GPUS              CPUS            MEMORY, GIB'
 prints_some 'n1    up       █████████░ 3.5/4  ████████░░ 6/8  █████░░░░░ 8/16'

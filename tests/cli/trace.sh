@@ -13,7 +13,7 @@ it 'writes what the service did, for Perfetto'
 serve "$routes"
 run strata trace --since 1h -o t.json
 gives 0
-says 'strata: 2 jobs are in t.json; ui.perfetto.dev shows it'
+says 'strata: wrote 2 jobs to t.json; ui.perfetto.dev shows it'
 out=$(cat t.json)
 prints_json '[e["name"] for e in d["traceEvents"] if e["ph"] == "X"].count("17 train") == 3'
 prints_json 'any(e["name"] == "3 train" and e["dur"] > 86400e6 for e in d["traceEvents"] if e["ph"] == "X")'

@@ -11,7 +11,7 @@ run strata watch 17 --interval 5ms
 gives 0
 prints 'job 17 is queued: it is next; what it needs is not free
 job 17 is running on n1
-job 17 is completed; it ran for 10m'
+job 17 completed; it ran for 10m'
 says ''
 asked 'len(r) == 4'
 run strata watch tractor
@@ -27,7 +27,7 @@ job 17 is running on n1'
 serve "{\"GET /api/v1/jobs/17\": {\"body\": $ended}, \"GET /api/v1/queue\": [{\"body\": {\"jobs\": [$running]}}, {\"body\": {\"jobs\": []}}]}"
 run strata watch --interval 5ms --times 3
 prints 'job 17 is running on n1
-job 17 is completed; it ran for 10m'
+job 17 completed; it ran for 10m'
 
 it 'draws over itself on a terminal'
 serve "{\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$(job), $running]}}}"

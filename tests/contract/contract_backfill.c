@@ -42,19 +42,20 @@ static void check_rooms(void)
 		counts[job->state]++;
 		CHECK(placed == (job->claim_count > 0));
 		CHECK(placed == tree_node_in(&job->by_end));
-		CHECK(!job->lot || job->state == STRATA_JOB_QUEUED);
+		CHECK(!job->job_group || job->state == STRATA_JOB_QUEUED);
 		for (uint32_t i = 0; i < job->claim_count; i++)
 			room_give(&used[job->claims[i].node->row], &job->claims[i].piece);
 	}
 	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
-		CHECK_INT(small->stats.jobs[i], counts[i]);
+		CHECK_INT(small->metrics.jobs[i], counts[i]);
 	for (uint32_t row = 0; row < small->node_count; row++) {
 		const struct node *node = &small->nodes[row];
 
-		CHECK_INT(node->room.cpu_milli + used[row].cpu_milli, node->shape->whole.cpu_milli);
+		CHECK_INT(node->room.cpu_milli + used[row].cpu_milli,
+			  node->node_type->whole.cpu_milli);
 		CHECK_INT(node->room.memory_bytes + used[row].memory_bytes,
-			  node->shape->whole.memory_bytes);
-		for (uint32_t k = 0; k < node->shape->gpu_count; k++)
+			  node->node_type->whole.memory_bytes);
+		for (uint32_t k = 0; k < node->node_type->gpu_count; k++)
 			CHECK_INT(node->room.gpu_milli[k] + used[row].gpu_milli[k], 1000);
 		CHECK((node->group != NULL) == (node->state == STRATA_NODE_UP));
 		if (node->group)
@@ -194,8 +195,8 @@ static void drain(struct world *world)
 						 &err));
 	for (uint64_t id = 1; id < world->next_id; id++)
 		strata_cluster_hold(small, id, false, world->now_s * SECOND, NULL);
-	for (int round = 0; round < JOBS_MAX && small->stats.jobs[STRATA_JOB_QUEUED] +
-							small->stats.jobs[STRATA_JOB_RUNNING];
+	for (int round = 0; round < JOBS_MAX && small->metrics.jobs[STRATA_JOB_QUEUED] +
+							small->metrics.jobs[STRATA_JOB_RUNNING];
 	     round++) {
 		advance(world, world->now_s + 600);
 		pass(world);

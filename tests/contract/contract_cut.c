@@ -106,8 +106,9 @@ TEST(stretches_are_the_best_of_all_stretches)
 
 		begin(&setting, seed, 7, 3);
 		CHECK_OK(cut_init(&cut, &setting.problem, 64, false, &setting.arena, &err));
-		double value = cut_lines(&cut, &budget, &setting.arena, device);
+		double value;
 
+		CHECK_INT(cut_lines(&cut, &budget, &setting.arena, device, &value), 0);
 		CHECK_NEAR(value, try_everything(&setting, 3, true), 1e-6);
 		for (size_t g = 0; g < setting.problem.group_count; g++)
 			draft_put(&setting.problem, &setting.draft, g, device[cut.block_of[g]]);
@@ -130,9 +131,11 @@ TEST(pieces_are_the_best_of_all_pieces)
 
 		begin(&setting, seed, 7, 3);
 		CHECK_OK(cut_init(&cut, &setting.problem, 0, true, &setting.arena, &err));
-		double value = cut_ideals(&cut, INFINITY, 9000000, &budget, &setting.arena, device);
-		double best = try_everything(&setting, 3, false);
+		double value, better, best = try_everything(&setting, 3, false);
 
+		CHECK_INT(cut_ideals(&cut, INFINITY, 9000000, &budget, &setting.arena, device,
+				     &value),
+			  0);
 		CHECK_NEAR(value, best, 1e-6);
 		for (size_t g = 0; g < setting.problem.group_count; g++)
 			draft_put(&setting.problem, &setting.draft, g, device[cut.block_of[g]]);
@@ -140,8 +143,10 @@ TEST(pieces_are_the_best_of_all_pieces)
 			   1e-6);
 		split += setting.draft.device[0] != setting.draft.device[6];
 		/* nothing is better than the best */
-		CHECK(!isfinite(cut_ideals(&cut, best * (1 - 1e-9), 9000000, &budget,
-					   &setting.arena, device)));
+		CHECK_INT(cut_ideals(&cut, best * (1 - 1e-9), 9000000, &budget, &setting.arena,
+				     device, &better),
+			  0);
+		CHECK(!isfinite(better));
 		end(&setting);
 	}
 	CHECK(split > 10);
@@ -157,6 +162,9 @@ TEST(a_search_that_may_look_at_nothing_finds_nothing)
 
 	begin(&setting, 1, 7, 3);
 	CHECK_OK(cut_init(&cut, &setting.problem, 0, true, &setting.arena, &err));
-	CHECK(!isfinite(cut_ideals(&cut, INFINITY, 3, &budget, &setting.arena, device)));
+	double value;
+
+	CHECK_INT(cut_ideals(&cut, INFINITY, 3, &budget, &setting.arena, device, &value), 0);
+	CHECK(!isfinite(value));
 	end(&setting);
 }

@@ -1,5 +1,5 @@
 /* Every detector, and all of them together on the models of the reference data: with the names in the file, and with none at all. */
-#include "test.h"
+#include "kept.h"
 
 #include <strata/detector.h>
 #include <strata/onnx.h>
@@ -45,8 +45,8 @@ static struct strata_graph *open_model(const struct expected *model, bool dims,
 	struct strata_graph *graph;
 	char path[256];
 
-	snprintf(path, sizeof(path), "graphs/onnx/%s.onnx", model->model);
-	CHECK_OK(strata_onnx_open(test_shared_file(path), given,
+	snprintf(path, sizeof(path), "%s.onnx", model->model);
+	CHECK_OK(strata_onnx_open(kept_file("onnx", path), given,
 				  dims && strstr(model->model, "dynamic") ? 3 : 0, memory, &graph,
 				  NULL, &err));
 	return graph;

@@ -1,7 +1,7 @@
 /* What every executor must keep. */
 #include "test.h"
 
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #include <strata/text.h>
 
@@ -59,7 +59,7 @@ static void well_formed(const struct exec_class *cls, const void *conf)
 	(void)conf;
 	CHECK_OK(strata_class_check(&cls->base, &err));
 	CHECK(cls->base.summary[0] && cls->base.summary[strlen(cls->base.summary) - 1] != '.');
-	CHECK(cls->open && cls->close && cls->fd && cls->next && cls->start && cls->ask &&
+	CHECK(cls->open && cls->close && cls->fd && cls->next && cls->start && cls->control &&
 	      cls->scan && cls->adopt && cls->forget);
 	cls->close(NULL);
 }
@@ -139,7 +139,8 @@ static void lives_to_be_forgotten(const struct exec_class *cls, const void *conf
 	CHECK(found[0].key.job == 4 && found[0].key.attempt == 1 && found[0].ended);
 	CHECK_OK(cls->adopt(exec, found[0].key, &err));
 	CHECK_INT(await_end(exec, 4).exit_code, 3);
-	CHECK_OK(cls->ask(exec, found[0].key, &(struct exec_ask){ .type = EXEC_FREEZE }, &err));
+	CHECK_OK(cls->control(exec, found[0].key, &(struct exec_control){ .type = EXEC_FREEZE },
+			      &err));
 	CHECK_OK(cls->forget(exec, found[0].key, &err));
 	CHECK_INT(cls->adopt(exec, found[0].key, &err), -ENOENT);
 	CHECK_OK(cls->scan(exec, &arena, &found, &count, &err));

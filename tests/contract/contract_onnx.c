@@ -4,7 +4,7 @@
  * and inner values are not looked at, but for comparing. A model counts when every output of every node of its graph has a rank
  * and all its dimensions; of a sequence or an optional, what is in it.
  */
-#include "test.h"
+#include "kept.h"
 
 #include "formats/onnx/onnx_infer.h"
 
@@ -132,15 +132,15 @@ static const struct strata_onnx_dim dynamic_dims[] = { { "batch", 2 },
 						       { "past_sequence", 16 } };
 
 static struct strata_graph *open_model(const char *name, struct strata_memory *memory,
-				       struct strata_onnx_figures *figures)
+				       struct strata_onnx_metrics *metrics)
 {
 	struct strata_graph *graph;
 	char path[256];
 
-	snprintf(path, sizeof(path), "graphs/onnx/%s.onnx", name);
-	CHECK_OK(strata_onnx_open(test_shared_file(path), dynamic_dims,
+	snprintf(path, sizeof(path), "%s.onnx", name);
+	CHECK_OK(strata_onnx_open(kept_file("onnx", path), dynamic_dims,
 				  strcmp(name, "gpt2_decode_dynamic") == 0 ? 3 : 0, memory, &graph,
-				  figures, &err));
+				  metrics, &err));
 	return graph;
 }
 
@@ -177,10 +177,13 @@ static bool next_row(char **text, char **columns)
 	return true;
 }
 
-TEST(figures_are_those_of_the_truth)
+TEST(metrics_are_those_of_the_truth)
 {
 	size_t size, models = 0;
-	char *text = test_read_file(test_shared_file("graphs/onnx/truth.tsv"), &size);
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/onnx/truth.tsv", test_data_dir());
+	char *text = test_read_file(path, &size);
 	char *rest = text, *columns[COLUMNS];
 
 	CHECK(next_row(&rest, columns));
@@ -189,27 +192,27 @@ TEST(figures_are_those_of_the_truth)
 	CHECK_TEXT(columns[OUTPUTS], "onnx112_outputs_total");
 	for (; next_row(&rest, columns); models++) {
 		struct strata_memory memory = { 0 };
-		struct strata_onnx_figures figures;
-		struct strata_graph *graph = open_model(columns[MODEL], &memory, &figures);
+		struct strata_onnx_metrics metrics;
+		struct strata_graph *graph = open_model(columns[MODEL], &memory, &metrics);
 		double flops = 0;
 
 		for (size_t i = 0; i < graph->op_count; i++)
 			flops += graph->ops[i].flops;
-		CHECK_INT(figures.flops, atoll(columns[FLOPS]));
+		CHECK_INT(metrics.flops, atoll(columns[FLOPS]));
 		CHECK_INT(flops, atoll(columns[FLOPS]));
-		CHECK_INT(figures.node_count, atoll(columns[NODES]));
-		CHECK_INT(figures.opset, atoll(columns[OPSET]));
-		CHECK_INT(figures.known_count, figures.node_count);
-		CHECK_INT(figures.initializer_bytes, atoll(columns[INITIALIZERS]));
-		CHECK_INT(figures.constant_bytes, atoll(columns[CONSTANTS]));
-		CHECK_INT(figures.output_count, atoll(columns[OUTPUTS]));
-		CHECK_INT(figures.shaped_count, figures.output_count);
-		CHECK_INT(figures.contradiction_count + figures.clash_count, 0);
+		CHECK_INT(metrics.node_count, atoll(columns[NODES]));
+		CHECK_INT(metrics.opset, atoll(columns[OPSET]));
+		CHECK_INT(metrics.known_count, metrics.node_count);
+		CHECK_INT(metrics.initializer_bytes, atoll(columns[INITIALIZERS]));
+		CHECK_INT(metrics.constant_bytes, atoll(columns[CONSTANTS]));
+		CHECK_INT(metrics.output_count, atoll(columns[OUTPUTS]));
+		CHECK_INT(metrics.shaped_count, metrics.output_count);
+		CHECK_INT(metrics.contradiction_count + metrics.clash_count, 0);
 		if (columns[ACTIVATIONS][0] == '>') /* where its author had not all shapes */
-			CHECK(figures.activation_bytes >= atoll(columns[ACTIVATIONS] + 2));
+			CHECK(metrics.activation_bytes >= atoll(columns[ACTIVATIONS] + 2));
 		else
-			CHECK_INT(figures.activation_bytes, atoll(columns[ACTIVATIONS]));
-		CHECK_INT(figures.tied_bytes,
+			CHECK_INT(metrics.activation_bytes, atoll(columns[ACTIVATIONS]));
+		CHECK_INT(metrics.tied_bytes,
 			  strncmp(columns[MODEL], "gpt2", 4) == 0 ? 35840 : 0); /* lm_head is wte */
 		strata_graph_free(graph);
 		CHECK_INT(memory.used_bytes, 0);

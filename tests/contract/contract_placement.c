@@ -585,6 +585,22 @@ static int short_life(struct strata_memory *limited, void *context, struct strat
 		if (rc == 0)
 			rc = strata_cluster_pass(cluster, 0, &arena, &effects, &count, error);
 	}
+	for (uint64_t id = 1; rc == 0 && id <= 6; id++) {
+		struct strata_job_view view;
+
+		CHECK_OK(strata_cluster_job(cluster, id, &view, &err));
+		test_result_int(view.state);
+		for (uint32_t i = 0; i < view.piece_count; i++) {
+			const struct strata_piece *piece = &view.pieces[i];
+
+			test_result_int(piece->node);
+			test_result_int(piece->tasks);
+			test_result_int(piece->cpu_milli);
+			test_result_int(piece->memory_bytes);
+			test_result_int(piece->gpu_mask);
+			test_result_int(piece->gpu_milli);
+		}
+	}
 	strata_cluster_free(cluster);
 	strata_arena_fini(&arena);
 	return rc;

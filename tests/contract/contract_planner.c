@@ -62,10 +62,10 @@ static void check_plan(const struct strata_class *cls, const struct instance *in
 	CHECK_OK(strata_stage_plan(&spec, &instance->model, &instance->machine, &arena, &plan,
 				   &err));
 	CHECK_OK(strata_stage_verify(&plan, &instance->model, &arena, &err));
-	CHECK(plan.figures.peak_bytes <= instance->machine.budget_bytes);
-	CHECK(plan.figures.step_ns >= plan.figures.compute_ns * (1 - 1e-9));
-	CHECK(plan.figures.bytes_per_step >= plan.figures.min_bytes_per_step);
-	CHECK(plan.figures.ratio >= 1 - 1e-9);
+	CHECK(plan.metrics.peak_bytes <= instance->machine.budget_bytes);
+	CHECK(plan.metrics.step_ns >= plan.metrics.compute_ns * (1 - 1e-9));
+	CHECK(plan.metrics.bytes_per_step >= plan.metrics.min_bytes_per_step);
+	CHECK(plan.metrics.ratio >= 1 - 1e-9);
 	if (twice) {
 		CHECK_OK(strata_stage_plan(&spec, &instance->model, &instance->machine, &arena,
 					   &again, &err));

@@ -376,13 +376,14 @@ static void sleep_long(void)
 
 static void check_state(void)
 {
-	struct strata_pool_stats stats = play_stats();
-	uint64_t running = stats.tasks[STRATA_TASK_ENCODING] + stats.tasks[STRATA_TASK_DENOISING] +
-			   stats.tasks[STRATA_TASK_DECODING];
+	struct strata_pool_metrics metrics = play_metrics();
+	uint64_t running = metrics.tasks[STRATA_TASK_ENCODING] +
+			   metrics.tasks[STRATA_TASK_DENOISING] +
+			   metrics.tasks[STRATA_TASK_DECODING];
 	static uint64_t page[TASKS_MAX + 1];
 
 	CHECK_INT(strata_pool_pending_count(pool), model.waiting);
-	CHECK_INT(stats.tasks[STRATA_TASK_PENDING], model.waiting);
+	CHECK_INT(metrics.tasks[STRATA_TASK_PENDING], model.waiting);
 	CHECK_INT(running, model.running);
 	CHECK_INT(strata_pool_all_finished(pool), model.waiting + model.running == 0);
 	size_t count = strata_pool_page(pool, 0, page, TASKS_MAX + 1);
@@ -432,12 +433,12 @@ static void drain(void)
 			play_done(&batch, STRATA_DONE_FINISHED, 0, SECOND, model.now_ns);
 		model.now_ns += 5 * SECOND; /* windows of quotas pass */
 	}
-	CHECK_INT(play_stats().tasks[STRATA_TASK_PENDING], 0);
-	struct strata_pool_stats stats = play_stats();
+	CHECK_INT(play_metrics().tasks[STRATA_TASK_PENDING], 0);
+	struct strata_pool_metrics metrics = play_metrics();
 
-	CHECK_INT(stats.ended[STRATA_TASK_FINISHED] + stats.ended[STRATA_TASK_FAILED] +
-			  stats.ended[STRATA_TASK_CANCELLED],
-		  stats.added);
+	CHECK_INT(metrics.ended[STRATA_TASK_FINISHED] + metrics.ended[STRATA_TASK_FAILED] +
+			  metrics.ended[STRATA_TASK_CANCELLED],
+		  metrics.added);
 }
 
 static void storm(const char *policy, uint64_t seed, uint64_t operations)

@@ -5,6 +5,7 @@
 
 #include <strata/rng.h>
 #include <strata/solver.h>
+#include <strata/trajectory.h>
 
 #include <errno.h>
 #include <math.h>
@@ -361,4 +362,131 @@ TEST(ten_thousand_random_settings_never_give_nan)
 		strata_arena_fini(&arena);
 	}
 	CHECK(compiled > 3000); /* the others were refused with a sentence */
+}
+
+/* ---- trajectories ---- */
+
+enum { MEMBER_ELEMENTS = 37, MEMBERS = 2, ALL = MEMBER_ELEMENTS * MEMBERS };
+
+/* A model that is not linear, of what it is told alone. */
+static void call_model(const float *input, double timestep, float shift, float *ret_output)
+{
+	for (size_t i = 0; i < ALL; i++)
+		ret_output[i] = sinf(0.7f * input[i] + (float)(0.001 * timestep) + shift);
+}
+
+/* Rows applied one by one, as the header of solver.h has it. Returns how many model calls that were. */
+static size_t by_hand(const struct strata_solver_table *table, const float *clean, float *sample)
+{
+	float slots[STRATA_SOLVER_SLOTS_MAX][ALL], noise[ALL], input[ALL], output[ALL];
+	const struct strata_solver_how how = { STRATA_F32, STRATA_ISA_SCALAR, NULL };
+	struct strata_solver_walk walk = { .table = table };
+	const struct strata_solver_row *row;
+	struct strata_solver_noise draws;
+	uint64_t tensor = 1;
+	size_t calls = 0;
+
+	CHECK_OK(strata_solver_noise_build("torch", 7, MEMBERS, MEMBER_ELEMENTS, &arena, &draws,
+					   &err));
+	strata_solver_noise_fill(&draws, 0, noise);
+	strata_solver_begin(table, clean, noise, ALL, STRATA_F32, sample);
+	while ((row = strata_solver_next(&walk))) {
+		for (size_t i = 0; i < ALL; i++)
+			input[i] = (float)row->input_scale * sample[i];
+		call_model(input, row->timestep, 0, output);
+		if (row->flags & STRATA_ROW_UNGUIDED)
+			call_model(input, row->timestep, 0.5f, slots[STRATA_SLOT_UNGUIDED]);
+		if (row->flags & STRATA_ROW_NOISE)
+			strata_solver_noise_fill(&draws, tensor++, noise);
+		double worst = 0;
+
+		for (size_t k = 0; k < MEMBERS; k++) {
+			void *own[STRATA_SOLVER_SLOTS_MAX];
+			float *part = sample + k * MEMBER_ELEMENTS;
+
+			for (size_t s = 0; s < STRATA_SOLVER_SLOTS_MAX; s++)
+				own[s] = slots[s] + k * MEMBER_ELEMENTS;
+			struct strata_solver_item item = {
+				row,  part, output + k * MEMBER_ELEMENTS,
+				part, own,  noise + k * MEMBER_ELEMENTS
+			};
+
+			strata_solver_apply(&item, 1, MEMBER_ELEMENTS, &how);
+			if (row->flags & STRATA_ROW_MEASURE)
+				worst = fmax(worst, strata_solver_measure(&item, MEMBER_ELEMENTS,
+									  STRATA_F32));
+		}
+		walk.error = worst;
+		calls += !(row->flags & STRATA_ROW_NO_MODEL);
+	}
+	return calls;
+}
+
+static size_t by_trajectory(struct strata_trajectory *trajectory, const float *clean, float *sample)
+{
+	const struct strata_solver_row *row;
+	float input[ALL], output[ALL], unguided[ALL];
+	size_t calls = 0, known;
+	const double *timesteps = strata_trajectory_timesteps(trajectory, &known);
+
+	strata_trajectory_begin(trajectory, clean, sample);
+	for (; (row = strata_trajectory_row(trajectory)); calls++) {
+		CHECK(calls >= known || timesteps[calls] == row->timestep);
+		strata_trajectory_scale(trajectory, sample, input);
+		call_model(input, row->timestep, 0, output);
+		call_model(input, row->timestep, 0.5f, unguided);
+		CHECK_OK(strata_trajectory_step_unguided(trajectory, output, unguided,
+							 row->timestep, sample, &err));
+	}
+	CHECK(calls >= known);
+	return calls;
+}
+
+static void same_steps(const struct strata_solver_class *solver, const void *conf, bool image)
+{
+	struct strata_solver_request request = { .steps = 9,
+						 .has_strength = image,
+						 .strength = 0.6 };
+	struct strata_trajectory *trajectory = NULL;
+	struct strata_solver_table *table;
+	float clean[ALL], want[ALL], got[ALL];
+
+	if (strata_solver_compile(solver, conf, &request, &memory, &table, &err)) {
+		CHECK(image); /* a few do not start in the middle */
+		return;
+	}
+	const struct strata_trajectory_conf how = { .table = table,
+						    .element_count = MEMBER_ELEMENTS,
+						    .member_count = MEMBERS,
+						    .noise = "torch",
+						    .seed = 7 };
+
+	for (size_t i = 0; i < ALL; i++)
+		clean[i] = (float)i / ALL - 0.5f;
+	size_t calls = by_hand(table, image ? clean : NULL, want);
+
+	CHECK_OK(strata_trajectory_new(&how, &memory, &trajectory, &err));
+	for (int round = 0; round < 2; round++) { /* it may begin again */
+		memset(got, 0, sizeof(got));
+		CHECK_INT(by_trajectory(trajectory, image ? clean : NULL, got), calls);
+		CHECK_BYTES(got, want, sizeof(want));
+	}
+	strata_trajectory_free(trajectory);
+	strata_solver_table_free(table, &memory);
+}
+
+static void text_to_image(const struct strata_solver_class *solver, const void *conf)
+{
+	same_steps(solver, conf, false);
+}
+
+static void image_to_image(const struct strata_solver_class *solver, const void *conf)
+{
+	same_steps(solver, conf, true);
+}
+
+TEST(a_trajectory_steps_as_rows_applied_by_hand)
+{
+	each(text_to_image);
+	each(image_to_image);
 }

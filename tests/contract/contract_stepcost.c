@@ -1,7 +1,7 @@
 /* The plain loops do what the rows do, or a comparison with them would say nothing; and what is measured is there. */
 #include "unit/table_sample.h"
 
-#include "sim/stepcost.h"
+#include "bench/stepcost.h"
 
 #include <math.h>
 

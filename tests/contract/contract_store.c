@@ -226,14 +226,14 @@ EACH(every_kind_of_row_comes_back)
 	struct store_array array = { 7, "ada", 10, 2, 5, "0-9" };
 	struct store_event event = { 3, 4, 7, "job.started", "{}" };
 	struct store_usage usage = { "", "ada", 0, DBL_MAX, -0.1, DBL_TRUE_MIN, 1e300, 3, 9 };
-	struct store_party party = { "user", "ada", "vision", "{\"weight\":2}" };
+	struct store_entity entity = { "user", "ada", "vision", "{\"weight\":2}" };
 	struct store_token token = { "t1", "hash", "ada", "admin", 1, 2, 3, 4, NULL, "t0" };
 	struct store_node node = { "gpu-01", "drained", "fan", 77, NULL };
 	struct store_reservation reservation = { "night", 1, 2, "{}" };
 	struct store_checkpoint checkpoint = { 7, 1, "/ckpt/7", 1 << 20, 5, 1000 };
 	struct store_change changes[] = { STORE_PUT(&step),      STORE_PUT(&array),
 					  STORE_PUT(&event),     STORE_PUT(&usage),
-					  STORE_PUT(&party),     STORE_PUT(&token),
+					  STORE_PUT(&entity),    STORE_PUT(&token),
 					  STORE_PUT(&node),      STORE_PUT(&reservation),
 					  STORE_PUT(&checkpoint) };
 	uint64_t epoch;
@@ -268,8 +268,8 @@ EACH(every_kind_of_row_comes_back)
 
 			CHECK_TEXT(got->path, "/ckpt/7");
 			CHECK_INT(got->step, 1000);
-		} else if (changes[i].kind == STORE_PARTY) {
-			const struct store_party *got = found.rows[0];
+		} else if (changes[i].kind == STORE_ENTITY) {
+			const struct store_entity *got = found.rows[0];
 
 			CHECK_TEXT(got->parent, "vision");
 			CHECK_TEXT(got->settings, "{\"weight\":2}");
@@ -281,9 +281,9 @@ EACH(every_kind_of_row_comes_back)
 
 EACH(rows_are_deleted_by_key)
 {
-	struct store_party ada = { .kind = "user", .name = "ada" },
-			   eve = { .kind = "user", .name = "eve" };
-	struct store_party qos = { .kind = "qos", .name = "ada" };
+	struct store_entity ada = { .kind = "user", .name = "ada" },
+			    eve = { .kind = "user", .name = "eve" };
+	struct store_entity qos = { .kind = "qos", .name = "ada" };
 	struct store_change changes[] = { STORE_PUT(&ada), STORE_PUT(&eve), STORE_PUT(&qos),
 					  STORE_DELETE(&ada) };
 	struct sample_job sample;
@@ -294,10 +294,10 @@ EACH(rows_are_deleted_by_key)
 
 	CHECK_OK(store_apply(store, changes, 4, epoch, &err));
 	put(store, STORE_DELETE(&ada), epoch); /* gone already: as asked */
-	load(store, STORE_PARTY, NULL, &found);
+	load(store, STORE_ENTITY, NULL, &found);
 	CHECK_INT(found.count, 2);
-	CHECK_TEXT(((const struct store_party *)found.rows[0])->kind, "qos");
-	CHECK_TEXT(((const struct store_party *)found.rows[1])->name, "eve");
+	CHECK_TEXT(((const struct store_entity *)found.rows[0])->kind, "qos");
+	CHECK_TEXT(((const struct store_entity *)found.rows[1])->name, "eve");
 	strata_arena_fini(&found.arena);
 	CHECK_ERROR(store_apply(store, &kept, 1, epoch, &err), -EINVAL, "jobs are not deleted");
 	store_close(store);
@@ -928,7 +928,7 @@ static int use_store(struct strata_memory *failing, void *context, struct strata
 {
 	static const struct store_filter live = { .live = true };
 	struct sample_job sample;
-	struct store_party ada = { .kind = "user", .name = "ada" };
+	struct store_entity ada = { .kind = "user", .name = "ada" };
 	struct store_change changes[] = { STORE_PUT(sample_job(&sample, 1)), STORE_DELETE(&ada) };
 	struct sample_ids found = { 0 };
 	struct store_job job;
@@ -950,6 +950,12 @@ static int use_store(struct strata_memory *failing, void *context, struct strata
 		rc = store_job_get(store, 1, &arena, &job, error);
 	if (rc == 0)
 		rc = store_forget(store, 1, 10, epoch, &count, error);
+	if (rc == 0) {
+		test_result(found.ids, found.count * sizeof(found.ids[0]));
+		test_result_text(job.spec);
+		test_result_text(job.state);
+		test_result_int((int64_t)count);
+	}
 	strata_arena_fini(&arena);
 	store_close(store);
 	return rc;

@@ -10,7 +10,7 @@ static struct strata_memory memory;
 static struct strata_error err;
 
 /* The plan as the simulator sees it, which checks every rule. */
-static void check_plan(const struct strata_place_ask *ask, const struct strata_place_plan *plan,
+static void check_plan(const struct strata_place_request *ask, const struct strata_place_plan *plan,
 		       struct strata_arena *arena)
 {
 	struct strata_place_plan again;
@@ -139,13 +139,17 @@ TEST(a_lost_device_means_a_plan_on_the_rest)
 
 static int plan_one(struct strata_memory *mem, void *context, struct strata_error *error)
 {
-	struct strata_place_ask ask = *(const struct strata_place_ask *)context;
+	struct strata_place_request ask = *(const struct strata_place_request *)context;
 	struct strata_arena arena;
 	struct strata_place_plan plan;
 	int rc;
 
 	strata_arena_init(&arena, mem, 0);
 	rc = strata_place_plan(&ask, &arena, &plan, error);
+	if (rc == 0) {
+		test_result(plan.device, ask.graph->op_count * sizeof(*plan.device));
+		test_result(&plan.value, sizeof(plan.value));
+	}
 	strata_arena_fini(&arena);
 	return rc;
 }

@@ -2,6 +2,7 @@
  * The body of every request that has one, as an HTTP thread reads it: jobs, one or many, changes, nodes, people, tokens, reservations, batch scripts. The
  * first byte picks the route by its number among those. Whatever comes, it is taken or answered with an error that says why.
  */
+#include "server/front.h"
 #include "server/route.h"
 
 #include <assert.h>
@@ -48,12 +49,13 @@ static const struct route *pick(unsigned number)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct server server;
-	struct request request = { .server = &server, .path = "/", .segments = { "one", "two" } };
+	static struct common common;
+	static struct front front = { .common = &common };
+	struct request request = { .front = &front, .path = "/", .segments = { "one", "two" } };
 
 	if (size == 0)
 		return 0;
-	server.env = env_system();
+	common.env = front.env = env_system();
 	json_set_alloc_funcs(take, give);
 	strata_arena_init(&request.arena, &request.memory, 512 << 20);
 	request.route = pick(data[0]);

@@ -16,15 +16,12 @@ static void check_field(const struct csv *csv, int column)
 	struct csv_field field = csv_field(csv, column);
 	const char *text;
 	int64_t whole;
-	double real;
 
 	if (csv_text(csv, column, &text, &err))
 		abort();
 	assert(strlen(text) == field.length);
 	if (csv_int(csv, column, -100, 100, &whole, &err) == 0)
 		assert(whole >= -100 && whole <= 100);
-	if (csv_real(csv, column, -1, 1, &real, &err) == 0)
-		assert(real >= -1 && real <= 1);
 	if (csv_seconds(csv, column, 1000, &whole, &err) == 0)
 		assert(whole >= 0 && whole <= 1000);
 }

@@ -1,5 +1,5 @@
 /* Cases of solvers, and what is read of them run: nothing may crash, and nothing is believed. */
-#include "sim/trajectory.h"
+#include "bench/golden_run.h"
 
 #include <assert.h>
 #include <string.h>

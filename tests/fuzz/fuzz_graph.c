@@ -13,11 +13,12 @@ static void place(const struct graph_case *one, struct strata_arena *arena)
 
 	if (one->graph->op_count > 200 || graph_processors(2, NULL, 1e9, arena, &two, &err))
 		return;
-	struct strata_place_ask ask = { .graph = one->graph,
-					.machine = one->machine.device_count ? &one->machine : &two,
-					.objective = one->objective,
-					.fixed_order = one->fixed_order,
-					.budget = { .visits = 2000 } };
+	struct strata_place_request ask = { .graph = one->graph,
+					    .machine = one->machine.device_count ? &one->machine
+										 : &two,
+					    .objective = one->objective,
+					    .fixed_order = one->fixed_order,
+					    .budget = { .visits = 2000 } };
 
 	if (strata_place_plan(&ask, arena, &plan, &err))
 		assert(err.text[0]);

@@ -1,5 +1,5 @@
 /* Scripts as jobs: what sbatch takes becomes a body, and the body a job or an error that names its field. */
-#include "formats/job_spec.h"
+#include "slurm/job_script.h"
 
 #include <assert.h>
 #include <string.h>

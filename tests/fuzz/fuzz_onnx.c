@@ -43,18 +43,18 @@ static void check(const struct onnx_model *model, unsigned flags, struct strata_
 
 static void check_graph(const uint8_t *data, size_t size, struct strata_memory *memory)
 {
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct strata_findings findings;
 	struct strata_error err = { 0 };
 	struct strata_graph *graph;
 	struct strata_arena arena;
-	int rc = strata_onnx_read(data, size, "fuzz.onnx", NULL, 0, memory, &graph, &figures, &err);
+	int rc = strata_onnx_read(data, size, "fuzz.onnx", NULL, 0, memory, &graph, &metrics, &err);
 
 	if (rc) {
 		assert(err.code == rc && err.text[0]);
 		return;
 	}
-	assert(graph->op_count + figures.folded_count == figures.node_count);
+	assert(graph->op_count + metrics.folded_count == metrics.node_count);
 	strata_arena_init(&arena, memory, 0);
 	rc = strata_graph_detect(graph, NULL, &arena, &findings, &err);
 	assert(rc == 0 || rc == -ENOMEM);

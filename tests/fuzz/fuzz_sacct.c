@@ -1,5 +1,5 @@
 /* Lists of sacct: what is read can be loaded, and its demands read. */
-#include "formats/sacct.h"
+#include "slurm/sacct_log.h"
 #include "formats/swf_demand.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  */
 #include "unit/table_sample.h"
 
-#include "sim/mixture.h"
+#include "bench/mixture.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -449,10 +449,10 @@ static void check_job(const struct job *job, struct strata_room *used)
 
 	CHECK((placed || job->suspended) == (job->claim_count > 0));
 	CHECK(placed == tree_node_in(&job->by_end));
-	CHECK(!job->lot || job_waits(job));
+	CHECK(!job->job_group || job_waits(job));
 	CHECK(!job->suspended || job->state == STRATA_JOB_PREEMPTED);
-	CHECK(!ended || (!job->lot && !job->claims && !job->gang));
-	CHECK(!job->gang || !job->lot || job->suspended || job->gang->first == job);
+	CHECK(!ended || (!job->job_group && !job->claims && !job->gang));
+	CHECK(!job->gang || !job->job_group || job->suspended || job->gang->first == job);
 	for (uint32_t i = 0; i < job->claim_count; i++) {
 		struct strata_piece piece = job->claims[i].piece;
 
@@ -465,7 +465,7 @@ static void check_job(const struct job *job, struct strata_room *used)
 	}
 }
 
-static void check_parties(const struct world *world)
+static void check_entities(const struct world *world)
 {
 	const struct map_text *maps[] = { &world->cluster->users, &world->cluster->accounts,
 					  &world->cluster->qos };
@@ -473,9 +473,9 @@ static void check_parties(const struct world *world)
 	for (int i = 0; i < 3; i++)
 		for (const struct map_text_entry *at = map_text_next(maps[i], NULL); at;
 		     at = map_text_next(maps[i], at)) {
-			const struct party *party = at->value;
+			const struct entity *entity = at->value;
 
-			CHECK(!party->limits.jobs || party->placed <= party->limits.jobs);
+			CHECK(!entity->limits.jobs || entity->placed <= entity->limits.jobs);
 		}
 	for (const struct map_u64_entry *at = map_u64_next(&world->cluster->arrays, NULL); at;
 	     at = map_u64_next(&world->cluster->arrays, at)) {
@@ -501,19 +501,20 @@ static void check_world(struct world *world)
 	}
 	CHECK_INT(live, world->live_count);
 	for (int i = 0; i < STRATA_JOB_STATE_COUNT; i++)
-		CHECK_INT(cluster->stats.jobs[i], counts[i]);
+		CHECK_INT(cluster->metrics.jobs[i], counts[i]);
 	for (uint32_t row = 0; row < cluster->node_count; row++) {
 		const struct node *node = &cluster->nodes[row];
 
-		CHECK_INT(node->room.cpu_milli + used[row].cpu_milli, node->shape->whole.cpu_milli);
+		CHECK_INT(node->room.cpu_milli + used[row].cpu_milli,
+			  node->node_type->whole.cpu_milli);
 		CHECK(node->room.cpu_milli >= 0 && node->room.memory_bytes >= 0);
 		CHECK_INT(node->room.memory_bytes + used[row].memory_bytes,
-			  node->shape->whole.memory_bytes);
-		for (uint32_t k = 0; k < node->shape->gpu_count; k++)
+			  node->node_type->whole.memory_bytes);
+		for (uint32_t k = 0; k < node->node_type->gpu_count; k++)
 			CHECK_INT(node->room.gpu_milli[k] + used[row].gpu_milli[k], 1000);
 		CHECK((node->group != NULL) == (node->state == STRATA_NODE_UP));
 	}
-	check_parties(world);
+	check_entities(world);
 }
 
 /* ---- time ---- */
@@ -598,7 +599,7 @@ static bool may_wait(const struct job *job, enum strata_reason reason)
 	case STRATA_REASON_ACCOUNT_LIMIT:
 	case STRATA_REASON_QOS_LIMIT:
 		return job->gang ||
-		       job->ask->gpu_milli > 6000; /* it asks for more than it may have */
+		       job->resources->gpu_milli > 6000; /* it asks for more than it may have */
 	default:
 		return false;
 	}

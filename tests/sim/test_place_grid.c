@@ -1,5 +1,5 @@
 /* Small exported models on a grid of made-up machines, nothing configured: `auto` gives a plan that keeps every rule. */
-#include "test.h"
+#include "kept.h"
 
 #include <strata/adaptive.h>
 #include <strata/detector.h>
@@ -74,7 +74,7 @@ static int plan_auto(struct strata_graph *graph, const struct strata_findings *f
 	struct strata_adaptive *adaptive;
 	struct strata_registry *registry;
 	struct strata_spec *specs;
-	struct strata_place_ask ask = { .graph = graph, .machine = machine };
+	struct strata_place_request ask = { .graph = graph, .machine = machine };
 
 	CHECK_OK(strata_adaptive_new(&conf, &memory, &adaptive, &err));
 	CHECK_OK(strata_adaptive_decide(adaptive, &facts, arena, &choice, &err));
@@ -107,9 +107,9 @@ TEST(auto_places_models_it_has_never_seen)
 		char path[128];
 		int64_t needs = 0;
 
-		snprintf(path, sizeof(path), "graphs/onnx/%s.onnx", models[m]);
+		snprintf(path, sizeof(path), "%s.onnx", models[m]);
 		strata_arena_init(&arena, &memory, 0);
-		CHECK_OK(strata_onnx_open(test_shared_file(path), NULL, 0, &memory, &graph, NULL,
+		CHECK_OK(strata_onnx_open(kept_file("onnx", path), NULL, 0, &memory, &graph, NULL,
 					  &err));
 		CHECK_OK(strata_graph_detect(graph, NULL, &arena, &findings, &err));
 		for (size_t i = 0; i < graph->op_count; i++)

@@ -54,17 +54,17 @@ static void sample_nodes(struct strata_cluster *cluster, uint32_t count, uint32_
 }
 
 /* What one task, on one node, asks for. Put it back with ask_put. */
-__attribute__((unused)) static struct ask *sample_ask(struct strata_cluster *cluster,
-						      struct strata_job_request request)
+__attribute__((unused)) static struct resource_request *sample_resources(
+	struct strata_cluster *cluster, struct strata_job_request request)
 {
-	struct ask *ask;
+	struct resource_request *resources;
 
 	request.id = 1;
 	request.user = "somebody";
 	request.time_limit_ns = 1;
 	request.tasks += request.tasks == 0;
-	CHECK_OK(ask_get(cluster, &request, &ask, &err));
-	return ask;
+	CHECK_OK(resources_get(cluster, &request, &resources, &err));
+	return resources;
 }
 
 /* Takes a need from a node, or gives it back, as a job would. */
@@ -73,9 +73,9 @@ __attribute__((unused)) static struct strata_piece sample_take(struct strata_clu
 							       struct strata_need need)
 {
 	struct node *node = &cluster->nodes[row];
-	uint32_t gpus = node->shape->gpu_count;
+	uint32_t gpus = node->node_type->gpu_count;
 	struct strata_piece piece =
-		room_pick(&node->room, gpus, node->shape->numa, &need,
+		room_pick(&node->room, gpus, node->node_type->numa, &need,
 			  need.gpu_milli ? room_shared_gpu(&node->room, gpus, need.gpu_milli) : 0);
 
 	piece.node = row;

@@ -171,9 +171,9 @@ static inline const char *sample_text(const char *path)
 	return text;
 }
 
-static inline void sample_ask(uint64_t job, struct exec_ask ask)
+static inline void sample_ask(uint64_t job, struct exec_control ask)
 {
-	CHECK_OK(exec_local.ask(exec, (struct exec_key){ job, 1 }, &ask, &err));
+	CHECK_OK(exec_local.control(exec, (struct exec_key){ job, 1 }, &ask, &err));
 }
 
 #endif

@@ -149,4 +149,27 @@ static inline const char *small_state(uint64_t id)
 	return text;
 }
 
+/* For test_every_allocation: what became of jobs 1 … last. */
+static inline void small_result(const struct strata_cluster *cluster, uint64_t last)
+{
+	struct strata_job_view view;
+
+	for (uint64_t id = 1; id <= last; id++) {
+		bool there = strata_cluster_job(cluster, id, &view, NULL) == 0;
+
+		test_result_int(there ? (int64_t)view.state : -1);
+		test_result_int(there ? view.end_ns : 0);
+		for (uint32_t i = 0; there && i < view.piece_count; i++) {
+			const struct strata_piece *piece = &view.pieces[i];
+
+			test_result_int(piece->node);
+			test_result_int(piece->tasks);
+			test_result_int(piece->cpu_milli);
+			test_result_int(piece->memory_bytes);
+			test_result_int(piece->gpu_mask);
+			test_result_int(piece->gpu_milli);
+		}
+	}
+}
+
 #endif

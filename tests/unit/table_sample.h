@@ -14,15 +14,12 @@ static inline struct strata_solver_table *sample_table_for(
 	struct strata_arena *arena)
 {
 	struct strata_solver_table *table;
-	struct strata_registry *registry;
 	struct strata_spec spec;
 	struct strata_error err;
 
-	CHECK_OK(strata_registry_new(&strata_solver_kind, memory, &registry, &err));
-	CHECK_OK(strata_spec_read(registry, name, strlen(name), arena, &spec, &err));
+	CHECK_OK(strata_spec_build(&strata_solver_kind, name, arena, &spec, &err));
 	CHECK_OK(strata_solver_compile((const struct strata_solver_class *)spec.cls, spec.conf,
 				       request, memory, &table, &err));
-	strata_registry_free(registry);
 	return table;
 }
 

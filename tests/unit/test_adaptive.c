@@ -26,7 +26,6 @@ static struct strata_adaptive *make(struct strata_adaptive_conf conf)
 static unsigned decide(struct strata_adaptive *adaptive, struct strata_adaptive_facts facts)
 {
 	struct strata_adaptive_choice choice;
-	struct strata_registry *registry;
 	struct strata_spec *specs;
 	struct strata_arena arena;
 	size_t count;
@@ -35,11 +34,9 @@ static unsigned decide(struct strata_adaptive *adaptive, struct strata_adaptive_
 	CHECK_OK(strata_adaptive_decide(adaptive, &facts, &arena, &choice, &err));
 	CHECK(choice.features & 1 && choice.reason_count > 0);
 	/* what it names can be run */
-	CHECK_OK(strata_registry_new(&strata_strategy_kind, &memory, &registry, &err));
-	CHECK_OK(strata_spec_read_list(registry, choice.strategies, strlen(choice.strategies),
-				       &arena, &specs, &count, &err));
+	CHECK_OK(strata_spec_build_list(&strata_strategy_kind, choice.strategies, &arena, &specs,
+					&count, &err));
 	CHECK((strstr(choice.strategies, "portfolio") != NULL) == (facts.device_count > 1));
-	strata_registry_free(registry);
 	unsigned features = choice.features;
 
 	strata_arena_fini(&arena);

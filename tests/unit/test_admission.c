@@ -13,61 +13,62 @@
 
 /* A site: ann has an account and may use another, bob nothing was said about, eve may raise priorities. */
 static struct strata_rule site[] = {
-	{ STRATA_PARTY_USER, "ann", .account = "physics", .allowed_accounts = NAMES("lab"),
+	{ STRATA_ENTITY_USER, "ann", .account = "physics", .allowed_accounts = NAMES("lab"),
 	  .allowed_qos = NAMES("fast") },
-	{ STRATA_PARTY_USER, "eve", .qos = "slow", .raise_priority = true },
-	{ STRATA_PARTY_ACCOUNT, "physics", .account = "science" },
-	{ STRATA_PARTY_ACCOUNT, "science", .allowed_qos = NAMES("long") },
-	{ STRATA_PARTY_ACCOUNT, "lab", .raise_priority = true },
-	{ STRATA_PARTY_QOS, "normal", .usual = true, .priority = 5 },
-	{ STRATA_PARTY_QOS, "slow", .open = true, .priority = 5 },
-	{ STRATA_PARTY_QOS, "eager", .open = true, .priority = 6 },
-	{ STRATA_PARTY_QOS, "fast", .priority = 50, .raise_priority = true },
-	{ STRATA_PARTY_QOS, "long" },
-	{ STRATA_PARTY_PARTITION, "main", .usual = true },
-	{ STRATA_PARTY_PARTITION, "gpu", .allowed_users = NAMES("ann", "eve"),
+	{ STRATA_ENTITY_USER, "eve", .qos = "slow", .raise_priority = true },
+	{ STRATA_ENTITY_ACCOUNT, "physics", .account = "science" },
+	{ STRATA_ENTITY_ACCOUNT, "science", .allowed_qos = NAMES("long") },
+	{ STRATA_ENTITY_ACCOUNT, "lab", .raise_priority = true },
+	{ STRATA_ENTITY_QOS, "normal", .usual = true, .priority = 5 },
+	{ STRATA_ENTITY_QOS, "slow", .open = true, .priority = 5 },
+	{ STRATA_ENTITY_QOS, "eager", .open = true, .priority = 6 },
+	{ STRATA_ENTITY_QOS, "fast", .priority = 50, .raise_priority = true },
+	{ STRATA_ENTITY_QOS, "long" },
+	{ STRATA_ENTITY_PARTITION, "main", .usual = true },
+	{ STRATA_ENTITY_PARTITION, "gpu", .allowed_users = NAMES("ann", "eve"),
 	  .allowed_accounts = NAMES("physics"), .allowed_qos = NAMES("normal") },
-	{ STRATA_PARTY_PARTITION, "down", .state = STRATA_PARTITION_DOWN },
-	{ STRATA_PARTY_PARTITION, "drain", .state = STRATA_PARTITION_DRAIN },
-	{ STRATA_PARTY_PARTITION, "off", .state = STRATA_PARTITION_INACTIVE },
+	{ STRATA_ENTITY_PARTITION, "down", .state = STRATA_PARTITION_DOWN },
+	{ STRATA_ENTITY_PARTITION, "drain", .state = STRATA_PARTITION_DRAIN },
+	{ STRATA_ENTITY_PARTITION, "off", .state = STRATA_PARTITION_INACTIVE },
 };
 enum { COUNT = sizeof(site) / sizeof(site[0]) };
 
-static const struct strata_rule *next(const void *context, enum strata_party party,
+static const struct strata_rule *next(const void *context, enum strata_entity_type type,
 				      const struct strata_rule *after)
 {
 	(void)context;
 	for (size_t i = after ? (size_t)(after - site) + 1 : 0; i < COUNT; i++)
-		if (site[i].party == party)
+		if (site[i].type == type)
 			return &site[i];
 	return NULL;
 }
 
-static const struct strata_rule *find(const void *context, enum strata_party party,
+static const struct strata_rule *find(const void *context, enum strata_entity_type type,
 				      const char *name)
 {
-	const struct strata_rule *at = next(context, party, NULL);
+	const struct strata_rule *at = next(context, type, NULL);
 
 	while (at && strcmp(at->name, name) != 0)
-		at = next(context, party, at);
+		at = next(context, type, at);
 	return at;
 }
 
 static const struct strata_rules rules = { find, next, NULL };
 static struct strata_error err;
 
-static int admit(struct strata_wish *wish)
+static int admit(struct strata_admission_request *admission)
 {
-	if (!wish->band)
-		wish->band = STRATA_BAND_NORMAL;
-	return strata_rules_admit(&rules, wish, &err);
+	if (!admission->band)
+		admission->band = STRATA_BAND_NORMAL;
+	return strata_rules_admit(&rules, admission, &err);
 }
-#define ADMIT(...) admit(&(struct strata_wish){ __VA_ARGS__ })
+#define ADMIT(...) admit(&(struct strata_admission_request){ __VA_ARGS__ })
 
 TEST(what_is_not_named_is_what_is_usual)
 {
-	struct strata_wish ann = { .user = "ann" }, bob = { .user = "bob", .account = "" },
-			   eve = { .user = "eve" };
+	struct strata_admission_request ann = { .user = "ann" },
+					bob = { .user = "bob", .account = "" },
+					eve = { .user = "eve" };
 
 	CHECK_OK(admit(&ann));
 	CHECK_TEXT(ann.account, "physics");
@@ -95,7 +96,7 @@ TEST(names_that_nobody_made_are_refused_with_the_nearest)
 
 TEST(accounts_are_used_by_those_who_may)
 {
-	struct strata_wish refused = { .user = "bob", .account = "lab" };
+	struct strata_admission_request refused = { .user = "bob", .account = "lab" };
 
 	CHECK_OK(ADMIT(.user = "ann", .account = "physics"));
 	CHECK_OK(ADMIT(.user = "ann", .account = "lab"));
@@ -133,7 +134,7 @@ TEST(partitions_say_who_may_use_them)
 		    "partition gpu is not for qos fast; allowed: normal");
 	CHECK_TEXT(err.field, "qos");
 	CHECK_OK(ADMIT(.user = "bob", .partition = "gpu", .is_operator = true));
-	struct strata_wish bob = { .user = "bob" };
+	struct strata_admission_request bob = { .user = "bob" };
 
 	CHECK(!strata_rules_opens(&rules, "gpu", &bob));
 	CHECK(strata_rules_opens(&rules, "main", &bob));

@@ -39,6 +39,18 @@ TEST(attempts_from_before_are_not_used_again)
 	small_close();
 }
 
+TEST(of_a_job_that_is_not_there_nothing_is_remembered)
+{
+	struct strata_job_past past = { 4, 2, true };
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 1, 100), 0);
+	CHECK_ERROR(strata_cluster_remember(small, 2, &past, &err), -ESRCH, "no job 2");
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_INT(small_job(1).attempt, 1);
+	small_close();
+}
+
 TEST(what_a_store_knew_of_a_job_that_has_run_holds_for_those_who_wait_for_it)
 {
 	struct strata_job_request after = small_request(2, 1, 100);

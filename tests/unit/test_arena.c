@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include "core/poison.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -95,3 +97,29 @@ TEST(each_piece_counts_as_an_allocation_that_can_fail)
 {
 	CHECK_INT(test_every_allocation(three_pieces, NULL), 3);
 }
+
+#ifdef POISON
+/* To the byte, and again after a reset. */
+TEST(only_what_was_handed_out_may_be_touched)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, &memory, 0);
+	for (int round = 0; round < 2; round++) {
+		char *first = strata_arena_get(&arena, 13), *second = strata_arena_get(&arena, 16);
+		char *nothing = strata_arena_get(&arena, 0);
+
+		CHECK(!__asan_region_is_poisoned(first, 13));
+		CHECK(__asan_address_is_poisoned(first + 13));
+		CHECK(!__asan_region_is_poisoned(second, 16));
+		CHECK(__asan_address_is_poisoned(second - 1));
+		CHECK(__asan_address_is_poisoned(second + 16));
+		CHECK(__asan_address_is_poisoned(nothing));
+		strata_arena_reset(&arena);
+		CHECK(__asan_address_is_poisoned(first));
+		CHECK(__asan_address_is_poisoned(second));
+	}
+	strata_arena_fini(&arena);
+}
+#endif

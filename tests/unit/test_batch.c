@@ -33,8 +33,8 @@ TEST(the_same_model_and_shape_share_a_batch)
 	CHECK(batch.tasks[0] == first && batch.tasks[1] == mate);
 	CHECK_INT(play_status(other), STRATA_TASK_PENDING);
 	CHECK_INT(play_status(model), STRATA_TASK_PENDING);
-	CHECK_INT(play_stats().batched, 1);
-	CHECK_INT(play_stats().overtakes, 0); /* the first in line was in it */
+	CHECK_INT(play_metrics().batched, 1);
+	CHECK_INT(play_metrics().overtakes, 0); /* the first in line was in it */
 	play_close();
 }
 
@@ -124,7 +124,7 @@ TEST(mates_overtake_the_first_in_line_so_often_and_no_more)
 	}
 	CHECK(last == first);
 	CHECK_INT(joined, 6 + 1); /* six mates, and then itself */
-	CHECK_INT(play_stats().overtakes, 6);
+	CHECK_INT(play_metrics().overtakes, 6);
 	play_close();
 }
 
@@ -187,11 +187,11 @@ TEST(a_batch_keeps_fair_within_the_lead)
 		add_shape("modest", 1, 1, 0);
 	for (int i = 0; i < 15; i++) {
 		struct strata_batch batch = play_pick(worker, i, NULL);
-		struct strata_user_stats greedy, modest;
+		struct strata_user_metrics greedy, modest;
 
 		play_done(&batch, STRATA_DONE_FINISHED, 0, 4 * SECOND, i);
-		CHECK_OK(strata_pool_user_stats(pool, "greedy", NULL, &greedy, &err));
-		CHECK_OK(strata_pool_user_stats(pool, "modest", NULL, &modest, &err));
+		CHECK_OK(strata_pool_user_metrics(pool, "greedy", NULL, &greedy, &err));
+		CHECK_OK(strata_pool_user_metrics(pool, "modest", NULL, &modest, &err));
 		CHECK(greedy.used_ns - modest.used_ns <= (4 + 4 + 10 + 4) * SECOND);
 	}
 	play_close();

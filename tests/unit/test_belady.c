@@ -86,13 +86,14 @@ TEST(nobody_reads_less)
 	strata_arena_init(&arena, &memory, 0);
 	for (int i = 0; i < 100; i++) {
 		draw(&rng, &tiny);
-		double read = belady(&tiny.problem, tiny.problem.budget, &arena, NULL);
+		double read;
 
+		CHECK_INT(belady(&tiny.problem, tiny.problem.budget, &arena, NULL, &read), 0);
 		/* steps alone, and from an empty memory, which costs what fits into it once */
 		CHECK_NEAR(read, (double)fewest(&tiny.problem) / STEPS,
 			   (double)tiny.problem.budget / (STEPS / 2) + 1e-9);
 	}
-	CHECK(belady(&tiny.problem, 0, &arena, NULL) == -ENOSPC);
+	CHECK_INT(belady(&tiny.problem, 0, &arena, NULL, NULL), -ENOSPC);
 	strata_arena_fini(&arena);
 	CHECK_INT(memory.used_bytes, 0);
 }

@@ -1,7 +1,7 @@
 /* Figures are measured, so they are only checked for sense: what must hold on any machine, however busy. */
 #include "test.h"
 
-#include "machine/calibrate.h"
+#include <strata/machine.h>
 
 #include <string.h>
 
@@ -26,11 +26,11 @@ static void follow(void *context, const char *what, double done)
 
 TEST(a_machine_is_measured)
 {
-	const struct calibrate_conf conf = { .time_ns = 20000000, .progress = follow };
-	struct calibrate_result result;
+	const struct strata_measure_conf conf = { .time_ns = 20000000, .progress = follow };
+	struct strata_measured result;
 
 	last = 0;
-	CHECK_OK(calibrate_measure(&conf, &memory, &result, &err));
+	CHECK_OK(strata_machine_measure(&conf, &memory, &result, &err));
 	CHECK(result.flops_per_s > 1e6 && result.flops_per_s < 1e16);
 	CHECK(result.bytes_per_s > 1e7 && result.bytes_per_s < 1e14);
 	CHECK(result.overhead_ns > 0 && result.overhead_ns < 1e9);
@@ -41,11 +41,11 @@ TEST(a_machine_is_measured)
 
 TEST(a_library_multiplies_when_there_is_one)
 {
-	const struct calibrate_conf conf = { .time_ns = 1000000, .matmul = count_calls };
-	struct calibrate_result result;
+	const struct strata_measure_conf conf = { .time_ns = 1000000, .matmul = count_calls };
+	struct strata_measured result;
 
 	calls = 0;
-	CHECK_OK(calibrate_measure(&conf, &memory, &result, &err));
+	CHECK_OK(strata_machine_measure(&conf, &memory, &result, &err));
 	CHECK(calls > 2);
 	CHECK_INT(memory.used_bytes, 0);
 }

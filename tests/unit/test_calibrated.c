@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "machine/calibrate.h"
+#include <strata/machine.h>
 
 static struct strata_memory memory;
 static struct strata_error err;
@@ -16,12 +16,12 @@ TEST(what_was_measured_replaces_what_was_assumed_of_processors)
 	const struct strata_machine machine = { .devices = devices,
 						.device_count = 3,
 						.bytes_per_s = rates };
-	const struct calibrate_result result = { 1e12, 4e10, 300, 8e9, 0, 0 };
+	const struct strata_measured result = { 1e12, 4e10, 300, 8e9, 0, 0 };
 	struct strata_machine measured;
 	struct strata_arena arena;
 
 	strata_arena_init(&arena, &memory, 0);
-	CHECK_OK(calibrate_apply(&machine, &result, &arena, &measured, &err));
+	CHECK_OK(strata_machine_calibrate(&machine, &result, &arena, &measured, &err));
 	CHECK(measured.devices[1].flops_per_s == 5e11 && measured.devices[1].bytes_per_s == 2e10);
 	CHECK(measured.devices[0].overhead_ns == 300);
 	CHECK(measured.devices[2].flops_per_s == 7);

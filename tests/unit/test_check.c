@@ -36,7 +36,7 @@ TEST(what_is_wrong_is_said)
 	}
 	CHECK_OK(strata_graph_add_edge(graph, 0, 1, 1, -1, &err));
 	CHECK_OK(strata_graph_finish(graph, &err));
-	struct strata_place_ask ask = {
+	struct strata_place_request ask = {
 		.graph = graph, .machine = &machine, .rules = &rule, .rule_count = 1
 	};
 	uint32_t device[] = { 0, 0, 1 }, order[] = { 0, 1, 2 };

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "solver/conf.h"
+#include "solver/solver_conf.h"
 
 #include <string.h>
 

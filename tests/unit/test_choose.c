@@ -69,3 +69,22 @@ TEST(a_caller_may_end_the_search)
 	strata_arena_fini(&arena);
 	strata_graph_free(it.graph);
 }
+
+TEST(strategies_may_be_written_as_text)
+{
+	struct place_random it;
+	struct strata_arena arena;
+	struct strata_place_plan plan;
+
+	strata_arena_init(&arena, &memory, 0);
+	place_random_make(&it, 3, 20, &memory);
+	it.ask.rule_count = 0;
+	CHECK_OK(strata_place_build("heft,contiguous", &it.ask, &arena, &plan, &err));
+	CHECK_INT(plan.result_count, 3); /* the best single device is always among them */
+	CHECK_TEXT(plan.results[1].strategy, "heft");
+	CHECK_ERROR(strata_place_build("heft,hefty", &it.ask, &arena, &plan, &err), -ENOENT,
+		    "hefty");
+	strata_arena_fini(&arena);
+	strata_graph_free(it.graph);
+	CHECK_INT(memory.used_bytes, 0);
+}

@@ -20,14 +20,14 @@ TEST(what_is_taken_is_given_back)
 					    .gpu_milli = 1000 } };
 	CHECK_INT(claim_take(small, find(1), spots, 2), 0);
 	CHECK_INT(small->nodes[1].room.cpu_milli, 5000);
-	CHECK_INT(small->stats.gpu_milli_free, 12000);
-	CHECK_INT(find(1)->owner->user->gpu_milli, 4000);
+	CHECK_INT(small->metrics.gpu_milli_free, 12000);
+	CHECK_INT(find(1)->association->user->gpu_milli, 4000);
 	CHECK_INT(claim_pieces(find(1))[1].node, 1);
 	claim_release(small, find(1));
 	CHECK_INT(small->nodes[1].room.cpu_milli, 8000);
-	CHECK_INT(small->stats.gpu_milli_free, 16000);
-	CHECK_INT(find(1)->owner->user->gpu_milli, 0);
-	CHECK(find(1)->owner->rate == 0);
+	CHECK_INT(small->metrics.gpu_milli_free, 16000);
+	CHECK_INT(find(1)->association->user->gpu_milli, 0);
+	CHECK(find(1)->association->rate == 0);
 	small_close();
 }
 

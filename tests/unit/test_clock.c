@@ -32,13 +32,11 @@ static double step_of(const struct strata_stage_plan *plan, const struct strata_
 
 TEST(a_step_takes_what_the_plan_says)
 {
-	struct strata_registry *registry;
 	struct strata_arena arena;
 	struct strata_rng rng;
 
 	strata_rng_init(&rng, 5, 0);
 	strata_arena_init(&arena, &memory, 0);
-	CHECK_OK(strata_registry_new(&strata_planner_kind, &memory, &registry, &err));
 	for (int i = 0; i < 400; i++) {
 		struct strata_stage_layer layers[LAYERS];
 		uint32_t order[VISITS];
@@ -57,20 +55,17 @@ TEST(a_step_takes_what_the_plan_says)
 		for (const struct strata_class *const *cls = strata_planner_kind.classes; *cls;
 		     cls++) {
 			struct strata_stage_plan plan;
-			struct strata_spec spec;
 
 			if (strcmp((*cls)->name, "best") == 0 && i > 10)
 				continue;
-			CHECK_OK(strata_spec_read(registry, (*cls)->name, strlen((*cls)->name),
-						  &arena, &spec, &err));
-			CHECK_OK(strata_stage_plan(&spec, &model, &machine, &arena, &plan, &err));
+			CHECK_OK(strata_stage_build((*cls)->name, &model, &machine, &arena, &plan,
+						    &err));
 			CHECK(fabs(step_of(&plan, &model, 1000000, &arena) -
-				   plan.figures.step_ns) <= 1e-6 * plan.figures.step_ns);
+				   plan.metrics.step_ns) <= 1e-6 * plan.metrics.step_ns);
 		}
 		strata_arena_reset(&arena);
 	}
 	strata_arena_fini(&arena);
-	strata_registry_free(registry);
 }
 
 TEST(a_clock_needs_a_speed)

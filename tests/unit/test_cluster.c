@@ -125,18 +125,18 @@ TEST(time_does_not_go_back)
 
 TEST(counts_add_up)
 {
-	struct strata_cluster_stats stats;
+	struct strata_cluster_metrics metrics;
 
 	small_open("fifo", "easy", 2, 8);
 	for (uint64_t id = 1; id <= 10; id++)
 		small_submit(small_request(id, 3, 60), 0);
 	small_pass(0);
-	strata_cluster_stats(small, &stats);
-	CHECK_INT(stats.jobs[STRATA_JOB_RUNNING], 4);
-	CHECK_INT(stats.jobs[STRATA_JOB_QUEUED], 6);
-	CHECK_INT(stats.cpu_milli_free, 16000 - 12000);
-	CHECK_INT(stats.gpu_milli_free, 16000);
-	CHECK_INT(stats.lots, 1);
+	strata_cluster_metrics(small, &metrics);
+	CHECK_INT(metrics.jobs[STRATA_JOB_RUNNING], 4);
+	CHECK_INT(metrics.jobs[STRATA_JOB_QUEUED], 6);
+	CHECK_INT(metrics.cpu_milli_free, 16000 - 12000);
+	CHECK_INT(metrics.gpu_milli_free, 16000);
+	CHECK_INT(metrics.job_groups, 1);
 	small_close();
 }
 

@@ -123,15 +123,12 @@ TEST(malformed_tables_are_refused_by_line)
 TEST(fields_have_types)
 {
 	int64_t whole = 7;
-	double real = 7;
 	const char *text;
 
 	CHECK_OK(open_text("i,r,t,n\n-12,1e-3,\"x\"\"y\",\n"));
 	CHECK_OK(next());
 	CHECK_OK(csv_int(&csv, 0, -12, 5, &whole, &err));
 	CHECK_INT(whole, -12);
-	CHECK_OK(csv_real(&csv, 1, 0.001, 1, &real, &err));
-	CHECK_NEAR(real, 0.001, 0);
 	CHECK_OK(csv_text(&csv, 2, &text, &err));
 	CHECK_TEXT(text, "x\"y");
 	CHECK_OK(csv_int_or(&csv, 3, 0, 1, 99, &whole, &err));
@@ -142,11 +139,7 @@ TEST(fields_have_types)
 		    "line 2, column \"i\" is \"-12\"; expected a whole number from 0 to 5");
 	CHECK_ERROR(csv_int(&csv, 1, 0, 5, &whole, &err), -EBADMSG, "column \"r\" is \"1e-3\"");
 	CHECK_ERROR(csv_int(&csv, 3, 0, 5, &whole, &err), -EBADMSG, "column \"n\" is \"\"");
-	CHECK_ERROR(csv_real(&csv, 1, 1, 2, &real, &err), -EBADMSG,
-		    "expected a number from 1 to 2");
-	CHECK_ERROR(csv_real(&csv, 2, 0, 2, &real, &err), -EBADMSG, "column \"t\" is \"x\"y\"");
 	CHECK_INT(whole, 98);
-	CHECK_NEAR(real, 0.001, 0);
 }
 
 TEST(seconds_become_ns_without_loss)

@@ -2,6 +2,8 @@
 
 #include "machine/devices.h"
 
+#include <strata/machine.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -58,7 +60,7 @@ TEST(this_machine_has_a_processor)
 	struct strata_arena arena;
 
 	strata_arena_init(&arena, &memory, 0);
-	CHECK_OK(devices_detect(&arena, &machine, &err));
+	CHECK_OK(strata_machine_detect(&arena, &machine, NULL, NULL, &err));
 	CHECK(machine.device_count >= 1);
 	CHECK_TEXT(machine.devices[0].kind, "cpu");
 	CHECK(machine.devices[0].flops_per_s > 1e9 && machine.devices[0].capacity_bytes > 1 << 28);
@@ -91,7 +93,7 @@ static int detect_once(struct strata_memory *own, void *context, struct strata_e
 
 	(void)context;
 	strata_arena_init(&arena, own, 0);
-	int rc = devices_detect(&arena, &machine, why);
+	int rc = strata_machine_detect(&arena, &machine, NULL, NULL, why);
 
 	strata_arena_fini(&arena);
 	return rc;

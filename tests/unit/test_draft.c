@@ -58,3 +58,21 @@ TEST(an_unlimited_clean_sample_is_folded_away)
 	draft_fold(&clipped);
 	CHECK(clipped.next.a == 1 && clipped.next.b == 0.5);
 }
+
+static int stop_at_seven(void *run, size_t i)
+{
+	*(size_t *)run += i;
+	return i == 7 ? -EINVAL : 0;
+}
+
+TEST(steps_follow_each_other_until_one_fails)
+{
+	size_t total = 0;
+
+	CHECK_INT(draft_steps(2, 5, stop_at_seven, &total), 0);
+	CHECK_INT(total, 2 + 3 + 4);
+	CHECK_INT(draft_steps(5, 5, stop_at_seven, &total), 0);
+	CHECK_INT(total, 9);
+	CHECK_INT(draft_steps(6, 20, stop_at_seven, &total), -EINVAL);
+	CHECK_INT(total, 9 + 6 + 7);
+}

@@ -6,30 +6,25 @@
 enum { COUNT = 100 };
 
 static struct solver_sample sample;
-static struct strata_registry *sources;
 static struct strata_error err;
 
 static void begin(void)
 {
 	solver_sample_start(&sample);
-	CHECK_OK(strata_registry_new(&strata_noise_kind, &sample.memory, &sources, &err));
 }
 
 static void end(void)
 {
-	strata_registry_free(sources);
 	solver_sample_end(&sample);
 }
 
 static struct strata_solver_noise source(const char *text, uint64_t seed, size_t members,
 					 size_t elements)
 {
-	struct strata_spec spec;
 	struct strata_solver_noise noise;
 
-	CHECK_OK(strata_spec_read(sources, text, strlen(text), &sample.arena, &spec, &err));
-	CHECK_OK(strata_solver_noise_init(&noise, &spec, seed, members, elements, &sample.arena,
-					  &err));
+	CHECK_OK(strata_solver_noise_build(text, seed, members, elements, &sample.arena, &noise,
+					   &err));
 	return noise;
 }
 
@@ -167,7 +162,7 @@ TEST(no_memory_is_said)
 	struct strata_spec spec;
 
 	begin();
-	CHECK_OK(strata_spec_read(sources, "torch", 5, &sample.arena, &spec, &err));
+	CHECK_OK(strata_spec_build(&strata_noise_kind, "torch", &sample.arena, &spec, &err));
 	strata_arena_init(&arena, &little, 0);
 	CHECK(strata_solver_noise_init(&noise, &spec, 1, 1, 1, &arena, &err) < 0);
 	strata_arena_fini(&arena);

@@ -25,6 +25,7 @@ TEST(a_test_may_own_the_clock)
 	fault.now_ns[ENV_MONOTONIC] = 18;
 	CHECK_INT(env_now_ns(&fault.env, ENV_REALTIME), 17);
 	CHECK_INT(env_now_ns(&fault.env, ENV_MONOTONIC), 18);
+	CHECK_INT(env_realtime_offset_ns(&fault.env), -1);
 	fault_env_fini(&fault);
 }
 

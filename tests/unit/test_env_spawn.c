@@ -62,15 +62,6 @@ static void check_refused(const struct env_command *command, int code, const cha
 	CHECK_INT(errno, ECHILD);
 }
 
-static int count_fds(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 TEST(a_program_gets_its_arguments_environment_and_directory)
 {
 	const char *const argv[] = {
@@ -159,7 +150,7 @@ TEST(what_cannot_be_started_says_why)
 {
 	char path[600];
 	struct env_command command = SHELL("true");
-	int before = count_fds();
+	int before = test_open_fds();
 
 	command.program = "/no/such/program";
 	check_refused(&command, -ENOENT,
@@ -190,7 +181,7 @@ TEST(what_cannot_be_started_says_why)
 	command.cwd = NULL;
 	command.fds[1] = 999;
 	check_refused(&command, -EBADF, "its descriptors: Bad file descriptor");
-	CHECK_INT(count_fds(), before);
+	CHECK_INT(test_open_fds(), before);
 }
 
 TEST(arguments_past_the_systems_limit_are_refused)
@@ -616,7 +607,7 @@ static void *spawn_many(void *context)
 TEST(threads_start_programs_at_the_same_time)
 {
 	struct spawner spawners[4] = { { "one" }, { "two" }, { "three" }, { "four" } };
-	int before = count_fds();
+	int before = test_open_fds();
 
 	for (int i = 0; i < 4; i++)
 		CHECK_INT(pthread_create(&spawners[i].thread, NULL, spawn_many, &spawners[i]), 0);
@@ -624,7 +615,7 @@ TEST(threads_start_programs_at_the_same_time)
 		pthread_join(spawners[i].thread, NULL);
 	for (int i = 0; i < 4; i++)
 		CHECK_TEXT(spawners[i].wrong, NULL);
-	CHECK_INT(count_fds(), before);
+	CHECK_INT(test_open_fds(), before);
 }
 
 TEST(running_out_of_descriptors_is_reported)

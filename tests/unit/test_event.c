@@ -70,7 +70,7 @@ static void tell_people(void)
 	CHECK_OK(strata_cluster_set_qos(small, "fast", 10, 2, NULL, &err));
 	CHECK_OK(strata_cluster_set_partition(small, "debug", 5, STRATA_PARTITION_DRAIN, &err));
 	CHECK_OK(strata_cluster_set_qos(small, "slow", -1, 2, &limits, &err));
-	CHECK_OK(strata_cluster_remove_party(small, STRATA_PARTY_QOS, "slow", &err));
+	CHECK_OK(strata_cluster_remove_entity(small, STRATA_ENTITY_QOS, "slow", &err));
 	CHECK_OK(strata_cluster_add_usage(small, "ann", NULL, 7.25, 1 * SECOND, &err));
 	strata_cluster_set_checkpoint_max(small, 1000);
 	strata_cluster_set_jobs_max(small, 100);

@@ -89,8 +89,8 @@ TEST(what_cannot_be_is_refused_and_leaves_nothing)
 	order.directory = "/";
 	order.time_limit_ns = 0;
 	CHECK_ERROR(exec_local.start(exec, &order, &err), -EINVAL, "the time limit is 0 ns");
-	CHECK_ERROR(exec_local.ask(exec, (struct exec_key){ 1, 1 },
-				   &(struct exec_ask){ .type = EXEC_FREEZE }, &err),
+	CHECK_ERROR(exec_local.control(exec, (struct exec_key){ 1, 1 },
+				       &(struct exec_control){ .type = EXEC_FREEZE }, &err),
 		    -ENOENT, "no attempt 1.1");
 	CHECK_ERROR(exec_local.adopt(exec, (struct exec_key){ 1, 1 }, &err), -ENOENT, "no attempt");
 	CHECK_ERROR(exec_local.forget(exec, (struct exec_key){ 1, 1 }, &err), -ENOENT,
@@ -142,7 +142,7 @@ TEST(a_running_attempt_is_not_forgotten)
 	sample_await(EXEC_STARTED);
 	CHECK_ERROR(exec_local.forget(exec, (struct exec_key){ 5, 1 }, &err), -EBUSY,
 		    "has not ended");
-	sample_ask(5, (struct exec_ask){ .type = EXEC_STOP, .how = EXEC_CANCELLED });
+	sample_ask(5, (struct exec_control){ .type = EXEC_STOP, .how = EXEC_CANCELLED });
 	CHECK_INT(sample_await(EXEC_ENDED).status.how, EXEC_CANCELLED);
 	CHECK_OK(exec_local.forget(exec, (struct exec_key){ 5, 1 }, &err));
 	sample_close();
@@ -170,17 +170,19 @@ TEST(wishes_that_make_no_sense_are_refused)
 	struct exec_key key = { 5, 1 };
 
 	CHECK_OK(exec_local.start(exec, &order, &err));
-	CHECK_ERROR(exec_local.ask(exec, key,
-				   &(struct exec_ask){ .type = EXEC_STOP, .how = EXEC_EXITED },
-				   &err),
+	CHECK_ERROR(exec_local.control(
+			    exec, key,
+			    &(struct exec_control){ .type = EXEC_STOP, .how = EXEC_EXITED }, &err),
 		    -EINVAL, "cannot be stopped as \"exited\"");
-	CHECK_ERROR(exec_local.ask(exec, key,
-				   &(struct exec_ask){ .type = EXEC_SIGNAL, .signal = 65 }, &err),
+	CHECK_ERROR(exec_local.control(exec, key,
+				       &(struct exec_control){ .type = EXEC_SIGNAL, .signal = 65 },
+				       &err),
 		    -EINVAL, "signal 65; expected 1 to 64");
-	CHECK_ERROR(exec_local.ask(exec, key, &(struct exec_ask){ .type = EXEC_LIMIT }, &err),
-		    -EINVAL, "expected at least 1");
-	sample_ask(5, (struct exec_ask){ .type = EXEC_SIGNAL, .signal = 64 });
-	sample_ask(5, (struct exec_ask){ .type = EXEC_SIGNAL, .signal = SIGKILL });
+	CHECK_ERROR(
+		exec_local.control(exec, key, &(struct exec_control){ .type = EXEC_LIMIT }, &err),
+		-EINVAL, "expected at least 1");
+	sample_ask(5, (struct exec_control){ .type = EXEC_SIGNAL, .signal = 64 });
+	sample_ask(5, (struct exec_control){ .type = EXEC_SIGNAL, .signal = SIGKILL });
 	CHECK_INT(sample_await(EXEC_ENDED).status.signal > 0, 1);
 	sample_close();
 }
@@ -235,4 +237,46 @@ TEST(every_allocation_may_fail)
 	int64_t job = 0;
 
 	test_every_allocation(open_and_start, &job);
+}
+
+/* A supervisor that is about to claim an attempt has its lock: it is not forgotten meanwhile, and nothing stays open. */
+TEST(an_attempt_whose_lock_is_taken_is_not_forgotten)
+{
+	struct exec_order order = sample_order(1, "true");
+	struct sample_conf conf = { "none" };
+	struct exec_open from = sample_from(env_system(), 1);
+	struct exec_key key = { 1, 1 };
+	int ends[2];
+	char byte;
+
+	memory = (struct strata_memory){ 0 };
+	strata_arena_init(&arena, &memory, 0);
+	from.supervisor = "/bin/true"; /* which claims nothing */
+	CHECK_OK(exec_local.open(&conf, &from, &exec, &err));
+	CHECK_OK(exec_local.start(exec, &order, &err));
+	CHECK_INT(pipe(ends), 0);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		alarm(60); /* in case the test ends without it */
+		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+		int fd = open(sample_path("state/jobs/1.1"), O_RDWR);
+
+		(void)!write(ends[1], fcntl(fd, F_SETLK, &lock) == 0 ? "y" : "n", 1);
+		pause();
+	}
+	CHECK_INT(read(ends[0], &byte, 1), 1);
+	CHECK_INT(byte, 'y');
+	int fds = test_open_fds();
+
+	for (int i = 0; i < 3; i++)
+		CHECK_ERROR(exec_local.forget(exec, key, &err), -EBUSY, "has the lock");
+	CHECK_INT(test_open_fds(), fds);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK_OK(exec_local.forget(exec, key, &err));
+	CHECK_INT(test_open_fds(), fds);
+	close(ends[0]);
+	close(ends[1]);
+	sample_close();
 }

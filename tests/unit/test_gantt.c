@@ -139,11 +139,11 @@ TEST(a_job_on_several_nodes_is_one_flow)
 
 TEST(curves_have_a_point_where_they_change)
 {
-	struct strata_cluster_stats stats = { .jobs = { [STRATA_JOB_QUEUED] = 2,
-							[STRATA_JOB_PREEMPTED] = 1,
-							[STRATA_JOB_RUNNING] = 4 },
-					      .gpu_milli = 4000,
-					      .gpu_milli_free = 3500 };
+	struct strata_cluster_metrics metrics = { .jobs = { [STRATA_JOB_QUEUED] = 2,
+							    [STRATA_JOB_PREEMPTED] = 1,
+							    [STRATA_JOB_RUNNING] = 4 },
+						  .gpu_milli = 4000,
+						  .gpu_milli_free = 3500 };
 	struct strata_memory memory = { 0 };
 	struct trace_text text = { 0 };
 	struct strata_trace_sink sink = { trace_text_write, &text };
@@ -151,10 +151,10 @@ TEST(curves_have_a_point_where_they_change)
 	struct strata_error err;
 
 	CHECK_OK(gantt_open(&memory, &gpus, &sink, &gantt, &err));
-	gantt_count(gantt, &stats, 0);
-	gantt_count(gantt, &stats, SECOND);
-	stats.gpu_milli_free = 0;
-	gantt_count(gantt, &stats, 2 * SECOND);
+	gantt_count(gantt, &metrics, 0);
+	gantt_count(gantt, &metrics, SECOND);
+	metrics.gpu_milli_free = 0;
+	gantt_count(gantt, &metrics, 2 * SECOND);
 	CHECK_OK(gantt_close(gantt, &err));
 	json_t *counters = events(&text, "C");
 

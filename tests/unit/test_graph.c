@@ -89,6 +89,18 @@ TEST(what_contradicts_itself_is_refused)
 	op.inputs = &missing;
 	op.input_count = 1;
 	CHECK_ERROR(strata_graph_add_op(graph, &op, NULL, &err), -EINVAL, "tensor 7");
+	for (uint32_t at = 0; at < 4; at++) { /* there are two */
+		int want = at < 2 ? 0 : -EINVAL;
+
+		op = nothing;
+		op.inputs = &at;
+		op.input_count = 1;
+		CHECK_INT(strata_graph_add_op(graph, &op, NULL, &err), want);
+		op = nothing;
+		op.outputs = &at;
+		op.output_count = 1;
+		CHECK_INT(at == x ? 0 : strata_graph_add_op(graph, &op, NULL, &err), want);
+	}
 	op = nothing;
 	op.outputs = (uint32_t[]){ x, x };
 	op.output_count = 2;
@@ -96,6 +108,11 @@ TEST(what_contradicts_itself_is_refused)
 	op = nothing;
 	op.flops = NAN;
 	CHECK_ERROR(strata_graph_add_op(graph, &op, NULL, &err), -EINVAL, "no number");
+	CHECK_OK(strata_graph_add_edge(graph, 0, 2, 0, -1, &err)); /* three were added */
+	CHECK_ERROR(strata_graph_add_edge(graph, 0, 3, 0, -1, &err), -EINVAL, "there are 3");
+	CHECK_ERROR(strata_graph_add_edge(graph, 3, 0, 0, -1, &err), -EINVAL, "there are 3");
+	strata_graph_free(graph);
+	graph = empty();
 	CHECK_ERROR(strata_graph_add_edge(graph, 0, 1, 0, -1, &err), -EINVAL, "there are 0");
 	CHECK_ERROR(strata_graph_finish(graph, &err), -EINVAL, "no ops");
 	strata_graph_free(graph);

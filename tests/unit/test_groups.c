@@ -53,7 +53,7 @@ TEST(weights_bring_ops_together_and_count_once)
 	reader(graph, in, 0);
 	reader(graph, out, 9);
 	CHECK_OK(strata_graph_finish(graph, &err));
-	struct strata_place_ask ask = { .graph = graph, .machine = &machine };
+	struct strata_place_request ask = { .graph = graph, .machine = &machine };
 
 	CHECK_OK(problem_make(&ask, &arena, &problem, &err));
 	static const uint32_t want[] = { 0, 1, 0, 2, 2, 2 };

@@ -32,7 +32,7 @@ TEST(a_gap_is_filled)
 	for (int i = 0; i < 4; i++)
 		CHECK_OK(strata_graph_add_edge(graph, edges[i][0], edges[i][1], 0, 4, &err));
 	CHECK_OK(strata_graph_finish(graph, &err));
-	struct strata_place_ask ask = { .graph = graph, .machine = &machine };
+	struct strata_place_request ask = { .graph = graph, .machine = &machine };
 
 	CHECK_OK(problem_make(&ask, &arena, &problem, &err));
 	CHECK_OK(draft_make(&problem, &arena, &draft, &err));

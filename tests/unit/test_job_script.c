@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "formats/job_spec.h"
+#include "slurm/job_script.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -156,7 +156,10 @@ static int make(struct strata_memory *own, void *context, struct strata_error *e
 
 	if (rc == 0)
 		rc = job_script_add_text("#!/bin/sh", 9, "job.sh", args, 1, made, error);
-
+	if (rc == 0) {
+		test_result_json(made);
+		test_result_text(said.text);
+	}
 	buf_fini(&said);
 	strata_arena_fini(&scratch);
 	json_decref(made);

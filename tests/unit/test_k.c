@@ -2,6 +2,7 @@
 
 #include "solver/k.h"
 
+#include <errno.h>
 #include <math.h>
 
 static struct solver_sample sample;
@@ -101,5 +102,69 @@ TEST(the_first_sample_has_the_noise_of_the_first_level)
 	table = solver_sample_table(&sample, "euler:timestep_spacing=leading", 5);
 	CHECK_NEAR(table->init_noise_sigma, hypot(table->rows[0].sigma, 1), 1e-12);
 	strata_solver_table_free(table, &sample.memory);
+	solver_sample_end(&sample);
+}
+
+/* The rows of a run with a strength are those of a run that is given what is left of the levels: nothing is read that was not computed. */
+static void check_strength(const char *text, int64_t steps, double strength)
+{
+	struct strata_solver_request request = { .steps = steps,
+						 .has_strength = true,
+						 .strength = strength };
+	struct strata_solver_table *part, *own;
+	double levels[1000];
+	size_t count = 0;
+
+	CHECK_INT(solver_sample_compile(&sample, text, &request, &part), 0);
+	for (size_t i = 0; i < part->row_count; i++)
+		if (i == 0 || part->rows[i].step != part->rows[i - 1].step)
+			levels[count++] = part->rows[i].sigma;
+	CHECK_INT(count, part->step_count);
+	CHECK_INT(count, (int64_t)((double)steps * strength));
+	levels[count++] = 0;
+	request = (struct strata_solver_request){ .sigmas = levels, .sigma_count = count };
+	CHECK_INT(solver_sample_compile(&sample, text, &request, &own), 0);
+	CHECK_INT(part->row_count, own->row_count);
+	for (size_t i = 0; i < own->row_count; i++) {
+		const struct strata_solver_row *a = &part->rows[i], *b = &own->rows[i];
+
+		CHECK_INT(a->flags, b->flags);
+		CHECK_INT(a->step, b->step);
+		CHECK_INT(a->write_count, b->write_count);
+		CHECK_NEAR(a->next.a, b->next.a, 1e-9);
+		CHECK_NEAR(a->next.b, b->next.b, 1e-9);
+		CHECK_NEAR(a->next.d, b->next.d, 1e-9);
+		CHECK_NEAR(a->next.e, b->next.e, 1e-9);
+		for (size_t k = 0; k < STRATA_SOLVER_SLOTS_MAX; k++)
+			CHECK_NEAR(a->next.c[k], b->next.c[k], 1e-9);
+		for (size_t w = 0; w < a->write_count; w++)
+			CHECK_INT(a->writes[w].slot, b->writes[w].slot);
+	}
+	strata_solver_table_free(part, &sample.memory);
+	strata_solver_table_free(own, &sample.memory);
+}
+
+TEST(with_a_strength_a_run_begins_anew_further_down)
+{
+	solver_sample_start(&sample);
+	for (int64_t steps = 4; steps <= 40; steps += 9) {
+		check_strength("sa_solver_pece:k_diffusion=true", steps, 0.5);
+		check_strength("sa_solver_pece:k_diffusion=true", steps, 0.8);
+	}
+	solver_sample_end(&sample);
+}
+
+/* It would not know where in its schedule to go back up. */
+TEST(restart_has_no_strength)
+{
+	struct strata_solver_request request = { .steps = 30,
+						 .has_strength = true,
+						 .strength = 0.5 };
+	struct strata_solver_table *table;
+
+	solver_sample_start(&sample);
+	CHECK_INT(solver_sample_compile(&sample, "restart", &request, &table), -EINVAL);
+	CHECK_TEXT(sample.err.field, "strength");
+	CHECK(strstr(sample.err.text, "or the solver heun"));
 	solver_sample_end(&sample);
 }

@@ -268,7 +268,9 @@ TEST(a_users_preload_does_not_reach_the_supervisor)
 
 	order.environment = environment;
 	sample_run(&order);
-	CHECK_TEXT(sample_text(sample_path("out")), "/mine\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\n");
+	CHECK_TEXT(sample_text(sample_path("out")),
+		   "/mine\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\n"
+		   "STRATA_LOG_FORMAT=auto\nSTRATA_LOG_LEVEL=info\n");
 	sample_close();
 }
 

@@ -3,7 +3,7 @@
 
 #include "exec/leader.h"
 #include "exec/journal.h"
-#include "exec/supervise.h"
+#include "exec/supervisor_loop.h"
 
 #include <fcntl.h>
 
@@ -45,13 +45,13 @@ TEST(a_start_that_comes_late_is_refused)
 {
 	struct exec *early = open_early(1), *late;
 	struct exec_order order = sample_order(1, "echo 1 >> ran");
-	struct exec_ask stop = { .type = EXEC_STOP, .how = EXEC_CANCELLED };
+	struct exec_control stop = { .type = EXEC_STOP, .how = EXEC_CANCELLED };
 
 	late = open_early(2);
 	CHECK_ERROR(early->cls->start(early, &order, &err), -ESTALE, "epoch 2 has taken over");
 	exec = late;
 	CHECK_OK(exec_local.start(exec, &order, &err));
-	CHECK_ERROR(early->cls->ask(early, (struct exec_key){ 1, 1 }, &stop, &err), -ESTALE,
+	CHECK_ERROR(early->cls->control(early, (struct exec_key){ 1, 1 }, &stop, &err), -ESTALE,
 		    "epoch 2 has taken over");
 	CHECK_INT(sample_await(EXEC_ENDED).status.how, EXEC_EXITED);
 	CHECK(ran());

@@ -111,6 +111,7 @@ static int everything(struct strata_memory *memory, void *context, struct strata
 		rc = strata_cluster_ended(cluster, 1, STRATA_OUTCOME_COMPLETED, 1, error);
 	for (int i = 0; rc == 0 && i < 2; i++)
 		rc = strata_cluster_pass(cluster, 1, &arena, &effects, &count, error);
+	small_result(cluster, 5);
 	strata_cluster_free(cluster);
 	strata_arena_fini(&arena);
 	return rc == -ESTALE ? -ENOMEM : rc; /* a start that memory was lacking for */

@@ -197,9 +197,9 @@ TEST(wishes_reach_a_job_of_an_earlier_daemon)
 	sample_await_line(sample_path("begun"));
 	sample_close();
 	sample_open_with("none", 2);
-	sample_ask(3, (struct exec_ask){ .type = EXEC_STOP,
-					 .how = EXEC_CANCELLED,
-					 .grace_ns = 20 * STRATA_SECOND_NS });
+	sample_ask(3, (struct exec_control){ .type = EXEC_STOP,
+					     .how = EXEC_CANCELLED,
+					     .grace_ns = 20 * STRATA_SECOND_NS });
 	CHECK_OK(exec_local.adopt(exec, (struct exec_key){ 3, 1 }, &err));
 	struct exec_status status = sample_await(EXEC_ENDED).status;
 
@@ -233,7 +233,7 @@ TEST(the_descriptor_is_readable_while_there_is_something)
 	siginfo_t child = { 0 };
 
 	CHECK_INT(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT), 0);
-	CHECK_INT(child.si_pid, 0); /* the nursery lives, and nobody waits to be waited for */
+	CHECK_INT(child.si_pid, 0); /* the fork server lives, and nobody waits to be waited for */
 	CHECK_INT(poll(&waiting, 1, 0), 0);
 	sample_close();
 	CHECK_INT(waitpid(-1, NULL, WNOHANG), -1);

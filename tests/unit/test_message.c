@@ -130,3 +130,51 @@ TEST(a_decision_that_is_not_due_is_refused)
 	CHECK_ERROR(strata_pool_apply(pool, &batch, &err), -ESTALE, "cancelled here");
 	play_close();
 }
+
+/* A coordinator sends that there is nothing to do, too: the other pools hear of the worker, and of when to ask again. */
+TEST(nothing_to_do_is_a_decision_like_any_other)
+{
+	struct strata_pool_conf conf = { .batch_max = 4, .batch_wait_ns = 5 * SECOND };
+	uint8_t bytes[STRATA_BATCH_BYTES];
+	struct strata_batch batch, heard;
+	struct strata_pool *rank;
+	struct strata_task_request request = play_request("anna", 3);
+	uint64_t worker, task;
+
+	play_open("fifo", &conf);
+	conf.policy = play_spec("fifo");
+	CHECK_OK(strata_pool_new(&conf, &play_memory, &rank, &err));
+	struct strata_pool *both[] = { pool, rank };
+
+	for (int i = 0; i < 2; i++)
+		CHECK_OK(strata_pool_add_worker(both[i], 0, 0, &worker, &err));
+	const struct strata_ask ask = { .worker = worker, .free_bytes = -1 };
+
+	for (int round = 0; round < 3; round++) {
+		if (round == 1) /* it could have mates, and waits for them */
+			for (int i = 0; i < 2; i++) {
+				CHECK_OK(strata_pool_set_cap(both[i], request.model, request.shape,
+							     4, &err));
+				CHECK_OK(strata_pool_add(both[i], &request, SECOND, &task, &err));
+			}
+		CHECK_OK(
+			strata_pool_pick(pool, &ask, (1 + 4 * round) * SECOND, &batch, NULL, &err));
+		CHECK_INT(batch.count, round == 2);
+		CHECK_INT(batch.wait, round == 0   ? STRATA_WAIT_EMPTY
+				      : round == 1 ? STRATA_WAIT_BATCH
+						   : STRATA_WAIT_NONE);
+		CHECK_INT(batch.number, round == 2);
+		strata_batch_pack(&batch, bytes);
+		CHECK_OK(strata_batch_unpack(bytes, &heard, &err));
+		CHECK_INT(heard.until_ns, batch.until_ns);
+		CHECK_INT(heard.wait, batch.wait);
+		CHECK_OK(strata_pool_apply(rank, &heard, &err));
+		CHECK_INT(strata_pool_next_ns(rank), strata_pool_next_ns(pool));
+		CHECK(strata_pool_digest(rank) == strata_pool_digest(pool));
+	}
+	heard.count = heard.steps = 0;
+	heard.number = 7;
+	CHECK_ERROR(strata_pool_apply(rank, &heard, &err), -ESTALE, "the last here is 1");
+	strata_pool_free(rank);
+	play_close();
+}

@@ -1,6 +1,6 @@
 #include "table_sample.h"
 
-#include "sim/mixture.h"
+#include "bench/mixture.h"
 
 #include <errno.h>
 #include <math.h>

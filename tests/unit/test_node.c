@@ -7,7 +7,7 @@ static uint32_t group_count(const struct strata_cluster *cluster)
 {
 	uint32_t count = 0;
 
-	for (const struct group *group = cluster->newest; group; group = group->older)
+	for (const struct node_group *group = cluster->newest; group; group = group->older)
 		count++;
 	return count;
 }
@@ -18,7 +18,7 @@ TEST(nodes_that_look_alike_are_one_group)
 
 	sample_nodes(cluster, 100, 8);
 	CHECK_INT(group_count(cluster), 1);
-	CHECK_INT(cluster->shape_count, 1);
+	CHECK_INT(cluster->node_type_count, 1);
 	sample_nodes(cluster, 100, 4);
 	CHECK_INT(group_count(cluster), 2);
 	struct strata_piece piece = sample_take(cluster, 7, (struct strata_need){ .cpu_milli = 1 });
@@ -58,7 +58,8 @@ TEST(groups_are_chained_by_when_they_last_gained_a_node)
 		}
 		CHECK(cluster->version > version);
 		CHECK(cluster->nodes[row].group == cluster->newest);
-		for (const struct group *group = cluster->newest; group; group = group->older) {
+		for (const struct node_group *group = cluster->newest; group;
+		     group = group->older) {
 			CHECK(!group->older || group->older->changed < group->changed);
 			CHECK(tree_count(&group->nodes) > 0);
 		}

@@ -33,16 +33,16 @@ static void begin(void)
 	put_value(&graph, 11, "x", 1, rows);
 }
 
-static int open_model(struct strata_graph **ret_graph, struct strata_onnx_figures *figures)
+static int open_model(struct strata_graph **ret_graph, struct strata_onnx_metrics *metrics)
 {
 	put_model(&model, &graph);
 	return strata_onnx_open(write_file("m.onnx", model.bytes, model.length), NULL, 0, &memory,
-				ret_graph, figures, &err);
+				ret_graph, metrics, &err);
 }
 
 TEST(weights_have_their_extents_and_constants_are_no_ops)
 {
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct strata_graph *read;
 	static const int64_t shape[] = { 4, 2 };
 
@@ -55,11 +55,11 @@ TEST(weights_have_their_extents_and_constants_are_no_ops)
 	put_node(&graph, "Shape", "b", "unused");
 	put_node(&graph, "Reshape", "b s", "y");
 	put_value(&graph, 12, "y", 1, NULL);
-	CHECK_OK(open_model(&read, &figures));
-	CHECK_INT(figures.node_count, 5);
-	CHECK_INT(figures.folded_count, 2);
+	CHECK_OK(open_model(&read, &metrics));
+	CHECK_INT(metrics.node_count, 5);
+	CHECK_INT(metrics.folded_count, 2);
 	CHECK_INT(read->op_count, 3);
-	CHECK_INT(figures.flops, 2 * (2 * 4 * 4 * 2));
+	CHECK_INT(metrics.flops, 2 * (2 * 4 * 4 * 2));
 	const struct strata_tensor *w = &read->tensors[strata_graph_find_tensor(read, "w", 1)];
 
 	CHECK_INT(w->role, STRATA_ROLE_WEIGHT);
@@ -135,7 +135,7 @@ TEST(large_weights_are_not_touched)
 {
 	enum { GAP_PAGES = 3 << 18 };
 	const int64_t elements = (int64_t)GAP_PAGES * 1024;
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct strata_graph *read;
 
 	begin();
@@ -166,8 +166,8 @@ TEST(large_weights_are_not_touched)
 		test_skip("no file of 3 GB here");
 	CHECK(pwrite(fd, inner.bytes, inner.length, (off_t)head + elements * 4) ==
 	      (ssize_t)inner.length);
-	CHECK_OK(strata_onnx_open(path, NULL, 0, &memory, &read, &figures, &err));
-	CHECK_INT(figures.initializer_bytes, elements * 4);
+	CHECK_OK(strata_onnx_open(path, NULL, 0, &memory, &read, &metrics, &err));
+	CHECK_INT(metrics.initializer_bytes, elements * 4);
 	CHECK(memory.peak_bytes < 1 << 20);
 	strata_graph_free(read);
 	static unsigned char resident[GAP_PAGES];
@@ -186,7 +186,7 @@ TEST(large_weights_are_not_touched)
 TEST(copies_are_found)
 {
 	static float a[32 * 16], b[16 * 32];
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct strata_graph *read;
 
 	for (int i = 0; i < 32; i++)
@@ -205,8 +205,8 @@ TEST(copies_are_found)
 	put_weights(&graph, "c", 32, 16);
 	put_weights(&graph, "d", 32, 16);
 	put_node(&graph, "MatMul", "a b", "y");
-	CHECK_OK(open_model(&read, &figures));
-	CHECK_INT(figures.tied_bytes, sizeof(a));
+	CHECK_OK(open_model(&read, &metrics));
+	CHECK_INT(metrics.tied_bytes, sizeof(a));
 	const struct strata_tensor *tensors = read->tensors;
 
 	CHECK(tensors[1].tied && tensors[1].tied == tensors[2].tied);
@@ -218,7 +218,7 @@ TEST(copies_are_found)
 TEST(functions_are_put_in_place_of_their_calls)
 {
 	static struct message function, node, attribute;
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct strata_graph *read;
 
 	begin();
@@ -258,14 +258,14 @@ TEST(functions_are_put_in_place_of_their_calls)
 	put_message(&function, 7, &node);
 	put_message(&model, 25, &function);
 	CHECK_OK(strata_onnx_read(model.bytes, model.length, "m.onnx", NULL, 0, &memory, &read,
-				  &figures, &err));
-	CHECK_INT(figures.node_count, 6);
-	CHECK_INT(figures.known_count, 6);
+				  &metrics, &err));
+	CHECK_INT(metrics.node_count, 6);
+	CHECK_INT(metrics.known_count, 6);
 	CHECK_INT(read->op_count, 6);
 	CHECK_TEXT(read->ops[0].name, "first/Turn/Transpose");
 	CHECK_TEXT(read->ops[4].kind, "MatMul");
 	CHECK_TEXT(read->ops[4].name, "second/MatMul");
-	CHECK_INT(figures.flops, 2 * 2 * 2 * 4 + 2 * 2 * 2 * 2);
+	CHECK_INT(metrics.flops, 2 * 2 * 2 * 4 + 2 * 2 * 2 * 2);
 	CHECK(strata_graph_find_tensor(read, "first#1/m", 9) != STRATA_NONE);
 	CHECK_INT(read->tensors[strata_graph_find_tensor(read, "z", 1)].bytes, 16);
 	strata_graph_free(read);

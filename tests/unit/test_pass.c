@@ -34,7 +34,7 @@ TEST(easy_starts_what_does_not_delay_the_head)
 	small_close();
 }
 
-TEST(a_new_job_behind_a_standing_reservation_is_tried_alone)
+TEST(a_new_job_behind_a_standing_shadow_is_tried_alone)
 {
 	small_open("fifo", "easy", 1, 0);
 	small_submit(small_request(1, 6, 100), 0);
@@ -318,6 +318,8 @@ static int session(struct strata_memory *memory, void *context, struct strata_er
 		rc = strata_fail_memory(error);
 	if (rc == 0)
 		rc = strata_cluster_pass(cluster, SECOND, &arena, &effects, &count, error);
+	if (rc == 0)
+		small_result(cluster, 4);
 	strata_cluster_free(cluster);
 	strata_registry_free(registry);
 	strata_arena_fini(&arena);

@@ -64,7 +64,7 @@ TEST(a_task_that_does_not_fit_is_passed_over_so_often_and_no_more)
 		CHECK_INT(batch.count, 0);
 		CHECK_INT(why.wait, STRATA_WAIT_MEMORY);
 		CHECK(why.task == large);
-		CHECK(play_stats().stalls >= 1);
+		CHECK(play_metrics().stalls >= 1);
 		CHECK(whole_with(worker, -1) == large);
 		CHECK(whole_with(worker, 8 * GIB) != 0);
 	}
@@ -82,8 +82,26 @@ TEST(a_worker_too_small_for_a_task_does_not_wait_for_it)
 	for (int i = 0; i < 10; i++)
 		CHECK(whole_with(small, -1) != 0);
 	CHECK_INT(whole_with(small, -1), 0);
-	CHECK_INT(play_stats().overtakes, 0);
+	CHECK_INT(play_metrics().overtakes, 0);
 	CHECK(whole_with(play_worker(16 * GIB, 0), -1) == large);
+	play_close();
+}
+
+/* That nobody may overtake is another wish than none: 0 is the default, 16. */
+TEST(the_first_in_line_may_be_kept_first)
+{
+	play_open("fifo", &(struct strata_pool_conf){ .overtake_max = STRATA_OVERTAKE_NEVER });
+	uint64_t worker = play_worker(16 * GIB, 0), large = add_sized(12 * GIB);
+
+	add_sized(GIB);
+	CHECK_INT(whole_with(worker, 8 * GIB), 0);
+	CHECK(whole_with(worker, -1) == large);
+	play_open("fifo", NULL);
+	worker = play_worker(16 * GIB, 0);
+	large = add_sized(12 * GIB);
+	uint64_t small = add_sized(GIB);
+
+	CHECK(whole_with(worker, 8 * GIB) == small);
 	play_close();
 }
 
@@ -194,7 +212,7 @@ TEST(equals_do_not_give_way)
 	play_done(&batch, STRATA_DONE_STEPS, 1, SECOND, 0);
 	play_add("b", 5, 0);
 	CHECK(play_next(worker, 0) == task);
-	CHECK_INT(play_stats().preemptions, 0);
+	CHECK_INT(play_metrics().preemptions, 0);
 	play_close();
 }
 
@@ -221,10 +239,10 @@ TEST(nobody_gives_way_to_a_task_that_would_not_fit)
 
 		CHECK_OK(strata_pool_pick(pool, &ask, 0, &batch, NULL, &err));
 		CHECK(batch.tasks[0] == task);
-		CHECK_INT(play_stats().preemptions, 0);
+		CHECK_INT(play_metrics().preemptions, 0);
 		play_done(&batch, STRATA_DONE_STEPS, 1, SECOND, 0);
 		CHECK(play_next(worker, 0) != task); /* all of it is free again */
-		CHECK_INT(play_stats().preemptions, 1);
+		CHECK_INT(play_metrics().preemptions, 1);
 	}
 	play_close();
 }

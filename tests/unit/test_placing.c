@@ -7,18 +7,18 @@ enum { NODES = 150 };
 
 static struct spot spots[NODES];
 
-static uint32_t find(struct strata_cluster *cluster, struct ask *ask)
+static uint32_t find(struct strata_cluster *cluster, struct resource_request *resources)
 {
-	return placing_find(cluster, ask, 0, NULL, NULL, spots);
+	return placing_find(cluster, resources, 0, NULL, NULL, spots);
 }
 
 /* Where one ask of this request would go; -1: nowhere. */
 static int find_row(struct strata_cluster *cluster, struct strata_job_request request)
 {
-	struct ask *ask = sample_ask(cluster, request);
-	uint32_t count = find(cluster, ask);
+	struct resource_request *resources = sample_resources(cluster, request);
+	uint32_t count = find(cluster, resources);
 
-	ask_put(cluster, ask);
+	resources_put(cluster, resources);
 	return count ? (int)spots[0].node->row : -1;
 }
 
@@ -100,12 +100,13 @@ TEST(an_exclusive_job_gets_an_empty_node_that_is_large_enough)
 TEST(several_nodes_come_all_or_none_and_the_first_take_the_odd_tasks)
 {
 	struct strata_cluster *cluster = sample_cluster(sample_placement("best_fit"), NULL);
-	struct ask *ask;
+	struct resource_request *resources;
 
 	sample_nodes(cluster, 4, 4);
 	sample_take(cluster, 3, (struct strata_need){ .gpus = 1 });
-	ask = sample_ask(cluster, (struct strata_job_request){ .tasks = 7, .nodes = 3, .gpus = 1 });
-	CHECK_INT(find(cluster, ask), 3);
+	resources = sample_resources(
+		cluster, (struct strata_job_request){ .tasks = 7, .nodes = 3, .gpus = 1 });
+	CHECK_INT(find(cluster, resources), 3);
 	CHECK_INT(spots[0].node->row, 3);
 	CHECK_INT(spots[0].piece.tasks, 3);
 	CHECK_INT(spots[1].node->row, 0);
@@ -114,53 +115,57 @@ TEST(several_nodes_come_all_or_none_and_the_first_take_the_odd_tasks)
 	CHECK_INT(__builtin_popcount(spots[2].piece.gpu_mask), 2);
 	sample_take(cluster, 1, (struct strata_need){ .gpus = 3 });
 	sample_take(cluster, 2, (struct strata_need){ .gpus = 3 });
-	CHECK_INT(find(cluster, ask), 0);
-	ask_put(cluster, ask);
-	ask = sample_ask(cluster, (struct strata_job_request){ .tasks = 9, .nodes = 5, .gpus = 1 });
-	CHECK_INT(find(cluster, ask), 0);
-	ask_put(cluster, ask);
+	CHECK_INT(find(cluster, resources), 0);
+	resources_put(cluster, resources);
+	resources = sample_resources(
+		cluster, (struct strata_job_request){ .tasks = 9, .nodes = 5, .gpus = 1 });
+	CHECK_INT(find(cluster, resources), 0);
+	resources_put(cluster, resources);
 	sample_free(cluster);
 }
 
 TEST(tasks_go_to_one_node_or_to_as_few_as_will_do)
 {
 	struct strata_cluster *cluster = sample_cluster(sample_placement("best_fit"), NULL);
-	struct ask *ask;
+	struct resource_request *resources;
 
 	sample_nodes(cluster, 3, 4);
 	sample_nodes(cluster, 1, 8);
 	sample_take(cluster, 1, (struct strata_need){ .gpus = 1 });
-	ask = sample_ask(cluster, (struct strata_job_request){ .tasks = 4, .gpus = 1 });
-	CHECK_INT(find(cluster, ask), 1);
+	resources = sample_resources(cluster, (struct strata_job_request){ .tasks = 4, .gpus = 1 });
+	CHECK_INT(find(cluster, resources), 1);
 	CHECK_INT(spots[0].node->row, 0);
-	ask_put(cluster, ask);
-	ask = sample_ask(cluster, (struct strata_job_request){ .tasks = 14, .gpus = 1 });
-	CHECK_INT(find(cluster, ask), 3);
+	resources_put(cluster, resources);
+	resources =
+		sample_resources(cluster, (struct strata_job_request){ .tasks = 14, .gpus = 1 });
+	CHECK_INT(find(cluster, resources), 3);
 	CHECK_INT(spots[0].node->row, 3);
 	CHECK_INT(spots[0].piece.tasks, 8);
 	CHECK_INT(spots[1].node->row, 0);
 	CHECK_INT(spots[2].piece.tasks, 2);
-	ask_put(cluster, ask);
-	ask = sample_ask(cluster, (struct strata_job_request){ .tasks = 20, .gpus = 1 });
-	CHECK_INT(find(cluster, ask), 0);
-	ask_put(cluster, ask);
+	resources_put(cluster, resources);
+	resources =
+		sample_resources(cluster, (struct strata_job_request){ .tasks = 20, .gpus = 1 });
+	CHECK_INT(find(cluster, resources), 0);
+	resources_put(cluster, resources);
 	sample_free(cluster);
 }
 
 TEST(more_than_can_be_counted_fits_nowhere)
 {
 	struct strata_cluster *cluster = sample_cluster(sample_placement("best_fit"), NULL);
-	struct ask *ask;
+	struct resource_request *resources;
 
 	sample_nodes(cluster, 2, 4);
-	ask = sample_ask(cluster,
-			 (struct strata_job_request){ .tasks = 1u << 31, .nodes = 1, .gpus = 2 });
-	CHECK_INT(find(cluster, ask), 0);
-	ask_put(cluster, ask);
-	ask = sample_ask(cluster, (struct strata_job_request){
-					  .tasks = 4, .nodes = 1, .cpu_milli = INT64_MAX / 2 });
-	CHECK_INT(find(cluster, ask), 0);
-	ask_put(cluster, ask);
+	resources = sample_resources(
+		cluster, (struct strata_job_request){ .tasks = 1u << 31, .nodes = 1, .gpus = 2 });
+	CHECK_INT(find(cluster, resources), 0);
+	resources_put(cluster, resources);
+	resources = sample_resources(
+		cluster,
+		(struct strata_job_request){ .tasks = 4, .nodes = 1, .cpu_milli = INT64_MAX / 2 });
+	CHECK_INT(find(cluster, resources), 0);
+	resources_put(cluster, resources);
 	sample_free(cluster);
 }
 
@@ -209,7 +214,8 @@ static bool allow_some(struct strata_cluster *cluster, struct node *node,
 }
 
 /* The row that should win among allowed nodes, by asking about each. */
-static int64_t want_row(struct strata_cluster *cluster, const struct ask *ask, const bool *allowed)
+static int64_t want_row(struct strata_cluster *cluster, const struct resource_request *resources,
+			const bool *allowed)
 {
 	int64_t best = -1;
 	double best_score = 0;
@@ -219,12 +225,13 @@ static int64_t want_row(struct strata_cluster *cluster, const struct ask *ask, c
 		struct node *node = &cluster->nodes[row];
 
 		if (!allowed[row] || !node->group ||
-		    !room_fits(&node->room, node->shape->gpu_count, &ask->need))
+		    !room_fits(&node->room, node->node_type->gpu_count, &resources->need))
 			continue;
-		struct strata_need seen =
-			cluster->placement->ignores_need ? (struct strata_need){ 0 } : ask->need;
+		struct strata_need seen = cluster->placement->ignores_need
+						  ? (struct strata_need){ 0 }
+						  : resources->need;
 		double score = placing_score(cluster, node->group, &seen, NULL);
-		bool apart = placing_apart(cluster, node->group, &ask->need);
+		bool apart = placing_apart(cluster, node->group, &resources->need);
 
 		if (best < 0 || score < best_score || (score == best_score && apart < best_apart)) {
 			best = row;
@@ -239,18 +246,19 @@ static int64_t want_row(struct strata_cluster *cluster, const struct ask *ask, c
  * something has changed since it last did not fit. */
 static void churn(struct strata_cluster *cluster, uint64_t seed)
 {
-	struct ask *asks[8];
+	struct resource_request *resource_requests[8];
 	uint64_t failed[8] = { 0 };
 	struct strata_piece pieces[NODES] = { 0 };
 	bool all[NODES], some[NODES];
 
 	memset(all, true, sizeof(all));
 	for (uint32_t i = 0; i < 8; i++)
-		asks[i] = sample_ask(cluster, (struct strata_job_request){
-						      .cpu_milli = 3000 * (i % 4),
-						      .gpus = i % 2 ? 0 : 1 + i / 2,
-						      .gpu_milli = i % 2 ? 100 * i : 0,
-					      });
+		resource_requests[i] =
+			sample_resources(cluster, (struct strata_job_request){
+							  .cpu_milli = 3000 * (i % 4),
+							  .gpus = i % 2 ? 0 : 1 + i / 2,
+							  .gpu_milli = i % 2 ? 100 * i : 0,
+						  });
 	for (int step = 0; step < 1500; step++) {
 		uint32_t row = (uint32_t)random_below(&seed, NODES),
 			 i = (uint32_t)random_below(&seed, 8);
@@ -266,17 +274,18 @@ static void churn(struct strata_cluster *cluster, uint64_t seed)
 						      (uint32_t)random_below(&seed, 5), 0 });
 		for (uint32_t k = 0; k < NODES; k++)
 			some[k] = random_below(&seed, 8) == 0;
-		uint32_t count = placing_find(cluster, asks[i], 0, allow_some, some, spots);
+		uint32_t count =
+			placing_find(cluster, resource_requests[i], 0, allow_some, some, spots);
 
 		CHECK_INT(count ? (int64_t)spots[0].node->row : -1,
-			  want_row(cluster, asks[i], some));
-		count = placing_find(cluster, asks[i], failed[i], NULL, NULL, spots);
+			  want_row(cluster, resource_requests[i], some));
+		count = placing_find(cluster, resource_requests[i], failed[i], NULL, NULL, spots);
 		CHECK_INT(count ? (int64_t)spots[0].node->row : -1,
-			  want_row(cluster, asks[i], all));
+			  want_row(cluster, resource_requests[i], all));
 		failed[i] = count ? 0 : cluster->version;
 	}
 	for (int i = 0; i < 8; i++)
-		ask_put(cluster, asks[i]);
+		resources_put(cluster, resource_requests[i]);
 }
 
 TEST(filters_and_what_is_remembered_never_change_the_answer)

@@ -46,7 +46,7 @@ TEST(what_cannot_be_on_time_is_refused_with_the_earliest_possible)
 
 	CHECK_INT(strata_pool_earliest(pool, &request, 0), 18 * SECOND);
 	CHECK_OK(add_by(3, 18, 0, &task));
-	CHECK_INT(play_stats().refused, 2);
+	CHECK_INT(play_metrics().refused, 2);
 	CHECK_INT(strata_pool_pending_count(pool), 3);
 	play_open("deadline:admission=false", NULL);
 	CHECK_OK(add_by(10, 1, 0, &task));
@@ -105,7 +105,7 @@ static void promise(int workers, bool preempt, uint64_t seed, size_t *ret_admitt
 		for (int i = 0; i < workers; i++)
 			crew[i].batch = play_pick(crew[i].handle, now_s * SECOND, NULL);
 	}
-	CHECK_INT(play_stats().late, 0);
+	CHECK_INT(play_metrics().late, 0);
 	play_close();
 }
 
@@ -133,6 +133,6 @@ TEST(a_late_one_is_counted)
 	struct strata_batch batch = play_pick(worker, 0, NULL);
 
 	play_done(&batch, STRATA_DONE_FINISHED, 0, 9 * SECOND, 9 * SECOND);
-	CHECK_INT(play_stats().late, 1);
+	CHECK_INT(play_metrics().late, 1);
 	play_close();
 }

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct strata_user_stats stats_of(const char *user, const char *account)
+static struct strata_user_metrics metrics_of(const char *user, const char *account)
 {
-	struct strata_user_stats stats;
+	struct strata_user_metrics metrics;
 
-	CHECK_OK(strata_pool_user_stats(pool, user, account, &stats, &err));
-	return stats;
+	CHECK_OK(strata_pool_user_metrics(pool, user, account, &metrics, &err));
+	return metrics;
 }
 
 /*
@@ -48,13 +48,13 @@ TEST(service_differs_by_a_charge_of_each_at_most)
 		play_done(&batch, STRATA_DONE_FINISHED, 0, cost_ns, round);
 		for (int i = 0; i < USERS; i++) {
 			user[1] = (char)('0' + i);
-			struct strata_user_stats stats = stats_of(user, NULL);
+			struct strata_user_metrics metrics = metrics_of(user, NULL);
 
-			if (stats.pending == 0) {
+			if (metrics.pending == 0) {
 				play_close();
 				return; /* the stretch of time is over */
 			}
-			service[i] = (double)stats.used_ns / SECOND / weights[i];
+			service[i] = (double)metrics.used_ns / SECOND / weights[i];
 		}
 		/* A task that was dearer than its estimate is charged twice: both are charges. */
 		for (int i = 0; i < USERS; i++)
@@ -100,8 +100,8 @@ TEST(who_was_away_does_not_save_up)
 		play_add("new", 1, 50);
 	for (int i = 0; i < 20; i++)
 		play_whole(worker, 60);
-	CHECK(stats_of("new", NULL).used_ns <= 11 * SECOND);
-	CHECK(stats_of("new", NULL).used_ns >= 10 * SECOND);
+	CHECK(metrics_of("new", NULL).used_ns <= 11 * SECOND);
+	CHECK(metrics_of("new", NULL).used_ns >= 10 * SECOND);
 	play_close();
 }
 
@@ -123,8 +123,8 @@ TEST(accounts_share_before_their_users_do)
 	for (int i = 0; i < 120; i++)
 		play_whole(worker, 0);
 	/* Nine users of one account and one of another that has three times its weight. */
-	CHECK_NEAR((double)stats_of("u9", "lab").used_ns / SECOND, 90, 1);
-	CHECK_NEAR((double)stats_of("u0", "crowd").used_ns / SECOND, 30.0 / 9, 1);
+	CHECK_NEAR((double)metrics_of("u9", "lab").used_ns / SECOND, 90, 1);
+	CHECK_NEAR((double)metrics_of("u0", "crowd").used_ns / SECOND, 30.0 / 9, 1);
 	CHECK_ERROR(strata_pool_set_account(pool, "lab", 0, &err), -EINVAL, "weight");
 	play_close();
 }
@@ -186,7 +186,7 @@ TEST(a_quota_on_running_tasks_passes_a_user_over)
 	CHECK_INT(why.wait, STRATA_WAIT_RUNNING);
 	CHECK_OK(strata_pool_why(pool, second, 0, &why, &err));
 	CHECK_INT(why.wait, STRATA_WAIT_RUNNING);
-	CHECK_INT(play_stats().stalls, 1);
+	CHECK_INT(play_metrics().stalls, 1);
 	play_done(&batch, STRATA_DONE_FINISHED, 0, SECOND, 1);
 	CHECK(play_next(workers[2], 1) == second);
 	play_close();
@@ -202,7 +202,7 @@ TEST(a_quota_on_waiting_tasks_refuses_the_next)
 	play_add("a", 1, 0);
 	play_add("a", 1, 0);
 	CHECK_ERROR(strata_pool_add(pool, &request, 0, &task, &err), -EDQUOT, "2 tasks in line");
-	CHECK_INT(play_stats().refused, 1);
+	CHECK_INT(play_metrics().refused, 1);
 	play_add("b", 1, 0);
 	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err));
 	play_add("a", 1, 0);
@@ -247,8 +247,8 @@ TEST(a_closed_list_of_users_lets_nobody_else_in)
 	CHECK_ERROR(strata_pool_add(pool, &request, 0, &task, &err), -EPERM,
 		    "mallory is not among");
 	CHECK_INT(strata_pool_pending_count(pool), 2);
-	CHECK_INT(strata_pool_user_stats(pool, "mallory", NULL, &(struct strata_user_stats){ 0 },
-					 &err),
+	CHECK_INT(strata_pool_user_metrics(pool, "mallory", NULL,
+					   &(struct strata_user_metrics){ 0 }, &err),
 		  -ENOENT);
 	play_close();
 }
@@ -277,7 +277,7 @@ TEST(a_user_far_ahead_gives_way_at_a_step_boundary)
 	CHECK(batch.tasks[0] == second); /* the first was charged 20 s when it began */
 	CHECK_INT(batch.count, 1);
 	CHECK_INT(play_status(first), STRATA_TASK_PENDING);
-	CHECK_INT(play_stats().preemptions, 1);
+	CHECK_INT(play_metrics().preemptions, 1);
 	play_done(&batch, STRATA_DONE_FINISHED, 0, 2 * SECOND, 3 * SECOND);
 	struct strata_task_view view;
 

@@ -44,7 +44,7 @@ TEST(a_loaded_model_goes_first_but_not_for_ever)
 		CHECK(next_with(worker, 2, 2) == others[i]);
 	CHECK(next_with(worker, 2, 2) == first);
 	CHECK(next_with(worker, 2, 2) == others[BOUND]);
-	CHECK_INT(play_stats().overtakes, BOUND);
+	CHECK_INT(play_metrics().overtakes, BOUND);
 	play_close();
 }
 

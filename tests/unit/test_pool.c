@@ -10,7 +10,7 @@ TEST(a_pool_begins_with_nothing)
 	CHECK(strata_pool_all_finished(pool));
 	CHECK_INT(strata_pool_schedule(pool), 0);
 	CHECK_INT(strata_pool_next_ns(pool), INT64_MAX);
-	CHECK_TEXT(play_stats().policy, "fifo");
+	CHECK_TEXT(play_metrics().policy, "fifo");
 	play_close();
 }
 
@@ -19,11 +19,11 @@ TEST(fifo_is_the_policy_nobody_asked_for)
 	struct strata_pool_conf conf = { 0 };
 	struct strata_memory memory = { 0 };
 	struct strata_pool *made;
-	struct strata_pool_stats stats;
+	struct strata_pool_metrics metrics;
 
 	CHECK_OK(strata_pool_new(&conf, &memory, &made, &err));
-	strata_pool_stats(made, &stats);
-	CHECK_TEXT(stats.policy, "fifo");
+	strata_pool_metrics(made, &metrics);
+	CHECK_TEXT(metrics.policy, "fifo");
 	strata_pool_free(made);
 	strata_pool_free(NULL);
 	CHECK_INT(memory.used_bytes, 0);
@@ -77,15 +77,15 @@ TEST(the_usual_loop_does_everything)
 			  1, SECOND, now);
 	}
 	CHECK_INT(now, 15 * SECOND);
-	struct strata_pool_stats stats = play_stats();
+	struct strata_pool_metrics metrics = play_metrics();
 
-	CHECK_INT(stats.tasks[STRATA_TASK_FINISHED], 5);
-	CHECK_INT(stats.ended[STRATA_TASK_FINISHED], 5);
-	CHECK_INT(stats.decisions, 15);
-	CHECK_INT(stats.used_ns, 15 * SECOND);
-	CHECK_INT(stats.stalls, 0);
+	CHECK_INT(metrics.tasks[STRATA_TASK_FINISHED], 5);
+	CHECK_INT(metrics.ended[STRATA_TASK_FINISHED], 5);
+	CHECK_INT(metrics.decisions, 15);
+	CHECK_INT(metrics.used_ns, 15 * SECOND);
+	CHECK_INT(metrics.stalls, 0);
 	CHECK_INT(play_pick(worker, now, NULL).count, 0);
-	CHECK_INT(play_stats().idle, 1);
+	CHECK_INT(play_metrics().idle, 1);
 	play_close();
 }
 
@@ -128,4 +128,30 @@ TEST(a_million_tasks_take_less_than_200_bytes_each)
 			test_fail(__FILE__, __LINE__, "%s takes %zu bytes", policies[i], bytes);
 	}
 	play_close();
+}
+
+static int build_once(struct strata_memory *memory, void *context, struct strata_error *error)
+{
+	struct strata_pool_metrics metrics;
+	struct strata_pool *built = NULL;
+	int rc = strata_pool_build(context, memory, &built, error);
+
+	if (rc == 0) {
+		strata_pool_metrics(built, &metrics);
+		CHECK_TEXT(metrics.policy, "fair");
+	}
+	strata_pool_free(built);
+	return rc;
+}
+
+/* The settings are the pool's own: what they were read into is gone by then. */
+TEST(a_pool_is_built_from_a_policy_written_as_text)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_pool *built = NULL;
+
+	CHECK(test_every_allocation(build_once, (void *)"fair") > 1);
+	CHECK_ERROR(strata_pool_build("fiar", &memory, &built, &err), -ENOENT, "fair");
+	CHECK(!built);
+	CHECK_INT(memory.used_bytes, 0);
 }

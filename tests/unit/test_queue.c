@@ -1,35 +1,35 @@
 #include "small_cluster.h"
 
-/* The ids in the order of the queue, lot by lot, as the first jobs stand. */
+/* The ids in the order of the queue, job group by job group, as the first jobs stand. */
 static const char *order(void)
 {
 	static char text[1024];
 	size_t length = 0;
 
 	text[0] = '\0';
-	for (struct lot *lot = queue_lot(tree_first(&small->queue)); lot;
-	     lot = queue_lot(tree_next(&lot->in_order)))
-		for (struct job *job = lot->first; job; job = job->after)
+	for (struct job_group *job_group = queue_job_group(tree_first(&small->queue)); job_group;
+	     job_group = queue_job_group(tree_next(&job_group->in_order)))
+		for (struct job *job = job_group->first; job; job = job->after)
 			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%llu",
 						   length ? " " : "", (unsigned long long)job->id);
 	return text;
 }
 
-TEST(jobs_alike_are_one_lot_in_order_of_submission)
+TEST(jobs_alike_are_one_job_group_in_order_of_submission)
 {
 	small_open("fifo", "none", 1, 0);
 	for (uint64_t id = 1; id <= 1000; id++)
 		small_submit(small_request(id, 1, 60), 0);
-	CHECK_INT(small->stats.lots, 1);
+	CHECK_INT(small->metrics.job_groups, 1);
 	struct strata_job_request other = small_request(1001, 1, 60);
 
 	other.user = "bob";
 	small_submit(other, 0);
-	CHECK_INT(small->stats.lots, 2);
+	CHECK_INT(small->metrics.job_groups, 2);
 	CHECK_OK(strata_cluster_cancel(small, 1, 0, &err));
 	CHECK_OK(strata_cluster_cancel(small, 500, 0, &err));
-	CHECK_INT(queue_lot(tree_first(&small->queue))->first->id, 2);
-	CHECK_INT(queue_lot(tree_first(&small->queue))->count, 998);
+	CHECK_INT(queue_job_group(tree_first(&small->queue))->first->id, 2);
+	CHECK_INT(queue_job_group(tree_first(&small->queue))->count, 998);
 	small_close();
 }
 

@@ -172,6 +172,27 @@ TEST(a_plugin_adds_its_classes)
 		    "there is a noise called 'flat' already");
 	strata_registry_free(registry);
 	registry = NULL;
+	flat->start(spec.conf, 1, state); /* a spec outlives the registry that it was read with */
+	flat->normal(state, values, 3);
+	CHECK_NEAR(values[1], 0.25, 0);
+}
+
+TEST(built_in_classes_need_no_registry)
+{
+	struct strata_spec spec = { 0 }, *specs;
+	struct strata_arena own;
+	size_t count;
+
+	strata_arena_init(&own, &memory, 0);
+	CHECK_OK(strata_spec_build(&fruit_kind, "golden delicious", &own, &spec, &err));
+	CHECK_TEXT(spec.cls->name, "apple");
+	CHECK_ERROR(strata_spec_build(&fruit_kind, "aple", &own, &spec, &err), -ENOENT,
+		    "did you mean 'apple'");
+	CHECK_TEXT(spec.cls->name, "apple");
+	CHECK_OK(strata_spec_build_list(&fruit_kind, "pear,apple", &own, &specs, &count, &err));
+	CHECK_INT(count, 2);
+	CHECK_TEXT(specs[0].cls->name, "pear");
+	strata_arena_fini(&own);
 }
 
 TEST(a_plugin_that_others_could_exchange_is_refused)

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "formats/slurm.h"
+#include "slurm/sbatch_int.h"
 
 #include <errno.h>
 #include <stdio.h>

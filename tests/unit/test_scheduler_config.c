@@ -133,3 +133,30 @@ TEST(every_allocation_may_fail)
 	test_every_allocation(read_once, parsed);
 	json_decref(parsed);
 }
+
+/* The name says which solver and schedule, the file what it knows, the options behind the name come last. */
+TEST(a_file_under_a_name)
+{
+	struct strata_solver_setup setup;
+
+	solver_sample_start(&sample);
+	CHECK_INT(strata_solver_read_over(sample.solvers, sample.schedules,
+					  "DPM++ 2M SDE Karras:eta=0.5", sd15, strlen(sd15),
+					  &sample.arena, &setup, &sample.err),
+		  0);
+	const struct dpm_conf *conf = setup.solver.conf;
+
+	CHECK_TEXT(setup.solver.cls->name, "dpmpp_2m");
+	CHECK_TEXT(setup.schedule.cls->name, "karras");
+	CHECK(conf->common.beta_end == 0.012 && conf->common.eta == 0.5);
+	CHECK_INT(strata_solver_read_over(sample.solvers, sample.schedules, NULL, sd15,
+					  strlen(sd15), &sample.arena, &setup, &sample.err),
+		  0);
+	CHECK_TEXT(setup.solver.cls->name, "pndm");
+	CHECK(!setup.schedule.cls);
+	CHECK_INT(strata_solver_read_over(sample.solvers, sample.schedules, "sdxl", sd15,
+					  strlen(sd15), &sample.arena, &setup, &sample.err),
+		  0);
+	CHECK_TEXT(setup.solver.cls->name, "euler");
+	solver_sample_end(&sample);
+}

@@ -33,7 +33,9 @@ TEST(a_fork_on_two_devices)
 	CHECK_OK(strata_graph_add_edge(graph, 1, 3, 7, -1, &err));
 	CHECK_OK(strata_graph_add_edge(graph, 2, 3, 7, -1, &err));
 	CHECK_OK(strata_graph_finish(graph, &err));
-	struct strata_place_ask ask = { .graph = graph, .machine = &machine, .fixed_order = true };
+	struct strata_place_request ask = { .graph = graph,
+					    .machine = &machine,
+					    .fixed_order = true };
 	static const uint32_t device[] = { 0, 0, 1, 0 };
 
 	CHECK_OK(strata_place_simulate(&ask, device, NULL, &arena, &plan, &err));
@@ -69,7 +71,7 @@ TEST(a_value_is_paid_once_however_many_read_it)
 			CHECK_OK(strata_graph_add_edge(graph, 0, (uint32_t)i, 0, 10, &err));
 	}
 	CHECK_OK(strata_graph_finish(graph, &err));
-	struct strata_place_ask ask = { .graph = graph, .machine = &machine };
+	struct strata_place_request ask = { .graph = graph, .machine = &machine };
 	static const uint32_t device[] = { 0, 1, 1, 1 };
 
 	CHECK_OK(strata_place_simulate(&ask, device, NULL, &arena, &plan, &err));

@@ -1,7 +1,7 @@
 /* Running Slurm's commands: other programs stand in for them. */
 #include "test.h"
 
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #include <strata/text.h>
 

@@ -1,7 +1,7 @@
 /* Orders as sbatch wants them. */
 #include "test.h"
 
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -195,6 +195,12 @@ static int make_once(struct strata_memory *from, void *context, struct strata_er
 	strata_arena_init(&own, from, 0);
 	int rc = slurm_order_make(&conf, &order, true, &own, &made, ret_err);
 
+	for (size_t i = 0; rc == 0 && i < made.word_count; i++)
+		test_result_text(made.words[i]);
+	if (rc == 0) {
+		test_result(made.script, made.script_bytes);
+		test_result(made.environment, made.environment_bytes);
+	}
 	strata_arena_fini(&own);
 	return rc;
 }

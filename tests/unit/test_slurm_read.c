@@ -1,7 +1,7 @@
 /* What Slurm's commands print, as seen with Slurm 22.05. */
 #include "test.h"
 
-#include "exec/slurm.h"
+#include "exec/exec_slurm.h"
 
 #include <strata/text.h>
 

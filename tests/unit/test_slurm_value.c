@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "formats/slurm.h"
+#include "slurm/slurm_value.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -163,7 +163,7 @@ static double step_of_best(const struct instance *instance)
 	strata_arena_init(&arena, &memory, 0);
 	CHECK_OK(strata_stage_plan(NULL, &model, &machine, &arena, &plan, &err));
 	strata_arena_fini(&arena);
-	return plan.figures.step_ns / 1000;
+	return plan.metrics.step_ns / 1000;
 }
 
 TEST(small_plans_are_as_short_as_any)

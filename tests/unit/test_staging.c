@@ -32,8 +32,8 @@ TEST(a_recorded_order_is_as_good_as_a_declared_one)
 		run_conf.model = i ? &recorded : &declared;
 		CHECK_OK(strata_stage_run_new(&run_conf, &memory, &conf.run, &err));
 		CHECK_OK(staging_run(&conf, &arena, &result[i], &err));
-		CHECK(fabs(result[i].step_ns - plan.figures.step_ns) < 1e-6 * plan.figures.step_ns);
-		CHECK_INT(result[i].bytes_per_step, plan.figures.bytes_per_step);
+		CHECK(fabs(result[i].step_ns - plan.metrics.step_ns) < 1e-6 * plan.metrics.step_ns);
+		CHECK_INT(result[i].bytes_per_step, plan.metrics.bytes_per_step);
 		CHECK(result[i].peak_bytes <= 200);
 		CHECK_INT(result[i].surprises, 0);
 		CHECK(fabs(result[i].wait_ns + 18000 - result[i].step_ns) < 1e-3);

@@ -12,7 +12,7 @@ struct line { /* three ops in a row, 100 bytes between the first two, 30 between
 	struct strata_graph *graph;
 	struct strata_device devices[2];
 	struct strata_machine machine;
-	struct strata_place_ask ask;
+	struct strata_place_request ask;
 	struct strata_arena arena;
 	struct strata_place_problem problem;
 	struct strata_place_draft draft;
@@ -41,7 +41,8 @@ static void make(struct line *line)
 							   .flops_per_s = 1e9,
 							   .bytes_per_s = 1e9 };
 	line->machine = (struct strata_machine){ .devices = line->devices, .device_count = 2 };
-	line->ask = (struct strata_place_ask){ .graph = line->graph, .machine = &line->machine };
+	line->ask =
+		(struct strata_place_request){ .graph = line->graph, .machine = &line->machine };
 	CHECK_OK(problem_make(&line->ask, &line->arena, &line->problem, &err));
 	CHECK_OK(draft_make(&line->problem, &line->arena, &line->draft, &err));
 	line->draft.device[0] = line->draft.device[1] = 0;

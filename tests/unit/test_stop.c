@@ -78,6 +78,23 @@ TEST(an_end_for_good_counts_more_than_what_was_asked_before)
 	CHECK_TEXT(small_pass(5), "stop:1");
 	small_report(1, STRATA_OUTCOME_STOPPED, 6);
 	CHECK_TEXT(small_state(1), "cancelled, none");
+	CHECK_INT(small_job(1).end_ns, 6 * SECOND);
+	small_close();
+}
+
+TEST(a_cancelled_job_ends_when_it_has_left_or_at_once_where_it_waits)
+{
+	one_running();
+	small_submit(small_request(7, 1, 100), 2);
+	CHECK_OK(strata_cluster_hold(small, 7, true, 2 * SECOND, &err));
+	CHECK_OK(strata_cluster_cancel(small, 7, 3 * SECOND, &err));
+	CHECK_TEXT(small_state(7), "cancelled, none");
+	CHECK_INT(small_job(7).end_ns, 3 * SECOND);
+	CHECK_OK(stop(1, STRATA_STOP_CANCEL, 4));
+	CHECK_INT(small_job(1).end_ns, 0);
+	CHECK_TEXT(small_pass(5), "stop:1");
+	small_report(1, STRATA_OUTCOME_STOPPED, 9);
+	CHECK_INT(small_job(1).end_ns, 9 * SECOND);
 	small_close();
 }
 

@@ -7,12 +7,12 @@ static struct strata_error err;
 static const int64_t sizes[] = { 30000, 100, 8192, 50001, 20000, 4096, 33333, 12000 };
 enum { COUNT = sizeof(sizes) / sizeof(sizes[0]), BUDGET = 80000 };
 
-static struct strata_stream_figures figures_of(const struct sample *sample)
+static struct strata_stream_metrics metrics_of(const struct sample *sample)
 {
-	struct strata_stream_figures figures;
+	struct strata_stream_metrics metrics;
 
-	strata_stream_figures(sample->stream, &figures);
-	return figures;
+	strata_stream_metrics(sample->stream, &metrics);
+	return metrics;
 }
 
 TEST(layers_are_what_they_are_step_after_step)
@@ -34,18 +34,18 @@ TEST(layers_are_what_they_are_step_after_step)
 						    &err));
 		for (int i = 0; i < 20; i++)
 			CHECK_OK(sample_step(&sample, &err));
-		struct strata_stream_figures figures = figures_of(&sample);
+		struct strata_stream_metrics metrics = metrics_of(&sample);
 
-		CHECK(figures.peak_bytes <= BUDGET && figures.arena_bytes <= BUDGET);
-		CHECK_INT(figures.progress.surprises, 0);
-		CHECK_INT(figures.progress.steps, 20);
-		CHECK_INT(figures.bytes_written, 0);
+		CHECK(metrics.peak_bytes <= BUDGET && metrics.arena_bytes <= BUDGET);
+		CHECK_INT(metrics.progress.surprises, 0);
+		CHECK_INT(metrics.progress.steps, 20);
+		CHECK_INT(metrics.bytes_written, 0);
 		/* no more than the plan said, and what a first step begins with */
-		CHECK(figures.bytes_read <=
-		      20 * figures.progress.plan->figures.bytes_per_step + BUDGET);
-		CHECK_TEXT(figures.channel, channel == STRATA_STREAM_MEMORY    ? "memory"
+		CHECK(metrics.bytes_read <=
+		      20 * metrics.progress.plan->metrics.bytes_per_step + BUDGET);
+		CHECK_TEXT(metrics.channel, channel == STRATA_STREAM_MEMORY    ? "memory"
 					    : channel == STRATA_STREAM_THREADS ? "threads"
-									       : figures.channel);
+									       : metrics.channel);
 		sample_free(&sample);
 	}
 }
@@ -77,11 +77,11 @@ TEST(all_that_fits_is_read_once)
 	sample_make(&sample, sizes, COUNT, 1 << 20, 1);
 	CHECK_OK(strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err));
 	CHECK_OK(sample_step(&sample, &err));
-	int64_t once = figures_of(&sample).bytes_read;
+	int64_t once = metrics_of(&sample).bytes_read;
 
 	CHECK_OK(sample_step(&sample, &err));
-	CHECK_INT(figures_of(&sample).bytes_read, once);
-	CHECK(figures_of(&sample).arena_bytes < 1 << 20); /* no memory for what there is not */
+	CHECK_INT(metrics_of(&sample).bytes_read, once);
+	CHECK(metrics_of(&sample).arena_bytes < 1 << 20); /* no memory for what there is not */
 	sample_free(&sample);
 }
 
@@ -94,8 +94,8 @@ TEST(an_order_may_be_recorded)
 	CHECK_OK(strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err));
 	for (int i = 0; i < 4; i++)
 		CHECK_OK(sample_step(&sample, &err));
-	CHECK_INT(figures_of(&sample).progress.surprises, 0);
-	CHECK_INT(figures_of(&sample).progress.plans, 1);
+	CHECK_INT(metrics_of(&sample).progress.surprises, 0);
+	CHECK_INT(metrics_of(&sample).progress.plans, 1);
 	sample_free(&sample);
 }
 
@@ -132,8 +132,8 @@ TEST(what_is_changed_comes_back_changed)
 		}
 		CHECK_OK(strata_stream_step_end(sample.stream, &err));
 	}
-	CHECK(figures_of(&sample).bytes_written > 0);
-	CHECK(figures_of(&sample).peak_bytes <= BUDGET);
+	CHECK(metrics_of(&sample).bytes_written > 0);
+	CHECK(metrics_of(&sample).peak_bytes <= BUDGET);
 	for (uint32_t i = 0; i < COUNT; i++) { /* wherever it is now */
 		CHECK_OK(strata_stream_copy(sample.stream, i, 0, copy, &err));
 		CHECK_BYTES(copy, sample.want[i], (size_t)sizes[i]);
@@ -145,6 +145,78 @@ TEST(what_is_changed_comes_back_changed)
 	CHECK_INT(size, sample.size);
 	CHECK_BYTES(after, sample.bytes, size);
 	free(after);
+	free(copy);
+	sample_free(&sample);
+}
+
+/* ---- copies of what is not in memory ---- */
+
+/* Transfers as a disk makes them on a bad day. */
+struct bad_day {
+	channel_transfer *inner;
+	void *context;
+	int at; /* the transfer that gives `result`, counting from 1; 0: none */
+	ssize_t result;
+	size_t most; /* bytes that one of the others moves */
+	int made;
+};
+
+static ssize_t transfer_badly(void *context, const struct request *request)
+{
+	struct bad_day *day = context;
+	struct request some = *request;
+
+	if (++day->made == day->at)
+		return day->result;
+	if (day->most && some.bytes - some.done > day->most)
+		some.bytes = some.done + day->most;
+	return day->inner(day->context, &some);
+}
+
+static void have_a_bad_day(struct sample *sample, struct bad_day *day)
+{
+	struct source *source = &sample->stream->source;
+
+	if (source->transfer != transfer_badly) {
+		day->inner = source->transfer;
+		day->context = source->transfer_context;
+	}
+	source->transfer = transfer_badly;
+	source->transfer_context = day;
+	day->made = 0;
+}
+
+TEST(a_copy_fails_when_a_transfer_does_and_not_before)
+{
+	static const ssize_t failures[] = { -EIO, 0, -ENXIO };
+	struct bad_day day = { .most = 4096 };
+	struct sample sample;
+	char *copy = malloc(60000);
+
+	sample_make(&sample, sizes, COUNT, BUDGET, 1);
+	CHECK_OK(strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err));
+	have_a_bad_day(&sample, &day);
+	CHECK_OK(strata_stream_copy(sample.stream, 0, 0, copy, &err)); /* in pieces */
+	CHECK_BYTES(copy, sample.want[0], (size_t)sizes[0]);
+	int made = day.made;
+
+	CHECK(made > sizes[0] / 4096);
+	for (int at = 1; at <= made; at++) {
+		for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+			day.at = at;
+			day.result = failures[i];
+			have_a_bad_day(&sample, &day);
+			CHECK_ERROR(strata_stream_copy(sample.stream, 0, 0, copy, &err),
+				    failures[i] ? (int)failures[i] : -ENODATA, sample.path);
+			CHECK_INT(day.made, at); /* nothing is asked for afterwards */
+		}
+		day.result = -EINTR; /* no failure: it is asked again */
+		have_a_bad_day(&sample, &day);
+		memset(copy, 0, (size_t)sizes[0]);
+		CHECK_OK(strata_stream_copy(sample.stream, 0, 0, copy, &err));
+		CHECK_BYTES(copy, sample.want[0], (size_t)sizes[0]);
+	}
+	CHECK_OK(sample_step(&sample, &err)); /* the stream itself is as it was */
 	free(copy);
 	sample_free(&sample);
 }
@@ -212,7 +284,7 @@ static void random_run(uint64_t *seed)
 		}
 		CHECK_OK(strata_stream_step_end(sample.stream, &err));
 	}
-	CHECK(figures_of(&sample).peak_bytes <= sample.conf.budget_bytes);
+	CHECK(metrics_of(&sample).peak_bytes <= sample.conf.budget_bytes);
 	sample_free(&sample);
 }
 
@@ -251,7 +323,7 @@ TEST(a_step_may_go_back)
 		}
 		CHECK_OK(strata_stream_step_end(sample.stream, &err));
 	}
-	CHECK_INT(figures_of(&sample).progress.surprises, 0);
+	CHECK_INT(metrics_of(&sample).progress.surprises, 0);
 	sample_free(&sample);
 }
 
@@ -337,9 +409,9 @@ TEST(what_takes_time_is_told)
 	CHECK_OK(strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err));
 	for (int i = 0; i < 3; i++)
 		CHECK_OK(sample_step(&sample, &err));
-	CHECK_INT(told.read, figures_of(&sample).bytes_read);
+	CHECK_INT(told.read, metrics_of(&sample).bytes_read);
 	CHECK_INT(told.written, 0);
-	CHECK(told.waits > 0 && figures_of(&sample).wait_ns > 0);
+	CHECK(told.waits > 0 && metrics_of(&sample).wait_ns > 0);
 	sample_free(&sample);
 }
 

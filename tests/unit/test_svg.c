@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "sim/svg.h"
+#include "plot/svg.h"
 
 #include <errno.h>
 #include <math.h>

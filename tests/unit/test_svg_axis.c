@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "random.h"
-#include "sim/svg_axis.h"
+#include "plot/svg_axis.h"
 
 #include <math.h>
 #include <stdio.h>

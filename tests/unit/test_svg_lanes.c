@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "sim/svg_lanes.h"
+#include "plot/svg_lanes.h"
 
 #include <errno.h>
 #include <stdlib.h>

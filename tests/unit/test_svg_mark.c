@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "sim/svg_mark.h"
+#include "plot/svg_mark.h"
 
 static struct strata_memory memory;
 static struct buf buf;

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "random.h"
-#include "sim/svg_sample.h"
+#include "plot/svg_sample.h"
 
 #include <math.h>
 #include <stdlib.h>

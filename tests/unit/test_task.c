@@ -125,7 +125,7 @@ TEST(an_unsound_request_is_refused_and_named)
 	good.memory_bytes = STRATA_TASK_MEMORY_BYTES_MAX;
 	good.deadline_ns = STRATA_TIME_NS_MAX;
 	play_add_request(&good, 0);
-	CHECK_INT(play_stats().refused, 8);
+	CHECK_INT(play_metrics().refused, 8);
 	play_close();
 }
 
@@ -177,7 +177,7 @@ TEST(a_running_task_is_cancelled_and_its_worker_hears_of_it_at_the_boundary)
 	batch = play_pick(worker, SECOND, NULL);
 	CHECK(batch.tasks[0] == next);
 	CHECK_INT(batch.count, 1);
-	CHECK_INT(play_stats().used_ns, SECOND); /* what it did still cost something */
+	CHECK_INT(play_metrics().used_ns, SECOND); /* what it did still cost something */
 	CHECK_OK(strata_pool_forget(pool, task, &err));
 	play_close();
 }

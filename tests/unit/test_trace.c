@@ -1,4 +1,5 @@
 #include "test.h"
+#include "trace_text.h"
 
 #include "core/trace_int.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct strata_trace_conf conf = { 42, "strata", "virtual" };
+static const struct strata_trace_conf conf = { 42, "strata", "virtual", 0 };
 
 static struct strata_trace *new_trace(struct strata_memory *memory)
 {
@@ -25,7 +26,10 @@ static struct strata_trace_lane *add_lane(struct strata_trace *trace, uint32_t t
 	struct strata_trace_lane *lane;
 	struct strata_error err;
 
-	CHECK_OK(strata_trace_add_lane(trace, tid, "a lane", count, &lane, &err));
+	CHECK_OK(strata_trace_add_lane(trace,
+				       &(struct strata_trace_lane_conf){
+					       .tid = tid, .name = "a lane", .event_count = count },
+				       &lane, &err));
 	return lane;
 }
 
@@ -53,6 +57,9 @@ static size_t count_events(const struct trace_snapshot *snapshot)
 
 TEST(without_a_lane_nothing_happens)
 {
+	strata_trace_slice(NULL, (struct strata_trace_event){ .name = "a" });
+	strata_trace_counters(NULL, 1, "a", NULL, 0);
+	CHECK_INT(strata_trace_close(NULL, NULL), 0);
 	strata_trace_begin(NULL, 1, "a", 0, strata_trace_none());
 	strata_trace_begin_copy(NULL, 1, "a", 0, strata_trace_int("n", 1));
 	strata_trace_instant(NULL, 1, "a", 0, strata_trace_real("n", 1));
@@ -88,12 +95,12 @@ TEST(events_come_back_as_they_were_added)
 	CHECK_INT(row.event.time_ns, -5);
 	CHECK_TEXT(row.event.name, "train the model");
 	CHECK(row.event.flow == UINT64_MAX);
-	CHECK_TEXT(row.event.arg.key, "user");
-	CHECK_TEXT(row.event.arg.text, "ada");
+	CHECK_TEXT(row.event.args[0].key, "user");
+	CHECK_TEXT(row.event.args[0].text, "ada");
 	trace_row_read(&snapshot, slot += row.slot_count, &row);
 	CHECK_INT(row.event.kind, STRATA_TRACE_COUNTER);
 	CHECK_TEXT(row.event.name, "queue");
-	CHECK_NEAR(row.event.arg.real, 0.25, 0);
+	CHECK_NEAR(row.event.args[0].real, 0.25, 0);
 	trace_row_read(&snapshot, slot += row.slot_count, &row);
 	CHECK_INT(row.event.kind, STRATA_TRACE_END);
 	CHECK_INT(row.event.time_ns, INT64_MAX);
@@ -157,8 +164,8 @@ TEST(texts_wrap_with_their_events)
 			trace_row_read(&snapshot, slot, &row);
 			CHECK_INT(row.event.time_ns, at);
 			CHECK_INT(atoi(row.event.name), at);
-			CHECK(row.event.arg.kind == STRATA_TRACE_ARG_NONE ||
-			      atoi(row.event.arg.text) == at || at * 11 % 131 > 120);
+			CHECK(row.event.arg_count == 0 || atoi(row.event.args[0].text) == at ||
+			      at * 11 % 131 > 120);
 		}
 		strata_arena_fini(&arena);
 	}
@@ -191,7 +198,7 @@ TEST(long_texts_are_cut_between_characters)
 		trace_row_read(&snapshot, slot, &row);
 		CHECK_INT(strlen(row.event.name), lengths[i]);
 	}
-	CHECK_TEXT(row.event.arg.text, "");
+	CHECK_TEXT(row.event.args[0].text, "");
 	strata_arena_fini(&arena);
 	strata_trace_free(trace);
 }
@@ -203,25 +210,59 @@ TEST(lanes_have_limits)
 	struct strata_trace_lane *lane = NULL;
 	struct strata_error err;
 
-	CHECK_ERROR(strata_trace_add_lane(trace, 1, "a", 0, &lane, &err), -EINVAL, "0 events");
-	CHECK_ERROR(
-		strata_trace_add_lane(trace, 1, "a", STRATA_TRACE_LANE_EVENTS_MAX + 1, &lane, &err),
-		-EINVAL, "16777217 events; expected 1 to 16777216");
+	CHECK_ERROR(strata_trace_add_lane(trace,
+					  &(struct strata_trace_lane_conf){
+						  .tid = 1, .name = "a", .event_count = 0 },
+					  &lane, &err),
+		    -EINVAL, "0 events");
+	CHECK_ERROR(strata_trace_add_lane(trace,
+					  &(struct strata_trace_lane_conf){
+						  .tid = 1,
+						  .name = "a",
+						  .event_count = STRATA_TRACE_LANE_EVENTS_MAX + 1 },
+					  &lane, &err),
+		    -EINVAL, "16777217 events; expected 1 to 16777216");
 	CHECK(!lane);
-	CHECK_OK(strata_trace_add_lane(trace, 1, "a", STRATA_TRACE_LANE_EVENTS_MAX, &lane, &err));
+	CHECK_OK(strata_trace_add_lane(
+		trace,
+		&(struct strata_trace_lane_conf){
+			.tid = 1, .name = "a", .event_count = STRATA_TRACE_LANE_EVENTS_MAX },
+		&lane, &err));
 	strata_trace_free(trace);
 	trace = new_trace(&memory);
 	for (uint32_t i = 0; i < STRATA_TRACE_LANE_COUNT_MAX; i++)
-		CHECK_OK(strata_trace_add_lane(trace, i, "a", 1, &lane, &err));
-	CHECK_ERROR(strata_trace_add_lane(trace, UINT32_MAX, "a", 1, &lane, &err), -E2BIG, "4096");
+		CHECK_OK(strata_trace_add_lane(
+			trace,
+			&(struct strata_trace_lane_conf){ .tid = i, .name = "a", .event_count = 1 },
+			&lane, &err));
+	CHECK_ERROR(strata_trace_add_lane(trace,
+					  &(struct strata_trace_lane_conf){ .tid = UINT32_MAX,
+									    .name = "a",
+									    .event_count = 1 },
+					  &lane, &err),
+		    -E2BIG, "4096");
 	strata_trace_free(trace);
 
 	trace = new_trace(&memory);
-	CHECK_OK(strata_trace_add_lane(trace, 3, "the decider", 1, &lane, &err));
-	CHECK_ERROR(strata_trace_add_lane(trace, 3, "b", 1, &lane, &err), -EEXIST, "the decider");
+	CHECK_OK(strata_trace_add_lane(trace,
+				       &(struct strata_trace_lane_conf){
+					       .tid = 3, .name = "the decider", .event_count = 1 },
+				       &lane, &err));
+	CHECK_ERROR(strata_trace_add_lane(trace,
+					  &(struct strata_trace_lane_conf){
+						  .tid = 3, .name = "b", .event_count = 1 },
+					  &lane, &err),
+		    -EEXIST, "the decider");
 	memory.limit_bytes = memory.used_bytes + 100000;
-	CHECK_ERROR(strata_trace_add_lane(trace, 4, "b", 3000, &lane, &err), -ENOMEM, "memory");
-	CHECK_OK(strata_trace_add_lane(trace, 4, "b", 1000, &lane, &err));
+	CHECK_ERROR(strata_trace_add_lane(trace,
+					  &(struct strata_trace_lane_conf){
+						  .tid = 4, .name = "b", .event_count = 3000 },
+					  &lane, &err),
+		    -ENOMEM, "memory");
+	CHECK_OK(strata_trace_add_lane(
+		trace,
+		&(struct strata_trace_lane_conf){ .tid = 4, .name = "b", .event_count = 1000 },
+		&lane, &err));
 	strata_trace_free(trace);
 	CHECK_INT(memory.used_bytes, 0);
 }
@@ -232,11 +273,11 @@ TEST(a_trace_needs_its_names)
 	struct strata_trace *trace;
 	struct strata_error err;
 
-	CHECK_ERROR(strata_trace_new(&memory, &(struct strata_trace_conf){ 1, NULL, "a" }, &trace,
-				     &err),
+	CHECK_ERROR(strata_trace_new(&memory, &(struct strata_trace_conf){ 1, NULL, "a", 0 },
+				     &trace, &err),
 		    -EINVAL, "process name");
-	CHECK_ERROR(strata_trace_new(&memory, &(struct strata_trace_conf){ 1, "a", NULL }, &trace,
-				     &err),
+	CHECK_ERROR(strata_trace_new(&memory, &(struct strata_trace_conf){ 1, "a", NULL, 0 },
+				     &trace, &err),
 		    -EINVAL, "clock name");
 }
 
@@ -282,10 +323,10 @@ static void check_rows(const struct trace_snapshot *snapshot)
 		if (at % 5 == 0) {
 			CHECK_INT(strlen(row.event.name), 20 + at % 40);
 			CHECK_INT(atoll(row.event.name), at);
-			CHECK_TEXT(row.event.arg.text, row.event.name);
+			CHECK_TEXT(row.event.args[0].text, row.event.name);
 		} else {
 			CHECK_TEXT(row.event.name, "static");
-			CHECK_INT(row.event.arg.integer, at);
+			CHECK_INT(row.event.args[0].integer, at);
 		}
 	}
 }
@@ -334,7 +375,10 @@ static int make_trace(struct strata_memory *memory, void *context, struct strata
 
 	(void)context;
 	if (rc == 0)
-		rc = strata_trace_add_lane(trace, 1, "a", 10, &lane, err);
+		rc = strata_trace_add_lane(trace,
+					   &(struct strata_trace_lane_conf){
+						   .tid = 1, .name = "a", .event_count = 10 },
+					   &lane, err);
 	CHECK(rc == 0 || !lane);
 	strata_trace_free(trace);
 	return rc;
@@ -343,4 +387,137 @@ static int make_trace(struct strata_memory *memory, void *context, struct strata
 TEST(running_out_of_memory_leaves_nothing_behind)
 {
 	CHECK_INT(test_every_allocation(make_trace, NULL), 6);
+}
+
+/* ---- straight into a file ---- */
+
+static int write_file(struct trace_text *text, struct strata_error *ret_err)
+{
+	static const struct strata_trace_conf cluster = { .pid = 1,
+							  .process_name = "cluster",
+							  .clock_name = "virtual" };
+	struct strata_memory memory = { 0 };
+	struct strata_trace_sink sink = { trace_text_write, text };
+	const struct strata_trace_arg args[] = { strata_trace_text("user", "\"u\""),
+						 strata_trace_int("gpus", 8) };
+	const struct strata_trace_arg counts[] = { strata_trace_int("waiting", 3),
+						   strata_trace_int("running", 1) };
+	struct strata_trace_event slice = { .time_ns = 1500,
+					    .end_ns = 4000,
+					    .name = "job 7",
+					    .flow = 7,
+					    .flow_first = true,
+					    .args = args,
+					    .arg_count = 2 };
+	struct strata_trace_lane *curves, *one, *two;
+	struct strata_trace *trace;
+	struct strata_error err;
+
+	CHECK_OK(strata_trace_open(&memory, &cluster, &sink, &trace, &err));
+	CHECK_OK(strata_trace_add_lane(trace, &(struct strata_trace_lane_conf){ .tid = 0 }, &curves,
+				       &err));
+	CHECK_OK(strata_trace_add_lane(
+		trace,
+		&(struct strata_trace_lane_conf){
+			.pid = 2, .tid = 1, .name = "jobs 1", .process_name = "n1" },
+		&one, &err));
+	strata_trace_slice(one, slice);
+	CHECK_OK(strata_trace_add_lane(
+		trace, &(struct strata_trace_lane_conf){ .pid = 2, .tid = 2 }, &two, &err));
+	slice = (struct strata_trace_event){
+		.time_ns = 1500, .end_ns = 1500, .name = "job 7", .flow = 7
+	};
+	strata_trace_slice(two, slice);
+	slice.flow = 0;
+	strata_trace_slice(two, slice);
+	strata_trace_counters(curves, 1500, "jobs", counts, 2);
+	int rc = strata_trace_close(trace, ret_err);
+
+	CHECK_INT(memory.used_bytes, 0);
+	return rc;
+}
+
+TEST(events_are_written_as_they_come)
+{
+	struct trace_text text = { 0 };
+	struct strata_error err;
+
+	CHECK_OK(write_file(&text, &err));
+	CHECK_TEXT(
+		text.text,
+		"{\"otherData\":{\"source\":\"strata " STRATA_VERSION
+		"\",\"clock\":\"virtual\",\"dropped\":0},\n\"traceEvents\":[\n"
+		"{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"cluster\"}}"
+		",\n"
+		"{\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\",\"args\":{\"name\":\"n1\"}},\n"
+		"{\"ph\":\"M\",\"pid\":2,\"tid\":1,\"name\":\"thread_name\",\"args\":{\"name\":"
+		"\"jobs 1\"}},\n"
+		"{\"ph\":\"X\",\"pid\":2,\"tid\":1,\"ts\":1.500,\"dur\":2.500,\"name\":\"job 7\","
+		"\"args\":{\"flow\":7,\"user\":\"\\\"u\\\"\",\"gpus\":8}},\n"
+		"{\"ph\":\"s\",\"pid\":2,\"tid\":1,\"ts\":1.500,\"id\":\"0x7\",\"cat\":\"strata\","
+		"\"name\":\"flow\"},\n"
+		"{\"ph\":\"X\",\"pid\":2,\"tid\":2,\"ts\":1.500,\"dur\":0.000,\"name\":\"job "
+		"7\",\"args\":{\"flow\":7}},\n"
+		"{\"ph\":\"t\",\"pid\":2,\"tid\":2,\"ts\":1.500,\"id\":\"0x7\",\"cat\":\"strata\","
+		"\"name\":\"flow\"},\n"
+		"{\"ph\":\"X\",\"pid\":2,\"tid\":2,\"ts\":1.500,\"dur\":0.000,\"name\":\"job "
+		"7\"},\n"
+		"{\"ph\":\"C\",\"pid\":1,\"tid\":0,\"ts\":1.500,\"name\":\"jobs\",\"args\":{"
+		"\"waiting\":3,\"running\":1}}\n]}");
+	trace_text_fini(&text);
+}
+
+TEST(a_sink_that_fails_is_heard_of_at_the_end)
+{
+	struct trace_text text = { .fail_at = 1 };
+	struct strata_error err;
+
+	CHECK_ERROR(write_file(&text, &err), -ENOSPC,
+		    "the trace could not be written: No space left");
+	trace_text_fini(&text);
+}
+
+/* The files of a simulator and of a service can be looked at together. */
+TEST(a_merge_takes_it)
+{
+	struct trace_text text = { 0 }, merged = { 0 };
+	struct strata_trace_merged result;
+	struct strata_memory memory = { 0 };
+	struct strata_error err;
+
+	CHECK_OK(write_file(&text, &err));
+	struct trace_reader reader = { text.text, text.length, 0, 0, 0 };
+	struct strata_trace_input input = { "sim.json", trace_text_read, &reader };
+	struct strata_trace_sink sink = { trace_text_write, &merged };
+
+	CHECK_OK(strata_trace_merge(&input, 1, &memory, &sink, &result, &err));
+	CHECK_INT(result.process_count, 2);
+	CHECK_INT(result.event_count, 9);
+	trace_text_fini(&text);
+	trace_text_fini(&merged);
+}
+
+/* A file that cannot even be begun leaves nothing behind, nor does a lane that cannot be added. */
+static int make_file(struct strata_memory *memory, void *context, struct strata_error *err)
+{
+	struct strata_trace_sink sink = { trace_text_write, context };
+	struct strata_trace_lane *lane = NULL;
+	struct strata_trace *trace = NULL;
+	int rc = strata_trace_open(memory, &conf, &sink, &trace, err);
+
+	if (rc == 0)
+		rc = strata_trace_add_lane(
+			trace, &(struct strata_trace_lane_conf){ .tid = 1, .name = "a" }, &lane,
+			err);
+	int ended = strata_trace_close(trace, err);
+
+	return rc ? rc : ended;
+}
+
+TEST(a_file_without_memory_is_refused)
+{
+	struct trace_text text = { 0 };
+
+	CHECK_INT(test_every_allocation(make_file, &text), 5);
+	trace_text_fini(&text);
 }

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-static const struct strata_trace_conf conf = { 42, "strata \"daemon\"", "virtual" };
+static const struct strata_trace_conf conf = { 42, "strata \"daemon\"", "virtual", 0 };
 
 /* A trace with two lanes, and what became of it. */
 struct bench {
@@ -27,10 +27,16 @@ static void bench_init(struct bench *bench, size_t event_count)
 
 	*bench = (struct bench){ 0 };
 	CHECK_OK(strata_trace_new(&bench->memory, &conf, &bench->trace, &err));
-	CHECK_OK(strata_trace_add_lane(bench->trace, 1, "decider", event_count, &bench->lanes[0],
-				       &err));
-	CHECK_OK(strata_trace_add_lane(bench->trace, 2, "store", event_count, &bench->lanes[1],
-				       &err));
+	CHECK_OK(strata_trace_add_lane(
+		bench->trace,
+		&(struct strata_trace_lane_conf){
+			.tid = 1, .name = "decider", .event_count = event_count },
+		&bench->lanes[0], &err));
+	CHECK_OK(strata_trace_add_lane(
+		bench->trace,
+		&(struct strata_trace_lane_conf){
+			.tid = 2, .name = "store", .event_count = event_count },
+		&bench->lanes[1], &err));
 }
 
 static void bench_fini(struct bench *bench)
@@ -254,6 +260,58 @@ TEST(extreme_times_are_written)
 	events_of(&bench, INT64_MIN);
 	CHECK(strstr(bench.sink.text, "\"ts\":-9223372036854775.808,"));
 	CHECK(strstr(bench.sink.text, "\"ts\":9223372036854775.807}"));
+	bench_fini(&bench);
+}
+
+/* A process counts in a clock that never goes back; its file is in one that others have too. */
+TEST(times_in_the_file_are_of_the_clock_that_it_names)
+{
+	struct bench bench;
+	const struct strata_trace_conf live = {
+		.pid = 1, .process_name = "a", .clock_name = "realtime", .offset_ns = 1000000
+	};
+	struct strata_error err;
+
+	bench_init(&bench, 10);
+	strata_trace_free(bench.trace);
+	CHECK_OK(strata_trace_new(&bench.memory, &live, &bench.trace, &err));
+	CHECK_OK(strata_trace_add_lane(
+		bench.trace,
+		&(struct strata_trace_lane_conf){ .tid = 1, .name = "a", .event_count = 10 },
+		&bench.lanes[0], &err));
+	strata_trace_slice(bench.lanes[0],
+			   (struct strata_trace_event){
+				   .time_ns = 2000, .end_ns = 5000, .name = "s", .flow = 3 });
+	strata_trace_instant(bench.lanes[0], INT64_MAX, "late", 0, strata_trace_none());
+	json_t *events = events_of(&bench, INT64_MIN);
+
+	CHECK_INT(json_array_size(events), 5);
+	CHECK_NEAR(json_real_value(json_object_get(event_at(events, 2, "X", 1002), "dur")), 3, 0);
+	event_at(events, 3, "s", 1002);
+	CHECK(strstr(bench.sink.text, "\"ts\":9223372036854775.807,"));
+	CHECK_INT(json_array_size(events_of(&bench, 1005000)), 5); /* it ended then */
+	CHECK_INT(json_array_size(events_of(&bench, 1005001)), 3);
+	bench_fini(&bench);
+}
+
+TEST(a_slice_stays_where_it_was_and_the_rest_ascends)
+{
+	struct bench bench;
+
+	bench_init(&bench, 10);
+	strata_trace_instant(bench.lanes[0], 3000, "within", 0, strata_trace_none());
+	strata_trace_slice(bench.lanes[0], (struct strata_trace_event){
+						   .time_ns = 1000, .end_ns = 9000, .name = "s" });
+	strata_trace_instant(bench.lanes[0], 4000, "late", 0, strata_trace_none());
+	strata_trace_slice(
+		bench.lanes[0],
+		(struct strata_trace_event){ .time_ns = 20000, .end_ns = 19000, .name = "back" });
+	json_t *events = events_of(&bench, INT64_MIN);
+
+	event_at(events, 2, "i", 3);
+	event_at(events, 3, "X", 1);
+	event_at(events, 4, "i", 9);
+	CHECK_NEAR(json_real_value(json_object_get(event_at(events, 5, "X", 20), "dur")), 0, 0);
 	bench_fini(&bench);
 }
 

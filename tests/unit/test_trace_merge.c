@@ -486,6 +486,37 @@ static int drop(void *context, const char *bytes, size_t count)
 	return 0;
 }
 
+static int count_calls(void *context, const char *bytes, size_t count)
+{
+	(void)bytes, (void)count;
+	++*(uint64_t *)context;
+	return 0;
+}
+
+static int no_room(void *context, const char *bytes, size_t count)
+{
+	(void)context, (void)bytes, (void)count;
+	return -ENOSPC;
+}
+
+TEST(events_are_written_many_at_a_time_and_not_read_when_they_cannot_be)
+{
+	struct endless end = { 30000, 0 };
+	struct strata_trace_input input = { "a", endless_read, &end };
+	struct strata_memory memory = { 0 };
+	uint64_t calls = 0;
+	struct strata_trace_sink sink = { count_calls, &calls }, full = { no_room, NULL };
+	struct strata_trace_merged merged;
+	struct strata_error err;
+
+	CHECK_OK(strata_trace_merge(&input, 1, &memory, &sink, &merged, &err));
+	CHECK(calls < 3000);
+	end = (struct endless){ 30000, 0 };
+	CHECK_ERROR(strata_trace_merge(&input, 1, &memory, &full, &merged, &err), -ENOSPC,
+		    "could not be written");
+	CHECK(end.left > 20000);
+}
+
 TEST(memory_does_not_grow_with_the_files)
 {
 	uint64_t counts[] = { 100, 30000 };
@@ -523,6 +554,7 @@ static int merge_two(struct strata_memory *memory, void *context, struct strata_
 					   "\"otherData\":{\"clock\":\"a\"},\"b\":[1,2,3]}");
 	int rc = strata_trace_merge(bench.inputs, bench.count, memory, &sink, &merged, err);
 
+	test_result(collected.text, collected.length);
 	trace_text_fini(&collected);
 	return rc;
 }

@@ -149,12 +149,9 @@ TEST(every_plan_that_breaks_a_rule_is_refused_and_no_other)
 	const struct strata_stage_model model = { layers, LAYERS, order, VISITS };
 	struct strata_rng rng;
 	struct strata_arena arena;
-	struct strata_registry *registry;
-	struct strata_spec spec;
 	int refused = 0, harmless = 0;
 
 	strata_rng_init(&rng, 9, 0);
-	CHECK_OK(strata_registry_new(&strata_planner_kind, &memory, &registry, &err));
 	strata_arena_init(&arena, &memory, 0);
 	for (int i = 0; i < 400; i++) {
 		struct strata_stage_plan plan;
@@ -171,9 +168,8 @@ TEST(every_plan_that_breaks_a_rule_is_refused_and_no_other)
 
 		strata_arena_reset(&arena);
 		/* `best` takes its time */
-		CHECK_OK(strata_spec_read(registry, i % 8 ? "aggressive" : "best", i % 8 ? 10 : 4,
-					  &arena, &spec, &err));
-		CHECK_OK(strata_stage_plan(&spec, &model, &machine, &arena, &plan, &err));
+		CHECK_OK(strata_stage_build(i % 8 ? "aggressive" : "best", &model, &machine, &arena,
+					    &plan, &err));
 		CHECK(is_valid(&plan, &model));
 		CHECK(plan.entry_count + 1 < ENTRIES_MAX);
 		for (int k = 0; k < 50; k++) {
@@ -192,5 +188,4 @@ TEST(every_plan_that_breaks_a_rule_is_refused_and_no_other)
 	}
 	CHECK(refused > 10000 && harmless > 100);
 	strata_arena_fini(&arena);
-	strata_registry_free(registry);
 }

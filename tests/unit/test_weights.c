@@ -102,6 +102,17 @@ static int read_once(struct strata_memory *own, void *context, struct strata_err
 	strata_arena_init(&scratch, own, 0);
 	int rc = strata_weights_read(context, NULL, &scratch, &one, why);
 
+	for (size_t l = 0; rc == 0 && l < one.layer_count; l++) {
+		const struct strata_weights_layer *layer = &one.layers[l];
+
+		test_result_text(layer->name);
+		test_result_int(layer->bytes);
+		for (size_t t = 0; t < layer->tensor_count; t++) {
+			test_result_text(layer->tensors[t].name);
+			test_result_int(layer->extents[t].offset);
+			test_result_int(layer->extents[t].bytes);
+		}
+	}
 	strata_arena_fini(&scratch);
 	return rc == -EBADMSG || rc == -EINVAL ? strata_fail_memory(why) : rc; /* jansson's */
 }

@@ -39,11 +39,11 @@ TEST(a_silent_worker_loses_its_tasks_and_they_their_place_not)
 		CHECK_ERROR(strata_pool_beat(pool, lost, 41 * SECOND, &err), -ESTALE,
 			    "register again");
 		CHECK_INT(play_status(task), STRATA_TASK_DENOISING);
-		struct strata_pool_stats stats = play_stats();
+		struct strata_pool_metrics metrics = play_metrics();
 
-		CHECK_INT(stats.returned, 1);
-		CHECK_INT(stats.workers, 1);
-		CHECK_INT(stats.workers_lost, 1);
+		CHECK_INT(metrics.returned, 1);
+		CHECK_INT(metrics.workers, 1);
+		CHECK_INT(metrics.workers_lost, 1);
 	}
 	play_close();
 }

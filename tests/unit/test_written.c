@@ -53,9 +53,9 @@ TEST(a_schedule_of_layers_becomes_one_of_pages)
 	CHECK_INT(plan.entry_count, 6);
 	CHECK_INT(plan.entries[3].count, 3);
 	CHECK_INT(plan.entries[5].count, 3);
-	CHECK_INT(plan.figures.bytes_per_step, 50);
-	CHECK_INT(plan.figures.peak_bytes, 30);
-	CHECK_INT(plan.figures.step_ns, 7000); /* five pages and two visits, nothing at once */
+	CHECK_INT(plan.metrics.bytes_per_step, 50);
+	CHECK_INT(plan.metrics.peak_bytes, 30);
+	CHECK_INT(plan.metrics.step_ns, 7000); /* five pages and two visits, nothing at once */
 	CHECK_ERROR(write(entries, 6, 29, &arena, &plan), -E2BIG, "needs 30 bytes");
 	CHECK_ERROR(write(entries, 5, 30, &arena, &plan), -EINVAL, "no frame left");
 	strata_arena_fini(&arena);
@@ -75,7 +75,7 @@ TEST(a_prefetch_overlaps_and_a_fetch_of_it_only_waits)
 	CHECK_INT(plan.entries[1].count, 3);
 	CHECK_INT(plan.entries[1].visit, 1);
 	CHECK_INT(plan.entries[4].count, 0);
-	CHECK_INT(plan.figures.step_ns, 6000); /* one page's time is hidden */
+	CHECK_INT(plan.metrics.step_ns, 6000); /* one page's time is hidden */
 	strata_arena_fini(&arena);
 }
 
@@ -91,7 +91,7 @@ TEST(what_is_never_released_is_there_from_the_second_step_on)
 	CHECK_OK(write(entries, 5, 50, &arena, &plan));
 	CHECK_INT(plan.held[0], 2);
 	CHECK_INT(plan.held[1], 0);
-	CHECK_INT(plan.figures.bytes_per_step, 30);
+	CHECK_INT(plan.metrics.bytes_per_step, 30);
 	strata_arena_fini(&arena);
 }
 

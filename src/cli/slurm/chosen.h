@@ -6,7 +6,7 @@
 #define CLI_SLURM_CHOSEN_H
 
 #include "cli/service.h"
-#include "cli/slurm/slurm.h"
+#include "cli/slurm/command.h"
 
 #include <strata/slurm.h>
 

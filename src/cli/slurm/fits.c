@@ -3,8 +3,8 @@
  * features and GPUs at once, in these sentences, and so do we, before anything is sent. Of accounts, partitions and qualities of
  * service the service decides; with --test-only, where nothing is sent, they are looked up here.
  */
-#include "cli/slurm/batch.h"
-#include "cli/slurm/nodes.h"
+#include "cli/slurm/slurm_batch.h"
+#include "cli/slurm/node_read.h"
 
 #include <strata/slurm.h>
 

@@ -79,6 +79,36 @@ static bool read_place(struct cli *cli, struct slurm_job *job)
 	return job->node_list;
 }
 
+/* How a failed job ended, where the service has one word for it. */
+static void read_failure(struct slurm_job *job)
+{
+	if (!when_json(job->json, "started_at")) {
+		job->reason = "JobLaunchFailure";
+		job->exit_signal = 53; /* as Slurm reports what could not be started */
+	} else if (job->exit_signal) {
+		job->reason = "RaisedSignal";
+	}
+}
+
+static void read_state(struct slurm_job *job)
+{
+	struct slurm_status status;
+
+	slurm_status_find(grid_string(job->json, "state"), grid_string(job->json, "reason"),
+			  &status);
+	job->state = status.state;
+	job->reason = status.reason;
+	job->pending = strcmp(job->state->code, "PD") == 0;
+	job->ended = job_ended(job->json);
+	if (strcmp(job->reason, "JobHeldUser") == 0 &&
+	    strcmp(grid_or(json_object_get(job->request, "held_by"), ""), "operator") == 0)
+		job->reason = "JobHeldAdmin";
+	if (strcmp(job->state->code, "F") == 0)
+		read_failure(job);
+	if (json_is_true(json_object_get(job->json, "stopping")) && !job->ended)
+		job->state = slurm_state_find("CG", 2);
+}
+
 static void read_times(struct slurm_job *job)
 {
 	const json_t *json = job->json;
@@ -185,7 +215,7 @@ int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t 
 	job->array_index = grid_int(json, "array_index");
 	job->exit_code = grid_int(json, "exit_code");
 	job->exit_signal = grid_int(json, "exit_signal");
-	slurm_state_read(job);
+	read_state(job);
 	job->user = named(json, "user", "?");
 	job->account = named(json, "account",
 			     named(find_named(jobs->users, job->user), "account", "(null)"));

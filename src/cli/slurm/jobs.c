@@ -1,18 +1,19 @@
 /* Jobs from the service, as Slurm speaks of them: see jobs.h. */
 #include "cli/slurm/jobs.h"
 
-#include "cli/history.h"
+#include "cli/job_history.h"
 #include "cli/service.h"
 
 #include <strata/slurm.h>
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KNOWN_NS (300 * STRATA_SECOND_NS) /* an ended job is shown for so long: MinJobAge */
 
-static int read_people(struct cli *cli, struct slurm_jobs *jobs)
+static int read_entities(struct cli *cli, struct slurm_jobs *jobs)
 {
 	json_t *json;
 	int rc = service_list(cli, "users", &json);
@@ -51,7 +52,7 @@ static int read_all(struct cli *cli, struct slurm_jobs *jobs)
 /* Reads what jobs->json has; it is the caller's then. */
 static int finish(struct cli *cli, struct slurm_jobs *jobs, struct slurm_jobs *ret_jobs)
 {
-	int rc = read_people(cli, jobs);
+	int rc = read_entities(cli, jobs);
 
 	if (rc == 0)
 		rc = read_all(cli, jobs);
@@ -238,6 +239,69 @@ void slurm_jobs_fini(struct slurm_jobs *jobs)
 	json_decref(jobs->users);
 	json_decref(jobs->partitions);
 	*jobs = (struct slurm_jobs){ 0 };
+}
+
+void slurm_tres(struct buf *buf, const struct slurm_job *job)
+{
+	buf_printf(buf, "cpu=%" PRId64, job->cpus);
+	if (job->memory_bytes) {
+		buf_add(buf, ",mem=");
+		slurm_size(buf, job->memory_bytes);
+	}
+	buf_printf(buf, ",node=%" PRId64 ",billing=%" PRId64, job->nodes, job->cpus);
+	if (job->gpus)
+		buf_printf(buf, ",gres/gpu=%" PRId64, job->gpus);
+}
+
+const char *slurm_hosts(struct cli *cli, const char *const *names, size_t count)
+{
+	const char *text = "";
+
+	if (count && strata_hostlist_compress(names, count, &cli->arena, &text, &cli->err))
+		return NULL;
+	return text;
+}
+
+bool slurm_job_named(const struct slurm_job *job, const char *list)
+{
+	for (const char *at = list; *at;) {
+		char *end;
+		int64_t id = strtoll(at, &end, 10);
+		size_t span = strcspn(at, ",");
+		bool same = id == job->id || id == job->array_id;
+
+		if (same && *end == '_' && end[1] != '[')
+			same = id == job->array_id &&
+			       strtoll(end + 1, &end, 10) == job->array_index;
+		if (same)
+			return true;
+		at += span + (at[span] == ',');
+	}
+	return false;
+}
+
+bool slurm_job_on(struct cli *cli, const struct slurm_job *job, const char *hosts)
+{
+	const json_t *place = json_object_get(job->json, "place"), *piece;
+	const char **names;
+	size_t count, index;
+
+	if (strata_hostlist_expand(hosts, STRATA_TEXT_NUL, &cli->arena, &names, &count, NULL))
+		return false;
+	json_array_foreach(place, index, piece)
+	{
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(names[i], grid_or(json_object_get(piece, "node"), "")) == 0)
+				return true;
+	}
+	return false;
+}
+
+int slurm_job_compare(const void *left_any, const void *right_any)
+{
+	const struct slurm_job *left = left_any, *right = right_any;
+
+	return (left->id > right->id) - (left->id < right->id);
 }
 
 /* ---- arrays ---- */

@@ -5,12 +5,9 @@
 #ifndef CLI_SLURM_JOBS_H
 #define CLI_SLURM_JOBS_H
 
-#include "cli/slurm/slurm.h"
-
-struct slurm_state {
-	const char *code; /* "PD" */
-	const char *name; /* "PENDING" */
-};
+#include "cli/slurm/command.h"
+#include "slurm/job_state.h"
+#include "slurm/slurm_text.h"
 
 /* A job, or all waiting elements of an array. */
 struct slurm_job {
@@ -71,19 +68,7 @@ json_t *slurm_steps(struct cli *cli, const struct slurm_job *job);
 int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t *json,
 		   struct slurm_job *job);
 
-/* state.c */
-/* Every state that Slurm knows, in its order; NULL past the end. */
-const struct slurm_state *slurm_state_at(size_t index);
-/* By code or name, in any case; NULL: none. */
-const struct slurm_state *slurm_state_find(const char *word, size_t length);
-/* Fills state, reason, pending and ended from the service's words. */
-void slurm_state_read(struct slurm_job *job);
-
-/* text.c */
-void slurm_span(struct buf *buf, int64_t seconds);  /* "0:05", "1:00:00", "1-00:00:00" */
-void slurm_clock(struct buf *buf, int64_t seconds); /* "01:00:00", "7-00:00:00" */
 void slurm_date(struct buf *buf, int64_t ns, const char *otherwise); /* local; 0 is otherwise */
-void slurm_size(struct buf *buf, int64_t bytes);                     /* "1G", "1536M" */
 /* "cpu=8,mem=8G,node=8,billing=8,gres/gpu=64" */
 void slurm_tres(struct buf *buf, const struct slurm_job *job);
 /* The script's path, or "(null)" for what was wrapped. */
@@ -94,7 +79,11 @@ void slurm_job_output(struct buf *buf, const struct slurm_job *job, const char *
 #define SLURM_QOS "normal"
 /* "n[001-003]"; "" for none, NULL without memory. */
 const char *slurm_hosts(struct cli *cli, const char *const *names, size_t count);
-/* Is the word one of a list "a,b"? */
-bool slurm_listed(const char *list, const char *word);
+/* Is it one of a list "40,41_4"? */
+bool slurm_job_named(const struct slurm_job *job, const char *list);
+/* Does it run, or did it, on one of these hosts? */
+bool slurm_job_on(struct cli *cli, const struct slurm_job *job, const char *hosts);
+/* By number, for qsort. */
+int slurm_job_compare(const void *left, const void *right);
 
 #endif

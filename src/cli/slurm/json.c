@@ -212,3 +212,12 @@ json_t *slurm_node_json(const struct slurm_node *node)
 	set_number(json, "idle_cpus", node->cpus - node->cpus_used);
 	return json;
 }
+
+int slurm_print_jobs_json(struct cli *cli, const struct slurm_jobs *jobs)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < jobs->count; i++)
+		json_array_append_new(list, slurm_job_json(&jobs->list[i]));
+	return slurm_print_json(cli, "jobs", list);
+}

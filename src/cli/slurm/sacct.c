@@ -25,174 +25,89 @@
 /* A job may have waited and run for so long before it ended within the time that is asked for. */
 #define LONGEST_NS (INT64_C(62) * 86400 * STRATA_SECOND_NS)
 
-enum { JSON = 256, NOTHING, NAMES, DELIMITER, HELP, USAGE };
-
-static const struct option options[] = {
-	{ "accounts", required_argument, NULL, 'A' },
-	{ "allocations", no_argument, NULL, 'X' },
-	{ "allusers", no_argument, NULL, 'a' },
-	{ "brief", no_argument, NULL, 'b' },
-	{ "cluster", required_argument, NULL, NOTHING },
-	{ "clusters", required_argument, NULL, NOTHING },
-	{ "completion", no_argument, NULL, NOTHING },
-	{ "constraints", required_argument, NULL, NOTHING },
-	{ "delimiter", required_argument, NULL, DELIMITER },
-	{ "duplicates", no_argument, NULL, NOTHING },
-	{ "endtime", required_argument, NULL, 'E' },
-	{ "flags", required_argument, NULL, NOTHING },
-	{ "format", required_argument, NULL, 'o' },
-	{ "gid", required_argument, NULL, NOTHING },
-	{ "group", required_argument, NULL, NOTHING },
-	{ "help", no_argument, NULL, HELP },
-	{ "helpformat", no_argument, NULL, 'e' },
-	{ "jobs", required_argument, NULL, 'j' },
-	{ "json", no_argument, NULL, JSON },
-	{ "local", no_argument, NULL, NOTHING },
-	{ "long", no_argument, NULL, 'l' },
-	{ "name", required_argument, NULL, NAMES },
-	{ "ncpus", required_argument, NULL, NOTHING },
-	{ "nnodes", required_argument, NULL, NOTHING },
-	{ "noconvert", no_argument, NULL, NOTHING },
-	{ "nodelist", required_argument, NULL, 'N' },
-	{ "noheader", no_argument, NULL, 'n' },
-	{ "parsable", no_argument, NULL, 'p' },
-	{ "parsable2", no_argument, NULL, 'P' },
-	{ "partition", required_argument, NULL, 'r' },
-	{ "qos", required_argument, NULL, 'q' },
-	{ "starttime", required_argument, NULL, 'S' },
-	{ "state", required_argument, NULL, 's' },
-	{ "timelimit-max", required_argument, NULL, NOTHING },
-	{ "timelimit-min", required_argument, NULL, NOTHING },
-	{ "truncate", no_argument, NULL, NOTHING },
-	{ "uid", required_argument, NULL, 'u' },
-	{ "units", required_argument, NULL, NOTHING },
-	{ "usage", no_argument, NULL, USAGE },
-	{ "user", required_argument, NULL, 'u' },
-	{ "verbose", no_argument, NULL, NOTHING },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
-};
-
 static void print_fields(struct cli *cli)
 {
-	const struct sacct_field *field;
-
-	for (size_t i = 0; (field = sacct_field_at(i)); i++)
-		cli_printf(cli, "%-19s%s", field->name,
-			   i % 4 == 3 || !sacct_field_at(i + 1) ? "\n" : " ");
+	for (size_t i = 0; sacct_fields[i].write; i++)
+		cli_printf(cli, "%-19s%s", sacct_fields[i].name,
+			   i % 4 == 3 || !sacct_fields[i + 1].write ? "\n" : " ");
 }
 
-/* -1, or the exit code of an option that ends it. */
-static int take_option(struct cli *cli, struct sacct *sacct, int letter)
+/* -p and -P: a delimiter between columns; of -p also behind the last. */
+static int read_parsable(struct slurm_reading *reading, const struct slurm_row *row,
+			 const char *value, struct strata_error *err)
 {
-	switch (letter) {
-	case 'a':
-		sacct->users = NULL;
-		break;
-	case 'A':
-		sacct->accounts = optarg;
-		break;
-	case 'b':
-		sacct->fields = FIELDS_BRIEF;
-		break;
-	case 'e':
-		print_fields(cli);
-		return 0;
-	case 'E':
-		sacct->until = optarg;
-		break;
-	case 'j':
-		sacct->jobs = optarg;
-		break;
-	case 'l':
-		sacct->fields = FIELDS_LONG;
-		break;
-	case 'n':
-		sacct->head = false;
-		break;
-	case 'N':
-		sacct->nodes = optarg;
-		break;
-	case 'o':
-		sacct->fields = optarg;
-		break;
-	case 'p':
-	case 'P':
-		sacct->delimiter = sacct->delimiter ? sacct->delimiter : "|";
-		sacct->delimiter_last = letter == 'p';
-		break;
-	case 'q':
-		sacct->qos = optarg;
-		break;
-	case 'r':
-		sacct->partitions = optarg;
-		break;
-	case 's':
-		sacct->states = optarg;
-		break;
-	case 'S':
-		sacct->from = optarg;
-		break;
-	case 'u':
-		sacct->users = optarg;
-		break;
-	case 'X':
-		sacct->only_jobs = true;
-		break;
-	case NAMES:
-		sacct->names = optarg;
-		break;
-	case DELIMITER:
-		sacct->delimiter = optarg;
-		break;
-	case JSON:
-		sacct->json = true;
-		break;
-	case 'V':
-		return slurm_version(cli);
-	case HELP:
-	case 'h':
-		slurm_help(cli, &slurm_sacct, options, NOTHING);
-		return 0;
-	case USAGE:
-		slurm_help(cli, &slurm_sacct, options, NOTHING);
-		return 0;
-	case '?':
-		return 1;
-	}
-	return -1;
+	struct sacct *sacct = reading->into;
+
+	(void)value, (void)err;
+	sacct->delimiter = sacct->delimiter ? sacct->delimiter : "|";
+	sacct->delimiter_last = row->option.letter == 'p';
+	return 0;
 }
 
-/* "jobid,jobname%20,state%-12" */
+#define FIELD(name) offsetof(struct sacct, name)
+#define VALUE STRATA_SLURM_REQUIRED
+
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	{ { "accounts", 'A', VALUE, .help = "jobs of these accounts" }, slurm_read_text, FIELD(accounts) },
+	SLURM_ROW_HOLDS("allclusters", 'L', "jobs of all clusters"),
+	{ { "allocations", 'X', .help = "jobs without their steps" }, slurm_read_flag, FIELD(only_jobs) },
+	{ { "allusers", 'a', .help = "jobs of everybody" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_IGNORED("associations", 'x', VALUE, "jobs of these associations"),
+	{ { "brief", 'b', .help = "number, state and exit code" }, slurm_read_text, FIELD(fields), FIELDS_BRIEF },
+	SLURM_ROW_IGNORED("cluster", 0, VALUE, "jobs of these clusters"),
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
+	SLURM_ROW_IGNORED("completion", 'c', STRATA_SLURM_NONE, "from the log of ended jobs"),
+	SLURM_ROW_IGNORED("constraints", 'C', VALUE, "jobs with these constraints"),
+	{ { "delimiter", 0, VALUE, .help = "what stands between columns of -p and -P" }, slurm_read_text, FIELD(delimiter) },
+	SLURM_ROW_HOLDS("duplicates", 'D', "every record of a job, of which there is one"),
+	{ { "endtime", 'E', VALUE, .help = "jobs until then" }, slurm_read_text, FIELD(until) },
+	SLURM_ROW_IGNORED("flags", 'F', VALUE, "jobs with these flags"),
+	{ { "format", 'o', VALUE, .env = "SACCT_FORMAT", .help = "columns: jobid,jobname%20,state" }, slurm_read_text, FIELD(fields) },
+	SLURM_ROW_IGNORED("gid", 'g', VALUE, "jobs of these groups"),
+	SLURM_ROW_IGNORED("group", 0, VALUE, "jobs of these groups"),
+	SLURM_ROW_HELP('h'),
+	{ { "helpformat", 'e', .help = "list the columns" }, slurm_read_end, 0 },
+	{ { "jobs", 'j', VALUE, .help = "these jobs" }, slurm_read_text, FIELD(jobs) },
+	{ { "json", 0, .help = "as JSON" }, slurm_read_flag, FIELD(json) },
+	SLURM_ROW_HOLDS("local", 0, "jobs of this cluster only"),
+	{ { "long", 'l', .help = "all common columns" }, slurm_read_text, FIELD(fields), FIELDS_LONG },
+	{ { "name", 0, VALUE, .help = "jobs of these names" }, slurm_read_text, FIELD(names) },
+	SLURM_ROW_IGNORED("ncpus", 'I', VALUE, "jobs with so many CPUs"),
+	SLURM_ROW_IGNORED("nnodes", 'i', VALUE, "jobs on so many nodes"),
+	SLURM_ROW_IGNORED("noconvert", 0, STRATA_SLURM_NONE, "sizes in the units they were given in"),
+	{ { "nodelist", 'N', VALUE, .help = "jobs on these nodes" }, slurm_read_text, FIELD(nodes) },
+	{ { "noheader", 'n', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
+	{ { "parsable", 'p', .help = "columns between delimiters, one behind the last" }, read_parsable, 0 },
+	{ { "parsable2", 'P', .help = "columns between delimiters" }, read_parsable, 0 },
+	{ { "partition", 'r', VALUE, .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
+	{ { "qos", 'q', VALUE, .help = "jobs of these qualities of service" }, slurm_read_text, FIELD(qos) },
+	{ { "starttime", 'S', VALUE, .help = "jobs since then" }, slurm_read_text, FIELD(from) },
+	{ { "state", 's', VALUE, .help = "jobs in these states: F,CD" }, slurm_read_text, FIELD(states) },
+	SLURM_ROW_IGNORED("timelimit-max", 'K', VALUE, "jobs of at most this time limit"),
+	SLURM_ROW_IGNORED("timelimit-min", 'k', VALUE, "jobs of at least this time limit"),
+	SLURM_ROW_IGNORED("truncate", 'T', STRATA_SLURM_NONE, "times cut to what was asked for"),
+	{ { "uid", 0, VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_IGNORED("units", 0, VALUE, "the unit of sizes"),
+	SLURM_ROW_USAGE('U'),
+	{ { "user", 'u', VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	SLURM_ROW_VERSION,
+	SLURM_ROW_IGNORED("wckeys", 'W', VALUE, "jobs of these labels"),
+	{ .read = NULL },
+};
+/* clang-format on */
+
+static const struct slurm_syntax syntax = { .rows = rows };
+
 static bool read_fields(struct cli *cli, struct sacct *sacct)
 {
 	const char *text = sacct->fields ? sacct->fields : FIELDS;
+	int rc = slurm_format_read_list(sacct_fields, text, &cli->arena, &sacct->format, &cli->err);
 
-	sacct->columns = strata_arena_array(&cli->arena, strlen(text) + 1, sizeof(*sacct->columns));
-	for (const char *at = text; sacct->columns && *at;) {
-		size_t span = strcspn(at, ","), name = strcspn(at, "%,");
-		struct sacct_column column = { .field = sacct_field_find(at, name) };
-
-		if (name == 0) {
-			at += span + (at[span] == ',');
-			continue;
-		}
-		if (!column.field) {
-			slurm_error(cli, NAME, "Invalid field requested: \"%.*s\"", (int)name, at);
-			return false;
-		}
-		column.width = column.field->width;
-		if (name < span) {
-			long width = strtol(at + name + 1, NULL, 10);
-
-			if (width && labs(width) < 10000)
-				column.width = column.width < 0 && width > 0 ? -(int)width
-									     : (int)width;
-		}
-		sacct->columns[sacct->column_count++] = column;
-		at += span + (at[span] == ',');
-	}
-	return sacct->columns;
+	if (rc)
+		slurm_error(cli, NAME, "%s", cli->err.text);
+	return rc == 0;
 }
 
 static int64_t midnight_ns(void)
@@ -229,22 +144,6 @@ static bool read_times(struct cli *cli, struct sacct *sacct)
 
 /* ---- which jobs ---- */
 
-static bool job_named(const char *list, const struct slurm_job *job)
-{
-	for (const char *at = list; *at;) {
-		char *end;
-		int64_t id = strtoll(at, &end, 10);
-		size_t span = strcspn(at, ",");
-
-		if (*end == '_'
-			    ? id == job->array_id && strtoll(end + 1, NULL, 10) == job->array_index
-			    : id == job->id || id == job->array_id)
-			return true;
-		at += span + (at[span] == ',');
-	}
-	return false;
-}
-
 static bool state_named(const char *list, const struct slurm_job *job)
 {
 	for (const char *at = list; *at;) {
@@ -253,23 +152,6 @@ static bool state_named(const char *list, const struct slurm_job *job)
 		if (slurm_state_find(at, span) == job->state)
 			return true;
 		at += span + (at[span] == ',');
-	}
-	return false;
-}
-
-static bool ran_on(struct cli *cli, const char *nodes, const struct slurm_job *job)
-{
-	const json_t *place = json_object_get(job->json, "place"), *piece;
-	const char **names;
-	size_t count, index;
-
-	if (strata_hostlist_expand(nodes, STRATA_TEXT_NUL, &cli->arena, &names, &count, NULL))
-		return false;
-	json_array_foreach(place, index, piece)
-	{
-		for (size_t i = 0; i < count; i++)
-			if (strcmp(names[i], grid_or(json_object_get(piece, "node"), "")) == 0)
-				return true;
 	}
 	return false;
 }
@@ -284,33 +166,16 @@ static bool in_time(const struct sacct *sacct, const struct slurm_job *job)
 static bool wanted(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job)
 {
 	return in_time(sacct, job) && (!sacct->users || slurm_listed(sacct->users, job->user)) &&
-	       (!sacct->jobs || job_named(sacct->jobs, job)) &&
+	       (!sacct->jobs || slurm_job_named(job, sacct->jobs)) &&
 	       (!sacct->states || state_named(sacct->states, job)) &&
 	       (!sacct->accounts || slurm_listed(sacct->accounts, job->account)) &&
 	       (!sacct->partitions || slurm_listed(sacct->partitions, job->partition)) &&
 	       (!sacct->names || slurm_listed(sacct->names, job->name)) &&
 	       (!sacct->qos || slurm_listed(sacct->qos, job->qos)) &&
-	       (!sacct->nodes || ran_on(cli, sacct->nodes, job));
+	       (!sacct->nodes || slurm_job_on(cli, job, sacct->nodes));
 }
 
 /* ---- all of it ---- */
-
-static int print_json(struct cli *cli, const struct slurm_jobs *jobs)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < jobs->count; i++)
-		json_array_append_new(list, slurm_job_json(&jobs->list[i]));
-	return slurm_print_json(cli, "jobs", list);
-}
-
-/* From the first to the last. */
-static int compare(const void *left_any, const void *right_any)
-{
-	const struct slurm_job *left = left_any, *right = right_any;
-
-	return (left->id > right->id) - (left->id < right->id);
-}
 
 static int print(struct cli *cli, const struct sacct *sacct)
 {
@@ -330,11 +195,11 @@ static int print(struct cli *cli, const struct sacct *sacct)
 		if (wanted(cli, sacct, &jobs.list[i]))
 			jobs.list[kept++] = jobs.list[i];
 	jobs.count = kept;
-	qsort(jobs.list, jobs.count, sizeof(*jobs.list), compare);
+	qsort(jobs.list, jobs.count, sizeof(*jobs.list), slurm_job_compare);
 	rc = slurm_jobs_fold(cli, &jobs);
 	if (rc == 0 && sacct->json)
-		rc = print_json(cli, &jobs);
-	else if (rc == 0 && sacct->head)
+		rc = slurm_print_jobs_json(cli, &jobs);
+	else if (rc == 0 && !sacct->headless)
 		sacct_print_head(cli, sacct);
 	for (size_t i = 0; rc == 0 && !sacct->json && i < jobs.count; i++)
 		sacct_print_job(cli, sacct, &jobs.list[i]);
@@ -344,21 +209,28 @@ static int print(struct cli *cli, const struct sacct *sacct)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct sacct sacct = { .head = true, .fields = getenv("SACCT_FORMAT") };
-	int letter, code;
+	struct sacct sacct = { 0 };
+	struct slurm_reading reading;
 
 	if (geteuid() != 0)
 		sacct.users = service_own_name(cli); /* root sees everybody's */
-	while ((letter = slurm_option(argc, argv,
-				      "aA:bcC:DeE:F:g:hi:I:j:k:K:lLM:nN:o:pPq:r:s:S:Ttu:UvVW:x:X",
-				      options)) >= 0) {
-		code = take_option(cli, &sacct, letter);
-		if (code >= 0)
-			return code;
+	int code = slurm_options(cli, &slurm_sacct, argc, argv, &sacct, &reading);
+
+	if (code >= 0)
+		return code;
+	if (reading.ended) {
+		print_fields(cli);
+		return 0;
 	}
 	if (!read_fields(cli, &sacct) || !read_times(cli, &sacct))
 		return 1;
 	return print(cli, &sacct);
 }
 
-const struct slurm_command slurm_sacct = { NAME, "show what ran and how it ended", run };
+static const struct slurm_field_table tables[] = { { "jobs and steps", sacct_fields }, { 0 } };
+
+const struct slurm_command slurm_sacct = { .name = NAME,
+					   .summary = "show what ran and how it ended",
+					   .syntax = &syntax,
+					   .fields = tables,
+					   .run = run };

@@ -3,6 +3,7 @@
 #define CLI_SLURM_SACCT_H
 
 #include "cli/slurm/jobs.h"
+#include "slurm/output_format.h"
 
 struct sacct_line {
 	const struct slurm_job *job;
@@ -17,28 +18,14 @@ struct sacct_line {
 	const json_t *used; /* what has its CPU time and memory; NULL: nothing */
 };
 
-struct sacct_field {
-	const char *name;
-	int width; /* below 0: to the left */
-	void (*write)(struct buf *buf, const struct sacct_line *line);
-	bool chosen; /* somebody's own text, which may have a delimiter in it */
-};
-
-/* A field as it was asked for. */
-struct sacct_column {
-	const struct sacct_field *field;
-	int width; /* below 0: to the left */
-};
-
 /* What was asked for. */
 struct sacct {
 	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *fields;
 	const char *from, *until;
 	int64_t from_ns, until_ns; /* 0: any time */
 	const char *delimiter;     /* NULL: columns */
-	bool delimiter_last, head, only_jobs, json;
-	struct sacct_column *columns; /* in the arena */
-	size_t column_count;
+	bool delimiter_last, headless, only_jobs, json;
+	struct slurm_format format;
 };
 
 /* sacct_lines.c */
@@ -47,9 +34,6 @@ void sacct_print_head(struct cli *cli, const struct sacct *sacct);
 void sacct_print_job(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job);
 
 /* sacct_fields.c */
-/* The one of this name, in any case; NULL: none. */
-const struct sacct_field *sacct_field_find(const char *name, size_t length);
-/* NULL past the end. */
-const struct sacct_field *sacct_field_at(size_t index);
+extern const struct slurm_field sacct_fields[]; /* of struct sacct_line */
 
 #endif

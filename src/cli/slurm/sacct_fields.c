@@ -6,22 +6,26 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
 
-#define FIELD(name) static void name(struct buf *buf, const struct sacct_line *line)
+#define LINE const struct sacct_line *line = row
+#define FIELD(name) static void name(struct buf *buf, const void *row)
 
 FIELD(nothing)
 {
-	(void)buf, (void)line;
+	(void)buf, (void)row;
 }
 
 FIELD(account)
 {
+	LINE;
+
 	buf_add(buf, line->job->account);
 }
 
 FIELD(job_id)
 {
+	LINE;
+
 	buf_add(buf, line->job->id_text);
 	if (line->step)
 		buf_printf(buf, ".%s", line->step);
@@ -29,6 +33,8 @@ FIELD(job_id)
 
 FIELD(job_id_raw)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, line->job->id);
 	if (line->step)
 		buf_printf(buf, ".%s", line->step);
@@ -36,44 +42,58 @@ FIELD(job_id_raw)
 
 FIELD(job_name)
 {
+	LINE;
+
 	buf_add(buf, line->step ? line->name : line->job->name);
 }
 
 FIELD(partition)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, line->job->partition);
 }
 
 FIELD(cluster)
 {
-	(void)line;
+	(void)row;
 	buf_add(buf, "strata");
 }
 
 FIELD(cpus)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, line->cpus);
 }
 
 FIELD(allocated_cpus)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, line->job->pending ? 0 : line->cpus);
 }
 
 FIELD(nodes)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, line->nodes);
 }
 
 FIELD(allocated_nodes)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, line->job->pending ? 0 : line->nodes);
 }
 
 /* By name; only the job has a bill. */
 FIELD(tres)
 {
+	LINE;
+
 	if (!line->step)
 		buf_printf(buf, "billing=%" PRId64 ",", line->cpus);
 	buf_printf(buf, "cpu=%" PRId64 ",", line->cpus);
@@ -89,24 +109,32 @@ FIELD(tres)
 
 FIELD(allocated_tres)
 {
+	LINE;
+
 	if (!line->job->pending)
 		tres(buf, line);
 }
 
 FIELD(requested_tres)
 {
+	LINE;
+
 	if (!line->step)
 		tres(buf, line);
 }
 
 FIELD(comment)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, grid_or(json_object_get(line->job->json, "comment"), ""));
 }
 
 FIELD(constraints)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, grid_or(json_object_get(line->job->request, "features"), ""));
 }
@@ -122,63 +150,86 @@ static int64_t elapsed_s(const struct sacct_line *line)
 
 FIELD(elapsed)
 {
+	LINE;
+
 	slurm_clock(buf, elapsed_s(line));
 }
 
 FIELD(elapsed_raw)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, elapsed_s(line));
 }
 
 FIELD(cpu_time)
 {
+	LINE;
+
 	slurm_clock(buf, elapsed_s(line) * line->cpus);
 }
 
 FIELD(cpu_time_raw)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64, elapsed_s(line) * line->cpus);
 }
 
 FIELD(start)
 {
+	LINE;
+
 	slurm_date(buf, line->start_ns, "Unknown");
 }
 
 FIELD(end)
 {
+	LINE;
+
 	slurm_date(buf, line->end_ns, "Unknown");
 }
 
 FIELD(submit)
 {
+	LINE;
+
 	slurm_date(buf, line->step ? line->start_ns : line->job->submit_ns, "Unknown");
 }
 
 FIELD(eligible)
 {
+	LINE;
+
 	slurm_date(buf, line->step ? line->start_ns : line->job->eligible_ns, "Unknown");
 }
 
 FIELD(exit_code)
 {
+	LINE;
+
 	buf_printf(buf, "%" PRId64 ":%" PRId64, line->exit_code, line->exit_signal);
 }
 
 FIELD(derived_exit_code)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, "0:0");
 }
 
 FIELD(gid)
 {
+	LINE;
+
 	if (!line->step)
 		buf_printf(buf, "%" PRId64, line->job->gid);
 }
 
 FIELD(group)
 {
+	LINE;
 	const struct group *entry = line->step ? NULL : getgrgid((gid_t)line->job->gid);
 
 	buf_add(buf, entry ? entry->gr_name : "");
@@ -186,70 +237,93 @@ FIELD(group)
 
 FIELD(uid)
 {
+	LINE;
+
 	if (!line->step)
 		buf_printf(buf, "%" PRId64, line->job->uid);
 }
 
 FIELD(user)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, line->job->user);
 }
 
 FIELD(node_list)
 {
+	LINE;
+
 	buf_add(buf, *line->node_list ? line->node_list : "None assigned");
 }
 
 FIELD(tasks)
 {
+	LINE;
+
 	if (line->step)
 		buf_printf(buf, "%" PRId64, line->tasks);
 }
 
 FIELD(priority)
 {
+	LINE;
+
 	if (!line->step)
 		buf_printf(buf, "%" PRId64, line->job->priority);
 }
 
 FIELD(qos)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, line->job->qos);
 }
 
 FIELD(reason)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, line->job->reason);
 }
 
 FIELD(requested_memory)
 {
+	LINE;
+
 	if (!line->step)
 		slurm_size(buf, line->job->memory_node_bytes);
 }
 
 FIELD(state)
 {
+	LINE;
+
 	buf_add(buf, line->state);
 }
 
 FIELD(time_limit)
 {
+	LINE;
+
 	if (!line->step)
 		slurm_clock(buf, line->job->limit_s);
 }
 
 FIELD(time_limit_raw)
 {
+	LINE;
+
 	if (!line->step)
 		buf_printf(buf, "%" PRId64, line->job->limit_s / 60);
 }
 
 FIELD(waited)
 {
+	LINE;
 	int64_t until_ns = line->start_ns ? line->start_ns : when_now_ns();
 
 	if (!line->step)
@@ -259,6 +333,7 @@ FIELD(waited)
 /* "1234K" */
 FIELD(max_rss)
 {
+	LINE;
 	int64_t bytes = line->step ? grid_int(line->used, "memory_peak_bytes") : 0;
 
 	if (bytes > 0)
@@ -284,144 +359,138 @@ static int64_t used_ms(const struct sacct_line *line, const char *key)
 
 FIELD(user_cpu)
 {
+	LINE;
+
 	write_cpu_ms(buf, used_ms(line, "cpu_user_ms"));
 }
 
 FIELD(system_cpu)
 {
+	LINE;
+
 	write_cpu_ms(buf, used_ms(line, "cpu_system_ms"));
 }
 
 FIELD(total_cpu)
 {
+	LINE;
+
 	write_cpu_ms(buf, used_ms(line, "cpu_user_ms") + used_ms(line, "cpu_system_ms"));
 }
 
 FIELD(zero)
 {
-	(void)line;
+	(void)row;
 	buf_add(buf, "00:00:00");
 }
 
 FIELD(work_dir)
 {
+	LINE;
+
 	if (!line->step)
 		buf_add(buf, grid_or(json_object_get(line->job->json, "working_dir"), ""));
 }
 
 /* clang-format off */
-static const struct sacct_field fields[] = {
-	{ "Account", 10, account, true },
-	{ "AdminComment", 19, nothing },
-	{ "AllocCPUS", 10, allocated_cpus },
-	{ "AllocNodes", 10, allocated_nodes },
-	{ "AllocTRES", 10, allocated_tres },
-	{ "AssocID", 7, nothing },
-	{ "AveCPU", 10, nothing },
-	{ "AveCPUFreq", 10, nothing },
-	{ "AveDiskRead", 14, nothing },
-	{ "AveDiskWrite", 14, nothing },
-	{ "AvePages", 10, nothing },
-	{ "AveRSS", 10, nothing },
-	{ "AveVMSize", 10, nothing },
-	{ "BlockID", 16, nothing },
-	{ "Cluster", 10, cluster },
-	{ "Comment", 14, comment, true },
-	{ "Constraints", 19, constraints, true },
-	{ "ConsumedEnergy", 14, nothing },
-	{ "ConsumedEnergyRaw", 17, nothing },
-	{ "Container", 19, nothing },
-	{ "CPUTime", 10, cpu_time },
-	{ "CPUTimeRAW", 10, cpu_time_raw },
-	{ "DBIndex", 10, nothing },
-	{ "DerivedExitCode", 15, derived_exit_code },
-	{ "Elapsed", 10, elapsed },
-	{ "ElapsedRaw", 10, elapsed_raw },
-	{ "Eligible", 19, eligible },
-	{ "End", 19, end },
-	{ "ExitCode", 8, exit_code },
-	{ "Flags", 20, nothing },
-	{ "GID", 6, gid },
-	{ "Group", 9, group },
-	{ "JobID", -12, job_id },
-	{ "JobIDRaw", -12, job_id_raw },
-	{ "JobName", 10, job_name, true },
-	{ "Layout", 9, nothing },
-	{ "MaxDiskRead", 12, nothing },
-	{ "MaxDiskReadNode", 15, nothing },
-	{ "MaxDiskReadTask", 15, nothing },
-	{ "MaxDiskWrite", 12, nothing },
-	{ "MaxDiskWriteNode", 16, nothing },
-	{ "MaxDiskWriteTask", 16, nothing },
-	{ "MaxPages", 8, nothing },
-	{ "MaxPagesNode", 12, nothing },
-	{ "MaxPagesTask", 14, nothing },
-	{ "MaxRSS", 10, max_rss },
-	{ "MaxRSSNode", 10, nothing },
-	{ "MaxRSSTask", 10, nothing },
-	{ "MaxVMSize", 10, nothing },
-	{ "MaxVMSizeNode", 14, nothing },
-	{ "MaxVMSizeTask", 14, nothing },
-	{ "McsLabel", 9, nothing },
-	{ "MinCPU", 10, nothing },
-	{ "MinCPUNode", 10, nothing },
-	{ "MinCPUTask", 10, nothing },
-	{ "NCPUS", 10, cpus },
-	{ "NNodes", 8, nodes },
-	{ "NodeList", 15, node_list },
-	{ "NTasks", 8, tasks },
-	{ "Partition", 10, partition, true },
-	{ "Priority", 10, priority },
-	{ "QOS", 10, qos, true },
-	{ "QOSRAW", 6, nothing },
-	{ "Reason", 22, reason },
-	{ "ReqCPUFreq", 10, nothing },
-	{ "ReqCPUFreqGov", 13, nothing },
-	{ "ReqCPUFreqMax", 13, nothing },
-	{ "ReqCPUFreqMin", 13, nothing },
-	{ "ReqCPUS", 8, cpus },
-	{ "ReqMem", 10, requested_memory },
-	{ "ReqNodes", 8, nodes },
-	{ "ReqTRES", 10, requested_tres },
-	{ "Reservation", 20, nothing },
-	{ "ReservationId", 8, nothing },
-	{ "Reserved", 10, waited },
-	{ "ResvCPU", 10, nothing },
-	{ "ResvCPURAW", 10, nothing },
-	{ "Start", 19, start },
-	{ "State", 10, state },
-	{ "Submit", 19, submit },
-	{ "SubmitLine", 20, nothing },
-	{ "Suspended", 10, zero },
-	{ "SystemComment", 14, nothing },
-	{ "SystemCPU", 10, system_cpu },
-	{ "Timelimit", 10, time_limit },
-	{ "TimelimitRaw", 12, time_limit_raw },
-	{ "TotalCPU", 10, total_cpu },
-	{ "TRESUsageInAve", 14, nothing },
-	{ "TRESUsageInMax", 14, nothing },
-	{ "TRESUsageInTot", 14, nothing },
-	{ "TRESUsageOutTot", 15, nothing },
-	{ "UID", 6, uid },
-	{ "User", 9, user, true },
-	{ "UserCPU", 10, user_cpu },
-	{ "WCKey", 10, nothing },
-	{ "WCKeyID", 8, nothing },
-	{ "WorkDir", 20, work_dir, true },
+const struct slurm_field sacct_fields[] = {
+	{ 0, "Account", "Account", account, .chosen = true, .width = 10 },
+	{ 0, "AdminComment", "AdminComment", nothing, .width = 19 },
+	{ 0, "AllocCPUS", "AllocCPUS", allocated_cpus, .width = 10 },
+	{ 0, "AllocNodes", "AllocNodes", allocated_nodes, .width = 10 },
+	{ 0, "AllocTRES", "AllocTRES", allocated_tres, .width = 10 },
+	{ 0, "AssocID", "AssocID", nothing, .width = 7 },
+	{ 0, "AveCPU", "AveCPU", nothing, .width = 10 },
+	{ 0, "AveCPUFreq", "AveCPUFreq", nothing, .width = 10 },
+	{ 0, "AveDiskRead", "AveDiskRead", nothing, .width = 14 },
+	{ 0, "AveDiskWrite", "AveDiskWrite", nothing, .width = 14 },
+	{ 0, "AvePages", "AvePages", nothing, .width = 10 },
+	{ 0, "AveRSS", "AveRSS", nothing, .width = 10 },
+	{ 0, "AveVMSize", "AveVMSize", nothing, .width = 10 },
+	{ 0, "BlockID", "BlockID", nothing, .width = 16 },
+	{ 0, "Cluster", "Cluster", cluster, .width = 10 },
+	{ 0, "Comment", "Comment", comment, .chosen = true, .width = 14 },
+	{ 0, "Constraints", "Constraints", constraints, .chosen = true, .width = 19 },
+	{ 0, "ConsumedEnergy", "ConsumedEnergy", nothing, .width = 14 },
+	{ 0, "ConsumedEnergyRaw", "ConsumedEnergyRaw", nothing, .width = 17 },
+	{ 0, "Container", "Container", nothing, .width = 19 },
+	{ 0, "CPUTime", "CPUTime", cpu_time, .width = 10 },
+	{ 0, "CPUTimeRAW", "CPUTimeRAW", cpu_time_raw, .width = 10 },
+	{ 0, "DBIndex", "DBIndex", nothing, .width = 10 },
+	{ 0, "DerivedExitCode", "DerivedExitCode", derived_exit_code, .width = 15 },
+	{ 0, "Elapsed", "Elapsed", elapsed, .width = 10 },
+	{ 0, "ElapsedRaw", "ElapsedRaw", elapsed_raw, .width = 10 },
+	{ 0, "Eligible", "Eligible", eligible, .width = 19 },
+	{ 0, "End", "End", end, .width = 19 },
+	{ 0, "ExitCode", "ExitCode", exit_code, .width = 8 },
+	{ 0, "Flags", "Flags", nothing, .width = 20 },
+	{ 0, "GID", "GID", gid, .width = 6 },
+	{ 0, "Group", "Group", group, .width = 9 },
+	{ 0, "JobID", "JobID", job_id, .width = -12 },
+	{ 0, "JobIDRaw", "JobIDRaw", job_id_raw, .width = -12 },
+	{ 0, "JobName", "JobName", job_name, .chosen = true, .width = 10 },
+	{ 0, "Layout", "Layout", nothing, .width = 9 },
+	{ 0, "MaxDiskRead", "MaxDiskRead", nothing, .width = 12 },
+	{ 0, "MaxDiskReadNode", "MaxDiskReadNode", nothing, .width = 15 },
+	{ 0, "MaxDiskReadTask", "MaxDiskReadTask", nothing, .width = 15 },
+	{ 0, "MaxDiskWrite", "MaxDiskWrite", nothing, .width = 12 },
+	{ 0, "MaxDiskWriteNode", "MaxDiskWriteNode", nothing, .width = 16 },
+	{ 0, "MaxDiskWriteTask", "MaxDiskWriteTask", nothing, .width = 16 },
+	{ 0, "MaxPages", "MaxPages", nothing, .width = 8 },
+	{ 0, "MaxPagesNode", "MaxPagesNode", nothing, .width = 12 },
+	{ 0, "MaxPagesTask", "MaxPagesTask", nothing, .width = 14 },
+	{ 0, "MaxRSS", "MaxRSS", max_rss, .width = 10 },
+	{ 0, "MaxRSSNode", "MaxRSSNode", nothing, .width = 10 },
+	{ 0, "MaxRSSTask", "MaxRSSTask", nothing, .width = 10 },
+	{ 0, "MaxVMSize", "MaxVMSize", nothing, .width = 10 },
+	{ 0, "MaxVMSizeNode", "MaxVMSizeNode", nothing, .width = 14 },
+	{ 0, "MaxVMSizeTask", "MaxVMSizeTask", nothing, .width = 14 },
+	{ 0, "McsLabel", "McsLabel", nothing, .width = 9 },
+	{ 0, "MinCPU", "MinCPU", nothing, .width = 10 },
+	{ 0, "MinCPUNode", "MinCPUNode", nothing, .width = 10 },
+	{ 0, "MinCPUTask", "MinCPUTask", nothing, .width = 10 },
+	{ 0, "NCPUS", "NCPUS", cpus, .width = 10 },
+	{ 0, "NNodes", "NNodes", nodes, .width = 8 },
+	{ 0, "NodeList", "NodeList", node_list, .width = 15 },
+	{ 0, "NTasks", "NTasks", tasks, .width = 8 },
+	{ 0, "Partition", "Partition", partition, .chosen = true, .width = 10 },
+	{ 0, "Priority", "Priority", priority, .width = 10 },
+	{ 0, "QOS", "QOS", qos, .chosen = true, .width = 10 },
+	{ 0, "QOSRAW", "QOSRAW", nothing, .width = 6 },
+	{ 0, "Reason", "Reason", reason, .width = 22 },
+	{ 0, "ReqCPUFreq", "ReqCPUFreq", nothing, .width = 10 },
+	{ 0, "ReqCPUFreqGov", "ReqCPUFreqGov", nothing, .width = 13 },
+	{ 0, "ReqCPUFreqMax", "ReqCPUFreqMax", nothing, .width = 13 },
+	{ 0, "ReqCPUFreqMin", "ReqCPUFreqMin", nothing, .width = 13 },
+	{ 0, "ReqCPUS", "ReqCPUS", cpus, .width = 8 },
+	{ 0, "ReqMem", "ReqMem", requested_memory, .width = 10 },
+	{ 0, "ReqNodes", "ReqNodes", nodes, .width = 8 },
+	{ 0, "ReqTRES", "ReqTRES", requested_tres, .width = 10 },
+	{ 0, "Reservation", "Reservation", nothing, .width = 20 },
+	{ 0, "ReservationId", "ReservationId", nothing, .width = 8 },
+	{ 0, "Reserved", "Reserved", waited, .width = 10 },
+	{ 0, "ResvCPU", "ResvCPU", nothing, .width = 10 },
+	{ 0, "ResvCPURAW", "ResvCPURAW", nothing, .width = 10 },
+	{ 0, "Start", "Start", start, .width = 19 },
+	{ 0, "State", "State", state, .width = 10 },
+	{ 0, "Submit", "Submit", submit, .width = 19 },
+	{ 0, "SubmitLine", "SubmitLine", nothing, .width = 20 },
+	{ 0, "Suspended", "Suspended", zero, .width = 10 },
+	{ 0, "SystemComment", "SystemComment", nothing, .width = 14 },
+	{ 0, "SystemCPU", "SystemCPU", system_cpu, .width = 10 },
+	{ 0, "Timelimit", "Timelimit", time_limit, .width = 10 },
+	{ 0, "TimelimitRaw", "TimelimitRaw", time_limit_raw, .width = 12 },
+	{ 0, "TotalCPU", "TotalCPU", total_cpu, .width = 10 },
+	{ 0, "TRESUsageInAve", "TRESUsageInAve", nothing, .width = 14 },
+	{ 0, "TRESUsageInMax", "TRESUsageInMax", nothing, .width = 14 },
+	{ 0, "TRESUsageInTot", "TRESUsageInTot", nothing, .width = 14 },
+	{ 0, "TRESUsageOutTot", "TRESUsageOutTot", nothing, .width = 15 },
+	{ 0, "UID", "UID", uid, .width = 6 },
+	{ 0, "User", "User", user, .chosen = true, .width = 9 },
+	{ 0, "UserCPU", "UserCPU", user_cpu, .width = 10 },
+	{ 0, "WCKey", "WCKey", nothing, .width = 10 },
+	{ 0, "WCKeyID", "WCKeyID", nothing, .width = 8 },
+	{ 0, "WorkDir", "WorkDir", work_dir, .chosen = true, .width = 20 },
+	{ .write = NULL },
 };
 /* clang-format on */
-
-const struct sacct_field *sacct_field_at(size_t index)
-{
-	return index < sizeof(fields) / sizeof(fields[0]) ? &fields[index] : NULL;
-}
-
-const struct sacct_field *sacct_field_find(const char *name, size_t length)
-{
-	const struct sacct_field *field;
-
-	for (size_t i = 0; (field = sacct_field_at(i)); i++)
-		if (strncasecmp(field->name, name, length) == 0 && !field->name[length])
-			return field;
-	return NULL;
-}

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <pwd.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What stands between columns must not come from within one: "\x7c" in place of "|". Slurm prints it, and the row has a column more. */
@@ -24,30 +23,30 @@ static void print_delimited(struct cli *cli, const char *text, const char *delim
 
 /* Cut with a plus at the end. */
 static void print_cell(struct cli *cli, const struct sacct *sacct,
-		       const struct sacct_column *column, const char *text, bool last)
+		       const struct slurm_column *column, const char *text, bool last)
 {
-	int width = abs(column->width), length = (int)strlen(text);
-	bool cut = length > width;
+	int width = column->width;
 
 	if (sacct->delimiter) {
 		print_delimited(cli, text, column->field->chosen ? sacct->delimiter : "");
 		cli_print(cli, last && !sacct->delimiter_last ? "" : sacct->delimiter);
-	} else if (cut)
+	} else if ((int)strlen(text) > width) {
 		cli_printf(cli, "%.*s+ ", width - 1, text);
-	else
-		cli_printf(cli, "%*s ", column->width, text);
+	} else {
+		cli_printf(cli, "%*s ", column->right ? width : -width, text);
+	}
 }
 
 void sacct_print_head(struct cli *cli, const struct sacct *sacct)
 {
-	for (size_t i = 0; i < sacct->column_count; i++)
-		print_cell(cli, sacct, &sacct->columns[i], sacct->columns[i].field->name,
-			   i + 1 == sacct->column_count);
+	for (size_t i = 0; i < sacct->format.count; i++)
+		print_cell(cli, sacct, &sacct->format.columns[i],
+			   sacct->format.columns[i].field->name, i + 1 == sacct->format.count);
 	cli_print(cli, "\n");
-	for (size_t i = 0; !sacct->delimiter && i < sacct->column_count; i++) {
-		for (int j = 0; j < abs(sacct->columns[i].width); j++)
+	for (size_t i = 0; !sacct->delimiter && i < sacct->format.count; i++) {
+		for (int j = 0; j < sacct->format.columns[i].width; j++)
 			cli_print(cli, "-");
-		cli_print(cli, i + 1 == sacct->column_count ? " \n" : " ");
+		cli_print(cli, i + 1 == sacct->format.count ? " \n" : " ");
 	}
 }
 
@@ -56,10 +55,11 @@ static void print_line(struct cli *cli, const struct sacct *sacct, const struct 
 	struct buf cell;
 
 	buf_init(&cell, &cli->memory, 0);
-	for (size_t i = 0; i < sacct->column_count; i++) {
+	for (size_t i = 0; i < sacct->format.count; i++) {
 		buf_reset(&cell);
-		sacct->columns[i].field->write(&cell, line);
-		print_cell(cli, sacct, &sacct->columns[i], cell.text, i + 1 == sacct->column_count);
+		sacct->format.columns[i].field->write(&cell, line);
+		print_cell(cli, sacct, &sacct->format.columns[i], cell.text,
+			   i + 1 == sacct->format.count);
 	}
 	cli_print(cli, "\n");
 	buf_fini(&cell);

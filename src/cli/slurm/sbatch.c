@@ -1,10 +1,11 @@
 /*
- * sbatch: a batch script becomes a job. strata_sbatch_parse reads the options as Slurm does; batch.c and fits.c do the rest, so that what is
+ * sbatch: a batch script becomes a job. strata_sbatch_parse reads the options as Slurm does; slurm_batch.c and fits.c do the rest, so that what is
  * said, in which order and with which exit code is all that is left here.
  */
-#include "cli/slurm/batch.h"
+#include "cli/slurm/slurm_batch.h"
 
 #include "core/env.h"
+#include "slurm/sbatch_int.h"
 
 #include <strata/limits.h>
 
@@ -98,22 +99,6 @@ static int parse(struct batch *batch, int argc, char **argv)
 	return 0;
 }
 
-static int help(struct cli *cli, bool usage)
-{
-	const struct strata_slurm_option *option;
-
-	cli_print(cli, "Usage: sbatch [OPTION…] [SCRIPT [ARGUMENT…]]\n");
-	for (size_t i = 0; !usage && (option = strata_slurm_option_at(i)); i++) {
-		if (!(option->commands & STRATA_SLURM_SBATCH))
-			continue;
-		cli_printf(cli, "  %c%c%c --%s%s  %s\n", option->letter ? '-' : ' ',
-			   option->letter ? option->letter : ' ', option->letter ? ',' : ' ',
-			   option->name, option->argument == STRATA_SLURM_NONE ? "" : "=…",
-			   option->help);
-	}
-	return 0;
-}
-
 static int submit(struct batch *batch)
 {
 	const struct strata_sbatch *job = &batch->job;
@@ -146,10 +131,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		code = parse(&batch, argc, argv);
 	if (code)
 		return code;
-	if (batch.job.version)
-		return slurm_version(cli);
-	if (batch.job.help || batch.job.usage)
-		return help(cli, batch.job.usage);
+	if (batch.job.version || batch.job.help || batch.job.usage)
+		return slurm_batch_talk(&batch, &slurm_sbatch);
 	code = slurm_fits_check(&batch);
 	if (code)
 		return code;
@@ -159,4 +142,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	return submit(&batch);
 }
 
-const struct slurm_command slurm_sbatch = { "sbatch", "submit a batch script", run };
+const struct slurm_command slurm_sbatch = { .name = "sbatch",
+					    .summary = "submit a batch script",
+					    .operands = "[SCRIPT [ARGUMENT…]]",
+					    .syntax = &sbatch_syntax,
+					    .run = run };

@@ -4,7 +4,7 @@
  */
 #include "cli/slurm/chosen.h"
 
-#include "formats/slurm.h"
+#include "slurm/slurm_value.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 static const char name[] = "scancel";
 
-struct wish {
+struct cancel_request {
 	const char *account, *job_name, *partition, *qos, *user;
 	const char **nodes; /* NULL: any */
 	size_t node_count;
@@ -23,40 +23,13 @@ struct wish {
 	int signal;        /* 0: end it */
 	const char *signal_text;
 	bool batch, full, ask, quiet;
-	int verbose;
+	int64_t verbose;
 	struct chosen *chosen;
 	size_t chosen_count;
 };
 
-enum { LONG_ME = 256, LONG_CTLD, LONG_USAGE, LONG_WCKEY, LONG_AUTOCOMPLETE };
-
-static const struct option options[] = {
-	{ "account", required_argument, NULL, 'A' },
-	{ "batch", no_argument, NULL, 'b' },
-	{ "ctld", no_argument, NULL, LONG_CTLD },
-	{ "full", no_argument, NULL, 'f' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "hurry", no_argument, NULL, 'H' },
-	{ "interactive", no_argument, NULL, 'i' },
-	{ "jobname", required_argument, NULL, 'n' },
-	{ "me", no_argument, NULL, LONG_ME },
-	{ "name", required_argument, NULL, 'n' },
-	{ "nodelist", required_argument, NULL, 'w' },
-	{ "partition", required_argument, NULL, 'p' },
-	{ "qos", required_argument, NULL, 'q' },
-	{ "quiet", no_argument, NULL, 'Q' },
-	{ "reservation", required_argument, NULL, 'R' },
-	{ "signal", required_argument, NULL, 's' },
-	{ "state", required_argument, NULL, 't' },
-	{ "usage", no_argument, NULL, LONG_USAGE },
-	{ "user", required_argument, NULL, 'u' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "wckey", required_argument, NULL, LONG_WCKEY },
-	{ 0 },
-};
-
-static bool read_state(struct wish *wish, const char *text)
+static int read_state(struct slurm_reading *reading, const struct slurm_row *row, const char *text,
+		      struct strata_error *err)
 {
 	static const struct {
 		const char *name, *code, *state;
@@ -69,110 +42,95 @@ static bool read_state(struct wish *wish, const char *text)
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		if (strcasecmp(text, states[i].name) == 0 ||
 		    strcasecmp(text, states[i].code) == 0) {
-			wish->state = states[i].state;
-			return true;
+			*(const char **)slurm_row_field(reading, row) = states[i].state;
+			return 0;
 		}
 	fprintf(stderr,
 		"Invalid job state specified: %s\n"
 		"Valid job states are PENDING, RUNNING, and SUSPENDED\n",
 		text);
-	return false;
+	return -ECANCELED;
 }
 
-static bool read_signal(struct wish *wish, const char *text)
+static int read_signal(struct slurm_reading *reading, const struct slurm_row *row, const char *text,
+		       struct strata_error *err)
 {
 	struct strata_sbatch_signal signal;
+	struct cancel_request *request = reading->into;
 
 	if (strpbrk(text, ":@") || !slurm_signal_parse(text, &signal)) {
 		fprintf(stderr, "Unknown job signal: %s\n", text);
-		return false;
+		return -ECANCELED;
 	}
-	wish->signal = signal.number;
-	wish->signal_text = text;
-	return true;
+	request->signal = signal.number;
+	return slurm_read_text(reading, row, text, err);
 }
 
-/* −1: go on; else the exit code. */
-static int read_option(struct cli *cli, struct wish *wish, int letter)
+static int read_nodes(struct slurm_reading *reading, const struct slurm_row *row, const char *text,
+		      struct strata_error *err)
 {
-	switch (letter) {
-	case 'A':
-		wish->account = optarg;
-		break;
-	case 'b':
-		wish->batch = true;
-		break;
-	case 'f':
-		wish->full = true;
-		break;
-	case 'i':
-		wish->ask = true;
-		break;
-	case 'n':
-		wish->job_name = optarg;
-		break;
-	case 'p':
-		wish->partition = optarg;
-		break;
-	case 'q':
-		wish->qos = optarg;
-		break;
-	case 'Q':
-		wish->quiet = true;
-		break;
-	case 's':
-		return read_signal(wish, optarg) ? -1 : 1;
-	case 't':
-		return read_state(wish, optarg) ? -1 : 1;
-	case 'u':
-		wish->user = optarg;
-		break;
-	case LONG_ME:
-		wish->user = service_own_name(cli);
-		break;
-	case 'v':
-		wish->verbose++;
-		break;
-	case 'w':
-		if (strata_hostlist_expand(optarg, STRATA_TEXT_NUL, &cli->arena, &wish->nodes,
-					   &wish->node_count, NULL)) {
-			slurm_error(cli, name, "Invalid node list specified: %s", optarg);
-			return 1;
-		}
-		break;
-	case 'V':
-		return slurm_version(cli);
-	case 'h':
-	case LONG_USAGE:
-		slurm_help(cli, &slurm_scancel, options, -1);
-		return 0;
-	case '?':
-		return 1;
-	default:
-		break;
-	}
-	return -1;
+	struct cancel_request *request = reading->into;
+
+	if (strata_hostlist_expand(text, STRATA_TEXT_NUL, reading->arena, &request->nodes,
+				   &request->node_count, NULL))
+		return strata_fail_at(err, -EINVAL, row->option.name,
+				      "Invalid node list specified: %s", text);
+	return 0;
 }
+
+#define FIELD(name) offsetof(struct cancel_request, name)
+#define VALUE STRATA_SLURM_REQUIRED
+
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	{ { "account", 'A', VALUE, .help = "jobs of this account" }, slurm_read_text, FIELD(account) },
+	{ { "batch", 'b', .help = "signal the script alone" }, slurm_read_flag, FIELD(batch) },
+	SLURM_ROW_HOLDS("ctld", 0, "the request goes to the controller"),
+	{ { "full", 'f', .help = "signal the script and all steps" }, slurm_read_flag, FIELD(full) },
+	SLURM_ROW_HELP('h'),
+	SLURM_ROW_IGNORED("hurry", 'H', STRATA_SLURM_NONE, "do not stage out burst buffers"),
+	{ { "interactive", 'i', .help = "ask before each job" }, slurm_read_flag, FIELD(ask) },
+	{ { "jobname", 0, VALUE, .help = "jobs of this name" }, slurm_read_text, FIELD(job_name) },
+	{ { "me", 0, .help = "my own jobs" }, slurm_read_own_name, FIELD(user) },
+	{ { "name", 'n', VALUE, .help = "jobs of this name" }, slurm_read_text, FIELD(job_name) },
+	{ { "nodelist", 'w', VALUE, .help = "jobs on these nodes" }, read_nodes, 0 },
+	{ { "partition", 'p', VALUE, .help = "jobs of this partition" }, slurm_read_text, FIELD(partition) },
+	{ { "qos", 'q', VALUE, .help = "jobs of this quality of service" }, slurm_read_text, FIELD(qos) },
+	{ { "quiet", 'Q', .help = "say nothing of jobs that have ended" }, slurm_read_flag, FIELD(quiet) },
+	SLURM_ROW_IGNORED("reservation", 'R', VALUE, "jobs of this reservation"),
+	{ { "signal", 's', VALUE, .help = "send this signal instead" }, read_signal, FIELD(signal_text) },
+	{ { "state", 't', VALUE, .help = "jobs in this state: PENDING, RUNNING, SUSPENDED" }, read_state, FIELD(state) },
+	SLURM_ROW_USAGE(0),
+	{ { "user", 'u', VALUE, .help = "jobs of this user" }, slurm_read_text, FIELD(user) },
+	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
+	SLURM_ROW_VERSION,
+	SLURM_ROW_IGNORED("wckey", 0, VALUE, "jobs of this label"),
+	{ .read = NULL },
+};
+/* clang-format on */
+
+static const struct slurm_syntax syntax = { .rows = rows };
 
 /* "40_4,41 42": words may hold several. */
-static int read_words(struct cli *cli, struct wish *wish, int count, char **words)
+static int read_words(struct cli *cli, struct cancel_request *request, const char *const *words,
+		      size_t count)
 {
 	size_t room = 0;
 
-	for (int i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		room += strlen(words[i]) + 1;
-	wish->chosen = strata_arena_array(&cli->arena, room, sizeof(*wish->chosen));
-	for (int i = 0; wish->chosen && i < count; i++) {
-		for (char *at = words[i]; *at;) {
-			char *bracket = strchr(at, '['), *comma = at + strcspn(at, ",");
+	request->chosen = strata_arena_array(&cli->arena, room, sizeof(*request->chosen));
+	for (size_t i = 0; request->chosen && i < count; i++) {
+		for (const char *at = words[i]; *at;) {
+			const char *bracket = strchr(at, '['), *comma = at + strcspn(at, ",");
 
 			if (bracket && bracket < comma)
 				comma = bracket + strcspn(bracket, "]");
 			comma += strcspn(comma, ",");
 			char *text = strata_arena_text(&cli->arena, at, (size_t)(comma - at));
 
-			if (!text ||
-			    !chosen_parse(text, &cli->arena, &wish->chosen[wish->chosen_count++])) {
+			if (!text || !chosen_parse(text, &cli->arena,
+						   &request->chosen[request->chosen_count++])) {
 				slurm_error(cli, name, "Invalid job id %s", text ? text : at);
 				return 1;
 			}
@@ -219,23 +177,24 @@ static bool is_on(const json_t *job, const char *const *nodes, size_t count)
 	return false;
 }
 
-static bool is_meant(const struct wish *wish, const json_t *job)
+static bool is_meant(const struct cancel_request *request, const json_t *job)
 {
-	bool chosen = wish->chosen_count == 0;
+	bool chosen = request->chosen_count == 0;
 
-	for (size_t i = 0; i < wish->chosen_count; i++)
-		chosen |= chosen_has(&wish->chosen[i], job);
-	return chosen && same(job, "name", wish->job_name) && same(job, "user", wish->user) &&
-	       same(job, "account", wish->account) && same(job, "partition", wish->partition) &&
-	       same(job, "qos", wish->qos) && has_state(job, wish->state) &&
-	       (!wish->nodes || is_on(job, wish->nodes, wish->node_count));
+	for (size_t i = 0; i < request->chosen_count; i++)
+		chosen |= chosen_has(&request->chosen[i], job);
+	return chosen && same(job, "name", request->job_name) && same(job, "user", request->user) &&
+	       same(job, "account", request->account) &&
+	       same(job, "partition", request->partition) && same(job, "qos", request->qos) &&
+	       has_state(job, request->state) &&
+	       (!request->nodes || is_on(job, request->nodes, request->node_count));
 }
 
-static bool agreed(const struct wish *wish, const char *id, const json_t *job)
+static bool agreed(const struct cancel_request *request, const char *id, const json_t *job)
 {
 	char answer[32];
 
-	if (!wish->ask)
+	if (!request->ask)
 		return true;
 	printf("Cancel job_id=%s name=%s partition=%s [y/n]? ", id,
 	       grid_or(json_object_get(job, "name"), "(null)"),
@@ -245,28 +204,29 @@ static bool agreed(const struct wish *wish, const char *id, const json_t *job)
 }
 
 /* One job. Only SIGKILL for all of it is the end of the job, as in Slurm. */
-static int act(struct cli *cli, const struct wish *wish, const json_t *job)
+static int act(struct cli *cli, const struct cancel_request *request, const json_t *job)
 {
 	const char *id = chosen_name(cli, job);
-	bool end = !wish->signal || (wish->signal == SIGKILL && !wish->batch);
+	bool end = !request->signal || (request->signal == SIGKILL && !request->batch);
 	char number[24];
 	struct buf path;
 	json_t *answer;
 
-	if (!agreed(wish, id, job))
+	if (!agreed(request, id, job))
 		return 0;
 	if (!end && has_state(job, "queued"))
 		return 0;
-	if (wish->verbose)
+	if (request->verbose)
 		slurm_say(cli, "%s: %s job %s", name, end ? "Terminating" : "Signal sent to", id);
 	snprintf(number, sizeof(number), "%" PRId64, grid_int(job, "id"));
 	service_path(cli, &path, "jobs", number, NULL);
 	int rc = end ? service_ask(cli, "DELETE", &path, NULL, &answer)
 		     : service_ask(cli, "PATCH", &path,
-				   json_pack("{s:s,s:s}", "signal", wish->signal_text, "signal_to",
-					     wish->batch  ? "batch"
-					     : wish->full ? "all"
-							  : "steps"),
+				   json_pack("{s:s,s:s}", "signal", request->signal_text,
+					     "signal_to",
+					     request->batch  ? "batch"
+					     : request->full ? "all"
+							     : "steps"),
 				   &answer);
 
 	if (rc == 0)
@@ -278,48 +238,46 @@ static int act(struct cli *cli, const struct wish *wish, const json_t *job)
 }
 
 /* Said with -v only: that a job is not there is what is wished for. */
-static void tell_unknown(struct cli *cli, const struct wish *wish, const json_t *jobs)
+static void tell_unknown(struct cli *cli, const struct cancel_request *request, const json_t *jobs)
 {
-	for (size_t k = 0; wish->verbose && k < wish->chosen_count; k++) {
+	for (size_t k = 0; request->verbose && k < request->chosen_count; k++) {
 		bool found = false;
 		const json_t *job;
 		size_t i;
 
 		json_array_foreach(jobs, i, job)
 		{
-			found |= chosen_has(&wish->chosen[k], job);
+			found |= chosen_has(&request->chosen[k], job);
 		}
 		if (!found)
 			slurm_error(cli, name,
 				    "Kill job error on job id %" PRId64
 				    ": Invalid job id specified",
-				    wish->chosen[k].job);
+				    request->chosen[k].job);
 	}
 }
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct wish wish = { 0 };
-	int letter, code = 0;
+	struct cancel_request request = { 0 };
+	struct slurm_reading reading;
 	json_t *jobs;
 	const json_t *job;
 	size_t i;
+	int code = slurm_options(cli, &slurm_scancel, argc, argv, &request, &reading);
 
-	while ((letter = slurm_option(argc, argv, "A:bfhHin:p:Qq:R:s:t:u:vVw:", options)) >= 0) {
-		code = read_option(cli, &wish, letter);
-		if (code >= 0)
-			return code;
-	}
-	code = read_words(cli, &wish, argc - optind, argv + optind);
+	if (code >= 0)
+		return code;
+	code = read_words(cli, &request, reading.operands, reading.operand_count);
 	if (code)
 		return code;
-	if (!wish.chosen_count && !wish.account && !wish.job_name && !wish.partition && !wish.qos &&
-	    !wish.user && !wish.state && !wish.nodes) {
+	if (!request.chosen_count && !request.account && !request.job_name && !request.partition &&
+	    !request.qos && !request.user && !request.state && !request.nodes) {
 		slurm_error(cli, name, "No job identification provided");
 		return 1;
 	}
-	if (wish.user && !getpwnam(wish.user)) {
-		slurm_error(cli, name, "Unknown user: %s", wish.user);
+	if (request.user && !getpwnam(request.user)) {
+		slurm_error(cli, name, "Unknown user: %s", request.user);
 		return 1;
 	}
 	if (chosen_list(cli, &jobs)) {
@@ -328,12 +286,16 @@ static int run(struct cli *cli, int argc, char **argv)
 	}
 	json_array_foreach(jobs, i, job)
 	{
-		if (is_meant(&wish, job))
-			code |= act(cli, &wish, job);
+		if (is_meant(&request, job))
+			code |= act(cli, &request, job);
 	}
-	tell_unknown(cli, &wish, jobs);
+	tell_unknown(cli, &request, jobs);
 	json_decref(jobs);
 	return code;
 }
 
-const struct slurm_command slurm_scancel = { "scancel", "cancel jobs or send them signals", run };
+const struct slurm_command slurm_scancel = { .name = "scancel",
+					     .summary = "cancel jobs or send them signals",
+					     .operands = "[JOB…]",
+					     .syntax = &syntax,
+					     .run = run };

@@ -38,82 +38,75 @@ static const struct scontrol_verb verbs[] = {
 	{ "version", version },
 };
 
-enum { JSON = 256, NOTHING, HELP, USAGE };
+#define FIELD(name) offsetof(struct scontrol, name)
+#define VALUE STRATA_SLURM_REQUIRED
 
-static const struct option options[] = {
-	{ "all", no_argument, NULL, NOTHING },
-	{ "cluster", required_argument, NULL, NOTHING },
-	{ "clusters", required_argument, NULL, NOTHING },
-	{ "details", no_argument, NULL, 'd' },
-	{ "federation", no_argument, NULL, NOTHING },
-	{ "future", no_argument, NULL, NOTHING },
-	{ "help", no_argument, NULL, HELP },
-	{ "hide", no_argument, NULL, NOTHING },
-	{ "json", no_argument, NULL, JSON },
-	{ "local", no_argument, NULL, NOTHING },
-	{ "oneliner", no_argument, NULL, 'o' },
-	{ "quiet", no_argument, NULL, 'Q' },
-	{ "sibling", no_argument, NULL, NOTHING },
-	{ "uid", required_argument, NULL, NOTHING },
-	{ "usage", no_argument, NULL, USAGE },
-	{ "verbose", no_argument, NULL, NOTHING },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	SLURM_ROW_HOLDS("all", 'a', "hidden partitions too"),
+	SLURM_ROW_IGNORED("cluster", 0, VALUE, "of this cluster"),
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "of this cluster"),
+	{ { "details", 'd', .help = "what jobs have on each node" }, slurm_read_flag, FIELD(details) },
+	SLURM_ROW_HOLDS("federation", 0, "of the federation"),
+	SLURM_ROW_HOLDS("future", 'F', "nodes that are to come"),
+	SLURM_ROW_HELP('h'),
+	SLURM_ROW_HOLDS("hide", 0, "no hidden partitions"),
+	{ { "json", 0, .help = "as JSON" }, slurm_read_flag, FIELD(json) },
+	SLURM_ROW_HOLDS("local", 0, "of this cluster only"),
+	{ { "oneliner", 'o', .help = "a line for each" }, slurm_read_flag, FIELD(oneline) },
+	{ { "quiet", 'Q', .help = "say less" }, slurm_read_flag, FIELD(quiet) },
+	SLURM_ROW_IGNORED("sibling", 0, STRATA_SLURM_NONE, "of the federation's other clusters"),
+	SLURM_ROW_IGNORED("uid", 'u', VALUE, "in the name of this user"),
+	SLURM_ROW_USAGE(0),
+	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	SLURM_ROW_VERSION,
+	{ .read = NULL },
 };
+/* clang-format on */
 
-static void print_help(struct cli *cli)
+static const struct slurm_syntax syntax = { .rows = rows, .stops = true };
+
+static void print_verbs(struct cli *cli)
 {
-	slurm_help(cli, &slurm_scontrol, options, NOTHING);
-	cli_print(cli, "Its verbs:\n");
+	const char *name;
+
+	cli_print(cli, "Its verbs:");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		cli_printf(cli, "  %s\n", verbs[i].name);
-	cli_print(cli, "  hold, release, requeue, requeuehold, resume, suspend, uhold, update\n");
+		cli_printf(cli, "%s %s", i ? "," : "", verbs[i].name);
+	for (size_t i = 0; (name = scontrol_change_at(i)); i++)
+		cli_printf(cli, ", %s", name);
+	cli_print(cli, "\n");
 }
 
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct scontrol scontrol = { .cli = cli };
-	int letter;
+	struct slurm_reading reading;
+	int code = slurm_options(cli, &slurm_scontrol, argc, argv, &scontrol, &reading);
 
-	/* "+": the first word that is no option is the verb, and what follows is its own */
-	while ((letter = slurm_option(argc, argv, "+adhM:oQu:vVF", options)) >= 0) {
-		switch (letter) {
-		case 'd':
-			scontrol.details = true;
-			break;
-		case 'o':
-			scontrol.oneline = true;
-			break;
-		case 'Q':
-			scontrol.quiet = true;
-			break;
-		case JSON:
-			scontrol.json = true;
-			break;
-		case 'V':
-			return slurm_version(cli);
-		case 'h':
-		case HELP:
-		case USAGE:
-			print_help(cli);
-			return 0;
-		case '?':
-			return 1;
-		}
-	}
-	if (optind >= argc) {
-		print_help(cli);
+	if (code >= 0)
+		return code;
+	int count = (int)reading.operand_count;
+	char **words = argv + argc - count;
+
+	if (count == 0) {
+		slurm_help(cli, &slurm_scontrol);
 		return 1;
 	}
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcasecmp(verbs[i].name, argv[optind]) == 0)
-			return verbs[i].run(&scontrol, argc - optind, argv + optind);
-	if (scontrol_changes(argv[optind]))
-		return scontrol_change(cli, argv[optind], argv + optind + 1,
-				       (size_t)(argc - optind - 1));
-	slurm_say(cli, "invalid keyword: %s", argv[optind]);
+		if (strcasecmp(verbs[i].name, words[0]) == 0)
+			return verbs[i].run(&scontrol, count, words);
+	if (scontrol_changes(words[0]))
+		return scontrol_change(cli, words[0], words + 1, (size_t)count - 1);
+	slurm_say(cli, "invalid keyword: %s", words[0]);
 	return 1;
 }
 
-const struct slurm_command slurm_scontrol = { NAME, "show jobs, nodes and partitions in full",
-					      run };
+const struct slurm_command slurm_scontrol = {
+	.name = NAME,
+	.summary = "show jobs, nodes and partitions in full",
+	.operands = "VERB [WORD…]",
+	.syntax = &syntax,
+	.help = print_verbs,
+	.run = run,
+};

@@ -2,7 +2,7 @@
 #ifndef CLI_SLURM_SCONTROL_H
 #define CLI_SLURM_SCONTROL_H
 
-#include "cli/slurm/nodes.h"
+#include "cli/slurm/node_read.h"
 
 struct scontrol {
 	struct cli *cli;

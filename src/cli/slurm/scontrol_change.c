@@ -288,6 +288,11 @@ static int find(const char *verb)
 	return -1;
 }
 
+const char *scontrol_change_at(size_t index)
+{
+	return index < sizeof(verbs) / sizeof(verbs[0]) ? verbs[index].name : NULL;
+}
+
 bool scontrol_changes(const char *verb)
 {
 	return find(verb) >= 0;

@@ -6,10 +6,10 @@
 
 #include <strata/slurm.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #define NAME "sinfo"
 #define FORMAT "%#P %.5a %.10l %.6D %.6t %N"
@@ -22,117 +22,69 @@
 
 struct sinfo {
 	const char *partitions, *nodes, *states, *format, *format_names, *sort;
-	long every_s; /* 0: once */
-	bool head, detailed, summary, by_node, reasons, dead, responding, json;
+	int64_t every_s; /* 0: once */
+	bool headless, detailed, summary, by_node, reasons, dead, responding, json;
 };
 
-enum { JSON = 256, NOTHING, HELP, USAGE };
-
-static const struct option options[] = {
-	{ "all", no_argument, NULL, NOTHING },
-	{ "cluster", required_argument, NULL, NOTHING },
-	{ "clusters", required_argument, NULL, NOTHING },
-	{ "dead", no_argument, NULL, 'd' },
-	{ "exact", no_argument, NULL, NOTHING },
-	{ "federation", no_argument, NULL, NOTHING },
-	{ "format", required_argument, NULL, 'o' },
-	{ "Format", required_argument, NULL, 'O' },
-	{ "future", no_argument, NULL, NOTHING },
-	{ "help", no_argument, NULL, HELP },
-	{ "hide", no_argument, NULL, NOTHING },
-	{ "iterate", required_argument, NULL, 'i' },
-	{ "json", no_argument, NULL, JSON },
-	{ "list-reasons", no_argument, NULL, 'R' },
-	{ "local", no_argument, NULL, NOTHING },
-	{ "long", no_argument, NULL, 'l' },
-	{ "Node", no_argument, NULL, 'N' },
-	{ "noconvert", no_argument, NULL, NOTHING },
-	{ "nodes", required_argument, NULL, 'n' },
-	{ "noheader", no_argument, NULL, 'h' },
-	{ "partition", required_argument, NULL, 'p' },
-	{ "responding", no_argument, NULL, 'r' },
-	{ "reservation", no_argument, NULL, 'T' },
-	{ "sort", required_argument, NULL, 'S' },
-	{ "states", required_argument, NULL, 't' },
-	{ "summarize", no_argument, NULL, 's' },
-	{ "usage", no_argument, NULL, USAGE },
-	{ "verbose", no_argument, NULL, NOTHING },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
-};
-
-/* -1, or the exit code of an option that ends it. */
-static int take_option(struct cli *cli, struct sinfo *sinfo, int letter)
+/* The last of -o and -O counts, but for -O before -o. */
+static int read_format_text(struct slurm_reading *reading, const struct slurm_row *row,
+			    const char *value, struct strata_error *err)
 {
-	char *end;
+	struct sinfo *sinfo = reading->into;
 
-	switch (letter) {
-	case 'd':
-		sinfo->dead = true;
-		break;
-	case 'h':
-		sinfo->head = false;
-		break;
-	case 'i':
-		sinfo->every_s = strtol(optarg, &end, 10);
-		if (sinfo->every_s <= 0 || *end) {
-			slurm_error(cli, NAME, "Error: invalid entry for --iterate=%s", optarg);
-			return 1;
-		}
-		break;
-	case 'l':
-		sinfo->detailed = true;
-		break;
-	case 'n':
-		sinfo->nodes = optarg;
-		break;
-	case 'N':
-		sinfo->by_node = true;
-		break;
-	case 'o':
-		sinfo->format = optarg;
-		sinfo->format_names = NULL;
-		break;
-	case 'O':
-		sinfo->format_names = optarg;
-		break;
-	case 'p':
-		sinfo->partitions = optarg;
-		break;
-	case 'r':
-		sinfo->responding = true;
-		break;
-	case 'R':
-		sinfo->reasons = true;
-		break;
-	case 's':
-		sinfo->summary = true;
-		break;
-	case 'S':
-		sinfo->sort = optarg;
-		break;
-	case 't':
-		sinfo->states = optarg;
-		break;
-	case 'T':
-		slurm_say(cli, "No reservations in the system");
-		return 0;
-	case JSON:
-		sinfo->json = true;
-		break;
-	case 'V':
-		return slurm_version(cli);
-	case HELP:
-		slurm_help(cli, &slurm_sinfo, options, NOTHING);
-		return 0;
-	case USAGE:
-		slurm_help(cli, &slurm_sinfo, options, NOTHING);
-		return 0;
-	case '?':
-		return 1;
-	}
-	return -1;
+	sinfo->format_names = NULL;
+	return slurm_read_text(reading, row, value, err);
 }
+
+static int read_interval(struct slurm_reading *reading, const struct slurm_row *row,
+			 const char *value, struct strata_error *err)
+{
+	if (slurm_interval_parse(value, slurm_row_field(reading, row)))
+		return 0;
+	return strata_fail_at(err, -EINVAL, row->option.name,
+			      "Error: invalid entry for --iterate=%s", value);
+}
+
+#define FIELD(name) offsetof(struct sinfo, name)
+#define VALUE STRATA_SLURM_REQUIRED
+
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	SLURM_ROW_HOLDS("all", 'a', "hidden partitions too"),
+	SLURM_ROW_IGNORED("bg", 'b', STRATA_SLURM_NONE, "Blue Gene systems"),
+	SLURM_ROW_IGNORED("cluster", 0, VALUE, "nodes of these clusters"),
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "nodes of these clusters"),
+	{ { "dead", 'd', .help = "nodes that do not respond" }, slurm_read_flag, FIELD(dead) },
+	SLURM_ROW_IGNORED("exact", 'e', STRATA_SLURM_NONE, "a line for each configuration of nodes"),
+	SLURM_ROW_HOLDS("federation", 0, "nodes of the federation"),
+	{ { "format", 'o', VALUE, .env = "SINFO_FORMAT", .help = "columns as letters: %#P %.6D" }, read_format_text, FIELD(format) },
+	{ { "Format", 'O', VALUE, .help = "columns as names: nodelist:20,gres" }, slurm_read_text, FIELD(format_names) },
+	SLURM_ROW_HOLDS("future", 0, "nodes that are to come"),
+	SLURM_ROW_HELP(0),
+	SLURM_ROW_HOLDS("hide", 0, "no hidden partitions"),
+	{ { "iterate", 'i', VALUE, .help = "again every so many seconds" }, read_interval, FIELD(every_s) },
+	{ { "json", 0, .help = "as JSON" }, slurm_read_flag, FIELD(json) },
+	{ { "list-reasons", 'R', .help = "why nodes are out of use" }, slurm_read_flag, FIELD(reasons) },
+	SLURM_ROW_HOLDS("local", 0, "nodes of this cluster only"),
+	{ { "long", 'l', .help = "more columns" }, slurm_read_flag, FIELD(detailed) },
+	SLURM_ROW_IGNORED("noconvert", 0, STRATA_SLURM_NONE, "sizes in the units they were given in"),
+	{ { "Node", 'N', .help = "a line for each node" }, slurm_read_flag, FIELD(by_node) },
+	{ { "nodes", 'n', VALUE, .help = "these nodes" }, slurm_read_text, FIELD(nodes) },
+	{ { "noheader", 'h', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
+	{ { "partition", 'p', VALUE, .env = "SINFO_PARTITION", .help = "these partitions" }, slurm_read_text, FIELD(partitions) },
+	{ { "reservation", 'T', .help = "reservations: there are none" }, slurm_read_end, 0 },
+	{ { "responding", 'r', .help = "nodes that respond" }, slurm_read_flag, FIELD(responding) },
+	{ { "sort", 'S', VALUE, .env = "SINFO_SORT", .help = "the order, as letters of columns: #P,-t" }, slurm_read_text, FIELD(sort) },
+	{ { "states", 't', VALUE, .help = "nodes in these states: idle,mix,drain" }, slurm_read_text, FIELD(states) },
+	{ { "summarize", 's', .help = "numbers of nodes instead of a line for each state" }, slurm_read_flag, FIELD(summary) },
+	SLURM_ROW_USAGE(0),
+	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	SLURM_ROW_VERSION,
+	{ .read = NULL },
+};
+/* clang-format on */
+
+static const struct slurm_syntax syntax = { .rows = rows };
 
 /* ---- which nodes ---- */
 
@@ -364,11 +316,9 @@ static int read_format(struct cli *cli, const struct sinfo *sinfo, struct slurm_
 			    : sinfo->detailed                   ? FORMAT_LONG
 								: FORMAT;
 
-	if (sinfo->format_names)
-		return slurm_format_read_names(cli, NAME, "node format specification", sinfo_fields,
-					       sinfo->format_names, ret_format);
-	return slurm_format_read(cli, NAME, "node format specification", sinfo_fields,
-				 sinfo->format ? sinfo->format : usual, ret_format);
+	return slurm_columns_read(cli, NAME, "node format specification", sinfo_fields,
+				  sinfo->format ? sinfo->format : usual, sinfo->format_names,
+				  ret_format);
 }
 
 static int print_json(struct cli *cli, const struct slurm_nodes *nodes)
@@ -392,13 +342,13 @@ static int print_lines(struct cli *cli, const struct sinfo *sinfo, const struct 
 		return rc;
 	qsort_r(lines.rows, lines.count, sizeof(*lines.rows), compare, (void *)sinfo);
 	for (size_t i = 0; i < lines.count; i++)
-		slurm_format_fit(cli, &format, &lines.rows[i]);
+		slurm_format_fit(&format, &lines.rows[i], &cli->memory);
 	if (sinfo->detailed || sinfo->every_s)
 		slurm_print_date(cli);
-	if (sinfo->head)
-		slurm_format_head(cli, &format);
+	if (!sinfo->headless)
+		slurm_columns_head(cli, &format);
 	for (size_t i = 0; i < lines.count; i++)
-		slurm_format_row(cli, &format, &lines.rows[i]);
+		slurm_columns_row(cli, &format, &lines.rows[i]);
 	return 0;
 }
 
@@ -417,20 +367,19 @@ static int print_once(struct cli *cli, const void *context)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct sinfo sinfo = { .head = true,
-			       .partitions = getenv("SINFO_PARTITION"),
-			       .format = getenv("SINFO_FORMAT"),
-			       .sort = getenv("SINFO_SORT") };
-	int letter, code;
+	struct sinfo sinfo = { 0 };
+	struct slurm_reading reading;
+	int code = slurm_options(cli, &slurm_sinfo, argc, argv, &sinfo, &reading);
 
-	while ((letter = slurm_option(argc, argv, "abdehi:lM:n:No:O:p:rRsS:t:TvV", options)) >= 0) {
-		code = take_option(cli, &sinfo, letter);
-		if (code >= 0)
-			return code;
+	if (code >= 0)
+		return code;
+	if (reading.ended) {
+		slurm_say(cli, "No reservations in the system");
+		return 0;
 	}
-	if (optind < argc) {
-		slurm_error(cli, NAME, "Unrecognized option: %s", argv[optind]);
-		slurm_help(cli, &slurm_sinfo, options, NOTHING);
+	if (reading.operand_count) {
+		slurm_error(cli, NAME, "Unrecognized option: %s", reading.operands[0]);
+		slurm_help(cli, &slurm_sinfo);
 		return 1;
 	}
 	if (!check_states(cli, &sinfo))
@@ -438,4 +387,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	return slurm_repeat(cli, sinfo.every_s, print_once, &sinfo);
 }
 
-const struct slurm_command slurm_sinfo = { NAME, "show partitions and nodes", run };
+static const struct slurm_field_table tables[] = { { "nodes", sinfo_fields }, { 0 } };
+
+const struct slurm_command slurm_sinfo = { .name = NAME,
+					   .summary = "show partitions and nodes",
+					   .syntax = &syntax,
+					   .fields = tables,
+					   .run = run };

@@ -2,8 +2,8 @@
 #ifndef CLI_SLURM_SINFO_H
 #define CLI_SLURM_SINFO_H
 
-#include "cli/slurm/format.h"
-#include "cli/slurm/nodes.h"
+#include "cli/slurm/columns.h"
+#include "cli/slurm/node_read.h"
 
 /* Nodes of a partition that are alike in what is shown. */
 struct sinfo_row {

@@ -2,10 +2,11 @@
  * sprio: what makes the priority of waiting jobs. Slurm adds up weighted factors; here the order is decided by bands and shares of use, so
  * that FAIRSHARE is 10000 times the user's factor and SITE what band and nice make of it. Age and size do not count.
  */
-#include "cli/slurm/format.h"
+#include "cli/slurm/columns.h"
 #include "cli/slurm/jobs.h"
 
 #include "cli/service.h"
+#include "slurm/output_field.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define NAME "sprio"
 #define FORMAT "%.15i %9r %.10Y %.10S %.10A %.10F %.10J"
+#define FORMAT_NORM "%.15i %9r %.16y %.10f"
 #define FORMAT_LONG "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T"
 
 struct line {
@@ -20,145 +22,90 @@ struct line {
 	int64_t share;
 };
 
-#define NUMBER_FIELD(name, value)                              \
-	static void name(struct buf *buf, const void *row)     \
-	{                                                      \
-		const struct line *line = row;                 \
-		buf_printf(buf, "%" PRId64, (int64_t)(value)); \
-	}
+#define FIELD_ROW const struct line *line = row
 
 NUMBER_FIELD(id, line->job->id)
 NUMBER_FIELD(priority, line->job->priority)
 NUMBER_FIELD(site, line->job->priority - line->share)
 NUMBER_FIELD(share, line->share)
 NUMBER_FIELD(nice, grid_int(line->job->json, "nice"))
-
-static void zero(struct buf *buf, const void *row)
-{
-	(void)row;
-	buf_add_char(buf, '0');
-}
-
-static void nothing(struct buf *buf, const void *row)
-{
-	(void)buf, (void)row;
-}
-
-static void partition(struct buf *buf, const void *row)
-{
-	buf_add(buf, ((const struct line *)row)->job->partition);
-}
-
-static void user(struct buf *buf, const void *row)
-{
-	buf_add(buf, ((const struct line *)row)->job->user);
-}
-
-static void account(struct buf *buf, const void *row)
-{
-	buf_add(buf, ((const struct line *)row)->job->account);
-}
+TEXT_FIELD(partition, line->job->partition)
+TEXT_FIELD(user, line->job->user)
+TEXT_FIELD(account, line->job->account)
+CONSTANT_FIELD(zero, "0")
+CONSTANT_FIELD(nothing, "")
 
 static void part(struct buf *buf, const void *row)
 {
-	buf_printf(buf, "%.14f", (double)((const struct line *)row)->job->priority / 4294967295.0);
+	FIELD_ROW;
+
+	buf_printf(buf, "%.14f", (double)line->job->priority / 4294967295.0);
 }
 
 static void share_part(struct buf *buf, const void *row)
 {
-	buf_printf(buf, "%.7f", (double)((const struct line *)row)->share / 10000);
+	FIELD_ROW;
+
+	buf_printf(buf, "%.7f", (double)line->share / 10000);
 }
 
 /* clang-format off */
 static const struct slurm_field fields[] = {
-	{ 'a', NULL, "AGE", zero, false },
-	{ 'A', NULL, "AGE", zero, false },
-	{ 'B', NULL, "ASSOC", zero, false },
-	{ 'f', NULL, "FAIRSHARE", share_part, false },
-	{ 'F', NULL, "FAIRSHARE", share, false },
-	{ 'i', NULL, "JOBID", id, false },
-	{ 'j', NULL, "JOBSIZE", zero, false },
-	{ 'J', NULL, "JOBSIZE", zero, false },
-	{ 'N', NULL, "NICE", nice, false },
-	{ 'o', NULL, "ACCOUNT", account, false },
-	{ 'P', NULL, "PARTITION", zero, false },
-	{ 'Q', NULL, "QOS", zero, false },
-	{ 'r', NULL, "PARTITION", partition, false },
-	{ 'S', NULL, "SITE", site, false },
-	{ 'T', NULL, "TRES", nothing, false },
-	{ 'u', NULL, "USER", user, false },
-	{ 'y', NULL, "PRIORITY", part, false },
-	{ 'Y', NULL, "PRIORITY", priority, false },
-	{ 0, NULL, NULL, NULL, false },
+	{ 'a', NULL, "AGE", zero },
+	{ 'A', NULL, "AGE", zero },
+	{ 'B', NULL, "ASSOC", zero },
+	{ 'f', NULL, "FAIRSHARE", share_part },
+	{ 'F', NULL, "FAIRSHARE", share },
+	{ 'i', NULL, "JOBID", id },
+	{ 'j', NULL, "JOBSIZE", zero },
+	{ 'J', NULL, "JOBSIZE", zero },
+	{ 'N', NULL, "NICE", nice },
+	{ 'o', NULL, "ACCOUNT", account },
+	{ 'P', NULL, "PARTITION", zero },
+	{ 'Q', NULL, "QOS", zero },
+	{ 'r', NULL, "PARTITION", partition },
+	{ 'S', NULL, "SITE", site },
+	{ 'T', NULL, "TRES", nothing },
+	{ 'u', NULL, "USER", user },
+	{ 'y', NULL, "PRIORITY", part },
+	{ 'Y', NULL, "PRIORITY", priority },
+	{ .write = NULL },
 };
 /* clang-format on */
 
 struct sprio {
 	const char *jobs, *users, *partitions, *format;
-	bool head, detailed, weights;
+	bool headless, detailed, weights;
 };
 
-enum { NOTHING = 256, HELP, USAGE };
+#define FIELD(name) offsetof(struct sprio, name)
+#define VALUE STRATA_SLURM_REQUIRED
 
-static const struct option options[] = {
-	{ "clusters", required_argument, NULL, NOTHING },
-	{ "federation", no_argument, NULL, NOTHING },
-	{ "format", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, HELP },
-	{ "jobs", required_argument, NULL, 'j' },
-	{ "local", no_argument, NULL, NOTHING },
-	{ "long", no_argument, NULL, 'l' },
-	{ "noheader", no_argument, NULL, 'h' },
-	{ "norm", no_argument, NULL, 'n' },
-	{ "partition", required_argument, NULL, 'p' },
-	{ "sibling", no_argument, NULL, NOTHING },
-	{ "sort", required_argument, NULL, NOTHING },
-	{ "usage", no_argument, NULL, USAGE },
-	{ "user", required_argument, NULL, 'u' },
-	{ "verbose", no_argument, NULL, NOTHING },
-	{ "version", no_argument, NULL, 'V' },
-	{ "weights", no_argument, NULL, 'w' },
-	{ 0 },
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	SLURM_ROW_IGNORED("cluster", 0, VALUE, "jobs of these clusters"),
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
+	SLURM_ROW_HOLDS("federation", 0, "jobs of the federation"),
+	{ { "format", 'o', VALUE, .env = "SPRIO_FORMAT", .help = "columns as letters: %.15i %Y" }, slurm_read_text, FIELD(format) },
+	SLURM_ROW_HELP(0),
+	{ { "jobs", 'j', VALUE, .help = "these jobs" }, slurm_read_text, FIELD(jobs) },
+	SLURM_ROW_HOLDS("local", 0, "jobs of this cluster only"),
+	{ { "long", 'l', .help = "more columns" }, slurm_read_flag, FIELD(detailed) },
+	{ { "noheader", 'h', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
+	{ { "norm", 'n', .help = "parts of one instead of numbers" }, slurm_read_text, FIELD(format), FORMAT_NORM },
+	{ { "partition", 'p', VALUE, .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
+	SLURM_ROW_IGNORED("sibling", 0, STRATA_SLURM_NONE, "jobs of the federation's other clusters"),
+	SLURM_ROW_IGNORED("sort", 'S', VALUE, "the order, as letters of columns"),
+	SLURM_ROW_USAGE(0),
+	{ { "user", 'u', VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	SLURM_ROW_VERSION,
+	{ { "weights", 'w', .help = "what each part counts" }, slurm_read_flag, FIELD(weights) },
+	{ .read = NULL },
 };
+/* clang-format on */
 
-static int take_option(struct cli *cli, struct sprio *sprio, int letter)
-{
-	switch (letter) {
-	case 'h':
-		sprio->head = false;
-		break;
-	case 'j':
-		sprio->jobs = optarg;
-		break;
-	case 'l':
-		sprio->detailed = true;
-		break;
-	case 'n':
-		sprio->format = "%.15i %9r %.16y %.10f";
-		break;
-	case 'o':
-		sprio->format = optarg;
-		break;
-	case 'p':
-		sprio->partitions = optarg;
-		break;
-	case 'u':
-		sprio->users = optarg;
-		break;
-	case 'w':
-		sprio->weights = true;
-		break;
-	case 'V':
-		return slurm_version(cli);
-	case HELP:
-	case USAGE:
-		slurm_help(cli, &slurm_sprio, options, NOTHING);
-		return 0;
-	case '?':
-		return 1;
-	}
-	return -1;
-}
+static const struct slurm_syntax syntax = { .rows = rows };
 
 /* Those whose turn could come: not held, not to begin later, not waiting for others. */
 static bool wanted(const struct sprio *sprio, const struct slurm_job *job)
@@ -171,13 +118,6 @@ static bool wanted(const struct sprio *sprio, const struct slurm_job *job)
 	       (!sprio->jobs || slurm_listed(sprio->jobs, id)) &&
 	       (!sprio->users || slurm_listed(sprio->users, job->user)) &&
 	       (!sprio->partitions || slurm_listed(sprio->partitions, job->partition));
-}
-
-static int compare(const void *left_any, const void *right_any)
-{
-	const struct slurm_job *left = left_any, *right = right_any;
-
-	return (left->id > right->id) - (left->id < right->id);
 }
 
 static int64_t share_of(const struct slurm_jobs *jobs, const char *name)
@@ -205,19 +145,19 @@ static int print(struct cli *cli, const struct sprio *sprio)
 	int rc = slurm_jobs_fold(cli, &jobs);
 
 	if (rc == 0)
-		rc = slurm_format_read(cli, NAME, "job format specification", fields, text,
-				       &format);
+		rc = slurm_columns_read(cli, NAME, "job format specification", fields, text, NULL,
+					&format);
 	if (rc == 0) {
-		qsort(jobs.list, jobs.count, sizeof(*jobs.list), compare);
-		if (sprio->head)
-			slurm_format_head(cli, &format);
+		qsort(jobs.list, jobs.count, sizeof(*jobs.list), slurm_job_compare);
+		if (!sprio->headless)
+			slurm_columns_head(cli, &format);
 	}
 	for (size_t i = 0; rc == 0 && i < jobs.count; i++) {
 		struct line line = { &jobs.list[i], share_of(&jobs, jobs.list[i].user) };
 
 		if (!wanted(sprio, line.job))
 			continue;
-		slurm_format_row(cli, &format, &line);
+		slurm_columns_row(cli, &format, &line);
 		shown++;
 	}
 	slurm_jobs_fini(&jobs);
@@ -228,14 +168,12 @@ static int print(struct cli *cli, const struct sprio *sprio)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct sprio sprio = { .head = true, .format = getenv("SPRIO_FORMAT") };
-	int letter, code;
+	struct sprio sprio = { 0 };
+	struct slurm_reading reading;
+	int code = slurm_options(cli, &slurm_sprio, argc, argv, &sprio, &reading);
 
-	while ((letter = slurm_option(argc, argv, "hj:lM:no:p:S:u:vVw", options)) >= 0) {
-		code = take_option(cli, &sprio, letter);
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (!sprio.weights)
 		return print(cli, &sprio);
 	cli_print(cli, "          JOBID PARTITION   PRIORITY       SITE  FAIRSHARE\n"
@@ -243,4 +181,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
-const struct slurm_command slurm_sprio = { NAME, "show what makes jobs' priorities", run };
+static const struct slurm_field_table tables[] = { { "jobs", fields }, { 0 } };
+
+const struct slurm_command slurm_sprio = { .name = NAME,
+					   .summary = "show what makes jobs' priorities",
+					   .syntax = &syntax,
+					   .fields = tables,
+					   .run = run };

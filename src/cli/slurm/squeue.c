@@ -6,6 +6,7 @@
 
 #include <strata/slurm.h>
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,158 +21,110 @@
 struct squeue {
 	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *steps;
 	const char *format, *format_names, *sort;
-	long every_s; /* 0: once */
-	bool head, each, detailed, start, by_step, json, wants_jobs;
+	int64_t every_s; /* 0: once */
+	bool headless, each, detailed, start, by_step, json, wants_jobs;
 };
 
 /* ---- options ---- */
 
-enum { ME = 256, START, JSON, NOTHING, HELP, USAGE };
+/* -j may come with its list behind a blank, where it is an operand to getopt. */
+static int read_jobs(struct slurm_reading *reading, const struct slurm_row *row, const char *value,
+		     struct strata_error *err)
+{
+	struct squeue *squeue = reading->into;
 
-static const struct option options[] = {
-	{ "account", required_argument, NULL, 'A' },
-	{ "accounts", required_argument, NULL, 'A' },
-	{ "all", no_argument, NULL, NOTHING },
-	{ "array", no_argument, NULL, 'r' },
-	{ "array-unique", no_argument, NULL, 'r' },
-	{ "clusters", required_argument, NULL, NOTHING },
-	{ "cluster", required_argument, NULL, NOTHING },
-	{ "federation", no_argument, NULL, NOTHING },
-	{ "format", required_argument, NULL, 'o' },
-	{ "Format", required_argument, NULL, 'O' },
-	{ "help", no_argument, NULL, HELP },
-	{ "hide", no_argument, NULL, NOTHING },
-	{ "iterate", required_argument, NULL, 'i' },
-	{ "jobs", optional_argument, NULL, 'j' },
-	{ "json", no_argument, NULL, JSON },
-	{ "licenses", required_argument, NULL, NOTHING },
-	{ "local", no_argument, NULL, NOTHING },
-	{ "long", no_argument, NULL, 'l' },
-	{ "me", no_argument, NULL, ME },
-	{ "name", required_argument, NULL, 'n' },
-	{ "noconvert", no_argument, NULL, NOTHING },
-	{ "nodelist", required_argument, NULL, 'w' },
-	{ "nodes", required_argument, NULL, 'w' },
-	{ "noheader", no_argument, NULL, 'h' },
-	{ "partition", required_argument, NULL, 'p' },
-	{ "partitions", required_argument, NULL, 'p' },
-	{ "priority", no_argument, NULL, NOTHING },
-	{ "qos", required_argument, NULL, 'q' },
-	{ "reservation", required_argument, NULL, NOTHING },
-	{ "sibling", no_argument, NULL, NOTHING },
-	{ "sort", required_argument, NULL, 'S' },
-	{ "start", no_argument, NULL, START },
-	{ "state", required_argument, NULL, 't' },
-	{ "states", required_argument, NULL, 't' },
-	{ "steps", optional_argument, NULL, 's' },
-	{ "usage", no_argument, NULL, USAGE },
-	{ "user", required_argument, NULL, 'u' },
-	{ "users", required_argument, NULL, 'u' },
-	{ "verbose", no_argument, NULL, NOTHING },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
+	squeue->wants_jobs = true;
+	return value ? slurm_read_text(reading, row, value, err) : 0;
+}
+
+static int read_steps(struct slurm_reading *reading, const struct slurm_row *row, const char *value,
+		      struct strata_error *err)
+{
+	struct squeue *squeue = reading->into;
+
+	squeue->by_step = true;
+	return slurm_read_text(reading, row, value, err);
+}
+
+/* The last of -l, -o and -O counts, but for -O before -l or -o. */
+static int read_format_text(struct slurm_reading *reading, const struct slurm_row *row,
+			    const char *value, struct strata_error *err)
+{
+	struct squeue *squeue = reading->into;
+
+	squeue->format_names = NULL;
+	return slurm_read_text(reading, row, value, err);
+}
+
+static int read_long(struct slurm_reading *reading, const struct slurm_row *row, const char *value,
+		     struct strata_error *err)
+{
+	struct squeue *squeue = reading->into;
+
+	squeue->format = squeue->format_names = NULL;
+	return slurm_read_flag(reading, row, value, err);
+}
+
+static int read_interval(struct slurm_reading *reading, const struct slurm_row *row,
+			 const char *value, struct strata_error *err)
+{
+	if (slurm_interval_parse(value, slurm_row_field(reading, row)))
+		return 0;
+	slurm_say((struct cli *)reading->context, "Error: --iterate=%s", value);
+	return -ECANCELED;
+}
+
+#define FIELD(name) offsetof(struct squeue, name)
+#define VALUE STRATA_SLURM_REQUIRED
+#define MAYBE STRATA_SLURM_OPTIONAL
+
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	{ { "account", 'A', VALUE, .env = "SQUEUE_ACCOUNT", .help = "jobs of these accounts" }, slurm_read_text, FIELD(accounts) },
+	{ { "accounts", 0, VALUE, .help = "jobs of these accounts" }, slurm_read_text, FIELD(accounts) },
+	SLURM_ROW_HOLDS("all", 'a', "jobs of hidden partitions too"),
+	{ { "array", 'r', .env = "SQUEUE_ARRAY", .help = "a line for each element of an array" }, slurm_read_flag, FIELD(each) },
+	{ { "array-unique", 0, .env = "SQUEUE_ARRAY_UNIQUE", .help = "a line for each element of an array" }, slurm_read_flag, FIELD(each) },
+	SLURM_ROW_IGNORED("cluster", 0, VALUE, "jobs of these clusters"),
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
+	SLURM_ROW_HOLDS("federation", 0, "jobs of the federation"),
+	{ { "format", 'o', VALUE, .env = "SQUEUE_FORMAT", .help = "columns as letters: %.18i %j" }, read_format_text, FIELD(format) },
+	{ { "Format", 'O', VALUE, .env = "SQUEUE_FORMAT2", .help = "columns as names: jobid:10,name" }, slurm_read_text, FIELD(format_names) },
+	SLURM_ROW_HELP(0),
+	SLURM_ROW_HOLDS("hide", 0, "no jobs of hidden partitions"),
+	{ { "iterate", 'i', VALUE, .help = "again every so many seconds" }, read_interval, FIELD(every_s) },
+	{ { "jobs", 'j', MAYBE, .help = "these jobs" }, read_jobs, FIELD(jobs) },
+	{ { "json", 0, .help = "as JSON" }, slurm_read_flag, FIELD(json) },
+	SLURM_ROW_IGNORED("licenses", 'L', VALUE, "jobs that hold these licenses"),
+	SLURM_ROW_HOLDS("local", 0, "jobs of this cluster only"),
+	{ { "long", 'l', .help = "more columns" }, read_long, FIELD(detailed) },
+	{ { "me", 0, .help = "my own jobs" }, slurm_read_own_name, FIELD(users) },
+	{ { "name", 'n', VALUE, .env = "SQUEUE_NAMES", .help = "jobs of these names" }, slurm_read_text, FIELD(names) },
+	SLURM_ROW_IGNORED("noconvert", 0, STRATA_SLURM_NONE, "sizes in the units they were given in"),
+	{ { "nodelist", 'w', VALUE, .help = "jobs on these nodes" }, slurm_read_text, FIELD(nodes) },
+	{ { "nodes", 0, VALUE, .help = "jobs on these nodes" }, slurm_read_text, FIELD(nodes) },
+	{ { "noheader", 'h', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
+	{ { "partition", 'p', VALUE, .env = "SQUEUE_PARTITION", .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
+	{ { "partitions", 0, VALUE, .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
+	SLURM_ROW_HOLDS("priority", 'P', "a line for each partition of a job"),
+	{ { "qos", 'q', VALUE, .env = "SQUEUE_QOS", .help = "jobs of these qualities of service" }, slurm_read_text, FIELD(qos) },
+	SLURM_ROW_IGNORED("reservation", 'R', VALUE, "jobs of this reservation"),
+	SLURM_ROW_IGNORED("sibling", 0, STRATA_SLURM_NONE, "jobs of the federation's other clusters"),
+	{ { "sort", 'S', VALUE, .env = "SQUEUE_SORT", .help = "the order, as letters of columns: P,t,-p" }, slurm_read_text, FIELD(sort) },
+	{ { "start", 0, .help = "when waiting jobs are expected to start" }, slurm_read_flag, FIELD(start) },
+	{ { "state", 0, VALUE, .help = "jobs in these states: PD,R, all" }, slurm_read_text, FIELD(states) },
+	{ { "states", 't', VALUE, .env = "SQUEUE_STATES", .help = "jobs in these states: PD,R, all" }, slurm_read_text, FIELD(states) },
+	{ { "steps", 's', MAYBE, .help = "steps of running jobs" }, read_steps, FIELD(steps) },
+	SLURM_ROW_USAGE(0),
+	{ { "user", 'u', VALUE, .env = "SQUEUE_USERS", .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
+	{ { "users", 0, VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	SLURM_ROW_VERSION,
+	{ .read = NULL },
 };
+/* clang-format on */
 
-static void read_variables(struct squeue *squeue)
-{
-	*squeue =
-		(struct squeue){ .head = true,
-				 .accounts = getenv("SQUEUE_ACCOUNT"),
-				 .names = getenv("SQUEUE_NAMES"),
-				 .partitions = getenv("SQUEUE_PARTITION"),
-				 .qos = getenv("SQUEUE_QOS"),
-				 .states = getenv("SQUEUE_STATES"),
-				 .users = getenv("SQUEUE_USERS"),
-				 .format = getenv("SQUEUE_FORMAT"),
-				 .format_names = getenv("SQUEUE_FORMAT2"),
-				 .sort = getenv("SQUEUE_SORT"),
-				 .each = getenv("SQUEUE_ARRAY") || getenv("SQUEUE_ARRAY_UNIQUE") };
-}
-
-/* -1, or the exit code of an option that ends it. */
-static int take_option(struct cli *cli, struct squeue *squeue, int letter)
-{
-	char *end;
-
-	switch (letter) {
-	case 'A':
-		squeue->accounts = optarg;
-		break;
-	case 'h':
-		squeue->head = false;
-		break;
-	case 'i':
-		squeue->every_s = strtol(optarg, &end, 10);
-		if (squeue->every_s <= 0 || *end) {
-			slurm_say(cli, "Error: --iterate=%s", optarg);
-			return 1;
-		}
-		break;
-	case 'j':
-		squeue->wants_jobs = true;
-		squeue->jobs = optarg ? optarg : squeue->jobs;
-		break;
-	case 'l':
-		squeue->detailed = true;
-		squeue->format = squeue->format_names = NULL;
-		break;
-	case 'n':
-		squeue->names = optarg;
-		break;
-	case 'o':
-		squeue->format = optarg;
-		squeue->format_names = NULL;
-		break;
-	case 'O':
-		squeue->format_names = optarg;
-		break;
-	case 'p':
-		squeue->partitions = optarg;
-		break;
-	case 'q':
-		squeue->qos = optarg;
-		break;
-	case 'r':
-		squeue->each = true;
-		break;
-	case 's':
-		squeue->by_step = true;
-		squeue->steps = optarg;
-		break;
-	case 'S':
-		squeue->sort = optarg;
-		break;
-	case 't':
-		squeue->states = optarg;
-		break;
-	case 'u':
-		squeue->users = optarg;
-		break;
-	case 'w':
-		squeue->nodes = optarg;
-		break;
-	case ME:
-		squeue->users = service_own_name(cli);
-		break;
-	case START:
-		squeue->start = true;
-		break;
-	case JSON:
-		squeue->json = true;
-		break;
-	case 'V':
-		return slurm_version(cli);
-	case HELP:
-		slurm_help(cli, &slurm_squeue, options, NOTHING);
-		return 0;
-	case USAGE:
-		slurm_help(cli, &slurm_squeue, options, NOTHING);
-		return 0;
-	case '?':
-		return 1;
-	}
-	return -1;
-}
+static const struct slurm_syntax syntax = { .rows = rows };
 
 /* The users that there are, of those that are named; numbers are looked up. */
 static void check_users(struct cli *cli, struct squeue *squeue)
@@ -239,52 +192,15 @@ static bool state_wanted(const struct squeue *squeue, const struct slurm_job *jo
 	return false;
 }
 
-/* "40", "40_4", "40_[1-3]" */
-static bool job_named(const char *list, const struct slurm_job *job)
-{
-	for (const char *at = list; at && *at;) {
-		char *end;
-		int64_t id = strtoll(at, &end, 10);
-		size_t span = strcspn(at, ",");
-		bool same = id == job->id || id == job->array_id;
-
-		if (same && *end == '_' && end[1] != '[')
-			same = id == job->array_id &&
-			       strtoll(end + 1, &end, 10) == job->array_index;
-		if (same)
-			return true;
-		at += span + (at[span] == ',');
-	}
-	return false;
-}
-
-static bool on_nodes(const struct squeue *squeue, struct cli *cli, const struct slurm_job *job)
-{
-	const json_t *place = json_object_get(job->json, "place"), *piece;
-	const char **list;
-	size_t count, index;
-
-	if (strata_hostlist_expand(squeue->nodes, STRATA_TEXT_NUL, &cli->arena, &list, &count,
-				   NULL))
-		return false;
-	json_array_foreach(place, index, piece)
-	{
-		for (size_t i = 0; i < count; i++)
-			if (strcmp(list[i], grid_or(json_object_get(piece, "node"), "")) == 0)
-				return true;
-	}
-	return false;
-}
-
 static bool wanted(struct cli *cli, const struct squeue *squeue, const struct slurm_job *job)
 {
-	return state_wanted(squeue, job) && (!squeue->jobs || job_named(squeue->jobs, job)) &&
+	return state_wanted(squeue, job) && (!squeue->jobs || slurm_job_named(job, squeue->jobs)) &&
 	       (!squeue->users || slurm_listed(squeue->users, job->user)) &&
 	       (!squeue->accounts || slurm_listed(squeue->accounts, job->account)) &&
 	       (!squeue->partitions || slurm_listed(squeue->partitions, job->partition)) &&
 	       (!squeue->names || slurm_listed(squeue->names, job->name)) &&
 	       (!squeue->qos || slurm_listed(squeue->qos, job->qos)) &&
-	       (!squeue->nodes || on_nodes(squeue, cli, job));
+	       (!squeue->nodes || slurm_job_on(cli, job, squeue->nodes));
 }
 
 /* One job that is asked for by its number has to be there; of several some may be missing. */
@@ -293,7 +209,7 @@ static bool known(const struct squeue *squeue, const struct slurm_jobs *jobs)
 	if (!squeue->jobs || strchr(squeue->jobs, ','))
 		return true;
 	for (size_t i = 0; i < jobs->count; i++)
-		if (job_named(squeue->jobs, &jobs->list[i]))
+		if (slurm_job_named(&jobs->list[i], squeue->jobs))
 			return true;
 	return false;
 }
@@ -310,15 +226,6 @@ static void pick(struct cli *cli, const struct squeue *squeue, struct slurm_jobs
 
 /* ---- printing ---- */
 
-static int print_json(struct cli *cli, const struct slurm_jobs *jobs)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < jobs->count; i++)
-		json_array_append_new(list, slurm_job_json(&jobs->list[i]));
-	return slurm_print_json(cli, "jobs", list);
-}
-
 static int read_format(struct cli *cli, const struct squeue *squeue,
 		       struct slurm_format *ret_format)
 {
@@ -330,11 +237,8 @@ static int read_format(struct cli *cli, const struct squeue *squeue,
 			    : squeue->detailed ? FORMAT_LONG
 					       : FORMAT;
 
-	if (squeue->format_names)
-		return slurm_format_read_names(cli, NAME, what, fields, squeue->format_names,
-					       ret_format);
-	return slurm_format_read(cli, NAME, what, fields, squeue->format ? squeue->format : usual,
-				 ret_format);
+	return slurm_columns_read(cli, NAME, what, fields, squeue->format ? squeue->format : usual,
+				  squeue->format_names, ret_format);
 }
 
 static void print_steps_of(struct cli *cli, const struct slurm_format *format,
@@ -348,7 +252,7 @@ static void print_steps_of(struct cli *cli, const struct slurm_format *format,
 	json_t *steps = slurm_steps(cli, job), *row;
 	size_t index;
 
-	slurm_format_row(cli, format, &batch);
+	slurm_columns_row(cli, format, &batch);
 	json_array_foreach(steps, index, row)
 	{
 		int64_t start_ns = when_json(row, "started_at");
@@ -363,7 +267,7 @@ static void print_steps_of(struct cli *cli, const struct slurm_format *format,
 		};
 
 		if (!when_json(row, "ended_at"))
-			slurm_format_row(cli, format, &step);
+			slurm_columns_row(cli, format, &step);
 	}
 	json_decref(steps);
 }
@@ -388,17 +292,17 @@ static int print_once(struct cli *cli, const void *context)
 		rc = slurm_jobs_fold(cli, &jobs);
 	squeue_sort(cli, &jobs, squeue->sort ? squeue->sort : squeue->start ? "S" : "P,t,-p");
 	if (rc == 0 && squeue->json)
-		rc = print_json(cli, &jobs);
+		rc = slurm_print_jobs_json(cli, &jobs);
 	else if (rc == 0)
 		rc = read_format(cli, squeue, &format);
 	if (rc == 0 && !squeue->json) {
 		if (squeue->every_s || squeue->detailed)
 			slurm_print_date(cli);
-		if (squeue->head)
-			slurm_format_head(cli, &format);
+		if (!squeue->headless)
+			slurm_columns_head(cli, &format);
 		for (size_t i = 0; i < jobs.count; i++)
 			if (!squeue->by_step)
-				slurm_format_row(cli, &format, &jobs.list[i]);
+				slurm_columns_row(cli, &format, &jobs.list[i]);
 			else if (!jobs.list[i].pending && !jobs.list[i].ended)
 				print_steps_of(cli, &format, &jobs.list[i]);
 	}
@@ -408,23 +312,20 @@ static int print_once(struct cli *cli, const void *context)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct squeue squeue;
-	int letter, code;
+	struct squeue squeue = { 0 };
+	struct slurm_reading reading;
+	int code = slurm_options(cli, &slurm_squeue, argc, argv, &squeue, &reading);
+	size_t at = 0;
 
-	read_variables(&squeue);
-	while ((letter = slurm_option(argc, argv,
-				      "A:ahi:j::lL:n:M:O:o:p:Pq:R:rs::S:t:u:vVw:", options)) >= 0) {
-		code = take_option(cli, &squeue, letter);
-		if (code >= 0)
-			return code;
-	}
-	if (optind < argc && squeue.wants_jobs && !squeue.jobs)
-		squeue.jobs = argv[optind++];
-	if (optind < argc && squeue.by_step && !squeue.steps)
-		squeue.steps = argv[optind++];
-	if (optind < argc) {
-		slurm_error(cli, NAME, "Unrecognized option: %s", argv[optind]);
-		slurm_help(cli, &slurm_squeue, options, NOTHING);
+	if (code >= 0)
+		return code;
+	if (at < reading.operand_count && squeue.wants_jobs && !squeue.jobs)
+		squeue.jobs = reading.operands[at++];
+	if (at < reading.operand_count && squeue.by_step && !squeue.steps)
+		squeue.steps = reading.operands[at++];
+	if (at < reading.operand_count) {
+		slurm_error(cli, NAME, "Unrecognized option: %s", reading.operands[at]);
+		slurm_help(cli, &slurm_squeue);
 		return 1;
 	}
 	if (!check_states(cli, &squeue))
@@ -436,4 +337,12 @@ static int run(struct cli *cli, int argc, char **argv)
 	return slurm_repeat(cli, squeue.every_s, print_once, &squeue);
 }
 
-const struct slurm_command slurm_squeue = { NAME, "show jobs that wait and run", run };
+static const struct slurm_field_table tables[] = { { "jobs", squeue_fields },
+						   { "steps", squeue_step_fields },
+						   { 0 } };
+
+const struct slurm_command slurm_squeue = { .name = NAME,
+					    .summary = "show jobs that wait and run",
+					    .syntax = &syntax,
+					    .fields = tables,
+					    .run = run };

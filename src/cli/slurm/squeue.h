@@ -2,7 +2,7 @@
 #ifndef CLI_SLURM_SQUEUE_H
 #define CLI_SLURM_SQUEUE_H
 
-#include "cli/slurm/format.h"
+#include "cli/slurm/columns.h"
 #include "cli/slurm/jobs.h"
 
 extern const struct slurm_field squeue_fields[];      /* of struct slurm_job */

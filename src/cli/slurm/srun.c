@@ -1,14 +1,12 @@
 /*
- * srun: runs a program as tasks. Within a job they are a step of it, else a job is made for them. Options that sbatch has too are read by
- * strata_sbatch_parse, with what the job's variables say in front of them, so that the words win.
+ * srun: runs a program as tasks. Within a job they are a step of it, else a job is made for them. Its options are read by
+ * strata_sbatch_parse, as sbatch's are.
  */
 #include "cli/slurm/srun.h"
 
-#include "formats/slurm.h"
+#include "slurm/sbatch_int.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What a step takes over from the job it is in. */
 static const struct {
@@ -21,110 +19,58 @@ static const struct {
 };
 enum { INHERITED = sizeof(inherited) / sizeof(inherited[0]) };
 
-static bool is(const struct sbatch_row *row, const char *name)
-{
-	return strcmp(row->option.name, name) == 0;
-}
-
-/* An option that only srun has. −1: go on, else the exit code. */
-static int read_own(struct srun *srun, const struct sbatch_row *row, const char *value)
-{
-	if (is(row, "label"))
-		srun->label = true;
-	else if (is(row, "unbuffered"))
-		srun->unbuffered = true;
-	else if (is(row, "kill-on-bad-exit"))
-		srun->kill_on_fail = !value || strcmp(value, "0") != 0;
-	else if (is(row, "exact"))
-		srun->exact = true;
-	else if (is(row, "overlap"))
-		srun->overlap = true;
-	else if (is(row, "pty"))
-		srun->pty = true;
-	else if (is(row, "multi-prog")) {
-		slurm_error(srun->cli, "srun", "--multi-prog is not possible here");
-		return 1;
-	} else if (is(row, "jobid") && !srun->job_id) {
-		slurm_error(srun->cli, "srun",
-			    "--jobid is not possible here: call srun within the job");
-		return 1;
-	}
-	return -1;
-}
-
-/* The words as sbatch would have them. −1: go on, else the exit code. */
-static int read_words(struct srun *srun, const char **args, size_t *count)
-{
-	struct cli *cli = srun->cli;
-	const struct sbatch_row *row;
-	struct sbatch_words words;
-	const char *value;
-
-	sbatch_words_init(&words, (const char *const *)srun->words, srun->word_count,
-			  STRATA_SLURM_SRUN);
-	for (;;) {
-		if (sbatch_words_next(&words, &row, &value, &cli->err))
-			return slurm_batch_complain(&srun->batch);
-		if (!row)
-			break;
-		if (!(row->option.commands & STRATA_SLURM_SBATCH)) {
-			int code = read_own(srun, row, value);
-
-			if (code >= 0)
-				return code;
-			continue;
-		}
-		args[*count] =
-			value ? strata_arena_printf(&cli->arena, "--%s=%s", row->option.name, value)
-			      : strata_arena_printf(&cli->arena, "--%s", row->option.name);
-		if (!args[(*count)++])
-			return 1;
-	}
-	srun->command = srun->words + words.at;
-	srun->command_count = srun->word_count - words.at;
-	return -1;
-}
-
+/* What the job's variables say stands in front, so that the words win. */
 static int parse(struct srun *srun)
 {
 	struct cli *cli = srun->cli;
 	size_t count = 0;
 	const char **args =
-		strata_arena_array(&cli->arena, srun->word_count + INHERITED + 1, sizeof(*args));
+		strata_arena_array(&cli->arena, srun->word_count + INHERITED, sizeof(*args));
 
 	for (size_t i = 0; args && srun->job_id && i < INHERITED; i++) {
 		const char *value = getenv(inherited[i].variable);
 
-		if (value)
-			args[count++] = strata_arena_printf(&cli->arena, "--%s=%s",
-							    inherited[i].option, value);
+		if (!value)
+			continue;
+		args[count] =
+			strata_arena_printf(&cli->arena, "--%s=%s", inherited[i].option, value);
+		if (!args[count++])
+			args = NULL;
 	}
-	int code = args ? read_words(srun, args, &count) : 1;
-
-	if (code >= 0)
-		return code;
-	args[count++] = "--wrap=:";
+	if (!args) {
+		strata_fail_memory(&cli->err);
+		return slurm_batch_complain(&srun->batch);
+	}
+	for (size_t i = 0; i < srun->word_count; i++)
+		args[count++] = srun->words[i];
 	struct strata_sbatch_input in = {
+		.command = STRATA_SLURM_SRUN,
 		.args = args,
 		.arg_count = count,
 		.now_ns = srun->batch.caller.now_ns,
 		.zone_seconds = srun->batch.caller.zone_seconds,
 	};
 
-	return strata_sbatch_parse(&in, &cli->arena, &srun->batch.job, &cli->err)
-		       ? slurm_batch_complain(&srun->batch)
-		       : 0;
+	if (strata_sbatch_parse(&in, &cli->arena, &srun->batch.job, &cli->err))
+		return slurm_batch_complain(&srun->batch);
+	srun->command_count = srun->batch.job.script_arg_count;
+	srun->command = srun->words + (srun->word_count - srun->command_count);
+	return 0;
 }
 
-static int help(struct cli *cli)
+/* What Slurm can do and this cannot. 0, or the exit code. */
+static int refuse(const struct srun *srun)
 {
-	const struct strata_slurm_option *option;
+	const struct strata_sbatch *job = &srun->batch.job;
 
-	cli_print(cli, "Usage: srun [OPTION…] PROGRAM [ARGUMENT…]\n");
-	for (size_t i = 0; (option = strata_slurm_option_at(i)); i++)
-		if (option->commands & STRATA_SLURM_SRUN)
-			cli_printf(cli, "  --%-22s %s\n", option->name, option->help);
-	return 0;
+	if (job->multi_prog)
+		slurm_error(srun->cli, "srun", "--multi-prog is not possible here");
+	else if (job->job_id && !srun->job_id)
+		slurm_error(srun->cli, "srun",
+			    "--jobid is not possible here: call srun within the job");
+	else
+		return 0;
+	return 1;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -139,10 +85,11 @@ static int run(struct cli *cli, int argc, char **argv)
 		code = parse(&srun);
 	if (code)
 		return code;
-	if (srun.batch.job.version)
-		return slurm_version(cli);
-	if (srun.batch.job.help || srun.batch.job.usage)
-		return help(cli);
+	if (srun.batch.job.version || srun.batch.job.help || srun.batch.job.usage)
+		return slurm_batch_talk(&srun.batch, &slurm_srun);
+	code = refuse(&srun);
+	if (code)
+		return code;
 	if (srun.command_count == 0) {
 		slurm_say(cli, "srun: fatal: No command given to execute.");
 		return 1;
@@ -150,4 +97,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	return srun.job_id ? srun_step(&srun) : srun_job(&srun);
 }
 
-const struct slurm_command slurm_srun = { "srun", "run tasks within a job, or as one", run };
+const struct slurm_command slurm_srun = { .name = "srun",
+					  .summary = "run tasks within a job, or as one",
+					  .operands = "PROGRAM [ARGUMENT…]",
+					  .syntax = &srun_syntax,
+					  .run = run };

@@ -6,21 +6,15 @@
 #ifndef CLI_SLURM_SRUN_H
 #define CLI_SLURM_SRUN_H
 
-#include "cli/slurm/batch.h"
+#include "cli/slurm/slurm_batch.h"
 
 struct srun {
 	struct cli *cli;
-	struct batch batch; /* its job has what sbatch would understand, too */
+	struct batch batch; /* its job is the step: what the options say */
 	const char *job_id; /* that we are in; NULL: in none */
 	char **words;       /* behind "srun" */
 	char **command;     /* NULL behind the last */
 	size_t word_count, command_count;
-	bool label;        /* the task's number in front of each line */
-	bool unbuffered;   /* what they write goes out as it comes */
-	bool kill_on_fail; /* one task that fails ends the others */
-	bool exact;        /* takes only the CPUs it asks for */
-	bool overlap;      /* shares what other steps have */
-	bool pty;          /* the first task has a terminal */
 };
 
 /* What the job has on one of its nodes. */

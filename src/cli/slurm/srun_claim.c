@@ -40,7 +40,7 @@ static struct want want_of(const struct srun *srun, const struct srun_layout *la
 {
 	const struct strata_sbatch *job = &srun->batch.job;
 	const struct srun_node *node = &layout->nodes[index];
-	bool exact = srun->exact || job->share == STRATA_SBATCH_EXCLUSIVE ||
+	bool exact = srun->batch.job.exact || job->share == STRATA_SBATCH_EXCLUSIVE ||
 		     job->cpus_per_task_given;
 	int64_t left = job->gpus.count, nodes = (int64_t)layout->node_count;
 	struct want want = { .cpus = exact ? node->tasks * job->cpus_per_task : node->cpus,
@@ -117,7 +117,7 @@ bool srun_claim_try(int fd, const struct srun *srun, struct srun_layout *layout)
 {
 	bool taken = true;
 
-	if (fd < 0 || srun->overlap) {
+	if (fd < 0 || srun->batch.job.overlap) {
 		share(srun, layout);
 		return true;
 	}

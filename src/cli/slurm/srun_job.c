@@ -62,14 +62,7 @@ static void pass_on(struct pipe *pipe)
 
 static void cancel(struct srun *srun, int64_t id)
 {
-	char number[24];
-	struct buf path;
-	json_t *answer;
-
-	snprintf(number, sizeof(number), "%" PRId64, id);
-	service_path(srun->cli, &path, "jobs", number, NULL);
-	if (service_ask(srun->cli, "DELETE", &path, NULL, &answer) == 0)
-		json_decref(answer);
+	slurm_batch_cancel(&srun->batch, id);
 	slurm_say(srun->cli, "srun: Force Terminated job %" PRId64, id);
 }
 
@@ -145,12 +138,9 @@ static bool add_command(struct srun *srun)
 static int submit(struct srun *srun, const char *dir, int *ret_terminals, int64_t *ret_id)
 {
 	struct batch *batch = &srun->batch;
-	const char *name = strrchr(srun->command[0], '/');
 	int64_t *ids;
 	size_t count;
 
-	if (strcmp(batch->job.name, "wrap") == 0)
-		batch->job.name = name && name[1] ? name + 1 : srun->command[0];
 	int code = slurm_fits_check(batch);
 
 	if (code == 0)
@@ -162,7 +152,7 @@ static int submit(struct srun *srun, const char *dir, int *ret_terminals, int64_
 	json_object_set_new(batch->body, "error",
 			    json_string(strata_arena_printf(&srun->cli->arena, "%s/err", dir)));
 	json_object_del(batch->body, "input");
-	if (srun->pty && (*ret_terminals = srun_pty_listen(srun, dir)) < 0)
+	if (srun->batch.job.pty && (*ret_terminals = srun_pty_listen(srun, dir)) < 0)
 		return 1;
 	if (!add_command(srun))
 		return slurm_batch_refuse(batch, "the command is not valid UTF-8");

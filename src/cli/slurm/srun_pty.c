@@ -77,7 +77,7 @@ static bool hand_over(const char *path, int master)
 
 bool srun_pty_wanted(const struct srun *srun)
 {
-	return srun->pty && getenv(SOCKET_VARIABLE);
+	return srun->batch.job.pty && getenv(SOCKET_VARIABLE);
 }
 
 bool srun_pty_is_ours(const char *variable)

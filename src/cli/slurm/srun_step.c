@@ -281,9 +281,7 @@ int srun_step(struct srun *srun)
 
 	if (code)
 		return code;
-	for (size_t i = 0; i < srun->batch.job.warning_count; i++)
-		if (strncmp(srun->batch.job.warnings[i], "no effect here", 14) != 0)
-			slurm_say(srun->cli, "srun: warning: %s", srun->batch.job.warnings[i]);
+	slurm_batch_warn_options(&srun->batch);
 	tasks = strata_arena_array(&srun->cli->arena, (size_t)layout.task_count, sizeof(*tasks));
 	int64_t step = begin(srun, &layout);
 

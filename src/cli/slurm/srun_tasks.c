@@ -80,7 +80,7 @@ static void pass_on(const struct srun_tasks *all, struct stream *stream, bool en
 			break;
 		size_t length = newline ? (size_t)(newline - start) + 1 : stream->line.length - at;
 
-		if (all->srun->label)
+		if (all->srun->batch.job.label)
 			buf_printf(&out, "%*" PRId64 ": ", all->width, stream->rank);
 		buf_add_bytes(&out, start, length);
 		at += length;
@@ -140,7 +140,7 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 	bool own[3] = { false };
 	struct strata_error err = { 0 };
 
-	bool lines = srun->label || (all->count > 1 && !srun->unbuffered);
+	bool lines = srun->batch.job.label || (all->count > 1 && !srun->batch.job.unbuffered);
 
 	for (int i = 1; lines && i <= 2; i++)
 		if (fds[i] == STDOUT_FILENO || fds[i] == STDERR_FILENO)
@@ -210,7 +210,8 @@ static void reap(struct srun_tasks *all)
 		all->running--;
 		all->failed |= task->end.state != ENV_EXITED || task->end.code;
 	}
-	if (all->failed && all->srun->kill_on_fail && !all->kill_at_ns && all->running) {
+	if (all->failed && all->srun->batch.job.kill_on_bad_exit && !all->kill_at_ns &&
+	    all->running) {
 		dprintf(STDERR_FILENO, "srun: Terminating StepId=%s.%" PRId64 "\n",
 			all->srun->job_id, all->step);
 		end_all(all);

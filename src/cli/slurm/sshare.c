@@ -1,5 +1,5 @@
 /* sshare: shares of accounts and users, and what they have used. Usage is in GPU seconds. */
-#include "cli/slurm/slurm.h"
+#include "cli/slurm/command.h"
 
 #include "cli/service.h"
 #include "cli/slurm/jobs.h"
@@ -12,7 +12,7 @@
 struct sshare {
 	const char *users, *accounts;
 	const char *delimiter; /* NULL: columns */
-	bool delimiter_last, head, everybody;
+	bool delimiter_last, headless, everybody;
 	const json_t *all_users, *all_accounts;
 	double used; /* by all, in hours */
 };
@@ -25,65 +25,46 @@ static const struct {
 		{ "FairShare", 10 } };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-enum { NOTHING = 256, HELP, USAGE };
-
-static const struct option options[] = {
-	{ "accounts", required_argument, NULL, 'A' },
-	{ "all", no_argument, NULL, 'a' },
-	{ "clusters", required_argument, NULL, NOTHING },
-	{ "help", no_argument, NULL, HELP },
-	{ "helpformat", no_argument, NULL, 'e' },
-	{ "long", no_argument, NULL, NOTHING },
-	{ "noheader", no_argument, NULL, 'n' },
-	{ "parsable", no_argument, NULL, 'p' },
-	{ "parsable2", no_argument, NULL, 'P' },
-	{ "partition", no_argument, NULL, NOTHING },
-	{ "uid", required_argument, NULL, 'u' },
-	{ "usage", no_argument, NULL, USAGE },
-	{ "user", required_argument, NULL, 'u' },
-	{ "users", required_argument, NULL, 'u' },
-	{ "Users", no_argument, NULL, NOTHING },
-	{ "verbose", no_argument, NULL, NOTHING },
-	{ "version", no_argument, NULL, 'V' },
-	{ 0 },
-};
-
-static int take_option(struct cli *cli, struct sshare *sshare, int letter)
+/* -p and -P: a delimiter between columns; of -p also behind the last. */
+static int read_parsable(struct slurm_reading *reading, const struct slurm_row *row,
+			 const char *value, struct strata_error *err)
 {
-	switch (letter) {
-	case 'a':
-		sshare->everybody = true;
-		break;
-	case 'A':
-		sshare->accounts = optarg;
-		break;
-	case 'e':
-		for (int i = 0; i < COLUMNS; i++)
-			cli_printf(cli, "%s\n", columns[i].title);
-		return 0;
-	case 'n':
-		sshare->head = false;
-		break;
-	case 'p':
-	case 'P':
-		sshare->delimiter = "|";
-		sshare->delimiter_last = letter == 'p';
-		break;
-	case 'u':
-		sshare->users = optarg;
-		break;
-	case 'V':
-		return slurm_version(cli);
-	case 'h':
-	case HELP:
-	case USAGE:
-		slurm_help(cli, &slurm_sshare, options, NOTHING);
-		return 0;
-	case '?':
-		return 1;
-	}
-	return -1;
+	struct sshare *sshare = reading->into;
+
+	(void)value, (void)err;
+	sshare->delimiter = "|";
+	sshare->delimiter_last = row->option.letter == 'p';
+	return 0;
 }
+
+#define FIELD(name) offsetof(struct sshare, name)
+#define VALUE STRATA_SLURM_REQUIRED
+
+/* clang-format off */
+static const struct slurm_row rows[] = {
+	{ { "accounts", 'A', VALUE, .help = "these accounts" }, slurm_read_text, FIELD(accounts) },
+	{ { "all", 'a', .help = "all users" }, slurm_read_flag, FIELD(everybody) },
+	SLURM_ROW_IGNORED("cluster", 0, VALUE, "shares of these clusters"),
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "shares of these clusters"),
+	SLURM_ROW_HELP('h'),
+	{ { "helpformat", 'e', .help = "list the columns" }, slurm_read_end, 0 },
+	SLURM_ROW_IGNORED("long", 'l', STRATA_SLURM_NONE, "more columns"),
+	{ { "noheader", 'n', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
+	{ { "parsable", 'p', .help = "columns between bars, one behind the last" }, read_parsable, 0 },
+	{ { "parsable2", 'P', .help = "columns between bars" }, read_parsable, 0 },
+	SLURM_ROW_IGNORED("partition", 'm', STRATA_SLURM_NONE, "shares of partitions"),
+	{ { "uid", 0, VALUE, .help = "these users" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_USAGE(0),
+	{ { "user", 'u', VALUE, .help = "these users" }, slurm_read_text, FIELD(users) },
+	{ { "users", 0, VALUE, .help = "these users" }, slurm_read_text, FIELD(users) },
+	SLURM_ROW_IGNORED("Users", 'U', STRATA_SLURM_NONE, "users without their accounts"),
+	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	SLURM_ROW_VERSION,
+	{ .read = NULL },
+};
+/* clang-format on */
+
+static const struct slurm_syntax syntax = { .rows = rows };
 
 static void print_row(struct cli *cli, const struct sshare *sshare,
 		      const char *const cells[COLUMNS])
@@ -189,9 +170,9 @@ static void print(struct cli *cli, struct sshare *sshare)
 	}
 	json_array_foreach(sshare->all_users, index, row) sshare->used += number(row, "gpu_hours");
 	snprintf(used, sizeof(used), "%.0f", sshare->used * 3600);
-	if (sshare->head)
+	if (!sshare->headless)
 		print_row(cli, sshare, titles);
-	if (sshare->head && !sshare->delimiter)
+	if (!sshare->headless && !sshare->delimiter)
 		print_row(cli, sshare, rules);
 	print_row(cli, sshare,
 		  (const char *const[]){ "root", "", "", "0.000000", used, "1.000000", "" });
@@ -200,14 +181,17 @@ static void print(struct cli *cli, struct sshare *sshare)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct sshare sshare = { .head = true, .users = service_own_name(cli) };
+	struct sshare sshare = { .users = service_own_name(cli) };
+	struct slurm_reading reading;
 	json_t *users = NULL, *accounts = NULL;
-	int letter, code;
+	int code = slurm_options(cli, &slurm_sshare, argc, argv, &sshare, &reading);
 
-	while ((letter = slurm_option(argc, argv, "aA:ehlM:mnpPu:UvV", options)) >= 0) {
-		code = take_option(cli, &sshare, letter);
-		if (code >= 0)
-			return code;
+	if (code >= 0)
+		return code;
+	if (reading.ended) {
+		for (int i = 0; i < COLUMNS; i++)
+			cli_printf(cli, "%s\n", columns[i].title);
+		return 0;
 	}
 	int rc = service_list(cli, "users", &users);
 
@@ -223,4 +207,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	return rc ? slurm_unreachable(cli, "slurm_associations_get_shares") : 0;
 }
 
-const struct slurm_command slurm_sshare = { NAME, "show shares and what was used of them", run };
+const struct slurm_command slurm_sshare = { .name = NAME,
+					    .summary = "show shares and what was used of them",
+					    .syntax = &syntax,
+					    .run = run };

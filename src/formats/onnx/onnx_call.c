@@ -234,13 +234,6 @@ int64_t onnx_call_int(const struct onnx_call *call, const char *name, int64_t mi
 	return attribute ? attribute->integer : missing;
 }
 
-double onnx_call_real(const struct onnx_call *call, const char *name, double missing)
-{
-	const struct onnx_attribute *attribute = onnx_call_attribute(call, name, ONNX_ATTR_FLOAT);
-
-	return attribute ? attribute->real : missing;
-}
-
 const char *onnx_call_text(const struct onnx_call *call, const char *name, const char *missing)
 {
 	const struct onnx_attribute *attribute = onnx_call_attribute(call, name, ONNX_ATTR_STRING);

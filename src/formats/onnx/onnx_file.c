@@ -11,10 +11,10 @@
 static int read_on(struct strata_arena *arena, const void *bytes, size_t length, const char *path,
 		   const struct strata_onnx_dim *dims, size_t dim_count,
 		   struct strata_memory *memory, struct strata_graph **ret_graph,
-		   struct strata_onnx_figures *ret_figures, struct strata_error *err)
+		   struct strata_onnx_metrics *ret_metrics, struct strata_error *err)
 {
 	struct onnx_dim *given = strata_arena_array(arena, dim_count, sizeof(*given));
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct onnx_inferred inferred;
 	struct strata_graph *graph;
 	struct onnx_model model;
@@ -39,13 +39,13 @@ static int read_on(struct strata_arena *arena, const void *bytes, size_t length,
 		rc = strata_graph_new(model.graph.name, memory, &graph, err);
 	if (rc)
 		return rc;
-	rc = onnx_graph_fill(&inferred, path, arena, graph, &figures, err);
+	rc = onnx_graph_fill(&inferred, path, arena, graph, &metrics, err);
 	if (rc) {
 		strata_graph_free(graph);
 		return rc;
 	}
-	if (ret_figures)
-		*ret_figures = figures;
+	if (ret_metrics)
+		*ret_metrics = metrics;
 	*ret_graph = graph;
 	return 0;
 }
@@ -53,13 +53,13 @@ static int read_on(struct strata_arena *arena, const void *bytes, size_t length,
 int strata_onnx_read(const void *bytes, size_t length, const char *path,
 		     const struct strata_onnx_dim *dims, size_t dim_count,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
-		     struct strata_onnx_figures *ret_figures, struct strata_error *err)
+		     struct strata_onnx_metrics *ret_metrics, struct strata_error *err)
 {
 	struct strata_arena arena;
 
 	strata_arena_init(&arena, memory, 0);
 	int rc = read_on(&arena, bytes, length, path, dims, dim_count, memory, ret_graph,
-			 ret_figures, err);
+			 ret_metrics, err);
 
 	strata_arena_fini(&arena);
 	return rc;
@@ -118,9 +118,9 @@ static int map_file(const char *path, void **ret_bytes, size_t *ret_length,
 
 int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_t dim_count,
 		     struct strata_memory *memory, struct strata_graph **ret_graph,
-		     struct strata_onnx_figures *ret_figures, struct strata_error *err)
+		     struct strata_onnx_metrics *ret_metrics, struct strata_error *err)
 {
-	struct strata_onnx_figures figures;
+	struct strata_onnx_metrics metrics;
 	struct strata_graph *graph = NULL;
 	struct strata_error why = { 0 };
 	size_t length = 0;
@@ -129,7 +129,7 @@ int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_
 
 	if (rc)
 		return rc;
-	rc = strata_onnx_read(bytes, length, path, dims, dim_count, memory, &graph, &figures, &why);
+	rc = strata_onnx_read(bytes, length, path, dims, dim_count, memory, &graph, &metrics, &why);
 	munmap(bytes, length);
 	if (rc == -ENOMEM)
 		return strata_fail_memory(err);
@@ -140,8 +140,8 @@ int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_
 		strata_graph_free(graph);
 		return rc;
 	}
-	if (ret_figures)
-		*ret_figures = figures;
+	if (ret_metrics)
+		*ret_metrics = metrics;
 	*ret_graph = graph;
 	return 0;
 }

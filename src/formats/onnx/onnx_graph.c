@@ -38,7 +38,7 @@ struct fill {
 	struct strata_arena *arena;
 	const char *path;
 	uint32_t *tied; /* group of each initializer */
-	struct strata_onnx_figures *figures;
+	struct strata_onnx_metrics *metrics;
 };
 
 /* ---- files ---- */
@@ -159,7 +159,7 @@ static int add_inputs(struct fill *fill, struct strata_error *err)
 		if (!inferred->inputs[i].tensor)
 			rc = add_value(fill, &inferred->inputs[i], STRATA_ROLE_INPUT, 0, err);
 	for (size_t i = 0; rc == 0 && i < graph->initializer_count; i++) {
-		fill->figures->initializer_bytes += graph->initializers[i].bytes;
+		fill->metrics->initializer_bytes += graph->initializers[i].bytes;
 		if (inferred->initializers[i].name)
 			rc = add_value(fill, &inferred->initializers[i], STRATA_ROLE_WEIGHT,
 				       fill->tied[i], err);
@@ -205,16 +205,16 @@ static int add_op(struct fill *fill, const struct onnx_inferred_node *node,
 
 static void count_node(struct fill *fill, const struct onnx_inferred_node *node)
 {
-	struct strata_onnx_figures *figures = fill->figures;
+	struct strata_onnx_metrics *metrics = fill->metrics;
 	bool constant = strcmp(node->node->kind, "Constant") == 0;
 
-	figures->known_count += node->known;
-	figures->folded_count += node->folded;
-	figures->clash_count += node->clash;
-	figures->flops += isfinite(node->flops) ? node->flops : 0;
+	metrics->known_count += node->known;
+	metrics->folded_count += node->folded;
+	metrics->clash_count += node->clash;
+	metrics->flops += isfinite(node->flops) ? node->flops : 0;
 	for (size_t i = 0; i < node->node->output_count; i++) {
 		int64_t bytes = onnx_value_bytes(&node->outputs[i]);
-		int64_t *sum = constant ? &figures->constant_bytes : &figures->activation_bytes;
+		int64_t *sum = constant ? &metrics->constant_bytes : &metrics->activation_bytes;
 
 		if (bytes > 0 && node->node->outputs[i][0] &&
 		    __builtin_add_overflow(*sum, bytes, sum))
@@ -245,22 +245,22 @@ static int add_nodes(struct fill *fill, struct strata_error *err)
 	return rc;
 }
 
-static void name_dims(const struct onnx_inferred *inferred, struct strata_onnx_figures *figures)
+static void name_dims(const struct onnx_inferred *inferred, struct strata_onnx_metrics *metrics)
 {
 	size_t length = 0;
 
-	figures->dim_count = inferred->dim_count;
-	for (size_t i = 0; i < inferred->dim_count && length + 1 < sizeof(figures->dims); i++)
-		length += (size_t)snprintf(figures->dims + length, sizeof(figures->dims) - length,
+	metrics->dim_count = inferred->dim_count;
+	for (size_t i = 0; i < inferred->dim_count && length + 1 < sizeof(metrics->dims); i++)
+		length += (size_t)snprintf(metrics->dims + length, sizeof(metrics->dims) - length,
 					   "%s%.60s", i ? ", " : "", inferred->dim_names[i]);
 }
 
 int onnx_graph_fill(const struct onnx_inferred *inferred, const char *path,
 		    struct strata_arena *arena, struct strata_graph *graph,
-		    struct strata_onnx_figures *ret_figures, struct strata_error *err)
+		    struct strata_onnx_metrics *ret_metrics, struct strata_error *err)
 {
 	const struct onnx_graph *from = &inferred->model->graph;
-	struct strata_onnx_figures figures = { .node_count = from->node_count,
+	struct strata_onnx_metrics metrics = { .node_count = from->node_count,
 					       .output_count = inferred->output_total,
 					       .shaped_count = inferred->output_shaped,
 					       .contradiction_count = inferred->contradictions,
@@ -269,13 +269,13 @@ int onnx_graph_fill(const struct onnx_inferred *inferred, const char *path,
 			     .graph = graph,
 			     .arena = arena,
 			     .path = path,
-			     .figures = &figures,
+			     .metrics = &metrics,
 			     .tied = strata_arena_array(arena, from->initializer_count,
 							sizeof(*fill.tied)) };
 
 	if (!fill.tied)
 		return strata_fail_memory(err);
-	int rc = onnx_find_tied(from, arena, fill.tied, &figures.tied_bytes, err);
+	int rc = onnx_find_tied(from, arena, fill.tied, &metrics.tied_bytes, err);
 
 	if (rc == 0)
 		rc = add_inputs(&fill, err);
@@ -285,8 +285,8 @@ int onnx_graph_fill(const struct onnx_inferred *inferred, const char *path,
 		rc = strata_graph_finish(graph, err);
 	if (rc)
 		return rc;
-	name_dims(inferred, &figures);
-	memcpy(figures.clash, inferred->first_clash, sizeof(figures.clash));
-	*ret_figures = figures;
+	name_dims(inferred, &metrics);
+	memcpy(metrics.clash, inferred->first_clash, sizeof(metrics.clash));
+	*ret_metrics = metrics;
 	return 0;
 }

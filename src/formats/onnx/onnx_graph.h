@@ -9,7 +9,7 @@
 /* Adds everything to an empty graph and finishes it. */
 int onnx_graph_fill(const struct onnx_inferred *inferred, const char *path,
 		    struct strata_arena *arena, struct strata_graph *graph,
-		    struct strata_onnx_figures *ret_figures, struct strata_error *err);
+		    struct strata_onnx_metrics *ret_metrics, struct strata_error *err);
 
 /* Puts the nodes of functions in place of calls of them in the model's graph. -E2BIG when there is no end to it. */
 int onnx_inline(struct onnx_model *model, struct strata_arena *arena, struct strata_error *err);

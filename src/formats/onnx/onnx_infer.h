@@ -93,7 +93,6 @@ struct onnx_value *onnx_output(struct onnx_call *call, size_t index); /* a spare
 const struct onnx_attribute *onnx_call_attribute(const struct onnx_call *call, const char *name,
 						 int type);
 int64_t onnx_call_int(const struct onnx_call *call, const char *name, int64_t missing);
-double onnx_call_real(const struct onnx_call *call, const char *name, double missing);
 const char *onnx_call_text(const struct onnx_call *call, const char *name, const char *missing);
 /* The integers of an attribute or, when it is not there, of an input whose elements are known; NULL when neither is (count is then 0).
  * *ret_given: one of the two is there, known or not. */

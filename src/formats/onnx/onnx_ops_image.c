@@ -35,24 +35,23 @@ static int resize_by(struct onnx_call *call, const double *scales, size_t count,
 	return 0;
 }
 
-/* The larger or smaller of all scales, for sizes that keep the proportions; 0: stretched. */
-static double kept_scale(const struct onnx_value *from, const struct onnx_value *sizes,
-			 const size_t *axes, size_t count, const char *policy)
+/* The larger or smaller of all scales, for sizes that keep the proportions; false: it is not known. */
+static bool kept_scale(const struct onnx_value *from, const struct onnx_value *sizes,
+		       const size_t *axes, size_t count, const char *policy, double *ret_scale)
 {
 	double chosen = 0;
 
-	if (strcmp(policy, "stretch") == 0)
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		double scale = (double)onnx_element_dim(sizes, i) / (double)from->dims[axes[i]];
 		bool better = strcmp(policy, "not_larger") == 0 ? scale < chosen : scale > chosen;
 
 		if (from->dims[axes[i]] < 1 || onnx_element_dim(sizes, i) < 0)
-			return -1;
+			return false;
 		if (i == 0 || better)
 			chosen = scale;
 	}
-	return chosen;
+	*ret_scale = chosen;
+	return true;
 }
 
 static int resize_to(struct onnx_call *call, const struct onnx_value *sizes,
@@ -71,15 +70,17 @@ static int resize_to(struct onnx_call *call, const struct onnx_value *sizes,
 	for (size_t i = 0; i < count; i++)
 		if (!onnx_axis(given ? given->integers[i] : (int64_t)i, from->rank, &axes[i]))
 			return onnx_clash(call, err, "there is no such axis");
-	double scale = kept_scale(from, sizes, axes, count, policy);
+	bool stretched = strcmp(policy, "stretch") == 0;
+	double scale = 0;
+	bool known = !stretched && kept_scale(from, sizes, axes, count, policy, &scale);
 
 	for (size_t i = 0; i < count; i++) {
 		double extent = nearbyint((double)from->dims[axes[i]] * scale);
 
-		if (scale == 0)
+		if (stretched || (known && scale == 0))
 			to->dims[axes[i]] = onnx_element_dim(sizes, i);
 		else
-			to->dims[axes[i]] = scale > 0 && extent < 9e18 ? (int64_t)extent : -1;
+			to->dims[axes[i]] = known && extent < 9e18 ? (int64_t)extent : -1;
 	}
 	return 0;
 }

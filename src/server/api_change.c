@@ -1,0 +1,368 @@
+/* PATCH and DELETE /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers; and the end. */
+#include "exec/exec.h"
+#include "slurm/slurm_value.h"
+#include "server/admit.h"
+#include "server/api_jobs.h"
+#include "server/entities.h"
+#include "server/route.h"
+#include "server/view.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct change {
+	int hold, requeue, suspend; /* -1: not asked for */
+	struct exec_control signal; /* signal 0: none */
+	struct strata_job_change change;
+	json_t *json;
+};
+
+struct change_conf {
+	int priority;
+	int64_t nice, time_limit_ns, begin_ns;
+	bool hold, requeue, suspend;
+	const char *signal;
+	int signal_to;
+};
+
+static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW, NULL },
+					      { "normal", STRATA_BAND_NORMAL, NULL },
+					      { "high", STRATA_BAND_HIGH, NULL },
+					      { 0 } };
+static const struct strata_choice receivers[] = { { "all", EXEC_TO_ALL, NULL },
+						  { "batch", EXEC_TO_BATCH, NULL },
+						  { "steps", EXEC_TO_STEPS, NULL },
+						  { 0 } };
+static const struct strata_option change_options[] = {
+	{ "hold", STRATA_BOOL, offsetof(struct change_conf, hold), .help = "keep it waiting" },
+	{ "requeue", STRATA_BOOL, offsetof(struct change_conf, requeue),
+	  .help = "stop it and queue it again" },
+	{ "suspend", STRATA_BOOL, offsetof(struct change_conf, suspend), .help = "freeze it" },
+	{ "priority", STRATA_ENUM, offsetof(struct change_conf, priority),
+	  .choice = { bands, STRATA_BAND_NORMAL }, .help = "band" },
+	{ "nice", STRATA_INT, offsetof(struct change_conf, nice),
+	  .integer = { 0, -2147483645, 2147483645 }, .help = "later among equals" },
+	{ "time_limit", STRATA_DURATION, offsetof(struct change_conf, time_limit_ns),
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "time limit" },
+	{ "begin", STRATA_TIME, offsetof(struct change_conf, begin_ns), .help = "not before" },
+	{ "signal", STRATA_TEXT, offsetof(struct change_conf, signal), .text = { NULL, 20 },
+	  .help = "send it a signal: USR1" },
+	{ "signal_to", STRATA_ENUM, offsetof(struct change_conf, signal_to),
+	  .choice = { receivers, EXEC_TO_ALL }, .help = "which of its processes" },
+	{ 0 }
+};
+static const struct strata_schema change_schema = { "job change", NULL, sizeof(struct change_conf),
+						    change_options };
+
+static int read_signal(const struct change_conf *conf, struct exec_control *ret_ask,
+		       struct strata_error *err)
+{
+	struct strata_sbatch_signal signal;
+
+	if (strpbrk(conf->signal, ":@") || !slurm_signal_parse(conf->signal, &signal))
+		return strata_fail_at(err, -EINVAL, "signal",
+				      "signal is '%.20s'; expected a number or a name such as USR1",
+				      conf->signal);
+	*ret_ask = (struct exec_control){ .type = EXEC_SIGNAL,
+					  .signal = signal.number,
+					  .to = (enum exec_to)conf->signal_to };
+	return 0;
+}
+
+/* Each of them may be refused on its own, and a request is done as a whole or not at all. */
+static int check_actions(const struct change *change, struct strata_error *err)
+{
+	bool together = change->hold > 0 && change->requeue > 0;
+	int count = (change->hold >= 0 && !together) + (change->requeue > 0) +
+		    (change->suspend >= 0) + (change->signal.signal != 0);
+
+	return count > 1 ? strata_fail(err, -EINVAL,
+				       "expected one of hold, requeue, suspend and signal; only "
+				       "hold=true and requeue=true go together")
+			 : 0;
+}
+
+static void parse_change(struct request *request)
+{
+	struct change *change = strata_arena_get(&request->arena, sizeof(*change));
+	struct change_conf conf = { 0 };
+	struct strata_error err = { 0 };
+	json_t *json = request_json(request);
+
+	if (!json)
+		return;
+	int rc = strata_schema_read_json(&change_schema, request->body, request->body_length,
+					 &request->arena, &conf, &err);
+
+	if (rc == 0 && !change)
+		rc = strata_fail_memory(&err);
+	if (rc == 0) {
+		change->hold = json_object_get(json, "hold") ? conf.hold : -1;
+		change->requeue = json_object_get(json, "requeue") ? conf.requeue : -1;
+		change->suspend = json_object_get(json, "suspend") ? conf.suspend : -1;
+		change->change = (struct strata_job_change){
+			.what = (json_object_get(json, "priority") ? STRATA_CHANGE_BAND : 0u) |
+				(json_object_get(json, "nice") ? STRATA_CHANGE_PRIORITY : 0u) |
+				(json_object_get(json, "time_limit") ? STRATA_CHANGE_TIME_LIMIT
+								     : 0u) |
+				(json_object_get(json, "begin") ? STRATA_CHANGE_BEGIN : 0u),
+			.band = (enum strata_band)conf.priority,
+			.priority = -conf.nice,
+			.time_limit_ns = conf.time_limit_ns,
+			.begin_ns = conf.begin_ns,
+		};
+	}
+	if (rc == 0 && conf.signal)
+		rc = read_signal(&conf, &change->signal, &err);
+	if (rc == 0)
+		rc = check_actions(change, &err);
+	json_decref(json);
+	request->parsed = change;
+	if (rc)
+		request_fail(request, rc, &err);
+}
+
+static void keep_hold(struct decider *decider, struct live *live, bool hold, enum role role)
+{
+	live_set_held(decider, live,
+		      !hold                  ? JOB_NOT_HELD
+		      : role < ROLE_OPERATOR ? JOB_HELD_BY_OWNER
+					     : JOB_HELD_BY_OPERATOR);
+}
+
+static int set_hold(struct decider *decider, struct live *live, bool hold, enum role role,
+		    int64_t now_ns, struct strata_error *err)
+{
+	int rc = strata_cluster_hold(decider->cluster, (uint64_t)live->job.id, hold, now_ns, err);
+
+	if (rc == 0)
+		keep_hold(decider, live, hold, role);
+	return rc;
+}
+
+static int send_signal(struct decider *decider, const struct live *live,
+		       const struct exec_control *ask, struct strata_error *err)
+{
+	struct exec_key key = { (uint64_t)live->job.id, (uint32_t)live->job.attempt };
+
+	if (!live->ordered)
+		return strata_fail_at(err, -ESTALE, "signal", "job %lld does not run",
+				      (long long)live->job.id);
+	return decider->exec->cls->control(decider->exec, key, ask, err);
+}
+
+/* A job that must not run twice does so only when its owner says so. */
+static int check_requeue(struct decider *decider, const struct live *live,
+			 const struct change *change, const struct identity *who,
+			 struct strata_error *err)
+{
+	struct strata_job_view view;
+	int rc = strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, err);
+
+	if (rc)
+		return rc;
+	if (change->requeue > 0 && !view.requeue && strcmp(who->user, live->job.user) != 0)
+		return strata_fail_at(
+			err, -EPERM, "requeue",
+			"job %lld was submitted with requeue=false: only %s may have it "
+			"run a second time",
+			(long long)live->job.id, live->job.user);
+	return 0;
+}
+
+/* What an operator holds or has suspended waits for an operator. */
+static int check_hold(const struct live *live, const struct change *change,
+		      const struct identity *who, struct strata_error *err)
+{
+	if ((change->hold < 0 && change->suspend < 0) || who->role >= ROLE_OPERATOR)
+		return 0;
+	return live->held == JOB_HELD_BY_OPERATOR
+		       ? strata_fail_at(err, -EPERM, change->hold >= 0 ? "hold" : "suspend",
+					"job %lld is held by an operator; only operators "
+					"release it",
+					(long long)live->job.id)
+		       : 0;
+}
+
+/* The one action of the request, if it has any. */
+static int act(struct decider *decider, struct live *live, const struct change *change,
+	       enum role role, struct strata_error *err)
+{
+	uint64_t id = (uint64_t)live->job.id;
+	int64_t now_ns = decider_now_ns(decider);
+	int rc = 0;
+	bool later = change->hold > 0 && change->requeue > 0; /* once it is back */
+
+	if (change->hold >= 0 && !later)
+		rc = set_hold(decider, live, change->hold, role, now_ns, err);
+	if (rc == 0 && change->requeue > 0)
+		rc = strata_cluster_stop(decider->cluster, id, STRATA_STOP_REQUEUE, now_ns, err);
+	if (rc == 0 && later) {
+		live->hold = true;
+		keep_hold(decider, live, true, role);
+	}
+	if (rc == 0 && change->suspend > 0)
+		rc = strata_cluster_stop(decider->cluster, id, STRATA_STOP_SUSPEND, now_ns, err);
+	if (rc == 0 && change->suspend > 0)
+		keep_hold(decider, live, true, role); /* until it is let go */
+	if (rc == 0 && change->suspend == 0)
+		rc = set_hold(decider, live, false, role, now_ns, err);
+	if (rc == 0 && change->signal.signal)
+		rc = send_signal(decider, live, &change->signal, err);
+	return rc;
+}
+
+/* The changed numbers are put back when the action that came with them cannot be done. */
+static int apply_change(struct decider *decider, struct live *live, const struct change *change,
+			const struct identity *who, struct strata_error *err)
+{
+	const struct strata_job_change old = { .what = change->change.what,
+					       .band = (enum strata_band)live->job.band,
+					       .priority = live->job.priority,
+					       .time_limit_ns = live->job.time_limit_ns,
+					       .begin_ns = live->job.eligible_ns };
+	uint64_t id = (uint64_t)live->job.id;
+	int64_t now_ns = decider_now_ns(decider);
+	int rc = old.what
+			 ? strata_cluster_change(decider->cluster, id, &change->change, now_ns, err)
+			 : 0;
+
+	if (rc)
+		return rc;
+	rc = act(decider, live, change, who->role, err);
+	if (rc && old.what)
+		strata_cluster_change(decider->cluster, id, &old, now_ns, NULL);
+	if (rc)
+		return rc;
+	if (change->change.what & STRATA_CHANGE_BAND)
+		live->job.band = change->change.band;
+	if (change->change.what & STRATA_CHANGE_PRIORITY)
+		live->job.priority = change->change.priority;
+	if (change->change.what & STRATA_CHANGE_TIME_LIMIT)
+		live->job.time_limit_ns = change->change.time_limit_ns;
+	if (change->change.what & STRATA_CHANGE_BEGIN)
+		live->job.eligible_ns = change->change.begin_ns;
+	if ((change->change.what & STRATA_CHANGE_TIME_LIMIT) && live->ordered) {
+		struct exec_key key = { id, (uint32_t)live->job.attempt };
+		struct exec_control ask = { .type = EXEC_LIMIT,
+					    .limit_ns = live->job.time_limit_ns };
+
+		decider->exec->cls->control(decider->exec, key, &ask, NULL);
+	}
+	return 0;
+}
+
+static json_t *changed_json(const struct job *job, unsigned what)
+{
+	json_t *json = json_object();
+
+	if (what & STRATA_CHANGE_BAND)
+		json_object_set_new(json, "priority", json_string(strata_band_name(job->band)));
+	if (what & STRATA_CHANGE_PRIORITY)
+		json_object_set_new(json, "nice", json_integer(-job->priority));
+	if (what & STRATA_CHANGE_TIME_LIMIT)
+		json_object_set_new(json, "time_limit_s",
+				    json_integer(job->time_limit_ns / STRATA_SECOND_NS));
+	if (what & STRATA_CHANGE_BEGIN)
+		json_object_set_new(json, "begin", view_time(job->eligible_ns));
+	return json;
+}
+
+/* Who changed what, from what to what. */
+static void note_change(struct decider *decider, const struct job *old, const struct live *live,
+			const struct strata_job_change *change, const char *by)
+{
+	batch_event(decider, live->job.id, "job.changed",
+		    json_pack("{s:s,s:o,s:o}", "by", by, "from", changed_json(old, change->what),
+			      "to", changed_json(&live->job, change->what)));
+}
+
+static void patch_job(struct decider *decider, struct request *request)
+{
+	struct strata_error err = { 0 };
+	struct live *live = api_job_find_live(decider, request, true);
+
+	if (!live)
+		return;
+	const struct change *change = request->parsed;
+	struct job old = live->job; /* its numbers */
+	int rc = check_requeue(decider, live, change, &request->who, &err);
+
+	if (rc == 0)
+		rc = check_hold(live, change, &request->who, &err);
+	if (rc == 0)
+		rc = admit_change(decider, &request->who, live, &change->change, &err);
+	if (rc == 0)
+		rc = apply_change(decider, live, change, &request->who, &err);
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	live_update(decider, live);
+	note_change(decider, &old, live, &change->change, request->who.user);
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, view_live(decider, live));
+}
+
+static void delete_job(struct decider *decider, struct request *request)
+{
+	int64_t now_ns = decider_now_ns(decider);
+	struct strata_error err = { 0 };
+	struct strata_job_view view;
+	struct live *live = api_job_find_live(decider, request, true);
+	int rc;
+
+	if (!live)
+		return;
+	rc = strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, &err);
+	bool placed = rc == 0 && view.piece_count > 0;
+
+	if (rc == 0)
+		rc = placed ? strata_cluster_stop(decider->cluster, (uint64_t)live->job.id,
+						  STRATA_STOP_CANCEL, now_ns, &err)
+			    : strata_cluster_cancel(decider->cluster, (uint64_t)live->job.id,
+						    now_ns, &err);
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	live_update(decider, live);
+	free((char *)live->job.cancelled_by);
+	live->job.cancelled_by = strdup(request->who.user);
+	if (!placed)
+		live_ended(decider, live, NULL);
+	batch_event(decider, live->job.id, placed ? "job.cancelling" : "job.ended",
+		    json_pack("{s:s,s:s}", "by", request->who.user, "state",
+			      strata_job_state_name(live->job.state)));
+	request->durable = true;
+	request_answer(request, placed ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK,
+		       json_pack("{s:I,s:s,s:b}", "id", (json_int_t)live->job.id, "state",
+				 strata_job_state_name(live->job.state), "stopping", placed));
+}
+
+/* ---- routes ---- */
+
+const struct route api_change_routes[] = {
+	{ .method = "PATCH",
+	  .path = "/api/v1/jobs/*",
+	  .summary = "hold, release, requeue, change",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_change,
+	  .decide = patch_job,
+	  .body = &change_schema,
+	  .answer = "id state" },
+	{ .method = "DELETE",
+	  .path = "/api/v1/jobs/*",
+	  .summary = "cancel",
+	  .role = ROLE_USER,
+	  .decide = delete_job,
+	  .answer = "id state",
+	  .also = 202 },
+	{ 0 },
+};

@@ -1,0 +1,343 @@
+/* Users, accounts, qualities of service, partitions: who they are, what they use, what they may. */
+#include "server/decider.h"
+#include "server/live.h"
+#include "server/entities.h"
+#include "server/route.h"
+#include "server/view.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <string.h>
+
+static const char *const collections[STRATA_ENTITY_COUNT] = { "users", "accounts", "qos",
+							      "partitions" };
+
+/* By its route: "/api/v1/users…" */
+static enum strata_entity_type type_of(const struct request *request)
+{
+	const char *word = request->route->path + strlen("/api/v1/");
+
+	for (int i = 0; i < STRATA_ENTITY_COUNT; i++)
+		if (strncmp(word, collections[i], strlen(collections[i])) == 0)
+			return (enum strata_entity_type)i;
+	return STRATA_ENTITY_USER;
+}
+
+static json_t *number(const json_t *settings, const char *key, double usual)
+{
+	const json_t *value = json_object_get(settings, key);
+
+	return json_real(json_is_number(value) ? json_number_value(value) : usual);
+}
+
+static json_t *limits_json(const json_t *settings)
+{
+	const json_t *limits = json_object_get(settings, "limits");
+
+	return json_pack("{s:o,s:o,s:o,s:o}", "jobs", number(limits, "jobs", 0), "waiting",
+			 number(limits, "waiting", 0), "gpus", number(limits, "gpus", 0),
+			 "gpu_hours", number(limits, "gpu_hours", 0));
+}
+
+static json_t *list_json(const struct strata_list *list)
+{
+	const char *const *names = list->items;
+	json_t *json = json_array();
+
+	for (size_t i = 0; i < list->count; i++)
+		json_array_append_new(json, json_string(names[i]));
+	return json;
+}
+
+static void add_use(struct decider *decider, enum strata_entity_type type, const char *name,
+		    json_t *json)
+{
+	struct strata_usage_view view = { .weight = 1, .factor = 1 };
+
+	if (type == STRATA_ENTITY_USER)
+		strata_cluster_user(decider->cluster, name, &view);
+	else
+		strata_cluster_account(decider->cluster, name, &view);
+	json_object_set_new(json, "gpu_hours", json_real(view.gpu_hours));
+	json_object_set_new(json, "factor", json_real(view.factor));
+	json_object_set_new(json, "running", json_integer(view.jobs));
+	json_object_set_new(json, "waiting", json_integer(view.waiting));
+	json_object_set_new(json, "gpus", json_real((double)view.gpu_milli / 1000));
+}
+
+/* Who may what. */
+static void add_rule(const struct strata_rule *rule, json_t *json)
+{
+	enum strata_entity_type type = rule->type;
+
+	if (type == STRATA_ENTITY_USER)
+		json_object_set_new(json, "qos", rule->qos ? json_string(rule->qos) : json_null());
+	if (type == STRATA_ENTITY_USER || type == STRATA_ENTITY_PARTITION)
+		json_object_set_new(json, "allowed_accounts", list_json(&rule->allowed_accounts));
+	if (type != STRATA_ENTITY_QOS)
+		json_object_set_new(json, "allowed_qos", list_json(&rule->allowed_qos));
+	if (type == STRATA_ENTITY_PARTITION)
+		json_object_set_new(json, "allowed_users", list_json(&rule->allowed_users));
+	else
+		json_object_set_new(json, "raise_priority", json_boolean(rule->raise_priority));
+	if (type == STRATA_ENTITY_QOS)
+		json_object_set_new(json, "open", json_boolean(rule->open));
+	if (type == STRATA_ENTITY_PARTITION)
+		json_object_set_new(json, "state",
+				    json_string(strata_partition_state_name(rule->state)));
+	if (type >= STRATA_ENTITY_QOS)
+		json_object_set_new(json, "default", json_boolean(rule->usual));
+}
+
+static void add_times(const struct decider *decider, const char *name, json_t *json)
+{
+	struct spec_rules rules = decider->rules;
+
+	entities_partition_rules(decider, name, &rules);
+	json_object_set_new(json, "time_limit_s",
+			    json_integer(rules.time_limit_ns / STRATA_SECOND_NS));
+	json_object_set_new(json, "time_limit_max_s",
+			    json_integer(rules.time_limit_ns_max / STRATA_SECOND_NS));
+}
+
+static json_t *view_entity(struct decider *decider, enum strata_entity_type type, const char *name)
+{
+	const struct entity *entity = entity_find(decider, type, name);
+	const json_t *settings = entity ? entity->settings : NULL;
+	struct strata_rule unknown = { .type = type };
+	json_t *json = json_pack("{s:s,s:o,s:o,s:s?,s:s?,s:b}", "name", name, "limits",
+				 limits_json(settings), "weight", number(settings, "weight", 1),
+				 "account", json_string_value(json_object_get(settings, "account")),
+				 "parent", json_string_value(json_object_get(settings, "parent")),
+				 "made", entity && entity->made);
+
+	if (!json)
+		return NULL;
+	add_rule(entity ? &entity->rule : &unknown, json);
+	if (type <= STRATA_ENTITY_ACCOUNT)
+		add_use(decider, type, name, json);
+	else
+		json_object_set_new(json, "priority", number(settings, "priority", 0));
+	if (type == STRATA_ENTITY_PARTITION) {
+		json_object_set_new(json, "configured", json_boolean(entity && entity->configured));
+		add_times(decider, name, json);
+	}
+	if (type == STRATA_ENTITY_QOS)
+		json_object_set_new(json, "usage_factor", number(settings, "usage_factor", 1));
+	return json;
+}
+
+/* Users that nobody has said anything about are there with their first job. */
+static void add_others(struct decider *decider, json_t *list)
+{
+	const struct map_u64_entry *entry = NULL;
+	struct map_text seen;
+
+	map_text_init(&seen, &decider->memory);
+	while ((entry = map_u64_next(&decider->jobs, entry))) {
+		const char *user = ((const struct live *)entry->value)->job.user;
+		size_t length = strlen(user);
+
+		if (entity_find(decider, STRATA_ENTITY_USER, user) ||
+		    map_text_get(&seen, user, length) ||
+		    map_text_put(&seen, user, length, list, NULL))
+			continue;
+		json_array_append_new(list, view_entity(decider, STRATA_ENTITY_USER, user));
+	}
+	map_text_fini(&seen);
+}
+
+static void get_entities(struct decider *decider, struct request *request)
+{
+	enum strata_entity_type type = type_of(request);
+	json_t *list = json_array();
+
+	for (const struct entity *at = decider->entities[type].first; at; at = at->next)
+		if (at->made || strcmp(at->name, PEOPLE_ALL_NODES) != 0)
+			json_array_append_new(list, view_entity(decider, type, at->name));
+	if (type == STRATA_ENTITY_USER)
+		add_others(decider, list);
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", collections[type], list));
+}
+
+static void parse_entity(struct request *request)
+{
+	struct strata_error err = { 0 };
+	json_t *json = request_json(request);
+	void *conf = strata_arena_get(&request->arena, entities_settings_schema.conf_size);
+	int rc = conf ? 0 : strata_fail_memory(&err);
+
+	if (!json)
+		return;
+	if (rc == 0)
+		rc = strata_schema_defaults(&entities_settings_schema, &request->arena, conf, &err);
+	if (rc == 0)
+		rc = strata_schema_read_json(&entities_settings_schema, request->body,
+					     request->body_length, &request->arena, conf, &err);
+	if (rc == 0)
+		rc = entity_check(type_of(request), request->segments[0], json, &err);
+	json_decref(json);
+	if (rc)
+		request_fail(request, rc, &err);
+}
+
+static void put_entity(struct decider *decider, struct request *request)
+{
+	enum strata_entity_type type = type_of(request);
+	const char *name = request->segments[0];
+	struct strata_error err = { 0 };
+	json_t *settings = json_loadb(request->body, request->body_length, 0, NULL);
+	int rc = settings ? entity_set(decider, type, name, settings, request->who.user, &err)
+			  : strata_fail_memory(&err);
+
+	json_decref(settings);
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, view_entity(decider, type, name));
+}
+
+static void delete_entity(struct decider *decider, struct request *request)
+{
+	enum strata_entity_type type = type_of(request);
+	const char *name = request->segments[0];
+	struct strata_error err = { 0 };
+	int rc = entity_delete(decider, type, name, request->who.user, &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:s}", "name", name));
+}
+
+/* ---- routes ---- */
+
+const struct route api_entities_routes[] = {
+	{ .method = "GET",
+	  .path = "/api/v1/users",
+	  .summary = "users and their shares",
+	  .role = ROLE_READER,
+	  .decide = get_entities,
+	  .answer = "users" },
+	{ .method = "PUT",
+	  .path = "/api/v1/users/*",
+	  .summary = "set a user",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "PATCH",
+	  .path = "/api/v1/users/*",
+	  .summary = "change a user",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "DELETE",
+	  .path = "/api/v1/users/*",
+	  .summary = "delete a user",
+	  .role = ROLE_ADMIN,
+	  .decide = delete_entity,
+	  .answer = "name" },
+	{ .method = "GET",
+	  .path = "/api/v1/accounts",
+	  .summary = "accounts and their shares",
+	  .role = ROLE_READER,
+	  .decide = get_entities,
+	  .answer = "accounts" },
+	{ .method = "PUT",
+	  .path = "/api/v1/accounts/*",
+	  .summary = "set an account",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "PATCH",
+	  .path = "/api/v1/accounts/*",
+	  .summary = "change an account",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "DELETE",
+	  .path = "/api/v1/accounts/*",
+	  .summary = "delete an account",
+	  .role = ROLE_ADMIN,
+	  .decide = delete_entity,
+	  .answer = "name" },
+	{ .method = "GET",
+	  .path = "/api/v1/qos",
+	  .summary = "qualities of service",
+	  .role = ROLE_READER,
+	  .decide = get_entities,
+	  .answer = "qos" },
+	{ .method = "PUT",
+	  .path = "/api/v1/qos/*",
+	  .summary = "set a quality of service",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "PATCH",
+	  .path = "/api/v1/qos/*",
+	  .summary = "change a quality of service",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "DELETE",
+	  .path = "/api/v1/qos/*",
+	  .summary = "delete a quality of service",
+	  .role = ROLE_ADMIN,
+	  .decide = delete_entity,
+	  .answer = "name" },
+	{ .method = "GET",
+	  .path = "/api/v1/partitions",
+	  .summary = "partitions",
+	  .role = ROLE_READER,
+	  .decide = get_entities,
+	  .answer = "partitions" },
+	{ .method = "PUT",
+	  .path = "/api/v1/partitions/*",
+	  .summary = "set a partition",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "PATCH",
+	  .path = "/api/v1/partitions/*",
+	  .summary = "change a partition",
+	  .role = ROLE_ADMIN,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_entity,
+	  .decide = put_entity,
+	  .body = &entities_settings_schema,
+	  .answer = "name limits" },
+	{ .method = "DELETE",
+	  .path = "/api/v1/partitions/*",
+	  .summary = "delete a partition",
+	  .role = ROLE_ADMIN,
+	  .decide = delete_entity,
+	  .answer = "name" },
+	{ 0 },
+};

@@ -1,0 +1,31 @@
+/*
+ * The front: what HTTP threads and the reaper have. They read, authorise and parse; they see the store through readers of their own, and never the
+ * cluster. What is to be decided goes into the inbox (common.h).
+ */
+#ifndef SERVER_FRONT_H
+#define SERVER_FRONT_H
+
+#include "server/common.h"
+#include "store/readers.h"
+
+#include <pthread.h>
+
+struct front {
+	struct common *common;
+	const struct server_conf *conf; /* common's */
+	const struct env *env;          /* common's */
+	struct standby *standby;        /* for the leader's name: standby.h */
+	struct strata_memory memory;
+	struct store_readers *readers;
+	struct token_table *tokens;      /* token.h */
+	struct streams *streams;         /* event_stream.h */
+	struct connections *connections; /* connection.h */
+	struct MHD_Daemon *http_socket, *http_tcp;
+	int tcp_port;
+	_Atomic size_t body_bytes; /* of large bodies that are in memory */
+	pthread_t reaper;          /* reaper.h */
+	bool reaper_runs;
+	atomic_bool reaper_stops;
+};
+
+#endif

@@ -1,0 +1,266 @@
+/* The table of settings.h, and what can be said of settings before anything is opened. */
+#include "server/settings.h"
+
+#include "core/log.h"
+#include "exec/exec.h"
+#include "machine/inventory.h"
+
+#include <strata/cluster.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define OFFSET(field) offsetof(struct server_conf, field)
+#define SECOND INT64_C(1000000000)
+
+static const struct strata_option node_text = { .type = STRATA_TEXT, .value = "NODE" };
+
+static const struct strata_choice log_forms[] = {
+	{ "auto", LOG_FORM_AUTO, "text on a terminal, else logfmt" },
+	{ "text", LOG_FORM_TEXT, "strata: job 17.1: …" },
+	{ "logfmt", LOG_FORM_LOGFMT, "time=… level=warning component=supervisor job=17 msg=\"…\"" },
+	{ "json", LOG_FORM_JSON, "the same as an object a line" },
+	{ NULL, 0, NULL },
+};
+
+static const struct strata_choice log_levels[] = {
+	{ "error", LOG_LEVEL_ERROR, "what the service cannot mend itself" },
+	{ "warning", LOG_LEVEL_WARNING, "what went wrong and is tried again, or is one job's" },
+	{ "info", LOG_LEVEL_INFO, "beginnings, ends, changes of the leader" },
+	{ "debug", LOG_LEVEL_DEBUG, "everything" },
+	{ NULL, 0, NULL },
+};
+
+static const struct strata_option server_options[] = {
+	{ "state_dir", STRATA_TEXT, OFFSET(state_dir), .value = "DIR", .aliases = "state",
+	  .help = "where everything is kept" },
+	{ "store", STRATA_TEXT, OFFSET(store), .value = "ADDRESS",
+	  .help = "sqlite:PATH or postgresql://…; a file in the state directory when left out" },
+	{ "socket", STRATA_TEXT, OFFSET(socket), .value = "PATH",
+	  .help = "Unix socket to listen on" },
+	{ "listen", STRATA_TEXT, OFFSET(listen), .value = "HOST:PORT",
+	  .help = "TCP address to listen on as well, for callers with a token; loopback only" },
+	{ "checkpoint_dir", STRATA_TEXT, OFFSET(checkpoint_dir), .value = "DIR",
+	  .help = "where jobs keep checkpoints" },
+	{ "cluster_name", STRATA_TEXT, OFFSET(cluster_name), .text = { "strata", 64 },
+	  .help = "what to call this cluster" },
+	{ "nodes", STRATA_LIST, OFFSET(nodes), .list = { &node_text, 4096 },
+	  .help = "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100; this machine when left out",
+	  .aliases = "node" },
+	{ "executor", STRATA_TEXT, OFFSET(executor), .text = { "local" }, .value = "SPEC",
+	  .help = "who runs jobs: local, or slurm, whose nodes are then those of the cluster" },
+	{ "order", STRATA_TEXT, OFFSET(order), .text = { "fair_share" }, .value = "SPEC",
+	  .help = "order of the queue" },
+	{ "placement", STRATA_TEXT, OFFSET(placement), .text = { "best_fit" }, .value = "SPEC",
+	  .help = "choice of nodes" },
+	{ "backfill", STRATA_TEXT, OFFSET(backfill), .text = { "easy:high=no" }, .value = "SPEC",
+	  .help = "who may start out of order" },
+	{ "predict", STRATA_TEXT, OFFSET(predict), .text = { "requested" }, .value = "SPEC",
+	  .help = "how long jobs are taken to run" },
+	{ "preempt", STRATA_TEXT, OFFSET(preempt), .text = { "least_lost" }, .value = "SPEC",
+	  .help = "whom to stop for jobs of a higher band; none: nobody" },
+	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
+	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
+		  "left out" },
+	{ "record_max", STRATA_BYTES, OFFSET(record_bytes_max),
+	  .integer = { INT64_C(1) << 30, 1 << 20, INT64_MAX },
+	  .help = "a record of this size is put aside as FILE.old when the service starts, and "
+		  "grows no further" },
+	{ "half_life", STRATA_DURATION, OFFSET(half_life_ns),
+	  .integer = { 86400 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "after so long half of what was used is forgotten" },
+	{ "time_limit", STRATA_DURATION, OFFSET(time_limit_ns),
+	  .integer = { 3600 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "of jobs that ask for none" },
+	{ "time_limit_max", STRATA_DURATION, OFFSET(time_limit_ns_max),
+	  .integer = { 30 * 86400 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "that jobs may ask for" },
+	{ "grace", STRATA_DURATION, OFFSET(grace_ns), .integer = { 30 * SECOND, 0, 86400 * SECOND },
+	  .unit = "s", .help = "between the request to end and the end" },
+	{ "checkpoint_max", STRATA_BYTES, OFFSET(checkpoint_bytes_max),
+	  .help = "larger checkpoints are not recorded; any size when 0" },
+	{ "keep", STRATA_DURATION, OFFSET(keep_ns),
+	  .integer = { 90 * 86400 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "ended jobs are forgotten after so long; 0: never" },
+	{ "inventory_url", STRATA_TEXT, OFFSET(inventory_url), .value = "URL",
+	  .help = "inventory service to read nodes from and to reserve GPUs with: http://…, "
+		  "https://… or unix:/PATH" },
+	{ "inventory_token_file", STRATA_TEXT, OFFSET(inventory_token_file), .value = "FILE",
+	  .help = "with the token for it" },
+	{ "request_timeout", STRATA_DURATION, OFFSET(request_timeout_ns),
+	  .integer = { 60 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "within which a caller has to say what it wants" },
+	{ "http_threads", STRATA_INT, OFFSET(http_threads), .integer = { 2, 1, 64 },
+	  .help = "threads that read requests" },
+	{ "log_format", STRATA_ENUM, OFFSET(log_form), .choice = { log_forms, LOG_FORM_AUTO },
+	  .help = "form of the log's lines on standard error" },
+	{ "log_level", STRATA_ENUM, OFFSET(log_level), .choice = { log_levels, LOG_LEVEL_INFO },
+	  .help = "what is logged: this and what is worse" },
+	{ "token_from_token", STRATA_BOOL, OFFSET(token_from_token),
+	  .help = "a token may make tokens: for its own user, of its role or below, that end with "
+		  "it" },
+	{ "accept_store", STRATA_BOOL, OFFSET(accept_store),
+	  .help = "take a store that is not what it was, such as an older copy, as it is" },
+	{ 0 }
+};
+
+const struct strata_schema server_schema = {
+	.name = "serve",
+	.summary = "what the service does",
+	.conf_size = sizeof(struct server_conf),
+	.options = server_options,
+};
+
+bool conf_is_live(const char *name)
+{
+	static const char *const live[] = {
+		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
+		"request_timeout", "time_limit", "time_limit_max", "token_from_token"
+	};
+
+	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+		if (strcmp(live[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- do they make sense? ---- */
+
+static int check_class(const struct strata_kind *kind, const char *name, const char *text,
+		       struct strata_memory *memory, struct strata_error *err)
+{
+	struct strata_registry *registry;
+	struct strata_arena arena;
+	struct strata_spec spec;
+	int rc = strata_registry_new(kind, memory, &registry, err);
+
+	if (rc)
+		return rc;
+	strata_arena_init(&arena, memory, 0);
+	rc = strata_spec_read(registry, text, strlen(text), &arena, &spec, err);
+	strata_arena_fini(&arena);
+	strata_registry_free(registry);
+	return rc ? strata_fail_under(err, rc, "%s", name) : 0;
+}
+
+static int check_nodes(const struct server_conf *conf, struct strata_memory *memory,
+		       struct strata_error *err)
+{
+	const char *const *texts = conf->nodes.items;
+	struct strata_arena arena;
+	int rc = 0;
+
+	strata_arena_init(&arena, memory, 0);
+	for (size_t i = 0; rc == 0 && i < conf->nodes.count; i++) {
+		const char *whole = strata_arena_printf(&arena, "name=%s", texts[i]);
+		struct inventory_declared node;
+
+		rc = whole ? strata_schema_defaults(&inventory_declared_schema, &arena, &node, err)
+			   : strata_fail_memory(err);
+		if (rc == 0)
+			rc = strata_schema_read_text(&inventory_declared_schema, whole,
+						     strlen(whole), &arena, &node, err);
+		if (rc)
+			strata_fail_under(err, rc, "nodes[%zu]", i);
+	}
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+int conf_check_url(const char *url, struct strata_error *err)
+{
+	static const char *const schemes[] = { "http://", "https://", "unix:/" };
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
+			return 0;
+	return strata_fail_at(err, -EINVAL, "inventory_url",
+			      "inventory_url is %.100s; expected http://…, https://… or unix:/PATH",
+			      url);
+}
+
+int conf_check(const struct server_conf *conf, struct strata_error *err)
+{
+	struct strata_memory memory = { 0 };
+	const struct {
+		const struct strata_kind *kind;
+		const char *name, *text;
+	} classes[] = { { &exec_kind, "executor", conf->executor },
+			{ &strata_order_kind, "order", conf->order },
+			{ &strata_placement_kind, "placement", conf->placement },
+			{ &strata_backfill_kind, "backfill", conf->backfill },
+			{ &strata_prediction_kind, "predict", conf->predict },
+			{ &strata_victims_kind, "preempt", conf->preempt } };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (classes[i].kind != &strata_victims_kind || strcmp(classes[i].text, "none") != 0)
+			rc = check_class(classes[i].kind, classes[i].name, classes[i].text, &memory,
+					 err);
+	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
+		rc = strata_fail_at(err, -EINVAL, "time_limit",
+				    "time_limit is longer than time_limit_max");
+	if (rc == 0 && conf->inventory_url)
+		rc = conf_check_url(conf->inventory_url, err);
+	return rc ? rc : check_nodes(conf, &memory, err);
+}
+
+/* ---- passwords ---- */
+
+/* scheme://user:PASSWORD@host */
+static bool find_in_url(const char *address, size_t from, size_t *ret_at, size_t *ret_length)
+{
+	const char *scheme = strstr(address, "://");
+	const char *start = scheme ? scheme + 3 : NULL, *end, *colon;
+
+	if (!start)
+		return false;
+	end = memrchr(start, '@', strcspn(start, "?"));
+	colon = end ? memchr(start, ':', (size_t)(end - start)) : NULL;
+	if (!colon || (size_t)(colon - address) < from || colon + 1 == end)
+		return false;
+	*ret_at = (size_t)(colon + 1 - address);
+	*ret_length = (size_t)(end - colon - 1);
+	return true;
+}
+
+/* …?password=PASSWORD&…, or "host=h password=PASSWORD", perhaps in quotes */
+static bool find_by_name(const char *address, size_t from, size_t *ret_at, size_t *ret_length)
+{
+	static const char name[] = "password=";
+
+	for (const char *at = address + from; (at = strcasestr(at, name)); at++) {
+		const char *value = at + sizeof(name) - 1;
+		size_t length = *value == '\'' ? 1 + strcspn(value + 1, "'") : strcspn(value, "& ");
+
+		if (length == 0)
+			continue;
+		*ret_at = (size_t)(value - address);
+		*ret_length = length;
+		return true;
+	}
+	return false;
+}
+
+bool conf_find_password(const char *address, size_t from, size_t *ret_at, size_t *ret_length)
+{
+	return find_in_url(address, from, ret_at, ret_length) ||
+	       find_by_name(address, from, ret_at, ret_length);
+}
+
+const char *conf_hide_password(const char *address, struct strata_arena *arena)
+{
+	const char *shown = strata_arena_text(arena, address, strlen(address));
+	size_t from = 0, at, length;
+
+	while (shown && conf_find_password(shown, from, &at, &length)) {
+		shown = strata_arena_printf(arena, "%.*s***%s", (int)at, shown,
+					    shown + at + length);
+		from = at + 3;
+	}
+	return shown;
+}

@@ -1,0 +1,43 @@
+/*
+ * What can be configured of the service: [serve] of the file, STRATA_SERVE_* variables, flags of strata serve; one table for all.
+ */
+#ifndef SERVER_SETTINGS_H
+#define SERVER_SETTINGS_H
+
+#include <strata/option.h>
+
+struct server_conf {
+	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
+	/* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
+	struct strata_list nodes;
+	const char *order, *placement, *backfill, *predict, *preempt;
+	const char *executor;
+	const char *record; /* NULL: none */
+	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
+	int64_t record_bytes_max;
+	int64_t keep_ns;           /* 0: for ever */
+	const char *inventory_url; /* NULL: none */
+	const char *inventory_token_file;
+	int64_t request_timeout_ns;
+	int64_t http_threads;
+	int log_form, log_level; /* enum log_form, enum log_level */
+	bool token_from_token;
+	bool accept_store;
+};
+extern const struct strata_schema server_schema;
+
+/* May the setting change while the service runs? */
+bool conf_is_live(const char *name);
+
+/* Is the address of an inventory service one that is asked: http://…, https://… or unix:PATH? */
+int conf_check_url(const char *url, struct strata_error *err);
+
+/* Do the settings make sense, as far as can be said without opening anything: classes, nodes? */
+int conf_check(const struct server_conf *conf, struct strata_error *err);
+
+/* Where in an address its next password stands, from `from` on; false: there is none. */
+bool conf_find_password(const char *address, size_t from, size_t *ret_at, size_t *ret_length);
+/* The address with *** for its passwords, in the arena; NULL for lack of memory. */
+const char *conf_hide_password(const char *address, struct strata_arena *arena);
+
+#endif
