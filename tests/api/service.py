@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
+import unicodedata
 
 import encodings.idna  # which a connection looks for, when it may be too late
 
@@ -22,6 +23,16 @@ NODES = "n:count=3:cpus=8:memory=32G:gpus=4:gpu_type=a100"
 NOBODY = "nobody"
 PATIENCE_S = 60  # sanitizers and a busy machine included
 COMPLAINT = re.compile(r"(ERROR|WARNING|SUMMARY): \w+Sanitizer|runtime error:")
+
+
+TURNS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # bidirectional classes that change the order of others
+
+
+def printable(text):
+    """Nothing in it moves a cursor, breaks a line or turns the direction. str.isprintable() is stricter: it also refuses code points that
+    Unicode has not given away yet, private ones and wide blanks, which harm nobody."""
+    return not any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(one) in TURNS
+                   or one in "\u061c\u200e\u200f" for one in text)
 
 
 class Connection(http.client.HTTPConnection):

@@ -10,7 +10,7 @@ import random
 import time
 import urllib.parse
 
-from service import Connection, equal, run
+from service import Connection, equal, printable, run
 
 SECONDS = float(os.environ.get("STRATA_SWEEP_SECONDS", "5"))
 SEED = int(os.environ.get("STRATA_SEED", "1"))
@@ -184,7 +184,7 @@ class Sweep:
             assert answer or method == "HEAD", what
             error = (answer or {"error": {"message": "x"}})["error"]
             assert error["message"] and not error["message"].rstrip().endswith("expected"), what
-            assert error["message"].isprintable(), what
+            assert printable(error["message"]), what
         content = response.get("content", {}).get("application/json")
         wrong = list(faults(self.document, content["schema"], answer)) if content and answer is not None else []
         assert not wrong, what + f": {wrong}"
