@@ -32,7 +32,7 @@ def what_it_waits_for_is_named(service):
     again = service.submit("true", name="one", dependencies="singleton", hold=True)["id"]
     later = service.submit("true", name="one", dependencies="singleton")["id"]
     why(service, later, "earlier jobs of", "called one")
-    why(service, again, f"`strata release {again}` lets it go")
+    why(service, again, f"`strata release {again}` lets it start")
     why(service, service.submit("true", begin="2040-01-01T00:00:00Z")["id"], "from 2040-01-01T00:00:00Z on")
 
 
