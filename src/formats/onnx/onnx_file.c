@@ -89,8 +89,7 @@ static int check_files(const struct strata_graph *graph, struct strata_error *er
 	return 0;
 }
 
-static int map_file(const char *path, void **ret_bytes, size_t *ret_length,
-		    struct strata_error *err)
+int onnx_file_map(const char *path, void **ret_bytes, size_t *ret_length, struct strata_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat about;
@@ -125,7 +124,7 @@ int strata_onnx_open(const char *path, const struct strata_onnx_dim *dims, size_
 	struct strata_error why = { 0 };
 	size_t length = 0;
 	void *bytes = NULL;
-	int rc = map_file(path, &bytes, &length, err);
+	int rc = onnx_file_map(path, &bytes, &length, err);
 
 	if (rc)
 		return rc;

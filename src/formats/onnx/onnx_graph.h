@@ -18,6 +18,9 @@ int onnx_inline(struct onnx_model *model, struct strata_arena *arena, struct str
 int onnx_find_tied(const struct onnx_graph *graph, struct strata_arena *arena, uint32_t *ret_groups,
 		   int64_t *ret_bytes, struct strata_error *err);
 
+/* Maps a file for reading; munmap() ends it. -ENOENT and its like name the file; one that is empty or not a file is refused. */
+int onnx_file_map(const char *path, void **ret_bytes, size_t *ret_length, struct strata_error *err);
+
 /* Is it a file beside the model, or below? -EINVAL when it is elsewhere. */
 int onnx_check_location(const char *location, struct strata_error *err);
 

@@ -1,0 +1,231 @@
+/* Running conformance data: see conformance.h. */
+#include "engine/conformance.h"
+
+#include "engine/whole.h"
+#include "formats/onnx/onnx_graph.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { VALUES_MAX = 64, SETS_MAX = 16 };
+
+/* ---- reading values ---- */
+
+static int read_tensor(struct engine_heap *heap, struct strata_arena *arena,
+		       struct onnx_bytes bytes, struct engine_value *ret_value,
+		       struct strata_error *err)
+{
+	struct onnx_reader reader = { .arena = arena };
+	struct onnx_field field = { .nested = true, .bytes = bytes };
+	struct onnx_tensor tensor;
+	int rc = onnx_read_tensor(&reader, &field, &tensor, err);
+
+	return rc ? rc : engine_value_of_tensor(heap, &tensor, "", false, ret_value, err);
+}
+
+static int read_value(struct engine_heap *heap, struct strata_arena *arena, struct onnx_bytes bytes,
+		      enum onnx_kind kind, struct engine_value *ret_value, struct strata_error *err);
+
+/* SequenceProto: elem_type 2, tensors 3, sequences 5, optionals 7. OptionalProto: elem_type 2, tensor 3, sequence 5. */
+static int read_items(struct engine_heap *heap, struct strata_arena *arena, struct onnx_bytes bytes,
+		      enum onnx_kind kind, struct engine_value *ret_value, struct strata_error *err)
+{
+	struct engine_value items[VALUES_MAX];
+	struct onnx_wire wire = onnx_wire_of(bytes);
+	struct onnx_field field;
+	size_t count = 0;
+	int rc;
+
+	while ((rc = onnx_wire_next(&wire, &field, err)) > 0) {
+		if (!field.nested || (field.number != 3 && field.number != 5))
+			continue;
+		if (count == VALUES_MAX)
+			rc = strata_fail(err, -E2BIG, "a sequence has more than %d items", VALUES_MAX);
+		else
+			rc = read_value(heap, arena, field.bytes,
+					field.number == 3 ? ONNX_TENSOR : ONNX_SEQUENCE, &items[count], err);
+		if (rc)
+			break;
+		count++;
+	}
+	if (rc == 0)
+		rc = engine_value_list(heap, kind, count ? items[0].dtype : ONNX_NONE, items, count,
+				       ret_value, err);
+	for (size_t i = 0; i < count; i++)
+		engine_value_drop(&items[i]);
+	return rc;
+}
+
+static int read_value(struct engine_heap *heap, struct strata_arena *arena, struct onnx_bytes bytes,
+		      enum onnx_kind kind, struct engine_value *ret_value, struct strata_error *err)
+{
+	return kind == ONNX_SEQUENCE || kind == ONNX_OPTIONAL
+		       ? read_items(heap, arena, bytes, kind, ret_value, err)
+		       : read_tensor(heap, arena, bytes, ret_value, err);
+}
+
+/* -ENOENT when there is no such file. */
+static int load(struct engine_whole *whole, const char *directory, int set, const char *what,
+		size_t index, const struct onnx_type *type, struct engine_value *ret_value,
+		struct strata_error *err)
+{
+	char path[4200];
+	void *bytes;
+	size_t length;
+
+	snprintf(path, sizeof(path), "%s/test_data_set_%d/%s_%zu.pb", directory, set, what, index);
+	if (access(path, F_OK))
+		return -ENOENT;
+	int rc = onnx_file_map(path, &bytes, &length, err);
+
+	if (rc)
+		return rc;
+	rc = read_value(&whole->heap, &whole->model->arena, (struct onnx_bytes){ bytes, length },
+			type->kind, ret_value, err);
+	munmap(bytes, length);
+	return rc;
+}
+
+/* ---- comparing ---- */
+
+static bool near(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) && isnan(b);
+	if (isinf(a) || isinf(b))
+		return a == b;
+	return fabs(a - b) <= 1e-7 + 1e-3 * fabs(b);
+}
+
+static bool same_texts(const struct engine_value *a, const struct engine_value *b)
+{
+	int64_t count = engine_value_elements(a);
+
+	for (int64_t i = 0; i < count; i++)
+		if (strcmp(((char *const *)a->data)[i], ((char *const *)b->data)[i]) != 0)
+			return false;
+	return true;
+}
+
+static int compare_numbers(struct engine_heap *heap, const struct engine_value *got,
+			   const struct engine_value *expected, struct strata_error *err)
+{
+	struct engine_value a = { 0 }, b = { 0 };
+	int64_t count = engine_value_elements(got);
+	int rc = engine_value_cast(heap, got, ONNX_DOUBLE, &a, err);
+
+	if (rc == 0)
+		rc = engine_value_cast(heap, expected, ONNX_DOUBLE, &b, err);
+	for (int64_t i = 0; rc == 0 && i < count; i++)
+		if (!near(((double *)a.data)[i], ((double *)b.data)[i]))
+			rc = strata_fail(err, -EBADMSG, "element %lld is %g; expected %g",
+					 (long long)i, ((double *)a.data)[i],
+					 ((double *)b.data)[i]);
+	engine_value_drop(&a);
+	engine_value_drop(&b);
+	return rc;
+}
+
+static int compare(struct engine_heap *heap, const struct engine_value *got,
+		   const struct engine_value *expected, struct strata_error *err)
+{
+	if (got->kind != expected->kind || got->item_count != expected->item_count)
+		return strata_fail(err, -EBADMSG, "the result is of another kind or length");
+	for (size_t i = 0; i < got->item_count; i++) {
+		int rc = compare(heap, &got->items[i], &expected->items[i], err);
+
+		if (rc)
+			return rc;
+	}
+	if (got->kind != ONNX_TENSOR)
+		return 0;
+	if (got->dtype != expected->dtype)
+		return strata_fail(err, -EBADMSG, "the result is %s; expected %s",
+				   engine_dtype_name(got->dtype),
+				   engine_dtype_name(expected->dtype));
+	bool like = got->rank == expected->rank;
+
+	for (size_t i = 0; like && i < got->rank; i++)
+		like = got->dims[i] == expected->dims[i];
+	if (!like)
+		return strata_fail(err, -EBADMSG, "the result has another shape");
+	if (got->dtype == ONNX_STRING)
+		return same_texts(got, expected) ? 0
+						 : strata_fail(err, -EBADMSG, "a text differs");
+	return compare_numbers(heap, got, expected, err);
+}
+
+/* ---- running ---- */
+
+static int check_outputs(struct engine_whole *whole, const char *directory, int set,
+			 struct engine_value *outputs, struct strata_error *err)
+{
+	const struct onnx_graph *graph = &whole->model->onnx.graph;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < graph->output_count; i++) {
+		struct engine_value expected = { 0 };
+
+		rc = load(whole, directory, set, "output", i, &graph->outputs[i].type, &expected,
+			  err);
+		if (rc == -ENOENT)
+			return 0;
+		if (rc == 0)
+			rc = compare(&whole->heap, &outputs[i], &expected, err);
+		engine_value_drop(&expected);
+	}
+	return rc;
+}
+
+/* 1: there is no such set. */
+static int run_set(struct engine_whole *whole, const char *directory, int set,
+		   struct strata_error *err)
+{
+	const struct engine_model *model = whole->model;
+	struct engine_value inputs[VALUES_MAX] = { 0 }, outputs[VALUES_MAX] = { 0 };
+	char path[4200];
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "%s/test_data_set_%d", directory, set);
+	if (access(path, F_OK))
+		return 1;
+	if (model->input_count > VALUES_MAX || model->onnx.graph.output_count > VALUES_MAX)
+		return strata_fail(err, -E2BIG, "the model has more than %d inputs or outputs",
+				   VALUES_MAX);
+	for (size_t i = 0; rc == 0 && i < model->input_count; i++) {
+		rc = load(whole, directory, set, "input", i, &model->input_infos[i]->type,
+			  &inputs[i], err);
+		if (rc == -ENOENT)
+			rc = strata_fail(err, -EINVAL, "%s has no input_%zu.pb", path, i);
+	}
+	if (rc == 0)
+		rc = engine_whole_run(whole, inputs, outputs, err);
+	if (rc == 0)
+		rc = check_outputs(whole, directory, set, outputs, err);
+	for (size_t i = 0; i < VALUES_MAX; i++) {
+		engine_value_drop(&inputs[i]);
+		engine_value_drop(&outputs[i]);
+	}
+	return rc;
+}
+
+enum conformance engine_conformance_run(const char *directory, struct strata_memory *memory,
+					struct strata_error *ret_why)
+{
+	struct engine_whole whole;
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/model.onnx", directory);
+	int rc = engine_whole_open(&whole, path, 1, memory, ret_why);
+
+	if (rc)
+		return CONFORMANCE_REFUSED;
+	for (int set = 0; rc == 0 && set < SETS_MAX; set++)
+		rc = run_set(&whole, directory, set, ret_why);
+	engine_whole_close(&whole);
+	return rc == -EBADMSG ? CONFORMANCE_WRONG : rc < 0 ? CONFORMANCE_REFUSED : CONFORMANCE_RIGHT;
+}

@@ -1,0 +1,21 @@
+/*
+ * ONNX's conformance data: directories with a model.onnx and test_data_set_0 …, in which input_0.pb … and output_0.pb … are what goes in and what
+ * must come out.
+ */
+#ifndef ENGINE_CONFORMANCE_H
+#define ENGINE_CONFORMANCE_H
+
+#include <strata/error.h>
+#include <strata/memory.h>
+
+enum conformance {
+	CONFORMANCE_RIGHT,
+	CONFORMANCE_WRONG,   /* ran, and a result differs */
+	CONFORMANCE_REFUSED, /* did not run; the sentence says why */
+};
+
+/* Runs all data sets of one directory. ret_why says what was wrong or refused. Differences up to 1e-7 + 1e-3·|expected| are rounding. */
+enum conformance engine_conformance_run(const char *directory, struct strata_memory *memory,
+					struct strata_error *ret_why);
+
+#endif

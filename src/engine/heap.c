@@ -1,0 +1,124 @@
+/* Tensor memory: see heap.h. Sizes are rounded up to whole cache lines; a kept block serves the next request of its size. */
+#include "engine/heap.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void engine_heap_init(struct engine_heap *heap, struct strata_memory *memory)
+{
+	*heap = (struct engine_heap){ .memory = memory };
+	pthread_mutex_init(&heap->lock, NULL);
+}
+
+static size_t rounded(size_t bytes)
+{
+	size_t lines = bytes / ENGINE_ALIGN + (bytes % ENGINE_ALIGN != 0);
+
+	return lines ? lines * ENGINE_ALIGN : ENGINE_ALIGN;
+}
+
+/* Into the account of the memory, which may be told to fail. */
+static bool account(struct strata_memory *memory, size_t bytes)
+{
+	uint64_t call = ++memory->calls;
+
+	if (memory->fail_at &&
+	    (memory->fail_from_there ? call >= memory->fail_at : call == memory->fail_at))
+		return false;
+	if (memory->limit_bytes &&
+	    (bytes > memory->limit_bytes || memory->used_bytes > memory->limit_bytes - bytes))
+		return false;
+	memory->used_bytes += bytes;
+	if (memory->used_bytes > memory->peak_bytes)
+		memory->peak_bytes = memory->used_bytes;
+	return true;
+}
+
+static void drop(struct engine_heap *heap, size_t index)
+{
+	heap->memory->used_bytes -= heap->kept[index].bytes;
+	free(heap->kept[index].block);
+	heap->kept[index] = heap->kept[--heap->kept_count];
+}
+
+/* A kept block of that size, which is accounted for already. */
+static void *take_kept(struct engine_heap *heap, size_t bytes)
+{
+	for (size_t i = heap->kept_count; i-- > 0;)
+		if (heap->kept[i].bytes == bytes) {
+			void *block = heap->kept[i].block;
+
+			memmove(&heap->kept[i], &heap->kept[i + 1],
+				(heap->kept_count - i - 1) * sizeof(heap->kept[0]));
+			heap->kept_count--;
+			return block;
+		}
+	return NULL;
+}
+
+static void *fresh(struct engine_heap *heap, size_t bytes)
+{
+	void *block = NULL;
+
+	while (!account(heap->memory, bytes)) {
+		if (heap->kept_count == 0)
+			return NULL;
+		drop(heap, 0); /* the oldest makes room */
+	}
+	if (posix_memalign(&block, ENGINE_ALIGN, bytes)) {
+		heap->memory->used_bytes -= bytes;
+		return NULL;
+	}
+	return block;
+}
+
+void *engine_heap_get(struct engine_heap *heap, size_t bytes)
+{
+	if (bytes > SIZE_MAX / 2)
+		return NULL;
+	bytes = rounded(bytes);
+	pthread_mutex_lock(&heap->lock);
+	/* A memory that is told to fail sees every request. */
+	void *block = heap->memory->fail_at ? NULL : take_kept(heap, bytes);
+
+	if (!block)
+		block = fresh(heap, bytes);
+	if (block) {
+		heap->live_bytes += bytes;
+		if (heap->live_bytes > heap->live_peak)
+			heap->live_peak = heap->live_bytes;
+	}
+	pthread_mutex_unlock(&heap->lock);
+	return block;
+}
+
+void engine_heap_put(struct engine_heap *heap, void *block, size_t bytes)
+{
+	if (!block)
+		return;
+	bytes = rounded(bytes);
+	pthread_mutex_lock(&heap->lock);
+	assert(heap->live_bytes >= bytes);
+	heap->live_bytes -= bytes;
+	if (heap->kept_count == ENGINE_HEAP_KEPT)
+		drop(heap, 0);
+	heap->kept[heap->kept_count].block = block;
+	heap->kept[heap->kept_count++].bytes = bytes;
+	pthread_mutex_unlock(&heap->lock);
+}
+
+void engine_heap_trim(struct engine_heap *heap)
+{
+	pthread_mutex_lock(&heap->lock);
+	while (heap->kept_count)
+		drop(heap, heap->kept_count - 1);
+	pthread_mutex_unlock(&heap->lock);
+}
+
+void engine_heap_fini(struct engine_heap *heap)
+{
+	assert(heap->live_bytes == 0);
+	engine_heap_trim(heap);
+	pthread_mutex_destroy(&heap->lock);
+}

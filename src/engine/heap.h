@@ -1,0 +1,38 @@
+/*
+ * Memory for tensors: blocks aligned to a cache line, accounted for in one struct strata_memory that several device threads share. A block
+ * that is given back is kept for the next one of its size, because the same sizes come again with every call and fresh pages from the
+ * system cost more than most operators. What is kept counts as used.
+ */
+#ifndef ENGINE_HEAP_H
+#define ENGINE_HEAP_H
+
+#include <strata/error.h>
+#include <strata/memory.h>
+
+#include <pthread.h>
+
+enum { ENGINE_ALIGN = 64, ENGINE_HEAP_KEPT = 64 };
+
+struct engine_heap {
+	struct strata_memory *memory; /* borrowed until _fini; limits, counts and fails */
+	pthread_mutex_t lock;
+	struct {
+		void *block;
+		size_t bytes;
+	} kept[ENGINE_HEAP_KEPT];
+	size_t kept_count;
+	size_t live_bytes; /* in use by tensors, without what is kept */
+	size_t live_peak;  /* most ever */
+};
+
+void engine_heap_init(struct engine_heap *heap, struct strata_memory *memory);
+/* All blocks must have been given back. */
+void engine_heap_fini(struct engine_heap *heap);
+
+/* Not zeroed. NULL when the limit is reached or there is no memory. Size 0 gives a block of one line. */
+void *engine_heap_get(struct engine_heap *heap, size_t bytes);
+void engine_heap_put(struct engine_heap *heap, void *block, size_t bytes); /* NULL is nothing */
+/* Gives what is kept back to the system. */
+void engine_heap_trim(struct engine_heap *heap);
+
+#endif

@@ -1,0 +1,365 @@
+/* Matrix products: see gemm.h. Blocks of rows of a are packed six by six on the stack; one tile is 6 × 16 sums in registers. */
+#include "engine/native/gemm.h"
+
+#include <strata/solver.h>
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 6, COLUMNS = GEMM_COLUMNS, ROW_BLOCK = 96, PANEL_BLOCK = 32 };
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t gemm_packed_count(int64_t k, int64_t n)
+{
+	return (n + COLUMNS - 1) / COLUMNS * COLUMNS * k;
+}
+
+/* ---- packing ---- */
+
+struct pack_work {
+	struct gemm_matrix b;
+	int64_t k, n;
+	float *to;
+};
+
+static void pack_panels(void *arg, int64_t first, int64_t past)
+{
+	const struct pack_work *work = arg;
+
+	for (int64_t panel = first; panel < past; panel++) {
+		int64_t columns = least(COLUMNS, work->n - panel * COLUMNS);
+		const float *from = work->b.at + panel * COLUMNS * work->b.column_step;
+		float *to = work->to + panel * COLUMNS * work->k;
+
+		if (columns == COLUMNS && work->b.column_step == 1) {
+			for (int64_t i = 0; i < work->k; i++)
+				memcpy(to + i * COLUMNS, from + i * work->b.row_step,
+				       COLUMNS * sizeof(*to));
+			continue;
+		}
+		for (int64_t i = 0; i < work->k; i++)
+			for (int64_t j = 0; j < COLUMNS; j++)
+				to[i * COLUMNS + j] =
+					j < columns ? from[i * work->b.row_step +
+							   j * work->b.column_step]
+						    : 0;
+	}
+}
+
+void gemm_pack(struct engine_team *team, struct gemm_matrix b, int64_t k, int64_t n,
+	       float *ret_packed)
+{
+	struct pack_work work = { b, k, n, ret_packed };
+
+	engine_team_run(team, (n + COLUMNS - 1) / COLUMNS, 1 + 16384 / (k * COLUMNS + 1),
+			pack_panels, &work);
+}
+
+/* Rows first … of a, columns k … of a block, as six numbers for each k. */
+static void pack_rows(struct gemm_matrix a, int64_t rows, int64_t depth, float *to)
+{
+	for (int64_t i = 0; i < rows; i += ROWS) {
+		int64_t height = least(ROWS, rows - i);
+
+		for (int64_t r = 0; r < height; r++) {
+			const float *from = a.at + (i + r) * a.row_step;
+
+			for (int64_t k = 0; k < depth; k++)
+				to[k * ROWS + r] = from[k * a.column_step];
+		}
+		to += depth * ROWS;
+	}
+}
+
+/* ---- one tile ---- */
+
+/* rows × 16 sums over `depth`; `first` sets them, later blocks are added to what is there. */
+typedef void (*tile_function)(int64_t depth, const float *a, const float *b, float *c,
+			      int64_t c_step, bool first);
+
+#define PLAIN_TILE(rows)                                                                          \
+	static void plain_tile_##rows(int64_t depth, const float *a, const float *b, float *c,    \
+				      int64_t c_step, bool first)                                 \
+	{                                                                                         \
+		for (int r = 0; r < (rows); r++)                                                  \
+			for (int j = 0; j < COLUMNS; j++) {                                       \
+				float sum = 0;                                                    \
+				for (int64_t k = 0; k < depth; k++)                               \
+					sum = fmaf(a[k * ROWS + r], b[k * COLUMNS + j], sum);     \
+				c[r * c_step + j] = first ? sum : c[r * c_step + j] + sum;        \
+			}                                                                         \
+	}
+PLAIN_TILE(1)
+PLAIN_TILE(2)
+PLAIN_TILE(3)
+PLAIN_TILE(4)
+PLAIN_TILE(5)
+PLAIN_TILE(6)
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#define AVX2_TILE(rows)                                                                            \
+	__attribute__((target("avx2,fma"))) static void vector_tile_##rows(                        \
+		int64_t depth, const float *a, const float *b, float *c, int64_t c_step, bool first) \
+	{                                                                                          \
+		__m256 sums[rows][2];                                                              \
+		_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++) sums[r][0] = sums[r][1] = \
+			_mm256_setzero_ps();                                                       \
+		for (int64_t k = 0; k < depth; k++, a += ROWS, b += COLUMNS) {                     \
+			__m256 left = _mm256_loadu_ps(b), right = _mm256_loadu_ps(b + 8);          \
+			_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++)                   \
+			{                                                                          \
+				__m256 factor = _mm256_broadcast_ss(a + r);                        \
+				sums[r][0] = _mm256_fmadd_ps(factor, left, sums[r][0]);            \
+				sums[r][1] = _mm256_fmadd_ps(factor, right, sums[r][1]);           \
+			}                                                                          \
+		}                                                                                  \
+		_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++, c += c_step)              \
+		{                                                                                  \
+			if (!first) {                                                              \
+				sums[r][0] = _mm256_add_ps(_mm256_loadu_ps(c), sums[r][0]);        \
+				sums[r][1] = _mm256_add_ps(_mm256_loadu_ps(c + 8), sums[r][1]);    \
+			}                                                                          \
+			_mm256_storeu_ps(c, sums[r][0]);                                           \
+			_mm256_storeu_ps(c + 8, sums[r][1]);                                       \
+		}                                                                                  \
+	}
+AVX2_TILE(1)
+AVX2_TILE(2)
+AVX2_TILE(3)
+AVX2_TILE(4)
+AVX2_TILE(5)
+AVX2_TILE(6)
+#endif
+
+static const tile_function *tiles(void)
+{
+	static const tile_function plain[] = { NULL,         plain_tile_1, plain_tile_2,
+					       plain_tile_3, plain_tile_4, plain_tile_5,
+					       plain_tile_6 };
+#ifdef __x86_64__
+	static const tile_function vector[] = { NULL,          vector_tile_1, vector_tile_2,
+						vector_tile_3, vector_tile_4, vector_tile_5,
+						vector_tile_6 };
+
+	if (strata_isa_works(STRATA_ISA_AVX2))
+		return vector;
+#endif
+	return plain;
+}
+
+/* ---- blocks ---- */
+
+struct gemm_work {
+	int64_t m, n, k, c_step, panel_blocks;
+	struct gemm_matrix a;
+	const float *b;
+	float *c;
+	const struct gemm_finish *finish;
+	const tile_function *tiles;
+};
+
+/* A tile at the right edge is computed beside the matrix, with all its columns, and its part copied. */
+static void edge_tile(const struct gemm_work *work, int64_t rows, int64_t columns, int64_t depth,
+		      const float *a, const float *b, float *c, bool first)
+{
+	float room[ROWS * COLUMNS] = { 0 };
+
+	for (int64_t r = 0; r < rows && !first; r++)
+		memcpy(room + r * COLUMNS, c + r * work->c_step, (size_t)columns * sizeof(*c));
+	work->tiles[rows](depth, a, b, room, COLUMNS, first);
+	for (int64_t r = 0; r < rows; r++)
+		memcpy(c + r * work->c_step, room + r * COLUMNS, (size_t)columns * sizeof(*c));
+}
+
+static void finish_block(const struct gemm_work *work, int64_t row, int64_t rows, int64_t column,
+			 int64_t columns)
+{
+	const struct gemm_finish *finish = work->finish;
+
+	for (int64_t r = row; r < row + rows && finish; r++) {
+		float *c = work->c + r * work->c_step + column;
+
+		if (finish->scale != 1)
+			for (int64_t j = 0; j < columns; j++)
+				c[j] *= finish->scale;
+		if (finish->bias)
+			for (int64_t j = 0; j < columns; j++)
+				c[j] += finish->bias[column + j];
+		if (finish->row_bias)
+			for (int64_t j = 0; j < columns; j++)
+				c[j] += finish->row_bias[r];
+	}
+}
+
+/* One block of rows with one block of panels, over all of k. */
+static void run_block(const struct gemm_work *work, int64_t row, int64_t panel_first,
+		      int64_t panel_past)
+{
+	float packed[ROW_BLOCK * GEMM_BLOCK] __attribute__((aligned(64)));
+	int64_t rows = least(ROW_BLOCK, work->m - row);
+	int64_t column = panel_first * COLUMNS;
+	int64_t columns = least(panel_past * COLUMNS, work->n) - column;
+
+	for (int64_t k = 0; k < work->k; k += GEMM_BLOCK) {
+		int64_t depth = least(GEMM_BLOCK, work->k - k);
+		struct gemm_matrix part = work->a;
+
+		part.at += row * part.row_step + k * part.column_step;
+		pack_rows(part, rows, depth, packed);
+		for (int64_t panel = panel_first; panel < panel_past; panel++) {
+			const float *b = work->b + panel * COLUMNS * work->k + k * COLUMNS;
+			int64_t width = least(COLUMNS, work->n - panel * COLUMNS);
+
+			for (int64_t r = 0; r < rows; r += ROWS) {
+				int64_t height = least(ROWS, rows - r);
+				const float *a = packed + r / ROWS * depth * ROWS;
+				float *c = work->c + (row + r) * work->c_step + panel * COLUMNS;
+
+				if (width == COLUMNS)
+					work->tiles[height](depth, a, b, c, work->c_step, k == 0);
+				else
+					edge_tile(work, height, width, depth, a, b, c, k == 0);
+			}
+		}
+	}
+	finish_block(work, row, rows, column, columns);
+}
+
+static void run_blocks(void *arg, int64_t first, int64_t past)
+{
+	const struct gemm_work *work = arg;
+	int64_t panels = (work->n + COLUMNS - 1) / COLUMNS;
+
+	for (int64_t i = first; i < past; i++) {
+		int64_t row = i / work->panel_blocks * ROW_BLOCK, part = i % work->panel_blocks;
+
+		run_block(work, row, panels * part / work->panel_blocks,
+			  panels * (part + 1) / work->panel_blocks);
+	}
+}
+
+static void zero_result(const struct gemm_work *work)
+{
+	for (int64_t r = 0; r < work->m; r++)
+		memset(work->c + r * work->c_step, 0, (size_t)work->n * sizeof(float));
+	finish_block(work, 0, work->m, 0, work->n);
+}
+
+void gemm_run(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
+	      const float *packed_b, float *c, int64_t c_step, const struct gemm_finish *finish)
+{
+	int64_t panels = (n + COLUMNS - 1) / COLUMNS;
+	int64_t row_blocks = (m + ROW_BLOCK - 1) / ROW_BLOCK;
+	int64_t panel_blocks = (panels + PANEL_BLOCK - 1) / PANEL_BLOCK;
+	struct gemm_work work = { m, n, k, c_step, 1, a, packed_b, c, finish, tiles() };
+
+	if (m == 0 || n == 0)
+		return;
+	if (k == 0) {
+		zero_result(&work);
+		return;
+	}
+	if (row_blocks * panel_blocks < team->thread_count)
+		panel_blocks = least(panels, team->thread_count);
+	work.panel_blocks = panel_blocks;
+	engine_team_run(team, row_blocks * panel_blocks, 1 + 65536 / (least(m, ROW_BLOCK) * k + 1) / 64,
+			run_blocks, &work);
+}
+
+/* ---- a few rows ---- */
+
+struct thin_work {
+	struct gemm_work gemm;
+	int64_t b_step;
+};
+
+#ifdef __x86_64__
+__attribute__((target("avx2,fma"))) static void thin_vector(const struct thin_work *work,
+							    int64_t row, int64_t column)
+{
+	const struct gemm_work *gemm = &work->gemm;
+	const float *a = gemm->a.at + row * gemm->a.row_step;
+	float *c = gemm->c + row * gemm->c_step + column;
+	__m256 totals[4] = { 0 };
+
+	for (int64_t k = 0; k < gemm->k; k += GEMM_BLOCK) {
+		int64_t past = least(k + GEMM_BLOCK, gemm->k);
+		__m256 sums[4] = { _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(),
+				   _mm256_setzero_ps() };
+
+		for (int64_t i = k; i < past; i++) {
+			__m256 factor = _mm256_broadcast_ss(a + i * gemm->a.column_step);
+			const float *b = gemm->b + i * work->b_step + column;
+
+			_Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) sums[v] =
+				_mm256_fmadd_ps(factor, _mm256_loadu_ps(b + 8 * v), sums[v]);
+		}
+		_Pragma("GCC unroll 4") for (int v = 0; v < 4; v++) totals[v] =
+			k == 0 ? sums[v] : _mm256_add_ps(totals[v], sums[v]);
+	}
+	_Pragma("GCC unroll 4") for (int v = 0; v < 4; v++)
+		_mm256_storeu_ps(c + 8 * v, totals[v]);
+}
+#endif
+
+static void thin_plain(const struct thin_work *work, int64_t row, int64_t column, int64_t columns)
+{
+	const struct gemm_work *gemm = &work->gemm;
+	const float *a = gemm->a.at + row * gemm->a.row_step;
+
+	for (int64_t j = column; j < column + columns; j++) {
+		float total = 0;
+
+		for (int64_t k = 0; k < gemm->k; k += GEMM_BLOCK) {
+			int64_t past = least(k + GEMM_BLOCK, gemm->k);
+			float sum = 0;
+
+			for (int64_t i = k; i < past; i++)
+				sum = fmaf(a[i * gemm->a.column_step], gemm->b[i * work->b_step + j],
+					   sum);
+			total = k == 0 ? sum : total + sum;
+		}
+		gemm->c[row * gemm->c_step + j] = total;
+	}
+}
+
+static void thin_parts(void *arg, int64_t first, int64_t past)
+{
+	enum { WIDTH = 32 };
+	const struct thin_work *work = arg;
+	const struct gemm_work *gemm = &work->gemm;
+	bool vector = strata_isa_works(STRATA_ISA_AVX2);
+
+	for (int64_t part = first; part < past; part++) {
+		int64_t column = part * WIDTH, columns = least(WIDTH, gemm->n - column);
+
+		for (int64_t row = 0; row < gemm->m; row++)
+#ifdef __x86_64__
+			if (vector && columns == WIDTH)
+				thin_vector(work, row, column);
+			else
+#endif
+				thin_plain(work, row, column, columns);
+		finish_block(gemm, 0, gemm->m, column, columns);
+	}
+	(void)vector;
+}
+
+void gemm_run_thin(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
+		   const float *b, int64_t b_step, float *c, int64_t c_step,
+		   const struct gemm_finish *finish)
+{
+	struct thin_work work = { { m, n, k, c_step, 1, a, b, c, finish, NULL }, b_step };
+
+	if (m == 0 || n == 0)
+		return;
+	if (k == 0)
+		zero_result(&work.gemm);
+	else
+		engine_team_run(team, (n + 31) / 32, 1 + 4096 / (m * k / 8 + 1), thin_parts, &work);
+}

@@ -1,0 +1,497 @@
+/*
+ * Convolutions by oneDNN: Conv and ConvTranspose in float32, with one, two or three spatial dimensions. A primitive is made for one member of the
+ * batch and run for each in turn, because a primitive for two may add up in another order than one for one. Primitives, and weights in the layout
+ * that they want, are kept from call to call; weights that come anew with each call are laid out anew.
+ */
+#include "engine/native/native.h"
+
+#include "engine/native/onednn.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SPATIAL_MAX = 3, VARIANTS = 4 };
+
+struct conv {
+	size_t spatial; /* dimensions */
+	int64_t groups, in_channels, out_channels;
+	int64_t in[SPATIAL_MAX], out[SPATIAL_MAX], kernel[SPATIAL_MAX];
+	int64_t strides[SPATIAL_MAX], dilations[SPATIAL_MAX];
+	int64_t before[SPATIAL_MAX], after[SPATIAL_MAX]; /* padding */
+	bool transposed, biased;
+};
+
+/* ---- reading the node ---- */
+
+static int read_list(struct native_call *call, const char *name, size_t count, int64_t missing,
+		     int64_t *ret, struct strata_error *err)
+{
+	size_t given;
+	const int64_t *values = native_ints(call, name, &given);
+
+	if (values && given != count)
+		return native_refuse(call, err, "%s has %zu numbers; expected %zu", name, given,
+				     count);
+	for (size_t i = 0; i < count; i++) {
+		ret[i] = values ? values[i] : missing;
+		if (ret[i] < 1)
+			return native_refuse(call, err, "%s has %lld; expected 1 or more", name,
+					     (long long)ret[i]);
+	}
+	return 0;
+}
+
+static int read_pads(struct native_call *call, struct conv *conv, struct strata_error *err)
+{
+	size_t given;
+	const int64_t *values = native_ints(call, "pads", &given);
+
+	if (values && given != 2 * conv->spatial)
+		return native_refuse(call, err, "pads has %zu numbers; expected %zu", given,
+				     2 * conv->spatial);
+	for (size_t i = 0; values && i < conv->spatial; i++) {
+		conv->before[i] = values[i];
+		conv->after[i] = values[conv->spatial + i];
+		if (conv->before[i] < 0 || conv->after[i] < 0)
+			return native_refuse(call, err, "pads has a number below 0");
+	}
+	return 0;
+}
+
+/* What a kernel covers with its gaps. */
+static int64_t reach(const struct conv *conv, size_t axis)
+{
+	return (conv->kernel[axis] - 1) * conv->dilations[axis] + 1;
+}
+
+static void share_pad(int64_t total, bool upper, int64_t *before, int64_t *after)
+{
+	if (total < 0)
+		total = 0;
+	*before = upper ? total / 2 : total - total / 2;
+	*after = total - *before;
+}
+
+static int out_sizes(struct native_call *call, struct conv *conv, struct strata_error *err)
+{
+	const char *automatic = native_text(call, "auto_pad", "NOTSET");
+	bool upper = strcmp(automatic, "SAME_UPPER") == 0;
+	bool same = upper || strcmp(automatic, "SAME_LOWER") == 0;
+
+	if (strcmp(automatic, "VALID") == 0)
+		memset(conv->before, 0, sizeof(conv->before)),
+			memset(conv->after, 0, sizeof(conv->after));
+	for (size_t i = 0; i < conv->spatial; i++) {
+		int64_t stride = conv->strides[i];
+
+		if (same) {
+			int64_t out = (conv->in[i] + stride - 1) / stride;
+
+			share_pad((out - 1) * stride + reach(conv, i) - conv->in[i], upper,
+				  &conv->before[i], &conv->after[i]);
+		}
+		int64_t room = conv->in[i] + conv->before[i] + conv->after[i] - reach(conv, i);
+
+		if (room < 0)
+			return native_refuse(call, err,
+					     "the kernel reaches %lld and the padded input has %lld",
+					     (long long)reach(conv, i),
+					     (long long)(room + reach(conv, i)));
+		conv->out[i] = room / stride + 1;
+	}
+	return 0;
+}
+
+/* Of a transposed one the output is larger than the input, by what is asked for. */
+static int out_sizes_transposed(struct native_call *call, struct conv *conv,
+				struct strata_error *err)
+{
+	const char *automatic = native_text(call, "auto_pad", "NOTSET");
+	bool upper = strcmp(automatic, "SAME_UPPER") == 0;
+	bool same = upper || strcmp(automatic, "SAME_LOWER") == 0;
+	size_t extra_count, shape_count;
+	const int64_t *extra = native_ints(call, "output_padding", &extra_count);
+	const int64_t *shape = native_ints(call, "output_shape", &shape_count);
+
+	if ((extra && extra_count != conv->spatial) || (shape && shape_count < conv->spatial))
+		return native_refuse(call, err, "output_padding and output_shape need %zu numbers",
+				     conv->spatial);
+	for (size_t i = 0; i < conv->spatial; i++) {
+		int64_t more = extra ? extra[i] : 0;
+		int64_t full = (conv->in[i] - 1) * conv->strides[i] + more + reach(conv, i);
+
+		if (shape || same) {
+			conv->out[i] = shape ? shape[shape_count - conv->spatial + i]
+					     : conv->in[i] * conv->strides[i];
+			share_pad(full - conv->out[i], upper, &conv->before[i], &conv->after[i]);
+		}
+		conv->out[i] = full - conv->before[i] - conv->after[i];
+		conv->after[i] -= more; /* what is made beyond the last step */
+		if (conv->out[i] < 1)
+			return native_refuse(call, err, "the output would have %lld elements a row",
+					     (long long)conv->out[i]);
+	}
+	return 0;
+}
+
+static int read_conv(struct native_call *call, const struct engine_value *x,
+		     const struct engine_value *w, bool transposed, struct conv *ret_conv,
+		     struct strata_error *err)
+{
+	struct conv conv = { .transposed = transposed, .groups = native_int(call, "group", 1) };
+
+	if (x->rank < 3 || x->rank > 2 + SPATIAL_MAX || w->rank != x->rank)
+		return native_refuse(call, err, "inputs have %u and %u dimensions; expected 3 to 5",
+				     x->rank, w->rank);
+	conv.spatial = x->rank - 2;
+	conv.in_channels = x->dims[1];
+	if (conv.groups < 1)
+		return native_refuse(call, err, "group is %lld; expected 1 or more",
+				     (long long)conv.groups);
+	conv.out_channels = transposed ? w->dims[1] * conv.groups : w->dims[0];
+	if ((transposed ? w->dims[0] : w->dims[1] * conv.groups) != conv.in_channels ||
+	    conv.in_channels % conv.groups || conv.out_channels % conv.groups)
+		return native_refuse(call, err, "weights are for %lld channels; the input has %lld",
+				     (long long)(transposed ? w->dims[0] : w->dims[1] * conv.groups),
+				     (long long)conv.in_channels);
+	for (size_t i = 0; i < conv.spatial; i++) {
+		conv.in[i] = x->dims[2 + i];
+		conv.kernel[i] = w->dims[2 + i];
+	}
+	int rc = read_list(call, "strides", conv.spatial, 1, conv.strides, err);
+
+	if (rc == 0)
+		rc = read_list(call, "dilations", conv.spatial, 1, conv.dilations, err);
+	if (rc == 0)
+		rc = read_pads(call, &conv, err);
+	if (rc == 0)
+		rc = transposed ? out_sizes_transposed(call, &conv, err)
+				: out_sizes(call, &conv, err);
+	if (rc)
+		return rc;
+	conv.biased = native_input(call, 2) != NULL;
+	*ret_conv = conv;
+	return 0;
+}
+
+/* ---- primitives ---- */
+
+/* A primitive for one shape, with what goes in and out of it. */
+struct variant {
+	struct conv conv; /* that it is for */
+	dnnl_primitive_t run;
+	struct onednn_port source, weights, result; /* layouts, ours and oneDNN's */
+	dnnl_memory_t bias;
+	const void *packed_from; /* whose weights are laid out; NULL: none */
+	uint64_t used;
+};
+
+struct conv_state {
+	struct native_state base;
+	struct strata_memory *memory;
+	struct onednn_place place;
+	struct variant variants[VARIANTS];
+	uint64_t clock;
+};
+
+static void variant_fini(struct variant *variant)
+{
+	if (variant->run)
+		dnnl_primitive_destroy(variant->run);
+	if (variant->bias)
+		dnnl_memory_destroy(variant->bias);
+	onednn_port_fini(&variant->source);
+	onednn_port_fini(&variant->weights);
+	onednn_port_fini(&variant->result);
+	*variant = (struct variant){ 0 };
+}
+
+static void conv_free(struct native_state *base)
+{
+	struct conv_state *state = (struct conv_state *)base;
+
+	for (size_t i = 0; i < VARIANTS; i++)
+		variant_fini(&state->variants[i]);
+	onednn_place_fini(&state->place);
+	strata_memory_put(state->memory, state, sizeof(*state));
+}
+
+static int conv_state(struct native_call *call, struct conv_state **ret_state,
+		      struct strata_error *err)
+{
+	struct conv_state *state = (struct conv_state *)*call->state;
+
+	if (!state) {
+		state = strata_memory_get(call->heap->memory, sizeof(*state));
+		if (!state)
+			return strata_fail_memory(err);
+		state->base.free = conv_free;
+		state->memory = call->heap->memory;
+		int rc = onednn_place_init(&state->place, err);
+
+		if (rc) {
+			strata_memory_put(call->heap->memory, state, sizeof(*state));
+			return rc;
+		}
+		*call->state = &state->base;
+	}
+	*ret_state = state;
+	return 0;
+}
+
+/* Dimensions as oneDNN has them: of the weights [groups] out in kernel…, whichever way the convolution goes. */
+struct shapes {
+	int rank, weight_rank;
+	dnnl_dims_t source, weights, result, bias, strides, dilates, before, after;
+};
+
+static struct shapes shapes_of(const struct conv *conv)
+{
+	struct shapes shapes = { .rank = (int)conv->spatial + 2 };
+	int at = 0;
+
+	shapes.source[0] = shapes.result[0] = 1;
+	shapes.source[1] = conv->in_channels;
+	shapes.result[1] = shapes.bias[0] = conv->out_channels;
+	if (conv->groups > 1)
+		shapes.weights[at++] = conv->groups;
+	shapes.weights[at++] = conv->out_channels / conv->groups;
+	shapes.weights[at++] = conv->in_channels / conv->groups;
+	for (size_t i = 0; i < conv->spatial; i++) {
+		shapes.source[2 + i] = conv->in[i];
+		shapes.result[2 + i] = conv->out[i];
+		shapes.weights[at++] = conv->kernel[i];
+		shapes.strides[i] = conv->strides[i];
+		shapes.dilates[i] = conv->dilations[i] - 1;
+		shapes.before[i] = conv->before[i];
+		shapes.after[i] = conv->after[i];
+	}
+	shapes.weight_rank = at;
+	return shapes;
+}
+
+/* How the file has weights: out before in, or in before out of a transposed one; the steps between elements say which. */
+static void weight_steps(const struct conv *conv, const struct shapes *shapes, dnnl_dims_t steps)
+{
+	int64_t step = 1;
+	int at = shapes->weight_rank, out = conv->groups > 1, in = out + 1;
+
+	for (int i = at - 1; i > in; i--) {
+		steps[i] = step;
+		step *= shapes->weights[i];
+	}
+	steps[conv->transposed ? out : in] = step;
+	step *= shapes->weights[conv->transposed ? out : in];
+	steps[conv->transposed ? in : out] = step;
+	step *= shapes->weights[conv->transposed ? in : out];
+	if (out)
+		steps[0] = step;
+}
+
+static dnnl_status_t describe(const struct conv *conv, const struct shapes *shapes,
+			      struct onednn_place *place, dnnl_primitive_desc_t *ret_description)
+{
+	dnnl_memory_desc_t source, weights, result, bias;
+	dnnl_deconvolution_desc_t turned;
+	dnnl_convolution_desc_t plain;
+
+	dnnl_memory_desc_init_by_tag(&source, shapes->rank, shapes->source, dnnl_f32,
+				     dnnl_format_tag_any);
+	dnnl_memory_desc_init_by_tag(&weights, shapes->weight_rank, shapes->weights, dnnl_f32,
+				     dnnl_format_tag_any);
+	dnnl_memory_desc_init_by_tag(&result, shapes->rank, shapes->result, dnnl_f32,
+				     dnnl_format_tag_any);
+	dnnl_memory_desc_init_by_tag(&bias, 1, shapes->bias, dnnl_f32, dnnl_a);
+	dnnl_status_t status =
+		conv->transposed
+			? dnnl_dilated_deconvolution_forward_desc_init(
+				  &turned, dnnl_forward_inference, dnnl_deconvolution_direct,
+				  &source, &weights, conv->biased ? &bias : NULL, &result,
+				  shapes->strides, shapes->dilates, shapes->before, shapes->after)
+			: dnnl_dilated_convolution_forward_desc_init(
+				  &plain, dnnl_forward_inference, dnnl_convolution_direct, &source,
+				  &weights, conv->biased ? &bias : NULL, &result, shapes->strides,
+				  shapes->dilates, shapes->before, shapes->after);
+
+	if (status == dnnl_success)
+		status = dnnl_primitive_desc_create(ret_description,
+						    conv->transposed ? (const void *)&turned
+								     : (const void *)&plain,
+						    NULL, place->engine, NULL);
+	return status;
+}
+
+static int make_variant(struct native_call *call, struct conv_state *state, const struct conv *conv,
+			struct variant *variant, struct strata_error *err)
+{
+	struct shapes shapes = shapes_of(conv);
+	dnnl_primitive_desc_t description = NULL;
+	dnnl_memory_desc_t ours, bias;
+	dnnl_dims_t steps;
+	dnnl_status_t status = describe(conv, &shapes, &state->place, &description);
+
+	if (status == dnnl_success)
+		status = dnnl_primitive_create(&variant->run, description);
+	if (status == dnnl_success) {
+		dnnl_memory_desc_init_by_strides(&ours, shapes.rank, shapes.source, dnnl_f32, NULL);
+		status = onednn_port_init(&variant->source, &state->place, &ours,
+					dnnl_primitive_desc_query_md(description, dnnl_query_src_md,
+								     0),
+					true);
+	}
+	if (status == dnnl_success) {
+		weight_steps(conv, &shapes, steps);
+		dnnl_memory_desc_init_by_strides(&ours, shapes.weight_rank, shapes.weights, dnnl_f32,
+						 steps);
+		status = onednn_port_init(&variant->weights, &state->place, &ours,
+					dnnl_primitive_desc_query_md(
+						description, dnnl_query_weights_md, 0),
+					true);
+	}
+	if (status == dnnl_success) {
+		dnnl_memory_desc_init_by_strides(&ours, shapes.rank, shapes.result, dnnl_f32, NULL);
+		status = onednn_port_init(&variant->result, &state->place, &ours,
+					dnnl_primitive_desc_query_md(description, dnnl_query_dst_md,
+								     0),
+					false);
+	}
+	if (status == dnnl_success && conv->biased) {
+		dnnl_memory_desc_init_by_tag(&bias, 1, shapes.bias, dnnl_f32, dnnl_a);
+		status = dnnl_memory_create(&variant->bias, &bias, state->place.engine,
+					    DNNL_MEMORY_NONE);
+	}
+	if (description)
+		dnnl_primitive_desc_destroy(description);
+	if (status != dnnl_success) {
+		variant_fini(variant);
+		return status == dnnl_out_of_memory
+			       ? strata_fail_memory(err)
+			       : native_lacks(call, err, "oneDNN has no such convolution (%s)",
+					      onednn_status_name(status));
+	}
+	variant->conv = *conv;
+	return 0;
+}
+
+static int find_variant(struct native_call *call, struct conv_state *state, const struct conv *conv,
+			struct variant **ret_variant, struct strata_error *err)
+{
+	struct variant *oldest = &state->variants[0];
+	int rc = 0;
+
+	for (size_t i = 0; i < VARIANTS; i++) {
+		struct variant *variant = &state->variants[i];
+
+		if (variant->run && memcmp(&variant->conv, conv, sizeof(*conv)) == 0) {
+			variant->used = ++state->clock;
+			*ret_variant = variant;
+			return 0;
+		}
+		if (variant->used < oldest->used)
+			oldest = variant;
+	}
+	variant_fini(oldest);
+	rc = make_variant(call, state, conv, oldest, err);
+	if (rc == 0) {
+		oldest->used = ++state->clock;
+		*ret_variant = oldest;
+	}
+	return rc;
+}
+
+/* ---- running ---- */
+
+static dnnl_status_t run_members(struct conv_state *state, struct variant *variant,
+				 const struct engine_value *x, const struct engine_value *bias,
+				 struct engine_value *y)
+{
+	const struct conv *conv = &variant->conv;
+	int64_t in = conv->in_channels, out = conv->out_channels;
+	dnnl_status_t status = dnnl_success;
+
+	for (size_t i = 0; i < conv->spatial; i++) {
+		in *= conv->in[i];
+		out *= conv->out[i];
+	}
+	if (bias)
+		status = dnnl_memory_set_data_handle(variant->bias, bias->data);
+	for (int64_t member = 0; status == dnnl_success && member < x->dims[0]; member++) {
+		float *to = (float *)y->data + member * out;
+
+		status = onednn_port_in(&variant->source, &state->place,
+				      (float *)x->data + member * in);
+		if (status == dnnl_success)
+			status = onednn_port_bind(&variant->result, to);
+		dnnl_exec_arg_t args[] = { { DNNL_ARG_SRC, variant->source.inner },
+					   { DNNL_ARG_WEIGHTS, variant->weights.inner },
+					   { DNNL_ARG_DST, variant->result.inner },
+					   { DNNL_ARG_BIAS, variant->bias } };
+
+		if (status == dnnl_success)
+			status = dnnl_primitive_execute(variant->run, state->place.stream,
+							bias ? 4 : 3, args);
+		if (status == dnnl_success)
+			status = onednn_port_out(&variant->result, &state->place);
+	}
+	return status;
+}
+
+static int run_either(struct native_call *call, bool transposed, struct strata_error *err)
+{
+	const struct engine_value *x, *w, *bias = native_input(call, 2);
+	struct conv_state *state = NULL;
+	struct variant *variant = NULL;
+	struct conv conv;
+	int rc = native_typed(call, 0, ONNX_FLOAT, &x, err);
+
+	if (rc == 0)
+		rc = native_typed(call, 1, ONNX_FLOAT, &w, err);
+	if (rc == 0)
+		rc = read_conv(call, x, w, transposed, &conv, err);
+	if (rc)
+		return rc;
+	if (bias && (bias->dtype != ONNX_FLOAT || engine_value_elements(bias) != conv.out_channels))
+		return native_refuse(call, err, "the bias does not fit to %lld channels",
+				     (long long)conv.out_channels);
+	int64_t dims[2 + SPATIAL_MAX] = { x->dims[0], conv.out_channels };
+
+	memcpy(dims + 2, conv.out, sizeof(conv.out));
+	rc = native_make(call, 0, ONNX_FLOAT, 2 + conv.spatial, dims, err);
+	if (rc || engine_value_elements(&call->outputs[0]) == 0)
+		return rc;
+	rc = conv_state(call, &state, err);
+	if (rc == 0)
+		rc = find_variant(call, state, &conv, &variant, err);
+	if (rc)
+		return rc;
+	bool stays = call->constant && call->constant[1];
+	dnnl_status_t status = dnnl_success;
+
+	if (!stays || variant->packed_from != w->data)
+		status = onednn_port_in(&variant->weights, &state->place, w->data);
+	variant->packed_from = stays ? w->data : NULL;
+	if (status == dnnl_success)
+		status = run_members(state, variant, x, bias, &call->outputs[0]);
+	if (status != dnnl_success)
+		return native_lacks(call, err, "oneDNN could not run it (%s)",
+				    onednn_status_name(status));
+	return 0;
+}
+
+static int run_conv(struct native_call *call, struct strata_error *err)
+{
+	return run_either(call, false, err);
+}
+
+static int run_conv_transpose(struct native_call *call, struct strata_error *err)
+{
+	return run_either(call, true, err);
+}
+
+static const struct native_op ops[] = {
+	{ "Conv", run_conv },
+	{ "ConvTranspose", run_conv_transpose },
+};
+
+const struct native_family native_family_conv = { "convolutions", "", ops,
+						  sizeof(ops) / sizeof(ops[0]) };

@@ -1,0 +1,46 @@
+/*
+ * A program: nodes of a graph in order, each with its operator, and the values between them as numbered slots. It is made once and run often; it
+ * keeps what operators keep (packed weights, primitives), and of a run nothing.
+ */
+#ifndef ENGINE_NATIVE_PROGRAM_H
+#define ENGINE_NATIVE_PROGRAM_H
+
+#include "engine/native/native.h"
+
+/* What is to be computed. Names are the model's; all is borrowed as long as the program lives. */
+struct native_source {
+	const struct onnx_model *model;
+	const char *directory; /* where the model's file is, for constants in other files */
+	const struct onnx_node *const *nodes; /* each behind those that make its inputs */
+	size_t node_count;
+	const char *const *inputs; /* values that come with each run */
+	size_t input_count;
+	const char *const *weights; /* values that are the same in each run */
+	size_t weight_count;
+	/* Weights stay where they are until the program is freed: what is made of them alone is computed once and kept. */
+	bool weights_stay;
+	const char *const *outputs; /* values that are wanted */
+	size_t output_count;
+};
+
+/* -ENOTSUP names the first operator that there is none for. */
+int native_program_new(const struct native_source *source, struct engine_heap *heap,
+		       struct engine_team *team, struct native_program **ret_program,
+		       struct strata_error *err);
+void native_program_free(struct native_program *program); /* NULL is nothing */
+
+struct native_run {
+	const struct engine_value *inputs;  /* by the order of the source */
+	const struct engine_value *weights; /* likewise */
+	/* Told after each node, for times by operator; may be NULL. */
+	void (*watch)(void *context, const struct onnx_node *node, int64_t begin_ns, int64_t end_ns);
+	void *watch_context;
+	/* Asked before each node: true ends the run with -ECANCELED; may be NULL. */
+	bool (*stop)(void *context);
+	void *stop_context;
+};
+/* ret_outputs has room for the source's outputs; the caller drops them. One run at a time. */
+int native_program_run(struct native_program *program, const struct native_run *run,
+		       struct engine_value *ret_outputs, struct strata_error *err);
+
+#endif
