@@ -84,7 +84,7 @@ static int load(struct engine_whole *whole, const char *directory, int set, cons
 
 	if (rc)
 		return rc;
-	rc = read_value(&whole->heap, &whole->model->arena, (struct onnx_bytes){ bytes, length },
+	rc = read_value(whole->heap, &whole->model->arena, (struct onnx_bytes){ bytes, length },
 			type->kind, ret_value, err);
 	munmap(bytes, length);
 	return rc;
@@ -175,7 +175,7 @@ static int check_outputs(struct engine_whole *whole, const char *directory, int 
 		if (rc == -ENOENT)
 			return 0;
 		if (rc == 0)
-			rc = compare(&whole->heap, &outputs[i], &expected, err);
+			rc = compare(whole->heap, &outputs[i], &expected, err);
 		engine_value_drop(&expected);
 	}
 	return rc;
@@ -217,15 +217,16 @@ enum conformance engine_conformance_run(const char *directory, struct strata_mem
 					struct strata_error *ret_why)
 {
 	struct engine_whole whole;
+	struct engine_heap heap;
 	char path[4200];
 
 	snprintf(path, sizeof(path), "%s/model.onnx", directory);
-	int rc = engine_whole_open(&whole, path, 1, memory, ret_why);
+	engine_heap_init(&heap, memory);
+	int rc = engine_whole_open(&whole, path, 1, &heap, ret_why);
 
-	if (rc)
-		return CONFORMANCE_REFUSED;
 	for (int set = 0; rc == 0 && set < SETS_MAX; set++)
 		rc = run_set(&whole, directory, set, ret_why);
 	engine_whole_close(&whole);
+	engine_heap_fini(&heap);
 	return rc == -EBADMSG ? CONFORMANCE_WRONG : rc < 0 ? CONFORMANCE_REFUSED : CONFORMANCE_RIGHT;
 }

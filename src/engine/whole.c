@@ -14,7 +14,7 @@ static int load_weights(struct engine_whole *whole, struct strata_error *err)
 	if (!whole->weights)
 		return strata_fail_memory(err);
 	for (size_t i = 0; rc == 0 && i < graph->initializer_count; i++) {
-		rc = engine_value_of_tensor(&whole->heap, &graph->initializers[i],
+		rc = engine_value_of_tensor(whole->heap, &graph->initializers[i],
 					    whole->model->directory, true, &whole->weights[i], err);
 		whole->weight_count += rc == 0;
 	}
@@ -47,18 +47,17 @@ static int compile(struct engine_whole *whole, struct strata_error *err)
 					      .outputs = whole->outputs,
 					      .output_count = graph->output_count };
 
-	return native_program_new(&source, &whole->heap, &whole->team, &whole->program, err);
+	return native_program_new(&source, whole->heap, &whole->team, &whole->program, err);
 }
 
 int engine_whole_open(struct engine_whole *whole, const char *path, int thread_count,
-		      struct strata_memory *memory, struct strata_error *err)
+		      struct engine_heap *heap, struct strata_error *err)
 {
-	*whole = (struct engine_whole){ .team = { thread_count } };
-	int rc = engine_model_open(path, memory, &whole->model, err);
+	*whole = (struct engine_whole){ .heap = heap, .team = { thread_count } };
+	int rc = engine_model_open(path, heap->memory, &whole->model, err);
 
 	if (rc)
 		return rc;
-	engine_heap_init(&whole->heap, memory);
 	rc = load_weights(whole, err);
 	if (rc == 0)
 		rc = compile(whole, err);
@@ -74,7 +73,6 @@ void engine_whole_close(struct engine_whole *whole)
 	native_program_free(whole->program);
 	for (size_t i = 0; i < whole->weight_count; i++)
 		engine_value_drop(&whole->weights[i]);
-	engine_heap_fini(&whole->heap);
 	engine_model_close(whole->model);
 	*whole = (struct engine_whole){ 0 };
 }
@@ -94,7 +92,7 @@ static int narrow(struct engine_whole *whole, size_t index, struct engine_value 
 	if (value->kind != ONNX_TENSOR || value->dtype != ONNX_FLOAT || type->kind != ONNX_TENSOR ||
 	    !is_half(type->dtype))
 		return 0;
-	int rc = engine_value_cast(&whole->heap, value, type->dtype, &half, err);
+	int rc = engine_value_cast(whole->heap, value, type->dtype, &half, err);
 
 	if (rc == 0) {
 		engine_value_drop(value);
@@ -108,13 +106,13 @@ int engine_whole_run(struct engine_whole *whole, const struct engine_value *inpu
 {
 	size_t count = whole->model->input_count, made = 0;
 	size_t output_count = whole->model->onnx.graph.output_count;
-	struct engine_value *wide = strata_memory_get(whole->heap.memory,
+	struct engine_value *wide = strata_memory_get(whole->heap->memory,
 						      (count + 1) * sizeof(*wide));
 	int rc = wide ? 0 : strata_fail_memory(err);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		if (inputs[i].kind == ONNX_TENSOR && is_half(inputs[i].dtype))
-			rc = engine_value_cast(&whole->heap, &inputs[i], ONNX_FLOAT, &wide[i], err);
+			rc = engine_value_cast(whole->heap, &inputs[i], ONNX_FLOAT, &wide[i], err);
 		else
 			wide[i] = engine_value_share(&inputs[i]);
 		made += rc == 0;
@@ -132,6 +130,6 @@ int engine_whole_run(struct engine_whole *whole, const struct engine_value *inpu
 	for (size_t i = 0; i < made; i++)
 		engine_value_drop(&wide[i]);
 	if (wide)
-		strata_memory_put(whole->heap.memory, wide, (count + 1) * sizeof(*wide));
+		strata_memory_put(whole->heap->memory, wide, (count + 1) * sizeof(*wide));
 	return rc;
 }

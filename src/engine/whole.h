@@ -8,7 +8,7 @@
 
 struct engine_whole {
 	struct engine_model *model;
-	struct engine_heap heap;
+	struct engine_heap *heap; /* borrowed */
 	struct engine_team team;
 	struct native_program *program;
 	struct engine_value *weights;
@@ -17,10 +17,10 @@ struct engine_whole {
 };
 
 int engine_whole_open(struct engine_whole *whole, const char *path, int thread_count,
-		      struct strata_memory *memory, struct strata_error *err);
+		      struct engine_heap *heap, struct strata_error *err);
 void engine_whole_close(struct engine_whole *whole);
 
-/* inputs: by the model's order (model->inputs); ret_outputs has room for the graph's outputs, which the caller drops before closing. float16 and
+/* inputs: by the model's order (model->inputs); ret_outputs has room for the graph's outputs, which the caller drops. float16 and
  * bfloat16 go in and come out as the model declares them. */
 int engine_whole_run(struct engine_whole *whole, const struct engine_value *inputs,
 		     struct engine_value *ret_outputs, struct strata_error *err);

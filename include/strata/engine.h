@@ -1,0 +1,114 @@
+/*
+ * The engine: models that run. A model is an ONNX file; an engine is what computes it: devices (sets of cores, GPUs) and a backend. Weights may be larger than
+ * memory: with a budget they come and go as the stage level plans.
+ *
+ *	strata_engine_new(&(struct strata_engine_conf){ .devices = "cpu" }, &memory, &engine, &err);
+ *	strata_engine_open(engine, "unet/model.onnx", NULL, &model, &err);
+ *	strata_engine_run(model, inputs, outputs, &err);
+ *	… strata_array_drop each output
+ *
+ * Arrays are counted: an output can be the next call's input without a copy, and stays on its device meanwhile. An engine and its models belong to one
+ * thread at a time, but for strata_engine_stop.
+ */
+#ifndef STRATA_ENGINE_H
+#define STRATA_ENGINE_H
+
+#include <strata/error.h>
+#include <strata/memory.h>
+#include <strata/place.h>
+#include <strata/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* ---- arrays: tensors with their contents ---- */
+
+struct strata_array {
+	enum strata_dtype dtype; /* STRATA_DTYPE_NONE: there is none */
+	uint32_t rank;
+	int64_t dims[STRATA_TENSOR_RANK_MAX];
+	void *data; /* elements in order */
+	void *held; /* whose count keeps data; NULL: the caller's own memory, borrowed */
+};
+
+struct strata_engine;
+
+/* An array with room for its elements, aligned to a cache line, contents not set. -E2BIG, -ENOMEM. */
+int strata_array_make(struct strata_engine *engine, enum strata_dtype dtype, size_t rank,
+		      const int64_t *dims, struct strata_array *ret_array,
+		      struct strata_error *err);
+/* One more user of the same contents. */
+struct strata_array strata_array_share(const struct strata_array *array);
+/* The last user frees. The array is empty afterwards; an empty one is nothing. */
+void strata_array_drop(struct strata_array *array);
+int64_t strata_array_elements(const struct strata_array *array);
+size_t strata_array_bytes(const struct strata_array *array);
+/* The same elements as another type; rounds to nearest, cuts to whole numbers. */
+int strata_array_cast(struct strata_engine *engine, const struct strata_array *array,
+		      enum strata_dtype dtype, struct strata_array *ret_array,
+		      struct strata_error *err);
+
+/* ---- engines ---- */
+
+struct strata_engine_conf {
+	/* Devices, separated by commas: "cpu" (all cores of this process), "cpu:0", "cpu:0-3" (these cores). NULL: "cpu". */
+	const char *devices;
+	/* A class of kind backend, with options; NULL: "native". */
+	const char *backend;
+};
+
+int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memory *memory,
+		      struct strata_engine **ret_engine, struct strata_error *err);
+/* All models must be closed and all arrays dropped. NULL is nothing. */
+void strata_engine_free(struct strata_engine *engine);
+
+/* ---- models ---- */
+
+struct strata_engine_model_conf {
+	/* Most that weights may take in memory at a time; 0: all of them stay. -E2BIG when it cannot work. */
+	int64_t budget_bytes;
+};
+
+struct strata_engine_model;
+int strata_engine_open(struct strata_engine *engine, const char *path,
+		       const struct strata_engine_model_conf *conf,
+		       struct strata_engine_model **ret_model, struct strata_error *err);
+void strata_engine_close(struct strata_engine_model *model); /* NULL is nothing */
+
+/* An input or an output of a model. */
+struct strata_engine_port {
+	const char *name;
+	enum strata_dtype dtype;
+	bool ranked; /* rank and dims are known */
+	uint32_t rank;
+	int64_t dims[STRATA_TENSOR_RANK_MAX];          /* -1: decided by what comes in */
+	const char *dim_names[STRATA_TENSOR_RANK_MAX]; /* of such a dimension; NULL: none */
+};
+size_t strata_engine_input_count(const struct strata_engine_model *model);
+const struct strata_engine_port *strata_engine_input_at(const struct strata_engine_model *model,
+							size_t index);
+size_t strata_engine_output_count(const struct strata_engine_model *model);
+const struct strata_engine_port *strata_engine_output_at(const struct strata_engine_model *model,
+							 size_t index);
+/* The input or output of that name; -1: there is none. */
+int strata_engine_input_find(const struct strata_engine_model *model, const char *name);
+int strata_engine_output_find(const struct strata_engine_model *model, const char *name);
+
+/*
+ * One call: inputs by the order of the ports, each with the type that its port says; ret_outputs has room for all outputs, which the caller drops. -EINVAL
+ * names the input that does not fit, -ENOTSUP an operator that the backend lacks, -ENOMEM, -EIO for weights that cannot be read, -ECANCELED
+ * after strata_engine_stop. Outputs are untouched on failure.
+ */
+int strata_engine_run(struct strata_engine_model *model, const struct strata_array *inputs,
+		      struct strata_array *ret_outputs, struct strata_error *err);
+
+/* From any thread, and from a signal handler: the call under way, and every later one, ends with -ECANCELED until it is taken back. */
+void strata_engine_stop(struct strata_engine *engine, bool stop);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif
