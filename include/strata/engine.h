@@ -13,10 +13,10 @@
 #ifndef STRATA_ENGINE_H
 #define STRATA_ENGINE_H
 
+#include <strata/adaptive.h>
 #include <strata/error.h>
 #include <strata/memory.h>
 #include <strata/place.h>
-#include <strata/trace.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,7 +57,12 @@ struct strata_engine_conf {
 	const char *devices;
 	/* A class of kind backend, with options; NULL: "native". */
 	const char *backend;
+	/* How several devices are shared out (<strata/adaptive.h>): how much is tried, and for what. */
+	enum strata_mode mode;
+	enum strata_objective objective;
 };
+/* What computes the subgraphs of a model: `native` is always there. */
+extern const struct strata_kind strata_backend_kind;
 
 int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memory *memory,
 		      struct strata_engine **ret_engine, struct strata_error *err);
@@ -104,8 +109,52 @@ int strata_engine_output_find(const struct strata_engine_model *model, const cha
 int strata_engine_run(struct strata_engine_model *model, const struct strata_array *inputs,
 		      struct strata_array *ret_outputs, struct strata_error *err);
 
+/* Several calls at once, in any order of their own: with several devices they follow each other like a pipeline. The first error is that of all; no
+ * output is set then. */
+struct strata_engine_call {
+	const struct strata_array *inputs;
+	struct strata_array *ret_outputs;
+};
+int strata_engine_run_many(struct strata_engine_model *model,
+			   const struct strata_engine_call *calls, size_t count,
+			   struct strata_error *err);
+
 /* From any thread, and from a signal handler: the call under way, and every later one, ends with -ECANCELED until it is taken back. */
 void strata_engine_stop(struct strata_engine *engine, bool stop);
+
+/* ---- what is known of a model, once it has run ---- */
+
+/* As the file has them. */
+int64_t strata_engine_weight_bytes(const struct strata_engine_model *model);
+
+/* A run of operators that one device computes in one go. */
+struct strata_engine_subgraph {
+	const char *device, *first; /* names of the device and of the first operator */
+	size_t op_count;
+	int64_t weight_bytes;
+	bool streams;        /* its weights come and go */
+	double predicted_ns; /* of one call, by the cost model; 0: not known */
+	uint64_t calls;
+	int64_t total_ns, least_ns; /* computing, over all calls and in the fastest */
+	int64_t wait_ns;            /* for its weights, over all calls */
+};
+size_t strata_engine_subgraph_count(const struct strata_engine_model *model);
+/* False past the end. */
+bool strata_engine_subgraph_at(const struct strata_engine_model *model, size_t index,
+			       struct strata_engine_subgraph *ret_subgraph);
+
+struct strata_engine_metrics {
+	const char *strategy; /* of the plan */
+	double predicted_ns;  /* of one call */
+	double flops;         /* of one call: multiply-adds, twice */
+	int64_t kept_bytes;   /* of weights that stay in memory */
+	int64_t frame_bytes, frame_bytes_peak; /* for weights that come and go: taken, and in use */
+	int64_t read_bytes;                    /* from files, over all calls */
+	int64_t wait_ns;                       /* for them */
+	int64_t activation_bytes_peak; /* of all tensors of the engine but fetched weights, most at a time */
+};
+void strata_engine_metrics(const struct strata_engine_model *model,
+			   struct strata_engine_metrics *ret_metrics);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* Running conformance data: see conformance.h. */
 #include "engine/conformance.h"
 
-#include "engine/whole.h"
+#include "engine/engine.h"
 #include "formats/onnx/onnx_graph.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static int read_value(struct engine_heap *heap, struct strata_arena *arena, stru
 }
 
 /* -ENOENT when there is no such file. */
-static int load(struct engine_whole *whole, const char *directory, int set, const char *what,
+static int load(struct strata_engine_model *model, const char *directory, int set, const char *what,
 		size_t index, const struct onnx_type *type, struct engine_value *ret_value,
 		struct strata_error *err)
 {
@@ -84,7 +84,7 @@ static int load(struct engine_whole *whole, const char *directory, int set, cons
 
 	if (rc)
 		return rc;
-	rc = read_value(whole->heap, &whole->model->arena, (struct onnx_bytes){ bytes, length },
+	rc = read_value(&model->engine->heap, &model->instance.model->arena, (struct onnx_bytes){ bytes, length },
 			type->kind, ret_value, err);
 	munmap(bytes, length);
 	return rc;
@@ -161,31 +161,31 @@ static int compare(struct engine_heap *heap, const struct engine_value *got,
 
 /* ---- running ---- */
 
-static int check_outputs(struct engine_whole *whole, const char *directory, int set,
+static int check_outputs(struct strata_engine_model *model, const char *directory, int set,
 			 struct engine_value *outputs, struct strata_error *err)
 {
-	const struct onnx_graph *graph = &whole->model->onnx.graph;
+	const struct onnx_graph *graph = &model->instance.model->onnx.graph;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < graph->output_count; i++) {
 		struct engine_value expected = { 0 };
 
-		rc = load(whole, directory, set, "output", i, &graph->outputs[i].type, &expected,
+		rc = load(model, directory, set, "output", i, &graph->outputs[i].type, &expected,
 			  err);
 		if (rc == -ENOENT)
 			return 0;
 		if (rc == 0)
-			rc = compare(whole->heap, &outputs[i], &expected, err);
+			rc = compare(&model->engine->heap, &outputs[i], &expected, err);
 		engine_value_drop(&expected);
 	}
 	return rc;
 }
 
 /* 1: there is no such set. */
-static int run_set(struct engine_whole *whole, const char *directory, int set,
+static int run_set(struct strata_engine_model *model, const char *directory, int set,
 		   struct strata_error *err)
 {
-	const struct engine_model *model = whole->model;
+	const struct engine_model *file = model->instance.model;
 	struct engine_value inputs[VALUES_MAX] = { 0 }, outputs[VALUES_MAX] = { 0 };
 	char path[4200];
 	int rc = 0;
@@ -193,19 +193,19 @@ static int run_set(struct engine_whole *whole, const char *directory, int set,
 	snprintf(path, sizeof(path), "%s/test_data_set_%d", directory, set);
 	if (access(path, F_OK))
 		return 1;
-	if (model->input_count > VALUES_MAX || model->onnx.graph.output_count > VALUES_MAX)
+	if (file->input_count > VALUES_MAX || file->onnx.graph.output_count > VALUES_MAX)
 		return strata_fail(err, -E2BIG, "the model has more than %d inputs or outputs",
 				   VALUES_MAX);
-	for (size_t i = 0; rc == 0 && i < model->input_count; i++) {
-		rc = load(whole, directory, set, "input", i, &model->input_infos[i]->type,
+	for (size_t i = 0; rc == 0 && i < file->input_count; i++) {
+		rc = load(model, directory, set, "input", i, &file->input_infos[i]->type,
 			  &inputs[i], err);
 		if (rc == -ENOENT)
 			rc = strata_fail(err, -EINVAL, "%s has no input_%zu.pb", path, i);
 	}
 	if (rc == 0)
-		rc = engine_whole_run(whole, inputs, outputs, err);
+		rc = engine_model_run(model, &(struct engine_call){ inputs, outputs }, 1, err);
 	if (rc == 0)
-		rc = check_outputs(whole, directory, set, outputs, err);
+		rc = check_outputs(model, directory, set, outputs, err);
 	for (size_t i = 0; i < VALUES_MAX; i++) {
 		engine_value_drop(&inputs[i]);
 		engine_value_drop(&outputs[i]);
@@ -213,20 +213,26 @@ static int run_set(struct engine_whole *whole, const char *directory, int set,
 	return rc;
 }
 
-enum conformance engine_conformance_run(const char *directory, struct strata_memory *memory,
-					struct strata_error *ret_why)
+static int run_model(struct strata_engine *engine, const char *directory, struct strata_error *err)
 {
-	struct engine_whole whole;
-	struct engine_heap heap;
+	struct strata_engine_model *model;
 	char path[4200];
 
 	snprintf(path, sizeof(path), "%s/model.onnx", directory);
-	engine_heap_init(&heap, memory);
-	int rc = engine_whole_open(&whole, path, 1, &heap, ret_why);
+	int rc = strata_engine_open(engine, path, NULL, &model, err);
 
+	if (rc)
+		return rc;
 	for (int set = 0; rc == 0 && set < SETS_MAX; set++)
-		rc = run_set(&whole, directory, set, ret_why);
-	engine_whole_close(&whole);
-	engine_heap_fini(&heap);
+		rc = run_set(model, directory, set, err);
+	strata_engine_close(model);
+	return rc;
+}
+
+enum conformance engine_conformance_run(struct strata_engine *engine, const char *directory,
+					struct strata_error *ret_why)
+{
+	int rc = run_model(engine, directory, ret_why);
+
 	return rc == -EBADMSG ? CONFORMANCE_WRONG : rc < 0 ? CONFORMANCE_REFUSED : CONFORMANCE_RIGHT;
 }

@@ -5,8 +5,7 @@
 #ifndef ENGINE_CONFORMANCE_H
 #define ENGINE_CONFORMANCE_H
 
-#include <strata/error.h>
-#include <strata/memory.h>
+#include <strata/engine.h>
 
 enum conformance {
 	CONFORMANCE_RIGHT,
@@ -15,7 +14,7 @@ enum conformance {
 };
 
 /* Runs all data sets of one directory. ret_why says what was wrong or refused. Differences up to 1e-7 + 1e-3·|expected| are rounding. */
-enum conformance engine_conformance_run(const char *directory, struct strata_memory *memory,
+enum conformance engine_conformance_run(struct strata_engine *engine, const char *directory,
 					struct strata_error *ret_why);
 
 #endif

@@ -1,23 +1,56 @@
-/* Engines, models and calls: the public face. */
+/* Engines and models: making, asking, closing. Calls are in engine_run.c. */
 #include "engine/engine.h"
 
 #include "engine/array.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
+
+/* ---- engines ---- */
+
+static int read_backend(struct strata_engine *engine, const char *text, struct strata_error *err)
+{
+	int rc = strata_spec_build(&strata_backend_kind, text ? text : "native", &engine->arena,
+				   &engine->backend, err);
+	const struct engine_backend_class *cls =
+		(const struct engine_backend_class *)engine->backend.cls;
+
+	if (rc == 0 && cls->probe)
+		rc = cls->probe(engine->backend.conf, err);
+	return rc;
+}
 
 int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memory *memory,
 		      struct strata_engine **ret_engine, struct strata_error *err)
 {
 	struct strata_engine *engine = strata_memory_get(memory, sizeof(*engine));
-	cpu_set_t cores;
 
 	if (!engine)
 		return strata_fail_memory(err);
 	engine->memory = memory;
-	engine->thread_count = sched_getaffinity(0, sizeof(cores), &cores) ? 1 : CPU_COUNT(&cores);
+	engine->mode = conf->mode;
+	engine->objective = conf->objective;
+	strata_arena_init(&engine->arena, memory, 0);
 	engine_heap_init(&engine->heap, memory);
+	int rc = read_backend(engine, conf->backend, err);
+
+	if (rc == 0)
+		rc = engine_devices_read(conf->devices ? conf->devices : "cpu", &engine->heap,
+					 &engine->arena, &engine->devices, &engine->device_count,
+					 err);
+	if (rc == 0)
+		rc = strata_corrections_new(engine->device_count, memory, &engine->corrections, err);
+	if (rc == 0) {
+		rc = engine_devices_start(engine->devices, engine->device_count, err);
+		if (rc)
+			engine->device_count = 0;
+	} else {
+		engine->device_count = 0; /* none has a thread */
+	}
+	if (rc) {
+		strata_engine_free(engine);
+		return rc;
+	}
 	*ret_engine = engine;
 	return 0;
 }
@@ -26,7 +59,10 @@ void strata_engine_free(struct strata_engine *engine)
 {
 	if (!engine)
 		return;
+	engine_devices_end(engine->devices, engine->device_count);
+	strata_corrections_free(engine->corrections);
 	engine_heap_fini(&engine->heap);
+	strata_arena_fini(&engine->arena);
 	strata_memory_put(engine->memory, engine, sizeof(*engine));
 }
 
@@ -53,7 +89,7 @@ static void set_port(const struct onnx_value_info *info, struct strata_engine_po
 
 static int list_ports(struct strata_engine_model *model, struct strata_error *err)
 {
-	struct engine_model *file = model->whole.model;
+	struct engine_model *file = model->instance.model;
 	const struct onnx_graph *graph = &file->onnx.graph;
 
 	model->inputs = strata_arena_array(&file->arena, file->input_count, sizeof(*model->inputs));
@@ -75,11 +111,20 @@ int strata_engine_open(struct strata_engine *engine, const char *path,
 		       struct strata_engine_model **ret_model, struct strata_error *err)
 {
 	struct strata_engine_model *model = strata_memory_get(engine->memory, sizeof(*model));
+	const struct engine_instance_conf how = {
+		.heap = &engine->heap,
+		.devices = engine->devices,
+		.device_count = engine->device_count,
+		.backend = (const struct engine_backend_class *)engine->backend.cls,
+		.backend_conf = engine->backend.conf,
+		.budget_bytes = conf ? conf->budget_bytes : 0,
+		.stop = &engine->stop,
+	};
 
 	if (!model)
 		return strata_fail_memory(err);
 	model->engine = engine;
-	int rc = engine_whole_open(&model->whole, path, engine->thread_count, &engine->heap, err);
+	int rc = engine_instance_open(&model->instance, path, &how, err);
 
 	if (rc == 0)
 		rc = list_ports(model, err);
@@ -95,7 +140,7 @@ void strata_engine_close(struct strata_engine_model *model)
 {
 	if (!model)
 		return;
-	engine_whole_close(&model->whole);
+	engine_instance_close(&model->instance);
 	strata_memory_put(model->engine->memory, model, sizeof(*model));
 }
 
@@ -139,67 +184,74 @@ int strata_engine_output_find(const struct strata_engine_model *model, const cha
 	return find_port(model->outputs, model->output_count, name);
 }
 
-/* ---- calls ---- */
-
-static int check_input(const struct strata_engine_port *port, const struct strata_array *array,
-		       struct strata_error *err)
+int64_t strata_engine_weight_bytes(const struct strata_engine_model *model)
 {
-	if (array->dtype != port->dtype)
-		return strata_fail(err, -EINVAL, "input '%.64s' is %s; expected %s", port->name,
-				   strata_dtype_name(array->dtype), strata_dtype_name(port->dtype));
-	if (port->ranked && array->rank != port->rank)
-		return strata_fail(err, -EINVAL, "input '%.64s' has %u dimensions; expected %u",
-				   port->name, array->rank, port->rank);
-	for (uint32_t i = 0; port->ranked && i < array->rank; i++)
-		if (port->dims[i] >= 0 && array->dims[i] != port->dims[i])
-			return strata_fail(err, -EINVAL,
-					   "dimension %u of input '%.64s' is %lld; expected %lld", i,
-					   port->name, (long long)array->dims[i],
-					   (long long)port->dims[i]);
-	return 0;
+	const struct onnx_graph *graph = &model->instance.model->onnx.graph;
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < graph->initializer_count; i++)
+		bytes += graph->initializers[i].bytes;
+	return bytes;
 }
 
-static int give_out(struct engine_value *values, size_t count, struct strata_array *ret_outputs,
-		    struct strata_error *err)
-{
-	int rc = 0;
+/* ---- what is known of a model that has run ---- */
 
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		if (values[i].kind != ONNX_TENSOR || values[i].dtype == ONNX_STRING)
-			rc = strata_fail(err, -ENOTSUP,
-					 "output %zu is a sequence or has texts, which cannot be given out",
-					 i + 1);
-	for (size_t i = 0; i < count; i++)
-		if (rc == 0)
-			rc = engine_array_of_value(&values[i], &ret_outputs[i], err);
-		else
-			engine_value_drop(&values[i]);
-	return rc;
+size_t strata_engine_subgraph_count(const struct strata_engine_model *model)
+{
+	return model->instance.prepared ? model->instance.cuts.subgraph_count : 0;
 }
 
-int strata_engine_run(struct strata_engine_model *model, const struct strata_array *inputs,
-		      struct strata_array *ret_outputs, struct strata_error *err)
+bool strata_engine_subgraph_at(const struct strata_engine_model *model, size_t index,
+			       struct strata_engine_subgraph *ret_subgraph)
 {
-	struct strata_memory *memory = model->engine->memory;
-	size_t room = model->input_count + model->output_count + 1, made = 0;
-	struct engine_value *values = strata_memory_get(memory, room * sizeof(*values));
-	struct engine_value *outputs = values + model->input_count;
-	int rc = values ? 0 : strata_fail_memory(err);
+	const struct engine_instance *instance = &model->instance;
 
-	if (rc == 0 && atomic_load(&model->engine->stop))
-		rc = strata_fail(err, -ECANCELED, "stopped");
-	for (size_t i = 0; rc == 0 && i < model->input_count; i++) {
-		rc = check_input(&model->inputs[i], &inputs[i], err);
-		if (rc == 0)
-			rc = engine_value_of_array(&inputs[i], &values[i], err);
-		made += rc == 0;
-	}
-	if (rc == 0)
-		rc = engine_whole_run(&model->whole, values, outputs, err);
-	if (rc == 0)
-		rc = give_out(outputs, model->output_count, ret_outputs, err);
-	for (size_t i = 0; i < made; i++)
-		engine_value_drop(&values[i]);
-	strata_memory_put(memory, values, room * sizeof(*values));
-	return rc;
+	if (index >= strata_engine_subgraph_count(model))
+		return false;
+	const struct engine_subgraph *subgraph = &instance->cuts.subgraphs[index];
+	const struct engine_observed *observed = &instance->observed[index];
+	const struct onnx_graph *graph = &instance->model->onnx.graph;
+	struct strata_engine_subgraph told = {
+		.device = model->engine->devices[subgraph->device].name,
+		.first = subgraph->nodes[0]->name,
+		.op_count = subgraph->node_count,
+		.streams = instance->residence.layers[index].stream != NULL,
+		.calls = observed->calls,
+		.total_ns = observed->total_ns,
+		.least_ns = observed->least_ns,
+		.wait_ns = observed->wait_ns,
+	};
+
+	for (size_t i = 0; i < subgraph->weight_count; i++)
+		told.weight_bytes += graph->initializers[subgraph->weight_indexes[i]].bytes;
+	for (size_t i = 0; i < subgraph->node_count && model->placing.predicted_ns; i++)
+		told.predicted_ns +=
+			model->placing.predicted_ns[subgraph->nodes[i] - graph->nodes];
+	*ret_subgraph = told;
+	return true;
+}
+
+void strata_engine_metrics(const struct strata_engine_model *model,
+			   struct strata_engine_metrics *ret_metrics)
+{
+	const struct residence *residence = &model->instance.residence;
+	struct strata_engine_metrics metrics = {
+		.strategy = model->placing.strategy ? model->placing.strategy : "single",
+		.predicted_ns = model->placing.latency_ns,
+		.flops = model->placing.flops,
+		.kept_bytes = residence->kept_bytes,
+		.activation_bytes_peak = (int64_t)model->engine->heap.live_peak,
+	};
+
+	for (size_t i = 0; residence->streams && i < residence->device_count; i++)
+		if (residence->streams[i]) {
+			struct strata_stream_metrics stream;
+
+			strata_stream_metrics(residence->streams[i], &stream);
+			metrics.read_bytes += stream.bytes_read;
+			metrics.frame_bytes += stream.arena_bytes;
+			metrics.frame_bytes_peak += stream.peak_bytes;
+			metrics.wait_ns += stream.wait_ns;
+		}
+	*ret_metrics = metrics;
 }

@@ -2,8 +2,8 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
-#include "engine/heap.h"
-#include "engine/whole.h"
+#include "engine/instance.h"
+#include "engine/placing.h"
 
 #include <strata/engine.h>
 
@@ -11,16 +11,27 @@
 
 struct strata_engine {
 	struct strata_memory *memory; /* borrowed */
-	struct engine_heap heap;      /* of all arrays and activations */
-	int thread_count;
+	struct strata_arena arena;
+	struct engine_heap heap; /* of all arrays and activations */
+	struct engine_device *devices;
+	size_t device_count;
+	struct strata_spec backend;
+	struct strata_corrections *corrections; /* what was observed, by kind of operator and device */
+	enum strata_mode mode;
+	enum strata_objective objective;
 	_Atomic bool stop;
 };
 
 struct strata_engine_model {
 	struct strata_engine *engine;
-	struct engine_whole whole;
+	struct engine_instance instance;
+	struct engine_placing placing; /* device NULL: not asked yet */
 	struct strata_engine_port *inputs, *outputs;
 	size_t input_count, output_count;
 };
+
+/* Calls with values as they are inside, sequences and texts included: inputs by the model's order, room for the graph's outputs. */
+int engine_model_run(struct strata_engine_model *model, const struct engine_call *calls,
+		     size_t count, struct strata_error *err);
 
 #endif

@@ -1,72 +1,11 @@
-/* Graphs inside nodes: which names they read from around them, compiling them, running them. */
+/* Graphs inside nodes: compiling them, running them. */
 #include "engine/native/body.h"
 
 #include "core/map.h"
+#include "engine/captures.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* ---- what a graph reads from around it ---- */
-
-struct scan {
-	struct map_text *own; /* names that the graph makes, up to here */
-	struct map_text *captured;
-	unsigned depth;
-};
-
-static int note(struct map_text *map, const char *name, struct strata_error *err)
-{
-	return name[0] && map_text_put(map, name, strlen(name), map, NULL)
-		       ? strata_fail_memory(err)
-		       : 0;
-}
-
-static int scan_graph(const struct onnx_graph *graph, struct map_text *captured,
-		      struct strata_memory *memory, unsigned depth, struct strata_error *err);
-
-static int scan_node(const struct onnx_node *node, struct map_text *own, struct map_text *captured,
-		     struct strata_memory *memory, unsigned depth, struct strata_error *err)
-{
-	struct map_text inner;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < node->input_count; i++)
-		if (!map_text_get(own, node->inputs[i], strlen(node->inputs[i])))
-			rc = note(captured, node->inputs[i], err);
-	map_text_init(&inner, memory);
-	for (size_t i = 0; rc == 0 && i < node->attribute_count; i++)
-		if (node->attributes[i].graph)
-			rc = scan_graph(node->attributes[i].graph, &inner, memory, depth + 1, err);
-	for (const struct map_text_entry *entry = map_text_next(&inner, NULL); rc == 0 && entry;
-	     entry = map_text_next(&inner, entry))
-		if (!map_text_get(own, entry->key, entry->key_bytes))
-			rc = note(captured, entry->key, err);
-	map_text_fini(&inner);
-	for (size_t i = 0; rc == 0 && i < node->output_count; i++)
-		rc = note(own, node->outputs[i], err);
-	return rc;
-}
-
-/* The reader bounds the depth of graphs in graphs. */
-static int scan_graph(const struct onnx_graph *graph, struct map_text *captured,
-		      struct strata_memory *memory, unsigned depth, struct strata_error *err)
-{
-	struct map_text own;
-	int rc = 0;
-
-	map_text_init(&own, memory);
-	for (size_t i = 0; rc == 0 && i < graph->input_count; i++)
-		rc = note(&own, graph->inputs[i].name, err);
-	for (size_t i = 0; rc == 0 && i < graph->initializer_count; i++)
-		rc = note(&own, graph->initializers[i].name, err);
-	for (size_t i = 0; rc == 0 && i < graph->node_count; i++)
-		rc = scan_node(&graph->nodes[i], &own, captured, memory, depth, err);
-	for (size_t i = 0; rc == 0 && i < graph->output_count; i++) /* passed through as it is */
-		if (!map_text_get(&own, graph->outputs[i].name, strlen(graph->outputs[i].name)))
-			rc = note(captured, graph->outputs[i].name, err);
-	map_text_fini(&own);
-	return rc;
-}
 
 /* ---- making ---- */
 
@@ -93,7 +32,7 @@ static int list_captures(struct native_body *body, const struct native_body_conf
 	struct map_text captured;
 
 	map_text_init(&captured, conf->memory);
-	int rc = scan_graph(body->graph, &captured, conf->memory, 0, err);
+	int rc = engine_captures_of_graph(body->graph, &captured, conf->memory, err);
 
 	if (rc == 0) {
 		body->captures = strata_arena_array(arena, captured.count, sizeof(char *));

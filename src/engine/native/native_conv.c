@@ -188,7 +188,7 @@ struct variant {
 
 struct conv_state {
 	struct native_state base;
-	struct strata_memory *memory;
+	struct engine_heap *heap;
 	struct onednn_place place;
 	struct variant variants[VARIANTS];
 	uint64_t clock;
@@ -213,7 +213,7 @@ static void conv_free(struct native_state *base)
 	for (size_t i = 0; i < VARIANTS; i++)
 		variant_fini(&state->variants[i]);
 	onednn_place_fini(&state->place);
-	strata_memory_put(state->memory, state, sizeof(*state));
+	engine_heap_put(state->heap, state, sizeof(*state));
 }
 
 static int conv_state(struct native_call *call, struct conv_state **ret_state,
@@ -222,15 +222,14 @@ static int conv_state(struct native_call *call, struct conv_state **ret_state,
 	struct conv_state *state = (struct conv_state *)*call->state;
 
 	if (!state) {
-		state = strata_memory_get(call->heap->memory, sizeof(*state));
+		state = engine_heap_get(call->heap, sizeof(*state));
 		if (!state)
 			return strata_fail_memory(err);
-		state->base.free = conv_free;
-		state->memory = call->heap->memory;
+		*state = (struct conv_state){ .base = { conv_free }, .heap = call->heap };
 		int rc = onednn_place_init(&state->place, err);
 
 		if (rc) {
-			strata_memory_put(call->heap->memory, state, sizeof(*state));
+			engine_heap_put(call->heap, state, sizeof(*state));
 			return rc;
 		}
 		*call->state = &state->base;

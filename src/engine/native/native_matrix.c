@@ -26,7 +26,7 @@ static void packed_free(struct native_state *state)
 
 	engine_heap_put(packed->heap, packed->at,
 			(size_t)gemm_packed_count(packed->k, packed->n) * sizeof(float));
-	strata_memory_put(packed->heap->memory, packed, sizeof(*packed));
+	engine_heap_put(packed->heap, packed, sizeof(*packed));
 }
 
 static int keep_packed(struct native_call *call, struct gemm_matrix b, int64_t k, int64_t n,
@@ -42,14 +42,14 @@ static int keep_packed(struct native_call *call, struct gemm_matrix b, int64_t k
 		*call->state = NULL;
 		packed_free(&packed->base);
 	}
-	packed = strata_memory_get(call->heap->memory, sizeof(*packed));
+	packed = engine_heap_get(call->heap, sizeof(*packed));
 	if (!packed)
 		return strata_fail_memory(err);
 	*packed = (struct packed){ { packed_free }, call->heap, b.at, k, n, NULL };
 	packed->at = engine_heap_get(call->heap,
 				     (size_t)gemm_packed_count(k, n) * sizeof(float));
 	if (!packed->at) {
-		strata_memory_put(call->heap->memory, packed, sizeof(*packed));
+		engine_heap_put(call->heap, packed, sizeof(*packed));
 		return strata_fail_memory(err);
 	}
 	gemm_pack(call->team, b, k, n, packed->at);

@@ -1,0 +1,61 @@
+/* The backend that is always there: operators in plain C and oneDNN (native/). */
+#include "engine/backend.h"
+
+#include "engine/native/program.h"
+
+static int compile(const void *conf, const struct engine_compile *what, void **ret_program,
+		   struct strata_error *err)
+{
+	const struct engine_subgraph *subgraph = what->subgraph;
+	const struct native_source source = { .model = &what->model->onnx,
+					      .directory = what->model->directory,
+					      .nodes = subgraph->nodes,
+					      .node_count = subgraph->node_count,
+					      .inputs = subgraph->inputs,
+					      .input_count = subgraph->input_count,
+					      .weights = subgraph->weights,
+					      .weight_count = subgraph->weight_count,
+					      .weights_stay = what->weights_stay,
+					      .outputs = subgraph->outputs,
+					      .output_count = subgraph->output_count };
+	struct native_program *program;
+	int rc = native_program_new(&source, what->device->heap, &what->device->team, &program, err);
+
+	(void)conf;
+	if (rc == 0)
+		*ret_program = program;
+	return rc;
+}
+
+static bool stopped(void *context)
+{
+	const _Atomic bool *stop = context;
+
+	return *stop;
+}
+
+static int run(void *program, const struct engine_value *inputs, const struct engine_value *weights,
+	       const struct engine_watch *watch, struct engine_value *ret_outputs,
+	       struct strata_error *err)
+{
+	const struct native_run run = { .inputs = inputs,
+					.weights = weights,
+					.watch = watch->node,
+					.watch_context = watch->context,
+					.stop = watch->stop ? stopped : NULL,
+					.stop_context = (void *)watch->stop };
+
+	return native_program_run(program, &run, ret_outputs, err);
+}
+
+static void close_program(void *program)
+{
+	native_program_free(program);
+}
+
+const struct engine_backend_class engine_backend_native = {
+	.base = { .name = "native", .summary = "operators in plain C and oneDNN; a result does not depend on its batch" },
+	.compile = compile,
+	.run = run,
+	.close = close_program,
+};

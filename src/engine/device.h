@@ -1,0 +1,48 @@
+/*
+ * A device: a set of cores with a team of threads. Each has one thread of its own, pinned to its cores, from which the team's others inherit; work is
+ * handed to it and waited for. The one device of an engine that nobody asked for cores works in the calling thread.
+ */
+#ifndef ENGINE_DEVICE_H
+#define ENGINE_DEVICE_H
+
+#include "engine/heap.h"
+#include "engine/team.h"
+
+#include <sched.h>
+
+struct engine_work {
+	int (*run)(void *arg, struct strata_error *err);
+	void *arg;
+	int rc;
+	struct strata_error err;
+	bool done;
+	struct engine_work *next;
+};
+
+struct engine_device {
+	const char *name; /* "cpu", "cpu:0-3"; in the engine's arena */
+	struct engine_team team;
+	struct engine_heap *heap;
+	cpu_set_t cores;
+	bool inline_only; /* works in the calling thread */
+	pthread_t thread;
+	bool has_thread, ending;
+	pthread_mutex_t lock;
+	pthread_cond_t wake, finished;
+	struct engine_work *first, *last;
+};
+
+/* Reads a list of devices: "cpu", "cpu:0,cpu:1-3". -EINVAL names what is wrong. */
+int engine_devices_read(const char *text, struct engine_heap *heap, struct strata_arena *arena,
+			struct engine_device **ret_devices, size_t *ret_count,
+			struct strata_error *err);
+/* Starts their threads; ends them. */
+int engine_devices_start(struct engine_device *devices, size_t count, struct strata_error *err);
+void engine_devices_end(struct engine_device *devices, size_t count);
+
+/* Hands work over; it is done in the order of handing over. The work is the caller's until it is done. */
+void engine_device_give(struct engine_device *device, struct engine_work *work);
+/* Waits for it. */
+void engine_device_wait(struct engine_device *device, struct engine_work *work);
+
+#endif

@@ -1,0 +1,134 @@
+/* Calls: inputs are checked, the model is prepared with the first, and outputs are given out as arrays. */
+#include "engine/engine.h"
+
+#include "engine/array.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- preparing ---- */
+
+/* A single device needs no plan, and runs models that the place level cannot make out. */
+static int place(struct strata_engine_model *model, const struct engine_value *inputs,
+		 struct strata_error *err)
+{
+	struct strata_engine *engine = model->engine;
+	const struct engine_placing_conf conf = { .devices = engine->devices,
+						  .device_count = engine->device_count,
+						  .mode = engine->mode,
+						  .objective = engine->objective,
+						  .corrections = engine->corrections };
+	int rc = engine_placing_make(&conf, model->instance.model, inputs, &model->instance.arena,
+				     &model->placing, engine->device_count > 1 ? err : NULL);
+
+	if (rc && engine->device_count == 1 && rc != -ENOMEM) {
+		model->placing = (struct engine_placing){ 0 };
+		return 0;
+	}
+	return rc == -ENOMEM ? strata_fail_memory(err) : rc;
+}
+
+static int prepare(struct strata_engine_model *model, const struct engine_value *inputs,
+		   struct strata_error *err)
+{
+	int rc = model->instance.prepared ? 0 : place(model, inputs, err);
+
+	if (rc == 0 && !model->instance.prepared)
+		rc = engine_instance_prepare(&model->instance, model->placing.device, err);
+	return rc;
+}
+
+int engine_model_run(struct strata_engine_model *model, const struct engine_call *calls,
+		     size_t count, struct strata_error *err)
+{
+	if (atomic_load(&model->engine->stop))
+		return strata_fail(err, -ECANCELED, "stopped");
+	int rc = count ? prepare(model, calls[0].inputs, err) : 0;
+
+	return rc || count == 0 ? rc : engine_instance_run(&model->instance, calls, count, err);
+}
+
+/* ---- the public calls ---- */
+
+static int check_input(const struct strata_engine_port *port, const struct strata_array *array,
+		       struct strata_error *err)
+{
+	if (array->dtype != port->dtype)
+		return strata_fail(err, -EINVAL, "input '%.64s' is %s; expected %s", port->name,
+				   strata_dtype_name(array->dtype), strata_dtype_name(port->dtype));
+	if (port->ranked && array->rank != port->rank)
+		return strata_fail(err, -EINVAL, "input '%.64s' has %u dimensions; expected %u",
+				   port->name, array->rank, port->rank);
+	for (uint32_t i = 0; port->ranked && i < array->rank; i++)
+		if (port->dims[i] >= 0 && array->dims[i] != port->dims[i])
+			return strata_fail(err, -EINVAL,
+					   "dimension %u of input '%.64s' is %lld; expected %lld", i,
+					   port->name, (long long)array->dims[i],
+					   (long long)port->dims[i]);
+	return 0;
+}
+
+/* One call's values, in room for inputs and outputs. */
+static int take_inputs(struct strata_engine_model *model, const struct strata_array *inputs,
+		       struct engine_value *values, struct strata_error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < model->input_count; i++) {
+		rc = check_input(&model->inputs[i], &inputs[i], err);
+		if (rc == 0)
+			rc = engine_value_of_array(&inputs[i], &values[i], err);
+	}
+	return rc;
+}
+
+static int check_outputs(const struct engine_value *values, size_t count, struct strata_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (values[i].kind != ONNX_TENSOR || values[i].dtype == ONNX_STRING)
+			return strata_fail(err, -ENOTSUP,
+					   "output %zu is a sequence or has texts, which cannot be given out",
+					   i + 1);
+	return 0;
+}
+
+int strata_engine_run_many(struct strata_engine_model *model,
+			   const struct strata_engine_call *calls, size_t count,
+			   struct strata_error *err)
+{
+	size_t each = model->input_count + model->output_count;
+	struct strata_arena arena;
+	int rc = 0;
+
+	strata_arena_init(&arena, model->engine->memory, 0);
+	struct engine_call *inner = strata_arena_array(&arena, count, sizeof(*inner));
+	struct engine_value *values = strata_arena_array(&arena, count * each, sizeof(*values));
+
+	if (!inner || !values)
+		rc = strata_fail_memory(err);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		struct engine_value *own = values + i * each;
+
+		inner[i] = (struct engine_call){ own, own + model->input_count };
+		rc = take_inputs(model, calls[i].inputs, own, err);
+	}
+	if (rc == 0)
+		rc = engine_model_run(model, inner, count, err);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = check_outputs(inner[i].outputs, model->output_count, err);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		for (size_t k = 0; k < model->output_count; k++)
+			engine_array_of_value(&inner[i].outputs[k], &calls[i].ret_outputs[k], NULL);
+	for (size_t i = 0; values && i < count * each; i++)
+		engine_value_drop(&values[i]);
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+int strata_engine_run(struct strata_engine_model *model, const struct strata_array *inputs,
+		      struct strata_array *ret_outputs, struct strata_error *err)
+{
+	const struct strata_engine_call call = { inputs, ret_outputs };
+
+	return strata_engine_run_many(model, &call, 1, err);
+}
