@@ -8,7 +8,7 @@
 
 /* ---- preparing ---- */
 
-/* A single device needs no plan, and runs models that the place level cannot make out. */
+/* A model that the place level cannot make out (all of it is constant, say) runs on the first device. */
 static int place(struct strata_engine_model *model, const struct engine_value *inputs,
 		 struct strata_error *err)
 {
@@ -19,13 +19,11 @@ static int place(struct strata_engine_model *model, const struct engine_value *i
 						  .objective = engine->objective,
 						  .corrections = engine->corrections };
 	int rc = engine_placing_make(&conf, model->instance.model, inputs, &model->instance.arena,
-				     &model->placing, engine->device_count > 1 ? err : NULL);
+				     &model->placing, NULL);
 
-	if (rc && engine->device_count == 1 && rc != -ENOMEM) {
+	if (rc)
 		model->placing = (struct engine_placing){ 0 };
-		return 0;
-	}
-	return rc == -ENOMEM ? strata_fail_memory(err) : rc;
+	return rc == -ENOMEM ? strata_fail_memory(err) : 0;
 }
 
 static int prepare(struct strata_engine_model *model, const struct engine_value *inputs,

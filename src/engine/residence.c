@@ -1,11 +1,13 @@
 /* Weights in memory and on their way: see residence.h. */
 #include "engine/residence.h"
 
+#include "engine/captures.h"
 #include "formats/onnx/onnx_graph.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	SMALL_BYTES = 4096,    /* what stays although there is a budget: a block of the disk or less */
@@ -32,6 +34,45 @@ static bool has_extent(const struct onnx_tensor *tensor)
 	       !tensor->sparse && engine_dtype_bytes(tensor->dtype) > 0;
 }
 
+/* Which initializers are only ever the table of a Gather along their first axis. */
+static int find_tables(struct residence *residence, struct strata_arena *arena,
+		       struct strata_error *err)
+{
+	const struct engine_model *model = residence->model;
+	const struct onnx_graph *graph = &model->onnx.graph;
+	struct map_text others; /* names that are read in another way */
+	int rc = 0;
+
+	residence->looked_up = strata_arena_array(arena, graph->initializer_count, sizeof(bool));
+	if (!residence->looked_up)
+		return strata_fail_memory(err);
+	map_text_init(&others, arena->memory);
+	for (size_t i = 0; rc == 0 && i < graph->node_count; i++) {
+		const struct onnx_node *node = &graph->nodes[i];
+		const struct onnx_attribute *axis = onnx_attribute_find(node, "axis");
+		struct onnx_node rest = *node;
+		bool gathers = strcmp(node->kind, "Gather") == 0 && !node->domain[0] &&
+			       node->input_count == 2 && (!axis || axis->integer == 0);
+
+		rest.inputs += gathers; /* its table is not among them */
+		rest.input_count -= gathers;
+		rc = engine_captures_of_node(&rest, &others, arena->memory, err);
+	}
+	for (size_t i = 0; i < graph->output_count && rc == 0; i++)
+		if (map_text_put(&others, graph->outputs[i].name, strlen(graph->outputs[i].name),
+				 residence, NULL))
+			rc = strata_fail_memory(err);
+	for (size_t i = 0; i < graph->initializer_count && rc == 0; i++)
+		residence->looked_up[i] =
+			has_extent(&graph->initializers[i]) &&
+			!is_half(graph->initializers[i].dtype) &&
+			graph->initializers[i].bytes > SMALL_BYTES &&
+			!map_text_get(&others, graph->initializers[i].name,
+				      strlen(graph->initializers[i].name));
+	map_text_fini(&others);
+	return rc;
+}
+
 int residence_plan(struct residence *residence, const struct engine_model *model,
 		   struct engine_heap *heap, int64_t budget_bytes, struct strata_arena *arena,
 		   struct strata_error *err)
@@ -48,11 +89,16 @@ int residence_plan(struct residence *residence, const struct engine_model *model
 	for (size_t i = 0; i < graph->initializer_count; i++)
 		all += resident_bytes(&graph->initializers[i]);
 	bool fetch = budget_bytes > 0 && all > budget_bytes;
+	int rc = fetch ? find_tables(residence, arena, err) : 0;
 
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < graph->initializer_count; i++) {
 		const struct onnx_tensor *tensor = &graph->initializers[i];
 
-		if (fetch && has_extent(tensor) && tensor->bytes > SMALL_BYTES)
+		if (residence->looked_up && residence->looked_up[i])
+			residence->looked_up_bytes += tensor->bytes;
+		else if (fetch && has_extent(tensor) && tensor->bytes > SMALL_BYTES)
 			residence->weighs[i] = tensor->bytes;
 		else
 			residence->kept_bytes += resident_bytes(tensor);
@@ -74,13 +120,81 @@ int64_t residence_layer_bytes(const struct residence *residence)
 
 /* ---- opening ---- */
 
-static int load_kept(struct residence *residence, struct strata_error *err)
+/* A mapped file of external data. */
+struct residence_file {
+	const char *location;
+	void *bytes;
+	size_t length;
+	struct residence_file *next;
+};
+
+static int map_location(struct residence *residence, const char *location,
+			struct strata_arena *arena, const struct residence_file **ret_file,
+			struct strata_error *err)
+{
+	const struct engine_model *model = residence->model;
+	struct residence_file *file = residence->files;
+
+	while (file && strcmp(file->location, location) != 0)
+		file = file->next;
+	if (!file) {
+		int rc = onnx_check_location(location, err);
+		const char *path = strata_arena_printf(arena, "%s%s%s", model->directory,
+						       model->directory[0] ? "/" : "", location);
+
+		file = strata_arena_get(arena, sizeof(*file));
+		if (rc == 0 && (!path || !file))
+			rc = strata_fail_memory(err);
+		if (rc == 0)
+			rc = onnx_file_map(path, &file->bytes, &file->length, err);
+		if (rc)
+			return rc;
+		file->location = location;
+		file->next = residence->files;
+		residence->files = file;
+	}
+	*ret_file = file;
+	return 0;
+}
+
+/* A table stays in its file, which is mapped: what is looked up is read, and the system may forget it again. */
+static int map_table(struct residence *residence, const struct onnx_tensor *tensor,
+		     struct strata_arena *arena, struct engine_value *ret_value,
+		     struct strata_error *err)
+{
+	struct engine_value value = { .kind = ONNX_TENSOR,
+				      .dtype = tensor->dtype,
+				      .rank = (uint32_t)tensor->rank,
+				      .data = (void *)tensor->raw.at };
+	const struct residence_file *file;
+
+	memcpy(value.dims, tensor->dims, tensor->rank * sizeof(value.dims[0]));
+	if (tensor->location) {
+		int rc = map_location(residence, tensor->location, arena, &file, err);
+
+		if (rc)
+			return rc;
+		if (tensor->offset_bytes > (int64_t)file->length ||
+		    tensor->bytes > (int64_t)file->length - tensor->offset_bytes)
+			return strata_fail(err, -ENODATA, "%s ends before its weights do",
+					   tensor->location);
+		value.data = (char *)file->bytes + tensor->offset_bytes;
+	}
+	*ret_value = value;
+	return 0;
+}
+
+static int load_kept(struct residence *residence, struct strata_arena *arena,
+		     struct strata_error *err)
 {
 	const struct onnx_graph *graph = &residence->model->onnx.graph;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < graph->initializer_count; i++)
-		if (!residence->weighs[i])
+		if (residence->looked_up && residence->looked_up[i])
+			rc = map_table(residence, &graph->initializers[i], arena,
+				       &residence->kept[i], err);
+		else if (!residence->weighs[i])
 			rc = engine_value_of_tensor(residence->heap, &graph->initializers[i],
 						    residence->model->directory, true,
 						    &residence->kept[i], err);
@@ -230,7 +344,7 @@ int residence_open(struct residence *residence, const struct engine_cuts *cuts, 
 	if (!residence->layers || !residence->streams || !residence->memories || !residence->in_step)
 		return strata_fail_memory(err);
 	residence->device_count = device_count;
-	int rc = load_kept(residence, err);
+	int rc = load_kept(residence, arena, err);
 
 	for (size_t i = 0; rc == 0 && i < cuts->subgraph_count; i++) {
 		struct residence_layer *layer = &residence->layers[i];
@@ -261,6 +375,8 @@ void residence_close(struct residence *residence)
 		strata_stream_close(residence->streams[i]);
 	for (size_t i = 0; i < residence->model->onnx.graph.initializer_count; i++)
 		engine_value_drop(&residence->kept[i]);
+	for (struct residence_file *file = residence->files; file; file = file->next)
+		munmap(file->bytes, file->length);
 	*residence = (struct residence){ 0 };
 }
 

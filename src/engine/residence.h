@@ -1,6 +1,7 @@
 /*
- * Where the weights of a model are while it runs. Without a budget all of them are in memory from the start. With one, small ones stay and the others come and
- * go: each subgraph's are a layer of a stream (<strata/stream.h>), which the stage level plans. Each device has a stream of its own.
+ * Where the weights of a model are while it runs. Without a budget all of them are in memory from the start. With one, small ones stay, tables of which only
+ * rows are looked up (Gather: embeddings) are read from the mapped file row by row, and the others come and go: each subgraph's are a layer of a
+ * stream (<strata/stream.h>), which the stage level plans. Each device has a stream of its own.
  */
 #ifndef ENGINE_RESIDENCE_H
 #define ENGINE_RESIDENCE_H
@@ -24,6 +25,9 @@ struct residence {
 	int64_t *weighs;               /* of each initializer: bytes that are fetched; 0: it stays */
 	int64_t fetched_bytes;         /* sum of these */
 	int64_t kept_bytes;            /* of those that stay, as they are in memory */
+	int64_t looked_up_bytes;       /* of tables that are read row by row */
+	bool *looked_up;               /* of each initializer */
+	struct residence_file *files;  /* of external data, mapped for that */
 	struct engine_value *kept;     /* of each initializer; empty: it is fetched */
 	struct residence_layer *layers; /* of each subgraph */
 	struct strata_stream **streams; /* of each device; NULL: none */
