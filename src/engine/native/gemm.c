@@ -1,7 +1,7 @@
 /* Matrix products: see gemm.h. Blocks of rows of a are packed six by six on the stack; one tile is 6 × 16 sums in registers. */
 #include "engine/native/gemm.h"
 
-#include <strata/solver.h>
+#include "engine/native/avx2.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static const tile_function *tiles(void)
 						vector_tile_3, vector_tile_4, vector_tile_5,
 						vector_tile_6 };
 
-	if (strata_isa_works(STRATA_ISA_AVX2))
+	if (avx2_works())
 		return vector;
 #endif
 	return plain;
@@ -333,7 +333,7 @@ static void thin_parts(void *arg, int64_t first, int64_t past)
 	enum { WIDTH = 32 };
 	const struct thin_work *work = arg;
 	const struct gemm_work *gemm = &work->gemm;
-	bool vector = strata_isa_works(STRATA_ISA_AVX2);
+	bool vector = avx2_works();
 
 	for (int64_t part = first; part < past; part++) {
 		int64_t column = part * WIDTH, columns = least(WIDTH, gemm->n - column);

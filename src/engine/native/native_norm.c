@@ -291,21 +291,42 @@ struct softmax_work {
 	enum softmax form;
 };
 
-static void softmax_row(const struct softmax_work *work, const float *from, float *to)
+static void hardmax_row(const struct softmax_work *work, const float *from, float *to)
 {
-	float largest = -INFINITY, total;
 	int64_t at = 0;
 
-	for (int64_t i = 0; i < work->row; i++)
-		if (from[i] > largest) {
-			largest = from[i];
-			at = i;
-		}
+	for (int64_t i = 1; i < work->row; i++)
+		at = from[i] > from[at] ? i : at;
+	memset(to, 0, (size_t)work->row * sizeof(*to));
+	to[at] = 1;
+}
+
+/* Eight at a time; which one is found does not depend on the order. */
+static float largest_of(const float *from, int64_t count)
+{
+	float most[8], largest = -INFINITY;
+	int64_t i = 0;
+
+	for (int k = 0; k < 8; k++)
+		most[k] = -INFINITY;
+	for (; i + 8 <= count; i += 8)
+		for (int k = 0; k < 8; k++)
+			most[k] = from[i + k] > most[k] ? from[i + k] : most[k];
+	for (int k = 0; k < 8; k++)
+		largest = most[k] > largest ? most[k] : largest;
+	for (; i < count; i++)
+		largest = from[i] > largest ? from[i] : largest;
+	return largest;
+}
+
+static void softmax_row(const struct softmax_work *work, const float *from, float *to)
+{
 	if (work->form == HARDMAX) {
-		memset(to, 0, (size_t)work->row * sizeof(*to));
-		to[at] = 1;
+		hardmax_row(work, from, to);
 		return;
 	}
+	float largest = largest_of(from, work->row), total;
+
 	if (largest == -INFINITY)
 		largest = 0; /* all are: exp gives 0 / 0, which is NaN, as others have it */
 	if (work->form == SOFTMAX) {

@@ -1,7 +1,7 @@
 /* Vector functions: see vmath.h. The names are those of the vector ABI that glibc documents: d is AVX2, N8 eight lanes, v one vector argument. */
 #include "engine/native/vmath.h"
 
-#include <strata/solver.h>
+#include "engine/native/avx2.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,7 @@ void vmath_apply(enum vmath function, const float *values, int64_t count, float 
 		[VMATH_GELU_TANH] = vector_gelu_tanh,
 	};
 
-	if (strata_isa_works(STRATA_ISA_AVX2)) {
+	if (avx2_works()) {
 		loops[function](values, count, ret_values);
 		return;
 	}
