@@ -17,6 +17,7 @@
 #include <strata/error.h>
 #include <strata/memory.h>
 #include <strata/place.h>
+#include <strata/trace.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +61,8 @@ struct strata_engine_conf {
 	/* How several devices are shared out (<strata/adaptive.h>): how much is tried, and for what. */
 	enum strata_mode mode;
 	enum strata_objective objective;
+	/* A file with what earlier engines learned about how long operators take; it need not be there. NULL: nothing is known. A damaged one is refused. */
+	const char *experience;
 };
 /* What computes the subgraphs of a model: `native` is always there. */
 extern const struct strata_kind strata_backend_kind;
@@ -68,6 +71,16 @@ int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memor
 		      struct strata_engine **ret_engine, struct strata_error *err);
 /* All models must be closed and all arrays dropped. NULL is nothing. */
 void strata_engine_free(struct strata_engine *engine);
+
+/* Writes what was learned into the file of the conf, durably; without one it is nothing. What others have learned of other devices stays in it. */
+int strata_engine_keep(const struct strata_engine *engine, struct strata_error *err);
+
+/*
+ * From now on the trace has a lane for each device, with a slice for each subgraph that it computes; and, of models with a budget that are opened from
+ * now on, lanes for the layers that come and go. Lanes have the numbers from first_tid on. The trace is borrowed until the engine is freed.
+ */
+int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace,
+			uint32_t first_tid, struct strata_error *err);
 
 /* ---- models ---- */
 

@@ -404,6 +404,21 @@ double strata_corrections_factor(const struct strata_corrections *corrections, c
 /* And how sure it is: 0 (nothing seen) to 1. */
 double strata_corrections_sure(const struct strata_corrections *corrections, const char *kind,
 			       uint32_t device);
+
+/* What is known of one pair, to be kept between runs. */
+struct strata_correction {
+	const char *kind; /* borrowed from the corrections */
+	uint32_t device;
+	double slow, fast; /* averages of log2(observed / predicted), of long and of short memory */
+	uint32_t count;    /* observations, at least 1 */
+};
+/* The pairs that were seen, in the order in which their kinds were; false past the end. An index may be one that was not seen: count is 0 then. */
+bool strata_corrections_at(const struct strata_corrections *corrections, size_t index,
+			   struct strata_correction *ret_correction);
+/* Puts back what was kept, over what is there. -EINVAL for numbers that no observation leaves behind. */
+int strata_corrections_restore(struct strata_corrections *corrections,
+			       const struct strata_correction *correction,
+			       struct strata_error *err);
 /* How often a drift was found, over all pairs. */
 uint64_t strata_corrections_drifts(const struct strata_corrections *corrections);
 

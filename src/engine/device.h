@@ -8,6 +8,8 @@
 #include "engine/heap.h"
 #include "engine/team.h"
 
+#include <strata/trace.h>
+
 #include <sched.h>
 
 struct engine_work {
@@ -23,6 +25,7 @@ struct engine_device {
 	const char *name; /* "cpu", "cpu:0-3"; in the engine's arena */
 	struct engine_team team;
 	struct engine_heap *heap;
+	struct strata_trace_lane *lane; /* where its subgraphs are told of; NULL: nowhere */
 	cpu_set_t cores;
 	bool inline_only; /* works in the calling thread */
 	pthread_t thread;

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "engine/array.h"
+#include "engine/experience.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,6 +41,15 @@ int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memor
 					 err);
 	if (rc == 0)
 		rc = strata_corrections_new(engine->device_count, memory, &engine->corrections, err);
+	if (rc == 0 && conf->experience) {
+		engine->experience =
+			strata_arena_text(&engine->arena, conf->experience, strlen(conf->experience));
+		rc = engine->experience
+			     ? engine_experience_load(engine->experience, engine->devices,
+						      engine->device_count, engine->corrections,
+						      err)
+			     : strata_fail_memory(err);
+	}
 	if (rc == 0) {
 		rc = engine_devices_start(engine->devices, engine->device_count, err);
 		if (rc)
@@ -64,6 +74,32 @@ void strata_engine_free(struct strata_engine *engine)
 	engine_heap_fini(&engine->heap);
 	strata_arena_fini(&engine->arena);
 	strata_memory_put(engine->memory, engine, sizeof(*engine));
+}
+
+int strata_engine_keep(const struct strata_engine *engine, struct strata_error *err)
+{
+	return engine->experience ? engine_experience_save(engine->experience, engine->devices,
+							   engine->device_count,
+							   engine->corrections, err)
+				  : 0;
+}
+
+int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace,
+			uint32_t first_tid, struct strata_error *err)
+{
+	enum { EVENTS = 1 << 14 };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < engine->device_count; i++) {
+		const struct strata_trace_lane_conf lane = { .tid = first_tid + (uint32_t)i,
+							     .name = engine->devices[i].name,
+							     .event_count = EVENTS };
+
+		rc = strata_trace_add_lane(trace, &lane, &engine->devices[i].lane, err);
+	}
+	engine->trace = rc ? NULL : trace;
+	engine->next_tid = first_tid + (uint32_t)engine->device_count;
+	return rc;
 }
 
 void strata_engine_stop(struct strata_engine *engine, bool stop)
@@ -128,6 +164,9 @@ int strata_engine_open(struct strata_engine *engine, const char *path,
 
 	if (rc == 0)
 		rc = list_ports(model, err);
+	if (rc == 0)
+		rc = engine_learning_init(&model->learning, model->instance.model,
+					  &model->instance.arena, err);
 	if (rc) {
 		strata_engine_close(model);
 		return rc;
@@ -224,9 +263,11 @@ bool strata_engine_subgraph_at(const struct strata_engine_model *model, size_t i
 
 	for (size_t i = 0; i < subgraph->weight_count; i++)
 		told.weight_bytes += graph->initializers[subgraph->weight_indexes[i]].bytes;
-	for (size_t i = 0; i < subgraph->node_count && model->placing.predicted_ns; i++)
-		told.predicted_ns +=
-			model->placing.predicted_ns[subgraph->nodes[i] - graph->nodes];
+	for (size_t i = 0; i < subgraph->node_count && model->placing.prices_ns; i++)
+		told.predicted_ns += model->placing.prices_ns[subgraph->nodes[i] - graph->nodes] *
+				     strata_corrections_factor(model->engine->corrections,
+							       subgraph->nodes[i]->kind,
+							       subgraph->device);
 	*ret_subgraph = told;
 	return true;
 }

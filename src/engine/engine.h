@@ -3,6 +3,7 @@
 #define ENGINE_ENGINE_H
 
 #include "engine/instance.h"
+#include "engine/learning.h"
 #include "engine/placing.h"
 
 #include <strata/engine.h>
@@ -17,6 +18,9 @@ struct strata_engine {
 	size_t device_count;
 	struct strata_spec backend;
 	struct strata_corrections *corrections; /* what was observed, by kind of operator and device */
+	const char *experience;                 /* path; NULL: not kept */
+	struct strata_trace *trace;             /* borrowed; NULL: none */
+	uint32_t next_tid;                      /* of it */
 	enum strata_mode mode;
 	enum strata_objective objective;
 	_Atomic bool stop;
@@ -26,6 +30,7 @@ struct strata_engine_model {
 	struct strata_engine *engine;
 	struct engine_instance instance;
 	struct engine_placing placing; /* device NULL: not asked yet */
+	struct engine_learning learning;
 	struct strata_engine_port *inputs, *outputs;
 	size_t input_count, output_count;
 };

@@ -26,13 +26,49 @@ static int place(struct strata_engine_model *model, const struct engine_value *i
 	return rc == -ENOMEM ? strata_fail_memory(err) : 0;
 }
 
+/* Streams that are traced have lanes of their own. */
+static int trace_streams(struct strata_engine_model *model, struct strata_error *err)
+{
+	struct strata_engine *engine = model->engine;
+	const struct residence *residence = &model->instance.residence;
+	int rc = 0;
+
+	for (size_t i = 0; engine->trace && rc == 0 && i < residence->device_count; i++)
+		if (residence->streams[i]) {
+			rc = strata_stream_trace(residence->streams[i], engine->trace,
+						 engine->next_tid, 1 << 12, err);
+			engine->next_tid += STRATA_STREAM_TRACE_TIDS;
+		}
+	return rc;
+}
+
 static int prepare(struct strata_engine_model *model, const struct engine_value *inputs,
 		   struct strata_error *err)
 {
-	int rc = model->instance.prepared ? 0 : place(model, inputs, err);
+	if (model->instance.prepared)
+		return 0;
+	int rc = place(model, inputs, err);
 
-	if (rc == 0 && !model->instance.prepared)
+	if (rc == 0)
 		rc = engine_instance_prepare(&model->instance, model->placing.device, err);
+	return rc ? rc : trace_streams(model, err);
+}
+
+/* Calls that are looked at are alone: several at once disturb each other's times. */
+static int run_and_learn(struct strata_engine_model *model, const struct engine_call *calls,
+			 size_t count, struct strata_error *err)
+{
+	struct engine_learning *learning = &model->learning;
+	bool look = count == 1 && engine_learning_wants(learning);
+
+	if (look)
+		engine_learning_begin(learning, &model->instance);
+	int rc = engine_instance_run(&model->instance, calls, count, err);
+
+	if (look) /* without memory nothing is learned, and nothing is lost */
+		engine_learning_end(learning, &model->instance, model->placing.prices_ns,
+				    model->engine->corrections, NULL);
+	learning->calls += count;
 	return rc;
 }
 
@@ -43,7 +79,7 @@ int engine_model_run(struct strata_engine_model *model, const struct engine_call
 		return strata_fail(err, -ECANCELED, "stopped");
 	int rc = count ? prepare(model, calls[0].inputs, err) : 0;
 
-	return rc || count == 0 ? rc : engine_instance_run(&model->instance, calls, count, err);
+	return rc || count == 0 ? rc : run_and_learn(model, calls, count, err);
 }
 
 /* ---- the public calls ---- */

@@ -176,16 +176,26 @@ static void watch_node(void *context, const struct onnx_node *node, int64_t begi
 				 end_ns);
 }
 
-static void note_time(struct engine_observed *observed, int64_t begin_ns, int64_t ready_ns,
-		      int64_t end_ns)
+/* times: when it began to wait for weights, when they were there, when it was computed. */
+static void note_time(struct engine_instance *instance, size_t index, const int64_t times[3])
 {
-	int64_t took_ns = end_ns - ready_ns;
+	const struct engine_subgraph *subgraph = &instance->cuts.subgraphs[index];
+	struct engine_observed *observed = &instance->observed[index];
+	const struct strata_trace_arg args[] = { strata_trace_int("ops", (int64_t)subgraph->node_count) };
+	int64_t took_ns = times[2] - times[1];
 
 	if (observed->calls == 0 || took_ns < observed->least_ns)
 		observed->least_ns = took_ns;
 	observed->calls++;
 	observed->total_ns += took_ns;
-	observed->wait_ns += ready_ns - begin_ns;
+	observed->wait_ns += times[1] - times[0];
+	strata_trace_slice(instance->conf.devices[subgraph->device].lane,
+			   (struct strata_trace_event){ .copy_name = true,
+							.time_ns = times[1],
+							.end_ns = times[2],
+							.name = subgraph->nodes[0]->name,
+							.args = args,
+							.arg_count = 1 });
 }
 
 static int run_subgraph(struct journey *journey, size_t index, struct strata_error *err)
@@ -209,7 +219,7 @@ static int run_subgraph(struct journey *journey, size_t index, struct strata_err
 	for (size_t i = 0; rc == 0 && i < subgraph->output_count; i++)
 		journey->values[subgraph->output_values[i]] = journey->outputs[i];
 	if (rc == 0)
-		note_time(&instance->observed[index], begin_ns, ready_ns, now_ns());
+		note_time(instance, index, (int64_t[]){ begin_ns, ready_ns, now_ns() });
 	int end_rc = residence_end(&instance->residence, subgraph, index, weights,
 				   rc == 0 ? err : NULL);
 

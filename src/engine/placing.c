@@ -129,20 +129,26 @@ static int place_folded(const struct engine_model *model, const struct onnx_infe
 }
 
 static int read_plan(const struct engine_model *model, const struct onnx_inferred *inferred,
-		     const struct strata_place_plan *plan, struct strata_arena *arena,
+		     const struct strata_place_plan *plan,
+		     const struct strata_corrections *corrections, struct strata_arena *arena,
 		     struct engine_placing *placing, struct strata_error *err)
 {
 	const struct onnx_graph *graph = &model->onnx.graph;
 	size_t op = 0;
 
 	placing->device = strata_arena_array(arena, graph->node_count, sizeof(uint32_t));
-	placing->predicted_ns = strata_arena_array(arena, graph->node_count, sizeof(double));
-	if (!placing->device || !placing->predicted_ns)
+	placing->prices_ns = strata_arena_array(arena, graph->node_count, sizeof(double));
+	if (!placing->device || !placing->prices_ns)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < graph->node_count; i++)
 		if (!inferred->nodes[i].folded) {
 			placing->device[i] = plan->device[op];
-			placing->predicted_ns[i] = plan->finish_ns[op] - plan->start_ns[op];
+			placing->prices_ns[i] =
+				(plan->finish_ns[op] - plan->start_ns[op]) /
+				(corrections ? strata_corrections_factor(corrections,
+									 graph->nodes[i].kind,
+									 plan->device[op])
+					     : 1);
 			op++;
 		}
 	placing->latency_ns = plan->latency_ns;
@@ -192,7 +198,7 @@ int engine_placing_make(const struct engine_placing_conf *conf, const struct eng
 	if (rc == 0)
 		rc = plan_graph(conf, graph, arena, &plan, err);
 	if (rc == 0)
-		rc = read_plan(model, &inferred, &plan, arena, &placing, err);
+		rc = read_plan(model, &inferred, &plan, conf->corrections, arena, &placing, err);
 	strata_graph_free(graph);
 	if (rc)
 		return rc;

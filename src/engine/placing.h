@@ -19,7 +19,7 @@ struct engine_placing_conf {
 
 struct engine_placing {
 	uint32_t *device;    /* of each node of the file, in its order */
-	double *predicted_ns; /* likewise, uncorrected: what observations are compared with; 0: not known */
+	double *prices_ns;   /* likewise, uncorrected: what observations are compared with; 0: not known */
 	double latency_ns, load_ns; /* of the plan */
 	const char *strategy;
 	const char *const *reasons;

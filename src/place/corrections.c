@@ -163,6 +163,47 @@ double strata_corrections_factor(const struct strata_corrections *corrections, c
 	return real_exp2(bound(pair->slow) + caution);
 }
 
+bool strata_corrections_at(const struct strata_corrections *corrections, size_t index,
+			   struct strata_correction *ret_correction)
+{
+	const struct map_text_entry *entry = NULL;
+	size_t kind = index / corrections->device_count;
+
+	while ((entry = map_text_next(&corrections->kinds, entry)) && kind > 0)
+		kind--;
+	if (!entry)
+		return false;
+	uint32_t device = (uint32_t)(index % corrections->device_count);
+	const struct pair *pair = (const struct pair *)entry->value + device;
+
+	*ret_correction = (struct strata_correction){ .kind = entry->key,
+						      .device = device,
+						      .slow = pair->slow,
+						      .fast = pair->fast,
+						      .count = pair->count };
+	return true;
+}
+
+int strata_corrections_restore(struct strata_corrections *corrections,
+			       const struct strata_correction *correction, struct strata_error *err)
+{
+	struct pair *pairs = NULL;
+
+	if (correction->device >= corrections->device_count || correction->count == 0 ||
+	    !(fabs(correction->slow) <= LOG2_MAX) || !(fabs(correction->fast) <= LOG2_MAX))
+		return strata_fail(err, -EINVAL,
+				   "2^%g (%g) from %u observations on device %u is not a correction",
+				   correction->slow, correction->fast, correction->count,
+				   correction->device);
+	int rc = make(corrections, correction->kind, &pairs, err);
+
+	if (rc == 0)
+		pairs[correction->device] = (struct pair){ .slow = correction->slow,
+							   .fast = correction->fast,
+							   .count = correction->count };
+	return rc;
+}
+
 uint64_t strata_corrections_drifts(const struct strata_corrections *corrections)
 {
 	return corrections->drifts;

@@ -113,3 +113,45 @@ TEST(every_allocation_may_fail)
 {
 	CHECK(test_every_allocation(observe, NULL) > 2);
 }
+
+TEST(what_was_seen_can_be_kept_and_put_back)
+{
+	struct strata_corrections *seen = fresh(), *again = fresh();
+	struct strata_correction one;
+	size_t kept = 0;
+
+	for (int i = 0; i < 5; i++) {
+		CHECK_OK(strata_corrections_observe(seen, "MatMul", 1, 100, 150, &err));
+		CHECK_OK(strata_corrections_observe(seen, "Conv", 0, 100, 300, &err));
+	}
+	for (size_t i = 0; strata_corrections_at(seen, i, &one); i++)
+		if (one.count) {
+			CHECK_OK(strata_corrections_restore(again, &one, &err));
+			kept++;
+		}
+	CHECK_INT(kept, 2);
+	for (uint32_t device = 0; device < 2; device++) {
+		CHECK(strata_corrections_factor(again, "MatMul", device) ==
+		      strata_corrections_factor(seen, "MatMul", device));
+		CHECK(strata_corrections_sure(again, "Conv", device) ==
+		      strata_corrections_sure(seen, "Conv", device));
+	}
+	strata_corrections_free(seen);
+	strata_corrections_free(again);
+}
+
+TEST(numbers_that_no_observation_leaves_are_not_put_back)
+{
+	struct strata_corrections *corrections = fresh();
+	static const struct strata_correction wrong[] = {
+		{ "MatMul", 2, 1, 1, 1 },          { "MatMul", 0, 4.01, 1, 1 },
+		{ "MatMul", 0, 1, -4.01, 1 },      { "MatMul", 0, 1, 1, 0 },
+		{ "MatMul", 0, (double)NAN, 1, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK_ERROR(strata_corrections_restore(corrections, &wrong[i], &err), -EINVAL,
+			    "is not a correction");
+	CHECK(strata_corrections_factor(corrections, "MatMul", 0) == 1);
+	strata_corrections_free(corrections);
+}
