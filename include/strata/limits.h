@@ -110,6 +110,7 @@ enum {
 	STRATA_STAGE_PAGES_MAX = 1 << 30,  /* pages of a model */
 
 	/* place */
+	STRATA_ENGINE_INPUT_BYTES_MAX = 1 << 30, /* of a file with an input of a model */
 	STRATA_EXPERIENCE_BYTES_MAX = 1 << 20, /* of what an engine has learned, in its file */
 	STRATA_TENSOR_RANK_MAX = 16,        /* dimensions of a tensor */
 	STRATA_GRAPH_TENSORS_MAX = 1 << 23, /* tensors of a graph */

@@ -1,28 +1,23 @@
 /* The small program: what is here is the full one's to do. */
 #include "cli/cli.h"
+#include "cli/engine_options.h"
 
 const struct client_web *cli_web(void)
 {
 	return NULL;
 }
 
-int serve_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
-{
-	(void)conf, (void)operands, (void)operand_count;
-	return cli_hand_over(cli);
-}
-
-int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
-{
-	(void)conf, (void)operands, (void)operand_count;
-	return cli_hand_over(cli);
-}
-
-int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
-{
-	(void)conf, (void)operands, (void)operand_count;
-	return cli_hand_over(cli);
-}
+#define HANDS_OVER(name)                                                                        \
+	int name(struct cli *cli, const void *conf, char **operands, size_t operand_count)      \
+	{                                                                                       \
+		(void)conf, (void)operands, (void)operand_count;                                \
+		return cli_hand_over(cli);                                                      \
+	}
+HANDS_OVER(backup_run)
+HANDS_OVER(doctor_run)
+HANDS_OVER(engine_conformance_run_cli)
+HANDS_OVER(engine_run_run)
+HANDS_OVER(serve_run)
 
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
 		size_t *ret_guessed)
