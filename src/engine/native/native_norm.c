@@ -448,6 +448,7 @@ static const struct native_op ops[] = {
 	{ "LayerNormalization", run_layer },
 	{ "LogSoftmax", run_log_soft },
 	{ "RMSNormalization", run_rms },
+	{ "SimplifiedLayerNormalization", run_rms },
 	{ "Softmax", run_soft },
 };
 

@@ -447,30 +447,35 @@ static int make_outputs(struct native_call *call, struct recurrent *how, struct 
 	return 0;
 }
 
-/* All scratch is one block, cut into parts. */
-static float *cut(float **room, int64_t count)
-{
-	float *part = *room;
+/* All scratch is one block, cut into parts; without a block, only what it takes is counted. */
+struct room {
+	float *at;
+	int64_t used;
+};
 
-	*room += (count + 15) / 16 * 16;
+static float *cut(struct room *room, int64_t count)
+{
+	float *part = room->at ? room->at + room->used : NULL;
+
+	room->used += (count + 15) / 16 * 16;
 	return part;
 }
 
-static int64_t lay_out(struct recurrent *how, float *room, float **ret_rows)
+static int64_t lay_out(struct recurrent *how, float *at, float **ret_rows)
 {
 	int64_t n = how->hidden, row = how->gates * n;
-	float *at = room;
+	struct room room = { at, 0 };
 
-	how->from_input = cut(&at, how->steps * how->batch * row);
-	how->from_state = cut(&at, how->batch * row);
-	how->state = cut(&at, how->batch * n);
-	how->cell_state = cut(&at, how->batch * n);
-	how->reset = cut(&at, how->batch * n);
-	how->packed_w = cut(&at, gemm_packed_count(how->inputs, row));
-	how->packed_r = cut(&at, gemm_packed_count(n, row) + gemm_packed_count(n, n));
-	how->sum_bias = cut(&at, row);
-	*ret_rows = cut(&at, how->steps * how->batch * how->inputs);
-	return at - room;
+	how->from_input = cut(&room, how->steps * how->batch * row);
+	how->from_state = cut(&room, how->batch * row);
+	how->state = cut(&room, how->batch * n);
+	how->cell_state = cut(&room, how->batch * n);
+	how->reset = cut(&room, how->batch * n);
+	how->packed_w = cut(&room, gemm_packed_count(how->inputs, row));
+	how->packed_r = cut(&room, gemm_packed_count(n, row) + gemm_packed_count(n, n));
+	how->sum_bias = cut(&room, row);
+	*ret_rows = cut(&room, how->steps * how->batch * how->inputs);
+	return room.used;
 }
 
 static int run_cell(struct native_call *call, enum cell cell, struct strata_error *err)

@@ -94,7 +94,7 @@ static size_t slots_needed(const struct native_source *source)
 static bool is_random(const struct onnx_node *node)
 {
 	static const char *const kinds[] = { "RandomNormal", "RandomNormalLike", "RandomUniform",
-					     "RandomUniformLike", "Bernoulli", "Multinomial" };
+					     "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(node->kind, kinds[i]) == 0)
