@@ -150,12 +150,31 @@ static int read_attribute_graph(struct onnx_reader *reader, const struct onnx_fi
 }
 
 /* Texts of attributes may be any bytes: those that are no text count as empty. */
-static void read_attribute_text(struct onnx_reader *reader, const struct onnx_field *field,
-				struct onnx_attribute *attribute)
+static int read_attribute_text(struct onnx_reader *reader, const struct onnx_field *field,
+			       const char **ret_text, struct strata_error *err)
 {
-	const char *text;
+	int rc = onnx_read_text(reader, field, ret_text, NULL);
 
-	attribute->text = onnx_read_text(reader, field, &text, NULL) ? "" : text;
+	if (rc == -ENOMEM)
+		return strata_fail_memory(err);
+	if (rc)
+		*ret_text = "";
+	return 0;
+}
+
+static int read_texts(struct onnx_reader *reader, struct onnx_bytes message, size_t count,
+		      struct onnx_attribute *attribute, struct strata_error *err)
+{
+	const char **texts = strata_arena_array(reader->arena, count, sizeof(*texts));
+	struct onnx_wire wire = onnx_wire_of(message);
+	struct onnx_field field;
+	int rc = texts ? 0 : strata_fail_memory(err);
+
+	attribute->texts = texts;
+	while (rc == 0 && onnx_wire_next(&wire, &field, NULL) > 0)
+		if (field.number == ATTR_TEXTS)
+			rc = read_attribute_text(reader, &field, &texts[attribute->count++], err);
+	return rc;
 }
 
 static int read_attribute_field(struct onnx_reader *reader, const struct onnx_field *field,
@@ -173,8 +192,7 @@ static int read_attribute_field(struct onnx_reader *reader, const struct onnx_fi
 		attribute->integer = (int64_t)field->value;
 		return 0;
 	case ATTR_TEXT:
-		read_attribute_text(reader, field, attribute);
-		return 0;
+		return read_attribute_text(reader, field, &attribute->text, err);
 	case ATTR_TENSOR:
 	case ATTR_SPARSE:
 		return read_attribute_tensor(reader, field, attribute, err);
@@ -231,8 +249,8 @@ int onnx_read_attribute(struct onnx_reader *reader, const struct onnx_field *out
 		rc = read_numbers(reader, outer->bytes, ATTR_INTS, &attribute, err);
 	else if (rc == 0 && attribute.type == ONNX_ATTR_FLOATS)
 		rc = read_numbers(reader, outer->bytes, ATTR_FLOATS, &attribute, err);
-	else if (attribute.type == ONNX_ATTR_STRINGS)
-		attribute.count = counts[ATTR_TEXTS];
+	else if (rc == 0 && attribute.type == ONNX_ATTR_STRINGS)
+		rc = read_texts(reader, outer->bytes, counts[ATTR_TEXTS], &attribute, err);
 	if (rc == 0)
 		*ret_attribute = attribute;
 	return rc;
