@@ -4,15 +4,19 @@
  * up. A backend that needs a library which is not here is skipped by name.
  */
 #include "kept.h"
+#include "unit/onnx_sample.h"
 
+#include "core/half.h"
 #include "engine/backend.h"
 
 #include <strata/engine.h>
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { PORTS_MAX = 8, RESULT_BYTES_MAX = 1 << 20 };
 
@@ -242,3 +246,296 @@ TEST(onnxruntime_is_the_same_to_the_bit_without_packing_and_fusing)
 	with_a_budget("onnxruntime:prepack=no:optimization=none", 0);
 }
 
+
+/* ---- small models of our own ---- */
+
+static struct message model_bytes, graph, node, inner, tensor;
+
+static const char *written(void)
+{
+	static char path[4096];
+
+	put_model(&model_bytes, &graph);
+	snprintf(path, sizeof(path), "%s/small.onnx", test_temp_dir());
+	FILE *file = fopen(path, "wb");
+
+	CHECK(file && fwrite(model_bytes.bytes, 1, model_bytes.length, file) == model_bytes.length);
+	fclose(file);
+	return path;
+}
+
+/* The bits of a float16 between -2 and 2. */
+static uint16_t half_bits(int64_t i)
+{
+	return (uint16_t)(0x2c00 + i * 7919 % 0x1400 + i % 2 * 0x8000);
+}
+
+static void put_halves(const char *name, int64_t rows, int64_t columns)
+{
+	static uint16_t values[256 * 64];
+
+	for (int64_t i = 0; i < rows * columns; i++)
+		values[i] = half_bits(i);
+	tensor.length = 0;
+	put_int(&tensor, 1, rows);
+	put_int(&tensor, 1, columns);
+	put_int(&tensor, 2, 10);
+	put_text(&tensor, 8, name);
+	put_bytes(&tensor, 9, values, (size_t)(rows * columns) * sizeof(values[0]));
+	put_message(&graph, 5, &tensor);
+}
+
+static void put_cast(const char *input, const char *output, int dtype)
+{
+	begin_node(&node, "Cast", input, output);
+	put_attr_int(&node, "to", dtype);
+	put_message(&graph, 1, &node);
+}
+
+/* A table of which rows are looked up, two matrices and a cast down and up again, all of float16. */
+static const char *half_model(void)
+{
+	graph.length = 0;
+	put_value(&graph, 11, "ids", 7, (const char *const[]){ "2", "5", NULL });
+	put_value(&graph, 12, "y", 1, NULL);
+	put_halves("table", 256, 64);
+	put_halves("w", 64, 64);
+	put_halves("v", 64, 64);
+	put_node(&graph, "Gather", "table ids", "e");
+	put_node(&graph, "MatMul", "e w", "a");
+	put_node(&graph, "Tanh", "a", "b");
+	put_cast("b", "c", 1);
+	put_cast("c", "d", 10);
+	put_node(&graph, "MatMul", "d v", "f");
+	put_cast("f", "y", 1);
+	return written();
+}
+
+TEST(weights_of_float16_agree_with_and_without_a_budget)
+{
+	struct result native, other, some;
+
+	need("onnxruntime");
+	const char *path = half_model();
+
+	CHECK_OK(run(path, "native", 0, &native));
+	CHECK_OK(run(path, "onnxruntime", 0, &other));
+	CHECK(apart(&native, &other) < 1e-4);
+	run_with_little(path, "onnxruntime", &some);
+	CHECK(some.streaming > 0);
+	CHECK(apart(&native, &some) < 1e-4);
+	free(native.bytes);
+	free(other.bytes);
+	free(some.bytes);
+}
+
+/* If the mean of x is above 0, x + w, else x - w: branches that read a value and a weight from around them. */
+static const char *branch_model(void)
+{
+	graph.length = 0;
+	put_value(&graph, 11, "x", 1, (const char *const[]){ "64", "16", NULL });
+	put_value(&graph, 12, "y", 1, NULL);
+	put_halves("h", 64, 16);
+	put_cast("h", "w", 1);
+	put_node(&graph, "ReduceMean", "x", "m");
+	put_node(&graph, "Sub", "m m", "zero");
+	put_node(&graph, "Greater", "m zero", "big");
+	begin_node(&node, "If", "big", "y");
+	for (int branch = 0; branch < 2; branch++) {
+		inner.length = 0;
+		put_text(&inner, 2, "branch");
+		put_node(&inner, branch ? "Sub" : "Add", "x w", "r");
+		put_value(&inner, 12, "r", 1, NULL);
+		put_attr_graph(&node, branch ? "else_branch" : "then_branch", &inner);
+	}
+	put_message(&graph, 1, &node);
+	return written();
+}
+
+static void branches(const char *backend)
+{
+	struct result got;
+	double mean = 0;
+
+	need(backend);
+	int rc = run(branch_model(), backend, 0, &got);
+
+	if (rc == -ENOTSUP)
+		test_skip("%s: %s", backend, err.text);
+	CHECK_OK(rc);
+	CHECK_INT(got.length, 64 * 16 * sizeof(float));
+	for (int64_t i = 0; i < 64 * 16; i++)
+		mean += sinf((float)(i * 37));
+	for (int64_t i = 0; i < 64 * 16; i++) {
+		double w = half_to_float(half_bits(i));
+
+		CHECK_NEAR(((float *)got.bytes)[i], sinf((float)(i * 37)) + (mean > 0 ? w : -w), 1e-6);
+	}
+	free(got.bytes);
+}
+
+TEST(native_runs_graphs_inside_nodes)
+{
+	branches("native");
+}
+
+TEST(onnxruntime_runs_graphs_inside_nodes)
+{
+	branches("onnxruntime");
+}
+
+static const char *twice_model(const char *kind)
+{
+	graph.length = 0;
+	put_value(&graph, 11, "x", 1, NULL);
+	put_value(&graph, 12, "y", 1, NULL);
+	put_node(&graph, kind, "x x", "y");
+	return written();
+}
+
+static void shapes_may_change(const char *backend)
+{
+	static const int64_t shapes[4][2] = { { 3, 4 }, { 5, 2 }, { 1, 1 }, { 0, 7 } };
+	const struct strata_engine_conf conf = { .devices = "cpu:0", .backend = backend };
+	struct strata_engine_model *model;
+	struct strata_engine *engine;
+
+	need(backend);
+	CHECK_OK(strata_engine_new(&conf, &memory, &engine, &err));
+	CHECK_OK(strata_engine_open(engine, twice_model("Add"), NULL, &model, &err));
+	for (size_t i = 0; i < 8; i++) { /* first as vectors, then as matrices */
+		const int64_t *dims = shapes[i % 4];
+		struct strata_array input, output;
+
+		CHECK_OK(strata_array_make(engine, STRATA_DTYPE_F32, 1 + i / 4, dims, &input, &err));
+		for (int64_t k = 0; k < strata_array_elements(&input); k++)
+			((float *)input.data)[k] = (float)k;
+		CHECK_OK(strata_engine_run(model, &input, &output, &err));
+		CHECK_INT(output.rank, 1 + i / 4);
+		CHECK_INT(strata_array_elements(&output), strata_array_elements(&input));
+		for (int64_t k = 0; k < strata_array_elements(&output); k++)
+			CHECK_NEAR(((float *)output.data)[k], 2.0 * (double)k, 0);
+		strata_array_drop(&input);
+		strata_array_drop(&output);
+	}
+	strata_engine_close(model);
+	strata_engine_free(engine);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(shapes_may_change_between_calls_of_native)
+{
+	shapes_may_change("native");
+}
+
+TEST(shapes_may_change_between_calls_of_onnxruntime)
+{
+	shapes_may_change("onnxruntime");
+}
+
+/* One call of a model with a vector of numbers. */
+static int call_once(const char *path, const char *backend, struct strata_memory *from,
+		     struct strata_error *why)
+{
+	const struct strata_engine_conf conf = { .devices = "cpu", .backend = backend };
+	struct strata_engine_model *model = NULL;
+	struct strata_engine *engine;
+	float numbers[4] = { 1, 2, 3, 4 };
+	const struct strata_array input = {
+		.dtype = STRATA_DTYPE_F32, .rank = 1, .dims = { 4 }, .data = numbers
+	};
+	struct strata_array output = { 0 };
+	int rc = strata_engine_new(&conf, from, &engine, why);
+
+	if (rc)
+		return rc;
+	rc = strata_engine_open(engine, path, NULL, &model, why);
+	if (rc == 0)
+		rc = strata_engine_run(model, &input, &output, why);
+	if (rc == 0)
+		test_result(output.data, strata_array_bytes(&output));
+	strata_array_drop(&output);
+	strata_engine_close(model);
+	strata_engine_free(engine);
+	return rc;
+}
+
+TEST(what_it_lacks_is_named)
+{
+	const char *path = twice_model("NoSuchOperator");
+
+	CHECK_ERROR(call_once(path, "native", &memory, &err), -ENOTSUP, "NoSuchOperator");
+	need("onnxruntime");
+	CHECK_ERROR(call_once(path, "onnxruntime", &memory, &err), -ENOTSUP, "NoSuchOperator");
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+static int allocate(struct strata_memory *from, void *context, struct strata_error *why)
+{
+	return call_once(context, "onnxruntime:threads=1", from, why);
+}
+
+TEST(onnxruntime_without_memory_leaves_nothing)
+{
+	need("onnxruntime");
+	CHECK(test_every_own_allocation(allocate, (void *)twice_model("Mul")) > 20);
+}
+
+/* ---- stopping ---- */
+
+/* Counts to more than anybody waits for. */
+static const char *endless_model(void)
+{
+	graph.length = inner.length = 0;
+	put_value(&graph, 11, "x", 1, (const char *const[]){ "4", NULL });
+	put_value(&graph, 12, "y", 1, NULL);
+	put_integers(&graph, "times", (int64_t[]){ INT64_MAX }, 0);
+	begin_node(&node, "Loop", "times - x", "y");
+	put_text(&inner, 2, "body");
+	put_value(&inner, 11, "i", 7, (const char *const[]){ NULL });
+	put_value(&inner, 11, "go", 9, (const char *const[]){ NULL });
+	put_value(&inner, 11, "in", 1, (const char *const[]){ "4", NULL });
+	put_value(&inner, 12, "still", 9, (const char *const[]){ NULL });
+	put_value(&inner, 12, "out", 1, (const char *const[]){ "4", NULL });
+	put_node(&inner, "Identity", "go", "still");
+	put_node(&inner, "Cos", "in", "out");
+	put_attr_graph(&node, "body", &inner);
+	put_message(&graph, 1, &node);
+	return written();
+}
+
+static void *stop_soon(void *engine)
+{
+	const struct timespec pause = { 0, 50000000 };
+
+	nanosleep(&pause, NULL);
+	strata_engine_stop(engine, true);
+	return NULL;
+}
+
+TEST(a_stop_ends_a_run_of_onnxruntime)
+{
+	const struct strata_engine_conf conf = { .devices = "cpu", .backend = "onnxruntime" };
+	struct strata_engine_model *model;
+	struct strata_engine *engine;
+	float numbers[4] = { 1, 2, 3, 4 };
+	const struct strata_array input = {
+		.dtype = STRATA_DTYPE_F32, .rank = 1, .dims = { 4 }, .data = numbers
+	};
+	struct strata_array output = { 0 };
+	pthread_t thread;
+
+	need("onnxruntime");
+	CHECK_OK(strata_engine_new(&conf, &memory, &engine, &err));
+	CHECK_OK(strata_engine_open(engine, endless_model(), NULL, &model, &err));
+	for (int i = 0; i < 2; i++) { /* the second begins with a flag that was taken back */
+		CHECK_INT(pthread_create(&thread, NULL, stop_soon, engine), 0);
+		CHECK_ERROR(strata_engine_run(model, &input, &output, &err), -ECANCELED, "stopped");
+		pthread_join(thread, NULL);
+		CHECK_ERROR(strata_engine_run(model, &input, &output, &err), -ECANCELED, "stopped");
+		strata_engine_stop(engine, false);
+	}
+	strata_engine_close(model);
+	strata_engine_free(engine);
+	CHECK_INT(memory.used_bytes, 0);
+}
