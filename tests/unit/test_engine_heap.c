@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "engine/heap.h"
+#include "engine/engine_heap.h"
 
 #include <string.h>
 
