@@ -18,7 +18,7 @@ struct submissions {
 	size_t count;
 	bool bulk;
 	char hash[STORE_HASH_BYTES]; /* of the request, if it has a key */
-	json_t *warnings;            /* for whoever submits; NULL: none. Ends with the answer */
+	json_t *warnings;            /* for whoever submits; NULL: none */
 };
 
 static int read_list(struct request *request, json_t *jobs, struct submissions *all,
@@ -53,12 +53,14 @@ static int read_list(struct request *request, json_t *jobs, struct submissions *
 	return 0;
 }
 
-static void drop(struct submissions *all)
+/* A request that the decider turns away unread, because the store is away or the service ends, has them too. */
+static void release(struct request *request)
 {
+	struct submissions *all = request->parsed;
+
 	for (size_t i = 0; i < all->count; i++)
 		json_decref(all->list[i].json);
 	json_decref(all->warnings);
-	all->warnings = NULL;
 }
 
 /* Of the header, which stands for the first job's, or that. An empty one is a variable that was not set, and would make all jobs one. */
@@ -117,6 +119,8 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 		return;
 	}
 	all->warnings = warnings;
+	request->parsed = all;
+	request->release = release;
 	if (json_object_get(json, "jobs")) {
 		rc = read_list(request, json_object_get(json, "jobs"), all, &err);
 		json_decref(json);
@@ -135,11 +139,8 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 	if (rc == 0 && all->list[0].spec.request_key)
 		store_blob_hash(request->body ? request->body : "", request->body_length,
 				all->hash);
-	request->parsed = all;
-	if (rc) {
-		drop(all);
+	if (rc)
 		request_fail(request, rc, &err);
-	}
 }
 
 static void parse_jobs(struct request *request)
@@ -276,7 +277,6 @@ void api_submit_decide(struct decider *decider, struct request *request)
 		if (rc)
 			request_fail(request, rc, &err);
 	}
-	drop(all);
 }
 
 /* ---- routes ---- */
