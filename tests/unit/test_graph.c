@@ -101,6 +101,8 @@ TEST(what_contradicts_itself_is_refused)
 		op.outputs = &at;
 		op.output_count = 1;
 		CHECK_INT(at == x ? 0 : strata_graph_add_op(graph, &op, NULL, &err), want);
+		if (want)
+			CHECK(strstr(err.text, "makes tensor") && strstr(err.text, "of 2"));
 	}
 	op = nothing;
 	op.outputs = (uint32_t[]){ x, x };
