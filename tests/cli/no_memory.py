@@ -147,8 +147,8 @@ def places(_):
     pass
 
 
-@lines("sim cluster small.swf --starts out.csv", "sim cluster small.swf --compare fifo/none,fifo/easy --plot out.svg", "sim cluster small.swf --json",
-       "sim pool requests.csv --policy fifo,fair", "sim pool requests.csv --json", "sim place nodes.csv pods.csv seq.csv --json",
+@lines("sim cluster small.swf --starts out.csv", "sim cluster small.swf --compare fifo/none,fifo/easy --plot out.svg", "sim cluster small.swf --json", "sim cluster small.swf --trace out",
+       "sim pool requests.csv --policy fifo,fair", "sim pool requests.csv --policy fair --trace out", "sim pool requests.csv --json", "sim place nodes.csv pods.csv seq.csv --json",
        "sim workload --model lublin --jobs 20 -o out", "sim workload --model gpu --jobs 20 -o out")
 def simulations(_):
     pass
