@@ -61,7 +61,7 @@ fuzz: deps-dev
 	@tests/fuzz/run build-fuzz $(RUNS) $(T)
 
 mutate: deps-test
-	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(STAGES),--stages $(STAGES)) $(IN)
+	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(STAGES),--stages $(STAGES)) $(if $(BUDGET),--budget $(BUDGET)) $(IN)
 
 lint: deps-dev
 	@tools/lint

@@ -179,6 +179,8 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
 /* The same, in a style of its own. */
 void cli_table_add_styled(struct cli_table *table, enum cli_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* What a buf has gathered, or `empty` where it has nothing, and gives the buf back; one that failed fails the table. */
+void cli_table_add_buf(struct cli_table *table, struct buf *buf, const char *empty);
 /* Prints it (a row of titles, then the rows) and frees it. */
 int cli_table_print(struct cli_table *table);
 

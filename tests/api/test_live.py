@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """Jobs by number and name of their own, while they live and after."""
+import datetime
+import time
+
 from service import equal, run
 
 
@@ -26,4 +29,25 @@ def a_job_is_known_after_a_restart(service):
     equal((job["id"], job["state"], job["exit_code"]), (made["id"], "failed", 7))
 
 
-run(the_history_is_in_pages_newest_first, a_job_is_known_after_a_restart)
+def moment(job, key):
+    return datetime.datetime.fromisoformat(job[key].replace("Z", "+00:00")).timestamp()
+
+
+def a_cancelled_job_has_ended_when_it_did(service):
+    waits, runs = service.submit("true", hold=True)["id"], service.submit("sleep", "600")["id"]
+    began = moment(service.wait(runs, "running"), "started_at")
+    time.sleep(2.2)
+    asked = time.time()
+    service.api("DELETE", f"/jobs/{waits}")
+    service.api("DELETE", f"/jobs/{runs}", None, 202)
+    never, stopped = service.wait(waits, "cancelled"), service.wait(runs, "cancelled")
+    seen = time.time()
+    equal((never["started_at"], moment(stopped, "started_at")), (None, began))
+    assert began + 2 <= moment(stopped, "ended_at") <= seen, stopped  # in whole seconds
+    assert asked - 1 < moment(never, "ended_at") <= seen, (asked, never)
+    service.kill()
+    service.start()
+    equal([service.job(job)["ended_at"] for job in (waits, runs)], [never["ended_at"], stopped["ended_at"]])
+
+
+run(the_history_is_in_pages_newest_first, a_job_is_known_after_a_restart, a_cancelled_job_has_ended_when_it_did)

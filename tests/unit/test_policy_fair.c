@@ -325,3 +325,18 @@ TEST(a_place_is_within_its_error)
 	}
 	play_close();
 }
+
+TEST(the_cost_of_a_window_is_an_amount)
+{
+	struct strata_quota quota = { .cost_ns_max = -1 };
+
+	play_open("fair", NULL);
+	CHECK_ERROR(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err), -EINVAL,
+		    "the cost of a window is -1 ns");
+	quota.cost_ns_max = STRATA_DURATION_NS_MAX + 1;
+	CHECK_ERROR(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err), -EINVAL,
+		    "expected 0 to 100 years");
+	quota.cost_ns_max = STRATA_DURATION_NS_MAX;
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err));
+	play_close();
+}

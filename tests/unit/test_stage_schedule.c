@@ -2,6 +2,8 @@
 
 #include "formats/stage_schedule.h"
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -77,6 +79,20 @@ TEST(what_is_no_schedule_is_refused)
 			      "\"schedule\":[{\"kind\":\"compute\",\"layer_name\":\"b\"}]}",
 			      &arena, &schedule),
 		    -EINVAL, "there is no layer 'b'");
+	CHECK_ERROR(read_text("{\"layers\":[{\"name\":\"a\",\"bytes\":7}],\"held\":[0,0],"
+			      "\"schedule\":[{\"kind\":\"compute\",\"layer_name\":\"a\"}]}",
+			      &arena, &schedule),
+		    -EINVAL, "2 numbers for 1 layers");
+	CHECK_OK(read_text("{\"layers\":[{\"name\":\"a\",\"bytes\":7}],\"held\":[3],"
+			   "\"schedule\":[{\"kind\":\"compute\",\"layer_name\":\"a\"}]}",
+			   &arena, &schedule));
+	CHECK_INT(schedule.held[0], 3);
+	char line[STRATA_NAME_BYTES_MAX + 16] = "compute ";
+
+	memset(line + 8, 'n', STRATA_NAME_BYTES_MAX + 1);
+	CHECK_ERROR(read_text(line, &arena, &schedule), -EINVAL, "a name of more than");
+	line[8 + STRATA_NAME_BYTES_MAX] = '\0';
+	CHECK_OK(read_text(line, &arena, &schedule));
 	strata_arena_fini(&arena);
 }
 
