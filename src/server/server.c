@@ -77,6 +77,7 @@ static void init(struct server *server, const struct server_conf *conf)
 					.conf = common->conf,
 					.env = common->env,
 					.standby = &server->standby };
+	reload_front(&server->front, conf);
 	decider_init(&server->decider, common);
 	standby_init(&server->standby, &server->decider);
 }
