@@ -135,6 +135,7 @@ enum {
 	STRATA_TRACE_ARG_COUNT_MAX = 8,     /* arguments of one event */
 	STRATA_TRACE_LANE_COUNT_MAX = 4096, /* lanes of one trace in memory */
 	STRATA_TRACE_LANE_EVENTS_MAX = 1 << 24, /* events one lane keeps */
+	STRATA_SERVICE_TRACE_EVENTS = 1 << 14,  /* that the service keeps of each of its lanes */
 	STRATA_TRACE_FILE_COUNT_MAX = 4096,     /* files of one merge */
 	STRATA_TRACE_OTHER_BYTES_MAX = 1
 				       << 20, /* what a merge keeps of one file beside its events */

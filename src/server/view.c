@@ -409,6 +409,13 @@ json_t *view_time(int64_t ns)
 	return ns ? json_string(strata_time_print(ns - ns % STRATA_SECOND_NS, text)) : json_null();
 }
 
+json_t *view_exact_time(int64_t ns)
+{
+	char text[STRATA_FORM_BYTES];
+
+	return ns ? json_string(strata_time_print(ns, text)) : json_null();
+}
+
 json_t *view_json(const struct view *view)
 {
 	struct strata_memory memory = { 0 };
