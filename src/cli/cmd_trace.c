@@ -141,11 +141,6 @@ static int get_service(struct cli *cli, int64_t since_ns, json_t **ret_json)
 
 /* ---- the file ---- */
 
-static int write_draft(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
-}
-
 static int write_stdout(void *context, const char *bytes, size_t count)
 {
 	struct cli *cli = context;
@@ -173,7 +168,7 @@ static int write_chart(struct cli *cli, struct chart *chart, const struct answer
 		       const char *path)
 {
 	struct env_draft draft;
-	struct strata_trace_sink out = { write_stdout, cli }, file = { write_draft, &draft };
+	struct strata_trace_sink out = { write_stdout, cli }, file = cli_draft_sink(&draft);
 	int rc;
 
 	if (!path)
@@ -182,11 +177,7 @@ static int write_chart(struct cli *cli, struct chart *chart, const struct answer
 	if (rc)
 		return rc;
 	rc = write_to(chart, answers, &file, &cli->err);
-	if (rc) {
-		env_draft_drop(&draft);
-		return rc;
-	}
-	rc = env_draft_keep(&draft, 0644, &cli->err);
+	rc = cli_draft_end(cli, &draft, rc);
 	if (rc == 0)
 		cli_note(cli, "wrote %zu job%s to %s; ui.perfetto.dev shows it", chart->count,
 			 cli_plural(chart->count), path);

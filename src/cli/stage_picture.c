@@ -133,18 +133,13 @@ int stage_picture_plot(struct cli *cli, const struct stream_spans *spans,
 
 /* ---- the trace ---- */
 
-static int write_trace(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
-}
-
 int stage_trace_open(struct cli *cli, const char *path, struct stage_trace *trace)
 {
 	const struct strata_trace_conf conf = { .pid = 1,
 						.process_name = "stage",
 						.clock_name = "realtime",
 						.offset_ns = env_realtime_offset_ns(env_system()) };
-	struct strata_trace_sink sink = { write_trace, &trace->draft };
+	struct strata_trace_sink sink = cli_draft_sink(&trace->draft);
 	int rc = env_draft_open(&trace->draft, env_system(), AT_FDCWD, path, &cli->err);
 
 	if (rc)
@@ -161,8 +156,5 @@ int stage_trace_close(struct cli *cli, struct stage_trace *trace, int rc)
 		return rc;
 	int ended = strata_trace_close(trace->trace, rc ? NULL : &cli->err);
 
-	if (rc == 0 && ended == 0)
-		return env_draft_keep(&trace->draft, 0644, &cli->err);
-	env_draft_drop(&trace->draft);
-	return rc ? rc : ended;
+	return cli_draft_end(cli, &trace->draft, rc ? rc : ended);
 }
