@@ -143,6 +143,9 @@ enum {
 	STRATA_TRACE_FLOW_COUNT_MAX = 1 << 20,    /* flows whose first file a merge remembers */
 };
 
+/* a time that there is not (yet): 0 is a time, at which simulations begin */
+#define STRATA_TIME_NONE INT64_MIN
+
 /* fair shares: wide enough for every unit, narrow enough that nothing overflows */
 #define STRATA_SHARE_WEIGHT_MIN 1e-6
 #define STRATA_SHARE_WEIGHT_MAX 1e9

@@ -166,8 +166,8 @@ struct view view_of_live(struct decider *decider, const struct live *live)
 	view.error = live->error ? live->error : live->output;
 	view.stopping = job.stopping;
 	view.expected_end_ns = job.expected_end_ns;
-	view.expected_start_ns = job.promised_ns;
-	view.promised = job.promised_ns != 0;
+	view.promised = job.promised_ns != STRATA_TIME_NONE;
+	view.expected_start_ns = view.promised ? job.promised_ns : 0;
 	return view;
 }
 
