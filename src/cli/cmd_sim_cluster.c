@@ -332,7 +332,7 @@ static int check_jobs(struct sim *sim)
 	if (trial->metrics.jobs > 0)
 		return 0;
 	return strata_fail(&sim->cli->err, -EINVAL,
-			   "the machine is too small for every job of the trace (%zu of them)",
+			   "none of the trace's %zu jobs fits on this machine",
 			   trial->impossible_count);
 }
 

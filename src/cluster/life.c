@@ -467,7 +467,7 @@ int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct st
 	if (!strata_job_ended(job->state))
 		return life_wrong_state(job, "a job that has ended", err);
 	if (job->is_lost)
-		return strata_fail(err, -EBUSY, "the next pass has something to tell of job %llu",
+		return strata_fail(err, -EBUSY, "job %llu cannot be forgotten before the next pass",
 				   (unsigned long long)id);
 	forget(cluster, job);
 	return 0;

@@ -48,7 +48,7 @@ struct task *task_at(const struct strata_pool *pool, uint64_t task, struct strat
 	struct task *found = slab_at(&pool->tasks, task);
 
 	if (!found)
-		strata_fail(err, -ESTALE, "task %#llx is not known, or not any more",
+		strata_fail(err, -ESTALE, "there is no task %#llx; it may have been forgotten",
 			    (unsigned long long)task);
 	return found;
 }

@@ -195,8 +195,10 @@ static void answer_waiters(struct decider *decider)
 static void turn_away(struct decider *decider, const char *why)
 {
 	for (struct request *request = decider->batch.waiters; request; request = request->next)
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "%s; whether this was taken is not known yet: ask again", why);
+		request_refuse(
+			request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			"%s; this request may or may not have been carried out: send it again",
+			why);
 	answer_waiters(decider);
 }
 
