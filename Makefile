@@ -36,12 +36,12 @@ run: all
 
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet tests
+	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T)
 
 test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet tests
+	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) --long
 	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread)
 

@@ -17,6 +17,7 @@
 
 #include <strata/class.h>
 #include <strata/error.h>
+#include <strata/limits.h>
 #include <strata/memory.h>
 
 #ifdef __cplusplus
@@ -600,9 +601,12 @@ struct strata_job_view {
 	enum strata_job_state state;
 	enum strata_reason reason;
 	uint32_t attempt;
-	int64_t submit_ns, start_ns, end_ns; /* 0: not yet */
-	int64_t expected_end_ns;             /* of a placed job */
-	int64_t promised_ns; /* no later than this, unless others run longer than was predicted; 0: no promise */
+	int64_t submit_ns;
+	/* the next four: STRATA_TIME_NONE where there is none. Of the latest attempt: */
+	int64_t start_ns, end_ns;
+	int64_t expected_end_ns; /* of a placed job */
+	/* it starts no later than this, unless others run longer than was predicted */
+	int64_t promised_ns;
 	uint32_t preempted;                /* how often it was stopped for another */
 	bool stopping;                     /* it was asked to end */
 	bool requeue;                      /* as in its request */

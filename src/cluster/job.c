@@ -54,7 +54,7 @@ static const struct {
 	[STRATA_REASON_EXIT_CODE] = { "exit_code", "its exit status was not 0" },
 	[STRATA_REASON_DEPENDENCY] = { "dependency", "it waits for other jobs" },
 	[STRATA_REASON_DEPENDENCY_NEVER] = { "dependency_never",
-					     "what it waits for cannot happen any more" },
+					     "what it waits for can never happen" },
 	[STRATA_REASON_USER_LIMIT] = { "user_limit", "its user has as much as is allowed" },
 	[STRATA_REASON_ACCOUNT_LIMIT] = { "account_limit",
 					  "its account has as much as is allowed" },

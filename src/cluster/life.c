@@ -467,7 +467,7 @@ int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct st
 	if (!strata_job_ended(job->state))
 		return life_wrong_state(job, "a job that has ended", err);
 	if (job->is_lost)
-		return strata_fail(err, -EBUSY, "the next pass has something to tell of job %llu",
+		return strata_fail(err, -EBUSY, "job %llu cannot be forgotten before the next pass",
 				   (unsigned long long)id);
 	forget(cluster, job);
 	return 0;
@@ -520,10 +520,11 @@ int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		.stopping = job->stopping,
 		.requeue = job->requeue,
 		.submit_ns = job->submit_ns,
-		.start_ns = job->start_ns,
-		.end_ns = job->end_ns,
-		.expected_end_ns = job_placed(job) ? job->expected_end_ns : 0,
-		.promised_ns = job_waits(job) ? job->promised_ns : 0,
+		.start_ns = job->attempt ? job->start_ns : STRATA_TIME_NONE,
+		.end_ns = strata_job_ended(job->state) ? job->end_ns : STRATA_TIME_NONE,
+		.expected_end_ns = job_placed(job) ? job->expected_end_ns : STRATA_TIME_NONE,
+		.promised_ns = job_waits(job) && job->promised_ns ? job->promised_ns
+								  : STRATA_TIME_NONE,
 		.pieces = claim_pieces(job),
 		.piece_count = job->claim_count,
 	};

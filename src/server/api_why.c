@@ -97,18 +97,20 @@ static void say_dependencies(struct why *why)
 static void say_never(struct why *why)
 {
 	say_dependencies(why);
-	say(why, "That will not happen any more: `strata cancel %" PRId64 "`, and submit it anew.",
+	say(why,
+	    "It can never start. Cancel it with `strata cancel %" PRId64 "` and submit it again.",
 	    why->job->id);
 }
 
-/* "2 of 2 jobs", where there is a limit. */
+/* "1 job in use; the limit is 2.", where there is one. */
 static void say_limit(struct why *why, const json_t *limits, const char *key, const char *what,
 		      double used)
 {
 	double limit = json_number_value(json_object_get(limits, key));
 
 	if (limit > 0)
-		say(why, "%g %s in use; the limit is %g.", used, what, limit);
+		say(why, "%g %s%s in use; the limit is %g.", used, what, used == 1 ? "" : "s",
+		    limit);
 }
 
 static void say_limits(struct why *why, enum strata_entity_type kind, const char *name)
@@ -132,9 +134,9 @@ static void say_limits(struct why *why, enum strata_entity_type kind, const char
 			say(why, "%s: %g.", key, json_number_value(value));
 		return;
 	}
-	say_limit(why, limits, "jobs", "jobs", view.jobs);
-	say_limit(why, limits, "gpus", "GPUs", (double)view.gpu_milli / 1000);
-	say_limit(why, limits, "gpu_hours", "GPU hours", view.gpu_hours);
+	say_limit(why, limits, "jobs", "job", view.jobs);
+	say_limit(why, limits, "gpus", "GPU", (double)view.gpu_milli / 1000);
+	say_limit(why, limits, "gpu_hours", "GPU hour", view.gpu_hours);
 }
 
 /* The accounts above count as well. */

@@ -91,7 +91,8 @@ static int open_exec(struct decider *decider, struct strata_error *err)
 	const struct exec_class *cls = (const struct exec_class *)decider->exec_spec.cls;
 
 	if (!open.supervisor)
-		return strata_fail(err, -EIO, "the program does not find itself");
+		return strata_fail(err, -EIO,
+				   "the program cannot find its own path in /proc/self/exe");
 	int rc = cls->open(decider->exec_spec.conf, &open, &decider->exec, err);
 
 	if (rc == 0)
@@ -121,7 +122,7 @@ void decider_unload(struct decider *decider)
 	if (decider->exec)
 		decider->exec->cls->close(decider->exec);
 	decider->exec = NULL;
-	batch_drop(decider, "this server does not lead any more");
+	batch_drop(decider, "another server leads now");
 	while ((entry = map_u64_next(&decider->jobs, NULL)))
 		live_free(decider, entry->value);
 	decider->ended_first = decider->ended_last = NULL;

@@ -254,7 +254,7 @@ static int replace(struct decider *decider, struct live *live, struct strata_err
 		return rc;
 	/* its node is gone, or smaller than it was: it cannot be said to run */
 	log_say(LOG_LEVEL_WARNING, "recovery", live->job.id,
-		"its nodes are not configured any more; it is queued again");
+		"its nodes are no longer configured; it is queued again");
 	live_set_place(decider, live, NULL, 0);
 	live_update(decider, live);
 	return 0;

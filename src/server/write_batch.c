@@ -195,8 +195,10 @@ static void answer_waiters(struct decider *decider)
 static void turn_away(struct decider *decider, const char *why)
 {
 	for (struct request *request = decider->batch.waiters; request; request = request->next)
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "%s; whether this was taken is not known yet: ask again", why);
+		request_refuse(
+			request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			"%s; this request may or may not have been carried out: send it again",
+			why);
 	answer_waiters(decider);
 }
 
@@ -285,7 +287,12 @@ int batch_commit(struct decider *decider, struct strata_error *err)
 		add(batch,
 		    (struct store_change){ .kind = STORE_JOB, .row = make_row(decider, live) });
 	if (batch->count) {
+		const struct service_trace *trace = &decider->common->trace;
+
 		rc = apply(decider, err);
+		service_trace_slice(trace, trace->store, rc ? "commit that failed" : "commit",
+				    start_ns, 0,
+				    strata_trace_int("changes", (int64_t)batch->count));
 		decider->commits++;
 		metrics_time(&decider->common->metrics, METRIC_STORE,
 			     env_now_ns(decider->env, ENV_MONOTONIC) - start_ns);

@@ -415,7 +415,7 @@ int store_job_requested(struct store *store, const char *user, const char *reque
 			return rc;
 	}
 	if (!keep.row)
-		return strata_fail(err, -ENOENT, "no job was submitted with this key");
+		return strata_fail(err, -ENOENT, "there is no job with this idempotency key");
 	*ret_job = *(const struct store_job *)keep.row;
 	return 0;
 }

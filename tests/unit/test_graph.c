@@ -35,6 +35,21 @@ static uint32_t tensor(struct strata_graph *graph, const char *name, enum strata
 	return index;
 }
 
+TEST(a_tensor_of_0_bytes_is_not_one_of_unknown_size)
+{
+	struct strata_graph *graph = empty();
+	struct strata_tensor none = plain;
+	uint32_t known = tensor(graph, "x", STRATA_ROLE_INPUT, 4),
+		 unknown = tensor(graph, "u", STRATA_ROLE_INPUT, 0), index;
+
+	none.name = "none";
+	none.sized = true;
+	CHECK_OK(strata_graph_add_tensor(graph, &none, &index, &err));
+	CHECK(graph->tensors[known].sized && !graph->tensors[unknown].sized);
+	CHECK(graph->tensors[index].sized && graph->tensors[index].bytes == 0);
+	strata_graph_free(graph);
+}
+
 TEST(a_graph_has_what_was_added)
 {
 	struct strata_graph *graph = empty();

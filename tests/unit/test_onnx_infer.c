@@ -375,6 +375,22 @@ TEST(constants_to_compute_with_are_small)
 	strata_arena_fini(&arena);
 }
 
+TEST(reals_have_no_bits_to_compute_with)
+{
+	static const int64_t two = 2;
+
+	begin();
+	put_integers(&graph, "n", &two, 1);
+	put_node(&graph, "ConstantOfShape", "n", "y");
+	put_node(&graph, "Add", "y y", "sum");
+	put_node(&graph, "BitwiseAnd", "y y", "bits");
+	CHECK_OK(infer(NULL, 0, 0));
+	CHECK(inferred.nodes[1].folded);
+	CHECK(!inferred.nodes[2].folded && !inferred.nodes[2].outputs[0].reals);
+	CHECK_TEXT(shape_of(2), "[2]");
+	strata_arena_fini(&arena);
+}
+
 /* A chain of nodes that is deeper than any stack. */
 TEST(a_long_chain_is_inferred)
 {
