@@ -150,6 +150,10 @@ struct strata_job_request {
 	uint32_t array_index; /* its index there, used once */
 	/* so many of the array may be placed at a time; 0: any number. The same in all elements */
 	uint32_t array_limit;
+	/* so many elements at once, up to STRATA_ARRAY_INDEX_MAX + 1: the ids from `id` on, the indexes array_index,
+	 * array_index + array_step, …; 0 or 1: this one. They cost what one job costs until they differ from each other */
+	uint32_t array_count;
+	uint32_t array_step; /* at least 1 when array_count is above 1 */
 
 	uint64_t gang; /* jobs of one gang start together or not at all; 0: none */
 	/* how many they are, up to STRATA_GANG_SIZE_MAX; none starts before all are there */
@@ -459,7 +463,8 @@ double strata_cluster_association_usage(struct strata_cluster *cluster, const ch
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err);
 
-/* Takes a submission back that nobody was told of: as if it had not been. -ESTALE for a job that was ever placed, or has ended. */
+/* Takes a submission back that nobody was told of: as if it had not been. Elements that were submitted at once go together. -ESTALE for a
+ * job that was ever placed, or has ended. */
 int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
 
 /* The start that a pass ordered has happened (-ESRCH, -ESTALE when it is not scheduled). */

@@ -97,12 +97,13 @@ void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_
 	bool waited = job_waits(job);
 
 	assert(strata_job_may(job->state, state));
-	cluster->metrics.jobs[job->state]--;
-	cluster->metrics.jobs[state]++;
+	cluster->metrics.jobs[job->state] -= job->elements;
+	cluster->metrics.jobs[state] += job->elements;
 	job->state = state;
 	job->reason = reason;
 	if (waited != job_waits(job))
-		entity_count_waiting(job->association, waited ? -1 : 1);
+		entity_count_waiting(job->association,
+				     waited ? -(int64_t)job->elements : (int64_t)job->elements);
 	if (strata_job_ended(state)) {
 		gang_leave(cluster, job);
 		array_ended(cluster, job);

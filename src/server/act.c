@@ -21,6 +21,7 @@
 
 #define REFUSED_NS (30 * STRATA_SECOND_NS) /* until a place is asked for again */
 
+/* Of one that has been decided about, and is no element of a range any more. */
 static struct live *job_of(const struct decider *decider, uint64_t id)
 {
 	return map_u64_get(&decider->jobs, id);
@@ -62,7 +63,7 @@ void act_note(struct decider *decider, const struct strata_effect *effects, size
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct strata_effect *effect = &effects[i];
-		struct live *live = job_of(decider, effect->job);
+		struct live *live = live_own(decider, (int64_t)effect->job);
 
 		if (!live)
 			continue;

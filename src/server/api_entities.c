@@ -133,12 +133,11 @@ static json_t *view_entity(struct decider *decider, enum strata_entity_type type
 /* Users that nobody has said anything about are there with their first job. */
 static void add_others(struct decider *decider, json_t *list)
 {
-	const struct map_u64_entry *entry = NULL;
 	struct map_text seen;
 
 	map_text_init(&seen, &decider->memory);
-	while ((entry = map_u64_next(&decider->jobs, entry))) {
-		const char *user = ((const struct live *)entry->value)->job.user;
+	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
+		const char *user = live->job.user;
 		size_t length = strlen(user);
 
 		if (entity_find(decider, STRATA_ENTITY_USER, user) ||

@@ -77,8 +77,7 @@ static void say_dependencies(struct why *why)
 	if (text && strata_slurm_dependencies_parse(text, STRATA_TEXT_NUL, &why->decider->scratch,
 						    &list, NULL) == 0)
 		for (size_t i = 0; i < list.count && named < NAMED_MAX; i++) {
-			const struct live *other =
-				map_u64_get(&why->decider->jobs, (uint64_t)list.items[i].job);
+			const struct live *other = live_get(why->decider, list.items[i].job);
 
 			if (list.items[i].kind == STRATA_SLURM_SINGLETON) {
 				say(why, "It waits until earlier jobs of %s called %s have ended.",
@@ -86,7 +85,8 @@ static void say_dependencies(struct why *why)
 				named++;
 			} else if (other) {
 				say(why, "It waits until job %" PRId64 " (%s) %s; that one is %s.",
-				    other->job.id, other->job.name ? other->job.name : "no name",
+				    list.items[i].job,
+				    other->job.name ? other->job.name : "no name",
 				    wish_of(list.items[i].kind),
 				    strata_job_state_name(other->job.state));
 				named++;
@@ -173,11 +173,9 @@ static void say_partition(struct why *why)
 static void say_array(struct why *why)
 {
 	size_t running = 0;
-	const struct map_u64_entry *entry;
 
-	for (entry = map_u64_next(&why->decider->jobs, NULL); entry;
-	     entry = map_u64_next(&why->decider->jobs, entry)) {
-		const struct job *job = &((const struct live *)entry->value)->job;
+	for (const struct live *live = live_first(why->decider); live; live = live_next(live)) {
+		const struct job *job = &live->job;
 
 		running += job->array_id == why->job->array_id && job->place;
 	}
@@ -187,13 +185,12 @@ static void say_array(struct why *why)
 static void say_gang(struct why *why)
 {
 	size_t count = 0;
-	const struct map_u64_entry *entry;
 
-	for (entry = map_u64_next(&why->decider->jobs, NULL); entry;
-	     entry = map_u64_next(&why->decider->jobs, entry)) {
-		const struct job *job = &((const struct live *)entry->value)->job;
+	for (const struct live *live = live_first(why->decider); live; live = live_next(live)) {
+		const struct job *job = &live->job;
 
-		count += job->gang_id && job->gang_id == why->job->gang_id;
+		if (job->gang_id && job->gang_id == why->job->gang_id)
+			count += (size_t)job_elements(job);
 	}
 	say(why, "%zu jobs of its gang are submitted; all of them start together.", count);
 }
@@ -362,7 +359,7 @@ static void say_state(struct why *why, enum strata_job_state state, const char *
 static void get_why(struct decider *decider, struct request *request)
 {
 	struct strata_job_view view;
-	struct live *live;
+	const struct live *live;
 
 	if (!api_job_find(decider, request, false, &live) || !live)
 		return;

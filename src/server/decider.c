@@ -4,6 +4,7 @@
 #include "server/act.h"
 #include "server/http.h"
 #include "server/entities.h"
+#include "server/live.h"
 #include "server/recorder.h"
 #include "server/reload.h"
 #include "server/reservation.h"
@@ -26,6 +27,7 @@ void decider_init(struct decider *decider, struct common *common)
 	strata_arena_init(&decider->pass, &decider->memory, 0);
 	map_u64_init(&decider->jobs, &decider->memory);
 	map_text_init(&decider->uuids, &decider->memory);
+	live_init(decider);
 	map_text_init(&decider->gangs, &decider->memory);
 	entities_init(decider);
 	batch_init(decider);

@@ -116,15 +116,15 @@ int decider_load(struct decider *decider, bool lead, struct strata_error *err)
 
 void decider_unload(struct decider *decider)
 {
-	const struct map_u64_entry *entry;
+	struct live *live;
 
 	remote_close(decider);
 	if (decider->exec)
 		decider->exec->cls->close(decider->exec);
 	decider->exec = NULL;
 	batch_drop(decider, "another server leads now");
-	while ((entry = map_u64_next(&decider->jobs, NULL)))
-		live_free(decider, entry->value);
+	while ((live = live_first(decider)))
+		live_free(decider, live);
 	decider->ended_first = decider->ended_last = NULL;
 	recorder_close(decider);
 	strata_cluster_free(decider->cluster);
