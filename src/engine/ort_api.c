@@ -12,11 +12,13 @@
 
 /* What OrtGetApiBase gives. */
 struct base {
-	void *const *(*api)(uint32_t version); /* NULL, and a line on stderr, for one that it lacks */
+	void *const *(*api)(
+		uint32_t version); /* NULL, and a line on stderr, for one that it lacks */
 	const char *(*version)(void);
 };
 
-/* "1.31.1" is at least 1.12: asking for an API that a library lacks makes it print, so its version is looked at first. */
+/* "1.31.1" is at least 1.12: asking for an API that a library lacks makes it print, so its
+ * version is looked at first. */
 static bool is_new_enough(const char *version)
 {
 	unsigned major = 0, minor = 0;
@@ -58,14 +60,15 @@ int ort_open(const char *name, struct ort *ret_ort, struct strata_error *err)
 	const struct base *base = symbol ? get_base() : NULL;
 
 	if (!base)
-		return strata_fail(err, -ENOSYS, "%.200s is not ONNX Runtime: it lacks OrtGetApiBase",
-				   name);
+		return strata_fail(err, -ENOSYS,
+				   "%.200s is not ONNX Runtime: it lacks OrtGetApiBase", name);
 	ort.version = base->version();
 	void *const *slots = is_new_enough(ort.version) ? base->api(ORT_API_VERSION) : NULL;
 
 	if (!slots)
-		return strata_fail(err, -ENOSYS, "%.200s is ONNX Runtime %.16s; 1.%d or newer is needed",
-				   name, ort.version, ORT_API_VERSION);
+		return strata_fail(err, -ENOSYS,
+				   "%.200s is ONNX Runtime %.16s; 1.%d or newer is needed", name,
+				   ort.version, ORT_API_VERSION);
 	fill(&ort, slots);
 	int rc = start(&ort, name, err);
 
@@ -137,9 +140,10 @@ static int find_one(struct strata_error *err)
 	if (attempt.rc)
 		return strata_fail(err, -ENOENT, "ONNX Runtime cannot be used: %.300s",
 				   attempt.err.text);
-	return strata_fail(err, -ENOENT,
-			   "ONNX Runtime was not found; `pip install onnxruntime`, or set "
-			   "STRATA_ONNXRUNTIME to the path of libonnxruntime.so, or use the backend native");
+	return strata_fail(
+		err, -ENOENT,
+		"ONNX Runtime was not found; `pip install onnxruntime`, or set "
+		"STRATA_ONNXRUNTIME to the path of libonnxruntime.so, or use the backend native");
 }
 
 int ort_get(const struct ort **ret_ort, const char **ret_path, struct strata_error *err)

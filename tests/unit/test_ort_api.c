@@ -1,4 +1,5 @@
-/* Opening ONNX Runtime: libraries that are not there, not it, too old, or fail; and the real one, where there is one. */
+/* Opening ONNX Runtime: libraries that are not there, not it, too old, or fail; and the real
+ * one, where there is one. */
 #include "test.h"
 
 #include "engine/ort_api.h"
@@ -52,7 +53,8 @@ TEST(one_that_is_new_enough_is_opened)
 TEST(a_status_becomes_one_line)
 {
 	setenv("FAKE_ORT_FAILS", "1", 1);
-	CHECK_ERROR(ort_open(fake("fake_ort_new"), &ort, &err), -ENOSYS, "fake_ort_new.so: no memory info");
+	CHECK_ERROR(ort_open(fake("fake_ort_new"), &ort, &err), -ENOSYS,
+		    "fake_ort_new.so: no memory info");
 	CHECK(!strchr(err.text, '\n') && !ort.env);
 	unsetenv("FAKE_ORT_FAILS");
 	CHECK_OK(ort_open(fake("fake_ort_new"), &ort, &err));
@@ -68,7 +70,8 @@ TEST(the_one_of_the_process_says_how_to_get_it)
 	const struct ort *found = NULL;
 
 	setenv("STRATA_ONNXRUNTIME", "/nowhere/libonnxruntime.so", 1);
-	CHECK_ERROR(ort_get(&found, &path, &err), -ENOENT, "ONNX Runtime cannot be used: /nowhere/");
+	CHECK_ERROR(ort_get(&found, &path, &err), -ENOENT,
+		    "ONNX Runtime cannot be used: /nowhere/");
 	setenv("STRATA_ONNXRUNTIME", "", 1);
 	setenv("PATH", "", 1);
 	setenv("HOME", "", 1);
