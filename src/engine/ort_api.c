@@ -1,6 +1,7 @@
 /* Opening ONNX Runtime: see ort_api.h. */
 #include "engine/ort_api.h"
 
+#include "core/env_trust.h"
 #include "engine/ort_find.h"
 
 #include <dlfcn.h>
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What OrtGetApiBase gives. */
 struct base {
@@ -115,15 +117,22 @@ struct attempt {
 	struct strata_error err; /* of the first library that is there and will not do */
 };
 
+/* What was found and not named runs with our rights: a process of root's takes it only from where
+ * nobody else can put something. */
 static bool try_open(void *context, const char *path)
 {
 	struct attempt *attempt = context;
 	struct strata_error why;
-	int rc = ort_open(path, &the.ort, &why);
+	bool found = !attempt->named && strchr(path, '/');
+	int rc = found && geteuid() == 0
+			 ? env_trust_check(path, ENV_TRUST_FILE, "ONNX Runtime's library", &why)
+			 : 0;
 
 	if (rc == 0)
+		rc = ort_open(path, &the.ort, &why);
+	if (rc == 0)
 		snprintf(the.path, sizeof(the.path), "%s", path);
-	else if ((attempt->named || strchr(path, '/')) && attempt->rc == 0) {
+	else if ((attempt->named || found) && attempt->rc == 0) {
 		attempt->rc = rc;
 		attempt->err = why;
 	}

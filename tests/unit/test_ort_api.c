@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct strata_error err;
 static struct ort ort;
@@ -62,6 +63,30 @@ TEST(a_status_becomes_one_line)
 	CHECK_ERROR(ort_fail(&ort, (struct ort_status *)"is full", -ENOSPC, "it", &err), -ENOSPC,
 		    "it: is full");
 	ort_close(&ort);
+}
+
+TEST(root_takes_none_that_others_can_change)
+{
+	const struct ort *found = NULL;
+	char command[16384];
+
+	if (geteuid() != 0)
+		test_skip("only root is that careful");
+	snprintf(command, sizeof(command),
+		 "cd %s && mkdir -p v/lib/python3.1/site-packages/onnxruntime/capi && "
+		 "cp %s v/lib/python3.1/site-packages/onnxruntime/capi/libonnxruntime.so.1 && "
+		 "chmod o+w v/lib/python3.1/site-packages",
+		 test_temp_dir(), fake("fake_ort_new"));
+	CHECK_INT(system(command), 0);
+	snprintf(command, sizeof(command), "%s/v", test_temp_dir());
+	setenv("VIRTUAL_ENV", command, 1);
+	setenv("STRATA_ONNXRUNTIME", "", 1);
+	setenv("PATH", "", 1);
+	setenv("HOME", "", 1);
+	if (ort_get(&found, NULL, &err) == 0)
+		test_skip("the system has one");
+	CHECK_ERROR(ort_get(&found, NULL, &err), -ENOENT, "site-packages");
+	CHECK(strstr(err.text, "cannot be used") && !found);
 }
 
 TEST(the_one_of_the_process_says_how_to_get_it)
