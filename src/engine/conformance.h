@@ -13,7 +13,8 @@ enum conformance {
 	CONFORMANCE_REFUSED, /* did not run; the sentence says why */
 };
 
-/* Runs all data sets of one directory. ret_why says what was wrong or refused. Differences up to 1e-7 + 1e-3·|expected| are rounding. */
+/* Runs all data sets of one directory. ret_why says what was wrong or refused. Differences up to 1e-7 + 1e-3·|expected| are rounding
+ * (one unit in the last place of bfloat16). Of a model that draws random numbers only kinds, types and shapes are compared. */
 enum conformance engine_conformance_run(struct strata_engine *engine, const char *directory,
 					struct strata_error *ret_why);
 

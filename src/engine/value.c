@@ -82,8 +82,9 @@ static bool shape_bytes(int dtype, size_t rank, const int64_t *dims, size_t *ret
 			return false;
 		empty |= dims[i] == 0;
 	}
-	for (size_t i = 0; i < rank && !empty; i++)
-		if (__builtin_mul_overflow(bytes, (size_t)dims[i], &bytes) || bytes > SIZE_MAX / 4)
+	for (size_t i = 0; i < rank; i++) /* of an empty one too: parts of it are counted */
+		if (dims[i] && (__builtin_mul_overflow(bytes, (size_t)dims[i], &bytes) ||
+				bytes > SIZE_MAX / 4))
 			return false;
 	*ret_bytes = empty ? 0 : bytes;
 	return true;
@@ -172,6 +173,32 @@ int engine_value_texts(struct engine_heap *heap, size_t rank, const int64_t *dim
 	for (size_t i = 0; i < rank; i++)
 		value.dims[i] = dims[i];
 	*ret_value = value;
+	return 0;
+}
+
+int engine_value_own_texts(struct engine_heap *heap, struct engine_value *value,
+			   struct strata_error *err)
+{
+	if (value->kind != ONNX_TENSOR || value->dtype != ONNX_STRING || !value->buffer)
+		return 0;
+	const char *first = (const char *)value->buffer, *past = first + value->buffer->bytes;
+	int64_t count = engine_value_elements(value);
+	bool own = true;
+
+	for (int64_t i = 0; own && i < count; i++) {
+		const char *text = ((char *const *)value->data)[i];
+
+		own = text >= first && text < past;
+	}
+	if (own)
+		return 0;
+	struct engine_value copy;
+	int rc = engine_value_texts(heap, value->rank, value->dims, value->data, &copy, err);
+
+	if (rc)
+		return rc;
+	engine_value_drop(value);
+	*value = copy;
 	return 0;
 }
 

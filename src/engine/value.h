@@ -35,6 +35,9 @@ int engine_value_make(struct engine_heap *heap, int dtype, size_t rank, const in
 int engine_value_texts(struct engine_heap *heap, size_t rank, const int64_t *dims,
 		       const char *const *texts, struct engine_value *ret_value,
 		       struct strata_error *err);
+/* Texts that were copied from another tensor as pointers become the tensor's own; others and other types stay as they are. */
+int engine_value_own_texts(struct engine_heap *heap, struct engine_value *value,
+			   struct strata_error *err);
 /* A sequence (or an optional) of copies of these values, which keep their own contents. */
 int engine_value_list(struct engine_heap *heap, enum onnx_kind kind, int dtype,
 		      const struct engine_value *items, size_t item_count,

@@ -186,6 +186,24 @@ static int from_texts(const struct engine_value *value, struct engine_value *to,
 	return 0;
 }
 
+/* A number with as few digits as give it back, written as Python and numpy do: 0.1, 1e-05, 2.0, 1e+16. */
+static void shortest(double real, bool narrow, char *text, size_t room)
+{
+	char digits[40];
+	int precision = 1, exponent;
+
+	do {
+		snprintf(digits, sizeof(digits), "%.*e", precision - 1, real);
+	} while ((narrow ? strtof(digits, NULL) != (float)real : strtod(digits, NULL) != real) &&
+		 ++precision <= 17);
+	exponent = atoi(strchr(digits, 'e') + 1);
+	if (exponent >= -4 && exponent < 16)
+		snprintf(text, room, "%.*f", precision - 1 > exponent ? precision - 1 - exponent : 1,
+			 real);
+	else
+		snprintf(text, room, "%s", digits);
+}
+
 static int to_texts(struct engine_heap *heap, const struct engine_value *value,
 		    struct engine_value *ret_value, struct strata_error *err)
 {
@@ -207,7 +225,7 @@ static int to_texts(struct engine_heap *heap, const struct engine_value *value,
 		else if (isinf(real))
 			strcpy(room, real < 0 ? "-INF" : "INF");
 		else
-			snprintf(room, 40, value->dtype == ONNX_DOUBLE ? "%.17g" : "%.8g", real);
+			shortest(real, value->dtype != ONNX_DOUBLE, room, 40);
 	}
 	int rc = engine_value_texts(heap, value->rank, value->dims, texts, ret_value, err);
 

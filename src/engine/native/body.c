@@ -171,7 +171,10 @@ int native_body_run(struct native_call *call, struct native_body *body,
 		body->inputs[i] = inputs[i];
 	for (size_t i = 0; i < body->capture_count; i++)
 		body->inputs[input_count + i] = call->around[body->capture_slots[i]];
-	const struct native_run run = { .inputs = body->inputs, .weights = body->weights };
+	const struct native_run run = { .inputs = body->inputs,
+					.weights = body->weights,
+					.stop = call->run ? call->run->stop : NULL,
+					.stop_context = call->run ? call->run->stop_context : NULL };
 
 	return native_program_run(body->program, &run, ret_outputs, err);
 }

@@ -15,6 +15,7 @@
 #include "engine/value.h"
 
 struct native_program;
+struct native_run;
 struct native_state;
 
 /* Threads that share the work of one operator; see team.h. */
@@ -39,6 +40,7 @@ struct native_call {
 	struct native_body *const *bodies;
 	size_t body_count;
 	const struct engine_value *around;
+	const struct native_run *run; /* that this call is part of */
 };
 
 /* The first member of what an operator keeps. */
@@ -144,6 +146,8 @@ int native_body_run(struct native_call *call, struct native_body *body,
 		    const struct engine_value *inputs, size_t input_count,
 		    struct engine_value *ret_outputs, size_t output_count,
 		    struct strata_error *err);
+/* -ECANCELED when the run is to end: asked by operators that run long. */
+int native_stopped(const struct native_call *call, struct strata_error *err);
 size_t native_body_inputs(const struct native_body *body);
 size_t native_body_outputs(const struct native_body *body);
 

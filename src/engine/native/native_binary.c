@@ -429,12 +429,29 @@ static int run_not(struct native_call *call, struct strata_error *err)
 	return 0;
 }
 
+static int run_bits_not(struct native_call *call, struct strata_error *err)
+{
+	const struct engine_value *x;
+	int rc = native_tensor(call, 0, &x, err);
+
+	if (rc == 0 && (onnx_dtype_real(x->dtype) || x->dtype == ONNX_BOOL || x->dtype == ONNX_STRING))
+		rc = native_refuse(call, err, "it does not take %s", engine_dtype_name(x->dtype));
+	if (rc == 0)
+		rc = native_make_like(call, 0, 0, err);
+	int64_t count = rc ? 0 : (int64_t)engine_value_bytes(x);
+
+	for (int64_t i = 0; i < count; i++)
+		((uint8_t *)call->outputs[0].data)[i] = (uint8_t)~((const uint8_t *)x->data)[i];
+	return rc;
+}
+
 #define ROW(kind, name) { kind, run_##name }
 static const struct native_op ops[] = {
 	ROW("Add", add),
 	ROW("And", and),
 	ROW("BitShift", shift),
 	ROW("BitwiseAnd", bits_and),
+	ROW("BitwiseNot", bits_not),
 	ROW("BitwiseOr", bits_or),
 	ROW("BitwiseXor", bits_xor),
 	ROW("Div", div),

@@ -124,6 +124,10 @@ static int out_sizes_transposed(struct native_call *call, struct conv *conv,
 			conv->out[i] = shape ? shape[shape_count - conv->spatial + i]
 					     : conv->in[i] * conv->strides[i];
 			share_pad(full - conv->out[i], upper, &conv->before[i], &conv->after[i]);
+			if (conv->out[i] > full) { /* more than the steps reach: the rest is bias alone */
+				more += conv->out[i] - full;
+				full = conv->out[i];
+			}
 		}
 		conv->out[i] = full - conv->before[i] - conv->after[i];
 		conv->after[i] -= more; /* what is made beyond the last step */

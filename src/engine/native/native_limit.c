@@ -1,4 +1,4 @@
-/* Elements kept, cut, scaled or asked about one by one: Clip, Dropout, PRelu, IsInf, IsNaN. */
+/* Elements kept, cut, scaled or asked about one by one: Clip, PRelu, IsInf, IsNaN. */
 #include "engine/native/native.h"
 
 #include "engine/team.h"
@@ -103,35 +103,6 @@ static int run_clip(struct native_call *call, struct strata_error *err)
 	}
 	rc = native_make_like(call, 0, 0, err);
 	return rc ? rc : clip(call, x, low, high, err);
-}
-
-/* ---- Dropout: nothing is dropped when a model is run ---- */
-
-static int run_dropout(struct native_call *call, struct strata_error *err)
-{
-	const struct engine_value *x, *training = native_input(call, 2);
-	double ratio = native_real(call, "ratio", 0.5);
-	int rc = native_tensor(call, 0, &x, err);
-
-	if (rc == 0 && call->opset >= 12 && native_input(call, 1))
-		rc = native_input_real(call, 1, &ratio, err);
-	if (rc)
-		return rc;
-	if (training && training->kind == ONNX_TENSOR && training->dtype == ONNX_BOOL &&
-	    engine_value_elements(training) == 1 && *(const uint8_t *)training->data && ratio != 0)
-		return native_lacks(call, err, "its training form is not built");
-	call->outputs[0] = engine_value_share(x);
-	if (!native_wants(call, 1))
-		return 0;
-	/* The mask was of the input's type before opset 10. */
-	rc = native_make(call, 1, call->opset < 10 ? x->dtype : ONNX_BOOL, x->rank, x->dims, err);
-	if (rc)
-		return rc;
-	if (call->outputs[1].dtype == ONNX_BOOL)
-		memset(call->outputs[1].data, 1, engine_value_bytes(&call->outputs[1]));
-	else
-		return native_lacks(call, err, "a mask is built from opset 10 on");
-	return 0;
 }
 
 /* ---- PRelu ---- */
@@ -241,8 +212,10 @@ static int run_is_nan(struct native_call *call, struct strata_error *err)
 }
 
 static const struct native_op ops[] = {
-	{ "Clip", run_clip },    { "Dropout", run_dropout }, { "IsInf", run_is_inf },
-	{ "IsNaN", run_is_nan }, { "PRelu", run_prelu },
+	{ "Clip", run_clip },
+	{ "IsInf", run_is_inf },
+	{ "IsNaN", run_is_nan },
+	{ "PRelu", run_prelu },
 };
 
 const struct native_family native_family_limit = { "limits", "", ops,

@@ -185,6 +185,7 @@ static int64_t whole_relu(int64_t x)
 	}
 UNARY_OP(abs, "", 0, "", 0, whole_abs, x < 0 ? -x : x == 0 ? 0 : x)
 UNARY_OP(ceil, "", 0, "", 0, NULL, __builtin_ceil(x))
+UNARY_OP(swish, "alpha", 1, "", 0, NULL, x / (1 + exp(-a * x)))
 UNARY_OP(celu, "alpha", 1, "", 0, NULL, x > 0 ? x : a * expm1(x / a))
 UNARY_OP(elu, "alpha", 1, "", 0, NULL, x > 0 ? x : a * expm1(x))
 UNARY_OP(floor, "", 0, "", 0, NULL, __builtin_floor(x))
@@ -257,6 +258,7 @@ static const struct native_op ops[] = {
 	ROW("Softplus", softplus),
 	ROW("Softsign", softsign),
 	ROW("Sqrt", sqrt),
+	ROW("Swish", swish),
 	ROW("Tan", tan),
 	ROW("Tanh", tanh),
 	ROW("ThresholdedRelu", thresholded_relu),

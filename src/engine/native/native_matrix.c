@@ -7,6 +7,7 @@
 #include "engine/native/gemm.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum { THIN_ROWS = 4 }; /* so many rows and fewer are not worth packing for */
@@ -356,6 +357,61 @@ static int add_stretched(struct native_call *call, const struct engine_value *c,
 	return 0;
 }
 
+/* Of float64 and integers, plainly: whole numbers wrap, and alpha and beta that are none are refused. */
+#define OTHER_GEMM(type, sum_type, alpha_value, beta_value)                                         \
+	for (int64_t i = 0; i < how.m * how.n; i++) {                                               \
+		int64_t r = i / how.n, j = i % how.n, at = 0;                                       \
+		sum_type sum = 0;                                                                   \
+		for (int64_t k = 0; k < how.k; k++)                                                 \
+			sum += (sum_type)((const type *)a->data)[r * how.a.row_step +               \
+								 k * how.a.column_step] *           \
+			       (sum_type)((const type *)b->data)[k * how.b.row_step +               \
+								 j * how.b.column_step];            \
+		sum *= (sum_type)(alpha_value);                                                     \
+		if (c) {                                                                            \
+			at = (rows > 1 ? r * columns : 0) + (columns > 1 ? j : 0);                  \
+			sum += (sum_type)(beta_value) * (sum_type)((const type *)c->data)[at];      \
+		}                                                                                   \
+		((type *)call->outputs[0].data)[i] = (type)sum;                                     \
+	}
+
+static int gemm_other(struct native_call *call, const struct engine_value *a,
+		      const struct engine_value *b, const struct engine_value *c,
+		      struct strata_error *err)
+{
+	double alpha = native_real(call, "alpha", 1), beta = native_real(call, "beta", 1);
+	struct gemm_op how = { 0 };
+	int rc = gemm_shape(call, a, b, &how, err);
+	int64_t columns = c && c->rank > 0 ? c->dims[c->rank - 1] : 1;
+	int64_t rows = c && c->rank > 1 ? c->dims[c->rank - 2] : 1;
+
+	if (rc == 0 && c &&
+	    (c->rank > 2 || (rows != 1 && rows != how.m) || (columns != 1 && columns != how.n)))
+		rc = native_refuse(call, err, "input 3 does not fit to the product");
+	if (rc == 0 && a->dtype != ONNX_DOUBLE &&
+	    (alpha != floor(alpha) || beta != floor(beta) || fabs(alpha) > 1e9 || fabs(beta) > 1e9))
+		rc = native_lacks(call, err, "alpha and beta of whole numbers are to be whole");
+	if (rc == 0)
+		rc = native_make(call, 0, a->dtype, 2, (int64_t[]){ how.m, how.n }, err);
+	if (rc)
+		return rc;
+	switch (a->dtype) {
+	case ONNX_DOUBLE:
+		OTHER_GEMM(double, double, alpha, beta)
+		return 0;
+	case ONNX_INT32:
+	case ONNX_UINT32:
+		OTHER_GEMM(uint32_t, uint32_t, (int64_t)alpha, (int64_t)beta)
+		return 0;
+	case ONNX_INT64:
+	case ONNX_UINT64:
+		OTHER_GEMM(uint64_t, uint64_t, (int64_t)alpha, (int64_t)beta)
+		return 0;
+	default:
+		return native_refuse(call, err, "it does not take %s", engine_dtype_name(a->dtype));
+	}
+}
+
 static int run_gemm(struct native_call *call, struct strata_error *err)
 {
 	const struct engine_value *a, *b, *c = native_input(call, 2);
@@ -369,8 +425,7 @@ static int run_gemm(struct native_call *call, struct strata_error *err)
 	if (rc)
 		return rc;
 	if (a->dtype != ONNX_FLOAT)
-		return native_lacks(call, err, "it is built for float32, not for %s",
-				    engine_dtype_name(a->dtype));
+		return gemm_other(call, a, b, c, err);
 	rc = gemm_shape(call, a, b, &how, err);
 	if (rc == 0)
 		rc = native_make(call, 0, ONNX_FLOAT, 2, (int64_t[]){ how.m, how.n }, err);

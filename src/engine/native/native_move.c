@@ -135,6 +135,58 @@ static int run_transpose(struct native_call *call, struct strata_error *err)
 	return 0;
 }
 
+/* ---- DepthToSpace, SpaceToDepth: [members blocks… channels height width] in another order ---- */
+
+static int run_blocks(struct native_call *call, bool to_space, struct strata_error *err)
+{
+	const struct engine_value *x;
+	int64_t block = native_int(call, "blocksize", 0);
+	bool columns = strcmp(native_text(call, "mode", "DCR"), "CRD") == 0;
+	int rc = native_tensor(call, 0, &x, err);
+
+	if (rc)
+		return rc;
+	if (x->rank != 4 || block < 1 || block > INT32_MAX ||
+	    (to_space ? x->dims[1] % (block * block) : x->dims[2] % block || x->dims[3] % block))
+		return native_refuse(call, err, "blocks of %lld do not fit to the input",
+				     (long long)block);
+	int64_t n = x->dims[0], c = to_space ? x->dims[1] / (block * block) : x->dims[1];
+	int64_t h = to_space ? x->dims[2] : x->dims[2] / block;
+	int64_t w = to_space ? x->dims[3] : x->dims[3] / block;
+	/* Strides of the block's row and column, and of what remains of channel, row and column. */
+	int64_t area = h * w, whole = to_space ? c * block * block * area : c * area * block * block;
+	int64_t block_row = !to_space ? w * block : columns ? block * area : block * c * area;
+	int64_t block_column = !to_space ? 1 : columns ? area : c * area;
+	int64_t channel = !to_space ? area * block * block : columns ? block * block * area : area;
+	int64_t row = to_space ? w : w * block * block, column = to_space ? 1 : block;
+	struct strided work = { .rank = 6, .from = x->data, .width = engine_dtype_bytes(x->dtype) };
+	const int64_t space[6] = { n, c, h, block, w, block };
+	const int64_t space_steps[6] = { whole, channel, row, block_row, column, block_column };
+	const int64_t depth[6] = { n, block, block, c, h, w };
+	const int64_t depth_steps[6] = { whole, block_row, block_column, channel, row, column };
+
+	memcpy(work.dims, to_space ? space : depth, sizeof(space));
+	memcpy(work.strides, to_space ? space_steps : depth_steps, sizeof(space_steps));
+	const int64_t dims[4] = { n, to_space ? c : c * block * block, to_space ? h * block : h,
+				  to_space ? w * block : w };
+
+	rc = native_make(call, 0, x->dtype, 4, dims, err);
+	if (rc)
+		return rc;
+	work.to = call->outputs[0].data;
+	strided_copy(call->team, &work);
+	return 0;
+}
+
+static int run_depth_to_space(struct native_call *call, struct strata_error *err)
+{
+	return run_blocks(call, true, err);
+}
+static int run_space_to_depth(struct native_call *call, struct strata_error *err)
+{
+	return run_blocks(call, false, err);
+}
+
 /* ---- Expand, Tile ---- */
 
 static int run_expand(struct native_call *call, struct strata_error *err)
@@ -533,8 +585,14 @@ static int run_where(struct native_call *call, struct strata_error *err)
 }
 
 static const struct native_op ops[] = {
-	{ "Concat", run_concat }, { "Expand", run_expand }, { "Gather", run_gather },
-	{ "Slice", run_slice },   { "Split", run_split },   { "Tile", run_tile },
+	{ "Concat", run_concat },
+	{ "DepthToSpace", run_depth_to_space },
+	{ "Expand", run_expand },
+	{ "Gather", run_gather },
+	{ "Slice", run_slice },
+	{ "SpaceToDepth", run_space_to_depth },
+	{ "Split", run_split },
+	{ "Tile", run_tile },
 	{ "Transpose", run_transpose },
 	{ "Where", run_where },
 };

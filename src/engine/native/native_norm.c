@@ -256,6 +256,50 @@ static int run_group(struct native_call *call, struct strata_error *err)
 	return run_channels(call, &work, x, err);
 }
 
+/* Its training form: mean and variance are the batch's own, and go into running ones. */
+static int batch_training(struct native_call *call, struct channel_work *work,
+			  const struct engine_value *x, struct strata_error *err)
+{
+	double momentum = native_real(call, "momentum", 0.9);
+	size_t bytes = (size_t)work->channels * 2 * sizeof(float);
+	float *room = native_scratch(call, bytes, err);
+	int rc = room ? 0 : -ENOMEM;
+
+	for (size_t i = 1; rc == 0 && i < 3; i++)
+		if (native_wants(call, i))
+			rc = native_make(call, i, ONNX_FLOAT, 1, &work->channels, err);
+	for (int64_t c = 0; rc == 0 && c < work->channels; c++) {
+		double count = (double)(x->dims[0] * work->area), mean = 0, variance = 0;
+
+		for (int pass = 0; pass < 2; pass++)
+			for (int64_t i = 0; i < x->dims[0] * work->area; i++) {
+				double at = work->from[(i / work->area * work->channels + c) *
+							       work->area +
+						       i % work->area];
+
+				if (pass == 0)
+					mean += at / count;
+				else
+					variance += (at - mean) * (at - mean) / count;
+			}
+		room[c] = (float)mean;
+		room[work->channels + c] = (float)variance;
+		const double fresh[3] = { 0, mean, variance };
+
+		for (size_t i = 1; i < 3; i++)
+			if (native_wants(call, i))
+				((float *)call->outputs[i].data)[c] =
+					(float)(((const float *)call->inputs[2 + i]->data)[c] * momentum +
+						fresh[i] * (1 - momentum));
+	}
+	work->mean = room;
+	work->variance = room + work->channels;
+	if (rc == 0)
+		rc = run_channels(call, work, x, err);
+	engine_heap_put(call->heap, room, bytes);
+	return rc;
+}
+
 static int run_batch(struct native_call *call, struct strata_error *err)
 {
 	const struct engine_value *x = NULL, *mean, *variance;
@@ -268,13 +312,17 @@ static int run_batch(struct native_call *call, struct strata_error *err)
 		rc = native_typed(call, 4, ONNX_FLOAT, &variance, err);
 	if (rc)
 		return rc;
-	if (native_int(call, "training_mode", 0) || native_wants(call, 1))
-		return native_lacks(call, err, "its training form is not built");
+	bool training = native_int(call, "training_mode", 0);
+
+	if (!training && native_wants(call, 1))
+		return native_lacks(call, err, "its old training form is not built");
 	work.groups = work.channels;
 	if (engine_value_elements(mean) != work.channels ||
 	    engine_value_elements(variance) != work.channels)
 		return native_refuse(call, err, "mean and variance need %lld elements",
 				     (long long)work.channels);
+	if (training)
+		return batch_training(call, &work, x, err);
 	work.mean = mean->data;
 	work.variance = variance->data;
 	return run_channels(call, &work, x, err);
@@ -421,6 +469,7 @@ static const struct native_op ops[] = {
 	{ "LayerNormalization", run_layer },
 	{ "LogSoftmax", run_log_soft },
 	{ "RMSNormalization", run_rms },
+	{ "SimplifiedLayerNormalization", run_rms },
 	{ "Softmax", run_soft },
 };
 

@@ -94,7 +94,7 @@ static size_t slots_needed(const struct native_source *source)
 static bool is_random(const struct onnx_node *node)
 {
 	static const char *const kinds[] = { "RandomNormal", "RandomNormalLike", "RandomUniform",
-					     "RandomUniformLike", "Bernoulli", "Multinomial" };
+					     "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(node->kind, kinds[i]) == 0)
@@ -360,7 +360,8 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int run_step(struct native_program *program, struct step *step, struct strata_error *err)
+static int run_step(struct native_program *program, struct step *step, const struct native_run *run,
+		    struct strata_error *err)
 {
 	const struct onnx_node *node = step->node;
 	struct native_call call = {
@@ -380,6 +381,7 @@ static int run_step(struct native_program *program, struct step *step, struct st
 		.bodies = step->bodies,
 		.body_count = step->body_count,
 		.around = program->values,
+		.run = run,
 	};
 
 	for (size_t i = 0; i < node->input_count; i++)
@@ -388,6 +390,8 @@ static int run_step(struct native_program *program, struct step *step, struct st
 	memset(program->call_outputs, 0, node->output_count * sizeof(struct engine_value));
 	int rc = step->op->run(&call, err);
 
+	for (size_t i = 0; rc == 0 && i < node->output_count; i++)
+		rc = engine_value_own_texts(program->heap, &call.outputs[i], err);
 	for (size_t i = 0; i < node->output_count; i++)
 		if (rc == 0 && step->outputs[i] != NO_SLOT) {
 			assert(call.outputs[i].kind != ONNX_UNKNOWN);
@@ -396,6 +400,15 @@ static int run_step(struct native_program *program, struct step *step, struct st
 			engine_value_drop(&call.outputs[i]);
 		}
 	return rc;
+}
+
+int native_stopped(const struct native_call *call, struct strata_error *err)
+{
+	const struct native_run *run = call->run;
+
+	return run && run->stop && run->stop(run->stop_context)
+		       ? strata_fail(err, -ECANCELED, "stopped")
+		       : 0;
 }
 
 static int run_steps(struct native_program *program, const struct native_run *run,
@@ -411,7 +424,7 @@ static int run_steps(struct native_program *program, const struct native_run *ru
 			continue;
 		if (run->stop && run->stop(run->stop_context))
 			return strata_fail(err, -ECANCELED, "stopped");
-		rc = run_step(program, step, err);
+		rc = run_step(program, step, run, err);
 		for (size_t k = 0; k < step->drop_count; k++)
 			engine_value_drop(&program->values[step->drops[k]]);
 		if (run->watch) {

@@ -158,6 +158,40 @@ static void read_attribute_text(struct onnx_reader *reader, const struct onnx_fi
 	attribute->text = onnx_read_text(reader, field, &text, NULL) ? "" : text;
 }
 
+/* The same for a list of them. */
+static int read_attribute_texts(struct onnx_reader *reader, struct onnx_bytes message, size_t count,
+				struct onnx_attribute *attribute, struct strata_error *err)
+{
+	const char **texts = strata_arena_array(reader->arena, count, sizeof(*texts));
+	struct onnx_wire wire = onnx_wire_of(message);
+	struct onnx_field field;
+	size_t filled = 0;
+
+	if (!texts)
+		return strata_fail_memory(err);
+	while (filled < count && onnx_wire_next(&wire, &field, NULL) > 0)
+		if (field.number == ATTR_TEXTS) {
+			const char *text;
+
+			texts[filled++] = onnx_read_text(reader, &field, &text, NULL) ? "" : text;
+		}
+	attribute->texts = texts;
+	attribute->count = filled;
+	return 0;
+}
+
+/* A type whose contents are missing is none: nobody looks for what is not there. */
+static void check_contents(struct onnx_attribute *attribute)
+{
+	if (attribute->type == ONNX_ATTR_STRING && !attribute->text)
+		attribute->text = "";
+	if (((attribute->type == ONNX_ATTR_TENSOR || attribute->type == ONNX_ATTR_SPARSE) &&
+	     !attribute->tensor) ||
+	    (attribute->type == ONNX_ATTR_GRAPH && !attribute->graph) ||
+	    (attribute->type == ONNX_ATTR_TYPE && !attribute->value_type))
+		attribute->type = ONNX_ATTR_NONE;
+}
+
 static int read_attribute_field(struct onnx_reader *reader, const struct onnx_field *field,
 				struct onnx_attribute *attribute, struct strata_error *err)
 {
@@ -231,10 +265,12 @@ int onnx_read_attribute(struct onnx_reader *reader, const struct onnx_field *out
 		rc = read_numbers(reader, outer->bytes, ATTR_INTS, &attribute, err);
 	else if (rc == 0 && attribute.type == ONNX_ATTR_FLOATS)
 		rc = read_numbers(reader, outer->bytes, ATTR_FLOATS, &attribute, err);
-	else if (attribute.type == ONNX_ATTR_STRINGS)
-		attribute.count = counts[ATTR_TEXTS];
-	if (rc == 0)
+	else if (rc == 0 && attribute.type == ONNX_ATTR_STRINGS)
+		rc = read_attribute_texts(reader, outer->bytes, counts[ATTR_TEXTS], &attribute, err);
+	if (rc == 0) {
+		check_contents(&attribute);
 		*ret_attribute = attribute;
+	}
 	return rc;
 }
 
