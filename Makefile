@@ -36,12 +36,12 @@ run: all
 
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet tests
+	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T)
 
 test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet tests
+	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) --long
 	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread)
 
@@ -61,7 +61,7 @@ fuzz: deps-dev
 	@tests/fuzz/run build-fuzz $(RUNS) $(T)
 
 mutate: deps-test
-	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(STAGES),--stages $(STAGES)) $(IN)
+	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(STAGES),--stages $(STAGES)) $(if $(BUDGET),--budget $(BUDGET)) $(IN)
 
 lint: deps-dev
 	@tools/lint

@@ -153,7 +153,8 @@ def changes(tokens, partner, i, sanitized):
     elif token.kind == "number" and (match := INTEGER.match(token.text)):
         value = int(match[1], 0) if match[1][:2].lower() == "0x" or match[1] == "0" or match[1][0] != "0" else int(match[1], 8)
         show = hex if match[1][:2].lower() == "0x" else (oct_c if match[1][0] == "0" and len(match[1]) > 1 else str)
-        for other in (value + 1, value - 1):
+        roomier = tokens[i - 2].text == "calloc" and tokens[i - 1].text == "("  # more room than is used is not seen
+        for other in (value - 1,) if roomier else (value + 1, value - 1):
             if other >= 0:
                 yield "off_by_one", i, show(other) + match[2]
     elif token.text in ("&&", "||"):

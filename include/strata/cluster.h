@@ -17,6 +17,7 @@
 
 #include <strata/class.h>
 #include <strata/error.h>
+#include <strata/limits.h>
 #include <strata/memory.h>
 
 #ifdef __cplusplus
@@ -149,6 +150,10 @@ struct strata_job_request {
 	uint32_t array_index; /* its index there, used once */
 	/* so many of the array may be placed at a time; 0: any number. The same in all elements */
 	uint32_t array_limit;
+	/* so many elements at once, up to STRATA_ARRAY_INDEX_MAX + 1: the ids from `id` on, the indexes array_index,
+	 * array_index + array_step, …; 0 or 1: this one. They cost what one job costs until they differ from each other */
+	uint32_t array_count;
+	uint32_t array_step; /* at least 1 when array_count is above 1 */
 
 	uint64_t gang; /* jobs of one gang start together or not at all; 0: none */
 	/* how many they are, up to STRATA_GANG_SIZE_MAX; none starts before all are there */
@@ -458,7 +463,8 @@ double strata_cluster_association_usage(struct strata_cluster *cluster, const ch
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err);
 
-/* Takes a submission back that nobody was told of: as if it had not been. -ESTALE for a job that was ever placed, or has ended. */
+/* Takes a submission back that nobody was told of: as if it had not been. Elements that were submitted at once go together. -ESTALE for a
+ * job that was ever placed, or has ended. */
 int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
 
 /* The start that a pass ordered has happened (-ESRCH, -ESTALE when it is not scheduled). */
@@ -600,9 +606,12 @@ struct strata_job_view {
 	enum strata_job_state state;
 	enum strata_reason reason;
 	uint32_t attempt;
-	int64_t submit_ns, start_ns, end_ns; /* 0: not yet */
-	int64_t expected_end_ns;             /* of a placed job */
-	int64_t promised_ns; /* no later than this, unless others run longer than was predicted; 0: no promise */
+	int64_t submit_ns;
+	/* the next four: STRATA_TIME_NONE where there is none. Of the latest attempt: */
+	int64_t start_ns, end_ns;
+	int64_t expected_end_ns; /* of a placed job */
+	/* it starts no later than this, unless others run longer than was predicted */
+	int64_t promised_ns;
 	uint32_t preempted;                /* how often it was stopped for another */
 	bool stopping;                     /* it was asked to end */
 	bool requeue;                      /* as in its request */

@@ -157,12 +157,16 @@ enum {
 	STRATA_TRACE_ARG_COUNT_MAX = 8,     /* arguments of one event */
 	STRATA_TRACE_LANE_COUNT_MAX = 4096, /* lanes of one trace in memory */
 	STRATA_TRACE_LANE_EVENTS_MAX = 1 << 24, /* events one lane keeps */
+	STRATA_SERVICE_TRACE_EVENTS = 1 << 14,  /* that the service keeps of each of its lanes */
 	STRATA_TRACE_FILE_COUNT_MAX = 4096,     /* files of one merge */
 	STRATA_TRACE_OTHER_BYTES_MAX = 1
 				       << 20, /* what a merge keeps of one file beside its events */
 	STRATA_TRACE_PROCESS_COUNT_MAX = 1 << 16, /* processes of one merge */
 	STRATA_TRACE_FLOW_COUNT_MAX = 1 << 20,    /* flows whose first file a merge remembers */
 };
+
+/* a time that there is not (yet): 0 is a time, at which simulations begin */
+#define STRATA_TIME_NONE INT64_MIN
 
 /* fair shares: wide enough for every unit, narrow enough that nothing overflows */
 #define STRATA_SHARE_WEIGHT_MIN 1e-6

@@ -88,7 +88,9 @@ struct strata_tensor {
 	bool shaped; /* rank and shape are known */
 	uint8_t rank;
 	int64_t shape[STRATA_TENSOR_RANK_MAX]; /* 0 and more; -1: that dimension is not known */
-	int64_t bytes;                         /* 0: not known, or none */
+	int64_t bytes;
+	/* bytes are known, which may be 0; set when they are not 0. Else they count as 0 */
+	bool sized;
 	/* of a weight that is in a file: index into the graph's files; STRATA_NONE */
 	uint32_t file;
 	int64_t offset_bytes; /* where in that file */

@@ -56,7 +56,9 @@ struct strata_task_request {
 	const char *account; /* NULL: none; such users stand beside the accounts */
 	/* in the pool's range, higher first; strata_task_request_init gives the default, 5 */
 	int64_t priority;
-	int64_t deadline_ns; /* to be finished by then; 0: none */
+	/* to be finished by then, if has_deadline or not 0 */
+	int64_t deadline_ns;
+	bool has_deadline;
 	double weight;       /* what it costs counts for its user divided by this; 0: 1 */
 	uint32_t steps;      /* 0: nothing is known of steps, it is done in one go */
 	/* what a worker is expected to need for all of it; 0: as its shape has needed so far */
@@ -74,13 +76,13 @@ struct strata_task_view {
 	enum strata_task_status status;
 	const char *user, *account; /* borrowed until strata_pool_free; account may be NULL */
 	int64_t priority;
-	int64_t deadline_ns;
+	int64_t deadline_ns; /* STRATA_TIME_NONE: none */
 	uint32_t steps_done, steps;
 	int64_t cost_ns;      /* the estimate */
 	int64_t used_ns;      /* measured so far */
 	int64_t left_ns;      /* expected still, by the measure where there is one */
 	int64_t added_ns;     /* in line since; a task that comes back keeps it, and its place */
-	int64_t started_ns;   /* first with a worker; INT64_MIN: not yet */
+	int64_t started_ns;   /* first with a worker; STRATA_TIME_NONE: not yet */
 	int64_t changed_ns;   /* of its status: when it ended, if it has */
 	uint64_t worker;      /* that has it; 0: none */
 	int64_t memory_bytes; /* rounded up to MiB */
@@ -99,7 +101,7 @@ struct strata_policy_task {
 	uint64_t task;
 	const void *payload;
 	int64_t added_ns;
-	int64_t deadline_ns; /* 0: none */
+	int64_t deadline_ns; /* STRATA_TIME_NONE: none */
 	int64_t cost_ns, left_ns;
 	int64_t memory_bytes;
 	int64_t priority;
@@ -135,7 +137,9 @@ struct strata_pool;
 /* 0 means the default everywhere. */
 struct strata_pool_conf {
 	struct strata_spec policy;          /* fifo; copied */
-	int64_t priority_min, priority_max; /* both 0: 0 to 10 */
+	/* what priorities may be, if has_priorities or one of them is not 0; else 0 to 10 */
+	int64_t priority_min, priority_max;
+	bool has_priorities;
 	/* 1: what a pick covers; UINT32_MAX: whole tasks. It ends early when a task does */
 	uint32_t steps_per_pick;
 	/* 1: no batch is larger, whatever strata_pool_set_cap says; up to STRATA_BATCH_MAX */
@@ -168,8 +172,16 @@ int strata_pool_build(const char *policy, struct strata_memory *memory,
 
 /* ---- who asks ---- */
 
-/* What a user may have; 0: any amount. Kept by the policy fair, which has such options for everybody. */
+enum {
+	STRATA_QUOTA_RUNNING = 1 << 0,
+	STRATA_QUOTA_QUEUED = 1 << 1,
+	STRATA_QUOTA_COST = 1 << 2,
+};
+
+/* What a user may have. Kept by the policy fair, which has such options for everybody. A limit holds when it is not 0; one of 0 when `has` names it
+ * (STRATA_QUOTA_QUEUED with 0: no task is taken); else any amount is allowed. */
 struct strata_quota {
+	unsigned has;
 	uint32_t running_max; /* tasks with workers */
 	uint32_t queued_max;  /* tasks in line: one more is refused with -EDQUOT */
 	int64_t cost_ns_max;  /* measured cost within a window; no task starts beyond it */

@@ -48,6 +48,9 @@ int strata_array_print(const struct strata_array *array, struct strata_arena *ar
 /* The smallest task number above `after` (start with -1), or -1. */
 int64_t strata_array_next(const struct strata_array *array, int64_t after);
 
+/* SLURM_ARRAY_TASK_STEP: the one distance between all neighbours (3 for 3-9:3), else 1. */
+int64_t strata_array_step(const struct strata_array *array);
+
 /* Lists of hosts: "n[001-003,007],login". */
 
 /* Every name, in the order written, repeated where it was: what `scontrol show hostnames` prints.
@@ -151,6 +154,7 @@ enum strata_slurm_effect {
 	STRATA_SLURM_ACTS,
 	STRATA_SLURM_HOLDS,   /* accepted: what it asks for is so anyway */
 	STRATA_SLURM_IGNORED, /* accepted with a warning, without effect */
+	STRATA_SLURM_REFUSED, /* an error: without it the command would act on more than was meant */
 };
 
 struct strata_slurm_option {

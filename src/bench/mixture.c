@@ -117,7 +117,9 @@ static int step(struct run *run, const struct strata_solver_item *item, struct s
 	const struct strata_solver_how how = { STRATA_F32, run->isa, NULL };
 
 	if (draws_noise(item->row))
-		return strata_fail(err, -EINVAL, "%s draws noise; its path is not one",
+		return strata_fail(err, -EINVAL,
+				   "%s draws noise, so it has no single path to compare; choose a "
+				   "solver without noise",
 				   run->table->cls->base.name);
 	if (!(item->row->flags & STRATA_ROW_NO_MODEL))
 		call_model(run, item->row);

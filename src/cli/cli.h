@@ -5,6 +5,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <strata/trace.h>
 #include <strata/class.h>
 #include <strata/error.h>
 #include <strata/memory.h>
@@ -149,6 +150,10 @@ void cli_print(struct cli *cli, const char *text);
 int cli_print_json(struct cli *cli, json_t *json);
 /* Writes what is waiting. A reader that went away ends the program with 0, a full disk with 1. */
 void cli_flush(struct cli *cli);
+/* A trace straight into a file that is being written, and its end: the file is kept when rc is 0, else dropped; rc, or what went wrong then. */
+struct env_draft;
+struct strata_trace_sink cli_draft_sink(struct env_draft *draft);
+int cli_draft_end(struct cli *cli, struct env_draft *draft, int rc);
 /* One line on stderr that is not about a failure. */
 void cli_note(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "" for one, else "s": "%zu job%s". */
@@ -179,6 +184,8 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
 /* The same, in a style of its own. */
 void cli_table_add_styled(struct cli_table *table, enum cli_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* What a buf has gathered, or `empty` where it has nothing, and gives the buf back; one that failed fails the table. */
+void cli_table_add_buf(struct cli_table *table, struct buf *buf, const char *empty);
 /* Prints it (a row of titles, then the rows) and frees it. */
 int cli_table_print(struct cli_table *table);
 

@@ -120,13 +120,11 @@ static int print_class(struct cli *cli, const struct strata_registry *registry, 
 		option_print_value_name(option, &type);
 		option_print(option, (char *)spec.conf + option->offset, &value);
 		cli_table_add(table, "%s", option->name);
-		cli_table_add(table, "%s", type.length ? type.text : "true|false");
-		cli_table_add(table, "%s", value.length ? value.text : "-");
+		cli_table_add_buf(table, &type, "true|false");
+		cli_table_add_buf(table, &value, "-");
 		cli_table_add(table, "%s%s%s%s", option->help ? option->help : "",
 			      option->unit ? " (" : "", option->unit ? option->unit : "",
 			      option->unit ? ")" : "");
-		buf_fini(&type);
-		buf_fini(&value);
 	}
 	cli_print(cli, "\n");
 	return rc ? rc : cli_table_print(table);

@@ -106,7 +106,9 @@ static int read_files(struct cli *cli)
 		own = strata_arena_printf(&cli->arena, "%s/strata/strata.ini", xdg);
 	else if (home && *home)
 		own = strata_arena_printf(&cli->arena, "%s/.config/strata/strata.ini", home);
-	return own ? read_config_file(cli, own, false) : 0;
+	else
+		return 0;
+	return own ? read_config_file(cli, own, false) : strata_fail_memory(&cli->err);
 }
 
 static const char *get_variable(void *context, const char *name)
@@ -276,18 +278,23 @@ static int show_all(struct cli *cli, const struct server_conf *serve, show *prin
 	return rc;
 }
 
-/* A text without the passwords in it. */
-static const char *hidden(struct cli *cli, const struct shown *shown)
+/* A text without the passwords in it; NULL is one that is not set. */
+static int hide(struct cli *cli, const struct shown *shown, const char **ret_text)
 {
 	const char *text = *(const char *const *)shown->slot;
 
-	return text ? conf_hide_password(text, &cli->arena) : NULL;
+	*ret_text = text ? conf_hide_password(text, &cli->arena) : NULL;
+	return text && !*ret_text ? strata_fail_memory(&cli->err) : 0;
 }
 
 static int add_json(struct cli *cli, void *context, const struct shown *shown)
 {
-	json_t *value = shown->option->type == STRATA_TEXT
-				? json_pack("s?", hidden(cli, shown))
+	const char *text = NULL;
+	bool is_text = shown->option->type == STRATA_TEXT;
+
+	if (is_text && hide(cli, shown, &text))
+		return -ENOMEM;
+	json_t *value = is_text ? json_pack("s?", text)
 				: option_value_json(shown->option, shown->slot);
 	json_t *row = json_pack("{s:o,s:s,s:b}", "value", value, "from",
 				shown->from ? shown->from : "default", "reload", shown->live);
@@ -297,17 +304,19 @@ static int add_json(struct cli *cli, void *context, const struct shown *shown)
 
 static int add_line(struct cli *cli, void *context, const struct shown *shown)
 {
+	const char *text = NULL;
 	struct buf value;
 
+	if (shown->option->type == STRATA_TEXT && hide(cli, shown, &text))
+		return -ENOMEM;
 	buf_init(&value, &cli->memory, 0);
-	if (shown->option->type == STRATA_TEXT)
-		buf_add(&value, hidden(cli, shown) ? hidden(cli, shown) : "");
-	else
+	if (text)
+		buf_add(&value, text);
+	else if (shown->option->type != STRATA_TEXT)
 		option_print(shown->option, shown->slot, &value);
 	cli_table_add(context, "%s", shown->name);
-	cli_table_add(context, "%s", value.length ? value.text : "-");
+	cli_table_add_buf(context, &value, "-");
 	cli_table_add(context, "%s", shown->from ? shown->from : "default");
-	buf_fini(&value);
 	return 0;
 }
 

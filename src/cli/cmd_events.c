@@ -197,7 +197,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	if (rc == 0 && conf->follow)
 		rc = follow(cli, &paging);
 	if (rc == 0 && !paging.seen && !cli->globals.json)
-		cli_note(cli, "nothing has happened yet; `strata events -f` waits for it");
+		cli_note(cli, "there are no events yet; `strata events -f` waits for them");
 	return rc;
 }
 

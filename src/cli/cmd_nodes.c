@@ -35,8 +35,7 @@ static void gpus_cell(const struct grid_cell *cell)
 	buf_init(&buf, &cell->cli->memory, 0);
 	grid_bar(&buf, used / all, BAR_CELLS);
 	buf_printf(&buf, " %.3g/%.0f", used, all);
-	cli_table_add(cell->table, "%s", buf.text);
-	buf_fini(&buf);
+	cli_table_add_buf(cell->table, &buf, "");
 }
 
 static void cpus_cell(const struct grid_cell *cell)

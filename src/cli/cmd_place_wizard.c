@@ -3,6 +3,7 @@
 
 #include "cli/device_table.h"
 #include "core/env.h"
+#include "formats/place_settings.h"
 
 #include <strata/detector.h>
 #include <strata/limits.h>
@@ -62,34 +63,17 @@ static unsigned customise(struct cli *cli, unsigned features)
 	return features;
 }
 
-static void add_list(struct buf *buf, const char *key, unsigned features)
-{
-	const char *comma = "";
-
-	if (!features)
-		return;
-	buf_printf(buf, "%s = ", key);
-	for (int i = 0; i < STRATA_FEATURE_COUNT; i++)
-		if (features >> i & 1) {
-			buf_printf(buf, "%s%s", comma, strata_feature_name((enum strata_feature)i));
-			comma = ",";
-		}
-	buf_add(buf, "\n");
-}
-
-#define FIRST_LINE "# written by strata place wizard; strata place --settings reads it\n"
-
 /* A file that somebody else wrote stays as it is. */
 static int check_free(struct cli *cli, const char *path)
 {
 	char *text;
-	size_t length, own = strlen(FIRST_LINE);
+	size_t length;
 	int rc = env_read_file(env_system(), AT_FDCWD, path, STRATA_INI_BYTES_MAX, &cli->arena,
 			       &text, &length, &cli->err);
 
 	if (rc == -ENOENT)
 		return 0;
-	if (rc == 0 && length >= own && memcmp(text, FIRST_LINE, own) == 0)
+	if (rc == 0 && place_settings_ours(text, length))
 		return 0;
 	return strata_fail(&cli->err, -EEXIST,
 			   "%.200s is there and is not the wizard's; name another file with -o",
@@ -103,9 +87,7 @@ static int write_settings(struct cli *cli, const char *path, const struct strata
 	int rc;
 
 	buf_init(&buf, &cli->memory, 0);
-	buf_printf(&buf, FIRST_LINE "profile = %s\n", profile->name);
-	add_list(&buf, "enable", features & ~profile->features);
-	add_list(&buf, "disable", profile->features & ~features);
+	place_settings_print(profile, features, &buf);
 	rc = buf_check(&buf, &cli->err);
 	if (rc == 0)
 		rc = env_write_file(env_system(), AT_FDCWD, path, buf.text, buf.length, 0644,

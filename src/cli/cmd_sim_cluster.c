@@ -120,31 +120,6 @@ static int read_compare(struct sim *sim)
 	return rc;
 }
 
-static int read_windows(struct sim *sim)
-{
-	const char *at = sim->conf->windows, *colon = at ? strchr(at, ':') : NULL;
-	int64_t number;
-
-	if (!at)
-		return 0;
-	if (!colon || strata_int_parse(colon + 1, STRATA_TEXT_NUL, 1, INT32_MAX, &number, NULL))
-		return strata_fail(&sim->cli->err, -EINVAL,
-				   "--windows is '%.60s'; expected I,I,…:N", at);
-	sim->window_length = (size_t)number;
-	while (at < colon) {
-		size_t span = strcspn(at, ",:");
-
-		if (sim->window_count == SIM_WINDOWS_MAX ||
-		    strata_int_parse(at, span, 0, INT32_MAX, &number, NULL))
-			return strata_fail(&sim->cli->err, -EINVAL,
-					   "--windows is '%.60s'; expected up to %d indices", at,
-					   SIM_WINDOWS_MAX);
-		sim->windows[sim->window_count++] = (size_t)number;
-		at += span + 1;
-	}
-	return 0;
-}
-
 /* Where the machine has nodes, demands count, and with one a job needs no processors to be one. */
 static int load_demands(struct sim *sim, const struct strata_swf *swf)
 {
@@ -155,7 +130,7 @@ static int load_demands(struct sim *sim, const struct strata_swf *swf)
 
 	if (rc || demand_count == 0)
 		return rc;
-	if (!sim->window_count)
+	if (!sim->windows.count)
 		rc = strata_swf_load(swf, STRATA_SWF_DEMANDS, &cli->arena, &sim->arrivals,
 				     &sim->arrival_count, &sim->left_out, &cli->err);
 	if (rc)
@@ -198,7 +173,7 @@ static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_
 
 	if (rc == 0)
 		rc = strata_swf_load(ret_swf,
-				     sim->window_count ? STRATA_SWF_WINDOWS : STRATA_SWF_PLAIN,
+				     sim->windows.count ? STRATA_SWF_WINDOWS : STRATA_SWF_PLAIN,
 				     &cli->arena, &sim->arrivals, &sim->arrival_count,
 				     &sim->left_out, &cli->err);
 	if (rc == 0 && (sim->conf->nodes || history))
@@ -206,11 +181,8 @@ static int read_trace(struct sim *sim, const char *path, struct strata_swf *ret_
 	if (rc == 0 && (sim->conf->bands || history))
 		rc = machine_bands(ret_swf, sim->arrivals, sim->arrival_count, &cli->arena,
 				   &sim->bands, &cli->err);
-	for (size_t i = 0; rc == 0 && i < sim->window_count; i++)
-		if (sim->windows[i] + sim->window_length > sim->arrival_count)
-			rc = strata_fail(&cli->err, -EINVAL,
-					 "the window from %zu ends past the trace's %zu jobs",
-					 sim->windows[i], sim->arrival_count);
+	if (rc == 0)
+		rc = windows_fit(&sim->windows, sim->arrival_count, &cli->err);
 	if (rc == 0 && sim->arrival_count == 0)
 		rc = strata_fail(&cli->err, -EINVAL, "%s has no job that can be replayed",
 				 history ? "the history" : path);
@@ -286,7 +258,7 @@ static int run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, si
 	trial->cancelled += result.cancelled;
 	trial->lost_hours += result.lost_hours;
 	trial->gpu_fragmentation += result.gpu_fragmentation /
-				    (double)(sim->window_count ? sim->window_count : 1);
+				    (double)(sim->windows.count ? sim->windows.count : 1);
 	return metrics_measure(result.jobs, result.job_count, sim->machine.capacity, &cli->arena,
 			       ret_metrics, &cli->err);
 }
@@ -297,36 +269,19 @@ static int run_trial(struct sim *sim, struct sim_trial *trial)
 	struct metrics *total = &trial->metrics;
 	int rc = 0;
 
-	if (!sim->window_count)
+	if (!sim->windows.count)
 		rc = run_stretch(sim, trial, 0, sim->arrival_count, total);
-	for (size_t i = 0; rc == 0 && i < sim->window_count; i++) {
+	for (size_t i = 0; rc == 0 && i < sim->windows.count; i++) {
 		struct metrics one;
-		double part = 1.0 / (double)sim->window_count;
 
-		rc = run_stretch(sim, trial, sim->windows[i], sim->window_length, &one);
+		rc = run_stretch(sim, trial, sim->windows.starts[i], sim->windows.length, &one);
 		if (rc)
 			break;
 		trial->window_bsld[i] = one.avg_bsld;
-		total->jobs += one.jobs;
-		total->mean_wait_s += one.mean_wait_s * part;
-		total->avg_bsld += one.avg_bsld * part;
-		total->makespan_s += one.makespan_s * part;
-		total->utilization += one.utilization * part;
-		total->user_jain += one.user_jain * part;
-		if (one.user_max_bsld > total->user_max_bsld) {
-			total->user_max_bsld = one.user_max_bsld;
-			total->worst_user = one.worst_user;
-		}
-		if (one.max_wait_s > total->max_wait_s)
-			total->max_wait_s = one.max_wait_s;
+		windows_add(&sim->windows, &one, total);
 	}
 	trial->wall_ms = (double)(env_now_ns(env_system(), ENV_MONOTONIC) - start_ns) / 1e6;
 	return rc;
-}
-
-static int write_trace(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
 }
 
 /* The only trial, with a timeline that is in its place when all went well. */
@@ -334,7 +289,7 @@ static int run_traced(struct sim *sim)
 {
 	struct cli *cli = sim->cli;
 	struct env_draft draft;
-	struct strata_trace_sink sink = { write_trace, &draft };
+	struct strata_trace_sink sink = cli_draft_sink(&draft);
 	int rc = env_draft_open(&draft, env_system(), AT_FDCWD, sim->conf->trace, &cli->err);
 
 	if (rc)
@@ -345,12 +300,7 @@ static int run_traced(struct sim *sim)
 	int closed = gantt_close(sim->gantt, rc ? NULL : &cli->err);
 
 	sim->gantt = NULL;
-	if (rc == 0)
-		rc = closed;
-	if (rc == 0)
-		return env_draft_keep(&draft, 0644, &cli->err);
-	env_draft_drop(&draft);
-	return rc;
+	return cli_draft_end(cli, &draft, rc ? rc : closed);
 }
 
 /* Nothing that can be known before is found out after minutes. */
@@ -382,7 +332,7 @@ static int check_jobs(struct sim *sim)
 	if (trial->metrics.jobs > 0)
 		return 0;
 	return strata_fail(&sim->cli->err, -EINVAL,
-			   "the machine is too small for every job of the trace (%zu of them)",
+			   "none of the trace's %zu jobs fits on this machine",
 			   trial->impossible_count);
 }
 
@@ -393,8 +343,8 @@ static int simulate(struct sim *sim, const char *path)
 
 	if (rc == 0)
 		rc = read_compare(sim);
-	if (rc == 0)
-		rc = read_windows(sim);
+	if (rc == 0 && sim->conf->windows)
+		rc = windows_parse(sim->conf->windows, &sim->windows, &sim->cli->err);
 	if (rc == 0)
 		rc = read_trace(sim, path, &swf);
 	if (rc == 0 && !sim->conf->history)

@@ -186,17 +186,12 @@ static int run_trial(struct pool_sim *sim, struct trial *trial)
 	return rc;
 }
 
-static int write_trace(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
-}
-
 /* The only trial, with a timeline that is in its place when all went well. */
 static int run_traced(struct pool_sim *sim)
 {
 	struct cli *cli = sim->cli;
 	struct env_draft draft;
-	struct strata_trace_sink sink = { write_trace, &draft };
+	struct strata_trace_sink sink = cli_draft_sink(&draft);
 	int rc = env_draft_open(&draft, env_system(), AT_FDCWD, sim->options->trace, &cli->err);
 
 	if (rc)
@@ -208,12 +203,7 @@ static int run_traced(struct pool_sim *sim)
 	int closed = pool_gantt_close(sim->gantt, rc ? NULL : &cli->err);
 
 	sim->gantt = NULL;
-	if (rc == 0)
-		rc = closed;
-	if (rc == 0)
-		return env_draft_keep(&draft, 0644, &cli->err);
-	env_draft_drop(&draft);
-	return rc;
+	return cli_draft_end(cli, &draft, rc ? rc : closed);
 }
 
 /* ---- what came of it ---- */

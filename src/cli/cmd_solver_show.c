@@ -14,17 +14,14 @@ static int print_options(struct cli *cli, const struct strata_class *cls, const 
 
 	if (rc)
 		return rc;
-	buf_init(&value, &cli->memory, 0);
 	for (const struct strata_option *option = cls->options; option && option->name; option++) {
-		buf_reset(&value);
+		buf_init(&value, &cli->memory, 0);
 		option_print(option, (const char *)conf + option->offset, &value);
 		cli_table_add(table, "%s", option->name);
-		cli_table_add(table, "%s", value.text);
+		cli_table_add_buf(table, &value, "");
 		cli_table_add(table, "%s", option->help ? option->help : "");
 	}
-	rc = buf_check(&value, &cli->err);
-	buf_fini(&value);
-	return rc ? rc : cli_table_print(table);
+	return cli_table_print(table);
 }
 
 static json_t *asked_json(const struct solver_asked *asked)

@@ -36,8 +36,8 @@ static void add_sum(struct buf *buf, const struct strata_solver_sum *sum)
 		buf_add_char(buf, '0');
 }
 
-static int add_row(struct cli *cli, struct cli_table *table, size_t index,
-		   const struct strata_solver_row *row)
+static void add_row(struct cli *cli, struct cli_table *table, size_t index,
+		    const struct strata_solver_row *row)
 {
 	struct buf next, writes, one;
 
@@ -48,6 +48,7 @@ static int add_row(struct cli *cli, struct cli_table *table, size_t index,
 	for (uint32_t w = 0; w < row->write_count; w++) {
 		buf_reset(&one);
 		add_sum(&one, &row->writes[w].sum);
+		writes.failed |= one.failed;
 		buf_printf(&writes, "%ss%u = %s", w ? ", " : "", row->writes[w].slot, one.text);
 	}
 	cli_table_add(table, "%zu", index);
@@ -62,14 +63,9 @@ static int add_row(struct cli *cli, struct cli_table *table, size_t index,
 		      row->flags & STRATA_ROW_THRESHOLD ? "t" : "",
 		      row->flags & STRATA_ROW_NOISE ? "n" : "",
 		      row->flags & STRATA_ROW_UNGUIDED ? "u" : "");
-	cli_table_add(table, "%s", next.text);
-	cli_table_add(table, "%s", writes.text);
-	int rc = buf_check(&next, &cli->err) || buf_check(&writes, &cli->err);
-
 	buf_fini(&one);
-	buf_fini(&writes);
-	buf_fini(&next);
-	return rc ? strata_fail_memory(&cli->err) : 0;
+	cli_table_add_buf(table, &next, "");
+	cli_table_add_buf(table, &writes, "");
 }
 
 static int print_rows(struct cli *cli, const struct strata_solver_table *solved)
@@ -94,7 +90,7 @@ static int print_rows(struct cli *cli, const struct strata_solver_table *solved)
 	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
 
 	for (size_t i = 0; rc == 0 && i < solved->row_count; i++)
-		rc = add_row(cli, table, i, &solved->rows[i]);
+		add_row(cli, table, i, &solved->rows[i]);
 	if (rc == 0)
 		rc = cli_table_print(table);
 	if (rc == 0 && solved->cls->next_row)

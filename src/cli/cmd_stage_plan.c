@@ -97,7 +97,7 @@ static int print_schedule(struct cli *cli, const struct strata_stage_plan *plan,
 	buf_init(&line, &cli->memory, 0);
 	cli_printf(cli, "\n");
 	for (size_t i = 0; i < plan->entry_count; i++) {
-		buf_reset(&line);
+		line.length = 0; /* a failure is kept */
 		stage_schedule_add(&line, &plan->entries[i], model);
 		cli_printf(cli, "%s\n", line.text);
 	}

@@ -1,12 +1,12 @@
-/* strata stage run: streams a model through a budget, computes with it, and compares. stage_rounds.c has what is measured. */
+/* strata stage run: streams a model through a budget, computes with it, and compares. src/bench/stream_rounds.c measures. */
 #include "cli/stage_run.h"
 
+#include "sim/input.h"
+
+#include <strata/limits.h>
 #include <strata/text.h>
 
 #include <errno.h>
-#include <stdlib.h>
-
-enum { ROUNDS_MAX = 1000 };
 
 static const struct strata_choice channels[] = {
 	{ "auto", STRATA_STREAM_AUTO, "io_uring where the kernel has it, threads elsewhere" },
@@ -24,7 +24,8 @@ static const struct strata_option run_rows[] = {
 	{ "matmul", STRATA_INT, offsetof(struct run_options, matmul), .value = "M",
 	  .integer = { 0, 1, 1 << 16 }, .help = "or: multiplies M rows with every matrix" },
 	{ "rounds", STRATA_INT, offsetof(struct run_options, rounds),
-	  .integer = { 3, 1, ROUNDS_MAX }, .help = "how often all is measured; medians are shown" },
+	  .integer = { 3, 1, STREAM_ROUNDS_MAX },
+	  .help = "how often all is measured; medians are shown" },
 	{ "bandwidth", STRATA_RATE, offsetof(struct run_options, bandwidth),
 	  .integer = { 0, 0, INT64_MAX }, .help = "for the plan; measured when left out" },
 	{ "pace", STRATA_RATE, offsetof(struct run_options, pace), .integer = { 0, 0, INT64_MAX },
@@ -55,72 +56,35 @@ static const struct strata_schema run_schema = { "stage run", NULL, sizeof(struc
 
 /* ---- what came of it ---- */
 
-struct result {
-	double compute_ns, io_ns, step_ns, bound_ns, overlap;
-	int64_t steps, bytes_per_step;
+struct run {
+	struct cli *cli;
+	const struct run_options *options;
+	struct stream_rounds rounds;
+	struct stage_trace trace;
 };
 
-static int by_value(const void *one, const void *two)
+static int print_json(struct run *of, const struct stream_result *result)
 {
-	double a = *(const double *)one, b = *(const double *)two;
-
-	return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-/* Medians over rounds; bound and overlap are of each round. */
-static struct result judge(const struct bench *bench)
-{
-	size_t count = (size_t)bench->options->rounds;
-	double compute[ROUNDS_MAX] = { 0 }, io[ROUNDS_MAX] = { 0 }, steps[ROUNDS_MAX] = { 0 },
-	       bounds[ROUNDS_MAX] = { 0 }, overlaps[ROUNDS_MAX] = { 0 };
-	struct result result = { .steps = (int64_t)bench->metrics.progress.steps };
-
-	for (size_t i = 0; i < count; i++) {
-		const struct round *round = &bench->rounds[i];
-
-		compute[i] = round->compute_ns;
-		io[i] = round->io_ns;
-		steps[i] = round->step_ns;
-		bounds[i] = compute[i] > io[i] ? compute[i] : io[i];
-		overlaps[i] = bounds[i] / steps[i];
-	}
-	result.compute_ns = median(compute, count);
-	result.io_ns = median(io, count);
-	result.step_ns = median(steps, count);
-	result.bound_ns = median(bounds, count);
-	result.overlap = median(overlaps, count);
-	result.bytes_per_step = bench->metrics.bytes_asked / (result.steps ? result.steps : 1);
-	return result;
-}
-
-static int print_json(struct bench *bench, const struct result *result)
-{
-	const struct strata_stream_metrics *metrics = &bench->metrics;
+	const struct strata_stream_metrics *metrics = &of->rounds.metrics;
 
 	return cli_print_json(
-		bench->cli,
+		of->cli,
 		json_pack("{s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:b,s:b,s:s,s:s,s:I,s:I,s:I}",
 			  "step_us", result->step_ns / 1e3, "bound_us", result->bound_ns / 1e3,
 			  "compute_us", result->compute_ns / 1e3, "read_us", result->io_ns / 1e3,
 			  "overlap", result->overlap, "bytes_per_step",
 			  (json_int_t)result->bytes_per_step, "bytes_read",
 			  (json_int_t)metrics->bytes_asked, "disk_bytes",
-			  (json_int_t)bench->disk_bytes, "peak_bytes",
+			  (json_int_t)of->rounds.disk_bytes, "peak_bytes",
 			  (json_int_t)metrics->peak_bytes, "budget_bytes",
-			  (json_int_t)bench->options->budget, "equal", 1, "direct", metrics->direct,
-			  "channel", metrics->channel, "planner", bench->planner, "layers",
-			  (json_int_t)bench->weights.layer_count, "bandwidth",
-			  (json_int_t)bench->bandwidth, "rounds",
-			  (json_int_t)bench->options->rounds));
+			  (json_int_t)of->options->budget, "equal", 1, "direct", metrics->direct,
+			  "channel", metrics->channel, "planner", of->rounds.planner, "layers",
+			  (json_int_t)of->rounds.weights.layer_count, "bandwidth",
+			  (json_int_t)of->rounds.bytes_per_s, "rounds",
+			  (json_int_t)of->options->rounds));
 }
 
-static int print(struct bench *bench, const struct result *result)
+static int print(struct run *of, const struct stream_result *result)
 {
 	static const struct cli_column columns[] = {
 		{ "STEP", .right = true, .style = CLI_BOLD },
@@ -136,9 +100,9 @@ static int print(struct bench *bench, const struct result *result)
 	char read[STRATA_FORM_BYTES], disk[STRATA_FORM_BYTES], peak[STRATA_FORM_BYTES];
 	struct cli_table *table;
 
-	if (bench->cli->globals.json)
-		return print_json(bench, result);
-	int rc = cli_table_new(bench->cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
+	if (of->cli->globals.json)
+		return print_json(of, result);
+	int rc = cli_table_new(of->cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
 
 	if (rc)
 		return rc;
@@ -148,103 +112,98 @@ static int print(struct bench *bench, const struct result *result)
 	cli_table_add(table, "%.3f ms", result->io_ns / 1e6);
 	cli_table_add(table, "%.3f", result->overlap);
 	cli_table_add(table, "%s", strata_size_print_short(result->bytes_per_step, read));
-	cli_table_add(table, "%s",
-		      bench->disk_bytes < 0
-			      ? "not known"
-			      : strata_size_print_short(bench->disk_bytes / result->steps, disk));
-	cli_table_add(table, "%s", strata_size_print_short(bench->metrics.peak_bytes, peak));
+	cli_table_add(
+		table, "%s",
+		of->rounds.disk_bytes < 0
+			? "not known"
+			: strata_size_print_short(of->rounds.disk_bytes / result->steps, disk));
+	cli_table_add(table, "%s", strata_size_print_short(of->rounds.metrics.peak_bytes, peak));
 	cli_table_add(table, "equal");
 	return cli_table_print(table);
 }
 
-static int draw(struct bench *bench, const struct result *result)
+static int draw(struct run *of, const struct stream_result *result)
 {
-	const struct run_options *options = bench->options;
+	const struct run_options *options = of->options;
 	char budget[STRATA_FORM_BYTES], read[STRATA_FORM_BYTES], rate[STRATA_FORM_BYTES];
 	const char *subtitle = strata_arena_printf(
-		&bench->cli->arena, "two steps; budget %s, %s read in each, %s, overlap %.3f",
+		&of->cli->arena, "two steps; budget %s, %s read in each, %s, overlap %.3f",
 		strata_size_print_short(options->budget, budget),
 		strata_size_print_short(result->bytes_per_step, read),
-		strata_rate_print_short(bench->bandwidth, rate), result->overlap);
+		strata_rate_print_short(of->rounds.bytes_per_s, rate), result->overlap);
 
 	if (!subtitle)
-		return strata_fail_memory(&bench->cli->err);
-	return stage_picture_plot(bench->cli, &bench->spans, &bench->weights, subtitle,
+		return strata_fail_memory(&of->cli->err);
+	return stage_picture_plot(of->cli, &of->rounds.spans, &of->rounds.weights, subtitle,
 				  options->plot);
 }
 
 /* ---- the command ---- */
 
-static int prepare(struct bench *bench, const char *path)
+/* What the options say, and what files they name. */
+static int read_options(struct run *of, struct stream_rounds_conf *ret_conf)
 {
-	struct cli *cli = bench->cli;
-	size_t most = 0;
-	int rc = strata_weights_read(path, bench->options->group, &cli->arena, &bench->weights,
-				     &cli->err);
+	const struct run_options *options = of->options;
+	struct cli *cli = of->cli;
 
+	*ret_conf = (struct stream_rounds_conf){
+		.bench = { .rows = options->matmul,
+			   .compute_ns = (int64_t)(options->compute_ms * 1e6),
+			   .threads = (int)options->threads },
+		.budget_bytes = options->budget,
+		.page_bytes = options->page,
+		.bytes_per_s = options->bandwidth,
+		.pace_bytes_per_s = options->pace,
+		.channel = (enum strata_stream_channel)options->channel,
+		.cached = options->cached,
+		.round_count = options->rounds,
+		.spans = options->plot != NULL,
+	};
+	int rc = cli_spec_read(cli, &strata_planner_kind, options->planner, &ret_conf->planner);
+
+	if (rc == 0 && options->schedule)
+		rc = input_read(env_system(), options->schedule, STRATA_JSON_BYTES_MAX, &cli->arena,
+				&ret_conf->schedule, &ret_conf->schedule_bytes, &cli->err);
+	return rc;
+}
+
+static int measure(struct run *of)
+{
+	struct cli *cli = of->cli;
+	int rc = of->options->trace ? stage_trace_open(cli, of->options->trace, &of->trace) : 0;
+
+	of->rounds.conf.trace = of->trace.trace;
+	if (rc == 0)
+		rc = stream_rounds_run(&of->rounds, &cli->err);
+	rc = stage_trace_close(cli, &of->trace, rc);
 	if (rc)
 		return rc;
-	size_t count = bench->weights.layer_count;
+	struct stream_result result = stream_rounds_judge(&of->rounds);
 
-	bench->layers = strata_arena_array(&cli->arena, count, sizeof(*bench->layers));
-	bench->digests = strata_arena_array(&cli->arena, count, sizeof(*bench->digests));
-	bench->rounds = strata_arena_array(&cli->arena, (size_t)bench->options->rounds,
-					   sizeof(*bench->rounds));
-	for (size_t i = 0; i < count; i++)
-		if (bench->weights.layers[i].tensor_count > most)
-			most = bench->weights.layers[i].tensor_count;
-	bench->tensors = strata_arena_array(&cli->arena, most, sizeof(*bench->tensors));
-	if (!bench->layers || !bench->digests || !bench->rounds || !bench->tensors)
-		return strata_fail_memory(&cli->err);
-	for (size_t i = 0; i < count; i++)
-		bench->layers[i] =
-			(struct strata_stream_layer){ bench->weights.layers[i].name,
-						      bench->weights.layers[i].extents,
-						      bench->weights.layers[i].tensor_count, 0 };
-	return 0;
+	if (of->options->plot)
+		rc = draw(of, &result);
+	return rc ? rc : print(of, &result);
 }
 
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
-	const struct run_options *options = conf;
-	struct bench bench = { .cli = cli,
-			       .options = options,
-			       .spans = { .memory = &cli->memory } };
+	struct run of = { .cli = cli, .options = conf };
+	struct stream_rounds_conf rounds;
 	bool timed = origins_find(&cli->given, "compute_ms") != NULL;
 
 	(void)operand_count;
-	if (timed == (options->matmul > 0))
+	if (timed == (of.options->matmul > 0))
 		return strata_fail_at(&cli->err, -EINVAL, "matmul",
 				      "expected --matmul M or --compute-ms T, and one of them");
-	int rc = prepare(&bench, operands[0]);
+	int rc = read_options(&of, &rounds);
 
-	if (rc)
-		return rc;
-	const struct stream_bench_conf stream_bench = {
-		.weights = &bench.weights,
-		.rows = options->matmul,
-		.compute_ns = (int64_t)(options->compute_ms * 1e6),
-		.threads = (int)options->threads
-	};
-
-	rc = stream_bench_open(&bench.stream_bench, &stream_bench, &cli->memory, &cli->err);
-	if (rc)
-		return rc;
-	if (options->trace)
-		rc = stage_trace_open(cli, options->trace, &bench.trace);
 	if (rc == 0)
-		rc = stage_rounds_run(&bench);
-	rc = stage_trace_close(cli, &bench.trace, rc);
-	if (rc == 0) {
-		struct result result = judge(&bench);
-
-		if (options->plot)
-			rc = draw(&bench, &result);
-		if (rc == 0)
-			rc = print(&bench, &result);
-	}
-	stage_spans_fini(&bench.spans);
-	stream_bench_close(&bench.stream_bench);
+		rc = stream_rounds_open(&of.rounds, &rounds, operands[0], of.options->group,
+					&cli->memory, &cli->arena, &cli->err);
+	if (rc)
+		return rc;
+	rc = measure(&of);
+	stream_rounds_close(&of.rounds);
 	return rc;
 }
 

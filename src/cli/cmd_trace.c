@@ -4,6 +4,7 @@
 #include "client/chart.h"
 #include "core/env.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 struct trace_conf {
@@ -125,12 +126,20 @@ static int add_events(struct cli *cli, struct chart *chart, int64_t since_ns)
 	return rc;
 }
 
-/* ---- the file ---- */
-
-static int write_draft(void *context, const char *bytes, size_t count)
+/* The service's own trace, which one of an earlier version has not. */
+static int get_service(struct cli *cli, int64_t since_ns, json_t **ret_json)
 {
-	return env_draft_add(context, bytes, count);
+	char text[STRATA_FORM_BYTES];
+	struct buf path;
+
+	service_path(cli, &path, "trace", NULL, "");
+	client_query(&path, "since", strata_time_print(since_ns, text));
+	int rc = service_get(cli, &path, ret_json);
+
+	return rc == -ENOENT ? 0 : rc;
 }
+
+/* ---- the file ---- */
 
 static int write_stdout(void *context, const char *bytes, size_t count)
 {
@@ -141,23 +150,34 @@ static int write_stdout(void *context, const char *bytes, size_t count)
 	return 0;
 }
 
-static int write_chart(struct cli *cli, struct chart *chart, const json_t *passes, const char *path)
+/* What the program asked the service for. */
+struct answers {
+	json_t *passes, *service; /* service NULL: it has no trace of its own */
+};
+
+static int write_to(struct chart *chart, const struct answers *answers,
+		    const struct strata_trace_sink *sink, struct strata_error *err)
+{
+	const json_t *passes = json_object_get(answers->passes, "passes");
+
+	return answers->service ? chart_write_with(chart, passes, answers->service, sink, err)
+				: chart_write(chart, passes, sink, err);
+}
+
+static int write_chart(struct cli *cli, struct chart *chart, const struct answers *answers,
+		       const char *path)
 {
 	struct env_draft draft;
-	struct strata_trace_sink out = { write_stdout, cli }, file = { write_draft, &draft };
+	struct strata_trace_sink out = { write_stdout, cli }, file = cli_draft_sink(&draft);
 	int rc;
 
 	if (!path)
-		return chart_write(chart, passes, &out, &cli->err);
+		return write_to(chart, answers, &out, &cli->err);
 	rc = env_draft_open(&draft, env_system(), AT_FDCWD, path, &cli->err);
 	if (rc)
 		return rc;
-	rc = chart_write(chart, passes, &file, &cli->err);
-	if (rc) {
-		env_draft_drop(&draft);
-		return rc;
-	}
-	rc = env_draft_keep(&draft, 0644, &cli->err);
+	rc = write_to(chart, answers, &file, &cli->err);
+	rc = cli_draft_end(cli, &draft, rc);
 	if (rc == 0)
 		cli_note(cli, "wrote %zu job%s to %s; ui.perfetto.dev shows it", chart->count,
 			 cli_plural(chart->count), path);
@@ -169,7 +189,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	const struct trace_conf *conf = conf_any;
 	char text[STRATA_FORM_BYTES];
 	struct chart chart;
-	json_t *passes = NULL;
+	struct answers answers = { 0 };
 	int64_t since_ns;
 	int rc = when_since(cli, conf->since, text);
 
@@ -188,10 +208,13 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	if (rc == 0)
 		rc = add_events(cli, &chart, since_ns - STRATA_DAY_NS);
 	if (rc == 0)
-		rc = service_list(cli, "passes", &passes);
+		rc = service_list(cli, "passes", &answers.passes);
 	if (rc == 0)
-		rc = write_chart(cli, &chart, json_object_get(passes, "passes"), conf->output);
-	json_decref(passes);
+		rc = get_service(cli, since_ns, &answers.service);
+	if (rc == 0)
+		rc = write_chart(cli, &chart, &answers, conf->output);
+	json_decref(answers.passes);
+	json_decref(answers.service);
 	chart_fini(&chart);
 	return rc;
 }
@@ -201,7 +224,9 @@ const struct cli_command cli_trace = {
 	.summary = "write what the service did as a timeline for Perfetto",
 	.about = "Every node is a process with a track for each of its GPUs; arrows lead from "
 		 "submissions to starts. The\n"
-		 "passes of the scheduler are those it remembers. Jobs that were submitted more "
+		 "passes of the scheduler are those it remembers, as are rounds, commits and "
+		 "starts in the\n"
+		 "service's own tracks. Jobs that were submitted more "
 		 "than a day before --since and\n"
 		 "have ended are not shown. The file is for ui.perfetto.dev or chrome://tracing; "
 		 "`strata trace merge` puts\n"

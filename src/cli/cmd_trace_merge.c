@@ -44,11 +44,6 @@ static int write_stdout(void *context, const char *bytes, size_t count)
 	return cli->out.failed ? -ENOMEM : 0;
 }
 
-static int write_draft(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
-}
-
 static int merge(struct cli *cli, const struct strata_trace_input *inputs, size_t count,
 		 const struct strata_trace_sink *sink)
 {
@@ -65,7 +60,7 @@ static int merge_to_file(struct cli *cli, const struct strata_trace_input *input
 			 const char *path)
 {
 	struct env_draft draft;
-	struct strata_trace_sink sink = { write_draft, &draft };
+	struct strata_trace_sink sink = cli_draft_sink(&draft);
 	mode_t mask = umask(0);
 	int rc = env_draft_open(&draft, env_system(), AT_FDCWD, path, &cli->err);
 

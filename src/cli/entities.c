@@ -113,8 +113,7 @@ static void limits_cell(const struct grid_cell *cell)
 			buf_printf(&buf, "%s%s %s", buf.length ? ", " : "",
 				   strata_real_print(limit, text), words[i]);
 	}
-	cli_table_add(cell->table, "%s", buf.length ? buf.text : "-");
-	buf_fini(&buf);
+	cli_table_add_buf(cell->table, &buf, "-");
 }
 
 static void duration_cell(const struct grid_cell *cell)

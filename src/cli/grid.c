@@ -66,8 +66,7 @@ void grid_text(const struct grid_cell *cell)
 
 	buf_init(&buf, &cell->cli->memory, 0);
 	grid_add(&buf, json_object_get(cell->row, cell->key));
-	cli_table_add(cell->table, "%s", buf.length ? buf.text : "-");
-	buf_fini(&buf);
+	cli_table_add_buf(cell->table, &buf, "-");
 }
 
 void grid_size(const struct grid_cell *cell)

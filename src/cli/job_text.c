@@ -190,8 +190,7 @@ static void place_cell(const struct grid_cell *cell)
 	add_nodes(cell->row, &buf);
 	if (buf.length == 0)
 		buf_add(&buf, why && *why ? why : "-");
-	cli_table_add(cell->table, "%s", buf.text);
-	buf_fini(&buf);
+	cli_table_add_buf(cell->table, &buf, "-");
 }
 
 static void time_cell(const struct grid_cell *cell)
@@ -216,8 +215,7 @@ static void left_cell(const struct grid_cell *cell)
 		buf_printf(&buf, "%s left", span(left, text));
 	else if (!job_ended(cell->row) && !is_state(cell->row, "running"))
 		add_start(cell->row, cell->now_ns, &buf);
-	cli_table_add(cell->table, "%s", buf.length ? buf.text : "-");
-	buf_fini(&buf);
+	cli_table_add_buf(cell->table, &buf, "-");
 }
 
 const struct grid_column job_columns[] = {

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 
+#include "core/env.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -164,4 +165,22 @@ int cli_print_json(struct cli *cli, json_t *json)
 const char *cli_plural(size_t count)
 {
 	return count == 1 ? "" : "s";
+}
+
+static int add_to_draft(void *draft, const char *bytes, size_t count)
+{
+	return env_draft_add(draft, bytes, count);
+}
+
+struct strata_trace_sink cli_draft_sink(struct env_draft *draft)
+{
+	return (struct strata_trace_sink){ add_to_draft, draft };
+}
+
+int cli_draft_end(struct cli *cli, struct env_draft *draft, int rc)
+{
+	if (rc == 0)
+		return env_draft_keep(draft, 0644, &cli->err);
+	env_draft_drop(draft);
+	return rc;
 }

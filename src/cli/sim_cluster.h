@@ -7,6 +7,7 @@
 #include "sim/machine.h"
 #include "sim/metrics.h"
 #include "sim/gantt.h"
+#include "sim/windows.h"
 
 struct sim_conf {
 	int64_t procs, checkpoint_ns;
@@ -17,7 +18,6 @@ struct sim_conf {
 
 enum {
 	SIM_COMPARE_MAX = 8,
-	SIM_WINDOWS_MAX = 64,
 	SIM_NAMED_MAX = 20, /* impossible jobs that are named */
 };
 
@@ -35,7 +35,7 @@ struct sim_trial {
 	uint64_t preemptions; /* of all windows, as the next two */
 	size_t cancelled;
 	double lost_hours;
-	double window_bsld[SIM_WINDOWS_MAX];
+	double window_bsld[WINDOWS_MAX];
 	double wall_ms;
 	uint64_t passes;
 };
@@ -48,7 +48,7 @@ struct sim {
 	const struct swf_demand **demands; /* of each arrival; NULL: none has */
 	enum strata_band *bands;           /* likewise; NULL: all are normal */
 	size_t arrival_count, left_out;
-	size_t windows[SIM_WINDOWS_MAX], window_count, window_length;
+	struct windows windows;
 	struct sim_trial trials[SIM_COMPARE_MAX];
 	size_t trial_count;
 	struct sim_trial *real; /* what the service did; NULL: the trace is no history of it */

@@ -50,10 +50,10 @@ static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
 	json_object_set_new(json, "preemptions", json_integer((json_int_t)trial->preemptions));
 	json_object_set_new(json, "cancelled", json_integer((json_int_t)trial->cancelled));
 	json_object_set_new(json, "lost_hours", json_real(trial->lost_hours));
-	if (sim->window_count) {
+	if (sim->windows.count) {
 		json_t *windows = json_array();
 
-		for (size_t i = 0; windows && i < sim->window_count; i++)
+		for (size_t i = 0; windows && i < sim->windows.count; i++)
 			json_array_append_new(windows, json_real(trial->window_bsld[i]));
 		json_object_set_new(json, "window_bsld", windows);
 	}

@@ -34,51 +34,21 @@ int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_mod
 	return rc ? rc : model_layers_read(text, length, &cli->arena, ret_model, &cli->err);
 }
 
-static int64_t first_of(int64_t a, int64_t b, int64_t c)
-{
-	return a ? a : b ? b : c;
-}
-
-int stage_schedule_plan(struct cli *cli, const struct stage_source *source, const char *path,
-			const struct strata_stage_model *known,
-			struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan)
-{
-	struct strata_stage_machine machine = { .bytes_per_s = source->bandwidth };
-	struct stage_schedule schedule;
-	int64_t all = 0;
-	const char *text;
-	size_t length;
-	int rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text, &length,
-			    &cli->err);
-
-	if (rc == 0)
-		rc = stage_schedule_read(text, length, known, &cli->arena, &schedule, &cli->err);
-	if (rc)
-		return rc;
-	/* layers nobody knows the size of are a page each */
-	bool sizes = schedule.has_layers || known;
-
-	machine.page_bytes = first_of(source->page, schedule.page_bytes, sizes ? 2 << 20 : 1);
-	/* all of them; what is too much for a sum is no limit either */
-	for (size_t i = 0; i < schedule.model.layer_count && all < INT64_C(1) << 60; i++)
-		all += (schedule.model.layers[i].bytes / machine.page_bytes + 1) *
-		       machine.page_bytes;
-	machine.budget_bytes = first_of(source->budget, schedule.budget_bytes, all);
-	rc = strata_stage_schedule(&schedule.model, &machine, schedule.held, schedule.entries,
-				   schedule.entry_count, &cli->arena, ret_plan, &cli->err);
-	if (rc == 0)
-		rc = strata_stage_verify(ret_plan, &schedule.model, &cli->arena, &cli->err);
-	*ret_model = schedule.model;
-	return rc;
-}
-
 int stage_source_read(struct cli *cli, const struct stage_source *source, const char *path,
 		      struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan)
 {
+	const struct strata_stage_machine machine = { .budget_bytes = source->budget,
+						      .page_bytes = source->page,
+						      .bytes_per_s = source->bandwidth };
 	struct strata_stage_model known;
+	const char *text;
+	size_t length;
 	int rc = source->layers ? stage_layers_read(cli, source->layers, &known) : 0;
 
+	if (rc == 0)
+		rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text,
+				&length, &cli->err);
 	return rc ? rc
-		  : stage_schedule_plan(cli, source, path, source->layers ? &known : NULL,
-					ret_model, ret_plan);
+		  : stage_schedule_plan(text, length, &machine, source->layers ? &known : NULL,
+					&cli->arena, ret_model, ret_plan, &cli->err);
 }

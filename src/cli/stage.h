@@ -17,10 +17,6 @@ extern const struct strata_schema stage_source_schema;
 /* Reads a schedule of any form and makes a plan of it. It is verified. */
 int stage_source_read(struct cli *cli, const struct stage_source *source, const char *path,
 		      struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan);
-/* The same when the layers are known (NULL: they are not, unless the schedule has them). */
-int stage_schedule_plan(struct cli *cli, const struct stage_source *source, const char *path,
-			const struct strata_stage_model *known,
-			struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan);
 /* The layers of a model, from a file as people write it. */
 int stage_layers_read(struct cli *cli, const char *path, struct strata_stage_model *ret_model);
 

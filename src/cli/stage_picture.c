@@ -10,47 +10,22 @@
 
 enum { LAYER_LANES_MAX = 64, COMPUTE_LANE = 0, CHANNEL_LANE = 1, FIRST_LAYER_LANE = 2 };
 
-void stage_spans_add(struct stage_spans *spans, struct stage_span span)
-{
-	if (!spans->on || spans->failed)
-		return;
-	if (spans->count == spans->room) {
-		size_t room = spans->room ? 2 * spans->room : 1024;
-		struct stage_span *items = strata_memory_resize(spans->memory, spans->items,
-								spans->room * sizeof(*items),
-								room * sizeof(*items));
-
-		if (!items) {
-			spans->failed = true;
-			return;
-		}
-		spans->items = items;
-		spans->room = room;
-	}
-	spans->items[spans->count++] = span;
-}
-
-void stage_spans_fini(struct stage_spans *spans)
-{
-	strata_memory_put(spans->memory, spans->items, spans->room * sizeof(*spans->items));
-}
-
 /* ---- the chart ---- */
 
 struct drawing {
-	const struct stage_spans *spans;
+	const struct stream_spans *spans;
 	const struct strata_weights *weights;
 	struct svg_box *boxes;
 	size_t box_count;
 	bool layer_lanes;
 };
 
-static double ms_since(const struct stage_spans *spans, int64_t time_ns)
+static double ms_since(const struct stream_spans *spans, int64_t time_ns)
 {
 	return (double)(time_ns - spans->starts_ns[0]) / 1e6;
 }
 
-static void add_box(struct drawing *drawing, const struct stage_span *span, size_t lane,
+static void add_box(struct drawing *drawing, const struct stream_span *span, size_t lane,
 		    int64_t begin_ns)
 {
 	double begin = ms_since(drawing->spans, begin_ns);
@@ -61,15 +36,18 @@ static void add_box(struct drawing *drawing, const struct stage_span *span, size
 	if (end <= 0 || drawing->box_count == SVG_BOXES_MAX) /* before the first step */
 		return;
 	begin = begin < 0 ? 0 : begin;
-	if (last && span->kind == STAGE_READ && last->lane == lane && last->name == name &&
+	if (last && span->kind == STREAM_SPAN_READ && last->lane == lane && last->name == name &&
 	    begin - last->end < 0.05) { /* pages of one layer, one after the other */
 		last->end = end > last->end ? end : last->end;
 		return;
 	}
-	drawing->boxes[drawing->box_count++] = (struct svg_box){
-		lane, span->layer, begin, end, lane >= FIRST_LAYER_LANE && span->kind == STAGE_READ,
-		name
-	};
+	drawing->boxes[drawing->box_count++] =
+		(struct svg_box){ lane,
+				  span->layer,
+				  begin,
+				  end,
+				  lane >= FIRST_LAYER_LANE && span->kind == STREAM_SPAN_READ,
+				  name };
 }
 
 /* Reads overlap each other with a disk that has several at once; on one lane each begins where the one before it ended. */
@@ -78,9 +56,9 @@ static void draw_reads(struct drawing *drawing, bool by_layer)
 	int64_t free_ns = 0;
 
 	for (size_t i = 0; i < drawing->spans->count; i++) {
-		const struct stage_span *span = &drawing->spans->items[i];
+		const struct stream_span *span = &drawing->spans->items[i];
 
-		if (span->kind != STAGE_READ)
+		if (span->kind != STREAM_SPAN_READ)
 			continue;
 		add_box(drawing, span, by_layer ? FIRST_LAYER_LANE + span->layer : CHANNEL_LANE,
 			span->begin_ns > free_ns ? span->begin_ns : free_ns);
@@ -91,9 +69,9 @@ static void draw_reads(struct drawing *drawing, bool by_layer)
 static void draw_computing(struct drawing *drawing)
 {
 	for (size_t i = 0; i < drawing->spans->count; i++) {
-		const struct stage_span *span = &drawing->spans->items[i];
+		const struct stream_span *span = &drawing->spans->items[i];
 
-		if (span->kind != STAGE_COMPUTE)
+		if (span->kind != STREAM_SPAN_COMPUTE)
 			continue;
 		add_box(drawing, span, COMPUTE_LANE, span->begin_ns);
 		if (drawing->layer_lanes)
@@ -132,7 +110,7 @@ static int draw(struct cli *cli, struct drawing *drawing, const char *subtitle, 
 	return svg_add_lanes(buf, &chart, &cli->err);
 }
 
-int stage_picture_plot(struct cli *cli, const struct stage_spans *spans,
+int stage_picture_plot(struct cli *cli, const struct stream_spans *spans,
 		       const struct strata_weights *weights, const char *subtitle, const char *path)
 {
 	struct drawing drawing = { .spans = spans,
@@ -155,18 +133,13 @@ int stage_picture_plot(struct cli *cli, const struct stage_spans *spans,
 
 /* ---- the trace ---- */
 
-static int write_trace(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
-}
-
 int stage_trace_open(struct cli *cli, const char *path, struct stage_trace *trace)
 {
 	const struct strata_trace_conf conf = { .pid = 1,
 						.process_name = "stage",
 						.clock_name = "realtime",
 						.offset_ns = env_realtime_offset_ns(env_system()) };
-	struct strata_trace_sink sink = { write_trace, &trace->draft };
+	struct strata_trace_sink sink = cli_draft_sink(&trace->draft);
 	int rc = env_draft_open(&trace->draft, env_system(), AT_FDCWD, path, &cli->err);
 
 	if (rc)
@@ -183,8 +156,5 @@ int stage_trace_close(struct cli *cli, struct stage_trace *trace, int rc)
 		return rc;
 	int ended = strata_trace_close(trace->trace, rc ? NULL : &cli->err);
 
-	if (rc == 0 && ended == 0)
-		return env_draft_keep(&trace->draft, 0644, &cli->err);
-	env_draft_drop(&trace->draft);
-	return rc ? rc : ended;
+	return cli_draft_end(cli, &trace->draft, rc ? rc : ended);
 }

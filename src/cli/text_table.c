@@ -124,6 +124,13 @@ void cli_table_add_styled(struct cli_table *table, enum cli_style style, const c
 	va_end(args);
 }
 
+void cli_table_add_buf(struct cli_table *table, struct buf *buf, const char *empty)
+{
+	table->failed |= buf->failed;
+	cli_table_add(table, "%s", buf->length ? buf->text : empty);
+	buf_fini(buf);
+}
+
 /* Takes what is too much for the terminal from the flexible column. */
 static void fit(struct cli_table *table)
 {

@@ -18,6 +18,7 @@ void chart_init(struct chart *chart, struct strata_memory *memory, int64_t since
 {
 	*chart = (struct chart){ .memory = memory, .since_ns = since_ns, .now_ns = now_ns };
 	map_u64_init(&chart->places, memory);
+	map_u64_init(&chart->exact, memory);
 }
 
 void chart_fini(struct chart *chart)
@@ -27,6 +28,9 @@ void chart_fini(struct chart *chart)
 	for (const struct map_u64_entry *at = NULL; (at = map_u64_next(&chart->places, at));)
 		json_decref(at->value);
 	map_u64_fini(&chart->places);
+	for (const struct map_u64_entry *at = NULL; (at = map_u64_next(&chart->exact, at));)
+		strata_memory_put(chart->memory, at->value, sizeof(struct chart_exact));
+	map_u64_fini(&chart->exact);
 	strata_memory_put(chart->memory, chart->jobs, chart->room * sizeof(*chart->jobs));
 }
 
@@ -64,6 +68,46 @@ int chart_add(struct chart *chart, const json_t *job, struct strata_error *err)
 	return 0;
 }
 
+/* What is known exactly of a job, perhaps nothing yet. NULL: no memory. */
+static struct chart_exact *exact_of(struct chart *chart, uint64_t job)
+{
+	struct chart_exact *exact = map_u64_get(&chart->exact, job);
+
+	if (exact)
+		return exact;
+	exact = strata_memory_get(chart->memory, sizeof(*exact));
+	if (exact && map_u64_put(&chart->exact, job, exact, NULL)) {
+		strata_memory_put(chart->memory, exact, sizeof(*exact));
+		return NULL;
+	}
+	return exact;
+}
+
+/* A submission tells of several jobs, numbered one after another; of a start and an end the executor's own time counts. */
+static int note_times(struct chart *chart, const json_t *event, const char *kind, uint64_t job)
+{
+	const json_t *about = json_object_get(event, "about");
+	bool submitted = strcmp(kind, "job.submitted") == 0,
+	     started = strcmp(kind, "job.started") == 0;
+	json_int_t jobs = submitted ? json_integer_value(json_object_get(about, "jobs")) : 1;
+
+	if (!submitted && !started && strcmp(kind, "job.ended") != 0)
+		return 0;
+	for (json_int_t i = 0; i < jobs; i++) {
+		struct chart_exact *exact = exact_of(chart, job + (uint64_t)i);
+
+		if (!exact)
+			return -ENOMEM;
+		if (submitted)
+			exact->submitted_ns = time_of(event, "at");
+		else if (started)
+			exact->started_ns = time_of(about, "started_at");
+		else
+			exact->ended_ns = time_of(about, "ended_at");
+	}
+	return 0;
+}
+
 int chart_add_event(struct chart *chart, const json_t *event, struct strata_error *err)
 {
 	const char *kind = json_string_value(json_object_get(event, "kind"));
@@ -71,7 +115,11 @@ int chart_add_event(struct chart *chart, const json_t *event, struct strata_erro
 	json_int_t job = json_integer_value(json_object_get(event, "job"));
 	void *old = NULL;
 
-	if (!kind || strcmp(kind, "job.scheduled") != 0 || !json_is_object(place) || job < 1)
+	if (!kind || job < 1)
+		return 0;
+	if (note_times(chart, event, kind, (uint64_t)job))
+		return strata_fail_memory(err);
+	if (strcmp(kind, "job.scheduled") != 0 || !json_is_object(place))
 		return 0;
 	if (map_u64_put(&chart->places, (uint64_t)job, json_incref(place), &old)) {
 		json_decref(place);
@@ -363,6 +411,28 @@ static void draw_passes(struct drawing *drawing, const json_t *passes)
 	}
 }
 
+/* The event is the job's when it is of the same second. */
+static void take_exact(int64_t *ns, int64_t exact_ns)
+{
+	if (exact_ns / STRATA_SECOND_NS == *ns / STRATA_SECOND_NS)
+		*ns = exact_ns;
+}
+
+static void make_exact(struct chart *chart)
+{
+	for (size_t i = 0; i < chart->count; i++) {
+		struct chart_job *job = &chart->jobs[i];
+		json_int_t id = json_integer_value(json_object_get(job->json, "id"));
+		const struct chart_exact *exact = map_u64_get(&chart->exact, (uint64_t)id);
+
+		if (!exact)
+			continue;
+		take_exact(&job->submitted_ns, exact->submitted_ns);
+		take_exact(&job->started_ns, exact->started_ns);
+		take_exact(&job->ended_ns, exact->ended_ns);
+	}
+}
+
 static int by_start(const void *a_any, const void *b_any)
 {
 	const struct chart_job *a = a_any, *b = b_any;
@@ -414,6 +484,7 @@ int chart_write(struct chart *chart, const json_t *passes, const struct strata_t
 {
 	struct drawing drawing = { .chart = chart, .next_pid = FIRST_NODE_PID };
 
+	make_exact(chart);
 	if (chart->count)
 		qsort(chart->jobs, chart->count, sizeof(*chart->jobs), by_start);
 	map_text_init(&drawing.places, chart->memory);
@@ -425,4 +496,63 @@ int chart_write(struct chart *chart, const json_t *passes, const struct strata_t
 
 	free_places(&drawing);
 	return rc ? rc : ended;
+}
+
+/* ---- with the service's own trace ---- */
+
+static int write_file(void *file, const char *bytes, size_t count)
+{
+	return fwrite(bytes, 1, count, file) == count ? 0 : -EIO;
+}
+
+static ssize_t read_file(void *file, char *bytes, size_t room)
+{
+	size_t count = fread(bytes, 1, room, file);
+
+	return count == 0 && ferror(file) ? -EIO : (ssize_t)count;
+}
+
+static ssize_t read_text(void *context, char *bytes, size_t room)
+{
+	const char **text = context;
+	size_t count = strnlen(*text, room);
+
+	memcpy(bytes, *text, count);
+	*text += count;
+	return (ssize_t)count;
+}
+
+/* Flows begin where jobs are submitted, so the jobs come first. */
+static int merge(struct chart *chart, FILE *jobs, const char *service,
+		 const struct strata_trace_sink *sink, struct strata_error *err)
+{
+	const struct strata_trace_input inputs[] = { { "jobs", read_file, jobs },
+						     { "service", read_text, &service } };
+	struct strata_trace_merged merged;
+
+	return strata_trace_merge(inputs, 2, chart->memory, sink, &merged, err);
+}
+
+int chart_write_with(struct chart *chart, const json_t *passes, const json_t *service,
+		     const struct strata_trace_sink *sink, struct strata_error *err)
+{
+	FILE *jobs = tmpfile();
+	char *text = json_dumps(service, JSON_COMPACT);
+	int rc = 0;
+
+	if (!jobs)
+		rc = strata_fail(err, -errno, "there is no room for a temporary file");
+	else if (!text)
+		rc = strata_fail_memory(err);
+	if (rc == 0)
+		rc = chart_write(chart, passes, &(struct strata_trace_sink){ write_file, jobs },
+				 err);
+	if (rc == 0) {
+		rewind(jobs);
+		rc = merge(chart, jobs, text, sink, err);
+	}
+	free(text);
+	if (jobs)
+		fclose(jobs);
+	return rc;
 }

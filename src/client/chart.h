@@ -18,12 +18,18 @@ struct chart_job {
 	int64_t submitted_ns, started_ns, ended_ns; /* 0: not yet */
 };
 
+/* The times of a job in nanoseconds, which the job itself has in seconds. 0: not told. */
+struct chart_exact {
+	int64_t submitted_ns, started_ns, ended_ns;
+};
+
 struct chart {
 	struct strata_memory *memory;
 	int64_t since_ns, now_ns; /* what is shown; who still runs is drawn to now */
 	struct chart_job *jobs;
 	size_t count, room;
 	struct map_u64 places; /* json_t *: where each job was put last, as its events tell */
+	struct map_u64 exact;  /* struct chart_exact *: of each job, as its events tell */
 };
 
 void chart_init(struct chart *chart, struct strata_memory *memory, int64_t since_ns,
@@ -33,11 +39,15 @@ void chart_fini(struct chart *chart);
 /* A job, in any order; one that had ended before is left out. */
 int chart_add(struct chart *chart, const json_t *job, struct strata_error *err);
 
-/* An event, in their order: of a job that has ended only these know where it ran. */
+/* An event, in their order: these know times exactly, and where a job ran that has ended. */
 int chart_add_event(struct chart *chart, const json_t *event, struct strata_error *err);
 
 /* Writes the file; passes is the list of GET /api/v1/passes, may be NULL. */
 int chart_write(struct chart *chart, const json_t *passes, const struct strata_trace_sink *sink,
 		struct strata_error *err);
+
+/* The same, merged with the service's own trace, which is the answer of GET /api/v1/trace. */
+int chart_write_with(struct chart *chart, const json_t *passes, const json_t *service,
+		     const struct strata_trace_sink *sink, struct strata_error *err);
 
 #endif

@@ -169,7 +169,7 @@ int history_add(struct history *history, const json_t *job, struct strata_error 
 	int rc;
 
 	if (row.number < 1 || submitted_ns < 0)
-		return strata_fail(err, -EBADMSG, "a job of the history has no id or no time");
+		return strata_fail(err, -EBADMSG, "the history has a job without an id or a time");
 	if (started_ns < submitted_ns || ended_ns < started_ns) {
 		history->left_out++;
 		return 0;

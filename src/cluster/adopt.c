@@ -7,12 +7,13 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
 			 struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_ADOPT, .now_ns = start_ns, .job = id,
 		     .attempt = attempt, .pieces = pieces, .piece_count = piece_count);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (!job_waits(job) || job->suspended || attempt == 0 || piece_count == 0)
 		return life_wrong_state(job, "waiting, with an attempt and a place", err);
 	for (uint32_t i = 0; i < piece_count; i++)
@@ -51,12 +52,13 @@ int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t a
 int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id,
 			    const struct strata_job_past *past, struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_REMEMBER, .job = id, .attempt = past->attempt,
 		     .preempted = past->preempted, .started = past->started);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (!job_waits(job))
 		return life_wrong_state(job, "waiting", err);
 	job->attempt = past->attempt;

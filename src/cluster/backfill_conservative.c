@@ -332,9 +332,11 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 	struct strata_cluster *cluster = pass->cluster;
 	struct job *job, **jobs;
 	size_t count;
-	int rc = 0;
+	int rc = range_cut_queue(cluster); /* each has a plan of its own */
 
 	(void)conf;
+	if (rc)
+		return strata_fail_memory(pass->err);
 	if (state->plans.line_count != cluster->node_count || cluster->disturbed ||
 	    cluster->order->changes_with_time)
 		state->broken = true;

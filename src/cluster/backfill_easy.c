@@ -58,11 +58,14 @@ static int fill_new(struct pass *pass, const struct easy_conf *conf, struct shad
 
 	while ((job = queue_take_new(cluster))) {
 		struct job_group *job_group = job->job_group;
+		enum pass_result result = PASS_STARTED;
 
 		/* jobs before it in its job group were turned down, and so would it be */
 		if (!job_group || job_group->first != job || !conf->bands[job_group->band])
 			continue;
-		if (pass_try(pass, job_group, shadow) == PASS_FAILED)
+		for (uint32_t left = job->elements; left > 0 && result == PASS_STARTED; left--)
+			result = pass_try(pass, job_group, shadow);
+		if (result == PASS_FAILED)
 			return -ENOMEM;
 	}
 	return 0;

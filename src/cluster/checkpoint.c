@@ -82,14 +82,15 @@ int strata_cluster_checkpoint(struct strata_cluster *cluster, uint64_t id,
 			      const struct strata_checkpoint *checkpoint, int64_t now_ns,
 			      struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 	struct condemned *oldest = NULL;
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_CHECKPOINT, .now_ns = now_ns, .job = id,
 		     .checkpoint = *checkpoint);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (!job->started || strata_job_ended(job->state))
 		return strata_fail(err, -ESTALE, "job %llu is %s; expected one that has run",
 				   (unsigned long long)id, strata_job_state_name(job->state));
@@ -140,7 +141,7 @@ no_memory:
 size_t strata_cluster_checkpoints(const struct strata_cluster *cluster, uint64_t id,
 				  struct strata_checkpoint ret_checkpoints[2])
 {
-	const struct job *job = cluster_find(cluster, id, NULL);
+	const struct job *job = range_get(cluster, id);
 	size_t count = 0;
 
 	for (; job && job->checkpoints && count < 2 && job->checkpoints[count].path; count++) {
@@ -155,13 +156,14 @@ size_t strata_cluster_checkpoints(const struct strata_cluster *cluster, uint64_t
 int strata_cluster_drop_checkpoints(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
 				    struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 	struct condemned *condemned[2] = { NULL, NULL };
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_DROP_CHECKPOINTS, .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	for (int i = 0; job->checkpoints && i < 2; i++) {
 		const char *path = job->checkpoints[i].path;
 

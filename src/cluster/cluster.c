@@ -9,6 +9,16 @@
 
 #define HALF_LIFE_NS (24 * INT64_C(3600000000000))
 
+/* Jobs of one begin time, by order of submission. */
+static int compare_begins(const struct heap_node *a, const struct heap_node *b, void *context)
+{
+	uint64_t left = container_of(a, struct job, by_begin)->sequence,
+		 right = container_of(b, struct job, by_begin)->sequence;
+
+	(void)context;
+	return left < right ? -1 : left > right;
+}
+
 static int compare_ends(const struct tree_node *a, const struct tree_node *b, void *context)
 {
 	const struct job *left = container_of(a, struct job, by_end),
@@ -112,9 +122,10 @@ static void open_tables(struct strata_cluster *cluster)
 	slab_init(&cluster->array_slab, memory, sizeof(struct array), 0);
 	slab_init(&cluster->gang_slab, memory, sizeof(struct gang), 0);
 	slab_init(&cluster->series_slab, memory, sizeof(struct series), 0);
+	tree_init(&cluster->ranges, range_compare, NULL);
 	tree_init(&cluster->queue, queue_compare, &cluster->conf.mixed_bands);
 	tree_init(&cluster->running, compare_ends, NULL);
-	heap_init(&cluster->begins, memory, NULL, NULL);
+	heap_init(&cluster->begins, memory, compare_begins, NULL);
 	heap_init(&cluster->checkpoints, memory, NULL, NULL);
 	heap_init(&cluster->picks, memory, placing_compare, NULL);
 }
@@ -280,14 +291,37 @@ static void lose_gang(struct strata_cluster *cluster, struct gang *gang)
 	}
 }
 
-static void lose_all(struct strata_cluster *cluster, const struct node *node)
+/* Who is on the node, the newest first. They are found nearly in their order. */
+static struct job *list_on(const struct strata_cluster *cluster, const struct node *node)
 {
 	const struct map_u64_entry *entry = NULL;
+	struct job *newest = NULL, **at;
 
 	while ((entry = map_u64_next(&cluster->jobs, entry))) {
 		struct job *job = entry->value;
 
 		if (!job->claim_count || !is_on(job, node))
+			continue;
+		for (at = &newest; *at && (*at)->sequence > job->sequence;)
+			at = &(*at)->next_on;
+		job->next_on = *at;
+		*at = job;
+	}
+	return newest;
+}
+
+/* In the order of submission. */
+static void lose_all(struct strata_cluster *cluster, const struct node *node)
+{
+	struct job *newest = list_on(cluster, node), *oldest = NULL, *job;
+
+	while ((job = newest)) {
+		newest = job->next_on;
+		job->next_on = oldest;
+		oldest = job;
+	}
+	for (job = oldest; job; job = job->next_on) {
+		if (!job->claim_count) /* it went with its gang */
 			continue;
 		if (job->gang)
 			lose_gang(cluster, job->gang);

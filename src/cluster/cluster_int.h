@@ -6,7 +6,7 @@
  *	node type	what nodes have in common that never changes: capacity, GPU type, features, partitions
  *	resource request	a request as placement sees it: a need per node, how many nodes, which node types and nodes will do
  *	job group	waiting jobs that are alike in resource request, association, band, priority and limit: first come, first served among themselves
- *	job	one job, in whatever state
+ *	job	one job, in whatever state; or a range: elements of an array that differ in nothing but their numbers yet (range.c)
  *	entity	a user, an account or a quality of service: what it may have and has
  *	association	a user in an account with a quality of service: whom usage is charged to
  *	array, gang, series	jobs that belong together: by request, to start together, by user and name
@@ -146,9 +146,11 @@ struct array {
 	uint64_t handle;
 	uint32_t limit;              /* elements placed at a time; 0: any number */
 	uint32_t placed;             /* now */
+	uint32_t ranges;             /* of jobs that stand for several elements */
+	uint64_t index_end;          /* no index is as high as this */
 	size_t count;                /* elements that are known */
 	size_t unstarted, open, bad; /* never started, not ended, ended other than completed */
-	struct map_u64 by_index;     /* elements; key: index + 1 */
+	struct map_u64 by_index;     /* jobs; key: index + 1, of a range its first element's */
 	struct link *waiters;
 };
 
@@ -174,8 +176,11 @@ struct checkpoint {
 };
 
 struct job {
-	uint64_t id;
-	uint64_t handle;             /* in the slab */
+	uint64_t id;       /* of a range: its first element's, as all that follows */
+	uint64_t handle;   /* in the slab */
+	uint32_t elements; /* 1; of a range more, with the ids and sequences behind this one's … */
+	uint32_t index_step;         /* … and indexes so far apart */
+	struct tree_node by_id;      /* of a range */
 	uint64_t sequence;           /* order of submission */
 	struct job_group *job_group; /* while it waits in the queue */
 	struct job *before, *after;  /* in its job group */
@@ -186,6 +191,7 @@ struct job {
 	int64_t priority;
 	enum strata_job_state state;
 	enum strata_reason reason;
+	enum strata_reason others; /* of a range in the queue: why all but its first element wait */
 	bool held, requeue, preemptible;
 	bool any_dependency, cancel_if_never, singleton;
 	bool suspended; /* frozen: holds its memory, waits to go on */
@@ -215,6 +221,7 @@ struct job {
 	struct heap_node by_begin; /* while it waits for its begin time */
 	struct claim *claims;
 	void *plan;             /* the backfill's */
+	struct job *next_on;    /* of those on a node that is lost, while that is seen to */
 	struct job *next_lost;  /* until the next pass has told of it */
 	struct job *next_new;   /* of the jobs that have come since the last pass */
 	struct job *next_stop;  /* of those whose stop is to be told */
@@ -241,8 +248,8 @@ struct job_group {
 	int64_t limit_ns;
 	uint64_t name;
 	struct job *first, *last;
-	size_t count;
-	double key; /* by the order */
+	size_t count; /* of jobs, with the elements of ranges */
+	double key;   /* by the order */
 	struct tree_node in_order;
 	uint64_t handle;
 };
@@ -326,6 +333,8 @@ struct strata_cluster {
 	size_t score_cache_bytes;   /* of all score caches */
 	uint64_t score_cache_clock; /* goes up whenever a score cache is asked for */
 
+	struct tree ranges;      /* jobs that stand for several elements, by id */
+	uint64_t id_end;         /* no job that was ever submitted has an id as high as this */
 	struct tree queue;       /* job groups by band, key and sequence of their first job */
 	struct tree running;     /* placed jobs by expected end */
 	struct heap begins;      /* jobs that wait for their begin time */
@@ -505,6 +514,8 @@ int queue_add(struct strata_cluster *cluster, struct job *job); /* at its place 
 void queue_remove(struct strata_cluster *cluster, struct job *job);
 /* The oldest of the jobs that have joined since the last pass; it is one no longer. NULL: none left. */
 struct job *queue_take_new(struct strata_cluster *cluster);
+/* A part of a range that was cut off follows the range. */
+void queue_add_rest(struct strata_cluster *cluster, struct job *job, struct job *rest);
 void queue_forget_new(struct strata_cluster *cluster);
 /* The context is a bool: bands are mixed. */
 int queue_compare(const struct tree_node *a, const struct tree_node *b, void *context);
@@ -516,7 +527,7 @@ int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *jo
 int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		  struct strata_error *err);
 struct pass;
-/* All jobs in the queue, in its order, in the pass's arena. */
+/* All jobs in the queue, in its order, in the pass's arena; a range is one of them. */
 int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count);
 static inline struct job_group *queue_job_group(struct tree_node *node)
 {
@@ -583,13 +594,13 @@ void entity_charge(struct strata_cluster *cluster, struct association *associati
 /* Up to when a store had charged it; 0: nothing came from a store. */
 int64_t entity_stored_ns(const struct strata_cluster *cluster,
 			 const struct association *association);
-void entity_count_waiting(struct association *association, int sign);
+void entity_count_waiting(struct association *association, int64_t more);
 void entity_count_placed(struct association *association, int64_t gpu_milli, int sign);
 /* May a job of this resource request be placed now? NONE, or the reason why not; wake: when to look again for that reason. */
 enum strata_reason entity_limit(struct strata_cluster *cluster, struct association *association,
 				const struct resource_request *resources);
-int entity_admits(const struct association *association,
-		  struct strata_error *err); /* one more waiting job */
+/* So many more waiting jobs. */
+int entity_admits(const struct association *association, uint32_t count, struct strata_error *err);
 /* entity_set.c: the partition, if something was said about it. */
 const struct entity *entity_partition(const struct strata_cluster *cluster, const char *partition);
 
@@ -597,6 +608,8 @@ const struct entity *entity_partition(const struct strata_cluster *cluster, cons
 int depend_init(struct strata_cluster *cluster, struct job *job,
 		const struct strata_job_request *request, struct strata_error *err);
 void depend_fini(struct strata_cluster *cluster, struct job *job); /* waits for nothing any more */
+/* What a range waits for is waited for by a part of it, too: a copy of the job, whose links are to be its own. 0 or -ENOMEM. */
+int depend_cut(struct strata_cluster *cluster, struct job *job, struct job *rest);
 void depend_started(struct strata_cluster *cluster, struct job *job); /* its first start */
 void depend_ended(struct strata_cluster *cluster, struct job *job);
 enum strata_reason depend_reason(const struct job *job); /* NONE: nothing to wait for */
@@ -611,8 +624,28 @@ void depend_array(struct strata_cluster *cluster, struct array *array);
 int array_join(struct strata_cluster *cluster, struct job *job,
 	       const struct strata_job_request *request, struct strata_error *err);
 void array_leave(struct strata_cluster *cluster, struct job *job); /* forgotten */
+/* The job that has, or the range that contains, the element; NULL: none. */
+struct job *array_get(const struct strata_cluster *cluster, const struct array *array,
+		      uint32_t index);
 void array_started(struct strata_cluster *cluster, struct job *job);
 void array_ended(struct strata_cluster *cluster, struct job *job);
+
+/* range.c: elements of an array that are one job. */
+/* Can what is asked for be one job, as far as its elements do not each depend on something else? */
+bool range_allows(const struct strata_job_request *request);
+void range_enter(struct strata_cluster *cluster, struct job *job); /* a new job */
+void range_leave(struct strata_cluster *cluster, struct job *job);
+/* The job that has this id, or the range that contains it; NULL: none. */
+struct job *range_get(const struct strata_cluster *cluster, uint64_t id);
+/* The job keeps its first few elements, all others become a job of their own, which is behind it in whatever it is in. 0, or -ENOMEM and nothing
+ * happened. */
+int range_cut(struct strata_cluster *cluster, struct job *job, uint32_t keep);
+/* The element as a job of its own. 0, -ESRCH, -ENOMEM. */
+int range_take(struct strata_cluster *cluster, uint64_t id, struct job **ret_job,
+	       struct strata_error *err);
+/* Nothing in the queue is a range any more. 0 or -ENOMEM. */
+int range_cut_queue(struct strata_cluster *cluster);
+tree_compare range_compare;
 
 /* gang.c */
 int gang_join(struct strata_cluster *cluster, struct job *job,
@@ -742,6 +775,8 @@ void enqueue_undo(struct strata_cluster *cluster, struct job *job);
 void enqueue_back(struct strata_cluster *cluster, struct job *job);
 /* To be looked at again by the next pass: cannot fail. */
 void enqueue_later(struct strata_cluster *cluster, struct job *job);
+/* A part of a range that was cut off is, too, if the range is. */
+void enqueue_rest(struct strata_cluster *cluster, struct job *job, struct job *rest);
 /* Looks at those, and at begin times that have come. */
 int enqueue_pass(struct pass *pass);
 
@@ -761,9 +796,6 @@ int life_wrong_state(const struct job *job, const char *expected,
 void life_note_started(struct strata_cluster *cluster, struct job *job);
 /* It has run at least once: who waited for that need not wait any more. */
 void life_note_first_start(struct strata_cluster *cluster, struct job *job);
-/* NULL with -ESRCH in err when there is none. */
-struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
-			 struct strata_error *err);
 void cluster_free_job(struct strata_cluster *cluster, struct job *job);
 /* A placed job loses its place: back to the queue or failed, told by the next pass. */
 void cluster_lose(struct strata_cluster *cluster, struct job *job, bool again,

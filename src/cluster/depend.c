@@ -54,13 +54,16 @@ static void set_link(struct strata_cluster *cluster, struct link *link, enum lin
 		job->begin_ns = cluster->now_ns + link->delay_ns;
 }
 
+/* The newest are in front; who has waited longest is looked at first. */
 void depend_resolve(struct strata_cluster *cluster, struct link **waiters,
 		    const enum link_state states[STRATA_DEPENDENCY_KIND_COUNT])
 {
-	struct link *link = *waiters, *next;
+	struct link *link = *waiters, *newer;
 
-	for (; link; link = next) {
-		next = link->next;
+	while (link && link->next)
+		link = link->next;
+	for (; link; link = newer) {
+		newer = link->from == waiters ? NULL : container_of(link->from, struct link, next);
 		if (states[link->kind] == LINK_OPEN)
 			continue;
 		set_link(cluster, link, states[link->kind]);
@@ -145,19 +148,45 @@ static int make_link(struct strata_cluster *cluster, struct job *job, struct lin
 	if (dependency->array || dependency->kind == STRATA_AFTER_CORR)
 		array = map_u64_get(&cluster->arrays, dependency->job);
 	if (array && dependency->kind == STRATA_AFTER_CORR && request->array)
-		target = map_u64_get(&array->by_index, (uint64_t)request->array_index + 1);
+		target = array_get(cluster, array, request->array_index);
 	if (!array && !dependency->array)
-		target = map_u64_get(&cluster->jobs, dependency->job);
+		target = range_get(cluster, dependency->job);
 	if (!target && !array)
 		return strata_fail_at(
 			err, -ESRCH, "dependencies", "it depends on %s %llu, which is not known",
 			dependency->array ? "array" : "job", (unsigned long long)dependency->job);
+	if (target && target->elements > 1) { /* who is waited for is a job of its own */
+		uint64_t id = array ? target->id + (request->array_index - target->array_index) /
+							   target->index_step
+				    : dependency->job;
+		int rc = range_take(cluster, id, &target, err);
+
+		if (rc)
+			return rc;
+	}
 	if (array && dependency->array_bad && !array->bad)
 		array->bad = 1;
 	if (target)
 		link_to_job(cluster, link, target);
 	else
 		link_to_array(cluster, link, array);
+	return 0;
+}
+
+/* Links of their own, each in the chain where the other's is. */
+static int copy_links(struct strata_cluster *cluster, const struct job *job, struct job *rest)
+{
+	if (!job->link_count)
+		return 0;
+	rest->links = strata_memory_get(cluster->memory, job->link_count * sizeof(*rest->links));
+	if (!rest->links)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->link_count; i++) {
+		rest->links[i] = job->links[i];
+		rest->links[i].job = rest;
+		if (job->links[i].from)
+			chain(job->links[i].from, &rest->links[i]);
+	}
 	return 0;
 }
 
@@ -192,6 +221,15 @@ static int join_series(struct strata_cluster *cluster, struct job *job, struct s
 	*(series->last ? &series->last->series_after : &series->first) = job;
 	series->last = job;
 	return 0;
+}
+
+static void follow_in_series(struct job *job, struct job *rest)
+{
+	if (!job->series)
+		return;
+	rest->series_before = job;
+	*(job->series_after ? &job->series_after->series_before : &job->series->last) = rest;
+	job->series_after = rest;
 }
 
 static void leave_series(struct strata_cluster *cluster, struct job *job)
@@ -263,6 +301,15 @@ int depend_init(struct strata_cluster *cluster, struct job *job,
 		rc = join_series(cluster, job, err);
 	if (rc)
 		depend_fini(cluster, job);
+	return rc;
+}
+
+int depend_cut(struct strata_cluster *cluster, struct job *job, struct job *rest)
+{
+	int rc = copy_links(cluster, job, rest);
+
+	if (rc == 0)
+		follow_in_series(job, rest);
 	return rc;
 }
 

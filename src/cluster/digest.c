@@ -29,6 +29,8 @@ static uint64_t mix_job(uint64_t hash, const struct job *job)
 {
 	hash = mix(hash, job->id);
 	hash = mix(hash, job->sequence);
+	if (job->elements > 1)
+		hash = mix(hash, job->elements);
 	hash = mix(hash, (uint64_t)job->state << 32 | job->reason);
 	hash = mix(hash, (uint64_t)job->band << 32 | (uint64_t)job->held << 1 | job->stopping);
 	hash = mix(hash, (uint64_t)job->priority);

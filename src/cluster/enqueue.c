@@ -21,6 +21,7 @@ static int join_queue(struct strata_cluster *cluster, struct job *job)
 	else if (job->state == STRATA_JOB_QUEUED && job->reason != STRATA_REASON_NODE_FAILURE &&
 		 job->reason != STRATA_REASON_REQUEUED)
 		job->reason = STRATA_REASON_PRIORITY;
+	job->others = job->reason;
 	return 0;
 }
 
@@ -82,6 +83,17 @@ void enqueue_later(struct strata_cluster *cluster, struct job *job)
 	cluster->ready_last = job;
 }
 
+void enqueue_rest(struct strata_cluster *cluster, struct job *job, struct job *rest)
+{
+	if (!job->is_ready)
+		return;
+	rest->is_ready = true;
+	rest->next_ready = job->next_ready;
+	job->next_ready = rest;
+	if (cluster->ready_last == job)
+		cluster->ready_last = rest;
+}
+
 static bool waits_apart(const struct job *job)
 {
 	return job_waits(job) && !job->job_group && !job->gang_ready &&
@@ -109,8 +121,11 @@ static int look_again(struct pass *pass, struct job *job)
 {
 	if (!waits_apart(job))
 		return 0;
-	if (job->cancel_if_never && depend_reason(job) == STRATA_REASON_DEPENDENCY_NEVER)
+	if (job->cancel_if_never && depend_reason(job) == STRATA_REASON_DEPENDENCY_NEVER) {
+		if (job->elements > 1 && range_cut(pass->cluster, job, 1))
+			return strata_fail_memory(pass->err); /* the others follow in the list */
 		return give_up(pass, job);
+	}
 	return enqueue_job(pass->cluster, job) ? strata_fail_memory(pass->err) : 0;
 }
 

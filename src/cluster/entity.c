@@ -239,13 +239,13 @@ int strata_cluster_add_usage(struct strata_cluster *cluster, const char *name, c
 
 /* ---- limits ---- */
 
-void entity_count_waiting(struct association *association, int sign)
+void entity_count_waiting(struct association *association, int64_t more)
 {
-	association->user->waiting += (uint32_t)sign;
+	association->user->waiting += (uint32_t)more;
 	if (association->qos)
-		association->qos->waiting += (uint32_t)sign;
+		association->qos->waiting += (uint32_t)more;
 	for (struct entity *account = association->account; account; account = account->parent)
-		account->waiting += (uint32_t)sign;
+		account->waiting += (uint32_t)more;
 }
 
 static void count_placed(struct entity *entity, int64_t gpu_milli, int sign)
@@ -321,23 +321,27 @@ enum strata_reason entity_limit(struct strata_cluster *cluster, struct associati
 	return STRATA_REASON_NONE;
 }
 
-static int admits(const struct entity *entity, const char *what, struct strata_error *err)
+/* Of several that are too many together the first few would have been let in. */
+static int admits(const struct entity *entity, const char *what, uint32_t count,
+		  struct strata_error *err)
 {
-	if (!entity->limits.waiting || entity->waiting < entity->limits.waiting)
+	uint32_t limit = entity->limits.waiting, waiting = entity->waiting;
+
+	if (!limit || (uint64_t)waiting + count <= limit)
 		return 0;
 	return strata_fail_at(err, -EDQUOT, what, "%s %s has %u waiting jobs; the limit is %u",
-			      what, entity->name, entity->waiting, entity->limits.waiting);
+			      what, entity->name, waiting > limit ? waiting : limit, limit);
 }
 
-int entity_admits(const struct association *association, struct strata_error *err)
+int entity_admits(const struct association *association, uint32_t count, struct strata_error *err)
 {
-	int rc = admits(association->user, "user", err);
+	int rc = admits(association->user, "user", count, err);
 
 	if (rc == 0 && association->qos)
-		rc = admits(association->qos, "qos", err);
+		rc = admits(association->qos, "qos", count, err);
 	for (const struct entity *account = association->account; rc == 0 && account;
 	     account = account->parent)
-		rc = admits(account, "account", err);
+		rc = admits(account, "account", count, err);
 	return rc;
 }
 

@@ -25,24 +25,43 @@ static int hold_placed(struct plans *plans, struct strata_cluster *cluster)
 	return 0;
 }
 
-static int foresee(struct pass *pass, struct plans *plans, struct job *job,
+/* Of a job, or of an element of a range. What was promised is the first one's. */
+static int foresee(struct pass *pass, struct plans *plans, struct job *job, uint32_t element,
 		   struct strata_forecast *ret_forecast)
 {
 	struct strata_cluster *cluster = pass->cluster;
 	struct plan *plan;
 	int rc = plan_find(plans, cluster, job, queue_predict(cluster, job), pass->arena, &plan);
 
-	*ret_forecast = (struct strata_forecast){ .job = job->id };
+	*ret_forecast = (struct strata_forecast){ .job = job->id + element };
 	if (rc || !plan)
 		return rc;
 	ret_forecast->start_ns = plan->start_ns;
 	ret_forecast->node = plan->spots[0].node->row;
 	ret_forecast->node_count = plan->count;
-	if (job->promised_ns && job->promised_ns >= cluster->now_ns) {
+	if (element == 0 && job->promised_ns && job->promised_ns >= cluster->now_ns) {
 		ret_forecast->start_ns = job->promised_ns;
 		ret_forecast->promised = true;
 	}
 	return plan_take(plans, cluster, plan);
+}
+
+static size_t count_elements(struct job *const *jobs, size_t count)
+{
+	size_t elements = 0;
+
+	for (size_t i = 0; i < count; i++)
+		elements += jobs[i]->elements;
+	return elements;
+}
+
+/* What limits will allow when cannot be foreseen, and the first of a job group waits for all of it. */
+static bool can_be_foreseen(const struct job *job)
+{
+	enum strata_reason reason = job->job_group->first->reason;
+
+	return (reason < STRATA_REASON_USER_LIMIT || reason > STRATA_REASON_ARRAY_LIMIT) &&
+	       reason != STRATA_REASON_IMPOSSIBLE;
 }
 
 int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct strata_arena *arena,
@@ -55,26 +74,26 @@ int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct 
 	struct strata_forecast *forecasts = NULL;
 	struct job **jobs;
 	struct plans plans;
-	size_t count, known = 0;
+	size_t count, known = 0, looked = 0;
 	int rc = queue_list(&pass, &jobs, &count);
 
 	if (rc)
 		return rc;
-	count = count < most ? count : most;
-	forecasts = strata_arena_array(arena, count, sizeof(*forecasts));
+	size_t waiting = count_elements(jobs, count);
+
+	most = waiting < most ? waiting : most;
+	forecasts = strata_arena_array(arena, most, sizeof(*forecasts));
 	if (!forecasts || plans_init(&plans, cluster))
 		return strata_fail_memory(err);
 	rc = hold_placed(&plans, cluster);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		/* what limits will allow when cannot be foreseen, and the first of a job group waits for all of it */
-		enum strata_reason reason = jobs[i]->job_group->first->reason;
-
-		if ((reason >= STRATA_REASON_USER_LIMIT && reason <= STRATA_REASON_ARRAY_LIMIT) ||
-		    reason == STRATA_REASON_IMPOSSIBLE)
-			continue;
-		rc = foresee(&pass, &plans, jobs[i], &forecasts[known]);
-		known += rc == 0 && forecasts[known].start_ns != 0;
-	}
+	for (size_t i = 0; rc == 0 && i < count && looked < most; i++)
+		for (uint32_t k = 0; rc == 0 && k < jobs[i]->elements && looked < most; k++) {
+			looked++;
+			if (!can_be_foreseen(jobs[i]))
+				continue;
+			rc = foresee(&pass, &plans, jobs[i], k, &forecasts[known]);
+			known += rc == 0 && forecasts[known].start_ns != 0;
+		}
 	plans_fini(&plans, cluster);
 	if (rc)
 		return strata_fail_memory(err);

@@ -111,10 +111,14 @@ int gang_join(struct strata_cluster *cluster, struct job *job,
 				      "gang_size is %u; expected 1 to %d", request->gang_size,
 				      STRATA_GANG_SIZE_MAX);
 	gang = map_u64_get(&cluster->gangs, request->gang);
-	if (gang && (gang->whole || gang->size != request->gang_size))
+	if (gang && gang->whole)
 		return strata_fail_at(err, -EINVAL, "gang",
-				      "gang %llu has %u jobs, and %u of them are there",
-				      (unsigned long long)gang->id, gang->size, gang->count);
+				      "gang %llu has all of its %u jobs; begin another gang",
+				      (unsigned long long)gang->id, gang->size);
+	if (gang && gang->size != request->gang_size)
+		return strata_fail_at(err, -EINVAL, "gang",
+				      "gang_size is %u; gang %llu was begun with %u",
+				      request->gang_size, (unsigned long long)gang->id, gang->size);
 	if (!gang) {
 		gang = slab_get(&cluster->gang_slab, &handle);
 		if (!gang)

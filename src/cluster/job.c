@@ -54,7 +54,7 @@ static const struct {
 	[STRATA_REASON_EXIT_CODE] = { "exit_code", "its exit status was not 0" },
 	[STRATA_REASON_DEPENDENCY] = { "dependency", "it waits for other jobs" },
 	[STRATA_REASON_DEPENDENCY_NEVER] = { "dependency_never",
-					     "what it waits for cannot happen any more" },
+					     "what it waits for can never happen" },
 	[STRATA_REASON_USER_LIMIT] = { "user_limit", "its user has as much as is allowed" },
 	[STRATA_REASON_ACCOUNT_LIMIT] = { "account_limit",
 					  "its account has as much as is allowed" },
@@ -97,12 +97,13 @@ void job_set_state(struct strata_cluster *cluster, struct job *job, enum strata_
 	bool waited = job_waits(job);
 
 	assert(strata_job_may(job->state, state));
-	cluster->metrics.jobs[job->state]--;
-	cluster->metrics.jobs[state]++;
+	cluster->metrics.jobs[job->state] -= job->elements;
+	cluster->metrics.jobs[state] += job->elements;
 	job->state = state;
 	job->reason = reason;
 	if (waited != job_waits(job))
-		entity_count_waiting(job->association, waited ? -1 : 1);
+		entity_count_waiting(job->association,
+				     waited ? -(int64_t)job->elements : (int64_t)job->elements);
 	if (strata_job_ended(state)) {
 		gang_leave(cluster, job);
 		array_ended(cluster, job);

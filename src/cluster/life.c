@@ -50,14 +50,14 @@ static int bind_job(struct strata_cluster *cluster, struct job *job,
 }
 
 static int make_job(struct strata_cluster *cluster, const struct strata_job_request *request,
-		    struct resource_request *resources, struct strata_error *err)
+		    uint32_t elements, struct resource_request *resources, struct strata_error *err)
 {
 	struct association *association;
 	uint64_t name, handle;
 	int rc = entity_association(cluster, request, &association, err);
 
 	if (rc == 0)
-		rc = entity_admits(association, err);
+		rc = entity_admits(association, elements, err);
 	if (rc == 0)
 		rc = get_name(cluster, request->name, &name, err);
 	if (rc)
@@ -69,6 +69,8 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 	job->id = request->id;
 	job->handle = handle;
 	job->sequence = cluster->sequence + 1;
+	job->elements = elements;
+	job->index_step = request->array_step ? request->array_step : 1;
 	job->resources = resources;
 	job->association = association;
 	job->name = name;
@@ -90,45 +92,93 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 	}
 	if (job->cancel_if_never)
 		enqueue_later(cluster, job); /* its dependencies may be past hope already */
-	entity_count_waiting(association, 1);
+	range_enter(cluster, job);
+	entity_count_waiting(association, elements);
+	return 0;
+}
+
+/* One job, or several elements as one. */
+static int submit(struct strata_cluster *cluster, const struct strata_job_request *request,
+		  uint32_t elements, struct strata_error *err)
+{
+	struct resource_request *resources;
+	uint64_t end = request->id + elements;
+
+	for (uint64_t id = request->id; id < end && id < cluster->id_end; id++)
+		if (range_get(cluster, id))
+			return strata_fail_at(err, -EEXIST, "id", "there is a job %llu already",
+					      (unsigned long long)id);
+	int rc = resources_get(cluster, request, &resources, err);
+
+	if (rc)
+		return rc;
+	rc = make_job(cluster, request, elements, resources, err);
+	if (rc) {
+		resources_put(cluster, resources);
+		return rc;
+	}
+	cluster->id_end = end > cluster->id_end ? end : cluster->id_end;
+	cluster->sequence += elements;
+	cluster->metrics.jobs[STRATA_JOB_QUEUED] += elements;
+	return 0;
+}
+
+static void withdraw(struct strata_cluster *cluster, struct job *job);
+
+/* Elements that are told apart from the beginning, all of them or none. */
+static int submit_singly(struct strata_cluster *cluster, const struct strata_job_request *request,
+			 struct strata_error *err)
+{
+	struct strata_job_request one = *request;
+	int rc = 0;
+
+	one.array_count = 0;
+	for (uint32_t i = 0; rc == 0 && i < request->array_count; i++) {
+		rc = submit(cluster, &one, 1, err);
+		if (rc)
+			break;
+		one.id++;
+		one.array_index += request->array_step;
+	}
+	while (rc && one.id > request->id)
+		withdraw(cluster, map_u64_get(&cluster->jobs, --one.id));
+	return rc;
+}
+
+static int check_elements(const struct strata_job_request *request, struct strata_error *err)
+{
+	uint64_t last = request->array_index +
+			(uint64_t)(request->array_count - 1) * request->array_step;
+
+	if (request->array_count > STRATA_ARRAY_INDEX_MAX + 1)
+		return strata_fail_at(err, -ERANGE, "array_count",
+				      "array_count is %u; expected at most %d",
+				      request->array_count, STRATA_ARRAY_INDEX_MAX + 1);
+	if (!request->array || !request->array_step || last > UINT32_MAX ||
+	    request->id > UINT64_MAX - request->array_count)
+		return strata_fail_at(err, -EINVAL, "array_count",
+				      "array_count is %u; expected an array and a step from "
+				      "index to index with it",
+				      request->array_count);
 	return 0;
 }
 
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err)
 {
-	struct resource_request *resources;
-
 	cluster_tell(cluster, .kind = STRATA_EVENT_SUBMIT, .now_ns = now_ns, .request = request);
 	cluster_clock(cluster, now_ns);
-	if (map_u64_get(&cluster->jobs, request->id))
-		return strata_fail_at(err, -EEXIST, "id", "there is a job %llu already",
-				      (unsigned long long)request->id);
-	int rc = resources_get(cluster, request, &resources, err);
+	if (request->array_count < 2)
+		return submit(cluster, request, 1, err);
+	int rc = check_elements(request, err);
 
 	if (rc)
 		return rc;
-	rc = make_job(cluster, request, resources, err);
-	if (rc) {
-		resources_put(cluster, resources);
-		return rc;
-	}
-	cluster->sequence++;
-	cluster->metrics.jobs[STRATA_JOB_QUEUED]++;
-	return 0;
+	return range_allows(request) ? submit(cluster, request, request->array_count, err)
+				     : submit_singly(cluster, request, err);
 }
 
 /* ---- what is reported of it ---- */
-
-struct job *cluster_find(const struct strata_cluster *cluster, uint64_t id,
-			 struct strata_error *err)
-{
-	struct job *job = map_u64_get(&cluster->jobs, id);
-
-	if (!job)
-		strata_fail_at(err, -ESRCH, "id", "there is no job %llu", (unsigned long long)id);
-	return job;
-}
 
 int life_wrong_state(const struct job *job, const char *expected, struct strata_error *err)
 {
@@ -154,12 +204,13 @@ void life_note_started(struct strata_cluster *cluster, struct job *job)
 int strata_cluster_started(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
 			   struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_STARTED, .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (job->state != STRATA_JOB_SCHEDULED)
 		return life_wrong_state(job, "scheduled", err);
 	life_note_started(cluster, job);
@@ -272,13 +323,14 @@ int strata_cluster_ended_after(struct strata_cluster *cluster, uint64_t id,
 			       enum strata_outcome outcome, int64_t ran_ns, int64_t now_ns,
 			       struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_ENDED, .now_ns = now_ns, .job = id,
 		     .outcome = outcome, .ran_ns = ran_ns);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if ((unsigned)outcome >= STRATA_OUTCOME_COUNT)
 		return strata_fail(err, -EINVAL, "there is no such outcome");
 	if (!job_placed(job) && !job->suspended)
@@ -327,12 +379,13 @@ static void cancel_gang(struct strata_cluster *cluster, struct gang *gang, const
 int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
 			  struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_CANCEL, .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (strata_job_ended(job->state))
 		return life_wrong_state(job, "a job that has not ended", err);
 	if (job_waits(job))
@@ -350,13 +403,14 @@ int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t n
 int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
 			struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = held ? STRATA_EVENT_HOLD : STRATA_EVENT_RELEASE,
 		     .now_ns = now_ns, .job = id);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (!job_waits(job))
 		return life_wrong_state(job, "queued", err);
 	if (job->held == held)
@@ -392,13 +446,14 @@ int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 			  const struct strata_job_change *change, int64_t now_ns,
 			  struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_CHANGE, .now_ns = now_ns, .job = id,
 		     .change = *change);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	int rc = check_change(job, change, err);
 
 	if (rc)
@@ -450,8 +505,9 @@ static void forget(struct strata_cluster *cluster, struct job *job)
 	}
 	leave_ready(cluster, job);
 	stop_forget(cluster, job);
+	range_leave(cluster, job);
 	array_leave(cluster, job);
-	cluster->metrics.jobs[job->state]--;
+	cluster->metrics.jobs[job->state] -= job->elements;
 	map_u64_remove(&cluster->jobs, job->id);
 	cluster_free_job(cluster, job);
 	slab_put(&cluster->job_slab, job->handle);
@@ -459,71 +515,85 @@ static void forget(struct strata_cluster *cluster, struct job *job)
 
 int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_FORGET, .job = id);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (!strata_job_ended(job->state))
 		return life_wrong_state(job, "a job that has ended", err);
 	if (job->is_lost)
-		return strata_fail(err, -EBUSY, "the next pass has something to tell of job %llu",
+		return strata_fail(err, -EBUSY, "job %llu cannot be forgotten before the next pass",
 				   (unsigned long long)id);
 	forget(cluster, job);
 	return 0;
 }
 
-int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
+/* As if it had not been. */
+static void withdraw(struct strata_cluster *cluster, struct job *job)
 {
-	struct job *job = cluster_find(cluster, id, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_WITHDRAW, .job = id);
-	if (!job)
-		return -ESRCH;
-	if (!job_waits(job) || job->attempt || job->suspended)
-		return life_wrong_state(job, "a job that was never placed", err);
 	enqueue_undo(cluster, job);
 	job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_NONE);
 	cluster->changed = true;
 	forget(cluster, job);
+}
+
+int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
+{
+	struct job *job = range_get(cluster, id);
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_WITHDRAW, .job = id);
+	if (!job)
+		return strata_fail_at(err, -ESRCH, "id", "there is no job %llu",
+				      (unsigned long long)id);
+	if (!job_waits(job) || job->attempt || job->suspended)
+		return life_wrong_state(job, "a job that was never placed", err);
+	withdraw(cluster, job);
 	return 0;
 }
 
 /* ---- what is known of it ---- */
 
 /* A job behind others like it waits for what they wait for; one of a gang for what the first of it does. */
-static enum strata_reason reason_of(const struct job *job)
+static enum strata_reason reason_of(const struct job *job, bool first)
 {
+	enum strata_reason reason = first || !job->job_group ? job->reason : job->others;
+
 	if (job->gang && job->gang_ready && job->gang->first != job && job->gang->first->job_group)
 		return job->gang->first->reason;
-	if (job->job_group && job->job_group->first != job &&
-	    job->reason == STRATA_REASON_PRIORITY &&
+	if (job->job_group && (job->job_group->first != job || !first) &&
+	    reason == STRATA_REASON_PRIORITY &&
 	    job->job_group->first->reason >= STRATA_REASON_USER_LIMIT &&
 	    job->job_group->first->reason <= STRATA_REASON_ARRAY_LIMIT)
 		return job->job_group->first->reason;
-	return job->reason;
+	return reason;
 }
 
 int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		       struct strata_job_view *ret_view, struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	const struct job *job = range_get(cluster, id);
 
 	if (!job)
-		return -ESRCH;
+		return strata_fail_at(err, -ESRCH, "id", "there is no job %llu",
+				      (unsigned long long)id);
+	bool first = job->id == id; /* of a range, whose others have been promised nothing */
+
 	*ret_view = (struct strata_job_view){
 		.id = id,
 		.state = job->state,
-		.reason = reason_of(job),
+		.reason = reason_of(job, first),
 		.attempt = job->attempt,
 		.preempted = job->preempted,
 		.stopping = job->stopping,
 		.requeue = job->requeue,
 		.submit_ns = job->submit_ns,
-		.start_ns = job->start_ns,
-		.end_ns = job->end_ns,
-		.expected_end_ns = job_placed(job) ? job->expected_end_ns : 0,
-		.promised_ns = job_waits(job) ? job->promised_ns : 0,
+		.start_ns = job->attempt ? job->start_ns : STRATA_TIME_NONE,
+		.end_ns = strata_job_ended(job->state) ? job->end_ns : STRATA_TIME_NONE,
+		.expected_end_ns = job_placed(job) ? job->expected_end_ns : STRATA_TIME_NONE,
+		.promised_ns = job_waits(job) && first && job->promised_ns ? job->promised_ns
+								  : STRATA_TIME_NONE,
 		.pieces = claim_pieces(job),
 		.piece_count = job->claim_count,
 	};

@@ -191,7 +191,8 @@ static int check_node(const struct strata_node_conf *conf, struct strata_error *
 				      "node %s has %u GPUs; expected at most %d", conf->name,
 				      conf->gpu_count, STRATA_NODE_GPUS_MAX);
 	if (conf->cpu_milli < 0 || conf->memory_bytes < 0)
-		return strata_fail(err, -ERANGE, "node %s has less than no CPU or memory",
+		return strata_fail(err, -ERANGE,
+				   "node %s has a number of CPUs or bytes of memory below 0",
 				   conf->name);
 	return 0;
 }

@@ -85,7 +85,8 @@ int pass_start(struct pass *pass, struct job *job, const struct spot *spots, uin
 	struct strata_cluster *cluster = pass->cluster;
 	struct strata_piece *pieces = strata_arena_array(pass->arena, spot_count, sizeof(*pieces));
 
-	if (!pieces || pass_reserve(pass, 1) || claim_take(cluster, job, spots, spot_count))
+	if (!pieces || pass_reserve(pass, 1) || (job->elements > 1 && range_cut(cluster, job, 1)) ||
+	    claim_take(cluster, job, spots, spot_count))
 		return strata_fail_memory(pass->err);
 	queue_remove(cluster, job);
 	pass_commit(pass, job, pieces);

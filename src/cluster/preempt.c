@@ -316,7 +316,7 @@ static enum strata_stop stop_mode_of(const struct search *search, const struct j
 	return mode == STRATA_STOP_REQUEUE && !victim->requeue ? STRATA_STOP_CANCEL : mode;
 }
 
-static int stop_chosen(struct search *search, struct job *job)
+static int stop_chosen(struct search *search, uint64_t preemptor)
 {
 	struct strata_cluster *cluster = search->cluster;
 	size_t count = 0;
@@ -331,7 +331,7 @@ static int stop_chosen(struct search *search, struct job *job)
 		if (!search->candidates[i].chosen || victim->stopping)
 			continue;
 		stop_job(cluster, victim, stop_mode_of(search, victim), search->conf->grace_ns,
-			 job->id);
+			 preemptor);
 		victim->stop_told = true;
 		victim->preempted++;
 		cluster->metrics.preemptions++;
@@ -342,7 +342,7 @@ static int stop_chosen(struct search *search, struct job *job)
 						.attempt = victim->attempt,
 						.mode = victim->stop_mode,
 						.grace_ns = search->conf->grace_ns,
-						.preemptor = job->id };
+						.preemptor = preemptor };
 	}
 	memcpy(search->rooms, search->trial, cluster->node_count * sizeof(*search->rooms));
 	return 0;
@@ -355,6 +355,35 @@ static bool may_preempt(struct strata_cluster *cluster, const struct job *job)
 	return !job->gang && !job->suspended && job->resources->possible &&
 	       (!job->array || !job->array->limit || job->array->placed < job->array->limit) &&
 	       entity_limit(cluster, job->association, job->resources) == STRATA_REASON_NONE;
+}
+
+/* Looks at the jobs of a group one after the other, as long as somebody can be stopped for them. */
+static int preempt_for(struct search *search, const struct job_group *job_group, int *left)
+{
+	const struct job *job = job_group->first;
+	uint32_t element = 0; /* of the job, if it is a range */
+
+	while (job && *left > 0) {
+		--*left;
+		if (!may_preempt(search->cluster, job))
+			return 0;
+		if (!fit_first(search->cluster, job->resources, search->rooms, false,
+			       search->spots)) {
+			if (!choose(search, job)) {
+				search->cluster->protect_wake_ns = search->wake_ns;
+				return 0; /* nor would there be any for the others */
+			}
+			int rc = stop_chosen(search, job->id + element);
+
+			if (rc)
+				return rc;
+		}
+		if (++element == job->elements) {
+			job = job->after;
+			element = 0;
+		}
+	}
+	return 0;
 }
 
 int preempt_pass(struct pass *pass)
@@ -372,22 +401,8 @@ int preempt_pass(struct pass *pass)
 		return 0;
 	rc = open_search(&search);
 	for (; rc == 0 && job_group && left;
-	     job_group = queue_job_group(tree_next(&job_group->in_order))) {
-		struct job *job = job_group->first;
-
-		for (; rc == 0 && job && left && job_group->band > STRATA_BAND_LOW;
-		     job = job->after) {
-			left--;
-			if (!may_preempt(cluster, job))
-				break;
-			if (fit_first(cluster, job->resources, search.rooms, false, search.spots))
-				continue;
-			if (!choose(&search, job)) {
-				cluster->protect_wake_ns = search.wake_ns;
-				break; /* nor would there be any for the others of its job group */
-			}
-			rc = stop_chosen(&search, job);
-		}
-	}
+	     job_group = queue_job_group(tree_next(&job_group->in_order)))
+		if (job_group->band > STRATA_BAND_LOW)
+			rc = preempt_for(&search, job_group, &left);
 	return rc;
 }

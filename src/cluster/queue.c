@@ -136,8 +136,24 @@ static void link_job(struct job_group *job_group, struct job *job)
 	job->after = before ? before->after : job_group->first;
 	*(before ? &before->after : &job_group->first) = job;
 	*(job->after ? &job->after->before : &job_group->last) = job;
-	job_group->count++;
+	job_group->count += job->elements;
 	job->job_group = job_group;
+}
+
+void queue_add_rest(struct strata_cluster *cluster, struct job *job, struct job *rest)
+{
+	if (job->job_group) {
+		rest->before = job;
+		rest->after = job->after;
+		*(job->after ? &job->after->before : &job->job_group->last) = rest;
+		job->after = rest;
+	}
+	if (job->is_new) {
+		rest->next_new = job->next_new;
+		job->next_new = rest;
+		if (cluster->new_last == job)
+			cluster->new_last = rest;
+	}
 }
 
 int queue_add(struct strata_cluster *cluster, struct job *job)
@@ -194,7 +210,8 @@ void queue_remove(struct strata_cluster *cluster, struct job *job)
 	*(job->after ? &job->after->before : &job_group->last) = job->before;
 	job->before = job->after = NULL;
 	job->job_group = NULL;
-	if (--job_group->count == 0) {
+	job_group->count -= job->elements;
+	if (job_group->count == 0) {
 		struct job_group_key key = make_key(cluster, job);
 
 		map_text_remove(&cluster->job_groups, (const char *)&key, sizeof(key));
@@ -253,7 +270,8 @@ int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count)
 
 	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
 	     job_group = queue_job_group(tree_next(&job_group->in_order)))
-		count += job_group->count;
+		for (struct job *job = job_group->first; job; job = job->after)
+			count++;
 	struct job **jobs = strata_arena_array(pass->arena, count, sizeof(*jobs)), **to = jobs;
 
 	if (!jobs)

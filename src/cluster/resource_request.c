@@ -29,7 +29,8 @@ static int check_request(const struct strata_job_request *request, struct strata
 				      "nodes is %u; expected at most as many as tasks (%u)",
 				      request->nodes, request->tasks);
 	if (request->cpu_milli < 0 || request->memory_bytes < 0)
-		return strata_fail(err, -EINVAL, "the job asks for less than no CPU or memory");
+		return strata_fail(err, -EINVAL,
+				   "the job asks for a number of CPUs or bytes of memory below 0");
 	if (request->gpu_milli >= 1000 ||
 	    (request->gpu_milli && (request->gpus || request->tasks > 1)))
 		return strata_fail_at(

@@ -34,12 +34,13 @@ void stop_job(struct strata_cluster *cluster, struct job *job, enum strata_stop 
 int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata_stop mode,
 			int64_t now_ns, struct strata_error *err)
 {
-	struct job *job = cluster_find(cluster, id, err);
+	struct job *job;
+	int found = range_take(cluster, id, &job, err);
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_STOP, .now_ns = now_ns, .job = id, .mode = mode);
 	cluster_clock(cluster, now_ns);
-	if (!job)
-		return -ESRCH;
+	if (found)
+		return found;
 	if (!job_placed(job) && !job->suspended)
 		return strata_fail(err, -ESTALE, "job %llu is %s; expected one that is placed",
 				   (unsigned long long)id, strata_job_state_name(job->state));

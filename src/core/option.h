@@ -80,6 +80,8 @@ int option_read_json(const struct strata_schema *schema, const json_t *object, u
 json_t *option_write_json(const struct strata_schema *schema, const void *conf);
 json_t *option_value_json(const struct strata_option *option, const void *slot);
 /* Parses bounded text: depth, size, duplicates and what follows the value are checked. */
+/* What jansson found wrong, in words for whoever wrote the text and not for whoever called jansson. */
+const char *option_json_words(const json_error_t *why);
 int option_load_json(const char *text, size_t length, json_t **ret_json, struct strata_error *err);
 
 /* option_openapi.c: the JSON Schema of a table; NULL for lack of memory. */

@@ -106,6 +106,13 @@ static void add_escaped(struct buf *buf, const char *text)
 		buf_printf(buf, "%s%c", strchr("_*#\\<>[]~.", *text) ? "\\" : "", *text);
 }
 
+/* Empty for the next text; a failure of this one is the page's. */
+static void begin_again(struct buf *text, struct buf *page)
+{
+	page->failed |= text->failed;
+	buf_reset(text);
+}
+
 static void manual_rows(const struct strata_schema *schema, const char *prefix, struct buf *buf)
 {
 	for (const struct strata_option *option = schema->options; option->name; option++) {
@@ -124,13 +131,13 @@ static void manual_rows(const struct strata_schema *schema, const char *prefix, 
 			buf_add_char(buf, '*');
 			add_escaped(buf, text.text);
 			buf_add_char(buf, '*');
-			buf_reset(&text);
+			begin_again(&text, buf);
 			option_print_value_name(option, &text);
 			if (option->type != STRATA_BOOL) {
 				buf_add_char(buf, ' ');
 				add_escaped(buf, text.text);
 			}
-			buf_reset(&text);
+			begin_again(&text, buf);
 			buf_add(&text, option->help ? option->help : "");
 			add_notes(option, &text);
 			buf_add(buf, "\n\t");

@@ -302,6 +302,13 @@ static bool too_deep(const char *text, size_t length)
 	return false;
 }
 
+const char *option_json_words(const json_error_t *why)
+{
+	return strstr(why->text, "JSON_ALLOW_NUL")
+		       ? "a text has the character \\u0000, which is not allowed"
+		       : why->text;
+}
+
 int option_load_json(const char *text, size_t length, json_t **ret_json, struct strata_error *err)
 {
 	json_error_t where;
@@ -321,7 +328,7 @@ int option_load_json(const char *text, size_t length, json_t **ret_json, struct 
 		return strata_fail_memory(err);
 	if (!json)
 		return strata_fail(err, -EINVAL, "not valid JSON: line %d, column %d: %s",
-				   where.line, where.column, where.text);
+				   where.line, where.column, option_json_words(&where));
 	*ret_json = json;
 	return 0;
 }

@@ -6,6 +6,7 @@
  * What a file holds beside its events (otherData and the like) is collected and written behind the events.
  */
 #include "core/trace_int.h"
+#include "core/option.h"
 #include "core/trace_merge_int.h"
 
 #include <assert.h>
@@ -64,7 +65,7 @@ static int parse(struct merge *merge, const char *text, size_t length, uint64_t 
 		return strata_fail_memory(err);
 	if (!value)
 		return trace_source_fail(&merge->source, offset + (uint64_t)why.position, -EBADMSG,
-					 err, "not valid JSON: %s", why.text);
+					 err, "not valid JSON: %s", option_json_words(&why));
 	*ret_value = value;
 	return 0;
 }

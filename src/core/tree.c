@@ -185,3 +185,17 @@ struct tree_node *tree_prev(const struct tree_node *node)
 {
 	return neighbour(node, BEFORE);
 }
+
+struct tree_node *tree_search(const struct tree *tree, tree_before *before, const void *key)
+{
+	struct tree_node *at = tree->root, *found = NULL;
+
+	while (at) {
+		bool is_before = before(at, key);
+
+		if (!is_before)
+			found = at;
+		at = at->child[is_before ? AFTER : BEFORE];
+	}
+	return found;
+}

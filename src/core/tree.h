@@ -39,6 +39,11 @@ void tree_remove(struct tree *tree, struct tree_node *node);
 struct tree_node *tree_next(const struct tree_node *node);
 struct tree_node *tree_prev(const struct tree_node *node);
 
+/* Does the node come before what is looked for? Of the nodes of a tree it does for the first few, and for none behind them. */
+typedef bool tree_before(const struct tree_node *node, const void *key);
+/* The first node that does not come before the key, or NULL. O(log n). */
+struct tree_node *tree_search(const struct tree *tree, tree_before *before, const void *key);
+
 static inline struct tree_node *tree_first(const struct tree *tree)
 {
 	return tree->ends[0];

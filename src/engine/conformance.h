@@ -7,6 +7,8 @@
 
 #include <strata/engine.h>
 
+#include <stdint.h>
+
 enum conformance {
 	CONFORMANCE_RIGHT,
 	CONFORMANCE_WRONG,   /* ran, and a result differs */
@@ -17,5 +19,9 @@ enum conformance {
  * (one unit in the last place of bfloat16). Of a model that draws random numbers only kinds, types and shapes are compared. */
 enum conformance engine_conformance_run(struct strata_engine *engine, const char *directory,
 					struct strata_error *ret_why);
+
+/* A number made of every bit of the results of all data sets: equal where two runs (by other threads) agree to the bit. */
+int engine_conformance_digest(struct strata_engine *engine, const char *directory,
+			      uint64_t *ret_digest, struct strata_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include "engine/device.h"
 
 #include <errno.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,7 @@ static void *serve(void *arg)
 	struct engine_device *device = arg;
 	struct engine_work *work;
 
+	omp_set_num_threads(device->team.thread_count); /* for oneDNN, which asks for no number of its own */
 	while ((work = next_work(device))) {
 		int rc = work->run(work->arg, &work->err);
 

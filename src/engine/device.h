@@ -5,7 +5,7 @@
 #ifndef ENGINE_DEVICE_H
 #define ENGINE_DEVICE_H
 
-#include "engine/heap.h"
+#include "engine/engine_heap.h"
 #include "engine/team.h"
 
 #include <strata/trace.h>

@@ -1,7 +1,7 @@
 /* Engines and models: making, asking, closing. Calls are in engine_run.c. */
 #include "engine/engine.h"
 
-#include "engine/array.h"
+#include "engine/engine_array.h"
 #include "engine/experience.h"
 
 #include <errno.h>

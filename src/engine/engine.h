@@ -4,7 +4,7 @@
 
 #include "engine/instance.h"
 #include "engine/learning.h"
-#include "engine/placing.h"
+#include "engine/engine_place.h"
 
 #include <strata/engine.h>
 

@@ -1,7 +1,7 @@
 /* Calls: inputs are checked, the model is prepared with the first, and outputs are given out as arrays. */
 #include "engine/engine.h"
 
-#include "engine/array.h"
+#include "engine/engine_array.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef ENGINE_VALUE_H
 #define ENGINE_VALUE_H
 
-#include "engine/heap.h"
+#include "engine/engine_heap.h"
 #include "formats/onnx/onnx_model.h"
 
 struct engine_buffer;

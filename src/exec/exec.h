@@ -128,6 +128,8 @@ enum exec_control_type {
 	EXEC_LIMIT,  /* another time limit, counted from the start */
 };
 
+const char *exec_control_name(enum exec_control_type type); /* "freeze" */
+
 struct exec_control {
 	enum exec_control_type type;
 	enum exec_how how; /* STOP: CANCELLED, PREEMPTED or REQUEUED */

@@ -22,6 +22,17 @@ const char *exec_how_name(enum exec_how how)
 	return how_names[how];
 }
 
+const char *exec_control_name(enum exec_control_type type)
+{
+	static const char *const names[] = {
+		[EXEC_STOP] = "stop",     [EXEC_FREEZE] = "freeze",
+		[EXEC_THAW] = "thaw",     [EXEC_CHECKPOINT] = "checkpoint",
+		[EXEC_SIGNAL] = "signal", [EXEC_LIMIT] = "time limit",
+	};
+
+	return names[type];
+}
+
 static const struct strata_choice hows[] = {
 	{ "exited", EXEC_EXITED, NULL },       { "time_limit", EXEC_TIME_LIMIT, NULL },
 	{ "cancelled", EXEC_CANCELLED, NULL }, { "preempted", EXEC_PREEMPTED, NULL },

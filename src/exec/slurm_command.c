@@ -53,7 +53,7 @@ static int take_all(struct stream streams[2], const struct env *env, int64_t dea
 		int64_t left_ns = deadline_ns - env_now_ns(env, ENV_MONOTONIC);
 
 		if (left_ns <= 0)
-			return strata_fail(err, -ETIMEDOUT, "it gave no answer in time");
+			return strata_fail(err, -ETIMEDOUT, "it did not answer in time");
 		if (poll(fds, 2, (int)(left_ns / 1000000) + 1) < 0 && errno != EINTR)
 			return strata_fail(err, -errno, "poll: %s", strerror(errno));
 		for (int i = 0; rc == 0 && i < 2; i++)

@@ -172,7 +172,7 @@ static void find_missing(struct slurm *slurm, struct followed *at)
 	}
 	struct exec_status status = {
 		.how = at->control.stop ? (int)at->control.stop - 1 : EXEC_LOST,
-		.error = "Slurm does not know it any more, nor how it ended",
+		.error = "Slurm has forgotten this job and how it ended",
 		.ended_ns = env_now_ns(slurm->local.env, ENV_REALTIME),
 	};
 

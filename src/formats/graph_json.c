@@ -363,7 +363,8 @@ static int add_tensor(struct graph_reader *reader, const struct tensor_conf *con
 		tensor.shape[i] = shape[i];
 	int64_t elements = strata_tensor_elements(&tensor);
 
-	if (!tensor.bytes && elements > 0 && elements < BYTES_MAX / 16)
+	tensor.sized = elements >= 0 && elements < BYTES_MAX / 16;
+	if (!tensor.bytes && tensor.sized)
 		tensor.bytes = elements * strata_dtype_bytes(tensor.dtype);
 	return strata_graph_add_tensor(reader->into->graph, &tensor, NULL, reader->err);
 }

@@ -197,9 +197,9 @@ static int read_json(struct graph_reader *reader, const json_t *root)
 		return graph_read_json_form(reader, root);
 	if (json_object_get(root, "link_bytes_per_s"))
 		return graph_read_opt(reader, root);
-	return strata_fail(
-		reader->err, -EINVAL,
-		"no graph in a known form; expected ops, workflow, maxFPGAs or link_bytes_per_s");
+	return strata_fail(reader->err, -EINVAL,
+			   "the JSON object is no graph; expected a member ops, workflow, maxFPGAs "
+			   "or link_bytes_per_s");
 }
 
 static int read_one_json(struct graph_reader *reader, const char *text, size_t length,
@@ -252,7 +252,7 @@ static int read_one_text(struct graph_reader *reader, const char *text, size_t l
 		rc = graph_read_stg(reader, text, length);
 	else
 		rc = strata_fail(reader->err, -EINVAL,
-				 "no graph in a known form; expected JSON, Graphviz, STG or RGPOS");
+				 "the file is no graph; expected JSON, Graphviz, STG or RGPOS");
 	return end_case(reader, rc);
 }
 

@@ -199,6 +199,8 @@ static const struct recording_field request_fields[] = {
 	FIELD(strata_job_request, U64, array),
 	FIELD(strata_job_request, U32, array_index),
 	FIELD(strata_job_request, U32, array_limit),
+	FIELD(strata_job_request, U32, array_count),
+	FIELD(strata_job_request, U32, array_step),
 	FIELD(strata_job_request, U64, gang),
 	FIELD(strata_job_request, U32, gang_size),
 	{ 0 },

@@ -290,7 +290,8 @@ static int read_metadata(struct reader *reader, const json_t *json, struct strat
 	{
 		if (!json_is_string(value))
 			return strata_fail(err, -EBADMSG,
-					   "__metadata__ is to map texts to texts; '%.64s' is none",
+					   "__metadata__ maps texts to texts; the value of '%.64s' "
+					   "is not a text",
 					   key);
 		char *own = strata_arena_text(reader->arena, key, strlen(key));
 		char *text = strata_arena_text(reader->arena, json_string_value(value),

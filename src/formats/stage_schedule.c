@@ -395,3 +395,48 @@ void stage_schedule_add(struct buf *buf, const struct strata_stage_entry *entry,
 	if (entry->kind != STRATA_STAGE_COMPUTE && entry->count)
 		buf_printf(buf, " %u-%u", entry->first, entry->first + entry->count - 1);
 }
+
+/* ---- as a plan ---- */
+
+static int64_t first_of(int64_t a, int64_t b, int64_t c)
+{
+	return a ? a : b ? b : c;
+}
+
+/* All layers, in whole pages; what is too much for a sum is no limit either. */
+static int64_t bytes_of_all(const struct strata_stage_model *model, int64_t page_bytes)
+{
+	int64_t all = 0;
+
+	for (size_t i = 0; i < model->layer_count && all < INT64_C(1) << 60; i++)
+		all += (model->layers[i].bytes / page_bytes + 1) * page_bytes;
+	return all;
+}
+
+int stage_schedule_plan(const char *text, size_t length, const struct strata_stage_machine *machine,
+			const struct strata_stage_model *known, struct strata_arena *arena,
+			struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan,
+			struct strata_error *err)
+{
+	struct strata_stage_machine whole = *machine;
+	struct stage_schedule schedule;
+	struct strata_stage_plan plan;
+	int rc = stage_schedule_read(text, length, known, arena, &schedule, err);
+
+	if (rc)
+		return rc;
+	bool sizes = schedule.has_layers || known;
+
+	whole.page_bytes = first_of(machine->page_bytes, schedule.page_bytes, sizes ? 2 << 20 : 1);
+	whole.budget_bytes = first_of(machine->budget_bytes, schedule.budget_bytes,
+				      bytes_of_all(&schedule.model, whole.page_bytes));
+	rc = strata_stage_schedule(&schedule.model, &whole, schedule.held, schedule.entries,
+				   schedule.entry_count, arena, &plan, err);
+	if (rc == 0)
+		rc = strata_stage_verify(&plan, &schedule.model, arena, err);
+	if (rc)
+		return rc;
+	*ret_model = schedule.model;
+	*ret_plan = plan;
+	return 0;
+}

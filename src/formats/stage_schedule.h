@@ -37,6 +37,13 @@ int stage_schedule_read(const char *text, size_t length, const struct strata_sta
 			struct strata_arena *arena, struct stage_schedule *ret_schedule,
 			struct strata_error *err);
 
+/* The same as a plan, which is verified. Where the machine has 0, its page and budget are those of the document, else 2 MiB and room for all layers;
+ * layers of an unknown size are a page each. */
+int stage_schedule_plan(const char *text, size_t length, const struct strata_stage_machine *machine,
+			const struct strata_stage_model *known, struct strata_arena *arena,
+			struct strata_stage_model *ret_model, struct strata_stage_plan *ret_plan,
+			struct strata_error *err);
+
 /* The list of entries, and one entry as text. NULL for lack of memory. */
 json_t *stage_schedule_json(const struct strata_stage_plan *plan,
 			    const struct strata_stage_model *model);

@@ -47,7 +47,7 @@ static int read_topology(struct inventory_node *node, struct strata_error *err)
 		int code = errno ? errno : EIO;
 
 		hwloc_topology_destroy(topology);
-		return strata_fail(err, -code, "this machine cannot be explored: %s",
+		return strata_fail(err, -code, "the devices of this machine cannot be detected: %s",
 				   strerror(code));
 	}
 	node->cpus = count_of(topology, HWLOC_OBJ_PU);

@@ -316,7 +316,8 @@ int strata_adaptive_report(struct strata_adaptive *adaptive,
 
 	if (!(outcome->predicted_ns >= 0) || !(outcome->observed_ns >= 0) ||
 	    !(outcome->single_ns >= 0) || !isfinite(outcome->observed_ns))
-		return strata_fail(err, -EINVAL, "an outcome has times that are no times");
+		return strata_fail(err, -EINVAL,
+				   "the times of an outcome are not finite numbers of 0 or more");
 	metrics->schedules++;
 	*(outcome->success ? &metrics->successes : &metrics->failures) += 1;
 	metrics->fallbacks += outcome->fallback;

@@ -50,9 +50,10 @@ static int check_order(const struct strata_place_problem *problem,
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t e = problem->in_first[i]; e < problem->in_first[i + 1]; e++)
 			if (position[problem->in_from[e]] > position[i])
-				return strata_fail(err, -EINVAL,
-						   "op %zu stands before op %u, which it needs", i,
-						   problem->in_from[e]);
+				return strata_fail(
+					err, -EINVAL,
+					"op %zu comes before op %u, whose result it needs", i,
+					problem->in_from[e]);
 	return 0;
 }
 

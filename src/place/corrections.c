@@ -118,8 +118,9 @@ int strata_corrections_observe(struct strata_corrections *corrections, const cha
 	if (device >= corrections->device_count || !(predicted_ns > 0) || !(observed_ns > 0) ||
 	    !isfinite(predicted_ns) || !isfinite(observed_ns))
 		return strata_fail(err, -EINVAL,
-				   "%g ns observed for %g on device %u cannot be learned from",
-				   observed_ns, predicted_ns, device);
+				   "device %u: %g ns measured where %g were estimated; expected two "
+				   "finite times above 0",
+				   device, observed_ns, predicted_ns);
 	int rc = make(corrections, kind, &pairs, err);
 
 	if (rc)

@@ -203,6 +203,31 @@ static void take_block(struct ideals *ideals, uint32_t block, struct key *key)
 	key->b -= ideals->number[block].b;
 }
 
+/*
+ * Twice as many sets. Both arrays are new, because their size is known by one number: whichever cannot be had, the old ones stay as they
+ * are, with the size they were allocated with.
+ */
+static bool grow_sets(struct ideals *ideals)
+{
+	size_t room = 2 * ideals->set_room, row = ideals->words * 8;
+	struct set *sets = strata_memory_get(ideals->memory, room * sizeof(*sets));
+	uint64_t *bits = strata_memory_get(ideals->memory, room * row);
+
+	if (!sets || !bits) {
+		strata_memory_put(ideals->memory, sets, room * sizeof(*sets));
+		strata_memory_put(ideals->memory, bits, room * row);
+		return false;
+	}
+	memcpy(sets, ideals->sets, ideals->set_count * sizeof(*sets));
+	memcpy(bits, ideals->bits, ideals->set_count * row);
+	strata_memory_put(ideals->memory, ideals->sets, ideals->set_room * sizeof(*sets));
+	strata_memory_put(ideals->memory, ideals->bits, ideals->set_room * row);
+	ideals->sets = sets;
+	ideals->bits = bits;
+	ideals->set_room = room;
+	return true;
+}
+
 /* The set with this piece added can be had with one device more. */
 static void offer(struct ideals *ideals, uint32_t from, struct key key)
 {
@@ -216,28 +241,10 @@ static void offer(struct ideals *ideals, uint32_t from, struct key key)
 		return;
 	}
 	if (!*slot) {
-		if (ideals->set_count == ideals->set_room) {
-			size_t room = 2 * ideals->set_room, words = ideals->words;
-			struct set *sets = strata_memory_resize(ideals->memory, ideals->sets,
-								ideals->set_room * sizeof(*sets),
-								room * sizeof(*sets));
-			if (sets)
-				ideals->sets = sets;
-			uint64_t *bits = sets ? strata_memory_resize(ideals->memory, ideals->bits,
-								     ideals->set_room * words * 8,
-								     room * words * 8)
-					      : NULL;
-			if (!bits) { /* sets may have grown: its size is known by set_room */
-				if (sets)
-					ideals->sets = strata_memory_resize(
-						ideals->memory, sets, room * sizeof(*sets),
-						ideals->set_room * sizeof(*sets));
-				ideals->failed = true;
-				ideals->known.count--;
-				return;
-			}
-			ideals->bits = bits;
-			ideals->set_room = room;
+		if (ideals->set_count == ideals->set_room && !grow_sets(ideals)) {
+			ideals->failed = true;
+			ideals->known.count--;
+			return;
 		}
 		ideals->sets[ideals->set_count] = (struct set){
 			.key = key,

@@ -123,6 +123,7 @@ int strata_graph_add_tensor(struct strata_graph *graph, const struct strata_tens
 
 	*added = *tensor;
 	added->name = name;
+	added->sized = tensor->sized || tensor->bytes != 0;
 	added->producer = STRATA_NONE;
 	if (ret_index)
 		*ret_index = (uint32_t)graph->tensor_count;

@@ -43,8 +43,10 @@ static void tell_gain(struct teller *teller)
 		tell(teller, strata_arena_printf(teller->arena, "there is one device"));
 	else if (single && !single->fits)
 		tell(teller,
-		     strata_arena_printf(teller->arena, "no single device holds it; %zu devices do",
-					 used));
+		     strata_arena_printf(
+			     teller->arena,
+			     "no single device has enough memory for the model; %zu devices do",
+			     used));
 	else if (single && used == 1)
 		tell(teller,
 		     strata_arena_printf(

@@ -30,7 +30,9 @@ static int propose(const void *conf, const struct strata_place_problem *problem,
 			}
 		}
 		if (where == STRATA_NONE)
-			return strata_fail(err, -ENOSPC, "balancing the load does not fit");
+			return strata_fail(
+				err, -ENOSPC,
+				"load_balance found no placement that fits the devices' memory");
 		load[where] = best;
 		stock_put(problem, stocks, g, where);
 		draft_put(problem, draft, g, where);

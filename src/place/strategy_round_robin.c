@@ -28,7 +28,9 @@ static int propose(const void *conf, const struct strata_place_problem *problem,
 		if (!(problem->allowed[group] >> device & 1))
 			device = draft_fastest(problem, stocks, group);
 		if (device == STRATA_NONE || !stock_fits(problem, stocks, group, device))
-			return strata_fail(err, -ENOSPC, "round robin does not fit");
+			return strata_fail(
+				err, -ENOSPC,
+				"round_robin found no placement that fits the devices' memory");
 		stock_put(problem, stocks, group, device);
 		draft_put(problem, draft, group, device);
 	}

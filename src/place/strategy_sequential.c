@@ -24,7 +24,8 @@ static int propose(const void *conf, const struct strata_place_problem *problem,
 			where = draft_fastest(problem, stocks, g);
 			if (where == STRATA_NONE)
 				return strata_fail(err, -ENOSPC,
-						   "filling devices in turn does not fit");
+						   "sequential found no placement that fits the "
+						   "devices' memory");
 		} else if (problem->allowed[g] >> device & 1) {
 			device = where; /* it was full, not forbidden: never back */
 		}

@@ -47,7 +47,8 @@ static int propose(const void *conf, const struct strata_place_problem *problem,
 		}
 	}
 	if (best == STRATA_NONE)
-		return strata_fail(err, -ENOSPC, "no single device holds it");
+		return strata_fail(err, -ENOSPC,
+				   "no single device has enough memory for the model");
 	put_all(problem, best, stocks, draft);
 	return 0;
 }

@@ -104,7 +104,7 @@ static int check(const struct strata_pool *pool, const struct strata_batch *batc
 		 const struct worker *worker, struct task **ret_tasks, struct strata_error *err)
 {
 	if (batch->count == 0 || batch->count > STRATA_BATCH_MAX)
-		return strata_fail(err, -EINVAL, "a decision of %u tasks; expected 1 to %d",
+		return strata_fail(err, -EINVAL, "the decision has %u tasks; expected 1 to %d",
 				   batch->count, STRATA_BATCH_MAX);
 	if (batch->number != pool->decision + 1 || batch->steps != pool->conf.steps_per_pick)
 		return strata_fail(

@@ -53,7 +53,7 @@ static void deadline_close(struct strata_pool *pool)
 static int64_t deadline_key(const void *conf, const struct strata_policy_task *task)
 {
 	(void)conf;
-	return task->deadline_ns ? task->deadline_ns : INT64_MAX;
+	return task->deadline_ns != STRATA_TIME_NONE ? task->deadline_ns : INT64_MAX;
 }
 
 static int64_t base_ns(const struct strata_pool *pool)
@@ -76,7 +76,8 @@ static int128 scaled(const struct strata_pool *pool, int64_t time_ns)
 /* W · (latest start): what must not be passed by the work ahead and W · now. */
 static int64_t limit_of(const struct strata_pool *pool, int64_t deadline_ns, int64_t cost_ns)
 {
-	int128 limit = deadline_ns ? scaled(pool, deadline_ns - cost_ns) : NO_LIMIT;
+	int128 limit = deadline_ns != STRATA_TIME_NONE ? scaled(pool, deadline_ns - cost_ns)
+						       : NO_LIMIT;
 
 	if (limit > NO_LIMIT)
 		return NO_LIMIT;
@@ -91,14 +92,16 @@ static int64_t deadline_limit(const struct strata_pool *pool, const struct task 
 /* Would a task of this cost and deadline be on time, and all that were promised before? */
 static bool admissible(const struct strata_pool *pool, int64_t deadline_ns, int64_t cost_ns)
 {
-	struct ranked_key key = { .key = (uint64_t)(deadline_ns ? deadline_ns : INT64_MAX) ^
+	struct ranked_key key = { .key = (uint64_t)(deadline_ns != STRATA_TIME_NONE ? deadline_ns
+										    : INT64_MAX) ^
 					 1ull << 63,
 				  .serial = UINT64_MAX };
 	int128 spent = scaled(pool, pool->now_ns) + line_running_ns(pool);
 	uint64_t ahead_ns;
 
 	ranked_rank(&pool->line, &key, &ahead_ns);
-	if ((int128)limit_of(pool, deadline_ns, cost_ns) - (int64_t)ahead_ns < spent && deadline_ns)
+	if ((int128)limit_of(pool, deadline_ns, cost_ns) - (int64_t)ahead_ns < spent &&
+	    deadline_ns != STRATA_TIME_NONE)
 		return false;
 	int64_t slack = ranked_slack(&pool->line, &key);
 
@@ -138,7 +141,7 @@ static int deadline_admit(struct strata_pool *pool, struct user *user, const str
 	char now[STRATA_FORM_BYTES];
 
 	(void)user;
-	if (!conf_of(pool)->admission || !task->deadline_ns ||
+	if (!conf_of(pool)->admission || task->deadline_ns == STRATA_TIME_NONE ||
 	    admissible(pool, task->deadline_ns, task->cost_ns))
 		return 0;
 	int64_t earliest_ns = deadline_earliest(pool, task->cost_ns);

@@ -187,7 +187,7 @@ static void spend_in_window(struct strata_pool *pool, struct user *user, int64_t
 {
 	struct fair *fair = pool->state;
 
-	if (user->quota.cost_ns_max == 0)
+	if (user->quota.cost_ns_max == 0 && !(user->quota.has & STRATA_QUOTA_COST))
 		return;
 	if (user->window_ns == INT64_MIN ||
 	    pool->now_ns - user->window_ns >= fair_conf_of(pool)->window_ns) {

@@ -119,12 +119,22 @@ void fair_update_fluid(struct strata_pool *pool, struct user *user)
 	fluid_change(account ? &account->fluid : &fair->fluid, &user->member, now);
 }
 
+/* Whether a limit holds. */
+static bool limits(const struct strata_quota *quota, unsigned which, int64_t most)
+{
+	return most || quota->has & which;
+}
+
 /* Which quota keeps a user from starting another task. */
 static enum strata_wait over_quota(const struct user *user)
 {
-	if (user->quota.running_max && user->running >= user->quota.running_max)
+	const struct strata_quota *quota = &user->quota;
+
+	if (limits(quota, STRATA_QUOTA_RUNNING, quota->running_max) &&
+	    user->running >= quota->running_max)
 		return STRATA_WAIT_RUNNING;
-	if (user->quota.cost_ns_max && user->window_used_ns >= user->quota.cost_ns_max)
+	if (limits(quota, STRATA_QUOTA_COST, quota->cost_ns_max) &&
+	    user->window_used_ns >= quota->cost_ns_max)
 		return STRATA_WAIT_COST;
 	return STRATA_WAIT_NONE;
 }
@@ -157,7 +167,8 @@ int fair_admit(struct strata_pool *pool, struct user *user, const struct task *t
 {
 	(void)pool;
 	(void)task;
-	if (user->quota.queued_max == 0 || user->pending < user->quota.queued_max)
+	if (!limits(&user->quota, STRATA_QUOTA_QUEUED, user->quota.queued_max) ||
+	    user->pending < user->quota.queued_max)
 		return 0;
 	return strata_fail(err, -EDQUOT, "%.60s has %u tasks in line, as many as allowed",
 			   user->name, user->pending);

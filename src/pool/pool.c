@@ -41,7 +41,7 @@ static void fill_conf(struct strata_pool_conf *conf)
 {
 	if (!conf->policy.cls)
 		conf->policy.cls = &strata_policy_fifo.base;
-	if (conf->priority_min == 0 && conf->priority_max == 0)
+	if (!conf->has_priorities && conf->priority_min == 0 && conf->priority_max == 0)
 		conf->priority_max = 10;
 	conf->steps_per_pick = or_default(conf->steps_per_pick, 1);
 	conf->batch_max = or_default(conf->batch_max, 1);

@@ -64,7 +64,7 @@ struct task {
 	uint64_t serial; /* its place among equals: counts up, kept when it comes back */
 	int64_t key;     /* in line, as the policy gave it */
 	int64_t added_ns, started_ns, changed_ns;
-	int64_t deadline_ns; /* 0: none */
+	int64_t deadline_ns; /* STRATA_TIME_NONE: none */
 	int64_t cost_ns;     /* estimate of all of it */
 	int64_t used_ns;     /* measured so far */
 	uint32_t steps_done, steps;

@@ -48,7 +48,7 @@ struct task *task_at(const struct strata_pool *pool, uint64_t task, struct strat
 	struct task *found = slab_at(&pool->tasks, task);
 
 	if (!found)
-		strata_fail(err, -ESTALE, "task %#llx is not known, or not any more",
+		strata_fail(err, -ESTALE, "there is no task %#llx; it may have been forgotten",
 			    (unsigned long long)task);
 	return found;
 }
@@ -111,7 +111,7 @@ static void count_end(struct strata_pool *pool, const struct task *task)
 		user->failed++;
 	else
 		user->cancelled++;
-	if (task->status == STRATA_TASK_FINISHED && task->deadline_ns &&
+	if (task->status == STRATA_TASK_FINISHED && task->deadline_ns != STRATA_TIME_NONE &&
 	    pool->now_ns > task->deadline_ns)
 		pool->metrics.late++;
 }
@@ -175,7 +175,8 @@ static struct task make_task(const struct strata_pool *pool,
 		.serial = pool->serial,
 		.added_ns = pool->now_ns,
 		.changed_ns = pool->now_ns,
-		.deadline_ns = request->deadline_ns,
+		.deadline_ns = request->has_deadline || request->deadline_ns ? request->deadline_ns
+									     : STRATA_TIME_NONE,
 		.cost_ns = cost_ns,
 		.steps = request->steps,
 		.memory_mib = (uint32_t)((request->memory_bytes + MIB_BYTES - 1) / MIB_BYTES),
@@ -325,7 +326,7 @@ int strata_pool_get(const struct strata_pool *pool, uint64_t task,
 		.used_ns = found->used_ns,
 		.left_ns = strata_task_ended(found->status) ? 0 : task_left_ns(found),
 		.added_ns = found->added_ns,
-		.started_ns = found->flags & TASK_STARTED ? found->started_ns : INT64_MIN,
+		.started_ns = found->flags & TASK_STARTED ? found->started_ns : STRATA_TIME_NONE,
 		.changed_ns = found->changed_ns,
 		.worker = found->worker ? slab_handle(&pool->workers, found->worker - 1) : 0,
 		.memory_bytes = (int64_t)found->memory_mib * MIB_BYTES,

@@ -113,7 +113,7 @@ int strata_pool_user_metrics(const struct strata_pool *pool, const char *user, c
 	const struct user *found = user_find(pool, user, account);
 
 	if (!found)
-		return strata_fail(err, -ENOENT, "nothing is known of user %.60s", user);
+		return strata_fail(err, -ENOENT, "there is no user %.60s in this pool", user);
 	*ret_metrics = (struct strata_user_metrics){
 		.pending = found->pending,
 		.running = found->running,

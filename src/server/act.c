@@ -11,6 +11,7 @@
 #include "core/env_log.h"
 #include "server/start.h"
 #include "server/survey.h"
+#include "server/view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 
 #define REFUSED_NS (30 * STRATA_SECOND_NS) /* until a place is asked for again */
 
+/* Of one that has been decided about, and is no element of a range any more. */
 static struct live *job_of(const struct decider *decider, uint64_t id)
 {
 	return map_u64_get(&decider->jobs, id);
@@ -61,7 +63,7 @@ void act_note(struct decider *decider, const struct strata_effect *effects, size
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct strata_effect *effect = &effects[i];
-		struct live *live = job_of(decider, effect->job);
+		struct live *live = live_own(decider, (int64_t)effect->job);
 
 		if (!live)
 			continue;
@@ -127,9 +129,13 @@ static void take_answers(struct decider *decider)
 static void control(struct decider *decider, const struct live *live, struct exec_control request)
 {
 	struct exec_key key = { (uint64_t)live->job.id, (uint32_t)live->job.attempt };
+	const struct service_trace *trace = &decider->common->trace;
+	int64_t start_ns = service_trace_now_ns(trace);
 	struct strata_error err;
 	int rc = decider->exec->cls->control(decider->exec, key, &request, &err);
 
+	service_trace_slice(trace, trace->executor, exec_control_name(request.type), start_ns,
+			    key.job, strata_trace_int("attempt", key.attempt));
 	if (rc && rc != -ENOENT)
 		log_say(LOG_LEVEL_WARNING, "executor", live->job.id, "%s", err.text);
 }
@@ -298,10 +304,11 @@ static void note_ended(struct decider *decider, struct live *live, const struct 
 	live_set_place(decider, live, NULL, 0);
 	live_update(decider, live);
 	json_t *about = json_pack(
-		"{s:s,s:s,s:I,s:I,s:f,s:s?}", "state", strata_job_state_name(live->job.state),
+		"{s:s,s:s,s:I,s:I,s:f,s:s?,s:o}", "state", strata_job_state_name(live->job.state),
 		"how", exec_how_name((enum exec_how)status->how), "exit_code",
 		(json_int_t)status->exit_code, "signal", (json_int_t)status->signal, "ran_s",
-		(double)status->ran_ns / 1e9, "error", status->error);
+		(double)status->ran_ns / 1e9, "error", status->error, "ended_at",
+		view_exact_time(status->ended_ns));
 	bool over = live->job.completed_ns == 0 && strata_job_ended(live->job.state);
 
 	if (over)
@@ -317,11 +324,16 @@ static void take_event(struct decider *decider, const struct exec_event *event)
 
 	switch (event->type) {
 	case EXEC_STARTED:
+		service_trace_report(&decider->common->trace, "started", event->key.job,
+				     event->status.started_ns,
+				     strata_trace_int("attempt", event->key.attempt));
 		if (present && strata_cluster_started(decider->cluster, event->key.job,
 						      decider_now_ns(decider), NULL) == 0) {
 			live->job.started_ns = event->status.started_ns;
 			live_update(decider, live);
-			batch_event(decider, live->job.id, "job.started", NULL);
+			batch_event(decider, live->job.id, "job.started",
+				    json_pack("{s:o}", "started_at",
+					      view_exact_time(event->status.started_ns)));
 		}
 		break;
 	case EXEC_CHECKPOINTED:
@@ -329,6 +341,9 @@ static void take_event(struct decider *decider, const struct exec_event *event)
 			take_checkpoint(decider, live, event);
 		break;
 	case EXEC_ENDED:
+		service_trace_report(
+			&decider->common->trace, "ended", event->key.job, event->status.ended_ns,
+			strata_trace_text("how", exec_how_name((enum exec_how)event->status.how)));
 		if (present) {
 			if (event->status.started_ns && !live->job.started_ns)
 				live->job.started_ns = event->status.started_ns;

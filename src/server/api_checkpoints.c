@@ -140,7 +140,7 @@ void checkpoint_remove(const struct common *common, const struct removal *remova
 static void get_checkpoints(struct decider *decider, struct request *request)
 {
 	struct strata_checkpoint kept[2];
-	struct live *live = api_job_find_live(decider, request, false);
+	const struct live *live = api_job_look_live(decider, request, false);
 
 	if (!live)
 		return;

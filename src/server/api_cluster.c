@@ -34,7 +34,6 @@ static json_t *view_node(struct decider *decider, uint32_t row)
 	const struct node_about *node = &decider->nodes[row];
 	struct strata_room room;
 	json_t *gpus = json_array(), *jobs = json_array();
-	const struct map_u64_entry *entry;
 	double gpus_free = 0;
 
 	strata_cluster_room(decider->cluster, row, &room);
@@ -42,17 +41,15 @@ static json_t *view_node(struct decider *decider, uint32_t row)
 		json_array_append_new(gpus, json_real(room.gpu_milli[i] / 1000.0));
 		gpus_free += room.gpu_milli[i] / 1000.0;
 	}
-	for (entry = map_u64_next(&decider->jobs, NULL); entry;
-	     entry = map_u64_next(&decider->jobs, entry)) {
-		const struct live *live = entry->value;
+	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
 		struct strata_job_view view;
 
 		if (!live->job.place ||
-		    strata_cluster_job(decider->cluster, entry->key, &view, NULL))
+		    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL))
 			continue;
 		for (uint32_t i = 0; i < view.piece_count; i++)
 			if (view.pieces[i].node == row)
-				json_array_append_new(jobs, json_integer((json_int_t)entry->key));
+				json_array_append_new(jobs, json_integer((json_int_t)live->job.id));
 	}
 	return json_pack(
 		"{s:s,s:s,s:s?,s:o,s:f,s:f,s:I,s:I,s:i,s:f,s:s?,s:o,s:o,s:o,s:o}", "name",

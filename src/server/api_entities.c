@@ -54,13 +54,14 @@ static json_t *list_json(const struct strata_list *list)
 static void add_use(struct decider *decider, enum strata_entity_type type, const char *name,
 		    json_t *json)
 {
-	struct strata_usage_view view = { .weight = 1, .factor = 1 };
+	struct strata_usage_view view = { .weight = 1, .share = 1, .factor = 1 };
 
 	if (type == STRATA_ENTITY_USER)
 		strata_cluster_user(decider->cluster, name, &view);
 	else
 		strata_cluster_account(decider->cluster, name, &view);
 	json_object_set_new(json, "gpu_hours", json_real(view.gpu_hours));
+	json_object_set_new(json, "share", json_real(view.share));
 	json_object_set_new(json, "factor", json_real(view.factor));
 	json_object_set_new(json, "running", json_integer(view.jobs));
 	json_object_set_new(json, "waiting", json_integer(view.waiting));
@@ -132,12 +133,11 @@ static json_t *view_entity(struct decider *decider, enum strata_entity_type type
 /* Users that nobody has said anything about are there with their first job. */
 static void add_others(struct decider *decider, json_t *list)
 {
-	const struct map_u64_entry *entry = NULL;
 	struct map_text seen;
 
 	map_text_init(&seen, &decider->memory);
-	while ((entry = map_u64_next(&decider->jobs, entry))) {
-		const char *user = ((const struct live *)entry->value)->job.user;
+	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
+		const char *user = live->job.user;
 		size_t length = strlen(user);
 
 		if (entity_find(decider, STRATA_ENTITY_USER, user) ||

@@ -27,7 +27,7 @@ static json_t *view_event(const struct store_event *row)
 	json_t *about = row->about ? json_loads(row->about, 0, NULL) : NULL;
 
 	return json_pack("{s:I,s:o,s:I,s:s,s:o}", "sequence", (json_int_t)row->sequence, "at",
-			 view_time(row->at_ns), "job", (json_int_t)row->job, "kind", row->kind,
+			 view_exact_time(row->at_ns), "job", (json_int_t)row->job, "kind", row->kind,
 			 "about", about ? about : json_object());
 }
 

@@ -31,12 +31,10 @@ static void get_ready(struct request *request)
 /* Those that wait for nothing but their turn. */
 static double oldest_waiting(struct decider *decider)
 {
-	const struct map_u64_entry *entry;
 	int64_t oldest_ns = 0, now_ns = decider_now_ns(decider);
 
-	for (entry = map_u64_next(&decider->jobs, NULL); entry;
-	     entry = map_u64_next(&decider->jobs, entry)) {
-		const struct job *job = &((const struct live *)entry->value)->job;
+	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
+		const struct job *job = &live->job;
 		int64_t since_ns = job->eligible_ns > job->created_ns ? job->eligible_ns
 								      : job->created_ns;
 

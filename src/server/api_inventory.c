@@ -71,15 +71,13 @@ static void add_holder(const struct gpu_list *gpus, const struct strata_piece *p
 /* Those who have them: our jobs, and others' reservations. */
 static void set_holders(struct decider *decider, const struct gpu_list *gpus)
 {
-	const struct map_u64_entry *entry;
 	struct strata_job_view view;
 
-	for (entry = map_u64_next(&decider->jobs, NULL); entry;
-	     entry = map_u64_next(&decider->jobs, entry))
-		if (((const struct live *)entry->value)->job.place &&
-		    strata_cluster_job(decider->cluster, entry->key, &view, NULL) == 0)
+	for (const struct live *live = live_first(decider); live; live = live_next(live))
+		if (live->job.place &&
+		    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL) == 0)
 			add_holder(gpus, view.pieces, view.piece_count, "jobs",
-				   json_integer((json_int_t)entry->key));
+				   json_integer((json_int_t)live->job.id));
 	for (const struct reservation *at = decider->reservations; at; at = at->next)
 		add_holder(gpus, at->pieces, at->piece_count, "reservations",
 			   json_string(at->name));

@@ -125,23 +125,30 @@ bool api_job_may(struct request *request, const struct job *job)
 }
 
 bool api_job_find(struct decider *decider, struct request *request, bool own,
-		  struct live **ret_live)
+		  const struct live **ret_live)
 {
-	struct live *live = live_find(decider, request->segments[0]);
+	const struct live *live = live_find(decider, request->segments[0]);
 
 	*ret_live = live;
 	return !live || !own || api_job_may(request, &live->job);
 }
 
-struct live *api_job_find_live(struct decider *decider, struct request *request, bool own)
+const struct live *api_job_look_live(struct decider *decider, struct request *request, bool own)
 {
-	struct live *live;
+	const struct live *live;
 
 	if (api_job_find(decider, request, own, &live) && !live)
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       "there is no live job %.40s (strata show finds ended ones)",
 			       request->segments[0]);
 	return request->answered ? NULL : live;
+}
+
+struct live *api_job_find_live(struct decider *decider, struct request *request, bool own)
+{
+	const struct live *live = api_job_look_live(decider, request, own);
+
+	return live ? live_own(decider, live->job.id) : NULL;
 }
 
 size_t api_job_forecast(struct decider *decider, const struct live *live, json_t *json,
@@ -167,7 +174,7 @@ size_t api_job_forecast(struct decider *decider, const struct live *live, json_t
 
 static void get_job(struct decider *decider, struct request *request)
 {
-	struct live *live;
+	const struct live *live;
 
 	if (!api_job_find(decider, request, false, &live) || !live)
 		return; /* the history is looked at then */

@@ -180,7 +180,7 @@ static void get_output(struct decider *decider, struct request *request)
 	const struct query *query = request->parsed;
 	struct strata_error err;
 	const char *path;
-	struct live *live;
+	const struct live *live;
 
 	if (!api_job_find(decider, request, true, &live) || !live)
 		return; /* the history is looked at then */

@@ -110,28 +110,41 @@ static int64_t work_ns(const struct live *live, const struct strata_cluster_metr
 	return (int64_t)((gpus > cpus ? gpus : cpus) * (double)live->job.time_limit_ns);
 }
 
+/* A walk over all live jobs beside the list of them. */
+struct rest {
+	struct queue *queue;
+	const struct map_u64 *planned;
+	double ns; /* when all before has been worked off */
+	size_t at; /* in the list */
+};
+
+/* What is listed is in the same order. */
+static void estimate(struct rest *rest, int64_t id, bool waits, double work_ns)
+{
+	struct queue *queue = rest->queue;
+
+	waits = waits && !map_u64_get(rest->planned, (uint64_t)id);
+	if (rest->at < queue->count && queue->views[rest->at].job.id == id) {
+		if (waits)
+			queue->views[rest->at].expected_start_ns = (int64_t)rest->ns;
+		rest->at++;
+	}
+	if (waits && rest->ns < (double)INT64_MAX / 2)
+		rest->ns += work_ns;
+}
+
 /* Behind those that were planned one by one: when all that is before it has been worked off, in the order of submission. Rough, but it tells an hour
  * from a week. */
 static void estimate_rest(struct decider *decider, struct queue *queue,
 			  const struct map_u64 *planned, int64_t from_ns)
 {
-	const struct map_u64_entry *entry;
-	double ns = (double)from_ns;
-	size_t at = queue->placed;
+	struct rest rest = { queue, planned, (double)from_ns, queue->placed };
 
-	for (entry = map_u64_next(&decider->jobs, NULL); entry;
-	     entry = map_u64_next(&decider->jobs, entry)) {
-		const struct live *live = entry->value;
-		bool rest = waits_its_turn(live) && !map_u64_get(planned, entry->key);
+	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
+		double work = (double)work_ns(live, &queue->metrics);
 
-		/* what is listed is in the same order */
-		if (at < queue->count && queue->views[at].job.id == live->job.id) {
-			if (rest)
-				queue->views[at].expected_start_ns = (int64_t)ns;
-			at++;
-		}
-		if (rest && ns < (double)INT64_MAX / 2)
-			ns += (double)work_ns(live, &queue->metrics);
+		for (int64_t id = job_first_id(&live->job); id <= live->job.id; id++)
+			estimate(&rest, id, waits_its_turn(live), work);
 	}
 }
 
@@ -161,11 +174,29 @@ static void set_forecasts(struct decider *decider, struct queue *queue, struct s
 	map_u64_fini(&by_job);
 }
 
+/* Of the job, or of each element of a range. False: no memory. */
+static bool add_views(struct decider *decider, struct queue *queue, const struct live *live,
+		      size_t most, struct strata_arena *arena)
+{
+	struct live element = *live;
+	char uuid[UUID_TEXT_BYTES];
+
+	for (int64_t id = job_first_id(&live->job); id <= live->job.id && queue->count < most;
+	     id++) {
+		struct view *view = &queue->views[queue->count++];
+
+		element.job = job_element(&live->job, id, uuid);
+		*view = view_of_live(decider, &element);
+		if (!view_copy(view, queue->fields, arena))
+			return false;
+	}
+	return true;
+}
+
 static void get_queue(struct decider *decider, struct request *request)
 {
 	struct queue *queue = request->parsed;
-	const struct map_u64_entry *entry;
-	size_t most = decider->jobs.count;
+	size_t most = live_count(decider);
 
 	strata_cluster_metrics(decider->cluster, &queue->metrics);
 	queue->at_ns = decider_now_ns(decider);
@@ -175,15 +206,10 @@ static void get_queue(struct decider *decider, struct request *request)
 
 	for (int waiting = 0; ok && waiting < 2; waiting++) {
 		queue->placed = waiting ? queue->count : 0;
-		for (entry = map_u64_next(&decider->jobs, NULL); ok && entry && queue->count < most;
-		     entry = map_u64_next(&decider->jobs, entry)) {
-			if (!wanted(queue, entry->value, waiting))
-				continue;
-			struct view *view = &queue->views[queue->count++];
-
-			*view = view_of_live(decider, entry->value);
-			ok = view_copy(view, queue->fields, &request->arena);
-		}
+		for (const struct live *live = live_first(decider);
+		     ok && live && queue->count < most; live = live_next(live))
+			if (wanted(queue, live, waiting))
+				ok = add_views(decider, queue, live, most, &request->arena);
 	}
 	if (ok) {
 		set_forecasts(decider, queue, &request->arena);

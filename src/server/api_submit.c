@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "server/decider.h"
+#include "server/json_text.h"
 #include "server/live.h"
 #include "server/route.h"
 #include "server/submit.h"
@@ -10,7 +11,9 @@
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <microhttpd.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct submissions {
@@ -18,7 +21,7 @@ struct submissions {
 	size_t count;
 	bool bulk;
 	char hash[STORE_HASH_BYTES]; /* of the request, if it has a key */
-	json_t *warnings;            /* for whoever submits; NULL: none. Ends with the answer */
+	json_t *warnings;            /* for whoever submits; NULL: none */
 };
 
 static int read_list(struct request *request, json_t *jobs, struct submissions *all,
@@ -53,12 +56,14 @@ static int read_list(struct request *request, json_t *jobs, struct submissions *
 	return 0;
 }
 
-static void drop(struct submissions *all)
+/* A request that the decider turns away unread, because the store is away or the service ends, has them too. */
+static void release(struct request *request)
 {
+	struct submissions *all = request->parsed;
+
 	for (size_t i = 0; i < all->count; i++)
 		json_decref(all->list[i].json);
 	json_decref(all->warnings);
-	all->warnings = NULL;
 }
 
 /* Of the header, which stands for the first job's, or that. An empty one is a variable that was not set, and would make all jobs one. */
@@ -117,6 +122,8 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 		return;
 	}
 	all->warnings = warnings;
+	request->parsed = all;
+	request->release = release;
 	if (json_object_get(json, "jobs")) {
 		rc = read_list(request, json_object_get(json, "jobs"), all, &err);
 		json_decref(json);
@@ -135,11 +142,8 @@ void api_submit_read(struct request *request, json_t *json, json_t *warnings)
 	if (rc == 0 && all->list[0].spec.request_key)
 		store_blob_hash(request->body ? request->body : "", request->body_length,
 				all->hash);
-	request->parsed = all;
-	if (rc) {
-		drop(all);
+	if (rc)
 		request_fail(request, rc, &err);
-	}
 }
 
 static void parse_jobs(struct request *request)
@@ -223,18 +227,34 @@ static int take_all(struct decider *decider, struct request *request,
 	return rc;
 }
 
-static json_t *answer_json(const struct live *first, size_t count, json_t *warnings)
+/* Written at once: a tree of 100,000 numbers would keep everybody waiting for as long as a hundred submissions. NULL: no memory. */
+static char *answer_text(const struct job *first, size_t count, const json_t *warnings)
 {
-	int64_t array = first->job.array_id;
-	json_t *answer = json_pack("{s:I,s:s,s:o,s:o}", "id", (json_int_t)first->job.id, "uuid",
-				   first->job.uuid, "ids", ids_json(first->job.id, count),
-				   "array_id", array ? json_integer(array) : json_null());
+	char *said = warnings ? json_dumps(warnings, JSON_COMPACT) : NULL;
+	struct strata_memory memory = { 0 }; /* of plain blocks, so that the answer can have it */
+	struct buf buf;
 
-	if (warnings && answer && json_object_set(answer, "warnings", warnings)) {
-		json_decref(answer);
-		return NULL;
+	buf_init(&buf, &memory, 0);
+	buf_printf(&buf, "{\"id\":%" PRId64 ",\"uuid\":\"%s\",\"ids\":[", first->id, first->uuid);
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			buf_add_char(&buf, ',');
+		json_text_add_number(&buf, first->id + (int64_t)i);
 	}
-	return answer;
+	buf_add(&buf, "],\"array_id\":");
+	if (first->array_id)
+		json_text_add_number(&buf, first->array_id);
+	else
+		buf_add(&buf, "null");
+	if (warnings)
+		buf_printf(&buf, ",\"warnings\":%s", said ? said : "");
+	buf_add_char(&buf, '}');
+	if (buf.failed || (warnings && !said)) {
+		buf_fini(&buf);
+		buf.text = NULL;
+	}
+	free(said);
+	return buf.text;
 }
 
 /* Takes them in, with the event and the answer that go with them; or nothing of it. */
@@ -247,10 +267,14 @@ static int take_and_answer(struct decider *decider, struct request *request, con
 	size_t count = submit_count(decider, &mark);
 
 	if (rc == 0) {
-		const struct live *first = map_u64_get(&decider->jobs, (uint64_t)mark.first_id);
+		const struct live *live = live_get(decider, mark.first_id);
+		char uuid[UUID_TEXT_BYTES];
+		struct job first = job_element(&live->job, mark.first_id, uuid);
+		char *text = answer_text(&first, count, all->warnings);
 
-		request_answer(request, MHD_HTTP_CREATED, answer_json(first, count, all->warnings));
-		rc = request->text ? 0 : strata_fail_memory(err);
+		rc = text ? 0 : strata_fail_memory(err);
+		if (text)
+			request_give_text(request, MHD_HTTP_CREATED, NULL, text);
 	}
 	if (rc) {
 		submit_undo(decider, &mark);
@@ -276,7 +300,6 @@ void api_submit_decide(struct decider *decider, struct request *request)
 		if (rc)
 			request_fail(request, rc, &err);
 	}
-	drop(all);
 }
 
 /* ---- routes ---- */

@@ -68,7 +68,7 @@ static int check_token(const struct request *request, const struct token_request
 {
 	const struct identity *who = &request->who;
 
-	if (!request->front->conf->token_from_token || who->job)
+	if (!atomic_load(&request->front->token_from_token) || who->job)
 		return strata_fail(err, -EACCES,
 				   "tokens are made over the Unix socket, not with a token (unless "
 				   "the setting token_from_token allows it)");

@@ -77,8 +77,7 @@ static void say_dependencies(struct why *why)
 	if (text && strata_slurm_dependencies_parse(text, STRATA_TEXT_NUL, &why->decider->scratch,
 						    &list, NULL) == 0)
 		for (size_t i = 0; i < list.count && named < NAMED_MAX; i++) {
-			const struct live *other =
-				map_u64_get(&why->decider->jobs, (uint64_t)list.items[i].job);
+			const struct live *other = live_get(why->decider, list.items[i].job);
 
 			if (list.items[i].kind == STRATA_SLURM_SINGLETON) {
 				say(why, "It waits until earlier jobs of %s called %s have ended.",
@@ -86,7 +85,8 @@ static void say_dependencies(struct why *why)
 				named++;
 			} else if (other) {
 				say(why, "It waits until job %" PRId64 " (%s) %s; that one is %s.",
-				    other->job.id, other->job.name ? other->job.name : "no name",
+				    list.items[i].job,
+				    other->job.name ? other->job.name : "no name",
 				    wish_of(list.items[i].kind),
 				    strata_job_state_name(other->job.state));
 				named++;
@@ -97,18 +97,20 @@ static void say_dependencies(struct why *why)
 static void say_never(struct why *why)
 {
 	say_dependencies(why);
-	say(why, "That will not happen any more: `strata cancel %" PRId64 "`, and submit it anew.",
+	say(why,
+	    "It can never start. Cancel it with `strata cancel %" PRId64 "` and submit it again.",
 	    why->job->id);
 }
 
-/* "2 of 2 jobs", where there is a limit. */
+/* "1 job in use; the limit is 2.", where there is one. */
 static void say_limit(struct why *why, const json_t *limits, const char *key, const char *what,
 		      double used)
 {
 	double limit = json_number_value(json_object_get(limits, key));
 
 	if (limit > 0)
-		say(why, "%g %s in use; the limit is %g.", used, what, limit);
+		say(why, "%g %s%s in use; the limit is %g.", used, what, used == 1 ? "" : "s",
+		    limit);
 }
 
 static void say_limits(struct why *why, enum strata_entity_type kind, const char *name)
@@ -132,9 +134,9 @@ static void say_limits(struct why *why, enum strata_entity_type kind, const char
 			say(why, "%s: %g.", key, json_number_value(value));
 		return;
 	}
-	say_limit(why, limits, "jobs", "jobs", view.jobs);
-	say_limit(why, limits, "gpus", "GPUs", (double)view.gpu_milli / 1000);
-	say_limit(why, limits, "gpu_hours", "GPU hours", view.gpu_hours);
+	say_limit(why, limits, "jobs", "job", view.jobs);
+	say_limit(why, limits, "gpus", "GPU", (double)view.gpu_milli / 1000);
+	say_limit(why, limits, "gpu_hours", "GPU hour", view.gpu_hours);
 }
 
 /* The accounts above count as well. */
@@ -171,11 +173,9 @@ static void say_partition(struct why *why)
 static void say_array(struct why *why)
 {
 	size_t running = 0;
-	const struct map_u64_entry *entry;
 
-	for (entry = map_u64_next(&why->decider->jobs, NULL); entry;
-	     entry = map_u64_next(&why->decider->jobs, entry)) {
-		const struct job *job = &((const struct live *)entry->value)->job;
+	for (const struct live *live = live_first(why->decider); live; live = live_next(live)) {
+		const struct job *job = &live->job;
 
 		running += job->array_id == why->job->array_id && job->place;
 	}
@@ -185,13 +185,12 @@ static void say_array(struct why *why)
 static void say_gang(struct why *why)
 {
 	size_t count = 0;
-	const struct map_u64_entry *entry;
 
-	for (entry = map_u64_next(&why->decider->jobs, NULL); entry;
-	     entry = map_u64_next(&why->decider->jobs, entry)) {
-		const struct job *job = &((const struct live *)entry->value)->job;
+	for (const struct live *live = live_first(why->decider); live; live = live_next(live)) {
+		const struct job *job = &live->job;
 
-		count += job->gang_id && job->gang_id == why->job->gang_id;
+		if (job->gang_id && job->gang_id == why->job->gang_id)
+			count += (size_t)job_elements(job);
 	}
 	say(why, "%zu jobs of its gang are submitted; all of them start together.", count);
 }
@@ -360,7 +359,7 @@ static void say_state(struct why *why, enum strata_job_state state, const char *
 static void get_why(struct decider *decider, struct request *request)
 {
 	struct strata_job_view view;
-	struct live *live;
+	const struct live *live;
 
 	if (!api_job_find(decider, request, false, &live) || !live)
 		return;

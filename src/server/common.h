@@ -10,6 +10,7 @@
 #include "server/service_metrics.h"
 #include "server/inbox.h"
 #include "server/job_token.h"
+#include "server/service_trace.h"
 
 #include <stdatomic.h>
 
@@ -25,6 +26,7 @@ struct common {
 	void *read_context;
 	_Atomic int64_t event_last; /* the last event that is durable */
 	struct metrics metrics;
+	struct service_trace trace; /* the deciding thread adds, HTTP threads read */
 	unsigned char job_key[JOB_TOKEN_KEY_BYTES];
 	/* Which limits of jobs hold, in words; written before anybody asks. "": not known here. */
 	char limits[256];

@@ -323,6 +323,7 @@ void connection_busy(struct MHD_Connection *connection, bool busy)
 void connections_sweep(struct front *front, int64_t now_ns)
 {
 	struct connections *all = front->connections;
+	int64_t timeout_ns = atomic_load(&front->request_timeout_ns);
 
 	pthread_mutex_lock(&all->lock);
 	for (const struct map_text_entry *at = map_text_next(&all->owners, NULL); at;
@@ -331,7 +332,7 @@ void connections_sweep(struct front *front, int64_t now_ns)
 		     own = own->newer) {
 			int64_t since_ns = atomic_load(&own->since_ns);
 
-			if (since_ns && now_ns - since_ns > front->conf->request_timeout_ns)
+			if (since_ns && now_ns - since_ns > timeout_ns)
 				hang_up(all, own);
 		}
 	pthread_mutex_unlock(&all->lock);

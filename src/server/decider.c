@@ -4,6 +4,7 @@
 #include "server/act.h"
 #include "server/http.h"
 #include "server/entities.h"
+#include "server/live.h"
 #include "server/recorder.h"
 #include "server/reload.h"
 #include "server/reservation.h"
@@ -26,6 +27,7 @@ void decider_init(struct decider *decider, struct common *common)
 	strata_arena_init(&decider->pass, &decider->memory, 0);
 	map_u64_init(&decider->jobs, &decider->memory);
 	map_text_init(&decider->uuids, &decider->memory);
+	live_init(decider);
 	map_text_init(&decider->gangs, &decider->memory);
 	entities_init(decider);
 	batch_init(decider);
@@ -88,17 +90,30 @@ static void decide(struct decider *decider, struct request *request)
 		request->route->decide(decider, request);
 }
 
+/* A part of a round that had something to do. */
+static void trace_part(const struct decider *decider, const char *name, int64_t start_ns,
+		       const char *key, size_t count)
+{
+	const struct service_trace *trace = &decider->common->trace;
+
+	if (count)
+		service_trace_slice(trace, trace->decider, name, start_ns, 0,
+				    strata_trace_int(key, (int64_t)count));
+}
+
 static void decide_requests(struct decider *decider)
 {
 	struct request *request = inbox_take(&decider->common->inbox);
+	int64_t start_ns = service_trace_now_ns(&decider->common->trace);
+	size_t count = 0;
 
-	while (request) {
+	for (; request; count++) {
 		struct request *next = request->next;
 
 		if (batch_is_full(decider)) {
 			inbox_give_back(&decider->common->inbox, request);
 			decider->again = true;
-			return;
+			break;
 		}
 		decide(decider, request);
 		if (request->durable && !decider->batch.held) {
@@ -108,6 +123,7 @@ static void decide_requests(struct decider *decider)
 		}
 		request = next;
 	}
+	trace_part(decider, "requests", start_ns, "requests", count);
 }
 
 /* Others who could lead see that this one is alive, and it sees that it still leads, with or without something to write. */
@@ -136,6 +152,7 @@ static int pass(struct decider *decider, struct strata_error *err)
 	metrics_time(&decider->common->metrics, METRIC_PASS,
 		     env_now_ns(decider->env, ENV_MONOTONIC) - start_ns);
 	passes_note(decider, start_ns, decider->effects, decider->effect_count);
+	trace_part(decider, "pass", start_ns, "effects", decider->effect_count);
 	if (rc && rc != -ENOMEM)
 		return rc;
 	act_note(decider, decider->effects, decider->effect_count);
@@ -155,7 +172,10 @@ static int go_round(struct decider *decider, struct strata_error *err)
 	if (rc == 0)
 		rc = batch_commit(decider, err);
 	if (rc == 0) {
+		int64_t start_ns = service_trace_now_ns(&decider->common->trace);
+
 		act_do(decider, decider->effects, decider->effect_count);
+		trace_part(decider, "carrying out", start_ns, "effects", decider->effect_count);
 		act_forget(decider);
 		live_sweep(decider);
 		decider->again |= decider->effect_count >

@@ -20,6 +20,7 @@
 
 #include "core/env.h"
 #include "core/map.h"
+#include "core/tree.h"
 #include "exec/exec.h"
 #include "server/write_batch.h"
 #include "server/common.h"
@@ -55,8 +56,10 @@ struct decider {
 	struct remote *remote;                 /* remote.h; NULL: none */
 	struct reservation *reservations;      /* reservation.h */
 	uint64_t reservation_count;            /* so many were made */
-	struct map_u64 jobs;                   /* of struct live: live.h */
+	struct map_u64 jobs;                   /* of struct live, by id: live.h */
 	struct map_text uuids;                 /* of them */
+	struct tree by_id;                     /* of them: all, to be walked in order … */
+	struct tree ranges;                    /* … and those that stand for several elements */
 	struct live *ended_first, *ended_last; /* of them: those that have ended, in that order */
 	struct entities entities[STRATA_ENTITY_COUNT]; /* entities.h */
 	struct map_text gangs;                         /* "user/name": the number of the gang */

@@ -20,19 +20,20 @@ static const char *name_in(const struct job *job, enum strata_entity_type type)
 static int check_jobs(const struct decider *decider, const struct entity *entity,
 		      struct strata_error *err)
 {
-	const struct map_u64_entry *entry = NULL;
 	char ids[SHOWN * 24] = "";
 	size_t count = 0, length = 0;
 
-	while ((entry = map_u64_next(&decider->jobs, entry))) {
-		const struct job *job = &((const struct live *)entry->value)->job;
+	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
+		const struct job *job = &live->job;
 		const char *name = name_in(job, entity->type);
 
 		if (job->completed_ns || !name || strcmp(name, entity->name) != 0)
 			continue;
-		if (count++ < SHOWN)
-			length += (size_t)snprintf(ids + length, sizeof(ids) - length, "%s%lld",
-						   length ? ", " : "", (long long)job->id);
+		for (int64_t id = job_first_id(job); id <= job->id; id++)
+			if (count++ < SHOWN)
+				length += (size_t)snprintf(ids + length, sizeof(ids) - length,
+							   "%s%lld", length ? ", " : "",
+							   (long long)id);
 	}
 	return count ? strata_fail(err, -EBUSY,
 				   "%s %s is used by %zu job%s that %s not ended: %s%s",

@@ -12,7 +12,9 @@
 
 struct front {
 	struct common *common;
-	const struct server_conf *conf; /* common's */
+	const struct server_conf *conf; /* common's; what may change is read from the next two */
+	_Atomic int64_t request_timeout_ns;
+	atomic_bool token_from_token;
 	const struct env *env;          /* common's */
 	struct standby *standby;        /* for the leader's name: standby.h */
 	struct strata_memory memory;

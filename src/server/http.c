@@ -32,6 +32,8 @@ static void free_request(struct request *request)
 		stream_drop(request->stream);
 	if (request->body_reserved)
 		atomic_fetch_sub(&request->front->body_bytes, request->body_reserved);
+	if (request->release)
+		request->release(request);
 	free(request->body);
 	free(request->text);
 	strata_arena_fini(&request->arena);

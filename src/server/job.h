@@ -7,6 +7,7 @@
 
 #include "server/job_place.h"
 #include "store/store.h"
+#include "store/uuid.h"
 
 #include <strata/cluster.h>
 
@@ -59,7 +60,21 @@ struct job {
 	enum job_stopping stopping;
 	const char *failure; /* why it could not be started; NULL: it could */
 	int64_t user_ns, system_ns, memory_peak_bytes;
+	/* above 1: a range of an array, of which this is the last element, as in the store's row */
+	int64_t elements, index_step;
 };
+
+/* So many jobs it is. */
+static inline int64_t job_elements(const struct job *job)
+{
+	return job->elements > 1 ? job->elements : 1;
+}
+static inline int64_t job_first_id(const struct job *job)
+{
+	return job->id - job_elements(job) + 1;
+}
+/* The element with this id, of the job that it is or the range that contains it. `uuid` is room for its uuid. */
+struct job job_element(const struct job *job, int64_t id, char uuid[UUID_TEXT_BYTES]);
 
 /* The row as it is stored; texts are the job's, places in the arena. -ENOMEM. */
 int job_to_row(const struct job *job, struct strata_arena *arena, struct store_job *ret_row);

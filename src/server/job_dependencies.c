@@ -37,10 +37,11 @@ struct look {
 static int find_job(const struct look *look, int64_t id, struct job *ret_job,
 		    struct strata_error *err)
 {
-	const struct live *live = map_u64_get(&look->decider->jobs, (uint64_t)id);
+	const struct live *live = live_get(look->decider, id);
 
 	if (live) {
 		*ret_job = live->job;
+		ret_job->id = id; /* of an array all elements say the same otherwise */
 		return 0;
 	}
 	struct store_job row;
@@ -58,7 +59,7 @@ static int find_job(const struct look *look, int64_t id, struct job *ret_job,
 static int find_element(const struct look *look, const struct job *first, int64_t index,
 			int64_t *ret_id, struct strata_error *err)
 {
-	const struct live *live = map_u64_get(&look->decider->jobs, (uint64_t)first->id);
+	const struct live *live = live_get(look->decider, first->id);
 	struct strata_array array = { 0 };
 	struct job_spec spec;
 	int64_t id = first->id;
@@ -125,7 +126,7 @@ static int set_array(const struct look *look, const struct job *first, struct st
 	if (rc == 0)
 		rc = has_element(look, first->id, open, 4, &is_open, err);
 	to->array = true;
-	if (rc == 0 && !is_open && !map_u64_get(&look->decider->jobs, (uint64_t)first->id))
+	if (rc == 0 && !is_open && !live_get(look->decider, first->id))
 		to->known = known_of(to->kind, !to->array_bad);
 	return rc;
 }
@@ -145,7 +146,7 @@ static int set_job(const struct look *look, int64_t id, struct strata_dependency
 	int rc = find_job(look, id, &job, err);
 
 	to->job = (uint64_t)id;
-	if (rc || map_u64_get(&look->decider->jobs, (uint64_t)id))
+	if (rc || live_get(look->decider, id))
 		return rc;
 	to->known = known_of(to->kind, job.state == STRATA_JOB_COMPLETED);
 	to->delay_ns = delay_left_ns(look, &job, to);
@@ -158,7 +159,7 @@ static bool has_partner(const struct look *look, const struct job *first,
 {
 	return kind == STRATA_AFTER_CORR && look->index >= 0 &&
 	       find_element(look, first, look->index, ret_id, NULL) == 0 &&
-	       !map_u64_get(&look->decider->jobs, (uint64_t)*ret_id);
+	       !live_get(look->decider, *ret_id);
 }
 
 static int fill_one(const struct look *look, const struct strata_slurm_dependency *from,

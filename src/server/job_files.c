@@ -63,9 +63,9 @@ int job_files_output(const struct job *job, const struct job_spec *spec, bool er
 	struct os_user user;
 
 	if (!node && strstr(pattern, "%N"))
-		return strata_fail(
-			err, -ENOENT,
-			"its output is named after its node, which is not known any more");
+		return strata_fail(err, -ENOENT,
+				   "the path of its output has the name of its node, which is no "
+				   "longer known");
 	if (!directory)
 		directory = os_user_by_uid((uid_t)job->uid, &user) ? user.home : "/";
 	const char *path = expand(job, pattern, directory, node ? node : "", arena);

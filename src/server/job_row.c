@@ -40,6 +40,17 @@ bool job_stop_mode(enum job_stopping stopping, enum strata_stop *ret_mode)
 	return true;
 }
 
+struct job job_element(const struct job *job, int64_t id, char uuid[UUID_TEXT_BYTES])
+{
+	struct job element = *job;
+
+	element.id = id;
+	element.uuid = uuid_move(job->uuid, id - job->id, uuid);
+	element.array_index -= (job->id - id) * job->index_step;
+	element.elements = element.index_step = 0;
+	return element;
+}
+
 bool job_state_follows(enum strata_job_state before, enum strata_job_state after)
 {
 	return before == after || !strata_job_ended(before);
@@ -137,6 +148,8 @@ int job_to_row(const struct job *job, struct strata_arena *arena, struct store_j
 		.user_ns = job->user_ns,
 		.system_ns = job->system_ns,
 		.memory_peak_bytes = job->memory_peak_bytes,
+		.elements = job->elements,
+		.index_step = job->index_step,
 		.stopping = stopping_names[job->stopping],
 	};
 	int rc = print_place(job->place, arena, &ret_row->place);
@@ -189,6 +202,8 @@ int job_from_row(const struct store_job *row, struct strata_arena *arena, struct
 		.user_ns = row->user_ns,
 		.system_ns = row->system_ns,
 		.memory_peak_bytes = row->memory_peak_bytes,
+		.elements = row->elements,
+		.index_step = row->index_step,
 		.stopping = find_stopping(row->stopping),
 	};
 	int rc = read_place(row->place, arena, &ret_job->place);

@@ -1,6 +1,7 @@
 /* Live jobs: each as the store has it or will, and what is known beside it. */
 #include "server/live.h"
 
+#include "core/container.h"
 #include "server/nodes.h"
 #include "server/output.h"
 #include "server/remote.h"
@@ -94,6 +95,9 @@ struct live *live_new(struct decider *decider, const struct job *job, struct liv
 	live->spec = live_spec_ref(spec);
 	live->held = spec->held;
 	live->job.request = spec->text;
+	tree_insert(&decider->by_id, &live->by_id);
+	if (job->elements > 1)
+		tree_insert(&decider->ranges, &live->by_range);
 	if (map_text_put(&decider->uuids, live->job.uuid, strlen(live->job.uuid), live, NULL)) {
 		live_free(decider, live);
 		return NULL;
@@ -104,6 +108,9 @@ struct live *live_new(struct decider *decider, const struct job *job, struct liv
 void live_free(struct decider *decider, struct live *live)
 {
 	assert(!live->dirty); /* its row would be written from what is no more */
+	tree_remove(&decider->by_id, &live->by_id);
+	if (tree_node_in(&live->by_range))
+		tree_remove(&decider->ranges, &live->by_range);
 	map_u64_remove(&decider->jobs, (uint64_t)live->job.id);
 	map_text_remove(&decider->uuids, live->job.uuid, strlen(live->job.uuid));
 	free_changing(live);
@@ -115,13 +122,162 @@ void live_free(struct decider *decider, struct live *live)
 	strata_memory_put(&decider->memory, live, live->bytes);
 }
 
-struct live *live_find(const struct decider *decider, const char *id)
+/* ---- by number ---- */
+
+static int compare_ids(const struct tree_node *a, const struct tree_node *b, void *context)
+{
+	int64_t left = container_of(a, const struct live, by_id)->job.id,
+		right = container_of(b, const struct live, by_id)->job.id;
+
+	(void)context;
+	return left < right ? -1 : left > right;
+}
+
+static int compare_ranges(const struct tree_node *a, const struct tree_node *b, void *context)
+{
+	return compare_ids(&container_of(a, const struct live, by_range)->by_id,
+			   &container_of(b, const struct live, by_range)->by_id, context);
+}
+
+void live_init(struct decider *decider)
+{
+	tree_init(&decider->by_id, compare_ids, NULL);
+	tree_init(&decider->ranges, compare_ranges, NULL);
+}
+
+static struct live *live_at(struct tree_node *node)
+{
+	return node ? container_of(node, struct live, by_id) : NULL;
+}
+
+static struct live *range_at(struct tree_node *node)
+{
+	return node ? container_of(node, struct live, by_range) : NULL;
+}
+
+struct live *live_first(const struct decider *decider)
+{
+	return live_at(tree_first(&decider->by_id));
+}
+
+struct live *live_next(const struct live *live)
+{
+	return live_at(tree_next(&live->by_id));
+}
+
+size_t live_count(const struct decider *decider)
+{
+	size_t count = decider->jobs.count;
+
+	for (struct live *at = range_at(tree_first(&decider->ranges)); at;
+	     at = range_at(tree_next(&at->by_range)))
+		count += (size_t)at->job.elements - 1;
+	return count;
+}
+
+static bool is_before(const struct tree_node *node, const void *id)
+{
+	return container_of(node, const struct live, by_range)->job.id < *(const int64_t *)id;
+}
+
+struct live *live_get(const struct decider *decider, int64_t id)
+{
+	struct live *live = map_u64_get(&decider->jobs, (uint64_t)id);
+
+	if (live)
+		return live;
+	live = range_at(tree_search(&decider->ranges, is_before, &id));
+	return live && job_first_id(&live->job) <= id ? live : NULL;
+}
+
+/* Ranges are few: an array, and what is left of it between elements that were taken out. */
+static const struct live *find_uuid(struct decider *decider, const char *uuid)
+{
+	const struct live *live = map_text_get(&decider->uuids, uuid, strlen(uuid));
+	int64_t before;
+
+	if (live)
+		return live;
+	for (live = range_at(tree_first(&decider->ranges)); live;
+	     live = range_at(tree_next(&live->by_range)))
+		if (uuid_distance(uuid, live->job.uuid, &before) && before >= 0 &&
+		    before < live->job.elements)
+			return live_element(decider, live, live->job.id - before);
+	return NULL;
+}
+
+const struct live *live_find(struct decider *decider, const char *id)
 {
 	int64_t number;
 
-	if (strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &number, NULL) == 0)
-		return map_u64_get(&decider->jobs, (uint64_t)number);
-	return map_text_get(&decider->uuids, id, strlen(id));
+	if (strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &number, NULL))
+		return find_uuid(decider, id);
+	const struct live *live = live_get(decider, number);
+
+	return live ? live_element(decider, live, number) : NULL;
+}
+
+const struct live *live_element(struct decider *decider, const struct live *live, int64_t id)
+{
+	if (live->job.elements < 2)
+		return live;
+	struct live *copy = batch_need(strata_arena_get(&decider->scratch, sizeof(*copy)));
+	char *uuid = batch_need(strata_arena_get(&decider->scratch, UUID_TEXT_BYTES));
+
+	*copy = *live;
+	copy->job = job_element(&live->job, id, uuid);
+	copy->dirty = false;
+	return copy;
+}
+
+/* ---- out of a range ---- */
+
+/* A part of the range as a live job: the elements up to this one. */
+static struct live *make_part(struct decider *decider, const struct live *range, int64_t last,
+			      int64_t elements)
+{
+	char uuid[UUID_TEXT_BYTES];
+	struct job job = job_element(&range->job, last, uuid);
+
+	if (elements > 1) {
+		job.elements = elements;
+		job.index_step = range->job.index_step;
+	}
+	struct live *live = batch_need(live_new(decider, &job, range->spec));
+
+	live->held = range->held;
+	if (range->request) {
+		live->request = batch_need(strdup(range->request));
+		live->job.request = live->request;
+	}
+	batch_job(decider, live);
+	return live;
+}
+
+void live_shrink(struct decider *decider, struct live *range, int64_t elements)
+{
+	range->job.elements = elements > 1 ? elements : 0;
+	if (elements < 2) {
+		range->job.index_step = 0;
+		tree_remove(&decider->ranges, &range->by_range);
+	}
+	batch_job(decider, range);
+}
+
+struct live *live_own(struct decider *decider, int64_t id)
+{
+	struct live *range = live_get(decider, id);
+
+	if (!range || range->job.elements < 2)
+		return range;
+	int64_t first = job_first_id(&range->job), last = range->job.id;
+
+	if (id > first)
+		make_part(decider, range, id - 1, id - first);
+	struct live *own = id < last ? make_part(decider, range, id, 1) : range;
+
+	live_shrink(decider, range, id < last ? last - id : 1);
+	return own;
 }
 
 void live_set_place(struct decider *decider, struct live *live, const struct strata_piece *pieces,

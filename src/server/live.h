@@ -1,4 +1,9 @@
-/* Live jobs: those that have not ended, or ended a moment ago. The decider's. */
+/*
+ * Live jobs: those that have not ended, or ended a moment ago. The decider's.
+ *
+ * The elements of an array are one live object, a range, until something tells them apart, and so are their rows: see struct job. Who only reads asks for
+ * live_find or live_get; who changes one of them takes it out by live_own first.
+ */
 #ifndef SERVER_LIVE_H
 #define SERVER_LIVE_H
 
@@ -7,6 +12,7 @@
 #include "server/live_spec.h"
 
 struct live {
+	struct tree_node by_id, by_range; /* the second: of a range */
 	/* places, cancelled_by and failure are blocks of their own, other texts in this block */
 	struct job job;
 	size_t bytes; /* of this block */
@@ -30,8 +36,22 @@ struct live {
 /* A copy of the job, with a reference to the spec. NULL: no memory. */
 struct live *live_new(struct decider *decider, const struct job *job, struct live_spec *spec);
 void live_free(struct decider *decider, struct live *live);
-/* By its number or uuid; NULL: none. */
-struct live *live_find(const struct decider *decider, const char *id);
+void live_init(struct decider *decider); /* none */
+/* By its number or uuid, to be read: an element of a range is a copy that is there until the round is over. NULL: none. */
+const struct live *live_find(struct decider *decider, const char *id);
+/* The job, or the range that it is an element of; NULL: none. */
+struct live *live_get(const struct decider *decider, int64_t id);
+/* An element of this job, to be read: the job itself, or a copy that is there until the round is over. */
+const struct live *live_element(struct decider *decider, const struct live *live, int64_t id);
+/* The job by itself, to be changed: taken out of its range, the rows of both are to be written. NULL: none. Lack of memory ends the program, as in
+ * write_batch.h. */
+struct live *live_own(struct decider *decider, int64_t id);
+/* A range is only the last few of what it was; the row is to be written. */
+void live_shrink(struct decider *decider, struct live *range, int64_t elements);
+/* In the order of their ids. */
+struct live *live_first(const struct decider *decider);
+struct live *live_next(const struct live *live);
+size_t live_count(const struct decider *decider); /* of jobs, with the elements of ranges */
 void live_set_place(struct decider *decider, struct live *live, const struct strata_piece *pieces,
 		    uint32_t count);
 /* {"n1": [0, 3], "n2": []}: its nodes, and what it has of their GPUs. */

@@ -109,7 +109,7 @@ static struct live_array read_array(const char *text)
 			.count = (uint32_t)array.task_count,
 			.min = (uint32_t)array.ranges[0].first,
 			.max = (uint32_t)array.ranges[array.range_count - 1].last,
-			.step = (uint32_t)array.ranges[0].step,
+			.step = (uint32_t)strata_array_step(&array),
 			.limit = (uint32_t)array.limit,
 		};
 	strata_arena_fini(&arena);

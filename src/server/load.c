@@ -91,7 +91,8 @@ static int open_exec(struct decider *decider, struct strata_error *err)
 	const struct exec_class *cls = (const struct exec_class *)decider->exec_spec.cls;
 
 	if (!open.supervisor)
-		return strata_fail(err, -EIO, "the program does not find itself");
+		return strata_fail(err, -EIO,
+				   "the program cannot find its own path in /proc/self/exe");
 	int rc = cls->open(decider->exec_spec.conf, &open, &decider->exec, err);
 
 	if (rc == 0)
@@ -115,15 +116,15 @@ int decider_load(struct decider *decider, bool lead, struct strata_error *err)
 
 void decider_unload(struct decider *decider)
 {
-	const struct map_u64_entry *entry;
+	struct live *live;
 
 	remote_close(decider);
 	if (decider->exec)
 		decider->exec->cls->close(decider->exec);
 	decider->exec = NULL;
-	batch_drop(decider, "this server does not lead any more");
-	while ((entry = map_u64_next(&decider->jobs, NULL)))
-		live_free(decider, entry->value);
+	batch_drop(decider, "another server leads now");
+	while ((live = live_first(decider)))
+		live_free(decider, live);
 	decider->ended_first = decider->ended_last = NULL;
 	recorder_close(decider);
 	strata_cluster_free(decider->cluster);

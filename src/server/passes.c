@@ -41,7 +41,7 @@ static void get_passes(struct decider *decider, struct request *request)
 		size_t row = i % PASSES_KEPT;
 
 		json_array_append_new(list, json_pack("{s:o,s:f,s:i,s:i,s:i}", "at",
-						      view_time(passes->rows[row].at_ns), "took_s",
+						      view_exact_time(passes->rows[row].at_ns), "took_s",
 						      (double)passes->rows[row].took_ns / 1e9,
 						      "started", (int)passes->rows[row].started,
 						      "stopped", (int)passes->rows[row].stopped,

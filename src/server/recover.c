@@ -142,6 +142,7 @@ static int find_job(void *context, const void *row_any, struct strata_error *err
 				   err->text);
 	if (job_from_row(row, &found->decider->scratch, &job))
 		return strata_fail_memory(err);
+	job.elements = job.elements > 1 ? job.elements : 0;
 	return keep_found(found, live_new(found->decider, &job, found->spec), err);
 }
 
@@ -166,7 +167,7 @@ static int restore_request(struct decider *decider, const struct live *live,
 
 	if (rc)
 		return rc;
-	ret_request->id = (uint64_t)job->id;
+	ret_request->id = (uint64_t)job_first_id(job);
 	ret_request->user = job->user;
 	/* what has changed since */
 	ret_request->band = job->band;
@@ -175,7 +176,10 @@ static int restore_request(struct decider *decider, const struct live *live,
 	ret_request->begin_ns = job->eligible_ns;
 	if (job->array_id) {
 		ret_request->array = (uint64_t)job->array_id;
-		ret_request->array_index = (uint32_t)job->array_index;
+		ret_request->array_count = (uint32_t)job_elements(job);
+		ret_request->array_step = (uint32_t)job->index_step;
+		ret_request->array_index =
+			(uint32_t)(job->array_index - (job_elements(job) - 1) * job->index_step);
 		ret_request->array_limit = live->spec->array.limit;
 	}
 	if (job->gang_id) {
@@ -185,17 +189,62 @@ static int restore_request(struct decider *decider, const struct live *live,
 	return depend_fill(decider, &spec, true, arena, ret_request, err);
 }
 
+/* A row that was written later than what was taken out of its range does not stand for that any more: see apply in write_batch.c. */
+static int trim_range(struct decider *decider, struct live *live, struct strata_error *err)
+{
+	int64_t taken = 0;
+	int rc = live->job.elements > 1 ? store_job_last(decider->store, job_first_id(&live->job),
+							 live->job.id - 1, &taken, err)
+					: 0;
+
+	if (taken)
+		live_shrink(decider, live, live->job.id - taken);
+	return rc;
+}
+
+/* Elements whose partners may be known in different ways. */
+static bool has_partners(const struct strata_job_request *request)
+{
+	for (size_t i = 0; i < request->dependency_count; i++)
+		if (request->dependencies[i].kind == STRATA_AFTER_CORR)
+			return true;
+	return false;
+}
+
+/* Tells the cluster of a job, or of each element of a range as long as they cannot be told at once. */
+static int resubmit(struct decider *decider, const struct live *live,
+		    struct strata_job_request *request, struct strata_error *err)
+{
+	int rc = restore_request(decider, live, request, err);
+
+	if (rc || live->job.elements < 2 || !has_partners(request))
+		return rc ? rc
+			  : strata_cluster_submit(decider->cluster, request, live->job.created_ns,
+						  err);
+	struct live element = *live;
+	char uuid[UUID_TEXT_BYTES];
+
+	for (int64_t id = job_first_id(&live->job); rc == 0 && id <= live->job.id; id++) {
+		element.job = job_element(&live->job, id, uuid);
+		rc = restore_request(decider, &element, request, err);
+		if (rc == 0)
+			rc = strata_cluster_submit(decider->cluster, request, live->job.created_ns,
+						   err);
+	}
+	return rc;
+}
+
 static int recover_job(struct decider *decider, struct live *live, struct strata_error *err)
 {
 	const struct job *job = &live->job;
 	struct strata_job_request request;
-	int rc = restore_request(decider, live, &request, err);
+	int rc = trim_range(decider, live, err);
 	struct strata_job_past past = { .attempt = (uint32_t)job->attempt,
 					.preempted = (uint32_t)job->preempted,
 					.started = job->started_ns || job->ran_on };
 
 	if (rc == 0)
-		rc = strata_cluster_submit(decider->cluster, &request, job->created_ns, err);
+		rc = resubmit(decider, live, &request, err);
 	if (rc == 0 && job->attempt) /* each is run once: the next has the next number */
 		rc = strata_cluster_remember(decider->cluster, request.id, &past, err);
 	if (rc)
@@ -254,7 +303,7 @@ static int replace(struct decider *decider, struct live *live, struct strata_err
 		return rc;
 	/* its node is gone, or smaller than it was: it cannot be said to run */
 	log_say(LOG_LEVEL_WARNING, "recovery", live->job.id,
-		"its nodes are not configured any more; it is queued again");
+		"its nodes are no longer configured; it is queued again");
 	live_set_place(decider, live, NULL, 0);
 	live_update(decider, live);
 	return 0;
@@ -264,10 +313,7 @@ static int replace_all(struct decider *decider, struct strata_error *err)
 {
 	int rc = 0;
 
-	for (const struct map_u64_entry *at = map_u64_next(&decider->jobs, NULL); rc == 0 && at;
-	     at = map_u64_next(&decider->jobs, at)) {
-		struct live *live = at->value;
-
+	for (struct live *live = live_first(decider); rc == 0 && live; live = live_next(live)) {
 		if (live->job.place && !live->job.completed_ns) {
 			live->restart = true; /* until the executor is found to have it */
 			rc = replace(decider, live, err);
@@ -360,13 +406,9 @@ int recover(struct decider *decider, struct strata_error *err)
 		entities_take_over(decider);
 	if (rc == 0)
 		rc = batch_commit(decider, err);
-	for (const struct map_u64_entry *at = map_u64_next(&decider->jobs, NULL); rc == 0 && at;
-	     at = map_u64_next(&decider->jobs, at)) {
-		struct live *job = at->value;
-
-		if (job->restart)
-			act_restart(decider, job);
-	}
+	for (struct live *live = live_first(decider); rc == 0 && live; live = live_next(live))
+		if (live->restart)
+			act_restart(decider, live);
 	strata_arena_reset(&decider->scratch);
 	return rc;
 }

@@ -38,6 +38,12 @@ static bool same(const struct strata_option *option, const void *a, const void *
 	return equal;
 }
 
+void reload_front(struct front *front, const struct server_conf *conf)
+{
+	atomic_store(&front->request_timeout_ns, conf->request_timeout_ns);
+	atomic_store(&front->token_from_token, conf->token_from_token);
+}
+
 int server_reload(struct server *server, const struct server_conf *conf, struct buf *ret_later,
 		  struct strata_error *err)
 {
@@ -56,6 +62,7 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 		else if (!same(option, old, new, &decider->memory))
 			buf_printf(ret_later, "%s%s", ret_later->length ? " " : "", option->name);
 	}
+	reload_front(&server->front, settings);
 	decider->rules.time_limit_ns = settings->time_limit_ns;
 	decider->rules.time_limit_ns_max = settings->time_limit_ns_max;
 	if (decider->cluster) /* one that stands by has none yet */

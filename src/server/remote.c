@@ -158,7 +158,7 @@ static void give_back_leftovers(struct decider *decider, json_t *list)
 		if (!name || strncmp(name, cluster, length) != 0 || name[length] != '.' ||
 		    strata_int_parse(name + length + 1, STRATA_TEXT_NUL, 1, INT64_MAX, &job, NULL))
 			continue;
-		live = map_u64_get(&decider->jobs, (uint64_t)job);
+		live = live_get(decider, job);
 		if (!live || !live->job.place)
 			remote_give_back(decider, job);
 	}

@@ -1,5 +1,6 @@
 /* Answers and parts of a request: see request.h. */
 #include "server/request.h"
+#include "core/option.h"
 
 #include "core/buf.h"
 #include "core/error.h"
@@ -138,7 +139,7 @@ json_t *request_json(struct request *request)
 
 	if (!json)
 		request_refuse(request, 400, "invalid", "the body is not JSON: line %d, %s",
-			       error.line, error.text);
+			       error.line, option_json_words(&error));
 	else if (!json_is_object(json)) {
 		json_decref(json);
 		json = NULL;

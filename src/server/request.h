@@ -58,6 +58,8 @@ struct request {
 	bool answered;        /* status and text are there */
 	bool durable;         /* the answer waits for the commit of what it says */
 	void *parsed;         /* the route's own, in the arena */
+	/* Gives back what parsed holds beside the arena, decided or not; NULL: nothing. */
+	void (*release)(struct request *request);
 	int status;
 	char *text;            /* answer; malloc's; NULL: none */
 	const char *media;     /* NULL: JSON */

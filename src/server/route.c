@@ -22,6 +22,7 @@ static const struct route *const tables[] = {
 	api_token_routes,
 	api_slurm_routes,
 	api_passes_routes,
+	api_trace_routes,
 	api_events_routes,
 };
 /* clang-format on */

@@ -48,6 +48,7 @@ extern const struct route api_slurm_routes[];
 extern const struct route api_steps_routes[];
 extern const struct route api_submit_routes[];
 extern const struct route api_token_routes[];
+extern const struct route api_trace_routes[];
 extern const struct route api_why_routes[];
 
 #endif

@@ -9,6 +9,7 @@
 #include "server/remover.h"
 #include "core/env_log.h"
 #include "server/event_stream.h"
+#include "server/reload.h"
 #include "server/token.h"
 
 #include <strata/limits.h>
@@ -77,6 +78,7 @@ static void init(struct server *server, const struct server_conf *conf)
 					.conf = common->conf,
 					.env = common->env,
 					.standby = &server->standby };
+	reload_front(&server->front, conf);
 	decider_init(&server->decider, common);
 	standby_init(&server->standby, &server->decider);
 }
@@ -92,6 +94,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	struct common *common = &server->common;
 	int rc = inbox_open(&common->inbox, err);
 
+	if (rc == 0)
+		rc = service_trace_open(&common->trace, common->env, err);
 	if (rc == 0)
 		rc = places_open(common->env, conf, err);
 	if (rc == 0)
@@ -159,5 +163,6 @@ void server_close(struct server *server)
 	standby_fini(&server->standby);
 	decider_fini(&server->decider);
 	inbox_close(&server->common.inbox);
+	service_trace_close(&server->common.trace);
 	free(server);
 }

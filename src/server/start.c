@@ -252,10 +252,14 @@ void start_order(struct decider *decider, struct live *live)
 {
 	struct start start = { .decider = decider, .live = live, .spec = &live->spec->spec };
 	struct strata_error err = { 0 };
+	const struct service_trace *trace = &decider->common->trace;
+	int64_t start_ns = service_trace_now_ns(trace);
 	int rc = make_order(&start, &err);
 
 	if (rc == 0)
 		rc = decider->exec->cls->start(decider->exec, &start.order, &err);
+	service_trace_slice(trace, trace->executor, "start", start_ns, (uint64_t)live->job.id,
+			    strata_trace_int("attempt", live->job.attempt));
 	if (rc == -EEXIST)
 		rc = decider->exec->cls->adopt(
 			decider->exec,

@@ -128,18 +128,34 @@ static void put_blobs(struct intake *intake)
 
 /* ---- jobs ---- */
 
-/* One job: to the cluster, then into the batch. */
-static int take_one(struct intake *intake, struct strata_error *err)
+/* The last first: an earlier one may be what a later one waits for. Elements that are one to the cluster go at once. */
+static void withdraw(struct decider *decider, int64_t first, int64_t last)
+{
+	struct strata_job_view view;
+
+	for (int64_t id = last; id >= first; id--) {
+		if (id < last && strata_cluster_job(decider->cluster, (uint64_t)id, &view, NULL))
+			return;
+		int rc = strata_cluster_withdraw(decider->cluster, (uint64_t)id, NULL);
+
+		assert(rc == 0); /* it was taken in this round, and nothing was decided since */
+	}
+}
+
+/* One job, or a range of elements that is one until something tells them apart: to the cluster, then into the batch. */
+static int take_one(struct intake *intake, int64_t elements, struct strata_error *err)
 {
 	struct decider *decider = intake->decider;
-	char uuid[UUID_TEXT_BYTES];
-	int rc = uuid_make(decider->env, uuid, err);
+	char first[UUID_TEXT_BYTES], uuid[UUID_TEXT_BYTES];
+	int rc = uuid_make(decider->env, first, err);
 
 	if (rc)
 		return rc;
-	intake->job.id = decider->next_id++;
-	intake->request.id = (uint64_t)intake->job.id;
+	uuid_move(first, elements - 1, uuid);
+	intake->request.id = (uint64_t)decider->next_id;
 	intake->request.user = intake->job.user;
+	decider->next_id += elements;
+	intake->job.id = decider->next_id - 1;
 	rc = strata_cluster_submit(decider->cluster, &intake->request, intake->job.created_ns, err);
 	if (rc)
 		return rc;
@@ -148,11 +164,27 @@ static int take_one(struct intake *intake, struct strata_error *err)
 
 	intake->job.uuid = NULL; /* each job has its own */
 	if (!live) {
-		strata_cluster_withdraw(decider->cluster, intake->request.id, NULL);
+		withdraw(decider, (int64_t)intake->request.id, intake->job.id);
 		return strata_fail_memory(err);
 	}
 	live_update(decider, live);
 	return 0;
+}
+
+static int take_range(struct intake *intake, const struct strata_array_range *range,
+		      struct strata_error *err)
+{
+	int64_t elements = (range->last - range->first) / range->step + 1;
+	int64_t last = range->first + (elements - 1) * range->step;
+	bool several = elements > 1;
+
+	intake->request.array_index = (uint32_t)range->first;
+	intake->request.array_count = (uint32_t)elements;
+	intake->request.array_step = several ? (uint32_t)range->step : 0;
+	intake->job.array_index = last;
+	intake->job.elements = several ? elements : 0;
+	intake->job.index_step = several ? range->step : 0;
+	return take_one(intake, elements, err);
 }
 
 static int take_all(struct intake *intake, struct strata_error *err)
@@ -161,16 +193,12 @@ static int take_all(struct intake *intake, struct strata_error *err)
 	int rc = 0;
 
 	if (!intake->array.task_count)
-		return take_one(intake, err);
+		return take_one(intake, 1, err);
 	intake->request.array = (uint64_t)first;
 	intake->request.array_limit = (uint32_t)intake->array.limit;
 	intake->job.array_id = first;
-	for (int64_t index = strata_array_next(&intake->array, -1); rc == 0 && index >= 0;
-	     index = strata_array_next(&intake->array, index)) {
-		intake->request.array_index = (uint32_t)index;
-		intake->job.array_index = index;
-		rc = take_one(intake, err);
-	}
+	for (size_t i = 0; rc == 0 && i < intake->array.range_count; i++)
+		rc = take_range(intake, &intake->array.ranges[i], err);
 	return rc;
 }
 
@@ -213,17 +241,19 @@ size_t submit_count(const struct decider *decider, const struct submit_mark *mar
 	return (size_t)(decider->next_id - mark->first_id);
 }
 
-/* The last first: an earlier one may be what a later one waits for. */
 void submit_undo(struct decider *decider, const struct submit_mark *mark)
 {
-	for (int64_t id = decider->next_id - 1; id >= mark->first_id; id--) {
-		struct live *live = map_u64_get(&decider->jobs, (uint64_t)id);
+	int64_t id = decider->next_id - 1;
 
-		if (!live)
-			continue; /* the one that could not be taken */
-		int rc = strata_cluster_withdraw(decider->cluster, (uint64_t)id, NULL);
+	while (id >= mark->first_id) {
+		struct live *live = live_get(decider, id);
 
-		assert(rc == 0); /* it was taken in this round, and nothing was decided since */
+		if (!live) { /* of those that could not be taken */
+			id--;
+			continue;
+		}
+		id = job_first_id(&live->job) - 1;
+		withdraw(decider, id + 1, live->job.id);
 		batch_leave(decider, live);
 		live_free(decider, live);
 	}

@@ -251,7 +251,9 @@ static int make_secret(const struct decider *decider, char ret_text[TOKEN_TEXT_B
 static int check_user(const struct token *token, struct strata_error *err)
 {
 	if (!token->known)
-		return strata_fail_at(err, -ENOENT, "user", "this machine has no user %.60s",
+		return strata_fail_at(err, -ENOENT, "user",
+				      "there is no user '%.60s' on this machine; expected one that "
+				      "`getent passwd` lists",
 				      token->user);
 	if (geteuid() != 0 && token->uid != geteuid())
 		return strata_fail_at(err, -EPERM, "user",

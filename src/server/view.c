@@ -166,8 +166,8 @@ struct view view_of_live(struct decider *decider, const struct live *live)
 	view.error = live->error ? live->error : live->output;
 	view.stopping = job.stopping;
 	view.expected_end_ns = job.expected_end_ns;
-	view.expected_start_ns = job.promised_ns;
-	view.promised = job.promised_ns != 0;
+	view.promised = job.promised_ns != STRATA_TIME_NONE;
+	view.expected_start_ns = view.promised ? job.promised_ns : 0;
 	return view;
 }
 
@@ -407,6 +407,13 @@ json_t *view_time(int64_t ns)
 	char text[STRATA_FORM_BYTES];
 
 	return ns ? json_string(strata_time_print(ns - ns % STRATA_SECOND_NS, text)) : json_null();
+}
+
+json_t *view_exact_time(int64_t ns)
+{
+	char text[STRATA_FORM_BYTES];
+
+	return ns ? json_string(strata_time_print(ns, text)) : json_null();
 }
 
 json_t *view_json(const struct view *view)

@@ -47,6 +47,7 @@ json_t *view_json(const struct view *view);
 json_t *view_job(const struct job *job);
 json_t *view_row(const struct store_job *row);
 json_t *view_live(struct decider *decider, const struct live *live);
-json_t *view_time(int64_t ns); /* null for 0 */
+json_t *view_time(int64_t ns); /* to the second; null for 0 */
+json_t *view_exact_time(int64_t ns);
 
 #endif

@@ -32,7 +32,7 @@ void batch_fini(struct decider *decider)
 }
 
 /* Without memory for what has happened the promise to keep it cannot be kept. A restart finds everything that was acknowledged. */
-static void *need(void *block)
+void *batch_need(void *block)
 {
 	if (!block) {
 		log_error("store", "out of memory; the service ends and can be started again");
@@ -46,7 +46,7 @@ static void add(struct batch *batch, struct store_change change)
 	if (batch->count == batch->room) {
 		size_t room = batch->room ? 2 * batch->room : 64;
 		struct store_change *changes =
-			need(strata_arena_array(&batch->arena, room, sizeof(*changes)));
+			batch_need(strata_arena_array(&batch->arena, room, sizeof(*changes)));
 
 		if (batch->count)
 			memcpy(changes, batch->changes, batch->count * sizeof(*changes));
@@ -60,7 +60,7 @@ void batch_put(struct decider *decider, struct store_change change)
 {
 	assert(change.kind !=
 	       STORE_JOB); /* which are written as they are at the end of the round */
-	change.row = need(store_row_copy(change.kind, change.row, &decider->batch.arena));
+	change.row = batch_need(store_row_copy(change.kind, change.row, &decider->batch.arena));
 	add(&decider->batch, change);
 }
 
@@ -143,7 +143,7 @@ void batch_answer(struct decider *decider, const char *user, const char *key, co
 	void *kept = (void *)decider->batch.changes[decider->batch.count - 1].row;
 
 	if (map_text_put(&decider->batch.answers, name, make_key(name, user, key), kept, NULL))
-		need(NULL);
+		batch_need(NULL);
 }
 
 int batch_answered(struct decider *decider, const char *user, const char *key,
@@ -164,7 +164,7 @@ int batch_answered(struct decider *decider, const char *user, const char *key,
 
 void batch_event(struct decider *decider, int64_t job, const char *kind, json_t *about)
 {
-	char *text = about ? need(json_dumps(about, JSON_COMPACT)) : NULL;
+	char *text = about ? batch_need(json_dumps(about, JSON_COMPACT)) : NULL;
 	struct store_event event = { .sequence = decider->next_event++,
 				     .at_ns = decider_now_ns(decider),
 				     .job = job,
@@ -195,13 +195,24 @@ static void answer_waiters(struct decider *decider)
 static void turn_away(struct decider *decider, const char *why)
 {
 	for (struct request *request = decider->batch.waiters; request; request = request->next)
-		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
-			       "%s; whether this was taken is not known yet: ask again", why);
+		request_refuse(
+			request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			"%s; this request may or may not have been carried out: send it again",
+			why);
 	answer_waiters(decider);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	const struct store_job *left = ((const struct store_change *)a)->row,
+			       *right = ((const struct store_change *)b)->row;
+
+	return left->id < right->id ? -1 : left->id > right->id;
+}
+
 /* In one transaction, so that a submission is there as a whole or not at all. In parts only after a store was away for so long that what jobs
- * have reported meanwhile does not fit: rows say what is, so parts can be done again. */
+ * have reported meanwhile does not fit: rows say what is, so parts can be done again. What was taken out of a range has lower ids than what is left of it:
+ * its rows go first, and recovery makes the range smaller. */
 static int apply(struct decider *decider, struct strata_error *err)
 {
 	struct batch *batch = &decider->batch;
@@ -263,12 +274,12 @@ void batch_drop(struct decider *decider, const char *why)
 /* Until the round is over: a batch that is held is tried again with rows made anew. */
 static const struct store_job *make_row(struct decider *decider, const struct live *live)
 {
-	struct store_job *row = need(strata_arena_get(&decider->scratch, sizeof(*row)));
+	struct store_job *row = batch_need(strata_arena_get(&decider->scratch, sizeof(*row)));
 
-	assert(live->job.id > 0 && live->job.id < decider->next_id);
+	assert(job_first_id(&live->job) > 0 && live->job.id < decider->next_id);
 	assert(strata_job_ended(live->job.state) == (live->job.completed_ns != 0));
 	if (job_to_row(&live->job, &decider->scratch, row))
-		need(NULL);
+		batch_need(NULL);
 	return row;
 }
 
@@ -284,8 +295,16 @@ int batch_commit(struct decider *decider, struct strata_error *err)
 	for (struct live *live = batch->dirty; live; live = live->next_dirty)
 		add(batch,
 		    (struct store_change){ .kind = STORE_JOB, .row = make_row(decider, live) });
+	if (batch->count > STRATA_STORE_CHANGES_MAX)
+		qsort(batch->changes + count, batch->count - count, sizeof(*batch->changes),
+		      compare_ids);
 	if (batch->count) {
+		const struct service_trace *trace = &decider->common->trace;
+
 		rc = apply(decider, err);
+		service_trace_slice(trace, trace->store, rc ? "commit that failed" : "commit",
+				    start_ns, 0,
+				    strata_trace_int("changes", (int64_t)batch->count));
 		decider->commits++;
 		metrics_time(&decider->common->metrics, METRIC_STORE,
 			     env_now_ns(decider->env, ENV_MONOTONIC) - start_ns);

@@ -37,6 +37,9 @@ struct batch_mark {
 	char last_blob[STORE_HASH_BYTES];
 };
 
+/* The block; without memory for what has happened the promise to keep it cannot be kept, and the program ends. */
+void *batch_need(void *block);
+
 void batch_init(struct decider *decider);
 void batch_fini(struct decider *decider);
 /* The job's row is written as it is at the end of the round. */

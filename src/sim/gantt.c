@@ -231,7 +231,7 @@ void gantt_end(struct gantt *gantt, const struct gantt_job *job, int64_t now_ns)
 					   .name = name,
 					   .copy_name = true,
 					   .flow = job->number > 0 ? (uint64_t)job->number : 0,
-					   .flow_first = i == 0,
+					   .flow_first = i == 0 && !job->again,
 					   .args = args,
 					   .arg_count = describe(gantt, job, &job->pieces[i], args),
 				   });

@@ -19,6 +19,7 @@ struct gantt_job {
 	int64_t number; /* as people know it */
 	int64_t user;
 	int64_t submit_ns, start_ns;
+	bool again;                        /* it has run before: its flow goes on */
 	const struct strata_piece *pieces; /* where it runs */
 	size_t piece_count;
 };

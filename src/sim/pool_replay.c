@@ -71,7 +71,10 @@ static int arrive(struct replay *replay, struct strata_error *err)
 	task.account = request->account == UINT32_MAX ? NULL : trace->accounts[request->account];
 	if (request->priority != INT64_MIN)
 		task.priority = request->priority;
-	task.deadline_ns = request->deadline_ns ? request->arrival_ns + request->deadline_ns : 0;
+	task.has_deadline = request->deadline_ns != 0;
+	task.deadline_ns = request->arrival_ns + request->deadline_ns;
+	if (!task.has_deadline)
+		task.deadline_ns = 0;
 	task.steps = request->steps;
 	task.cost_ns = request->cost_ns;
 	task.model = request->model;

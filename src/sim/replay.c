@@ -22,6 +22,7 @@ struct ending {
 	int64_t carried_ns; /* work it had done by then */
 	int64_t saved_ns;   /* work that is in a checkpoint */
 	int64_t ran_ns;     /* all that it ran, lost or not */
+	bool shown;         /* a slice of it is in the timeline */
 	bool stopping;      /* the next time it is due it stops, unless it has done its work */
 	/* where it runs, when somebody wants to know; the replay's memory */
 	struct strata_piece *pieces;
@@ -115,6 +116,7 @@ static struct gantt_job gantt_job(const struct replay *replay, const struct endi
 		.user = arrival->user,
 		.submit_ns = arrival->submit_ns,
 		.start_ns = replay->jobs[ending->index].start_ns,
+		.again = ending->shown,
 		.pieces = ending->pieces,
 		.piece_count = ending->piece_count,
 	};
@@ -160,6 +162,7 @@ static void show_end(struct replay *replay, struct ending *ending)
 		struct gantt_job job = gantt_job(replay, ending);
 
 		gantt_end(replay->conf->gantt, &job, replay->now_ns);
+		ending->shown = true;
 	}
 	forget_pieces(replay, ending);
 }

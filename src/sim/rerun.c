@@ -178,7 +178,7 @@ static int do_all(struct rerun *rerun, const char *text, const char *end, struct
 		text = next;
 	}
 	if (rc == 0 && rerun->result->clusters == 0)
-		rc = strata_fail(err, -EINVAL, "there is nothing in this record");
+		rc = strata_fail(err, -EINVAL, "the record is empty");
 	return rc;
 }
 

@@ -197,3 +197,18 @@ int64_t strata_array_next(const struct strata_array *array, int64_t after)
 		return range->first;
 	return range->first + ((after - range->first) / range->step + 1) * range->step;
 }
+
+int64_t strata_array_step(const struct strata_array *array)
+{
+	const struct strata_array_range *ranges = array->ranges;
+
+	if (array->range_count < 2)
+		return array->task_count > 1 ? ranges[0].step : 1;
+	int64_t step = ranges[1].first - ranges[0].last;
+
+	for (size_t i = 0; i < array->range_count; i++)
+		if (ranges[i].first != ranges[i].last ||
+		    (i && ranges[i].first - ranges[i - 1].last != step))
+			return 1;
+	return step;
+}

@@ -114,7 +114,7 @@ void slurm_rows_complete(const struct slurm_syntax *syntax, struct buf *ret_line
 /* What Slurm's command of this name writes to standard error about a failure, line by line. */
 int slurm_rows_complaint(const struct strata_error *failure, const char *program,
 			 struct strata_arena *arena, const char **ret_text);
-/* "acts", "holds anyway" or "none": what becomes of an option here. */
+/* "acts", "holds anyway", "none" or "refused": what becomes of an option here. */
 const char *slurm_effect_name(enum strata_slurm_effect effect);
 
 /* Rows that most commands have. */
@@ -134,6 +134,18 @@ const char *slurm_effect_name(enum strata_slurm_effect effect);
 #define SLURM_ROW_IGNORED(name, letter, argument, help)                                        \
 	{                                                                                      \
 		{ name, letter, argument, 0, NULL, STRATA_SLURM_IGNORED, help }, NULL, 0, NULL \
+	}
+/* Takes a value, and is an error. */
+#define SLURM_ROW_REFUSED(name, letter, help)                                     \
+	{                                                                         \
+		{ name,                                                           \
+		  letter,                                                         \
+		  STRATA_SLURM_REQUIRED,                                          \
+		  0,                                                              \
+		  NULL,                                                           \
+		  STRATA_SLURM_REFUSED,                                           \
+		  help },                                                         \
+			NULL, 0, NULL                                             \
 	}
 #define SLURM_ROW_HOLDS(name, letter, help)                                                      \
 	{                                                                                        \

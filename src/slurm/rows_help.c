@@ -14,6 +14,7 @@ const char *slurm_effect_name(enum strata_slurm_effect effect)
 		[STRATA_SLURM_ACTS] = "acts",
 		[STRATA_SLURM_HOLDS] = "holds anyway",
 		[STRATA_SLURM_IGNORED] = "none",
+		[STRATA_SLURM_REFUSED] = "refused",
 	};
 
 	return names[effect];
@@ -105,6 +106,7 @@ void slurm_rows_help(const struct slurm_syntax *syntax, struct buf *ret_lines)
 			add_option(syntax, row, ret_lines);
 	add_others(syntax, STRATA_SLURM_HOLDS, "Accepted, and so anyway: ", ret_lines);
 	add_others(syntax, STRATA_SLURM_IGNORED, "Accepted without effect here: ", ret_lines);
+	add_others(syntax, STRATA_SLURM_REFUSED, "Refused: ", ret_lines);
 }
 
 void slurm_rows_complete(const struct slurm_syntax *syntax, struct buf *ret_lines)

@@ -109,7 +109,8 @@ int strata_stage_verify(const struct strata_stage_plan *plan,
 
 		if ((unsigned)entry->kind >= STRATA_STAGE_KIND_COUNT ||
 		    entry->layer >= plan->layer_count)
-			rc = strata_fail(err, -EINVAL, "entry %zu makes no sense", check.at);
+			rc = strata_fail(err, -EINVAL,
+					 "entry %zu has no known kind, layer or pages", check.at);
 		else if (entry->kind == STRATA_STAGE_FETCH || entry->kind == STRATA_STAGE_PREFETCH)
 			rc = check_read(&check, entry);
 		else if (entry->kind == STRATA_STAGE_RELEASE)

@@ -137,8 +137,15 @@ static const char *const made[] = {
 	NULL,
 };
 
+/* A row may stand for a range of an array. */
+static const char *const ranges[] = {
+	"ALTER TABLE jobs ADD COLUMN elements @int NOT NULL DEFAULT 0",
+	"ALTER TABLE jobs ADD COLUMN index_step @int NOT NULL DEFAULT 0",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
-	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made },
+	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made }, { ranges },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

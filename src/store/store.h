@@ -93,6 +93,12 @@ struct store_job {
 	const char *failure;        /* why it could not be started, as a sentence; NULL: it could */
 	int64_t user_ns, system_ns; /* CPU time of its last run … */
 	int64_t memory_peak_bytes;  /* … and the most memory it had; 0: not known */
+	/*
+	 * Above 1: a range of an array. The row stands for so many elements, of which it is the last; those before it
+	 * have the ids below, uuids one lower each (uuid_move) and indexes index_step apart, and all else is the same. An element that
+	 * becomes different gets a row of its own in the batch that makes the range smaller. 0 or 1: this job.
+	 */
+	int64_t elements, index_step;
 };
 
 struct store_step {
@@ -334,12 +340,12 @@ int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, ui
 typedef int store_each(void *context, const void *row, struct strata_error *err);
 
 struct store_filter {
-	bool live;   /* jobs that have not ended, and what belongs to such jobs */
+	bool live;   /* jobs that have not ended, and what belongs to the ids of such rows */
 	int64_t job; /* what belongs to this job: steps, events, checkpoints; 0: any */
 };
 
-/* Walks over all rows of a kind (not blobs) in the order of their keys. filter may be NULL. A walk over a store that is
- * being written to sees each row that was there all the time once. */
+/* Walks over all rows of a kind (not blobs) in the order of their keys, ranges of jobs as they are. filter may be NULL. A walk over a store
+ * that is being written to sees each row that was there all the time once. */
 int store_load(struct store *store, enum store_row kind, const struct store_filter *filter,
 	       store_each *each, void *context, struct strata_error *err);
 
@@ -362,7 +368,7 @@ struct store_query {
 	bool descending;
 };
 
-/* One page. The id of its last row is the next one's `after`; fewer than limit rows: there is no more. */
+/* One page, with every element of a range as a row. The id of its last row is the next one's `after`; fewer than limit rows: there is no more. */
 int store_jobs_page(struct store *store, const struct store_query *query, store_each *each,
 		    void *context, struct strata_error *err);
 
@@ -370,7 +376,11 @@ int store_jobs_page(struct store *store, const struct store_query *query, store_
 int store_events_page(struct store *store, int64_t after, size_t limit, store_each *each,
 		      void *context, struct strata_error *err);
 
-/* One job, on the arena: by id; by uuid; by its user's request key. -ENOENT. */
+/* The highest id of a row from first to last; 0: there is none. */
+int store_job_last(struct store *store, int64_t first, int64_t last, int64_t *ret_id,
+		   struct strata_error *err);
+
+/* One job, or element of a range, on the arena: by id; by uuid; by its user's request key. -ENOENT. */
 int store_job_get(struct store *store, int64_t id, struct strata_arena *arena,
 		  struct store_job *ret_job, struct strata_error *err);
 int store_job_find(struct store *store, const char *uuid, struct strata_arena *arena,

@@ -10,6 +10,7 @@
 
 struct doomed {
 	int64_t id, array_id;
+	int64_t before; /* below the first id that the row stands for */
 	char script[STORE_HASH_BYTES], environment[STORE_HASH_BYTES]; /* "": none */
 };
 
@@ -39,6 +40,7 @@ static int list_job(void *context, const struct store_value *cells, size_t count
 	job->array_id = cells[1].number;
 	keep_hash(job->script, &cells[2]);
 	keep_hash(job->environment, &cells[3]);
+	job->before = job->id - (cells[4].number > 1 ? cells[4].number : 1);
 	return 0;
 }
 
@@ -59,16 +61,17 @@ static int forget_blob(struct store *store, const char *hash, struct strata_erro
 static int forget_job(struct store *store, const struct doomed *job, struct strata_error *err)
 {
 	static const char *const texts[] = {
-		"DELETE FROM steps WHERE job = $1",
-		"DELETE FROM checkpoints WHERE job = $1",
-		("DELETE FROM events WHERE job = $1 AND " NOT_THE_LAST_EVENT),
-		"DELETE FROM jobs WHERE id = $1",
+		"DELETE FROM steps WHERE job <= $1 AND job > $2",
+		"DELETE FROM checkpoints WHERE job <= $1 AND job > $2",
+		("DELETE FROM events WHERE job <= $1 AND job > $2 AND " NOT_THE_LAST_EVENT),
+		"DELETE FROM jobs WHERE id <= $1 AND id > $2",
 	};
-	struct store_value id = STORE_INT_OF(job->id), array = STORE_INT_OF(job->array_id);
+	struct store_value ids[] = { STORE_INT_OF(job->id), STORE_INT_OF(job->before) },
+			   array = STORE_INT_OF(job->array_id);
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && rc == 0; i++)
-		rc = store_run(store, texts[i], &id, 1, err);
+		rc = store_run(store, texts[i], ids, 2, err);
 	if (rc == 0 && job->array_id)
 		rc = store_run(
 			store,
@@ -110,17 +113,18 @@ static int forget_rows(struct store *store, struct forget *forget, const char *c
 
 static int forget_all(struct store *store, void *context, struct strata_error *err)
 {
-	static const enum store_type types[] = { STORE_INT, STORE_INT, STORE_TEXT, STORE_TEXT };
+	static const enum store_type types[] = { STORE_INT, STORE_INT, STORE_TEXT, STORE_TEXT,
+						 STORE_INT };
 	struct forget *forget = context;
 	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
 					STORE_INT_OF((int64_t)forget->limit) };
 
 	forget->job_count = forget->count = 0; /* this may be the second try */
 	int rc = store_ask(store,
-			   "SELECT id, array_id, script, environment FROM jobs "
+			   "SELECT id, array_id, script, environment, elements FROM jobs "
 			   "WHERE completed_at > 0 AND completed_at < $1 "
 			   "AND id < (SELECT max(id) FROM jobs) ORDER BY completed_at, id LIMIT $2",
-			   values, 2, types, 4, list_job, forget, err);
+			   values, 2, types, 5, list_job, forget, err);
 
 	for (size_t i = 0; i < forget->job_count && rc == 0; i++)
 		rc = forget_job(store, &forget->jobs[i], err);

@@ -6,6 +6,7 @@
 #include "store/store_int.h"
 
 #include "core/text.h"
+#include "store/uuid.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -81,10 +82,12 @@ struct walk {
 	const struct store_table *table;
 	store_each *each;
 	void *context;
-	size_t count;       /* rows so far */
-	bool keep_key;      /* of the last row of a full chunk */
-	struct buf keys[3]; /* the texts of that key */
-	int64_t numbers[3]; /* and its numbers */
+	size_t count;                   /* rows so far */
+	const struct store_query *page; /* of jobs: elements of ranges are rows of it */
+	size_t given;                   /* rows of the page so far */
+	bool keep_key;                  /* of the last row of a full chunk */
+	struct buf keys[3];             /* the texts of that key */
+	int64_t numbers[3];             /* and its numbers */
 };
 
 static int keep_key(struct walk *walk, const struct store_value *cells, struct strata_error *err)
@@ -103,6 +106,50 @@ static int keep_key(struct walk *walk, const struct store_value *cells, struct s
 	return 0;
 }
 
+/* ---- ranges ---- */
+
+static int64_t first_of(const struct store_job *row)
+{
+	return row->elements > 1 ? row->id - row->elements + 1 : row->id;
+}
+
+/* The element with this id, of the row that stands for it. */
+static struct store_job element_of(const struct store_job *row, int64_t id,
+				   char uuid[UUID_TEXT_BYTES])
+{
+	struct store_job element = *row;
+
+	if (row->elements < 2)
+		return element;
+	element.elements = element.index_step = 0;
+	element.id = id;
+	element.uuid = uuid_move(row->uuid, id - row->id, uuid);
+	element.array_index -= (row->id - id) * row->index_step;
+	return element;
+}
+
+/* Each element of the row that the page wants, in its order. */
+static int give_elements(struct walk *walk, const struct store_job *row, struct strata_error *err)
+{
+	const struct store_query *page = walk->page;
+	int64_t first = first_of(row), last = row->id;
+	char uuid[UUID_TEXT_BYTES];
+	int rc = 0;
+
+	if (page->after && page->descending && last >= page->after)
+		last = page->after - 1;
+	if (page->after && !page->descending && first <= page->after)
+		first = page->after + 1;
+	for (int64_t i = 0; rc == 0 && i <= last - first && walk->given < page->limit; i++) {
+		struct store_job element =
+			element_of(row, page->descending ? last - i : first + i, uuid);
+
+		walk->given++;
+		rc = walk->each(walk->context, &element, err);
+	}
+	return rc;
+}
+
 static int give_row(void *context, const struct store_value *cells, size_t count,
 		    struct strata_error *err)
 {
@@ -112,7 +159,8 @@ static int give_row(void *context, const struct store_value *cells, size_t count
 	assert(count == walk->table->column_count);
 	store_fill(walk->table, cells, &row);
 	walk->count++;
-	int rc = walk->each(walk->context, &row, err);
+	int rc = walk->page ? give_elements(walk, &row.job, err)
+			    : walk->each(walk->context, &row, err);
 
 	if (rc == 0 && walk->keep_key && walk->count % CHUNK_ROWS == 0)
 		rc = keep_key(walk, cells, err);
@@ -243,7 +291,7 @@ static int check_query(const struct store_query *query, struct strata_error *err
 	return rc < 0 ? rc : check_text("partition", query->partition, err);
 }
 
-static void add_query(struct request *request, const struct store_query *query)
+static void add_query(struct request *request, const struct store_query *query, int64_t beyond)
 {
 	if (query->user)
 		add_condition(request, "user_id =", store_text_of(query->user));
@@ -259,8 +307,7 @@ static void add_query(struct request *request, const struct store_query *query)
 		add_condition(request,
 			      "array_id > 0 AND array_id =", STORE_INT_OF(query->array_id));
 	if (query->after)
-		add_condition(request, query->descending ? "id <" : "id >",
-			      STORE_INT_OF(query->after));
+		add_condition(request, query->descending ? "id <" : "id >", STORE_INT_OF(beyond));
 	add_order(request, query->descending, query->limit);
 }
 
@@ -275,7 +322,7 @@ static void add_again(struct request *request, size_t start, size_t length)
  * A page of several states: that many of each, already in order by its index, and of those the first. Asked for all states
  * at once, a database would sort all that was ever in one of them for every page.
  */
-static void add_states(struct request *request, const struct store_query *query)
+static void add_states(struct request *request, const struct store_query *query, int64_t beyond)
 {
 	size_t rest = 0, rest_end = 0;
 	int limit = 0;
@@ -288,7 +335,7 @@ static void add_states(struct request *request, const struct store_query *query)
 		add_condition(request, "state =", store_text_of(query->states[i]));
 		if (i == 0) {
 			rest = request->sql.length;
-			add_query(request, query);
+			add_query(request, query, beyond);
 			rest_end = request->sql.length;
 			limit = (int)request->count; /* the last value of it */
 		} else {                             /* the same text, the same values */
@@ -300,22 +347,47 @@ static void add_states(struct request *request, const struct store_query *query)
 		   limit);
 }
 
+static int note_beyond(void *context, const struct store_value *cells, size_t count,
+		       struct strata_error *err)
+{
+	int64_t *beyond = context, id = cells[0].number, elements = cells[1].number;
+
+	(void)count, (void)err;
+	if (elements > 1 && id - elements + 1 < *beyond)
+		*beyond = id + 1;
+	return 0;
+}
+
+/* Downwards a page begins with rows whose ids are below this: the row of a range has the highest of its ids. */
+static int find_beyond(struct store *store, int64_t after, int64_t *ret_beyond,
+		       struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_INT, STORE_INT };
+
+	*ret_beyond = after;
+	return store_ask(store, "SELECT id, elements FROM jobs WHERE id >= $1 ORDER BY id LIMIT 1",
+			 &STORE_INT_OF(after), 1, types, 2, note_beyond, ret_beyond, err);
+}
+
 int store_jobs_page(struct store *store, const struct store_query *query, store_each *each,
 		    void *context, struct strata_error *err)
 {
-	struct walk walk = { .each = each, .context = context };
+	struct walk walk = { .each = each, .context = context, .page = query };
 	struct request request;
+	int64_t beyond = query->after;
 	int rc = check_query(query, err);
 
+	if (rc == 0 && query->after && query->descending)
+		rc = find_beyond(store, query->after, &beyond, err);
 	if (rc < 0)
 		return rc;
 	request_init(&request, store, STORE_JOB);
 	if (query->state_count > 1) {
-		add_states(&request, query);
+		add_states(&request, query, beyond);
 	} else {
 		if (query->state_count == 1)
 			add_condition(&request, "state =", store_text_of(query->states[0]));
-		add_query(&request, query);
+		add_query(&request, query, beyond);
 	}
 	return request_run(&request, store, &walk, err);
 }
@@ -364,18 +436,61 @@ static int get_row(struct store *store, struct keep *keep, const char *const *co
 	return request_run(&request, store, &walk, err);
 }
 
+/* The first row in the order of a column that meets a condition on it; NULL when there is none. */
+static int get_first(struct store *store, struct keep *keep, const char *condition,
+		     struct store_value value, const char *column, struct strata_error *err)
+{
+	struct walk walk = { .each = keep_row, .context = keep };
+	struct request request;
+
+	request_init(&request, store, keep->kind);
+	add_condition(&request, condition, value);
+	buf_printf(&request.sql, " ORDER BY %s LIMIT 1", column);
+	return request_run(&request, store, &walk, err);
+}
+
+static int give_element(const struct store_job *row, int64_t id, struct strata_arena *arena,
+			struct store_job *ret_job, struct strata_error *err)
+{
+	char *uuid = strata_arena_get(arena, UUID_TEXT_BYTES);
+
+	if (!uuid)
+		return strata_fail_memory(err);
+	*ret_job = element_of(row, id, uuid);
+	return 0;
+}
+
+static int note_number(void *context, const struct store_value *cells, size_t count,
+		       struct strata_error *err)
+{
+	(void)count, (void)err;
+	*(int64_t *)context = cells[0].number;
+	return 0;
+}
+
 int store_job_get(struct store *store, int64_t id, struct strata_arena *arena,
 		  struct store_job *ret_job, struct strata_error *err)
 {
 	struct keep keep = { .kind = STORE_JOB, .arena = arena };
-	int rc = get_row(store, &keep, (const char *const[]){ "id =" }, &STORE_INT_OF(id), 1, err);
+	int rc = get_first(store, &keep, "id >=", STORE_INT_OF(id), "id", err);
+	const struct store_job *row = keep.row;
 
 	if (rc < 0)
 		return rc;
-	if (!keep.row)
+	if (!row || first_of(row) > id)
 		return strata_fail(err, -ENOENT, "there is no job %lld", (long long)id);
-	*ret_job = *(const struct store_job *)keep.row;
-	return 0;
+	return give_element(row, id, arena, ret_job, err);
+}
+
+int store_job_last(struct store *store, int64_t first, int64_t last, int64_t *ret_id,
+		   struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_INT };
+	struct store_value values[] = { STORE_INT_OF(first), STORE_INT_OF(last) };
+
+	*ret_id = 0;
+	return store_ask(store, "SELECT max(id) FROM jobs WHERE id >= $1 AND id <= $2", values, 2,
+			 types, 1, note_number, ret_id, err);
 }
 
 int store_job_find(struct store *store, const char *uuid, struct strata_arena *arena,
@@ -387,16 +502,19 @@ int store_job_find(struct store *store, const char *uuid, struct strata_arena *a
 
 	/* A text that is not valid is no job's, and PostgreSQL would refuse it in its own words. */
 	if (text_valid(uuid, value.size_bytes)) {
-		int rc = get_row(store, &keep, (const char *const[]){ "uuid =" }, &value, 1, err);
+		int rc = get_first(store, &keep, "uuid >=", value, "uuid", err);
 
 		if (rc < 0)
 			return rc;
 	}
-	if (!keep.row)
+	const struct store_job *row = keep.row;
+	int64_t before = 0;
+
+	if (!row || (strcmp(row->uuid, uuid) != 0 &&
+		     (!uuid_distance(uuid, row->uuid, &before) || before >= row->elements)))
 		return strata_fail(err, -ENOENT, "there is no job %s",
 				   text_excerpt(uuid, value.size_bytes, excerpt));
-	*ret_job = *(const struct store_job *)keep.row;
-	return 0;
+	return give_element(row, row->id - before, arena, ret_job, err);
 }
 
 int store_job_requested(struct store *store, const char *user, const char *request_key,
@@ -415,7 +533,7 @@ int store_job_requested(struct store *store, const char *user, const char *reque
 			return rc;
 	}
 	if (!keep.row)
-		return strata_fail(err, -ENOENT, "no job was submitted with this key");
+		return strata_fail(err, -ENOENT, "there is no job with this idempotency key");
 	*ret_job = *(const struct store_job *)keep.row;
 	return 0;
 }

@@ -73,6 +73,8 @@ static const struct store_column job_columns[] = {
 	INT(job, user_ns, "cpu_user"),
 	INT(job, system_ns, "cpu_system"),
 	INT(job, memory_peak_bytes, "memory_peak"),
+	INT(job, elements, "elements"),
+	INT(job, index_step, "index_step"),
 };
 
 static const struct store_column step_columns[] = {

@@ -4,8 +4,14 @@
  */
 #include "store/uuid.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The last 48 bits are what is behind the last dash. */
+enum { TAIL_AT = 24, TAIL_DIGITS = 12 };
 
 char *uuid_print(int64_t now_ns, const uint8_t random[UUID_RANDOM_BYTES],
 		 char ret_text[UUID_TEXT_BYTES])
@@ -28,7 +34,35 @@ int uuid_make(const struct env *env, char ret_text[UUID_TEXT_BYTES], struct stra
 	uint8_t random[UUID_RANDOM_BYTES];
 	int rc = env_random(env, random, sizeof(random), err);
 
+	random[2] &= 0x7F; /* the highest of the last 48 bits: moves do not reach the others */
 	if (rc == 0)
 		uuid_print(env_now_ns(env, ENV_REALTIME), random, ret_text);
 	return rc;
+}
+
+char *uuid_move(const char *uuid, int64_t by, char ret_text[UUID_TEXT_BYTES])
+{
+	uint64_t tail = strtoull(uuid + TAIL_AT, NULL, 16) + (uint64_t)by;
+
+	snprintf(ret_text, UUID_TEXT_BYTES, "%.*s%012" PRIx64, TAIL_AT, uuid,
+		 tail & UINT64_C(0xFFFFFFFFFFFF));
+	return ret_text;
+}
+
+static bool has_tail(const char *uuid)
+{
+	if (strlen(uuid) != UUID_TEXT_BYTES - 1)
+		return false;
+	for (int i = 0; i < TAIL_DIGITS; i++)
+		if (!isxdigit((unsigned char)uuid[TAIL_AT + i]))
+			return false;
+	return true;
+}
+
+bool uuid_distance(const char *from, const char *to, int64_t *ret_by)
+{
+	if (!has_tail(from) || !has_tail(to) || strncmp(from, to, TAIL_AT) != 0)
+		return false;
+	*ret_by = (int64_t)(strtoull(to + TAIL_AT, NULL, 16) - strtoull(from + TAIL_AT, NULL, 16));
+	return true;
 }

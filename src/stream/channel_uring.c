@@ -221,7 +221,7 @@ int channel_uring_open(const int *fds, size_t fd_count, struct strata_memory *me
 		if (uring->wake >= 0)
 			close(uring->wake);
 		strata_memory_put(memory, uring, sizeof(*uring));
-		return strata_fail(err, rc, "io_uring is not there: %s", strerror(-rc));
+		return strata_fail(err, rc, "the kernel has no io_uring: %s", strerror(-rc));
 	}
 	pthread_mutex_init(&uring->lock, NULL);
 	pthread_cond_init(&uring->news, NULL);

@@ -243,7 +243,7 @@ int pages_wait(struct strata_stream *stream, uint32_t index, struct strata_error
 
 		if (rc == 0 && !request)
 			rc = strata_fail(&stream->failure, -EDEADLK,
-					 "layer '%.64s' is not there and not on its way",
+					 "layer '%.64s' is neither in memory nor being read",
 					 layer->name);
 		if (rc == 0)
 			rc = take_done(stream, request);

@@ -128,7 +128,9 @@ static int take_tensors(const struct strata_safetensors_index *index, uint32_t n
 		tensor = map_text_get(map, name, strlen(name));
 		if (!tensor)
 			return strata_fail(err, -EBADMSG,
-					   "the index has '%.64s' here, which is not there", name);
+					   "the index says that this file has tensor '%.64s', "
+					   "which it has not",
+					   name);
 		found->file[found->tensor_count] = number;
 		found->tensors[found->tensor_count++] = *tensor;
 	}

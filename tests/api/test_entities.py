@@ -52,6 +52,12 @@ def what_makes_no_sense_changes_nothing(service):
     equal(kinds, ["entity.changed"])
 
 
+def a_share_is_told_as_the_order_compares_it(service):
+    service.api("PUT", "/users/ann", {"weight": 3})
+    ann = [user for user in service.api("GET", "/users")["users"] if user["name"] == "ann"][0]
+    equal((ann["gpu_hours"], ann["share"]), (0, 3))  # weight / (gpu_hours + 1)
+
+
 @arguments("--node", "big:cpus=4:memory=8G:gpus=0:partitions='long,short'")
 def partitions_have_their_own_time_limits(service):
     service.api("PUT", "/partitions/short", {"default": True, "time_limit": 60, "time_limit_max": 600})
@@ -113,4 +119,5 @@ def lists_have_an_end(service):
 
 
 run(settings_name_what_somebody_made, every_change_tells_who_did_it_and_what_was_before,
-    there_is_one_default, lists_have_an_end, partitions_have_their_own_time_limits, limits_hold_and_are_kept, accounts_are_above_each_other, what_makes_no_sense_changes_nothing)
+    there_is_one_default, lists_have_an_end, partitions_have_their_own_time_limits, limits_hold_and_are_kept, accounts_are_above_each_other, what_makes_no_sense_changes_nothing,
+    a_share_is_told_as_the_order_compares_it)

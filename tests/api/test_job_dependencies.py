@@ -89,5 +89,20 @@ def after_its_start_holds_although_the_other_is_queued_again(service):
     service.wait(held, "completed")
 
 
-run(on_jobs_that_ended_before_a_restart, who_waits_in_vain_waits_on_after_a_restart, on_arrays_of_which_some_have_ended,
+def each_element_waits_for_its_partner_after_a_restart_too(service):
+    first = service.submit("true", array="1-3", hold=True)["ids"]
+    second = service.submit("true", array="1-3", hold=True, dependencies=f"aftercorr:{first[0]}")["ids"]
+    service.api("PATCH", f"/jobs/{first[0]}", {"hold": False})
+    service.wait(first[0], "completed")
+    restart(service)
+    for job in second:
+        service.api("PATCH", f"/jobs/{job}", {"hold": False})
+    service.wait(second[0], "completed")
+    equal([service.job(job)["reason"] for job in second[1:]], ["dependency"] * 2)
+    service.api("PATCH", f"/jobs/{first[2]}", {"hold": False})
+    service.wait(second[2], "completed")
+    equal(service.job(second[1])["reason"], "dependency")
+
+
+run(each_element_waits_for_its_partner_after_a_restart_too, on_jobs_that_ended_before_a_restart, who_waits_in_vain_waits_on_after_a_restart, on_arrays_of_which_some_have_ended,
     on_what_there_is_not, on_jobs_of_others_is_allowed, after_its_start_holds_although_the_other_is_queued_again)

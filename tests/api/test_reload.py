@@ -54,6 +54,16 @@ def what_may_change_changes(service, write):
 
 
 @with_file
+def who_may_make_tokens_changes_for_requests_that_come(service, write):
+    token = service.api("POST", "/tokens", {}, 201)["token"]
+    service.api("POST", "/tokens", {}, 403, token=token)
+    write("token_from_token = yes\n")
+    service.process.send_signal(signal.SIGHUP)
+    said(service, "the settings were read again")
+    service.api("POST", "/tokens", {}, 201, token=token)
+
+
+@with_file
 def what_cannot_is_named(service, write):
     write("time_limit = 20m\ncluster_name = other\norder = sjf\n")
     service.process.send_signal(signal.SIGHUP)
@@ -82,4 +92,4 @@ def passwords_are_not_among_its_words(service):
     assert "hush" not in words and "x://ann:****@here" in words, words
 
 
-run(what_may_change_changes, what_cannot_is_named, a_mistake_changes_nothing, passwords_are_not_among_its_words)
+run(what_may_change_changes, who_may_make_tokens_changes_for_requests_that_come, what_cannot_is_named, a_mistake_changes_nothing, passwords_are_not_among_its_words)

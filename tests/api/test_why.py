@@ -28,7 +28,7 @@ def what_it_waits_for_is_named(service):
     why(service, then, f"waits until job {first} (prepare) has completed; that one is running")
     service.api("DELETE", f"/jobs/{first}", status=202)
     service.wait(first, "cancelled")
-    why(service, then, "cannot happen any more", f"`strata cancel {then}`")
+    why(service, then, "can never happen", f"`strata cancel {then}`")
     again = service.submit("true", name="one", dependencies="singleton", hold=True)["id"]
     later = service.submit("true", name="one", dependencies="singleton")["id"]
     why(service, later, "earlier jobs of", "called one")
@@ -40,12 +40,12 @@ def limits_are_told_with_their_numbers(service):
     me = service.job(service.submit("true")["id"])["user"]
     service.api("PATCH", f"/users/{me}", {"limits": {"jobs": 1, "gpus": 4}})
     service.wait(service.submit("sleep", "60", gpus=2)["id"], "running")
-    why(service, service.submit("true")["id"], f"The user {me} has limits", "1 jobs in use; the limit is 1", "2 GPUs in use; the limit is 4")
+    why(service, service.submit("true")["id"], f"The user {me} has limits", "1 job in use; the limit is 1", "2 GPUs in use; the limit is 4")
     service.api("PATCH", f"/users/{me}", {"limits": {"jobs": 0, "gpus": 0}})
     service.api("PUT", "/accounts/lab", {"limits": {"jobs": 1}})
     service.api("PUT", "/accounts/team", {"parent": "lab"})
     service.wait(service.submit("sleep", "60", account="team")["id"], "running")
-    why(service, service.submit("true", account="team")["id"], "The account lab has limits", "1 jobs in use; the limit is 1")
+    why(service, service.submit("true", account="team")["id"], "The account lab has limits", "1 job in use; the limit is 1")
     service.api("PUT", "/qos/slow", {"limits": {"jobs": 1}})
     service.wait(service.submit("sleep", "60", qos="slow")["id"], "running")
     why(service, service.submit("true", qos="slow")["id"], "The qos slow has limits", "jobs: 1")

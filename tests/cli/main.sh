@@ -24,6 +24,10 @@ says 'strata: there is no command '\''verison'\''; did you mean `strata version`
 run strata frobnicate
 gives 2
 says_some 'lists them'
+run strata -- frobnicate
+gives 2
+prints ''
+says 'strata: there is no command '\''frobnicate'\''; `strata help` lists them'
 
 it 'guesses at a mistyped option'
 run strata version --jsno

@@ -100,7 +100,7 @@ says_some '--procs and --nodes are two machines; expected one of them'
 sed -i '$d' small.swf
 run strata sim cluster small.swf --procs 1
 gives 2
-says_some 'the machine is too small for every job of the trace (3 of them)'
+says_some 'none of the trace'"'"'s 3 jobs fits on this machine'
 run strata sim cluster small.swf --procs 8 --backfill eazy
 gives 3
 says_some "there is no backfill 'eazy'; did you mean 'easy'?"

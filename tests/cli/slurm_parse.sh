@@ -100,3 +100,17 @@ gives 0
 run strata slurm parse --nodes 'n[1-2]' job.sh
 gives 1
 says_some 'Invalid node name specified'
+
+it 'tells what was said from what was left out'
+train
+run strata slurm parse --json train.sh
+prints_json 'd["requeue"] is None and d["nice"] is None and d["open_mode"] is None and d["share"] is None'
+prints_json 'd["exclusive"] is False and d["error_joined"] is True and d["mail_types"] == [] and d["export_all"] is True'
+prints_json 'd["script_args"] == []'
+run strata slurm parse --json -- --no-requeue --nice=0 --open-mode=truncate --oversubscribe -e err.txt --export=A,B=2 train.sh x y
+gives 0
+prints_json 'd["requeue"] is False and d["nice"] == 0 and d["open_mode"] == "truncate" and d["error_joined"] is False'
+prints_json 'd["exclusive"] is False and d["export_all"] is False and d["export"] == ["A", "B=2"] and d["script_args"] == ["x", "y"]'
+run strata slurm parse --json -- --requeue --nice=5 --open-mode=append --exclusive --mail-type=BEGIN train.sh
+gives 0
+prints_json 'd["requeue"] is True and d["nice"] == 5 and d["open_mode"] == "append" and d["exclusive"] is True and d["mail_types"] == ["BEGIN"]'

@@ -71,6 +71,15 @@ gives 0
 prints 'Cancel job_id=3 name=train partition=gpu [y/n]? Cancel job_id=40_1 name=arr partition=(null) [y/n]? '
 cancelled '["40"]'
 
+it 'cancels nothing when told of a filter that it has not'
+serve "$routes"
+for filter in --reservation=maintenance '-R maintenance' --wckey=thesis; do
+	run strata slurm scancel $filter 3
+	gives 1
+	says_some 'is not supported here; --help lists what is'
+	asked "[x for x in r if x['method'] != 'GET'] == []"
+done
+
 it 'refuses as Slurm does'
 serve "$routes"
 run strata slurm scancel

@@ -45,3 +45,6 @@ gives 0
 run strata trace
 gives 0
 prints_json '[e["name"] for e in d["traceEvents"] if e["ph"] == "X"].count("1 true") == 5' # submitted, and on four GPUs
+prints_json '{"commit", "pass", "start", "started", "ended"} <= {e["name"] for e in d["traceEvents"]}'
+prints_json 'len([e for e in d["traceEvents"] if e["ph"] == "s" and int(str(e["id"]), 0) == 1]) == 1'
+prints_json 'any(e["ts"] % 1000000 for e in d["traceEvents"] if e["name"] == "1 true")' # exact, not to the second

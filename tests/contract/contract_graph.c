@@ -219,6 +219,93 @@ TEST(bad_input_is_refused)
 		  "cpuLatency" },
 		{ "{\"workflow\":{}}", "tasks is not a list" },
 		{ "{\"link_bytes_per_s\":1}", "devices is not a list" },
+		{ "2 1 4\n1 1\n0",
+		  "the file ends where a number should be" },
+		{ "2 1 4\n1 1\n0 0.5\n",
+		  "line 3: 0.5 is not a whole number" },
+		{ "{\"maxFPGAs\":1,\"maxCPUs\":1,\"nodes\":[{\"name\":\"a\",\"id\":1,\"cpuLatency\":1,\"fpgaLate"
+		  "ncy\":1}],\"edges\":[{\"sourceId\":1,\"destId\":2,\"cost\":1}]}",
+		  "an edge goes from node 1 to 2; one is not there" },
+		{ "{\"maxFPGAs\":1,\"maxCPUs\":1,\"nodes\":[{\"name\":\"a\",\"id\":1,\"cpuLatency\":1,\"fpgaLate"
+		  "ncy\":1}],\"edges\":[{\"sourceId\":2,\"destId\":1,\"cost\":1}]}",
+		  "an edge goes from node 2 to 1; one is not there" },
+		{ "{\"maxFPGAs\":1,\"maxCPUs\":1,\"nodes\":[{\"name\":\"a\",\"id\":1,\"cpuLatency\":1,\"fpgaLate"
+		  "ncy\":1}],\"edges\":[{\"sourceId\":1}]}",
+		  "destId" },
+		{ "{\"maxFPGAs\":1,\"maxCPUs\":1,\"nodes\":[{\"id\":1,\"cpuLatency\":1,\"fpgaLatency\":1}],\"e"
+		  "dges\":[]}",
+		  "name is not a text" },
+		{ "{\"maxFPGAs\":1,\"maxCPUs\":1,\"nodes\":[{\"name\":\"a\",\"id\":1,\"cpuLatency\":1,\"fpgaLate"
+		  "ncy\":1},{\"name\":\"b\",\"id\":1,\"cpuLatency\":1,\"fpgaLatency\":1}],\"edges\":[]}",
+		  "two nodes have id 1" },
+		{ "{\"id\":\"x\",\"link_bytes_per_s\":[],\"devices\":[],\"nodes\":[],\"edges\":[]}",
+		  "there are 0 devices; expected 1 to 64" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1]],\"nodes\":[],\"edges\":[]}",
+		  "link_bytes_per_s is not a table of 2 × 2 numbers" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,-1],"
+		  "[1,0]],\"nodes\":[],\"edges\":[]}",
+		  "link_bytes_per_s is not a table of 2 × 2 numbers" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1]}],\"edges\":[]}",
+		  "node 0 has no time for each of 2 devices" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,-1]}],\"edges\":[]}",
+		  "node 0 has no time for each of 2 devices" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,2],\"kv_device\":2}],\"edges\":[]}",
+		  "node 0 has its KV state on no device" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,2],\"kv_device\":-1}],\"edges\":[]}",
+		  "node 0 has its KV state on no device" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,2],\"flops\":-1}],\"edges\":[]}",
+		  "flops" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,2]}],\"edges\":[[0,0]]}",
+		  "an edge is not [from, to, bytes]" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,2]}],\"edges\":[[0,-1,1]]}",
+		  "an edge is not [from, to, bytes]" },
+		{ "{\"id\":\"x\",\"devices\":[{\"flops_per_s\":1,\"mem_bytes_per_s\":1},{\"flops_per_s\":1,\"m"
+		  "em_bytes_per_s\":1}],\"link_latency_s\":[[0,0],[0,0]],\"link_bytes_per_s\":[[0,1],["
+		  "1,0]],\"nodes\":[{\"time_s\":[1,2]}],\"edges\":[[0,0,-1]]}",
+		  "an edge is not [from, to, bytes]" },
+		{ "{\"workflow\":{\"specification\":{\"tasks\":[{\"id\":\"a\"}]},\"execution\":{\"tasks\":[]}}}",
+		  "task \"a\" has no run time" },
+		{ "{\"workflow\":{\"specification\":{\"tasks\":[{\"id\":\"a\"},{\"id\":\"a\"}]},\"execution\":{\"t"
+		  "asks\":[{\"id\":\"a\",\"runtimeInSeconds\":1}]}}}",
+		  "there are two tasks \"a\"" },
+		{ "{\"workflow\":{\"specification\":{\"tasks\":[{\"id\":\"a\",\"parents\":[\"b\"]}]},\"execution"
+		  "\":{\"tasks\":[{\"id\":\"a\",\"runtimeInSeconds\":1}]}}}",
+		  "task 0 has a parent that is no task" },
+		{ "{\"workflow\":{\"specification\":{\"tasks\":[{\"id\":\"a\",\"outputFiles\":[\"f\"]},{\"id\":\"b"
+		  "\",\"parents\":[\"a\"],\"inputFiles\":[\"f\"]}],\"files\":[{\"id\":\"f\",\"sizeInBytes\":-1}]},"
+		  "\"execution\":{\"tasks\":[{\"id\":\"a\",\"runtimeInSeconds\":1},{\"id\":\"b\",\"runtimeInSeco"
+		  "nds\":1}]}}}",
+		  "sizeInBytes" },
+		{ "{\"workflow\":{\"specification\":{\"tasks\":[{\"id\":null}]},\"execution\":{\"tasks\":[]}}"
+		  "}",
+		  "id is not a text" },
+		{ "{\"ops\":[{\"name\":\"a\"}],\"devices\":[{\"name\":\"g\",\"flops_per_s\":1,\"bytes_per_s\":1}]"
+		  ",\"links\":[{\"from\":\"g\",\"to\":\"h\",\"bytes_per_s\":1}]}",
+		  "there is no device \"h\"" },
+		{ "{\"ops\":[{\"name\":\"a\"}],\"devices\":[{\"name\":\"g\",\"flops_per_s\":1,\"bytes_per_s\":1}]"
+		  ",\"links\":[{\"from\":\"h\",\"to\":\"g\",\"bytes_per_s\":1}]}",
+		  "there is no device \"h\"" },
+		{ "{\"ops\":[{\"name\":\"a\",\"times_ns\":[1,2]},{\"name\":\"b\",\"times_ns\":[1]}]}",
+		  "op \"b\" has 1 times; others have 2" },
+		{ "digraph { a -> ; }",
+		  "line 1" },
 	};
 	struct strata_arena arena;
 	struct graph_file file;
@@ -295,4 +382,21 @@ TEST(every_allocation_behind_json_may_fail)
 		CHECK_INT(rc, 0);
 		CHECK(fail_at > 5);
 	}
+}
+
+TEST(processors_have_a_most)
+{
+	struct strata_machine machine;
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_ERROR(graph_processors(0, NULL, 1, &arena, &machine, &err), -EINVAL,
+		    "there are 0 processors; expected 1 to 64");
+	CHECK_ERROR(graph_processors(STRATA_PLACE_DEVICES_MAX + 1, NULL, 1, &arena, &machine, &err),
+		    -EINVAL, "there are 65 processors");
+	CHECK_OK(graph_processors(STRATA_PLACE_DEVICES_MAX, NULL, 3, &arena, &machine, &err));
+	CHECK_INT(machine.device_count, STRATA_PLACE_DEVICES_MAX);
+	CHECK_TEXT(machine.devices[63].name, "p63");
+	CHECK_NEAR(machine.bytes_per_s[64 * 64 - 1], 3, 0);
+	strata_arena_fini(&arena);
 }

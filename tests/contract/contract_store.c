@@ -670,6 +670,163 @@ EACH(pages_are_complete)
 	store_close(store);
 }
 
+/* ---- ranges, against their elements ---- */
+
+enum { RANGES = 60 };
+
+/* Rows that stand for 1 to 30 elements each; `history` has the elements. How many they are. */
+static int fill_ranges(struct store *store, uint64_t epoch)
+{
+	static struct sample_job rows[RANGES];
+	struct store_change changes[RANGES];
+	uint64_t seed = 5;
+	int count = 0;
+
+	for (int i = 0; i < RANGES; i++) {
+		int64_t elements = 1 + (int64_t)random_below(&seed, 30), first = count + 1;
+		struct store_job *row = &rows[i].row;
+		const char *state = states[random_below(&seed, 4)];
+
+		for (int64_t k = 0; k < elements; k++, count++) {
+			sample_job(&history[count], count + 1);
+			history[count].row.array_id = first;
+			history[count].row.array_index = 7 + 3 * k;
+			history[count].row.state = state;
+			history[count].row.created_ns = 1000 * first;
+			history[count].row.completed_ns = state[0] == 'c' || state[0] == 'f' ? first
+											     : 0;
+		}
+		rows[i] = history[count - 1];
+		row->uuid = rows[i].uuid;
+		row->elements = elements > 1 || i % 2 ? elements : 0;
+		row->index_step = 3;
+		changes[i] = STORE_PUT(row);
+	}
+	CHECK_OK(store_apply(store, changes, RANGES, epoch, &err));
+	return count;
+}
+
+struct expected {
+	int64_t next, step; /* the id that comes next, and the distance to the one behind it */
+	const char *state;  /* NULL: any */
+	int count;          /* of elements there are */
+	size_t seen;
+};
+
+static int check_element(void *context, const void *row_any, struct strata_error *error)
+{
+	const struct store_job *row = row_any, *want;
+	struct expected *expected = context;
+
+	(void)error;
+	while (expected->state &&
+	       strcmp(history[expected->next - 1].row.state, expected->state) != 0)
+		expected->next += expected->step;
+	CHECK(expected->next >= 1 && expected->next <= expected->count);
+	want = &history[expected->next - 1].row;
+	CHECK_INT(row->id, want->id);
+	CHECK_TEXT(row->uuid, want->uuid);
+	CHECK_TEXT(row->state, want->state);
+	CHECK_INT(row->array_id, want->array_id);
+	CHECK_INT(row->array_index, want->array_index);
+	CHECK_INT(row->elements, row->elements < 2 ? row->elements : 0);
+	expected->next += expected->step;
+	expected->seen++;
+	return 0;
+}
+
+static void check_pages(struct store *store, int count, uint64_t *seed)
+{
+	const char *state = random_below(seed, 2) ? states[random_below(seed, 4)] : NULL;
+	bool descending = random_below(seed, 2);
+	struct store_query query = { .limit = 1 + random_below(seed, 40),
+				     .descending = descending,
+				     .states = &state,
+				     .state_count = state != NULL };
+	struct expected expected = { .step = descending ? -1 : 1, .state = state, .count = count };
+	size_t wanted = 0, before;
+
+	if (random_below(seed, 2))
+		query.after = 1 + (int64_t)random_below(seed, (uint64_t)count);
+	expected.next = query.after ? query.after + expected.step : descending ? count : 1;
+	for (int64_t id = expected.next; id >= 1 && id <= count; id += expected.step)
+		wanted += !state || strcmp(history[id - 1].row.state, state) == 0;
+	do {
+		before = expected.seen;
+		CHECK_OK(store_jobs_page(store, &query, check_element, &expected, &err));
+		CHECK(expected.seen - before <= query.limit);
+		query.after = expected.next - expected.step;
+	} while (expected.seen - before == query.limit && query.after > 0);
+	CHECK_INT(expected.seen, wanted);
+}
+
+EACH(a_range_is_as_many_rows_as_it_has_elements)
+{
+	uint64_t epoch, seed = 6;
+	struct store *store = open_leading(address, &epoch);
+	struct sample_ids found = { 0 };
+	struct strata_arena arena;
+	struct store_job row;
+	int count = fill_ranges(store, epoch);
+	int64_t last;
+
+	strata_arena_init(&arena, &memory, 0);
+	for (int i = 0; i < 80; i++)
+		check_pages(store, count, &seed);
+	for (int64_t id = 1; id <= count; id++) {
+		CHECK_OK(store_job_get(store, id, &arena, &row, &err));
+		CHECK_INT(row.id, id);
+		CHECK_INT(row.array_index, history[id - 1].row.array_index);
+		CHECK_OK(store_job_find(store, history[id - 1].uuid, &arena, &row, &err));
+		CHECK_INT(row.id, id);
+	}
+	CHECK_ERROR(store_job_get(store, count + 1, &arena, &row, &err), -ENOENT,
+		    "there is no job");
+	CHECK_ERROR(
+		store_job_find(store, "01890000-0000-7000-8000-000000000000", &arena, &row, &err),
+		-ENOENT, "there is no job");
+	CHECK_OK(store_last(store, STORE_JOB, &last, &err));
+	CHECK_INT(last, count);
+	CHECK_OK(store_load(store, STORE_JOB, NULL, sample_take_id, &found, &err));
+	CHECK_INT(found.count, RANGES); /* as they are stored */
+	CHECK_OK(store_job_last(store, 1, found.ids[1], &last, &err));
+	CHECK_INT(last, found.ids[1]);
+	CHECK_OK(store_job_last(store, found.ids[1] + 1, found.ids[2] - 1, &last, &err));
+	CHECK_INT(last, 0);
+	strata_arena_fini(&arena);
+	store_close(store);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+EACH(an_ended_range_is_forgotten_with_what_belongs_to_it)
+{
+	uint64_t epoch;
+	struct store *store = open_leading(address, &epoch);
+	struct sample_job range, newest;
+	struct store_event begin = { .sequence = 1, .at_ns = 1, .job = 1, .kind = "job.submitted" },
+			   other = {
+				   .sequence = 2, .at_ns = 1, .job = 11, .kind = "job.submitted"
+			   };
+	struct sample_ids found = { 0 };
+	size_t count;
+
+	sample_job(&range, 10);
+	range.row.elements = 10;
+	range.row.index_step = 1;
+	range.row.completed_ns = 5;
+	sample_job(&newest, 11);
+	const struct store_change changes[] = { STORE_PUT(&range.row), STORE_PUT(&newest.row),
+						STORE_PUT(&begin), STORE_PUT(&other) };
+
+	CHECK_OK(store_apply(store, changes, 4, epoch, &err));
+	CHECK_OK(store_forget(store, 6, 100, epoch, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_OK(store_load(store, STORE_EVENT, NULL, sample_take_id, &found, &err));
+	CHECK_INT(found.count, 1);
+	CHECK_INT(found.ids[0], 2);
+	store_close(store);
+}
+
 EACH(walks_are_complete_and_in_order)
 {
 	static struct store_step steps[3000];

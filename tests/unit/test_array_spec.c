@@ -60,6 +60,21 @@ TEST(sets_print_as_in_slurm)
 	CHECK_TEXT(printed("3-3:5%1"), "3%1");
 }
 
+/* What a task finds in SLURM_ARRAY_TASK_STEP, also where squeue would list the numbers. */
+TEST(the_step_is_what_all_neighbours_have)
+{
+	static const struct {
+		const char *text;
+		int64_t step;
+	} want[] = { { "3-9:3", 3 }, { "3,6,9", 3 }, { "0-100:20", 20 }, { "0-9", 1 },
+		     { "7", 1 },     { "1,3,4", 1 }, { "1,2,4,6", 1 },   { "0,5", 5 } };
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		CHECK_OK(parse(want[i].text));
+		CHECK_INT(strata_array_step(&array), want[i].step);
+	}
+}
+
 TEST(next_walks_the_tasks)
 {
 	static const int64_t want[] = { 1, 3, 4, 9, -1 };

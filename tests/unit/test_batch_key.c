@@ -56,3 +56,14 @@ TEST(caps_have_limits)
 	CHECK_ERROR(strata_pool_set_cap(pool, 1, 1, 0, &err), -EINVAL, "expected 1 to 32");
 	play_close();
 }
+
+TEST(pairs_of_model_and_shape_have_a_most)
+{
+	play_open("fifo", NULL);
+	for (uint64_t i = 0; i < STRATA_POOL_SHAPES_MAX; i++)
+		CHECK_OK(strata_pool_set_cap(pool, i / 7, i % 7, 2, &err));
+	CHECK_ERROR(strata_pool_set_cap(pool, STRATA_POOL_SHAPES_MAX, 0, 2, &err), -ENOSPC,
+		    "as many as it may");
+	CHECK_OK(strata_pool_set_cap(pool, 0, 0, 3, &err)); /* one that it knows */
+	play_close();
+}

@@ -165,6 +165,34 @@ TEST(a_sink_that_fails_is_told_of)
 	CHECK_INT(chart_write(&chart, NULL, &sink, &err), -ENOSPC);
 }
 
+TEST(the_service_s_own_trace_is_beside_the_jobs)
+{
+	json_t *service = json_loads(
+		"{\"otherData\":{\"clock\":\"realtime\"},\"traceEvents\":[{\"ph\":\"X\",\"name\":"
+		"\"commit\",\"pid\":1,\"tid\":2,\"ts\":120000000,\"dur\":5}]}",
+		0, NULL);
+	struct strata_trace_sink sink = { trace_text_write, &text };
+
+	start();
+	add(JOB("17", AT("01:50"), AT("02:00"), AT("02:10"),
+		"\"node_names\":[\"n1\"],\"gpu_ids\":{}"));
+	json_t *event = json_pack("{s:s,s:i,s:{s:s}}", "kind", "job.started", "job", 17, "about",
+				  "started_at", "1970-01-01T00:02:00.25Z");
+
+	CHECK_OK(chart_add_event(&chart, event, &err));
+	json_decref(event);
+	trace_text_fini(&text);
+	CHECK_OK(chart_write_with(&chart, NULL, service, &sink, &err));
+	CHECK_INT(count_of("name", "commit"), 1);
+	CHECK_INT(count_of("name", "17 train"), 2);
+	json_t *slices = events_of("name", "17 train");
+
+	CHECK_NEAR(json_number_value(json_object_get(json_array_get(slices, 1), "ts")), 120250000,
+		   0);
+	json_decref(slices);
+	json_decref(service);
+}
+
 static int make(struct strata_memory *own, void *context, struct strata_error *error)
 {
 	struct trace_text sunk = { 0 };

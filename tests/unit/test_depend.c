@@ -267,3 +267,25 @@ TEST(an_element_that_failed_and_was_forgotten_counts_for_its_array)
 	CHECK_TEXT(small_pass(10), "4");
 	small_close();
 }
+
+TEST(dependencies_of_no_kind_are_refused)
+{
+	struct strata_dependency one = { .kind = STRATA_AFTER_ANY, .job = 1 };
+	struct strata_job_request request = small_request(2, 1, 100);
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 1, 100), 0);
+	request.dependencies = &one;
+	request.dependency_count = 1;
+	one.delay_ns = -1;
+	CHECK_ERROR(strata_cluster_submit(small, &request, 0, &err), -EINVAL, "dependency 1 is of no");
+	one.delay_ns = 0;
+	one.kind = (enum strata_dependency_kind)STRATA_DEPENDENCY_KIND_COUNT;
+	CHECK_ERROR(strata_cluster_submit(small, &request, 0, &err), -EINVAL, "dependency 1 is of no");
+	one.kind = STRATA_AFTER_ANY;
+	one.known = (enum strata_known)STRATA_KNOWN_COUNT;
+	CHECK_ERROR(strata_cluster_submit(small, &request, 0, &err), -EINVAL, "dependency 1 is of no");
+	one.known = 0;
+	small_submit(request, 0);
+	small_close();
+}

@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "solver/dpm.h"
+#include "solver_sample.h"
 
 #include <math.h>
 
@@ -82,4 +83,31 @@ TEST(a_step_of_no_length_adds_nothing)
 
 	dpm_multistep(&terms, true, 3, points, &points[0], weights);
 	CHECK(weights[0] == 0 && weights[1] == 0 && weights[2] == 0);
+}
+
+/* Who draws noise where the reference does not has another picture from the same seed: diffusers draws for every step, k-diffusion not for the last and not
+ * without eta. */
+static void check_draws(const char *text, int64_t drawn, bool at_the_end)
+{
+	struct solver_sample sample;
+	int64_t count = 0;
+
+	solver_sample_start(&sample);
+	struct strata_solver_table *table = solver_sample_table(&sample, text, 6);
+
+	CHECK_INT(table->row_count, 6);
+	for (size_t i = 0; i < table->row_count; i++)
+		count += (table->rows[i].flags & STRATA_ROW_NOISE) != 0;
+	CHECK_INT(count, drawn);
+	CHECK_INT((table->rows[5].flags & STRATA_ROW_NOISE) != 0, at_the_end);
+	strata_solver_table_free(table, &sample.memory);
+	solver_sample_end(&sample);
+}
+
+TEST(noise_is_drawn_where_the_reference_draws_it)
+{
+	check_draws("dpmpp_2m", 0, false);
+	check_draws("dpmpp_2m:algorithm_type=sde-dpmsolver++", 6, true);
+	check_draws("dpmpp_2m:algorithm_type=sde-dpmsolver++:k_diffusion=true", 5, false);
+	check_draws("dpmpp_2m:algorithm_type=sde-dpmsolver++:k_diffusion=true:eta=0", 0, false);
 }

@@ -111,7 +111,11 @@ TEST(sizes_do_not_contradict_each_other)
 	small_open("fifo", "easy", 1, 0);
 	small_submit(member(1, 1, 2), 0);
 	CHECK_ERROR(strata_cluster_submit(small, &request, 0, &err), -EINVAL,
-		    "gang 5 has 2 jobs, and 1 of them are there");
+		    "gang 5 was begun with 2");
+	small_submit(member(3, 1, 2), 0);
+	request.gang_size = 2;
+	CHECK_ERROR(strata_cluster_submit(small, &request, 0, &err), -EINVAL,
+		    "gang 5 has all of its 2 jobs");
 	request.gang_size = STRATA_GANG_SIZE_MAX + 1;
 	CHECK_ERROR(strata_cluster_submit(small, &request, 0, &err), -EINVAL,
 		    "gang_size is 257; expected 1 to 256");

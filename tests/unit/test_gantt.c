@@ -137,6 +137,32 @@ TEST(a_job_on_several_nodes_is_one_flow)
 	trace_text_fini(&text);
 }
 
+TEST(a_job_that_runs_again_goes_on_with_its_flow)
+{
+	const struct strata_piece piece = { .node = 0, .gpu_mask = 1, .gpu_milli = 1000 };
+	struct gantt_job first = job(1, 7, 0, &piece, 1), second = job(1, 7, 5, &piece, 1);
+	struct strata_memory memory = { 0 };
+	struct trace_text text = { 0 };
+	struct strata_trace_sink sink = { trace_text_write, &text };
+	struct gantt *gantt;
+	struct strata_error err;
+
+	second.again = true;
+	CHECK_OK(gantt_open(&memory, &gpus, &sink, &gantt, &err));
+	CHECK_OK(gantt_start(gantt, &first, &err));
+	gantt_end(gantt, &first, SECOND);
+	CHECK_OK(gantt_start(gantt, &second, &err));
+	gantt_end(gantt, &second, 6 * SECOND);
+	CHECK_OK(gantt_close(gantt, &err));
+	json_t *starts = events(&text, "s"), *next = events(&text, "t");
+
+	CHECK_INT(json_array_size(starts), 1);
+	CHECK_INT(json_array_size(next), 1);
+	json_decref(starts);
+	json_decref(next);
+	trace_text_fini(&text);
+}
+
 TEST(curves_have_a_point_where_they_change)
 {
 	struct strata_cluster_metrics metrics = { .jobs = { [STRATA_JOB_QUEUED] = 2,

@@ -134,6 +134,45 @@ TEST(a_sampler_is_read)
 	strata_arena_fini(&arena);
 }
 
+TEST(samplers_and_betas_that_lack_something_are_refused)
+{
+	static const struct {
+		const char *form, *cases, *words;
+	} bad[] = {
+		{ "kdiffusion", "{\"sigmas\": [9, 0]}", "a case has no sampler" },
+		{ "kdiffusion", "{\"sampler\": \"lms\", \"sigmas\": [9]}",
+		  "a case has 1 sigmas; expected at least two" },
+		{ "kdiffusion", "{\"sampler\": \"lms\", \"sigmas\": [9, 0], \"sigma_min\": \"x\"}",
+		  "sigma_min is not a number" },
+		{ "kdiffusion", "{\"sampler\": \"lms\", \"sigmas\": [9, 0], \"sigma_max\": \"x\"}",
+		  "sigma_max is not a number" },
+		{ "kdiffusion", "{\"sampler\": \"lms\", \"sigmas\": [9, 0], \"n\": -1}", "n is -1" },
+		{ "kdiffusion", "{\"sampler\": \"lms\", \"sigmas\": {}}",
+		  "sigmas is not a list of finite numbers" },
+		{ "betas", "{}", "a case has no config" },
+		{ "betas", "{\"config\": {}, \"index\": {}}", "index is not a list" },
+		{ "betas", "{\"config\": {}, \"index\": []}", "0 timesteps for 0 and 0 alphas" },
+		{ "betas",
+		  "{\"config\": {}, \"index\": [0], \"alphas_cumprod_f32\": [1], "
+		  "\"alphas_cumprod_f64\": [1, 1]}",
+		  "1 timesteps for 1 and 2 alphas" },
+	};
+
+	strata_arena_init(&arena, &memory, 0);
+	struct golden_bank bank = small_bank();
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct golden_file file;
+		char text[512];
+
+		snprintf(text, sizeof(text), "{\"format\": \"%s-golden-1\", \"cases\": [%s]}",
+			 bad[i].form, bad[i].cases);
+		CHECK_ERROR(golden_read(text, strlen(text), &bank, &arena, &file, &err), -EINVAL,
+			    bad[i].words);
+	}
+	strata_arena_fini(&arena);
+}
+
 TEST(a_bank_has_no_cases_and_betas_have_alphas)
 {
 	strata_arena_init(&arena, &memory, 0);

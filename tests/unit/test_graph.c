@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct strata_memory memory;
@@ -32,6 +33,21 @@ static uint32_t tensor(struct strata_graph *graph, const char *name, enum strata
 	t.bytes = bytes;
 	CHECK_OK(strata_graph_add_tensor(graph, &t, &index, &err));
 	return index;
+}
+
+TEST(a_tensor_of_0_bytes_is_not_one_of_unknown_size)
+{
+	struct strata_graph *graph = empty();
+	struct strata_tensor none = plain;
+	uint32_t known = tensor(graph, "x", STRATA_ROLE_INPUT, 4),
+		 unknown = tensor(graph, "u", STRATA_ROLE_INPUT, 0), index;
+
+	none.name = "none";
+	none.sized = true;
+	CHECK_OK(strata_graph_add_tensor(graph, &none, &index, &err));
+	CHECK(graph->tensors[known].sized && !graph->tensors[unknown].sized);
+	CHECK(graph->tensors[index].sized && graph->tensors[index].bytes == 0);
+	strata_graph_free(graph);
 }
 
 TEST(a_graph_has_what_was_added)
@@ -100,6 +116,8 @@ TEST(what_contradicts_itself_is_refused)
 		op.outputs = &at;
 		op.output_count = 1;
 		CHECK_INT(at == x ? 0 : strata_graph_add_op(graph, &op, NULL, &err), want);
+		if (want)
+			CHECK(strstr(err.text, "makes tensor") && strstr(err.text, "of 2"));
 	}
 	op = nothing;
 	op.outputs = (uint32_t[]){ x, x };
@@ -115,6 +133,87 @@ TEST(what_contradicts_itself_is_refused)
 	graph = empty();
 	CHECK_ERROR(strata_graph_add_edge(graph, 0, 1, 0, -1, &err), -EINVAL, "there are 0");
 	CHECK_ERROR(strata_graph_finish(graph, &err), -EINVAL, "no ops");
+	strata_graph_free(graph);
+}
+
+TEST(sizes_and_costs_are_amounts)
+{
+	struct strata_graph *graph = empty();
+	const double times[] = { 1, -1 }, fine_times[] = { 1, 0 };
+	char *name = malloc(STRATA_TEXT_BYTES_MAX + 2);
+	struct strata_tensor t = plain;
+	struct strata_op op = nothing;
+	uint32_t index = 77;
+
+	memset(name, 'n', STRATA_TEXT_BYTES_MAX + 1);
+	name[STRATA_TEXT_BYTES_MAX + 1] = '\0';
+	t.name = name;
+	CHECK_ERROR(strata_graph_add_tensor(graph, &t, &index, &err), -E2BIG, "the name of tensor 0");
+	t.name = name + 1;
+	CHECK_OK(strata_graph_add_tensor(graph, &t, NULL, &err));
+	free(name);
+	t = plain;
+	t.bytes = -1;
+	CHECK_ERROR(strata_graph_add_tensor(graph, &t, &index, &err), -EINVAL, "a size below 0");
+	t = plain;
+	t.offset_bytes = -1;
+	CHECK_ERROR(strata_graph_add_tensor(graph, &t, &index, &err), -EINVAL, "a size below 0");
+	t = plain;
+	t.extent_bytes = -1;
+	CHECK_ERROR(strata_graph_add_tensor(graph, &t, &index, &err), -EINVAL, "a size below 0");
+	t = plain;
+	t.rank = 2;
+	t.shape[1] = -2;
+	CHECK_ERROR(strata_graph_add_tensor(graph, &t, &index, &err), -EINVAL, "dimension -2");
+	t.shape[1] = -1; /* not known */
+	t.shape[0] = 0;
+	CHECK_OK(strata_graph_add_tensor(graph, &t, NULL, &err));
+	CHECK_INT(index, 77);
+	op.weight_bytes = -1;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -EINVAL, "a cost below 0");
+	op = nothing;
+	op.kv_bytes = -1;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -EINVAL, "a cost below 0");
+	op = nothing;
+	op.activation_bytes = -1;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -EINVAL, "a cost below 0");
+	op = nothing;
+	op.flops = -1;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -EINVAL, "a cost below 0");
+	op = nothing;
+	op.bytes = INFINITY;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -EINVAL, "a cost below 0");
+	op = nothing;
+	op.input_count = STRATA_GRAPH_TENSORS_MAX + 1;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -E2BIG, "tensors");
+	op = nothing;
+	op.output_count = STRATA_GRAPH_TENSORS_MAX + 1;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -E2BIG, "tensors");
+	graph->device_count = 2;
+	op = nothing;
+	op.times_ns = times;
+	CHECK_ERROR(strata_graph_add_op(graph, &op, &index, &err), -EINVAL, "a time below 0");
+	op.times_ns = fine_times;
+	CHECK_OK(strata_graph_add_op(graph, &op, NULL, &err));
+	CHECK_OK(strata_graph_add_op(graph, &nothing, NULL, &err));
+	CHECK_ERROR(strata_graph_add_edge(graph, 0, 1, -1, -1, &err), -EINVAL, "an edge has -1 bytes");
+	CHECK_ERROR(strata_graph_add_edge(graph, 0, 1, 0, NAN, &err), -EINVAL, "cost nan");
+	CHECK_OK(strata_graph_add_edge(graph, 0, 1, 0, 0, &err));
+	strata_graph_free(graph);
+}
+
+TEST(files_of_weights_have_a_most)
+{
+	struct strata_graph *graph = empty();
+	uint32_t index = 0;
+
+	for (uint32_t i = 0; i < STRATA_GRAPH_FILES_MAX; i++) {
+		CHECK_OK(strata_graph_add_file(graph, "weights", &index, &err));
+		CHECK_INT(index, i);
+	}
+	CHECK_ERROR(strata_graph_add_file(graph, "weights", &index, &err), -E2BIG,
+		    "in more than 65536 files");
+	CHECK_INT(graph->file_count, STRATA_GRAPH_FILES_MAX);
 	strata_graph_free(graph);
 }
 

@@ -48,7 +48,7 @@ TEST(where_a_job_wrote_is_known_while_its_node_is)
 	job.place = NULL;
 	CHECK_OK(job_files_output(&job, &spec, true, &arena, &path, &err));
 	CHECK_ERROR(job_files_output(&job, &spec, false, &arena, &path, &err), -ENOENT,
-		    "its output is named after its node, which is not known any more");
+		    "the path of its output has the name of its node, which is no longer known");
 	strata_arena_fini(&arena);
 	free(place);
 }

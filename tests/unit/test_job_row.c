@@ -112,3 +112,25 @@ TEST(what_has_ended_stays_so)
 	CHECK(!job_state_follows(STRATA_JOB_FAILED, STRATA_JOB_QUEUED));
 	CHECK(!job_state_follows(STRATA_JOB_COMPLETED, STRATA_JOB_CANCELLED));
 }
+
+TEST(an_element_of_a_range_has_numbers_of_its_own)
+{
+	const struct job range = { .id = 19,
+				   .uuid = "017f22e2-79b0-7000-8000-000000000012",
+				   .array_id = 10,
+				   .array_index = 27,
+				   .elements = 10,
+				   .index_step = 3,
+				   .name = "x" };
+	char uuid[UUID_TEXT_BYTES];
+	struct job first = job_element(&range, 10, uuid);
+
+	CHECK_INT(job_first_id(&range), 10);
+	CHECK_INT(first.id, 10);
+	CHECK_TEXT(first.uuid, "017f22e2-79b0-7000-8000-000000000009");
+	CHECK_INT(first.array_index, 0);
+	CHECK_INT(first.array_id, 10);
+	CHECK_INT(job_elements(&first), 1);
+	CHECK_TEXT(first.name, "x");
+	CHECK_INT(job_element(&range, 19, uuid).array_index, 27);
+}

@@ -49,6 +49,17 @@ TEST(own_levels_have_timesteps_of_the_training)
 	request = (struct strata_solver_request){ .sigmas = equal, .sigma_count = 2 };
 	CHECK_INT(levels_given(&request, &sample.arena, &levels, &sample.err), -EINVAL);
 	CHECK(strstr(sample.err.text, "falling"));
+	static double many[STRATA_SOLVER_STEPS_MAX + 2];
+
+	for (size_t i = 0; i <= STRATA_SOLVER_STEPS_MAX; i++)
+		many[i] = 14.0 - 0.001 * (double)i;
+	request = (struct strata_solver_request){ .sigmas = many,
+						  .sigma_count = STRATA_SOLVER_STEPS_MAX + 1 };
+	CHECK_INT(levels_given(&request, &sample.arena, &levels, &sample.err), -EINVAL);
+	CHECK(strstr(sample.err.text, "expected at most"));
+	many[STRATA_SOLVER_STEPS_MAX] = 0; /* the end, which counts for none */
+	CHECK_INT(levels_given(&request, &sample.arena, &levels, &sample.err), 0);
+	CHECK_INT(levels.count, STRATA_SOLVER_STEPS_MAX);
 	solver_sample_end(&sample);
 }
 

@@ -203,3 +203,26 @@ TEST(no_more_jobs_are_placed_than_can_be_looked_after)
 	CHECK_TEXT(small_pass(20), "4");
 	small_close();
 }
+
+TEST(outcomes_and_bands_that_do_not_exist_are_refused)
+{
+	struct strata_job_change change = { .what = STRATA_CHANGE_BAND,
+					    .band = (enum strata_band)STRATA_BAND_COUNT };
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 8, 100), 0);
+	small_submit(small_request(2, 8, 100), 0);
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_ERROR(strata_cluster_ended(small, 1, (enum strata_outcome)STRATA_OUTCOME_COUNT,
+					 SECOND, &err),
+		    -EINVAL, "there is no such outcome");
+	CHECK_TEXT(small_state(1), "running, none");
+	CHECK_ERROR(strata_cluster_change(small, 2, &change, SECOND, &err), -EINVAL,
+		    "there is no such band");
+	CHECK_ERROR(strata_cluster_forget(small, 1, &err), -ESTALE, "expected a job that has ended");
+	CHECK_ERROR(strata_cluster_ended(small, 1, STRATA_OUTCOME_STOPPED, SECOND, &err), -ESTALE,
+		    "job 1 was not asked to stop");
+	CHECK_ERROR(strata_cluster_ended(small, 2, STRATA_OUTCOME_COMPLETED, SECOND, &err), -ESTALE,
+		    "expected scheduled or running");
+	small_close();
+}

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,37 @@ TEST(a_unix_socket_is_replaced_only_when_dead)
 	close(second);
 	snprintf(long_path, sizeof(long_path), "%s/%0150d", directory, 1);
 	CHECK_INT(listen_unix(long_path, &second, &err), -ENAMETOOLONG);
+	unlink(path);
+	rmdir(directory);
+}
+
+/* What fails leaves no descriptor open. */
+TEST(what_cannot_be_listened_on_is_named)
+{
+	char directory[] = "/tmp/strata-listen-XXXXXX", path[128];
+	struct strata_error err = { 0 };
+	int fd = -7, port = -7, taken = -1, number = 0;
+	char again[64];
+
+	CHECK(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/none/s", directory);
+	int before = test_open_fds();
+
+	CHECK_ERROR(listen_unix(path, &fd, &err), -ENOENT, "cannot listen on");
+	snprintf(path, sizeof(path), "%s/file", directory);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	CHECK_ERROR(listen_unix(path, &fd, &err), -EEXIST, "is not a socket, and it is left as it is");
+	CHECK_INT(access(path, F_OK), 0);
+	CHECK_ERROR(listen_tcp("no.such.host.invalid:80", &fd, &port, &err), -EINVAL,
+		    "there is no address no.such.host.invalid");
+	CHECK_INT(test_open_fds(), before);
+	CHECK_INT(listen_tcp("127.0.0.1:0", &taken, &number, &err), 0);
+	snprintf(again, sizeof(again), "127.0.0.1:%d", number);
+	CHECK_ERROR(listen_tcp(again, &fd, &port, &err), -EADDRINUSE, "cannot listen on 127.0.0.1:");
+	close(taken);
+	CHECK_INT(test_open_fds(), before);
+	CHECK_INT(fd, -7);
+	CHECK_INT(port, -7);
 	unlink(path);
 	rmdir(directory);
 }

@@ -34,6 +34,9 @@ TEST(it_is_typed_and_has_texts_of_its_own)
 	CHECK_TEXT(spec->text,
 		   "{\"name\":\"x\",\"command\":[\"a\",\"b c\"],\"tasks\":3,\"array\":\"0-9%2\"}");
 	live_spec_unref(spec);
+	spec = restore("{\"command\":[\"a\"],\"array\":\"3,6,9\"}"); /* as sbatch hands over 3-9:3 */
+	CHECK_INT(spec->array.step, 3);
+	live_spec_unref(spec);
 }
 
 TEST(who_holds_it_is_kept_beside_it)

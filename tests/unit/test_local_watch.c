@@ -3,6 +3,7 @@
 #include "kill_env.h"
 #include "random.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -286,5 +287,30 @@ TEST(supervisors_that_say_nothing_are_trouble_until_adopted_again)
 	CHECK(sample_next(&event, 20000));
 	CHECK_INT(event.type, EXEC_TROUBLE);
 	CHECK_OK(exec_local.forget(exec, (struct exec_key){ 1, 1 }, &err));
+	sample_close();
+}
+
+/* What was there when it was adopted or started may be gone when it is looked at. */
+TEST(an_attempt_whose_order_is_gone_is_trouble)
+{
+	struct sample_conf conf = { "none" };
+	struct exec_open from = sample_from(env_system(), 1);
+	struct exec_event event;
+
+	memory = (struct strata_memory){ 0 };
+	strata_arena_init(&arena, &memory, 0);
+	from.supervisor = "/bin/true";
+	CHECK_OK(exec_local.open(&conf, &from, &exec, &err));
+	struct exec_order order = sample_order(1, "true");
+
+	close(open(sample_path("state/jobs/9.1"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	CHECK_ERROR(exec_local.adopt(exec, (struct exec_key){ 9, 1 }, &err), -ENOENT,
+		    "there is no attempt 9.1");
+	CHECK_OK(exec_local.start(exec, &order, &err));
+	CHECK_INT(truncate(sample_path("state/jobs/1.1"), 0), 0);
+	CHECK(sample_next(&event, 20000));
+	CHECK_INT(event.type, EXEC_TROUBLE);
+	CHECK_INT(event.status.error_code, ENOENT);
+	CHECK_TEXT(event.status.error, "there is no attempt 1.1");
 	sample_close();
 }

@@ -39,6 +39,16 @@ TEST(a_damaged_message_is_refused)
 	batch.count = STRATA_BATCH_MAX + 1;
 	strata_batch_pack(&batch, bytes);
 	CHECK_ERROR(strata_batch_unpack(bytes, &again, &err), -EBADMSG, "33 tasks");
+	batch.count = 0;
+	batch.wait = (enum strata_wait)STRATA_WAIT_COUNT;
+	strata_batch_pack(&batch, bytes);
+	CHECK_ERROR(strata_batch_unpack(bytes, &again, &err), -EBADMSG, "the message has the reason");
+	CHECK_INT(again.number, 9);
+	batch.wait = (enum strata_wait)(STRATA_WAIT_COUNT - 1);
+	strata_batch_pack(&batch, bytes);
+	CHECK_OK(strata_batch_unpack(bytes, &again, &err));
+	CHECK_INT(again.wait, STRATA_WAIT_COUNT - 1);
+	again.number = 9;
 	CHECK_INT(again.number, 9);
 }
 

@@ -150,6 +150,28 @@ TEST(declared_shapes_fill_gaps_and_are_compared)
 	CHECK_TEXT(shape_of(1), "[2, 3]"); /* what was found counts more */
 }
 
+/* A type that says nothing contradicts nothing. */
+TEST(a_declared_type_may_be_empty)
+{
+	static const char *const two[] = { "2", "3", NULL };
+	static struct message value, type;
+
+	begin();
+	value.length = type.length = 0;
+	put_value(&graph, 11, "x", 1, two);
+	put_text(&value, 1, "a");
+	put_message(&value, 2, &type);
+	put_message(&graph, 13, &value);
+	put_node(&graph, "Relu", "x", "a");
+	put_node(&graph, "NoSuchThing", "x", "b");
+	for (unsigned flags = 0; flags <= ONNX_BELIEVE_DECLARED; flags++) {
+		CHECK_OK(infer(NULL, 0, flags));
+		CHECK_TEXT(shape_of(0), "[2, 3]");
+		CHECK_TEXT(shape_of(1), "none");
+		CHECK_INT(inferred.contradictions, 0);
+	}
+}
+
 TEST(functions_of_the_model_are_called)
 {
 	static const char *const two[] = { "2", "3", NULL };
@@ -350,6 +372,22 @@ TEST(constants_to_compute_with_are_small)
 		CHECK_INT(inferred.nodes[0].outputs[0].dims[0], count);
 		CHECK_INT(inferred.nodes[0].folded, count == STRATA_ONNX_FOLD_MAX);
 	}
+	strata_arena_fini(&arena);
+}
+
+TEST(reals_have_no_bits_to_compute_with)
+{
+	static const int64_t two = 2;
+
+	begin();
+	put_integers(&graph, "n", &two, 1);
+	put_node(&graph, "ConstantOfShape", "n", "y");
+	put_node(&graph, "Add", "y y", "sum");
+	put_node(&graph, "BitwiseAnd", "y y", "bits");
+	CHECK_OK(infer(NULL, 0, 0));
+	CHECK(inferred.nodes[1].folded);
+	CHECK(!inferred.nodes[2].folded && !inferred.nodes[2].outputs[0].reals);
+	CHECK_TEXT(shape_of(2), "[2]");
 	strata_arena_fini(&arena);
 }
 

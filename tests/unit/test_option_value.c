@@ -74,6 +74,8 @@ TEST(bad_values_are_named_and_change_nothing)
 		{ "scale", "nan", "scale is 'nan'; expected a number" },
 		{ "color", "gren", "did you mean 'green'?" },
 		{ "color", "gren", "color is 'gren'; expected one of red or green" },
+		{ "color", "0123456789012345678901234567890123456789012345678901234567890",
+		  "color is '012345678901234567890123456789012345678901234567890123456789'; exp" },
 		{ "memory", "2 potatoes", "expected a size such as 2GiB" },
 		{ "grace", "unlimited", "grace is 'unlimited'; expected a duration" },
 		{ "begin", "soon", "expected a time such as" },
@@ -97,7 +99,7 @@ TEST(bad_values_are_named_and_change_nothing)
 		memcpy(slot, (char *)&sample + option->offset, option_size(option));
 		memcpy(before, slot, sizeof(before));
 		CHECK_ERROR(parse(cases[i].name, cases[i].text, slot, &err),
-			    -EINVAL + (i == 18 ? EINVAL - ERANGE : 0), cases[i].words);
+			    -EINVAL + (i == 19 ? EINVAL - ERANGE : 0), cases[i].words);
 		CHECK_BYTES(slot, before, option_size(option));
 	}
 	CHECK_ERROR(parse("sizes", "1,2,3,4,5", &sample.sizes, &err), -ERANGE,

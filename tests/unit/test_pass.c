@@ -16,6 +16,22 @@ TEST(strict_order_waits_for_the_head)
 	small_close();
 }
 
+TEST(times_that_there_are_not_are_told_from_0)
+{
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(1, 6, 100), 0);
+	small_submit(small_request(2, 6, 100), 0);
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_INT(small_job(1).start_ns, 0);
+	CHECK(small_job(1).end_ns == STRATA_TIME_NONE);
+	CHECK(small_job(1).promised_ns == STRATA_TIME_NONE);
+	CHECK(small_job(2).start_ns == STRATA_TIME_NONE);
+	CHECK(small_job(2).expected_end_ns == STRATA_TIME_NONE);
+	CHECK_OK(strata_cluster_cancel(small, 2, 0, &err));
+	CHECK_INT(small_job(2).end_ns, 0);
+	small_close();
+}
+
 TEST(easy_starts_what_does_not_delay_the_head)
 {
 	small_open("fifo", "easy", 1, 0);

@@ -14,6 +14,25 @@ static int add_by(int64_t cost_s, int64_t deadline_s, int64_t now_s, uint64_t *r
 	return strata_pool_add(pool, &request, now_s * SECOND, ret_task, &err);
 }
 
+TEST(a_deadline_at_0_is_not_none)
+{
+	struct strata_task_request request = play_request("a", 1);
+	struct strata_task_view view;
+	uint64_t task;
+
+	play_open("deadline", NULL);
+	task = play_add_request(&request, 0);
+	CHECK_OK(strata_pool_get(pool, task, &view, &err));
+	CHECK(view.deadline_ns == STRATA_TIME_NONE);
+	request.has_deadline = true; /* and now is 0 */
+	CHECK_INT(strata_pool_add(pool, &request, 0, &task, &err), -ETIME);
+	play_open("deadline:admission=false", NULL);
+	task = play_add_request(&request, 0);
+	CHECK_OK(strata_pool_get(pool, task, &view, &err));
+	CHECK_INT(view.deadline_ns, 0);
+	play_close();
+}
+
 TEST(the_earliest_deadline_goes_first)
 {
 	uint64_t none, late, soon;

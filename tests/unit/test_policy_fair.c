@@ -210,6 +210,31 @@ TEST(a_quota_on_waiting_tasks_refuses_the_next)
 	play_close();
 }
 
+TEST(a_quota_of_nothing_is_not_no_quota)
+{
+	struct strata_task_request request = play_request("a", 1);
+	struct strata_quota none = { .has = STRATA_QUOTA_QUEUED }, any = { 0 };
+	uint64_t task;
+
+	play_open("fair", NULL);
+	play_add("a", 1, 0);
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &none, &err));
+	CHECK_INT(strata_pool_add(pool, &request, 0, &task, &err), -EDQUOT);
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &any, &err));
+	play_add("a", 1, 0);
+	none.has = STRATA_QUOTA_RUNNING;
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &none, &err));
+	uint64_t worker = play_worker(0, 0);
+
+	CHECK_INT(play_pick(worker, 0, NULL).count, 0);
+	none.has = STRATA_QUOTA_COST;
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &none, &err));
+	CHECK_INT(play_pick(worker, 0, NULL).count, 0);
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &any, &err));
+	CHECK_INT(play_pick(worker, 0, NULL).count, 1);
+	play_close();
+}
+
 TEST(a_quota_on_cost_holds_until_its_window_ends)
 {
 	struct strata_why why;
@@ -323,5 +348,20 @@ TEST(a_place_is_within_its_error)
 				CHECK(place <= said[i].ahead + said[i].error &&
 				      said[i].ahead <= place + said[i].error);
 	}
+	play_close();
+}
+
+TEST(the_cost_of_a_window_is_an_amount)
+{
+	struct strata_quota quota = { .cost_ns_max = -1 };
+
+	play_open("fair", NULL);
+	CHECK_ERROR(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err), -EINVAL,
+		    "the cost of a window is -1 ns");
+	quota.cost_ns_max = STRATA_DURATION_NS_MAX + 1;
+	CHECK_ERROR(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err), -EINVAL,
+		    "expected 0 to 100 years");
+	quota.cost_ns_max = STRATA_DURATION_NS_MAX;
+	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err));
 	play_close();
 }

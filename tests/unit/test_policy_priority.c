@@ -106,6 +106,11 @@ TEST(priorities_have_the_range_they_are_given)
 	task = play_add_request(&request, 0);
 	CHECK_ERROR(strata_pool_set_priority(pool, task, 20, 0, &err), -EINVAL,
 		    "expected -20 to 19");
+	play_open("priority", &(struct strata_pool_conf){ .has_priorities = true });
+	request.priority = 0;
+	play_add_request(&request, 0);
+	request.priority = 1;
+	CHECK_ERROR(strata_pool_add(pool, &request, 0, &task, &err), -EINVAL, "expected 0 to 0");
 	CHECK_INT(strata_pool_new(&(struct strata_pool_conf){ .priority_min = -1001 }, &play_memory,
 				  &(struct strata_pool *){ NULL }, &err),
 		  -EINVAL);

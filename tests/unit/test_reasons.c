@@ -30,7 +30,7 @@ TEST(what_is_missing_is_said)
 	it.devices[0].capacity_bytes = it.devices[1].capacity_bytes = 200;
 	CHECK_OK(strata_place_plan(&it.ask, &arena, &plan, &err));
 	CHECK(plan.reason_count >= 2);
-	CHECK(strstr(plan.reasons[0], "no single device holds it; 2 devices do") != NULL);
+	CHECK(strstr(plan.reasons[0], "no single device has enough memory for the model; 2 devices do") != NULL);
 	CHECK(strstr(plan.reasons[plan.reason_count - 1], "is full to 100 %") != NULL);
 	strata_arena_fini(&arena);
 	strata_graph_free(it.graph);

@@ -219,6 +219,19 @@ TEST(a_plugin_that_others_could_exchange_is_refused)
 	registry = NULL;
 }
 
+TEST(the_path_of_a_plugin_has_a_most)
+{
+	struct strata_registry *noises;
+	char longest[4098];
+
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	CHECK_OK(strata_registry_new(&strata_noise_kind, &memory, &noises, &err));
+	CHECK_ERROR(strata_registry_load(noises, longest, &err), -EINVAL,
+		    "the path of the plug-in is longer than 4095 bytes");
+	strata_registry_free(noises);
+}
+
 TEST(a_plugin_that_does_not_fit_is_refused)
 {
 	size_t count = 0;

@@ -133,7 +133,7 @@ static void check_refused(const char *text, int code, const char *words)
 
 TEST(what_is_no_record_is_refused)
 {
-	check_refused("", -EINVAL, "there is nothing in this record");
+	check_refused("", -EINVAL, "the record is empty");
 	check_refused("hello", -EINVAL, "line 1: not valid JSON");
 	check_refused("{\"event\":\"pass\"}\n{\"event\":\"pass\"}\n", -EINVAL,
 		      "line 1: the record has no line 'begin' before this");

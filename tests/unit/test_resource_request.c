@@ -122,6 +122,18 @@ TEST(requests_that_contradict_themselves_are_refused)
 	CHECK_ERROR(get(bad, &resources), -EINVAL, "gpu_milli is 1000");
 	bad = good, bad.gpu_milli = 500, bad.gpus = 1;
 	CHECK_ERROR(get(bad, &resources), -EINVAL, "without whole GPUs");
+	bad = good, bad.checkpoint_ns = -1;
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "checkpoints every less than no time");
+	bad = good, bad.gpus_per_node = 1;
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "gpus_per_node goes with a number of nodes");
+	bad = good, bad.gpus_per_node = 1, bad.nodes = 1, bad.gpus = 1;
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "gpus_per_node goes with a number of nodes");
+	bad = good, bad.memory_per_node_bytes = 1;
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "memory_per_node goes with a number of nodes");
+	bad = good, bad.memory_per_node_bytes = -1, bad.nodes = 1;
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "memory_per_node goes with a number of nodes");
+	bad = good, bad.memory_per_node_bytes = 1, bad.nodes = 1, bad.memory_bytes = 1;
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "memory_per_node goes with a number of nodes");
 	bad = good, bad.time_limit_ns = 0;
 	CHECK_ERROR(get(bad, &resources), -EINVAL, "time limit");
 	bad = good, bad.cpu_milli = -1;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct strata_memory memory;
@@ -140,6 +141,14 @@ TEST(gpus_have_counts_and_types)
 		    "Invalid generic resource (gres) specification");
 	CHECK_ERROR(parse(slurm_gpus_parse, "2,a:1"), -EBADMSG,
 		    "Invalid GRES specification (with and without type identification)");
+	char many[1024] = "", *at = many;
+
+	for (int i = 0; i < 17; i++) {
+		at += sprintf(at, "%st%d:1", i ? "," : "", i);
+		if (i == 15)
+			CHECK_OK(parse(slurm_gpus_parse, many));
+	}
+	CHECK_ERROR(parse(slurm_gpus_parse, many), -E2BIG, "GPUs of more than 16 types");
 	CHECK(parse(slurm_gpus_parse, "") == -EBADMSG);
 	CHECK(parse(slurm_gpus_parse, "a:1,") == -EBADMSG);
 	CHECK(parse(slurm_gpus_parse, "99999999999999999") == -EBADMSG);

@@ -76,6 +76,11 @@ TEST(nothing_is_overwritten)
 	CHECK_ERROR(store_backup(store, address, &err), -EEXIST, "is there already");
 	CHECK_ERROR(store_backup(store, "/nowhere/copy.db", &err), -ENOENT,
 		    "cannot create /nowhere/");
+	char longest[5000];
+
+	memset(longest, '/', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	CHECK_ERROR(store_backup(store, longest, &err), -E2BIG, "the path of the copy is too long");
 	store_close(store);
 }
 

@@ -118,3 +118,61 @@ TEST(a_planner_may_be_written_as_text)
 	strata_arena_fini(&arena);
 	CHECK_INT(memory.used_bytes, 0);
 }
+
+static int plan_of(const struct strata_stage_model *model, struct strata_stage_machine machine)
+{
+	struct strata_stage_plan plan;
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, &memory, 0);
+	int rc = strata_stage_build("conservative", model, &machine, &arena, &plan, &err);
+
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+TEST(what_cannot_be_planned_is_refused)
+{
+	struct strata_stage_layer layers[] = { { "a", 4, 10 }, { "b", 4, 0 } };
+	const uint32_t order[] = { 0, 1, 0 }, beyond[] = { 0, 1, 2 };
+	const struct strata_stage_model fine = { layers, 2, order, 3, 0 };
+	const struct strata_stage_machine machine = { 1, 4, 1 };
+	struct strata_stage_model model = fine;
+
+	CHECK_OK(plan_of(&model, machine));
+	model.order = beyond;
+	CHECK_ERROR(plan_of(&model, machine), -EINVAL, "visit 2 is of layer 2; there are 2");
+	model = (struct strata_stage_model){ layers, 2, NULL, 3, 0 };
+	CHECK_ERROR(plan_of(&model, machine), -EINVAL, "2 layers, 3 visits");
+	model.visit_count = 2;
+	CHECK_OK(plan_of(&model, machine));
+	model = (struct strata_stage_model){ layers, 2, order, 0, 0 };
+	CHECK_ERROR(plan_of(&model, machine), -EINVAL, "2 layers, 0 visits");
+	model = (struct strata_stage_model){ layers, 0, order, 3, 0 };
+	CHECK_ERROR(plan_of(&model, machine), -EINVAL, "0 layers, 3 visits");
+	model = (struct strata_stage_model){ layers, 2, order, STRATA_STAGE_VISITS_MAX + 1, 0 };
+	CHECK_ERROR(plan_of(&model, machine), -EINVAL, "expected 1 to 4194304");
+	model = (struct strata_stage_model){ layers, STRATA_STAGE_VISITS_MAX + 1, order, 3, 0 };
+	CHECK_ERROR(plan_of(&model, machine), -EINVAL, "expected 1 to 4194304");
+	CHECK_ERROR(plan_of(&fine, (struct strata_stage_machine){ 1, 4, 0 }), -EINVAL,
+		    "it is not above 0");
+	CHECK_TEXT(err.field, "bandwidth");
+	CHECK_ERROR(plan_of(&fine, (struct strata_stage_machine){ -1, 4, 1 }), -EINVAL,
+		    "page or budget is not above 0");
+	CHECK_ERROR(plan_of(&fine, (struct strata_stage_machine){ 1, 0, 1 }), -EINVAL,
+		    "page or budget is not above 0");
+	CHECK_ERROR(plan_of(&fine, (struct strata_stage_machine){ 1, 3, 1 }), -E2BIG, "");
+	CHECK_TEXT(err.field, "budget");
+	layers[1].compute_ns = -1;
+	CHECK_ERROR(plan_of(&fine, machine), -EINVAL, "layer 1 has no bytes, or a time below 0");
+	layers[1] = (struct strata_stage_layer){ "b", 0, 1 };
+	CHECK_ERROR(plan_of(&fine, machine), -EINVAL, "layer 1 has no bytes, or a time below 0");
+	layers[1].bytes = INT64_MAX;
+	CHECK_ERROR(plan_of(&fine, machine), -E2BIG, "take larger ones");
+	layers[1].bytes = (int64_t)STRATA_STAGE_PAGES_MAX - 3; /* beside the four of the other */
+	CHECK_ERROR(plan_of(&fine, machine), -E2BIG, "take larger ones");
+	layers[1].bytes--;
+	CHECK_ERROR(plan_of(&fine, machine), -E2BIG, "");
+	CHECK_TEXT(err.field, "budget");
+	CHECK_INT(memory.used_bytes, 0);
+}

@@ -2,6 +2,8 @@
 
 #include "formats/stage_schedule.h"
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -11,6 +13,41 @@ static struct strata_error err;
 static int read_text(const char *text, struct strata_arena *arena, struct stage_schedule *schedule)
 {
 	return stage_schedule_read(text, strlen(text), NULL, arena, schedule, &err);
+}
+
+TEST(a_plan_takes_sizes_from_the_caller_then_the_document_then_defaults)
+{
+	static const char text[] = "{\"layers\":[{\"name\":\"L1\",\"bytes\":100}],\"page_bytes\":"
+				   "64,\"budget_bytes\":512,"
+				   "\"schedule\":[{\"kind\":\"fetch\",\"layer_name\":\"L1\"},"
+				   "{\"kind\":\"compute\",\"layer_name\":\"L1\"}]}";
+	static const char bare[] = "fetch L1\ncompute L1\n";
+	struct strata_stage_machine machine = { .bytes_per_s = 1000 };
+	struct strata_stage_model model;
+	struct strata_stage_plan plan;
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(stage_schedule_plan(text, sizeof(text) - 1, &machine, NULL, &arena, &model, &plan,
+				     &err));
+	CHECK_INT(plan.page_bytes, 64);
+	CHECK_INT(plan.budget_pages, 8);
+	machine.page_bytes = 32;
+	machine.budget_bytes = 320;
+	CHECK_OK(stage_schedule_plan(text, sizeof(text) - 1, &machine, NULL, &arena, &model, &plan,
+				     &err));
+	CHECK_INT(plan.page_bytes, 32);
+	CHECK_INT(plan.budget_pages, 10);
+	machine.page_bytes = machine.budget_bytes = 0;
+	CHECK_OK(stage_schedule_plan(bare, sizeof(bare) - 1, &machine, NULL, &arena, &model, &plan,
+				     &err));
+	CHECK_INT(plan.page_bytes, 1); /* a layer of unknown size is a page */
+	machine.budget_bytes = 0;
+	model.layer_count = 77;
+	CHECK(stage_schedule_plan("compute L1", 10, &machine, NULL, &arena, &model, &plan, &err));
+	CHECK_INT(model.layer_count, 77); /* untouched */
+	strata_arena_fini(&arena);
+	CHECK_INT(memory.used_bytes, 0);
 }
 
 TEST(text_and_json_say_the_same)
@@ -77,6 +114,20 @@ TEST(what_is_no_schedule_is_refused)
 			      "\"schedule\":[{\"kind\":\"compute\",\"layer_name\":\"b\"}]}",
 			      &arena, &schedule),
 		    -EINVAL, "there is no layer 'b'");
+	CHECK_ERROR(read_text("{\"layers\":[{\"name\":\"a\",\"bytes\":7}],\"held\":[0,0],"
+			      "\"schedule\":[{\"kind\":\"compute\",\"layer_name\":\"a\"}]}",
+			      &arena, &schedule),
+		    -EINVAL, "2 numbers for 1 layers");
+	CHECK_OK(read_text("{\"layers\":[{\"name\":\"a\",\"bytes\":7}],\"held\":[3],"
+			   "\"schedule\":[{\"kind\":\"compute\",\"layer_name\":\"a\"}]}",
+			   &arena, &schedule));
+	CHECK_INT(schedule.held[0], 3);
+	char line[STRATA_NAME_BYTES_MAX + 16] = "compute ";
+
+	memset(line + 8, 'n', STRATA_NAME_BYTES_MAX + 1);
+	CHECK_ERROR(read_text(line, &arena, &schedule), -EINVAL, "a name of more than");
+	line[8 + STRATA_NAME_BYTES_MAX] = '\0';
+	CHECK_OK(read_text(line, &arena, &schedule));
 	strata_arena_fini(&arena);
 }
 

@@ -262,6 +262,12 @@ TEST(what_is_wrong_is_said)
 	new_address();
 	CHECK_ERROR(store_open("/nowhere/at/all.db", false, &memory, &store, &err), -ENOENT,
 		    "the directory of the store /nowhere/at cannot be used: No such file");
+	char longest[5000];
+
+	memset(longest, '/', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	CHECK_ERROR(store_open(longest, false, &memory, &store, &err), -E2BIG,
+		    "the path of the database is too long");
 	CHECK_ERROR(store_open(address, true, &memory, &store, &err), -ENOENT, "unable to open");
 	CHECK_INT(mkdir(address, 0755), 0);
 	CHECK_ERROR(store_open(address, false, &memory, &store, &err), -EISDIR, "Is a directory");

@@ -221,6 +221,40 @@ TEST(a_copy_fails_when_a_transfer_does_and_not_before)
 	sample_free(&sample);
 }
 
+/* Two tensors that are apart in the file are two transfers of one page: the second does not make up for the first. */
+TEST(a_page_of_two_places_fails_when_either_does)
+{
+	static const int64_t apart[] = { 1000, 20000, 1500 };
+	struct strata_extent both[2];
+	struct bad_day day = { 0 };
+	struct sample sample;
+	char copy[1500];
+
+	sample_make(&sample, apart, 3, BUDGET, 1);
+	both[0] = sample.layers[0].extents[0];
+	both[1] = sample.layers[2].extents[0];
+	sample.layers[0].extents = both;
+	sample.layers[0].extent_count = 2;
+	sample.conf.layer_count = sample.conf.visit_count = 1;
+	CHECK_OK(strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err));
+	for (size_t extent = 0; extent < 2; extent++) {
+		day.at = 0;
+		have_a_bad_day(&sample, &day);
+		CHECK_OK(strata_stream_copy(sample.stream, 0, extent, copy, &err));
+		CHECK_BYTES(copy, sample.want[2 * extent], (size_t)apart[2 * extent]);
+		CHECK_INT(day.made, 2);
+		for (day.at = 1; day.at <= 2; day.at++) {
+			day.result = -EIO;
+			have_a_bad_day(&sample, &day);
+			CHECK_ERROR(strata_stream_copy(sample.stream, 0, extent, copy, &err), -EIO,
+				    sample.path);
+			CHECK_INT(day.made, day.at);
+		}
+	}
+	sample.conf.layer_count = 3; /* whose copies are freed */
+	sample_free(&sample);
+}
+
 TEST(changes_need_a_place_and_a_layer_that_is_there)
 {
 	struct sample sample;

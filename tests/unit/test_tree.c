@@ -57,6 +57,11 @@ static int check_shape(const struct tree *tree)
 	return deepest;
 }
 
+static bool is_below(const struct tree_node *node, const void *key)
+{
+	return thing_of(node)->key < *(const int *)key;
+}
+
 /* Everything a tree answers about its nodes, against the same things in a sorted array. */
 static void check_answers(const struct tree *tree, struct thing **sorted, size_t count)
 {
@@ -67,6 +72,14 @@ static void check_answers(const struct tree *tree, struct thing **sorted, size_t
 
 		CHECK(thing_of(tree_next(node)) == (i + 1 < count ? sorted[i + 1] : NULL));
 		CHECK(thing_of(tree_prev(node)) == (i > 0 ? sorted[i - 1] : NULL));
+	}
+	for (int key = -1; key <= 60; key += 7) {
+		size_t at = 0;
+
+		while (at < count && sorted[at]->key < key)
+			at++;
+		CHECK(thing_of(tree_search(tree, is_below, &key)) ==
+		      (at < count ? sorted[at] : NULL));
 	}
 }
 

@@ -46,3 +46,30 @@ TEST(no_two_are_the_same)
 	CHECK(strncmp(one, two, 18) == 0);
 	fault_env_fini(&fault);
 }
+
+TEST(the_next_ones_are_known_by_their_distance)
+{
+	char from[UUID_TEXT_BYTES], to[UUID_TEXT_BYTES], back[UUID_TEXT_BYTES];
+	struct strata_error err;
+	struct fault_env fault;
+	int64_t by = 0;
+
+	CHECK_TEXT(uuid_move("017f22e2-79b0-7000-8000-0000000000ff", 1, to),
+		   "017f22e2-79b0-7000-8000-000000000100");
+	fault_env_init(&fault);
+	for (int i = 0; i < 100; i++) {
+		CHECK_OK(uuid_make(&fault.env, from, &err));
+		uuid_move(from, 100000, to);
+		CHECK(strncmp(from, to, 24) == 0 && strcmp(from, to) < 0);
+		CHECK(uuid_distance(from, to, &by));
+		CHECK_INT(by, 100000);
+		CHECK_TEXT(uuid_move(to, -100000, back), from);
+		CHECK(uuid_distance(to, from, &by));
+		CHECK_INT(by, -100000);
+	}
+	fault_env_fini(&fault);
+	CHECK(!uuid_distance(from, "017f22e2-79b0-7000-8000-0000000000ff", &by));
+	CHECK(!uuid_distance(from, "7", &by));
+	CHECK(!uuid_distance("017f22e2-79b0-7000-8000-0000000000fg",
+			     "017f22e2-79b0-7000-8000-0000000000ff", &by));
+}

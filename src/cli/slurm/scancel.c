@@ -97,14 +97,14 @@ static const struct slurm_row rows[] = {
 	{ { "partition", 'p', VALUE, .help = "jobs of this partition" }, slurm_read_text, FIELD(partition) },
 	{ { "qos", 'q', VALUE, .help = "jobs of this quality of service" }, slurm_read_text, FIELD(qos) },
 	{ { "quiet", 'Q', .help = "say nothing of jobs that have ended" }, slurm_read_flag, FIELD(quiet) },
-	SLURM_ROW_IGNORED("reservation", 'R', VALUE, "jobs of this reservation"),
+	SLURM_ROW_REFUSED("reservation", 'R', "jobs of this reservation"),
 	{ { "signal", 's', VALUE, .help = "send this signal instead" }, read_signal, FIELD(signal_text) },
 	{ { "state", 't', VALUE, .help = "jobs in this state: PENDING, RUNNING, SUSPENDED" }, read_state, FIELD(state) },
 	SLURM_ROW_USAGE(0),
 	{ { "user", 'u', VALUE, .help = "jobs of this user" }, slurm_read_text, FIELD(user) },
 	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
 	SLURM_ROW_VERSION,
-	SLURM_ROW_IGNORED("wckey", 0, VALUE, "jobs of this label"),
+	SLURM_ROW_REFUSED("wckey", 0, "jobs of this label"),
 	{ .read = NULL },
 };
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* Random numbers: RandomNormal, RandomUniform and their forms of a tensor's shape, Bernoulli, Multinomial, and Dropout, which is one of them when it trains. */
 #include "engine/native/native.h"
 
-#include "engine/native/random.h"
+#include "engine/native/random_node.h"
 
 #include <errno.h>
 #include <math.h>

@@ -40,25 +40,33 @@ static double as_stored(int dtype, double value)
 	return dtype == ONNX_DOUBLE ? value : (double)(float)value;
 }
 
-static double binary_real(char sign, double a, double b)
+/* False: reals have no such operation (the bits of '&', '|', '^'), and nothing is stored. */
+static bool binary_real(char sign, double a, double b, double *ret)
 {
 	switch (sign) {
 	case '+':
-		return a + b;
+		*ret = a + b;
+		return true;
 	case '-':
-		return a - b;
+		*ret = a - b;
+		return true;
 	case '*':
-		return a * b;
+		*ret = a * b;
+		return true;
 	case '/':
-		return a / b;
+		*ret = a / b;
+		return true;
 	case '%':
-		return fmod(a, b);
+		*ret = fmod(a, b);
+		return true;
 	case 'm':
-		return a < b ? a : b;
+		*ret = a < b ? a : b;
+		return true;
 	case 'M':
-		return a > b ? a : b;
+		*ret = a > b ? a : b;
+		return true;
 	default:
-		return NAN;
+		return false;
 	}
 }
 
@@ -133,9 +141,14 @@ static int fold_binary(struct onnx_call *call, char sign, struct strata_error *e
 		size_t x = broadcast_place(to, a, (size_t)i), y = broadcast_place(to, b, (size_t)i);
 
 		if (to->reals) {
-			to->reals[i] =
-				as_stored(to->dtype, binary_real(sign, onnx_element_real(a, x),
-								 onnx_element_real(b, y)));
+			double real;
+
+			if (!binary_real(sign, onnx_element_real(a, x), onnx_element_real(b, y),
+					 &real)) {
+				to->reals = NULL; /* its elements are not known */
+				return 0;
+			}
+			to->reals[i] = as_stored(to->dtype, real);
 			continue;
 		}
 		to->open[i] = (a->open && a->open[x]) || (b->open && b->open[y]);

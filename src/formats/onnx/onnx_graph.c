@@ -92,12 +92,14 @@ static void set_shape(struct strata_tensor *tensor, const struct onnx_value *val
 	tensor->rank = (uint8_t)(tensor->shaped ? value->rank : 0);
 	for (size_t i = 0; i < tensor->rank; i++)
 		tensor->shape[i] = value->dims[i] < 0 ? -1 : value->dims[i];
+	tensor->sized = bytes >= 0;
 	tensor->bytes = bytes > 0 ? bytes : 0;
 }
 
 static int place_contents(struct fill *fill, const struct onnx_tensor *from,
 			  struct strata_tensor *tensor, struct strata_error *err)
 {
+	tensor->sized = true;
 	tensor->bytes = from->bytes;
 	tensor->extent_bytes = from->bytes;
 	if (from->location) {

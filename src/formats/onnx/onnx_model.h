@@ -102,7 +102,7 @@ struct onnx_attribute {
 	const char *text;
 	const int64_t *integers;
 	const double *reals;
-	const char *const *texts;
+	const char *const *texts; /* of STRINGS; "" for one that is no text */
 	size_t count;                     /* of integers, reals or texts, by type */
 	const struct onnx_tensor *tensor; /* a sparse one too */
 	const struct onnx_graph *graph;

@@ -150,12 +150,16 @@ static int read_attribute_graph(struct onnx_reader *reader, const struct onnx_fi
 }
 
 /* Texts of attributes may be any bytes: those that are no text count as empty. */
-static void read_attribute_text(struct onnx_reader *reader, const struct onnx_field *field,
-				struct onnx_attribute *attribute)
+static int read_attribute_text(struct onnx_reader *reader, const struct onnx_field *field,
+			       const char **ret_text, struct strata_error *err)
 {
-	const char *text;
+	int rc = onnx_read_text(reader, field, ret_text, NULL);
 
-	attribute->text = onnx_read_text(reader, field, &text, NULL) ? "" : text;
+	if (rc == -ENOMEM)
+		return strata_fail_memory(err);
+	if (rc)
+		*ret_text = "";
+	return 0;
 }
 
 /* The same for a list of them. */
@@ -166,18 +170,16 @@ static int read_attribute_texts(struct onnx_reader *reader, struct onnx_bytes me
 	struct onnx_wire wire = onnx_wire_of(message);
 	struct onnx_field field;
 	size_t filled = 0;
+	int rc = 0;
 
 	if (!texts)
 		return strata_fail_memory(err);
-	while (filled < count && onnx_wire_next(&wire, &field, NULL) > 0)
-		if (field.number == ATTR_TEXTS) {
-			const char *text;
-
-			texts[filled++] = onnx_read_text(reader, &field, &text, NULL) ? "" : text;
-		}
+	while (rc == 0 && filled < count && onnx_wire_next(&wire, &field, NULL) > 0)
+		if (field.number == ATTR_TEXTS)
+			rc = read_attribute_text(reader, &field, &texts[filled++], err);
 	attribute->texts = texts;
 	attribute->count = filled;
-	return 0;
+	return rc;
 }
 
 /* A type whose contents are missing is none: nobody looks for what is not there. */
@@ -207,8 +209,7 @@ static int read_attribute_field(struct onnx_reader *reader, const struct onnx_fi
 		attribute->integer = (int64_t)field->value;
 		return 0;
 	case ATTR_TEXT:
-		read_attribute_text(reader, field, attribute);
-		return 0;
+		return read_attribute_text(reader, field, &attribute->text, err);
 	case ATTR_TENSOR:
 	case ATTR_SPARSE:
 		return read_attribute_tensor(reader, field, attribute, err);

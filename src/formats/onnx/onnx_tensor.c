@@ -169,8 +169,7 @@ static int read_tensor_field(struct onnx_reader *reader, const struct onnx_field
 		tensor->dtype = field->value < ONNX_DTYPE_COUNT ? (int)field->value : -1;
 		return 0;
 	case TENSOR_SEGMENT:
-		return strata_fail(err, -ENOTSUP,
-				   "a tensor that is stored in segments is not known");
+		return strata_fail(err, -ENOTSUP, "tensors stored in segments are not supported");
 	case TENSOR_NAME:
 		return onnx_read_text(reader, field, &tensor->name, err);
 	case TENSOR_RAW:

@@ -1,5 +1,5 @@
-/* Asking the place level: see placing.h. */
-#include "engine/placing.h"
+/* Asking the place level: see engine_place.h. */
+#include "engine/engine_place.h"
 
 #include "engine/captures.h"
 #include "formats/onnx/onnx_graph.h"

@@ -1,5 +1,5 @@
-/* Tensor memory: see heap.h. Sizes are rounded up to whole cache lines; a kept block serves the next request of its size. */
-#include "engine/heap.h"
+/* Tensor memory: see engine_heap.h. Sizes are rounded up to whole cache lines; a kept block serves the next request of its size. */
+#include "engine/engine_heap.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * Random numbers of nodes: Philox, so that element i of draw d has a number of its own, whoever computes it. A node with a seed begins with it in each
  * program; one without has the seed of its name. Each run draws anew.
  */
-#ifndef ENGINE_NATIVE_RANDOM_H
-#define ENGINE_NATIVE_RANDOM_H
+#ifndef ENGINE_NATIVE_RANDOM_NODE_H
+#define ENGINE_NATIVE_RANDOM_NODE_H
 
 #include "engine/native/native.h"
 

@@ -1,5 +1,5 @@
-/* Arrays: see array.h. An array that holds contents points to the buffer of a value. */
-#include "engine/array.h"
+/* Arrays: see engine_array.h. An array that holds contents points to the buffer of a value. */
+#include "engine/engine_array.h"
 
 #include "engine/engine.h"
 

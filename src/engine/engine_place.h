@@ -1,8 +1,8 @@
 /*
  * Where the place level wants each node of a model, and how long it thinks it takes there: asked once the first call's inputs say what the dimensions are.
  */
-#ifndef ENGINE_PLACING_H
-#define ENGINE_PLACING_H
+#ifndef ENGINE_PLACE_H
+#define ENGINE_PLACE_H
 
 #include "engine/device.h"
 #include "engine/model.h"

@@ -1,5 +1,5 @@
-/* Random numbers of nodes: see random.h. */
-#include "engine/native/random.h"
+/* Random numbers of nodes: see random_node.h. */
+#include "engine/native/random_node.h"
 
 #include "core/philox.h"
 

@@ -1,0 +1,81 @@
+#include "test.h"
+
+#include "engine/engine_heap.h"
+
+#include <string.h>
+
+TEST(blocks_are_aligned_and_counted)
+{
+	struct strata_memory memory = { 0 };
+	struct engine_heap heap;
+
+	engine_heap_init(&heap, &memory);
+	char *a = engine_heap_get(&heap, 1), *b = engine_heap_get(&heap, 65);
+
+	CHECK(a && b);
+	CHECK_INT((uintptr_t)a % ENGINE_ALIGN, 0);
+	CHECK_INT((uintptr_t)b % ENGINE_ALIGN, 0);
+	CHECK_INT(heap.live_bytes, 64 + 128);
+	CHECK_INT(memory.used_bytes, 64 + 128);
+	memset(b, 1, 65);
+	engine_heap_put(&heap, a, 1);
+	engine_heap_put(&heap, b, 65);
+	CHECK_INT(heap.live_bytes, 0);
+	CHECK_INT(heap.live_peak, 64 + 128);
+	CHECK_INT(memory.used_bytes, 64 + 128); /* kept for the next */
+	engine_heap_fini(&heap);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(a_block_serves_the_next_of_its_size)
+{
+	struct strata_memory memory = { 0 };
+	struct engine_heap heap;
+
+	engine_heap_init(&heap, &memory);
+	void *a = engine_heap_get(&heap, 1000);
+
+	engine_heap_put(&heap, a, 1000);
+	CHECK(engine_heap_get(&heap, 1001) == a); /* the same lines */
+	CHECK_INT(memory.calls, 1);
+	engine_heap_put(&heap, a, 1001);
+	engine_heap_trim(&heap);
+	CHECK_INT(memory.used_bytes, 0);
+	engine_heap_fini(&heap);
+}
+
+TEST(a_limit_holds_and_kept_blocks_make_room)
+{
+	struct strata_memory memory = { .limit_bytes = 1024 };
+	struct engine_heap heap;
+
+	engine_heap_init(&heap, &memory);
+	void *a = engine_heap_get(&heap, 1024);
+
+	CHECK(a);
+	CHECK(!engine_heap_get(&heap, 1));
+	CHECK(!engine_heap_get(&heap, SIZE_MAX));
+	engine_heap_put(&heap, a, 1024);
+	a = engine_heap_get(&heap, 64); /* the kept one goes */
+	CHECK(a);
+	CHECK_INT(memory.used_bytes, 64);
+	engine_heap_put(&heap, a, 64);
+	engine_heap_put(&heap, NULL, 64);
+	engine_heap_fini(&heap);
+}
+
+TEST(what_is_kept_is_bounded)
+{
+	struct strata_memory memory = { 0 };
+	struct engine_heap heap;
+	void *blocks[ENGINE_HEAP_KEPT + 1];
+
+	engine_heap_init(&heap, &memory);
+	for (size_t i = 0; i <= ENGINE_HEAP_KEPT; i++)
+		blocks[i] = engine_heap_get(&heap, 64 * (i + 1));
+	for (size_t i = 0; i <= ENGINE_HEAP_KEPT; i++)
+		engine_heap_put(&heap, blocks[i], 64 * (i + 1));
+	CHECK_INT(heap.kept_count, ENGINE_HEAP_KEPT);
+	engine_heap_fini(&heap);
+	CHECK_INT(memory.used_bytes, 0);
+}

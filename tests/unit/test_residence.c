@@ -1,0 +1,37 @@
+/* Weights that stay, are looked up, or come and go. */
+#include "kept.h"
+
+#include "engine/residence.h"
+
+static struct strata_memory memory;
+static struct strata_error err;
+
+TEST(tables_of_gathers_are_looked_up_and_small_weights_stay)
+{
+	struct strata_arena arena;
+	struct residence residence;
+	struct engine_heap heap;
+	struct engine_model *model;
+	int64_t all = 0;
+
+	CHECK_OK(engine_model_open(kept_file("onnx", "bert_cls.onnx"), &memory, &model, &err));
+	strata_arena_init(&arena, &memory, 0);
+	engine_heap_init(&heap, &memory);
+	for (size_t i = 0; i < model->onnx.graph.initializer_count; i++)
+		all += model->onnx.graph.initializers[i].bytes;
+	CHECK_OK(residence_plan(&residence, model, &heap, 0, &arena, &err));
+	CHECK_INT(residence.kept_bytes, all); /* without a budget all stay */
+	CHECK_INT(residence.fetched_bytes, 0);
+	CHECK_INT(residence_layer_bytes(&residence), 0);
+	CHECK_OK(residence_plan(&residence, model, &heap, all / 2, &arena, &err));
+	CHECK(residence.fetched_bytes > 0 && residence.looked_up_bytes > 0);
+	CHECK_INT(residence.fetched_bytes + residence.looked_up_bytes + residence.kept_bytes, all);
+	CHECK(residence_layer_bytes(&residence) > 0);
+	CHECK(residence_layer_bytes(&residence) <= all / 8);
+	CHECK_ERROR(residence_plan(&residence, model, &heap, 100, &arena, &err), -E2BIG,
+		    "a budget of 100 bytes does not hold");
+	engine_heap_fini(&heap);
+	strata_arena_fini(&arena);
+	engine_model_close(model);
+	CHECK_INT(memory.used_bytes, 0);
+}
