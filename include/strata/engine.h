@@ -87,6 +87,11 @@ int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace
 struct strata_engine_model_conf {
 	/* Most that weights may take in memory at a time; 0: all of them stay. -E2BIG when it cannot work. */
 	int64_t budget_bytes;
+	/* An input without dimensions that is to take one value for each member of the batch: its port has one dimension then. Exports of diffusers' UNet spread
+	 * their timestep over the batch (Unsqueeze, Cast, Expand); where the model does not, the input stays as it is. NULL: none. */
+	const char *per_member_input;
+	/* Inputs and outputs of float16 and bfloat16 are float32, as they are computed: nothing is rounded on the way in and out. */
+	bool wide;
 };
 
 struct strata_engine_model;

@@ -40,6 +40,19 @@ enum {
 	STRATA_SAFETENSORS_NAME_BYTES_MAX = 4096,      /* its name, as JSON */
 	STRATA_SAFETENSORS_FILES_MAX = 4096,           /* files of one model */
 
+	/* tokenizers */
+	STRATA_TOKENIZER_TEXT_BYTES_MAX = 1 << 20, /* a text to take apart */
+	STRATA_TOKENIZER_TOKENS_MAX = 1 << 21,     /* tokens of a vocabulary */
+	STRATA_TOKENIZER_TOKEN_BYTES_MAX = 4096,   /* a pair of tokens that are merged */
+	STRATA_TOKENIZER_MERGES_MAX = 1 << 21,     /* such pairs */
+	STRATA_TOKENIZER_SPECIALS_MAX = 4096,      /* special tokens */
+
+	/* arrays and pictures */
+	STRATA_NPY_HEADER_BYTES_MAX = 1 << 16, /* the header of a .npy file */
+	STRATA_IMAGE_SIDE_MAX = 8192,          /* width and height of a picture */
+	STRATA_PNG_BYTES_MAX = 256 << 20,      /* a PNG file */
+	STRATA_PNG_TEXT_BYTES_MAX = 1 << 20,   /* one text of it */
+
 	/* batch scripts */
 	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */
 	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */
@@ -104,6 +117,13 @@ enum {
 
 	/* machine */
 	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
+
+	/* pipelines and language models */
+	STRATA_PIPELINE_IMAGES_MAX = 64,           /* pictures of one request */
+	STRATA_PIPELINE_CONFIG_BYTES_MAX = 1 << 20, /* one configuration file of a folder */
+	STRATA_PIPELINE_STATE_BYTES_MAX = 1 << 30, /* a request that was put aside */
+	STRATA_LANGUAGE_LAYERS_MAX = 1024,         /* layers of a language model */
+	STRATA_LANGUAGE_TOKENS_MAX = 1 << 20,      /* prompt and answer */
 
 	/* stage */
 	STRATA_STAGE_VISITS_MAX = 1 << 22, /* visits of a step, layers of a model */

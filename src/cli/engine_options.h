@@ -18,4 +18,30 @@ struct engine_conformance_options {
 int engine_conformance_run_cli(struct cli *cli, const void *conf, char **operands,
 			       size_t operand_count);
 
+struct engine_image_options {
+	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;
+	int64_t steps, seed;
+	double guidance, strength;
+};
+int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
+struct engine_text_options {
+	const char *devices, *backend, *budget;
+	int64_t tokens, top_k, seed;
+	double temperature, top_p;
+	bool ids;
+};
+int engine_text_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
+struct engine_replay_options {
+	const char *devices, *backend, *budget, *over;
+};
+int engine_replay_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
+/* engine_budget.c: "2GiB" is bytes, "33%" a share of each model's weights; NULL: neither. */
+int engine_budget_read(struct cli *cli, const char *text, int64_t *ret_bytes, double *ret_share);
+/* ^C ends the call under way; NULL: as before. */
+struct strata_engine;
+void engine_interruptible(struct strata_engine *engine);
+
 #endif

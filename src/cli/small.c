@@ -16,7 +16,10 @@ const struct client_web *cli_web(void)
 HANDS_OVER(backup_run)
 HANDS_OVER(doctor_run)
 HANDS_OVER(engine_conformance_run_cli)
+HANDS_OVER(engine_image_run)
+HANDS_OVER(engine_replay_run)
 HANDS_OVER(engine_run_run)
+HANDS_OVER(engine_text_run)
 HANDS_OVER(serve_run)
 
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,

@@ -109,7 +109,7 @@ void strata_engine_stop(struct strata_engine *engine, bool stop)
 
 /* ---- models ---- */
 
-static void set_port(const struct onnx_value_info *info, struct strata_engine_port *port)
+static void set_port(const struct onnx_value_info *info, bool wide, struct strata_engine_port *port)
 {
 	const struct onnx_type *type = &info->type;
 
@@ -121,6 +121,8 @@ static void set_port(const struct onnx_value_info *info, struct strata_engine_po
 		port->dims[i] = type->dims[i];
 		port->dim_names[i] = type->names[i];
 	}
+	if (wide && (port->dtype == STRATA_DTYPE_F16 || port->dtype == STRATA_DTYPE_BF16))
+		port->dtype = STRATA_DTYPE_F32;
 }
 
 static int list_ports(struct strata_engine_model *model, struct strata_error *err)
@@ -136,9 +138,9 @@ static int list_ports(struct strata_engine_model *model, struct strata_error *er
 	model->input_count = file->input_count;
 	model->output_count = graph->output_count;
 	for (size_t i = 0; i < model->input_count; i++)
-		set_port(file->input_infos[i], &model->inputs[i]);
+		set_port(file->input_infos[i], model->instance.conf.wide, &model->inputs[i]);
 	for (size_t i = 0; i < model->output_count; i++)
-		set_port(&graph->outputs[i], &model->outputs[i]);
+		set_port(&graph->outputs[i], model->instance.conf.wide, &model->outputs[i]);
 	return 0;
 }
 
@@ -154,6 +156,8 @@ int strata_engine_open(struct strata_engine *engine, const char *path,
 		.backend = (const struct engine_backend_class *)engine->backend.cls,
 		.backend_conf = engine->backend.conf,
 		.budget_bytes = conf ? conf->budget_bytes : 0,
+		.per_member_input = conf ? conf->per_member_input : NULL,
+		.wide = conf && conf->wide,
 		.stop = &engine->stop,
 	};
 

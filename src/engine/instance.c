@@ -1,6 +1,8 @@
 /* Models that are ready to run: see instance.h. */
 #include "engine/instance.h"
 
+#include "engine/per_member.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,6 +17,8 @@ int engine_instance_open(struct engine_instance *instance, const char *path,
 
 	if (rc)
 		return rc;
+	if (conf->per_member_input)
+		engine_model_per_member(instance->model, conf->per_member_input);
 	strata_arena_init(&instance->arena, conf->heap->memory, 0);
 	rc = residence_plan(&instance->residence, instance->model, conf->heap, conf->budget_bytes,
 			    &instance->arena, err);
@@ -241,7 +245,8 @@ static int take_outputs(struct journey *journey, struct strata_error *err)
 		const struct engine_value *value =
 			number < ENGINE_WEIGHT ? &journey->values[number]
 					       : &instance->residence.kept[number - ENGINE_WEIGHT];
-		bool narrows = value->kind == ONNX_TENSOR && value->dtype == ONNX_FLOAT &&
+		bool narrows = !instance->conf.wide && value->kind == ONNX_TENSOR &&
+			       value->dtype == ONNX_FLOAT &&
 			       type->kind == ONNX_TENSOR &&
 			       (type->dtype == ONNX_FLOAT16 || type->dtype == ONNX_BFLOAT16);
 

@@ -18,6 +18,8 @@ struct engine_instance_conf {
 	const struct engine_backend_class *backend;
 	const void *backend_conf;
 	int64_t budget_bytes;
+	const char *per_member_input; /* see strata/engine.h */
+	bool wide;                    /* likewise */
 	const _Atomic bool *stop;
 };
 

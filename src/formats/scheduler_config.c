@@ -1,5 +1,6 @@
 /* Reading a scheduler_config.json: find the class, keep the keys it has, and let its option table do the rest. */
 #include "formats/scheduler_config.h"
+#include "formats/python_json.h"
 
 #include "core/class.h"
 #include "core/option.h"
@@ -89,7 +90,7 @@ int strata_solver_read_config(const struct strata_registry *solvers, const char 
 			      struct strata_error *err)
 {
 	json_t *object;
-	int rc = option_load_json(json, length, &object, err);
+	int rc = python_json_load(json, length, arena, &object, err);
 
 	if (rc == 0) {
 		rc = scheduler_config_read(solvers, object, named, arena, ret_spec, err);

@@ -1,0 +1,227 @@
+/* strata engine image, in the full program: a request from flags, a bar while it is drawn, a PNG file with the settings in it. */
+#include "cli/engine_options.h"
+
+#include "core/env.h"
+#include "engine/png.h"
+
+#include <strata/pipeline.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+struct drawing {
+	struct cli *cli;
+	const struct engine_image_options *options;
+	struct strata_engine *engine;
+	struct strata_pipeline *pipeline;
+	struct strata_pipeline_run *run;
+	const char *folder, *prompt;
+	uint64_t seed;
+	struct strata_pipeline_request request;
+	struct strata_picture init;
+};
+
+/* 512x768 */
+static int read_size(struct drawing *it)
+{
+	const char *text = it->options->size, *x = text ? strpbrk(text, "xX") : NULL;
+	struct strata_error why;
+	int64_t width, height;
+
+	if (!text)
+		return 0;
+	if (!x ||
+	    strata_int_parse(text, (size_t)(x - text), 1, STRATA_IMAGE_SIDE_MAX, &width, &why) ||
+	    strata_int_parse(x + 1, STRATA_TEXT_NUL, 1, STRATA_IMAGE_SIDE_MAX, &height, &why))
+		return strata_fail(&it->cli->err, -EINVAL,
+				   "--size %s is not WIDTHxHEIGHT with 1 to %d pixels each way, as "
+				   "512x768",
+				   text, STRATA_IMAGE_SIDE_MAX);
+	it->request.width = (uint32_t)width;
+	it->request.height = (uint32_t)height;
+	return 0;
+}
+
+/* The picture to start from, in the size that is drawn: a multiple of 64 near its own, where none was asked for. */
+static int read_init(struct drawing *it)
+{
+	struct cli *cli = it->cli;
+	struct engine_picture picture;
+	struct strata_error why = { 0 };
+	char *bytes;
+	size_t count;
+
+	if (!it->options->init)
+		return 0;
+	int rc = env_read_file(env_system(), AT_FDCWD, it->options->init, STRATA_PNG_BYTES_MAX,
+			       &cli->arena, &bytes, &count, &cli->err);
+
+	if (rc)
+		return rc;
+	rc = engine_png_read(bytes, count, &cli->arena, &picture, &why);
+	if (rc)
+		return strata_fail(&cli->err, rc, "%s: %s", it->options->init, why.text);
+	if (!it->request.width) {
+		it->request.width = picture.width < 64 ? picture.width : picture.width / 64 * 64;
+		it->request.height = picture.height < 64 ? picture.height : picture.height / 64 * 64;
+	}
+	rc = engine_picture_resize(&picture, it->request.width, it->request.height, &cli->arena,
+				   &picture, &cli->err);
+	if (rc)
+		return rc;
+	it->init = (struct strata_picture){ picture.width, picture.height, picture.rgb };
+	it->request.init = &it->init;
+	it->request.strength = it->options->strength;
+	return 0;
+}
+
+static int make_request(struct drawing *it)
+{
+	const struct engine_image_options *options = it->options;
+	uint32_t any;
+	int rc = options->seed < 0 ? env_random(env_system(), &any, sizeof(any), &it->cli->err) : 0;
+
+	if (rc)
+		return rc;
+	it->seed = options->seed < 0 ? any : (uint64_t)options->seed;
+	it->request = (struct strata_pipeline_request){
+		.prompts = &it->prompt,
+		.negatives = options->negative ? &options->negative : NULL,
+		.solver = options->solver,
+		.steps = options->steps,
+		.has_guidance = options->guidance >= 0,
+		.guidance = options->guidance,
+		.seeds = &it->seed,
+		.seed_count = 1,
+	};
+	rc = read_size(it);
+	return rc ? rc : read_init(it);
+}
+
+/* The settings as A1111 writes them, so that its users and their tools can read them. */
+static void add_parameters(const struct drawing *it, const struct strata_picture *picture,
+			   struct buf *buf)
+{
+	const struct engine_image_options *options = it->options;
+	size_t length = strlen(it->folder);
+	const char *name = it->folder + length;
+	char number[STRATA_FORM_BYTES];
+
+	while (length && it->folder[length - 1] == '/')
+		length--;
+	for (name = it->folder + length; name > it->folder && name[-1] != '/';)
+		name--;
+	buf_add(buf, it->prompt);
+	if (options->negative)
+		buf_printf(buf, "\nNegative prompt: %s", options->negative);
+	buf_printf(buf, "\nSteps: %zu", strata_pipeline_steps(it->run));
+	buf_printf(buf, ", Sampler: %s",
+		   options->solver ? options->solver : strata_pipeline_solver(it->run));
+	buf_printf(buf, ", CFG scale: %s",
+		   strata_real_print(strata_pipeline_guidance(it->run), number));
+	buf_printf(buf, ", Seed: %llu, Size: %ux%u, Model: %.*s", (unsigned long long)it->seed,
+		   picture->width, picture->height, (int)(it->folder + length - name), name);
+	if (options->init)
+		buf_printf(buf, ", Denoising strength: %s",
+			   strata_real_print(options->strength, number));
+	buf_add(buf, ", Version: strata " STRATA_VERSION);
+}
+
+static int write_picture(struct drawing *it, const struct strata_picture *picture)
+{
+	struct cli *cli = it->cli;
+	struct buf parameters, file;
+
+	buf_init(&parameters, &cli->memory, 0);
+	buf_init(&file, &cli->memory, 0);
+	add_parameters(it, picture, &parameters);
+	const struct engine_picture whole = { picture->width, picture->height, picture->rgb,
+					      parameters.text };
+	int rc = buf_check(&parameters, &cli->err);
+
+	if (rc == 0)
+		rc = engine_png_write(&file, &whole, &cli->err);
+	if (rc == 0)
+		rc = env_write_file(env_system(), AT_FDCWD, it->options->output, file.text,
+				    file.length, 0666, &cli->err);
+	buf_fini(&parameters);
+	buf_fini(&file);
+	return rc;
+}
+
+static int say_done(struct drawing *it, const struct strata_picture *picture)
+{
+	struct cli *cli = it->cli;
+
+	if (!cli->globals.json) {
+		cli_note(cli, "%s: %ux%u, %zu steps, seed %llu", it->options->output, picture->width,
+			 picture->height, strata_pipeline_steps(it->run),
+			 (unsigned long long)it->seed);
+		return 0;
+	}
+	return cli_print_json(
+		cli, json_pack("{s:s,s:i,s:i,s:I,s:I,s:s,s:s}", "file", it->options->output, "width",
+			       (int)picture->width, "height", (int)picture->height, "steps",
+			       (json_int_t)strata_pipeline_steps(it->run), "seed",
+			       (json_int_t)it->seed, "solver", strata_pipeline_solver(it->run),
+			       "pipeline", strata_pipeline_class(it->pipeline)->name));
+}
+
+static int draw(struct drawing *it)
+{
+	struct cli *cli = it->cli;
+	struct strata_picture picture;
+	struct cli_progress progress;
+	int rc = make_request(it);
+
+	if (rc == 0)
+		rc = strata_pipeline_encode(it->pipeline, &it->request, &it->run, &cli->err);
+	if (rc)
+		return rc;
+	double calls = (double)strata_pipeline_calls(it->run);
+
+	cli_progress_start(&progress, cli, "drawing", calls);
+	while (rc == 0 && strata_pipeline_left(it->run)) {
+		cli_progress_show(&progress, calls - (double)strata_pipeline_left(it->run));
+		rc = strata_pipeline_step(it->pipeline, &it->run, 1, &cli->err);
+	}
+	cli_progress_end(&progress);
+	if (rc == 0)
+		rc = strata_pipeline_decode(it->pipeline, it->run, 0, &cli->arena, &picture,
+					    &cli->err);
+	if (rc == 0)
+		rc = write_picture(it, &picture);
+	return rc ? rc : say_done(it, &picture);
+}
+
+int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	const struct engine_image_options *options = conf;
+	struct drawing it = { .cli = cli,
+			      .options = options,
+			      .folder = operands[0],
+			      .prompt = operands[1] };
+	const struct strata_engine_conf engine = { .devices = options->devices,
+						   .backend = options->backend };
+	struct strata_pipeline_conf pipeline = { .noise = options->noise };
+	int rc = engine_budget_read(cli, options->budget, &pipeline.budget_bytes,
+				    &pipeline.budget_share);
+
+	(void)operand_count;
+	if (rc == 0)
+		rc = strata_engine_new(&engine, &cli->memory, &it.engine, &cli->err);
+	if (rc)
+		return rc;
+	engine_interruptible(it.engine);
+	rc = strata_pipeline_open(it.engine, operands[0], &pipeline, &cli->memory, &it.pipeline,
+				  &cli->err);
+	if (rc == 0)
+		rc = draw(&it);
+	strata_pipeline_run_free(it.run);
+	strata_pipeline_close(it.pipeline);
+	engine_interruptible(NULL);
+	strata_engine_free(it.engine);
+	return rc;
+}

@@ -1,0 +1,315 @@
+/* A pipeline's folder: its small files, its models, each opened when it is first needed. */
+#include "engine/pipeline.h"
+
+#include "core/env.h"
+#include "core/option.h"
+#include "core/text.h"
+#include "formats/npy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A path in the folder that comes before ours if it has it, else in ours. */
+static const char *path_of(const struct strata_pipeline *it, const char *over, const char *name,
+			   struct strata_arena *arena)
+{
+	return strata_arena_printf(arena, "%s/%s", over ? over : it->folder, name);
+}
+
+/* The bytes of a file of the folder; *ret_bytes NULL where it is absent and may be. */
+static int read_file(const struct strata_pipeline *it, const char *name, size_t limit,
+		     bool optional, struct strata_arena *arena, char **ret_bytes, size_t *ret_count,
+		     struct strata_error *err)
+{
+	const char *overs[] = { it->over, NULL };
+	int rc = -ENOENT;
+
+	*ret_bytes = NULL;
+	for (size_t i = it->over ? 0 : 1; rc == -ENOENT && i < 2; i++) {
+		const char *path = path_of(it, overs[i], name, arena);
+
+		if (!path)
+			return strata_fail_memory(err);
+		rc = env_read_file(env_system(), AT_FDCWD, path, limit, arena, ret_bytes, ret_count,
+				   err);
+	}
+	if (rc == -ENOENT && optional)
+		return 0;
+	return rc;
+}
+
+/* A file of JSON, with its name in front of what is wrong with it. */
+static int read_json(const struct strata_pipeline *it, const char *name, bool optional,
+		     json_t **ret_json, struct strata_error *err)
+{
+	struct strata_error why = { 0 };
+	struct strata_arena arena;
+	size_t count = 0;
+	char *bytes;
+
+	strata_arena_init(&arena, it->memory, 0);
+	int rc = read_file(it, name, STRATA_PIPELINE_CONFIG_BYTES_MAX, optional, &arena, &bytes,
+			   &count, err);
+
+	if (rc == 0 && bytes) {
+		rc = option_load_json(bytes, count, ret_json, &why);
+		if (rc == 0 && !json_is_object(*ret_json)) {
+			json_decref(*ret_json);
+			*ret_json = NULL;
+			rc = -EBADMSG;
+			strata_fail(&why, rc, "it is not an object");
+		}
+		if (rc)
+			rc = strata_fail(err, rc, "%.200s/%s: %s", it->folder, name, why.text);
+	}
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+double pipeline_number(const json_t *config, const char *key, double otherwise)
+{
+	const json_t *value = json_object_get(config, key);
+
+	return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+/* ---- the class ---- */
+
+static const struct pipeline_class *class_named(const char *name)
+{
+	const struct strata_class *const *classes = strata_pipeline_kind.classes;
+
+	for (size_t i = 0; classes[i]; i++) {
+		const char *at = classes[i]->aliases;
+		size_t length = strlen(name);
+
+		if (strcmp(classes[i]->name, name) == 0)
+			return (const struct pipeline_class *)classes[i];
+		while ((at = strstr(at, name))) {
+			if ((at == classes[i]->aliases || at[-1] == ' ') &&
+			    (at[length] == ',' || at[length] == '\0'))
+				return (const struct pipeline_class *)classes[i];
+			at += length;
+		}
+	}
+	return NULL;
+}
+
+int pipeline_find_class(const char *folder, const char *name, struct strata_arena *arena,
+			const struct pipeline_class **ret_class, struct strata_error *err)
+{
+	const struct strata_pipeline it = { .folder = folder, .memory = arena->memory };
+	char shown[TEXT_EXCERPT_BYTES];
+	json_t *index = NULL;
+	int rc = name ? 0 : read_json(&it, "model_index.json", false, &index, err);
+
+	if (rc)
+		return rc;
+	if (!name)
+		name = json_string_value(json_object_get(index, "_class_name"));
+	*ret_class = name && *name ? class_named(name) : NULL;
+	if (!*ret_class)
+		rc = strata_fail(err, -ENOTSUP,
+				 "%.200s is a %s; expected a pipeline of class stable_diffusion, sd3, "
+				 "flux or class_conditional",
+				 folder,
+				 name ? text_excerpt(name, strlen(name), shown) : "folder without class");
+	json_decref(index);
+	return rc;
+}
+
+/* ---- models ---- */
+
+int pipeline_open_share(struct strata_engine *engine, const char *path, double share,
+			const struct strata_engine_model_conf *conf,
+			struct strata_engine_model **ret_model, struct strata_error *err)
+{
+	struct strata_engine_model_conf how = *conf;
+	struct strata_engine_model *model;
+	int rc = strata_engine_open(engine, path, &how, &model, err);
+
+	if (rc == 0 && share > 0) {
+		how.budget_bytes = (int64_t)(share * (double)strata_engine_weight_bytes(model)) + 1;
+		strata_engine_close(model);
+		rc = strata_engine_open(engine, path, &how, &model, err);
+	}
+	if (rc == 0)
+		*ret_model = model;
+	return rc;
+}
+
+int pipeline_model(struct strata_pipeline *pipeline, const char *part,
+		   struct strata_engine_model **model, struct strata_error *err)
+{
+	const struct strata_engine_model_conf conf = { .budget_bytes = pipeline->budget_bytes,
+						       .per_member_input = "timestep",
+						       .wide = true };
+	const char *overs[] = { pipeline->over, NULL };
+	struct strata_arena arena;
+	int rc = *model ? 0 : -ENOENT;
+
+	strata_arena_init(&arena, pipeline->memory, 0);
+	for (size_t i = pipeline->over ? 0 : 1; rc == -ENOENT && i < 2; i++) {
+		const char *folder = path_of(pipeline, overs[i], part, &arena);
+		const char *path = folder ? strata_arena_printf(&arena, "%s/model.onnx", folder)
+					  : NULL;
+
+		rc = path ? pipeline_open_share(pipeline->engine, path, pipeline->budget_share,
+						&conf, model, err)
+			  : strata_fail_memory(err);
+	}
+	if (rc == -ENOENT)
+		rc = strata_fail(err, -ENOTSUP, "%.200s has no %s/model.onnx, which this needs",
+				 pipeline->folder, part);
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+static int find_inputs(struct strata_pipeline *it, struct strata_error *err)
+{
+	const struct strata_engine_port *timestep;
+
+	it->sample_input = strata_engine_input_find(it->denoiser, it->cls->sample);
+	it->timestep_input = strata_engine_input_find(it->denoiser, "timestep");
+	if (it->sample_input < 0 || it->timestep_input < 0)
+		return strata_fail(err, -ENOTSUP, "%.200s/%s/model.onnx has no input '%s'",
+				   it->folder, it->cls->denoiser,
+				   it->sample_input < 0 ? it->cls->sample : "timestep");
+	timestep = strata_engine_input_at(it->denoiser, (size_t)it->timestep_input);
+	if (timestep->ranked && timestep->rank > 1)
+		return strata_fail(err, -ENOTSUP,
+				   "timestep of %.200s has %u dimensions; expected none or one",
+				   it->folder, timestep->rank);
+	return 0;
+}
+
+/* ---- the tokenizer ---- */
+
+static int open_tokenizer(struct strata_pipeline *it, struct strata_error *err)
+{
+	static const char *const names[] = { "tokenizer/vocab.json", "tokenizer/merges.txt",
+					     "tokenizer/tokenizer_config.json",
+					     "tokenizer/special_tokens_map.json" };
+	struct strata_arena arena;
+	char *bytes[4];
+	size_t counts[4];
+	int rc = 0;
+
+	strata_arena_init(&arena, it->memory, 0);
+	for (size_t i = 0; rc == 0 && i < 4; i++)
+		rc = read_file(it, names[i], STRATA_JSON_BYTES_MAX, true, &arena, &bytes[i],
+			       &counts[i], err);
+	if (rc == 0 && bytes[0] && bytes[1]) {
+		const struct strata_tokenizer_files files = {
+			.vocab = bytes[0],
+			.vocab_length = counts[0],
+			.merges = bytes[1],
+			.merges_length = counts[1],
+			.config = bytes[2],
+			.config_length = counts[2],
+			.specials = bytes[3],
+			.specials_length = counts[3],
+		};
+		struct strata_error why = { 0 };
+
+		rc = strata_tokenizer_new(&files, it->memory, &it->tokenizer, &why);
+		if (rc)
+			rc = strata_fail(err, rc, "%.200s/tokenizer: %s", it->folder, why.text);
+	}
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+/* ---- opening ---- */
+
+static int read_vae(struct strata_pipeline *it, struct strata_error *err)
+{
+	int rc = read_json(it, "vae_decoder/config.json", true, &it->vae_config, err);
+	size_t blocks = json_array_size(json_object_get(it->vae_config, "block_out_channels"));
+
+	if (rc)
+		return rc;
+	it->scaling_factor = pipeline_number(it->vae_config, "scaling_factor", 0.18215);
+	it->shift_factor = pipeline_number(it->vae_config, "shift_factor", 0);
+	it->latent_channels = (int64_t)pipeline_number(it->vae_config, "latent_channels", 4);
+	if (blocks > 8 || it->latent_channels < 1 || it->latent_channels > 64 ||
+	    !(it->scaling_factor > 0))
+		return strata_fail(err, -EBADMSG,
+				   "%.200s/vae_decoder/config.json has %zu blocks, %lld channels "
+				   "and the scaling factor %g; expected up to 8, 1 to 64, above 0",
+				   it->folder, blocks, (long long)it->latent_channels,
+				   it->scaling_factor);
+	it->latent_scale = INT64_C(1) << (blocks ? blocks - 1 : 3);
+	return 0;
+}
+
+static int read_configs(struct strata_pipeline *it, struct strata_error *err)
+{
+	char name[64];
+	int rc;
+
+	snprintf(name, sizeof(name), "%s/config.json", it->cls->denoiser);
+	rc = read_json(it, name, true, &it->denoiser_config, err);
+	it->latent_channels = (int64_t)pipeline_number(it->denoiser_config, "in_channels", 4);
+	it->latent_scale = 1;
+	it->scaling_factor = 1;
+	if (rc == 0 && it->cls->has_vae)
+		rc = read_vae(it, err);
+	if (rc)
+		return rc;
+	double side = pipeline_number(it->denoiser_config, "sample_size", 64);
+
+	if (!(side >= 1 && side * (double)it->latent_scale <= STRATA_IMAGE_SIDE_MAX) ||
+	    it->latent_channels < 1 || it->latent_channels > 64)
+		return strata_fail(err, -EBADMSG,
+				   "%.200s/%s has the sample size %g and %lld channels; expected "
+				   "up to %lld and 1 to 64",
+				   it->folder, name, side, (long long)it->latent_channels,
+				   (long long)(STRATA_IMAGE_SIDE_MAX / it->latent_scale));
+	it->default_side = (uint32_t)side * (uint32_t)it->latent_scale;
+	return read_file(it, "scheduler/scheduler_config.json", STRATA_PIPELINE_CONFIG_BYTES_MAX,
+			 true, &it->arena, &it->scheduler_json, &it->scheduler_length, err);
+}
+
+int pipeline_folder_open(struct strata_pipeline *pipeline, struct strata_error *err)
+{
+	int rc = read_configs(pipeline, err);
+
+	if (rc == 0)
+		rc = open_tokenizer(pipeline, err);
+	if (rc == 0)
+		rc = pipeline_model(pipeline, pipeline->cls->denoiser, &pipeline->denoiser, err);
+	if (rc == 0)
+		rc = find_inputs(pipeline, err);
+	if (rc == 0 && pipeline->cls->open)
+		rc = pipeline->cls->open(pipeline, err);
+	return rc;
+}
+
+int pipeline_read_array(struct strata_pipeline *pipeline, const char *path,
+			struct strata_array *ret_array, struct strata_error *err)
+{
+	struct strata_error why = { 0 };
+	struct strata_arena arena;
+	struct npy npy;
+	size_t count;
+	char *bytes;
+
+	strata_arena_init(&arena, pipeline->memory, 0);
+	int rc = read_file(pipeline, path, STRATA_PIPELINE_STATE_BYTES_MAX, false, &arena, &bytes,
+			   &count, err);
+
+	if (rc == 0) {
+		rc = npy_read(bytes, count, &npy, &why);
+		if (rc)
+			strata_fail(err, rc, "%.200s/%.64s: %s", pipeline->folder, path, why.text);
+	}
+	if (rc == 0)
+		rc = strata_array_make(pipeline->engine, npy.dtype, npy.rank, npy.dims, ret_array,
+				       err);
+	if (rc == 0)
+		memcpy(ret_array->data, npy.data, npy.data_bytes);
+	strata_arena_fini(&arena);
+	return rc;
+}
