@@ -2,7 +2,7 @@
  * A model, run: inputs are made up from what it declares, with a limit on memory and on steps. Whatever it asks for, it gets results or a sentence, and all memory
  * comes back.
  */
-#include "engine/whole.h"
+#include "engine_whole.h"
 
 #include <assert.h>
 #include <errno.h>
