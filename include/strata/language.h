@@ -33,7 +33,9 @@ int strata_language_open(struct strata_engine *engine, const char *folder,
 void strata_language_close(struct strata_language *language); /* NULL is nothing */
 /* NULL where the folder has none. Borrowed. */
 const struct strata_tokenizer *strata_language_tokenizer(const struct strata_language *language);
-int64_t strata_language_end(const struct strata_language *language); /* the token that ends an answer; -1: none is known */
+int64_t strata_language_end(
+	const struct strata_language
+		*language); /* the token that ends an answer; -1: none is known */
 
 /* How the next token is chosen. Zeroed: always the likeliest. */
 struct strata_sampling {

@@ -28,7 +28,7 @@ extern "C" {
 extern const struct strata_kind strata_pipeline_kind;
 
 struct strata_pipeline_conf {
-	const char *cls; /* a class of kind pipeline; NULL: the one that model_index.json names */
+	const char *cls;   /* a class of kind pipeline; NULL: the one that model_index.json names */
 	const char *noise; /* a source of kind noise; NULL: "torch" */
 	/* A folder whose models come before this one's (a UNet of another precision); NULL: none. */
 	const char *over;
@@ -52,13 +52,13 @@ struct strata_picture {
 
 /* What is asked for. Zeroed but for the prompts it is text to image with the pipeline's defaults. Everything is borrowed during the call. */
 struct strata_pipeline_request {
-	size_t image_count;          /* pictures; 0: 1 */
-	const char *const *prompts;  /* one for each */
+	size_t image_count;           /* pictures; 0: 1 */
+	const char *const *prompts;   /* one for each */
 	const char *const *negatives; /* one for each; NULL: "" */
 	/* In place of prompts: float32 [image_count, tokens, width] and [image_count, width]; dtype NONE: there are none. */
 	struct strata_array embeds, pooled, negative_embeds, negative_pooled;
 	const int64_t *labels; /* of a class_conditional model, in place of prompts; NULL: none */
-	const char *solver; /* what strata_solver_read takes; NULL: the folder's */
+	const char *solver;    /* what strata_solver_read takes; NULL: the folder's */
 	const char *scheduler_config; /* in place of the folder's scheduler_config.json; NULL */
 	int64_t steps;                /* 0: the pipeline's default */
 	bool has_guidance;
@@ -66,7 +66,7 @@ struct strata_pipeline_request {
 	/* One for each picture; or one for all, which are then drawn as torch draws a batch. NULL: 0. */
 	const uint64_t *seeds;
 	size_t seed_count;
-	uint32_t width, height; /* 0: what the model was trained with */
+	uint32_t width, height;            /* 0: what the model was trained with */
 	const struct strata_picture *init; /* image to image; of that size. NULL: text to image */
 	double strength;                   /* with init: 0 to 1 */
 };

@@ -23,7 +23,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 enum strata_tokenizer_style {
-	STRATA_TOKENIZER_AUTO,   /* by the configuration's tokenizer_class; without one by the vocabulary */
+	STRATA_TOKENIZER_AUTO, /* by the configuration's tokenizer_class; without one by the vocabulary */
 	STRATA_TOKENIZER_CLIP,   /* composed, lower case, words that end in </w> */
 	STRATA_TOKENIZER_GPT2,   /* bytes as they are, a blank belongs to the word behind it */
 	STRATA_TOKENIZER_LLAMA3, /* the same with numbers in threes and line ends apart */

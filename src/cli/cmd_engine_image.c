@@ -8,15 +8,17 @@ static const struct strata_option rows[] = {
 	{ "output", STRATA_TEXT, OFFSET(output), .text = { "image.png" }, .value = "FILE",
 	  .letter = 'o', .help = "the PNG file to write, with the settings in it" },
 	{ "solver", STRATA_TEXT, OFFSET(solver), .value = "NAME", .aliases = "sampler, scheduler",
-	  .help = "any name that users know, as \"DPM++ 2M Karras\"; the folder's own when left out" },
+	  .help = "any name that users know, as \"DPM++ 2M Karras\"; the folder's own when left "
+		  "out" },
 	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_SOLVER_STEPS_MAX },
 	  .help = "solver steps; 0: what the kind of pipeline usually takes" },
 	{ "seed", STRATA_INT, OFFSET(seed), .integer = { -1, -1, INT64_MAX },
 	  .help = "where the noise starts; -1: somewhere else each time" },
-	{ "guidance", STRATA_REAL, OFFSET(guidance), .real = { -1, -1, 1000 }, .aliases = "cfg_scale",
+	{ "guidance", STRATA_REAL, OFFSET(guidance), .real = { -1, -1, 1000 },
+	  .aliases = "cfg_scale",
 	  .help = "how much the prompt counts; -1: what the kind of pipeline usually takes" },
-	{ "negative", STRATA_TEXT, OFFSET(negative), .value = "PROMPT", .aliases = "negative_prompt",
-	  .help = "what should not be in the picture" },
+	{ "negative", STRATA_TEXT, OFFSET(negative), .value = "PROMPT",
+	  .aliases = "negative_prompt", .help = "what should not be in the picture" },
 	{ "size", STRATA_TEXT, OFFSET(size), .value = "WxH",
 	  .help = "width and height, as 512x768; what the model was trained with when left out" },
 	{ "init", STRATA_TEXT, OFFSET(init), .value = "FILE",
@@ -40,14 +42,16 @@ const struct cli_command cli_engine_image = {
 	.name = "engine image",
 	.operands = "DIR PROMPT",
 	.summary = "draw a picture of a prompt",
-	.about = "DIR is a pipeline in the ONNX layout of diffusers and optimum: model_index.json, "
-		 "unet or transformer, text_encoder, tokenizer,\n"
-		 "vae_decoder, scheduler. The same seed gives the picture that diffusers draws on a "
-		 "CPU. Where DIR has no text encoders the prompt\n"
-		 "is the name of embeddings in it: prompts/NAME_embeds.npy and "
-		 "prompts/NAME_pooled.npy.",
+	.about =
+		"DIR is a pipeline in the ONNX layout of diffusers and optimum: model_index.json, "
+		"unet or transformer, text_encoder, tokenizer,\n"
+		"vae_decoder, scheduler. The same seed gives the picture that diffusers draws on a "
+		"CPU. Where DIR has no text encoders the prompt\n"
+		"is the name of embeddings in it: prompts/NAME_embeds.npy and "
+		"prompts/NAME_pooled.npy.",
 	.examples = "  strata engine image models/sd15 \"a red bicycle\" -o bicycle.png --seed 42\n"
-		    "  strata engine image models/sd15 \"oil painting\" --init photo.png --strength 0.6",
+		    "  strata engine image models/sd15 \"oil painting\" --init photo.png "
+		    "--strength 0.6",
 	.options = &schema,
 	.operands_min = 2,
 	.operands_max = 2,

@@ -20,11 +20,12 @@ const struct cli_command cli_engine_replay = {
 	.name = "engine replay",
 	.operands = "CASES.json…",
 	.summary = "go through reference runs of pipelines again and compare",
-	.about = "CASES.json lists requests and the .npy files of what came of each: tokens, "
-		 "embeddings, first latents, those after every step,\n"
-		 "the picture; of a language model tokens, logits and caches. The models are beside "
-		 "it. WORST is the largest error in units of\n"
-		 "what is allowed. Exit status 1 when a case fails.",
+	.about =
+		"CASES.json lists requests and the .npy files of what came of each: tokens, "
+		"embeddings, first latents, those after every step,\n"
+		"the picture; of a language model tokens, logits and caches. The models are beside "
+		"it. WORST is the largest error in units of\n"
+		"what is allowed. Exit status 1 when a case fails.",
 	.examples = "  strata engine replay golden/tiny-sd/cases.json --budget 33%",
 	.options = &schema,
 	.operands_min = 1,

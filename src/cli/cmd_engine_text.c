@@ -34,7 +34,8 @@ const struct cli_command cli_engine_text = {
 	.about = "DIR is a language model in optimum's ONNX layout: decoder_model.onnx, "
 		 "decoder_with_past_model.onnx, and for texts\n"
 		 "vocab.json and merges.txt.",
-	.examples = "  strata engine text models/gpt2 \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
+	.examples = "  strata engine text models/gpt2 \"Once upon a time\" --temperature 0.8 "
+		    "--top-p 0.95\n"
 		    "  strata engine text models/tiny \"88 12\" --ids",
 	.options = &schema,
 	.operands_min = 2,

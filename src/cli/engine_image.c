@@ -65,7 +65,8 @@ static int read_init(struct drawing *it)
 		return strata_fail(&cli->err, rc, "%s: %s", it->options->init, why.text);
 	if (!it->request.width) {
 		it->request.width = picture.width < 64 ? picture.width : picture.width / 64 * 64;
-		it->request.height = picture.height < 64 ? picture.height : picture.height / 64 * 64;
+		it->request.height = picture.height < 64 ? picture.height
+							 : picture.height / 64 * 64;
 	}
 	rc = engine_picture_resize(&picture, it->request.width, it->request.height, &cli->arena,
 				   &picture, &cli->err);
@@ -156,15 +157,15 @@ static int say_done(struct drawing *it, const struct strata_picture *picture)
 	struct cli *cli = it->cli;
 
 	if (!cli->globals.json) {
-		cli_note(cli, "%s: %ux%u, %zu steps, seed %llu", it->options->output, picture->width,
-			 picture->height, strata_pipeline_steps(it->run),
+		cli_note(cli, "%s: %ux%u, %zu steps, seed %llu", it->options->output,
+			 picture->width, picture->height, strata_pipeline_steps(it->run),
 			 (unsigned long long)it->seed);
 		return 0;
 	}
 	return cli_print_json(
-		cli, json_pack("{s:s,s:i,s:i,s:I,s:I,s:s,s:s}", "file", it->options->output, "width",
-			       (int)picture->width, "height", (int)picture->height, "steps",
-			       (json_int_t)strata_pipeline_steps(it->run), "seed",
+		cli, json_pack("{s:s,s:i,s:i,s:I,s:I,s:s,s:s}", "file", it->options->output,
+			       "width", (int)picture->width, "height", (int)picture->height,
+			       "steps", (json_int_t)strata_pipeline_steps(it->run), "seed",
 			       (json_int_t)it->seed, "solver", strata_pipeline_solver(it->run),
 			       "pipeline", strata_pipeline_class(it->pipeline)->name));
 }
@@ -199,10 +200,9 @@ static int draw(struct drawing *it)
 int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	const struct engine_image_options *options = conf;
-	struct drawing it = { .cli = cli,
-			      .options = options,
-			      .folder = operands[0],
-			      .prompt = operands[1] };
+	struct drawing it = {
+		.cli = cli, .options = options, .folder = operands[0], .prompt = operands[1]
+	};
 	const struct strata_engine_conf engine = { .devices = options->devices,
 						   .backend = options->backend };
 	struct strata_pipeline_conf pipeline = { .noise = options->noise };

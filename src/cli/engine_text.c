@@ -31,10 +31,11 @@ static int read_ids(struct talk *it, const char *text, int64_t **ret_ids, size_t
 
 		if (length && strata_int_parse(at, length, 0, STRATA_TOKENIZER_TOKENS_MAX,
 					       &ids[count++], &it->cli->err))
-			return strata_fail(&it->cli->err, -EINVAL,
-					   "with --ids the prompt is numbers of tokens, as \"88 12\"; "
-					   "it is \"%.64s\"",
-					   text);
+			return strata_fail(
+				&it->cli->err, -EINVAL,
+				"with --ids the prompt is numbers of tokens, as \"88 12\"; "
+				"it is \"%.64s\"",
+				text);
 		at += length + (at[length] != '\0');
 	}
 	*ret_ids = ids;
@@ -53,9 +54,10 @@ static int read_prompt(struct talk *it, const char *text)
 	if (it->options->ids)
 		rc = read_ids(it, text, &ids, &count);
 	else if (!tokenizer)
-		rc = strata_fail(&cli->err, -ENOTSUP,
-				 "the model has no vocab.json and merges.txt; --ids takes and prints "
-				 "numbers of tokens");
+		rc = strata_fail(
+			&cli->err, -ENOTSUP,
+			"the model has no vocab.json and merges.txt; --ids takes and prints "
+			"numbers of tokens");
 	else
 		rc = strata_tokenizer_encode(tokenizer, text, STRATA_TEXT_NUL, &cli->arena, &ids,
 					     &count, &cli->err);
@@ -94,8 +96,8 @@ static int show(struct talk *it)
 					 &cli->err);
 
 	if (rc == 0) {
-		while (length > it->shown_bytes && !text_valid(text + it->shown_bytes,
-							       length - it->shown_bytes))
+		while (length > it->shown_bytes &&
+		       !text_valid(text + it->shown_bytes, length - it->shown_bytes))
 			length--;
 		show_lines(cli, text + it->shown_bytes, length - it->shown_bytes);
 		it->shown_bytes = length;
@@ -152,8 +154,7 @@ static int print_json(struct talk *it)
 static int talk(struct talk *it, const char *prompt)
 {
 	const struct strata_sampling sampling = { it->options->temperature, it->options->top_k,
-						  it->options->top_p,
-						  (uint64_t)it->options->seed };
+						  it->options->top_p, (uint64_t)it->options->seed };
 	int rc = strata_session_new(it->language, &sampling, &it->session, &it->cli->err);
 
 	if (rc == 0)

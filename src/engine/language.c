@@ -28,7 +28,8 @@ struct strata_session {
 	struct strata_sampling sampling;
 	struct strata_torch chance;
 	size_t cache_count, room; /* caches, and ports that there is room for */
-	struct strata_array *caches; /* in the order of the next graph's outputs, logits among them */
+	struct strata_array
+		*caches; /* in the order of the next graph's outputs, logits among them */
 	const struct strata_engine_model *made_by;
 	size_t read_count; /* tokens in the caches */
 	bool has_pending;
@@ -109,8 +110,8 @@ static int open_model(struct strata_language *it, const char *folder, const char
 		      const struct strata_language_conf *conf, struct strata_engine_model **model,
 		      struct strata_error *err)
 {
-	const struct strata_engine_model_conf how = { .budget_bytes =
-							      conf ? conf->budget_bytes : 0 };
+	const struct strata_engine_model_conf how = { .budget_bytes = conf ? conf->budget_bytes
+									   : 0 };
 	char path[STRATA_PATH_BYTES_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
@@ -252,7 +253,7 @@ static int make_numbers(const struct input *input, const struct strata_engine_po
 	if (rc)
 		return rc;
 	for (int64_t i = 0; i < dims[1]; i++)
-		((int64_t *)array.data)[i] = mask	 ? 1
+		((int64_t *)array.data)[i] = mask        ? 1
 					     : positions ? (int64_t)session->read_count + i
 							 : input->ids[i];
 	if (port->dtype == STRATA_DTYPE_I64) {
@@ -302,7 +303,8 @@ static int take_outputs(struct strata_session *session, const struct strata_engi
 
 	if (outputs[at].rank != 3 || outputs[at].dims[0] != 1 || outputs[at].dims[1] < 1 ||
 	    outputs[at].dims[2] < 1)
-		return strata_fail(err, -EBADMSG, "the model's logits are not [1, tokens, vocabulary]");
+		return strata_fail(err, -EBADMSG,
+				   "the model's logits are not [1, tokens, vocabulary]");
 	int rc = strata_array_cast(session->language->engine, &outputs[at], STRATA_DTYPE_F32,
 				   &logits, err);
 
@@ -324,7 +326,8 @@ static int call(struct strata_session *session, const int64_t *ids, size_t count
 	struct strata_engine_model *model = session->read_count ? session->language->next
 								: session->language->first;
 	const struct input input = { session, ids, count };
-	size_t inputs = strata_engine_input_count(model), outputs = strata_engine_output_count(model);
+	size_t inputs = strata_engine_input_count(model),
+	       outputs = strata_engine_output_count(model);
 	struct strata_arena arena;
 
 	strata_arena_init(&arena, session->memory, 0);

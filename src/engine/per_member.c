@@ -44,7 +44,7 @@ static void forget(struct engine_model *model, const char *name)
 bool engine_model_per_member(struct engine_model *model, const char *input)
 {
 	struct onnx_value_info *info = NULL;
-	struct onnx_node *first = only_reader(model, input), *next;
+	struct onnx_node *first = only_reader(model, input), *next, *cast = NULL;
 
 	for (size_t i = 0; i < model->input_count; i++)
 		if (strcmp(model->inputs[i], input) == 0)
@@ -54,12 +54,14 @@ bool engine_model_per_member(struct engine_model *model, const char *input)
 		return false;
 	next = only_reader(model, first->outputs[0]);
 	if (is_kind(next, "Cast")) {
-		forget(model, next->outputs[0]);
-		next = only_reader(model, next->outputs[0]);
+		cast = next;
+		next = only_reader(model, cast->outputs[0]);
 	}
 	if (!is_kind(next, "Expand"))
 		return false;
 	forget(model, first->outputs[0]);
+	if (cast)
+		forget(model, cast->outputs[0]);
 	first->kind = "Identity";
 	first->input_count = 1;
 	first->attribute_count = 0;

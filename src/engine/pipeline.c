@@ -96,7 +96,7 @@ size_t strata_pipeline_calls(const struct strata_pipeline_run *run)
 	for (size_t i = 0; i < run->table->row_count; i++)
 		calls += !(run->table->rows[i].flags & STRATA_ROW_NO_MODEL);
 	return run->calls_done + (run->row != NULL) > calls ? run->calls_done + (run->row != NULL)
-							     : calls;
+							    : calls;
 }
 
 size_t strata_pipeline_left(const struct strata_pipeline_run *run)
@@ -194,11 +194,10 @@ int strata_pipeline_decode(struct strata_pipeline *pipeline, struct strata_pipel
 
 	if (rc)
 		return rc;
-	struct strata_picture picture = { (uint32_t)decoded.dims[3], (uint32_t)decoded.dims[2],
-					  strata_arena_array(arena,
-							     (size_t)(decoded.dims[2] *
-								      decoded.dims[3]),
-							     3) };
+	struct strata_picture picture = {
+		(uint32_t)decoded.dims[3], (uint32_t)decoded.dims[2],
+		strata_arena_array(arena, (size_t)(decoded.dims[2] * decoded.dims[3]), 3)
+	};
 	if (picture.rgb) {
 		to_bytes(&decoded, picture.rgb);
 		*ret_picture = picture;

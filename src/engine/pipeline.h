@@ -12,17 +12,17 @@ enum { PIPELINE_CONDITIONS_MAX = 6, PIPELINE_RANK_MAX = 4 };
 
 /* What the latents of one picture are. */
 struct pipeline_geometry {
-	uint32_t width, height;         /* of the picture */
+	uint32_t width, height;          /* of the picture */
 	int64_t channels, rows, columns; /* of the latents, unpacked */
-	uint32_t rank;                  /* of the model's input without the batch */
+	uint32_t rank;                   /* of the model's input without the batch */
 	int64_t dims[PIPELINE_RANK_MAX];
 	size_t element_count;
 };
 
 /* What the denoiser is told beside sample and timestep. */
 struct pipeline_condition {
-	int input;                             /* of the denoiser */
-	bool shared;                           /* no dimension of the batch: the same for all */
+	int input;                              /* of the denoiser */
+	bool shared;                            /* no dimension of the batch: the same for all */
 	struct strata_array positive, negative; /* float32 or int64; a row for each picture */
 };
 
@@ -32,7 +32,7 @@ struct pipeline_class {
 	const char *sample;       /* its input for latents */
 	double guidance;          /* default */
 	int64_t steps;            /* default */
-	bool guided;              /* classifier-free guidance: a second, negative row for each picture */
+	bool guided; /* classifier-free guidance: a second, negative row for each picture */
 	bool has_vae;
 	bool packed; /* latents in patches of 2 x 2 */
 	double timestep_scale;

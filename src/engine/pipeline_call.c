@@ -5,6 +5,7 @@
 #include "engine/pipeline.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 struct batch {
@@ -31,7 +32,8 @@ bool pipeline_fits(const struct strata_pipeline_run *a, const struct strata_pipe
 	    (one_timestep(a->pipeline) && a->row->timestep != b->row->timestep))
 		return false;
 	for (size_t i = 0; i < a->condition_count; i++) {
-		const struct pipeline_condition *one = &a->conditions[i], *other = &b->conditions[i];
+		const struct pipeline_condition *one = &a->conditions[i],
+						*other = &b->conditions[i];
 		size_t from = one->shared ? 0 : 1;
 
 		if (one->input != other->input || one->positive.rank != other->positive.rank ||
@@ -59,7 +61,8 @@ static int fit_type(struct batch *batch, size_t input, struct strata_array *arra
 	return rc;
 }
 
-static int make_sample(struct batch *batch, struct strata_array *ret_input, struct strata_error *err)
+static int make_sample(struct batch *batch, struct strata_array *ret_input,
+		       struct strata_error *err)
 {
 	const struct pipeline_geometry *geometry = &batch->runs[0]->geometry;
 	int64_t dims[PIPELINE_RANK_MAX + 1] = { (int64_t)batch->row_count };
@@ -163,6 +166,21 @@ static void guide(struct strata_pipeline_run *run, const float *negative, const 
 		run->outputs[i] = negative[i] + run->guidance * (positive[i] - negative[i]);
 }
 
+/* A result that is not a number would spoil the run and all that is kept of it. */
+static int check_numbers(const struct batch *batch, const float *values, size_t count,
+			 struct strata_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!isfinite(values[i]))
+			return strata_fail(
+				err, -EBADMSG,
+				"%.200s/%s/model.onnx gives %g, which is no number to go "
+				"on with, at timestep %g",
+				batch->pipeline->folder, batch->pipeline->cls->denoiser,
+				(double)values[i], batch->runs[0]->row->timestep);
+	return 0;
+}
+
 static int take_output(struct batch *batch, const struct strata_array *output,
 		       struct strata_error *err)
 {
@@ -171,17 +189,17 @@ static int take_output(struct batch *batch, const struct strata_array *output,
 	int rc = 0;
 
 	if (strata_array_elements(output) != (int64_t)(batch->row_count * elements))
-		return strata_fail(err, -EBADMSG,
-				   "%.200s/%s/model.onnx gives %lld numbers; expected %zu",
-				   batch->pipeline->folder, batch->pipeline->cls->denoiser,
-				   (long long)strata_array_elements(output),
-				   batch->row_count * elements);
+		return strata_fail(
+			err, -EBADMSG, "%.200s/%s/model.onnx gives %lld numbers; expected %zu",
+			batch->pipeline->folder, batch->pipeline->cls->denoiser,
+			(long long)strata_array_elements(output), batch->row_count * elements);
 	rc = strata_array_cast(batch->pipeline->engine, output, STRATA_DTYPE_F32, &wide, err);
 	if (rc)
 		return rc;
 	const float *from = wide.data;
 
-	for (size_t i = 0; i < batch->run_count; i++) {
+	rc = check_numbers(batch, from, batch->row_count * elements, err);
+	for (size_t i = 0; rc == 0 && i < batch->run_count; i++) {
 		struct strata_pipeline_run *run = batch->runs[i];
 		size_t count = run->image_count * elements;
 
@@ -192,7 +210,7 @@ static int take_output(struct batch *batch, const struct strata_array *output,
 		from += rows_of(run) * elements;
 	}
 	strata_array_drop(&wide);
-	return 0;
+	return rc;
 }
 
 static int make_inputs(struct batch *batch, struct strata_array *inputs, size_t count,
@@ -201,9 +219,10 @@ static int make_inputs(struct batch *batch, struct strata_array *inputs, size_t 
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = (int)i == batch->pipeline->sample_input   ? make_sample(batch, &inputs[i], err)
-		     : (int)i == batch->pipeline->timestep_input ? make_timestep(batch, &inputs[i], err)
-								 : make_condition(batch, i, &inputs[i], err);
+		rc = (int)i == batch->pipeline->sample_input ? make_sample(batch, &inputs[i], err)
+		     : (int)i == batch->pipeline->timestep_input
+			     ? make_timestep(batch, &inputs[i], err)
+			     : make_condition(batch, i, &inputs[i], err);
 	return rc;
 }
 

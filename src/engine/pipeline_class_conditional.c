@@ -41,10 +41,11 @@ static int find_label(const struct strata_pipeline *pipeline, const char *prompt
 	char shown[TEXT_EXCERPT_BYTES], digit[2] = "0";
 	const char *name;
 
-	for (size_t label = 1; (int64_t)label < count && (name = name_of(pipeline, label)); label++) {
+	for (size_t label = 1; (int64_t)label < count && (name = name_of(pipeline, label));
+	     label++) {
 		digit[0] = (char)('0' + label - 1);
-		if (has_word(prompt, name) || (name == digits[label - 1 < 10 ? label - 1 : 0] &&
-					       has_word(prompt, digit))) {
+		if (has_word(prompt, name) ||
+		    (name == digits[label - 1 < 10 ? label - 1 : 0] && has_word(prompt, digit))) {
 			*ret_label = (int64_t)label;
 			return 0;
 		}

@@ -24,8 +24,7 @@ int pipeline_add_condition(struct strata_pipeline_run *run, const char *input, b
 	else if (run->condition_count == PIPELINE_CONDITIONS_MAX)
 		rc = strata_fail(err, -E2BIG, "the model has more than %d inputs",
 				 PIPELINE_CONDITIONS_MAX + 2);
-	else if (!shared &&
-		 (positive.rank == 0 || positive.dims[0] != (int64_t)run->image_count))
+	else if (!shared && (positive.rank == 0 || positive.dims[0] != (int64_t)run->image_count))
 		rc = strata_fail(err, -EINVAL, "'%s' is for %lld pictures; expected %zu", input,
 				 (long long)(positive.rank ? positive.dims[0] : 0),
 				 run->image_count);
@@ -202,8 +201,8 @@ static int check_request(const struct strata_pipeline *pipeline,
 				      "the request has %zu pictures; at most %d", images,
 				      STRATA_PIPELINE_IMAGES_MAX);
 	if (request->has_guidance && !(request->guidance >= 0 && request->guidance <= 1000))
-		return strata_fail_at(err, -ERANGE, "guidance", "guidance is %g; expected 0 to 1000",
-				      request->guidance);
+		return strata_fail_at(err, -ERANGE, "guidance",
+				      "guidance is %g; expected 0 to 1000", request->guidance);
 	if (request->seed_count > 1 && request->seed_count != images)
 		return strata_fail_at(err, -EINVAL, "seeds",
 				      "there are %zu seeds for %zu pictures; expected one, or one "
@@ -290,8 +289,8 @@ int strata_pipeline_encode(struct strata_pipeline *pipeline,
 {
 	size_t images = request->image_count ? request->image_count : 1;
 	int rc = check_request(pipeline, request, images, err);
-	struct strata_pipeline_run *run =
-		rc ? NULL : strata_memory_get(pipeline->memory, sizeof(*run));
+	struct strata_pipeline_run *run = rc ? NULL
+					     : strata_memory_get(pipeline->memory, sizeof(*run));
 
 	if (rc)
 		return rc;

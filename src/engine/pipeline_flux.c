@@ -89,7 +89,7 @@ static int solve(const struct strata_pipeline *pipeline, const struct strata_pip
 	for (size_t i = 0; i < count; i++)
 		sigmas[i] = count == 1 ? 1
 				       : 1 + (1.0 / (double)count - 1) * (double)i /
-						     (double)(count - 1);
+							 (double)(count - 1);
 	request->sigmas = sigmas;
 	request->sigma_count = count;
 	request->steps = 0;

@@ -110,11 +110,12 @@ int pipeline_find_class(const char *folder, const char *name, struct strata_aren
 		name = json_string_value(json_object_get(index, "_class_name"));
 	*ret_class = name && *name ? class_named(name) : NULL;
 	if (!*ret_class)
-		rc = strata_fail(err, -ENOTSUP,
-				 "%.200s is a %s; expected a pipeline of class stable_diffusion, sd3, "
-				 "flux or class_conditional",
-				 folder,
-				 name ? text_excerpt(name, strlen(name), shown) : "folder without class");
+		rc = strata_fail(
+			err, -ENOTSUP,
+			"%.200s is a %s; expected a pipeline of class stable_diffusion, sd3, "
+			"flux or class_conditional",
+			folder,
+			name ? text_excerpt(name, strlen(name), shown) : "folder without class");
 	json_decref(index);
 	return rc;
 }

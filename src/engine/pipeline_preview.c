@@ -104,7 +104,8 @@ static int make_colours(struct strata_pipeline *pipeline, struct strata_error *e
 		const struct fit fit = { &geometry, latents + geometry.element_count, &image };
 
 		if (pipeline->cls->packed)
-			pipeline_pack(&geometry, 1, latents, latents + geometry.element_count, true);
+			pipeline_pack(&geometry, 1, latents, latents + geometry.element_count,
+				      true);
 		else
 			memcpy(latents + geometry.element_count, latents,
 			       geometry.element_count * sizeof(*latents));

@@ -96,11 +96,10 @@ static int make_draws(struct strata_pipeline_run *run,
 	if (!run->draws)
 		return strata_fail_memory(err);
 	for (size_t i = 0; rc == 0 && i < run->draw_count; i++)
-		rc = strata_solver_noise_build(run->pipeline->noise,
-					       request->seed_count ? request->seeds[i] : 0,
-					       run->image_count / run->draw_count,
-					       run->geometry.element_count, &run->arena,
-					       &run->draws[i], err);
+		rc = strata_solver_noise_build(
+			run->pipeline->noise, request->seed_count ? request->seeds[i] : 0,
+			run->image_count / run->draw_count, run->geometry.element_count,
+			&run->arena, &run->draws[i], err);
 	return rc;
 }
 
@@ -209,9 +208,10 @@ void pipeline_pack(const struct pipeline_geometry *geometry, size_t image_count,
 			for (size_t x = 0; x < columns; x += 2)
 				for (size_t c = 0; c < channels; c++)
 					for (size_t i = 0; i < 4; i++, at++) {
-						size_t plain = ((k * channels + c) * rows + y + i / 2) *
-								       columns +
-							       x + i % 2;
+						size_t plain =
+							((k * channels + c) * rows + y + i / 2) *
+								columns +
+							x + i % 2;
 
 						to[unpack ? plain : at] = from[unpack ? at : plain];
 					}
@@ -241,7 +241,8 @@ int strata_pipeline_step(struct strata_pipeline *pipeline, struct strata_pipelin
 
 	for (size_t i = 0; i < count; i++)
 		if (!runs[i]->row)
-			return strata_fail(err, -EINVAL, "run %zu of the batch has no call left", i);
+			return strata_fail(err, -EINVAL, "run %zu of the batch has no call left",
+					   i);
 	strata_arena_init(&arena, pipeline->memory, 0);
 	struct strata_pipeline_run **group = strata_arena_array(&arena, count, sizeof(*group));
 	bool *done = strata_arena_array(&arena, count, sizeof(*done));
@@ -366,12 +367,12 @@ int strata_pipeline_restore(struct strata_pipeline_run *run, const void *bytes, 
 	if (count > STRATA_PIPELINE_STATE_BYTES_MAX)
 		return strata_fail(err, -E2BIG, "the saved run has %zu bytes; at most %d", count,
 				   STRATA_PIPELINE_STATE_BYTES_MAX);
-	if (count < sizeof(saved) ||
-	    memcmp(bytes, &own, offsetof(struct saved, index)) != 0 ||
+	if (count < sizeof(saved) || memcmp(bytes, &own, offsetof(struct saved, index)) != 0 ||
 	    count != sizeof(saved) + tensors * tensor_bytes)
-		return strata_fail(err, -EBADMSG,
-				   "the saved run is not one of this request: another size, solver, "
-				   "number of steps or pictures");
+		return strata_fail(
+			err, -EBADMSG,
+			"the saved run is not one of this request: another size, solver, "
+			"number of steps or pictures");
 	memcpy(&saved, bytes, sizeof(saved));
 	if ((saved.row_index != UINT64_MAX && saved.row_index > run->table->row_count) ||
 	    (saved.row_index == run->table->row_count &&
@@ -386,9 +387,9 @@ int strata_pipeline_restore(struct strata_pipeline_run *run, const void *bytes, 
 	run->walk.row = saved.row;
 	run->tensor = saved.tensor;
 	run->calls_done = saved.calls_done;
-	run->row = saved.row_index == UINT64_MAX	       ? NULL
+	run->row = saved.row_index == UINT64_MAX              ? NULL
 		   : saved.row_index == run->table->row_count ? &run->walk.row
-							       : &run->table->rows[saved.row_index];
+							      : &run->table->rows[saved.row_index];
 	memcpy(run->latents, at, run->image_count * tensor_bytes);
 	at += run->image_count * tensor_bytes;
 	for (size_t i = 0; i < run->image_count * run->table->slot_count; i++, at += tensor_bytes)

@@ -90,9 +90,10 @@ static int encode(struct strata_pipeline *pipeline, const struct strata_pipeline
 	for (int i = 0; rc == 0 && i < (run->guided ? 2 : 1); i++)
 		if (request->embeds.dtype != STRATA_DTYPE_NONE) {
 			if (given[i]->dtype != STRATA_DTYPE_F32)
-				return strata_fail(err, -EINVAL,
-						   "embeddings of the prompt and, with guidance, of "
-						   "the negative one are float32 arrays");
+				return strata_fail(
+					err, -EINVAL,
+					"embeddings of the prompt and, with guidance, of "
+					"the negative one are float32 arrays");
 			rc = strata_array_make(pipeline->engine, STRATA_DTYPE_F32, given[i]->rank,
 					       given[i]->dims, &run->embeds[i], err);
 			if (rc == 0)

@@ -120,9 +120,10 @@ int pipeline_vae_encode(struct strata_pipeline *pipeline, struct strata_pipeline
 		pipeline_run_draw(run, 0, run->noise);
 		sample(run, moments.data, ret_latents);
 	} else {
-		rc = strata_fail(err, -EBADMSG,
-				 "%.200s/vae_encoder/model.onnx gives no mean and variance of latents",
-				 pipeline->folder);
+		rc = strata_fail(
+			err, -EBADMSG,
+			"%.200s/vae_encoder/model.onnx gives no mean and variance of latents",
+			pipeline->folder);
 	}
 	strata_array_drop(&moments);
 	return rc;

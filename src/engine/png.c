@@ -94,8 +94,8 @@ static void flush(png_structp png)
 static int say(const struct context *context, const char *what, struct strata_error *err)
 {
 	return context->no_memory ? strata_fail_memory(err)
-				  : strata_fail(err, -EBADMSG, "the PNG file cannot be %s: %s", what,
-						context->why);
+				  : strata_fail(err, -EBADMSG, "the PNG file cannot be %s: %s",
+						what, context->why);
 }
 
 /* ---- reading ---- */
@@ -164,8 +164,7 @@ static int read_rows(struct reading *reading, png_structp png, png_infop info,
 	if (png_get_rowbytes(png, info) != stride)
 		return strata_fail(err, -EBADMSG, "the PNG file has rows of an unknown form");
 	picture->rgb = strata_arena_array(reading->arena, picture->height, stride);
-	reading->rows =
-		strata_arena_array(reading->arena, picture->height, sizeof(*reading->rows));
+	reading->rows = strata_arena_array(reading->arena, picture->height, sizeof(*reading->rows));
 	if (!picture->rgb || !reading->rows)
 		return strata_fail_memory(err);
 	for (uint32_t y = 0; y < picture->height; y++)
@@ -198,10 +197,9 @@ static int read_with(struct reading *reading, png_structp png, png_infop info,
 int engine_png_read(const void *bytes, size_t length, struct strata_arena *arena,
 		    struct engine_picture *ret_picture, struct strata_error *err)
 {
-	struct reading reading = { .context = { .memory = arena->memory,
-						.at = bytes,
-						.left = length },
-				   .arena = arena };
+	struct reading reading = {
+		.context = { .memory = arena->memory, .at = bytes, .left = length }, .arena = arena
+	};
 
 	if (length > STRATA_PNG_BYTES_MAX)
 		return strata_fail(err, -E2BIG, "the PNG file has %zu bytes; at most %d", length,

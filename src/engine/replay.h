@@ -1,6 +1,6 @@
 /*
  * Going through reference runs again: a cases.json with, for each case, a request and the files of everything that came of it (the format of the golden
- * pipelines: docs/engine.md). Each result is compared with its file; an error is counted in units of what is allowed for it.
+ * pipelines: docs/pipelines.md). Each result is compared with its file; an error is counted in units of what is allowed for it.
  */
 #ifndef ENGINE_REPLAY_H
 #define ENGINE_REPLAY_H
@@ -19,7 +19,7 @@ struct engine_replay_conf {
 
 struct engine_replay_result {
 	size_t case_count, passed;
-	double worst;      /* the largest error over its tolerance: up to 1 passes */
+	double worst;     /* the largest error over its tolerance: up to 1 passes */
 	char failed[320]; /* what was wrong first: "case: what"; "" if nothing was */
 };
 

@@ -36,10 +36,10 @@ int replay_expect(const struct npy *npy, const char *what, enum strata_dtype dty
 		  struct strata_error *err)
 {
 	if (npy->dtype != dtype || npy->data_bytes != count * (size_t)strata_dtype_bytes(dtype))
-		return strata_fail(err, -EBADMSG, "%s: the file has %zu bytes of %s; expected %zu of %s",
-				   what, npy->data_bytes, strata_dtype_name(npy->dtype),
-				   count * (size_t)strata_dtype_bytes(dtype),
-				   strata_dtype_name(dtype));
+		return strata_fail(
+			err, -EBADMSG, "%s: the file has %zu bytes of %s; expected %zu of %s", what,
+			npy->data_bytes, strata_dtype_name(npy->dtype),
+			count * (size_t)strata_dtype_bytes(dtype), strata_dtype_name(dtype));
 	return 0;
 }
 
@@ -124,10 +124,9 @@ static int open_models(struct file *file, const json_t *first, struct strata_err
 
 static void run_case(struct file *file, const json_t *json, struct engine_replay_result *result)
 {
-	struct replay_case it = { .engine = file->engine,
-				  .memory = file->memory,
-				  .folder = file->folder,
-				  .json = json };
+	struct replay_case it = {
+		.engine = file->engine, .memory = file->memory, .folder = file->folder, .json = json
+	};
 	const char *id = json_string_value(json_object_get(json, "id"));
 	struct strata_error why = { 0 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EMBEDS_LIMIT 2e-5
-#define INIT_LIMIT 1e-6      /* of the largest value */
+#define INIT_LIMIT 1e-6       /* of the largest value */
 #define INIT_IMAGE_LIMIT 4e-5 /* the same where the latents come from a picture */
 #define TIMESTEP_LIMIT 1e-3
 
@@ -17,7 +17,7 @@ static const struct limits {
 	double latents, bytes;
 } limits[] = {
 	{ "tiny-sd-fp16", 1.5e-4, 0.01 }, { "tiny-sd", 5e-5, 0.005 }, { "tiny-flow", 4e-5, 0.005 },
-	{ "tiny-flux", 1e-5, 0.005 },	  { "digits", 4e-5, 0.005 },  { NULL, 5e-5, 0.005 },
+	{ "tiny-flux", 1e-5, 0.005 },     { "digits", 4e-5, 0.005 },  { NULL, 5e-5, 0.005 },
 };
 
 static const struct limits *limits_of(const json_t *json)
@@ -49,8 +49,8 @@ static int read_texts(struct replay_case *it, const char *key, size_t images,
 	if (!texts)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < images; i++) {
-		texts[i] = json_string_value(json_is_array(value) ? json_array_get(value, i)
-								  : value);
+		texts[i] =
+			json_string_value(json_is_array(value) ? json_array_get(value, i) : value);
 		if (!texts[i])
 			return strata_fail(err, -EBADMSG, "%s is not a text for each picture", key);
 	}
@@ -71,8 +71,8 @@ static int read_numbers(struct replay_case *it, const char *key, size_t *ret_cou
 	if (!numbers)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < count; i++)
-		numbers[i] = json_integer_value(json_is_array(value) ? json_array_get(value, i)
-								     : value);
+		numbers[i] =
+			json_integer_value(json_is_array(value) ? json_array_get(value, i) : value);
 	*ret_numbers = numbers;
 	*ret_count = count;
 	return 0;
@@ -109,11 +109,10 @@ static int read_solver(struct replay_case *it, struct strata_pipeline_request *r
 		free(config);
 	}
 	if (name)
-		request->solver =
-			json_is_number(eta)
-				? strata_arena_printf(&it->arena, "%s:eta=%.17g", name,
-						      json_number_value(eta))
-				: strata_arena_text(&it->arena, name, strlen(name));
+		request->solver = json_is_number(eta)
+					  ? strata_arena_printf(&it->arena, "%s:eta=%.17g", name,
+								json_number_value(eta))
+					  : strata_arena_text(&it->arena, name, strlen(name));
 	return !request->scheduler_config || !request->solver
 		       ? strata_fail(err, -EBADMSG, "the case has no solver with class and config")
 		       : 0;
@@ -127,7 +126,7 @@ static int read_request(struct replay_case *it, struct asked *asked, struct stra
 	size_t label_count;
 	int rc = read_numbers(it, "class_labels", &label_count, &labels, err);
 
-	request->image_count = label_count                ? label_count
+	request->image_count = label_count             ? label_count
 			       : json_is_array(prompt) ? json_array_size(prompt)
 						       : 1;
 	request->labels = label_count ? labels : NULL;
@@ -277,7 +276,7 @@ static void compare_picture(struct replay_case *it, const struct strata_picture 
 		off += difference != 0;
 		most = difference > most ? difference : most;
 	}
-	replay_equal(it, "image", most <= 1);
+	replay_compare(it, "image", &(float){ (float)most }, &(float){ 0 }, 1, 1);
 	if (most <= 1)
 		replay_compare(it, "image", &(float){ (float)off / (float)(pixels * channels) },
 			       &(float){ 0 }, 1, limits_of(it->json)->bytes);

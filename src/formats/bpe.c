@@ -98,8 +98,7 @@ static int read_tokens(struct bpe *bpe, json_t *json, struct strata_error *err)
 		if ((size_t)json_integer_value(value) >= bpe->token_count)
 			bpe->token_count = (size_t)json_integer_value(value) + 1;
 	}
-	bpe->tokens =
-		strata_memory_get(bpe->memory, bpe->token_count * sizeof(*bpe->tokens));
+	bpe->tokens = strata_memory_get(bpe->memory, bpe->token_count * sizeof(*bpe->tokens));
 	if (!bpe->tokens)
 		return strata_fail_memory(err);
 	json_object_foreach(json, name, value)

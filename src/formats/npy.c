@@ -63,8 +63,7 @@ static int read_shape(struct scan *scan, struct header *header, struct strata_er
 		return fail_header(scan, err);
 	for (scan_blanks(scan); !scan_char(scan, ')'); scan_blanks(scan)) {
 		if (header->rank == STRATA_TENSOR_RANK_MAX)
-			return strata_fail(err, -E2BIG,
-					   "the .npy file has more than %d dimensions",
+			return strata_fail(err, -E2BIG, "the .npy file has more than %d dimensions",
 					   STRATA_TENSOR_RANK_MAX);
 		if (!scan_digits(scan, 1, 20, &size) || size > INT64_MAX)
 			return fail_header(scan, err);
@@ -150,7 +149,8 @@ static int count_bytes(const struct header *header, enum strata_dtype dtype, siz
 
 	for (uint32_t i = 0; i < header->rank; i++)
 		if (__builtin_mul_overflow(bytes, (size_t)header->dims[i], &bytes))
-			return strata_fail(err, -E2BIG, "the .npy file's shape has too many elements");
+			return strata_fail(err, -E2BIG,
+					   "the .npy file's shape has too many elements");
 	*ret_bytes = bytes;
 	return 0;
 }

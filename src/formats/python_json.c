@@ -19,8 +19,8 @@ static size_t foreign_word(const char *at, size_t left)
 	return 0;
 }
 
-int python_json_load(const char *text, size_t length, struct strata_arena *arena,
-		     json_t **ret_json, struct strata_error *err)
+int python_json_load(const char *text, size_t length, struct strata_arena *arena, json_t **ret_json,
+		     struct strata_error *err)
 {
 	bool in_text = false;
 	/* "NaN" is shorter than "null": such a text is twice as long at most. */

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 /* option_load_json of such a text. The arena is for a copy. */
-int python_json_load(const char *text, size_t length, struct strata_arena *arena,
-		     json_t **ret_json, struct strata_error *err);
+int python_json_load(const char *text, size_t length, struct strata_arena *arena, json_t **ret_json,
+		     struct strata_error *err);
 
 #endif

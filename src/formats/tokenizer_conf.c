@@ -129,7 +129,7 @@ static void read_rest(struct reading *reading, const json_t *json)
 	double longest = json_real_value(json_object_get(json, "model_max_length"));
 
 	if (reading->conf->style == STRATA_TOKENIZER_AUTO && class)
-		reading->conf->style = strncmp(class, "CLIP", 4) == 0 ? STRATA_TOKENIZER_CLIP
+		reading->conf->style = strncmp(class, "CLIP", 4) == 0   ? STRATA_TOKENIZER_CLIP
 				       : strncmp(class, "GPT2", 4) == 0 ? STRATA_TOKENIZER_GPT2
 				       : strncmp(class, "Llama", 5) == 0 ||
 						       strncmp(class, "PreTrained", 10) == 0
@@ -149,8 +149,8 @@ static int load(const char *text, size_t length, const char *name, json_t **ret_
 	if (length > STRATA_JSON_BYTES_MAX)
 		return strata_fail(err, -E2BIG, "%s has %zu bytes; at most %d", name, length,
 				   STRATA_JSON_BYTES_MAX);
-	json_t *json = json_loadb(text, length,
-				  JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
+	json_t *json =
+		json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &where);
 
 	if (!json && (json_error_code(&where) == json_error_out_of_memory || !where.text[0]))
 		return strata_fail_memory(err);
@@ -211,8 +211,9 @@ int tokenizer_conf_read(const struct strata_tokenizer_files *files, const struct
 			struct strata_arena *arena, struct tokenizer_conf *ret_conf,
 			struct strata_error *err)
 {
-	struct tokenizer_conf conf = { .style = files->style,
-				       .start = -1, .end = -1, .pad = -1, .unknown = -1 };
+	struct tokenizer_conf conf = {
+		.style = files->style, .start = -1, .end = -1, .pad = -1, .unknown = -1
+	};
 	struct reading reading = { .bpe = bpe, .arena = arena, .conf = &conf };
 	int rc = read_file(&reading, files->config, files->config_length, "tokenizer_config.json",
 			   err);

@@ -19,7 +19,7 @@ struct tokenizer_conf {
 	enum strata_tokenizer_style style; /* never AUTO */
 	struct tokenizer_special *specials;
 	size_t special_count;
-	bool begins[256]; /* the low byte of a character that one begins with */
+	bool begins[256];                 /* the low byte of a character that one begins with */
 	int64_t start, end, pad, unknown; /* -1: none */
 	int64_t longest;                  /* 0: not said */
 };

@@ -148,7 +148,7 @@ size_t tokenizer_word_end(enum strata_tokenizer_style style, const uint32_t *cod
 
 	if (end > at)
 		return end;
-	return style == STRATA_TOKENIZER_CLIP	? clip_end(&text, at)
+	return style == STRATA_TOKENIZER_CLIP   ? clip_end(&text, at)
 	       : style == STRATA_TOKENIZER_GPT2 ? gpt2_end(&text, at)
 						: llama3_end(&text, at);
 }

@@ -83,10 +83,10 @@ bool unicode_is_space(uint32_t code)
 
 size_t unicode_lower(uint32_t code, uint32_t ret_codes[UNICODE_LOWER_MAX])
 {
-	const struct split *longer = bsearch(&code, lower_long, COUNT(lower_long),
-					     sizeof(lower_long[0]), against_code);
-	const struct lower_run *run = bsearch(&code, lower_runs, COUNT(lower_runs),
-					      sizeof(lower_runs[0]), against_range);
+	const struct split *longer =
+		bsearch(&code, lower_long, COUNT(lower_long), sizeof(lower_long[0]), against_code);
+	const struct lower_run *run =
+		bsearch(&code, lower_runs, COUNT(lower_runs), sizeof(lower_runs[0]), against_range);
 
 	if (longer) {
 		ret_codes[0] = longer->first;
@@ -160,7 +160,8 @@ static size_t split_fully(uint32_t code, uint32_t ret_codes[UNICODE_SPLIT_MAX])
 		ret_codes[0] = code;
 		return 1;
 	}
-	size_t count = split_fully(split->first, ret_codes); /* only the first is ever split again */
+	size_t count =
+		split_fully(split->first, ret_codes); /* only the first is ever split again */
 
 	if (split->second)
 		ret_codes[count++] = split->second;

@@ -6,6 +6,7 @@
 #include <strata/pipeline.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -190,8 +191,8 @@ TEST(a_run_that_was_put_aside_goes_on)
 	CHECK_BYTES(one.rgb, two.rgb, (size_t)one.width * one.height * 3);
 	CHECK_ERROR(strata_pipeline_restore(later, bytes, count - 1, &err), -EBADMSG, "not one of");
 	CHECK_ERROR(strata_pipeline_restore(later, bytes, 3, &err), -EBADMSG, "not one of");
-	CHECK_ERROR(strata_pipeline_restore(later, bytes, (size_t)STRATA_PIPELINE_STATE_BYTES_MAX + 1,
-					    &err),
+	CHECK_ERROR(strata_pipeline_restore(later, bytes,
+					    (size_t)STRATA_PIPELINE_STATE_BYTES_MAX + 1, &err),
 		    -E2BIG, "1073741825");
 	strata_pipeline_run_free(later);
 	later = encode(prompts, &other_seed, 7, "heun");
@@ -232,6 +233,34 @@ TEST(previews_are_small_and_cheap)
 	close_all();
 }
 
+TEST(what_is_not_a_number_is_refused)
+{
+	static float values[2 * 77 * 32];
+	struct strata_pipeline_request request = {
+		.embeds = { .dtype = STRATA_DTYPE_F32,
+			    .rank = 3,
+			    .dims = { 1, 77, 32 },
+			    .data = values },
+		.has_guidance = true,
+		.guidance = 1,
+	};
+	struct strata_pipeline_run *run;
+	size_t count;
+	float before;
+
+	for (size_t i = 0; i < 2 * 77 * 32; i++)
+		values[i] = NAN;
+	open_shared("tiny-sd");
+	CHECK_OK(strata_pipeline_encode(pipeline, &request, &run, &err));
+	before = strata_pipeline_latents(run, &count)[0];
+	CHECK_ERROR(strata_pipeline_step(pipeline, &run, 1, &err), -EBADMSG, "nan");
+	CHECK(strata_pipeline_latents(run, &count)[0] == before);
+	strata_pipeline_run_free(run);
+	request.embeds.dims[0] = 2;
+	CHECK_ERROR(strata_pipeline_encode(pipeline, &request, &run, &err), -EINVAL, "2 pictures");
+	close_all();
+}
+
 static int try(struct strata_pipeline_request request)
 {
 	static const char *const prompts[] = { "one", "two" };
@@ -269,9 +298,8 @@ TEST(bad_requests_are_refused)
 	CHECK_ERROR(try((struct strata_pipeline_request){ .steps = -1 }), -EINVAL, "steps");
 	CHECK_ERROR(try((struct strata_pipeline_request){ .has_guidance = true, .guidance = -1 }),
 		    -ERANGE, "guidance");
-	CHECK_ERROR(try((struct strata_pipeline_request){ .image_count = 2,
-							  .seeds = seeds,
-							  .seed_count = 3 }),
+	CHECK_ERROR(try((struct strata_pipeline_request){
+			    .image_count = 2, .seeds = seeds, .seed_count = 3 }),
 		    -EINVAL, "3 seeds for 2");
 	CHECK_ERROR(try((struct strata_pipeline_request){ .init = &picture, .strength = 0.5 }),
 		    -ENOTSUP, "start from a picture");

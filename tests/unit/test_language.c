@@ -69,9 +69,9 @@ TEST(a_prompt_may_come_in_parts)
 	CHECK_OK(strata_session_new(language, NULL, &session, &err));
 	CHECK_ERROR(strata_session_next(session, parts, &err), -EINVAL, "read nothing");
 	CHECK_ERROR(strata_session_read(session, prompt, 0, &err), -EINVAL, "no tokens");
-	CHECK_ERROR(strata_session_read(session, prompt, (size_t)STRATA_LANGUAGE_TOKENS_MAX + 1,
-					&err),
-		    -E2BIG, "1048576");
+	CHECK_ERROR(
+		strata_session_read(session, prompt, (size_t)STRATA_LANGUAGE_TOKENS_MAX + 1, &err),
+		-E2BIG, "1048576");
 	CHECK_OK(strata_session_read(session, prompt, 2, &err));
 	CHECK_OK(strata_session_read(session, prompt + 2, 2, &err));
 	for (size_t i = 0; i < 6; i++)

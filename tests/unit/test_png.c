@@ -123,8 +123,9 @@ TEST(sizes_are_bounded)
 	CHECK_ERROR(read_claim(STRATA_IMAGE_SIDE_MAX + 1, 1), -E2BIG, "8193x1");
 	CHECK_ERROR(read_claim(1, UINT32_MAX), -E2BIG, "1x4294967295");
 	CHECK_ERROR(read_claim(0, 1), -E2BIG, "0x1");
-	CHECK_ERROR(engine_png_read(buf.text, (size_t)STRATA_PNG_BYTES_MAX + 1, &arena, &wide, &err),
-		    -E2BIG, "268435457");
+	CHECK_ERROR(
+		engine_png_read(buf.text, (size_t)STRATA_PNG_BYTES_MAX + 1, &arena, &wide, &err),
+		-E2BIG, "268435457");
 	buf_fini(&buf);
 	strata_arena_fini(&arena);
 }

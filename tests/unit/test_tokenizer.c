@@ -29,7 +29,8 @@ static struct strata_tokenizer *open_clip(void)
 						.merges_length = STRATA_TEXT_NUL,
 						.config_length = STRATA_TEXT_NUL,
 						.specials_length = STRATA_TEXT_NUL };
-	char *vocab = read_part("tokenizer/vocab.json"), *merges = read_part("tokenizer/merges.txt");
+	char *vocab = read_part("tokenizer/vocab.json"),
+	     *merges = read_part("tokenizer/merges.txt");
 	char *config = read_part("tokenizer/tokenizer_config.json");
 	char *specials = read_part("tokenizer/special_tokens_map.json");
 	struct strata_tokenizer *tokenizer = NULL;
@@ -66,8 +67,9 @@ TEST(ids_are_those_of_the_reference)
 					     : strata_tokenizer_end(tokenizer);
 
 			if (ids[k] != id)
-				test_fail(__FILE__, __LINE__, "token %zu of \"%s\" is %lld, not %lld",
-					  k, prompt, (long long)ids[k], (long long)id);
+				test_fail(__FILE__, __LINE__,
+					  "token %zu of \"%s\" is %lld, not %lld", k, prompt,
+					  (long long)ids[k], (long long)id);
 		}
 	}
 	json_decref(cases);
@@ -188,7 +190,8 @@ TEST(files_must_be_there)
 static int encode_once(struct strata_memory *own, void *context, struct strata_error *why)
 {
 	const struct strata_tokenizer_files files = {
-		.vocab = "{\"a\":0,\"b</w>\":1,\"ab</w>\":2,\"<|startoftext|>\":3,\"<|endoftext|>\":4}",
+		.vocab = "{\"a\":0,\"b</w>\":1,\"ab</"
+			 "w>\":2,\"<|startoftext|>\":3,\"<|endoftext|>\":4}",
 		.vocab_length = STRATA_TEXT_NUL,
 		.merges = "a b</w>\n",
 		.merges_length = STRATA_TEXT_NUL,

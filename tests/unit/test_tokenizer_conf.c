@@ -60,8 +60,9 @@ TEST(files_say_more)
 	CHECK_INT(conf.longest, 77);
 	CHECK_INT(conf.special_count, 2);
 	CHECK_TEXT(conf.specials[0].text, "<s>");
-	CHECK_OK(read_with(clip, "{\"tokenizer_class\":\"PreTrainedTokenizerFast\","
-				 "\"model_max_length\":1000000000000000019884624838656}",
+	CHECK_OK(read_with(clip,
+			   "{\"tokenizer_class\":\"PreTrainedTokenizerFast\","
+			   "\"model_max_length\":1000000000000000019884624838656}",
 			   NULL));
 	CHECK_INT(conf.style, STRATA_TOKENIZER_LLAMA3);
 	CHECK_INT(conf.longest, 0);

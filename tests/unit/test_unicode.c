@@ -74,7 +74,7 @@ TEST(texts_are_composed)
 	CHECK_TEXT(compose("s\u0307\u0323"), "\u1e69");        /* in two rounds */
 	CHECK_TEXT(compose("\u2126"), "\u03a9");               /* one for one */
 	CHECK_TEXT(compose("\u0958"), "\u0915\u093c");         /* not joined again */
-	CHECK_TEXT(compose("e\u0300\u0301"), "\u00e8\u0301");  /* the second is in the way of none */
+	CHECK_TEXT(compose("e\u0300\u0301"), "\u00e8\u0301"); /* the second is in the way of none */
 	CHECK_TEXT(compose("\u0301e"), "\u0301e");
 	CHECK_TEXT(compose(""), "");
 }
