@@ -21,4 +21,3 @@ cp "$data/test_abs/test_data_set_0/input_0.pb" changed/test_data_set_0/output_0.
 run strata engine conformance changed
 gives 1
 prints_some 'changed: wrong: element'
-finish

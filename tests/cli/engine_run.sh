@@ -35,7 +35,7 @@ header = b"{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (1, 3, 2, 2
 header += b" " * (-(len(header) + 11) % 64) + b"\n"
 open("x.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(48))'
 run strata engine run resnet_mini.onnx --input nothing=x.npy
-gives 1
+gives 2
 says_some "the model has no input 'nothing'"
 
 it 'shares two devices out'
@@ -68,19 +68,18 @@ prints_some 'True'
 it 'says what is wrong'
 model gpt2_prefill
 run strata engine run gpt2_prefill.onnx --budget 20000
-gives 1
+gives 4
 says_some 'the largest layer needs'
 run strata engine run gpt2_prefill.onnx --budget 0%
-gives 1
+gives 2
 says_some 'expected more than 0%'
 run strata engine run gpt2_prefill.onnx --backend nativ
-gives 1
+gives 3
 says_some 'native'
 head -c 5000 gpt2_prefill.onnx >cut.onnx
 run strata engine run cut.onnx
-gives 1
+gives 2
 says_some 'cut.onnx'
 run strata engine run gpt2_prefill.onnx --devices gpu
-gives 1
+gives 2
 says_some "'gpu' is not a device"
-finish
