@@ -373,7 +373,7 @@ void residence_close(struct residence *residence)
 		return;
 	for (size_t i = 0; residence->streams && i < residence->device_count; i++)
 		strata_stream_close(residence->streams[i]);
-	for (size_t i = 0; i < residence->model->onnx.graph.initializer_count; i++)
+	for (size_t i = 0; residence->kept && i < residence->model->onnx.graph.initializer_count; i++)
 		engine_value_drop(&residence->kept[i]);
 	for (struct residence_file *file = residence->files; file; file = file->next)
 		munmap(file->bytes, file->length);

@@ -43,7 +43,7 @@ TEST(elements_start_one_by_one)
 	CHECK_TEXT(small_state(9), "queued, resources");
 	CHECK_TEXT(small_state(10), "queued, priority");
 	CHECK(small_job(9).promised_ns > 0);
-	CHECK_INT(small_job(10).promised_ns, 0); /* that was the first one's */
+	CHECK(small_job(10).promised_ns == STRATA_TIME_NONE); /* that was the first one's */
 	CHECK_INT(small->jobs.count, 9);
 	small_end(3, 1);
 	CHECK_TEXT(small_pass(1), "9");
