@@ -24,6 +24,7 @@ void doctor_say(struct doctor *doctor, enum doctor_result result, const char *ch
 /* doctor_local.c: what only this machine knows. */
 void doctor_store(struct doctor *doctor);
 void doctor_devices(struct doctor *doctor);
+void doctor_engine(struct doctor *doctor);
 void doctor_directories(struct doctor *doctor);
 void doctor_process(struct doctor *doctor);
 

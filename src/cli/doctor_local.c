@@ -2,6 +2,7 @@
 #include "cli/doctor.h"
 
 #include "core/env.h"
+#include "engine/ort_api.h"
 #include "exec/cgroup.h"
 #include "machine/inventory.h"
 #include "server/load.h"
@@ -211,6 +212,20 @@ void doctor_devices(struct doctor *doctor)
 			   "none%s%s", note.text[0] ? ": " : "", note.text);
 	if (doctor->serve.nodes.count)
 		check_declared(doctor, &here);
+}
+
+/* Models run without it, by the backend native; so it is a fault only where somebody has named it. */
+void doctor_engine(struct doctor *doctor)
+{
+	const struct ort *ort;
+	const char *path;
+
+	if (ort_get(&ort, &path, &doctor->cli->err) == 0)
+		doctor_say(doctor, DOCTOR_OK, "onnxruntime", NULL, "ONNX Runtime %s is at %s",
+			   ort->version, path);
+	else
+		doctor_say(doctor, getenv("STRATA_ONNXRUNTIME") ? DOCTOR_WARN : DOCTOR_OK, "onnxruntime",
+			   NULL, "%s", doctor->cli->err.text);
 }
 
 /* ---- the process that serves ---- */

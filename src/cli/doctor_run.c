@@ -295,6 +295,7 @@ int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operan
 		doctor_store(&doctor);
 		doctor_directories(&doctor);
 		doctor_devices(&doctor);
+		doctor_engine(&doctor);
 		doctor_process(&doctor);
 	}
 	if (rc == 0 && cli->globals.json)

@@ -22,7 +22,7 @@ struct share_node *share_look(const struct share *share, uint64_t node, struct s
 	struct share_node *found = share_at(share, node);
 
 	if (!found)
-		strata_fail(err, -ESTALE, "there is no share %#llx; it was removed",
+		strata_fail(err, -ESTALE, "there is no share %#llx",
 			    (unsigned long long)node);
 	return found;
 }

@@ -1,13 +1,18 @@
 /*
- * ONNX Runtime as a backend: one session for each subgraph. It is found at run time (ort_find.h) and never linked (ort_api.h).
+ * ONNX Runtime as a backend: one session for each subgraph. It is found at run time (ort_find.h)
+ * and never linked (ort_api.h).
  *
- * A subgraph becomes a model in the file format, in memory (ort_write.h), and not a graph made call by call with their Model Editor: bytes also carry graphs inside
- * nodes (If, Loop, Scan) and every kind of attribute, and libraries of 2022 read them, where the editor came in 2025 and has no such graphs.
+ * A subgraph becomes a model in the file format, in memory (ort_write.h), and not a graph made call
+ * by call with their Model Editor: bytes also carry graphs inside nodes (If, Loop, Scan) and every
+ * kind of attribute, which the editor cannot make, and libraries before 1.22 read them too, where it
+ * first came.
  *
- * A session is made with the first run, because only then are the types of what comes in known; and again when a type or a rank changes. Weights that stay are
- * handed over as external initializers: the library uses ours or keeps a packed copy, which is faster and takes their memory a second time (`prepack=no`: it does
- * not). Weights that come and go are inputs of each run, where they are in our frames: no copy. Small ones are part of the model in both cases, so that shapes
- * can be found out beforehand. The library's own memory is not counted by the engine's heap.
+ * A session is made with the first run, because only then are the types of what comes in known; and
+ * again when a type or a rank changes. Weights that stay are handed over as external initializers:
+ * the library uses ours or keeps a packed copy, which is faster and takes their memory a second
+ * time (`prepack=no`: it does not). Weights that come and go are inputs of each run, where they are
+ * in our frames: no copy. Small ones are part of the model in both cases, so that shapes can be
+ * found out beforehand. The library's own memory is not counted by the engine's heap.
  */
 #include "engine/backend.h"
 #include "engine/ort_api.h"
@@ -39,8 +44,8 @@ struct program {
 	struct ort_run_options *options;
 	struct signature *signatures; /* of each input */
 	uint8_t *roles;               /* of each weight: enum ort_role */
-	const char **names;           /* of what comes with a run: inputs, then weights in that role */
-	struct ort_value **values;    /* likewise, while it runs */
+	const char **names;        /* of what comes with a run: inputs, then weights in that role */
+	struct ort_value **values; /* likewise, while it runs */
 	size_t name_count;
 	struct ort_value **outputs;
 };
@@ -55,10 +60,6 @@ static int fail(const struct program *program, struct ort_status *status, int rc
 
 static enum ort_role role_of(const struct program *program, const struct engine_value *weight)
 {
-	bool half = weight->dtype == ONNX_FLOAT16 || weight->dtype == ONNX_BFLOAT16;
-
-	if (half)
-		return ORT_INPUT;
 	if (weight->dtype == ONNX_STRING || engine_value_bytes(weight) <= INLINE_BYTES)
 		return ORT_INLINE;
 	return program->what.weights_stay && program->conf.prepack ? ORT_EXTERNAL : ORT_INPUT;
@@ -79,7 +80,8 @@ static void release_values(const struct ort *ort, struct ort_value **values, siz
 	memset(values, 0, count * sizeof(*values));
 }
 
-/* Where the CUDA provider would be asked for, when a device is a GPU: append it to the options, and bind inputs and outputs to its memory. */
+/* Where the CUDA provider would be asked for, when a device is a GPU: append it to the options,
+ * and bind inputs and outputs to its memory. */
 static struct ort_status *set_options(const struct program *program,
 				      struct ort_session_options *options)
 {
@@ -100,7 +102,8 @@ static struct ort_status *set_options(const struct program *program,
 	return status;
 }
 
-/* Hands the weights that stay over. The session keeps pointers to their contents, not these values. */
+/* Hands the weights that stay over. The session keeps pointers to their contents, not these
+ * values. */
 static struct ort_status *add_weights(struct program *program, const struct engine_value *weights,
 				      struct ort_session_options *options, const char **names,
 				      struct ort_value **values)
@@ -272,17 +275,19 @@ static int take_output(struct program *program, size_t index, struct engine_valu
 	if (status)
 		return fail(program, status, -EIO, err);
 	if (dtype == ONNX_NONE || dtype == ONNX_STRING)
-		return strata_fail(err, -ENOTSUP,
-				   "value '%.64s' is a sequence or has texts, which onnxruntime does not "
-				   "give out here; the backend native does",
-				   name);
+		return strata_fail(
+			err, -ENOTSUP,
+			"value '%.64s' is a sequence or has texts, which onnxruntime does not "
+			"give out here; the backend native does",
+			name);
 	if (rank > STRATA_TENSOR_RANK_MAX)
-		return strata_fail(err, -E2BIG, "value '%.64s' has %zu dimensions; at most %d", name,
-				   rank, STRATA_TENSOR_RANK_MAX);
+		return strata_fail(err, -E2BIG, "value '%.64s' has %zu dimensions; at most %d",
+				   name, rank, STRATA_TENSOR_RANK_MAX);
 	int rc = fail(program, ort->tensor_data(value, &data), -EIO, err);
 
 	if (rc == 0)
-		rc = engine_value_make(program->what.device->heap, dtype, rank, dims, ret_output, err);
+		rc = engine_value_make(program->what.device->heap, dtype, rank, dims, ret_output,
+				       err);
 	if (rc == 0 && engine_value_bytes(ret_output))
 		memcpy(ret_output->data, data, engine_value_bytes(ret_output));
 	return rc;
@@ -344,8 +349,8 @@ static int make_lists(struct program *program, struct strata_error *err)
 	size_t most = subgraph->input_count + subgraph->weight_count;
 	struct strata_arena *arena = &program->arena;
 
-	program->signatures = strata_arena_array(arena, subgraph->input_count,
-						 sizeof(*program->signatures));
+	program->signatures =
+		strata_arena_array(arena, subgraph->input_count, sizeof(*program->signatures));
 	program->roles = strata_arena_array(arena, subgraph->weight_count, 1);
 	program->names = strata_arena_array(arena, most, sizeof(char *));
 	program->values = strata_arena_array(arena, most, sizeof(void *));
@@ -405,7 +410,8 @@ static const struct strata_option options[] = {
 const struct engine_backend_class engine_backend_onnxruntime = {
 	.base = { .name = "onnxruntime",
 		  .aliases = "ort",
-		  .summary = "ONNX Runtime's library, if there is one: STRATA_ONNXRUNTIME or `pip install onnxruntime`",
+		  .summary = "ONNX Runtime's library, if there is one: STRATA_ONNXRUNTIME or `pip "
+			     "install onnxruntime`",
 		  .conf_size = sizeof(struct conf),
 		  .options = options },
 	.probe = probe,

@@ -47,11 +47,21 @@ static int prepare(struct strata_engine_model *model, const struct engine_value 
 {
 	if (model->instance.prepared)
 		return 0;
-	int rc = place(model, inputs, err);
+	if (model->broken.code) {
+		if (err)
+			*err = model->broken;
+		return model->broken.code;
+	}
+	int rc = place(model, inputs, &model->broken);
 
 	if (rc == 0)
-		rc = engine_instance_prepare(&model->instance, model->placing.device, err);
-	return rc ? rc : trace_streams(model, err);
+		rc = engine_instance_prepare(&model->instance, model->placing.device,
+					     &model->broken);
+	if (rc == 0)
+		rc = trace_streams(model, &model->broken);
+	if (rc && err)
+		*err = model->broken;
+	return rc;
 }
 
 /* Calls that are looked at are alone: several at once disturb each other's times. */

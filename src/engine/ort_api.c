@@ -1,6 +1,7 @@
 /* Opening ONNX Runtime: see ort_api.h. */
 #include "engine/ort_api.h"
 
+#include "core/env_trust.h"
 #include "engine/ort_find.h"
 
 #include <dlfcn.h>
@@ -9,14 +10,17 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What OrtGetApiBase gives. */
 struct base {
-	void *const *(*api)(uint32_t version); /* NULL, and a line on stderr, for one that it lacks */
+	void *const *(*api)(
+		uint32_t version); /* NULL, and a line on stderr, for one that it lacks */
 	const char *(*version)(void);
 };
 
-/* "1.31.1" is at least 1.12: asking for an API that a library lacks makes it print, so its version is looked at first. */
+/* "1.31.1" is at least 1.12: asking for an API that a library lacks makes it print, so its
+ * version is looked at first. */
 static bool is_new_enough(const char *version)
 {
 	unsigned major = 0, minor = 0;
@@ -58,14 +62,15 @@ int ort_open(const char *name, struct ort *ret_ort, struct strata_error *err)
 	const struct base *base = symbol ? get_base() : NULL;
 
 	if (!base)
-		return strata_fail(err, -ENOSYS, "%.200s is not ONNX Runtime: it lacks OrtGetApiBase",
-				   name);
+		return strata_fail(err, -ENOSYS,
+				   "%.200s is not ONNX Runtime: it lacks OrtGetApiBase", name);
 	ort.version = base->version();
 	void *const *slots = is_new_enough(ort.version) ? base->api(ORT_API_VERSION) : NULL;
 
 	if (!slots)
-		return strata_fail(err, -ENOSYS, "%.200s is ONNX Runtime %.16s; 1.%d or newer is needed",
-				   name, ort.version, ORT_API_VERSION);
+		return strata_fail(err, -ENOSYS,
+				   "%.200s is ONNX Runtime %.16s; 1.%d or newer is needed", name,
+				   ort.version, ORT_API_VERSION);
 	fill(&ort, slots);
 	int rc = start(&ort, name, err);
 
@@ -112,15 +117,22 @@ struct attempt {
 	struct strata_error err; /* of the first library that is there and will not do */
 };
 
+/* What was found and not named runs with our rights: a process of root's takes it only from where
+ * nobody else can put something. */
 static bool try_open(void *context, const char *path)
 {
 	struct attempt *attempt = context;
 	struct strata_error why;
-	int rc = ort_open(path, &the.ort, &why);
+	bool found = !attempt->named && strchr(path, '/');
+	int rc = found && geteuid() == 0
+			 ? env_trust_check(path, ENV_TRUST_FILE, "ONNX Runtime's library", &why)
+			 : 0;
 
 	if (rc == 0)
+		rc = ort_open(path, &the.ort, &why);
+	if (rc == 0)
 		snprintf(the.path, sizeof(the.path), "%s", path);
-	else if ((attempt->named || strchr(path, '/')) && attempt->rc == 0) {
+	else if ((attempt->named || found) && attempt->rc == 0) {
 		attempt->rc = rc;
 		attempt->err = why;
 	}
@@ -137,9 +149,10 @@ static int find_one(struct strata_error *err)
 	if (attempt.rc)
 		return strata_fail(err, -ENOENT, "ONNX Runtime cannot be used: %.300s",
 				   attempt.err.text);
-	return strata_fail(err, -ENOENT,
-			   "ONNX Runtime was not found; `pip install onnxruntime`, or set "
-			   "STRATA_ONNXRUNTIME to the path of libonnxruntime.so, or use the backend native");
+	return strata_fail(
+		err, -ENOENT,
+		"ONNX Runtime was not found; `pip install onnxruntime`, or set "
+		"STRATA_ONNXRUNTIME to the path of libonnxruntime.so, or use the backend native");
 }
 
 int ort_get(const struct ort **ret_ort, const char **ret_path, struct strata_error *err)

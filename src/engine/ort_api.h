@@ -1,6 +1,7 @@
 /*
- * ONNX Runtime's C interface, as far as we use it. Their library hands out one struct of function pointers that only ever grows, so a client needs the numbers of its
- * slots and declarations of its own. It is opened at run time and never linked; no header of theirs is needed.
+ * ONNX Runtime's C interface, as far as we use it. Their library hands out one struct of function
+ * pointers that only ever grows, so a client needs the numbers of its slots and declarations of its
+ * own. It is opened at run time and never linked; no header of theirs is needed.
  */
 #ifndef ENGINE_ORT_API_H
 #define ENGINE_ORT_API_H
@@ -27,51 +28,51 @@ enum {
 	ORT_TYPE_TENSOR = 1,
 };
 
-/* Functions that give a status: slot, name, parameters. Element types are numbered like those of the file format. */
-#define ORT_CALLS(X)                                                                               \
-	X(3, create_env, (int level, const char *name, struct ort_env **out))                      \
-	X(8, create_session,                                                                       \
-	  (struct ort_env * env, const void *bytes, size_t length,                                 \
-	   const struct ort_session_options *options, struct ort_session **out))                   \
-	X(9, run,                                                                                  \
-	  (struct ort_session * session, const struct ort_run_options *options,                    \
-	   const char *const *input_names, const struct ort_value *const *inputs,                  \
-	   size_t input_count, const char *const *output_names, size_t output_count,               \
-	   struct ort_value **outputs))                                                            \
-	X(10, create_session_options, (struct ort_session_options * *out))                         \
-	X(17, disable_mem_pattern, (struct ort_session_options * options))                         \
-	X(19, disable_cpu_arena, (struct ort_session_options * options))                           \
-	X(23, set_optimization, (struct ort_session_options * options, int level))                 \
-	X(24, set_intra_threads, (struct ort_session_options * options, int count))                \
-	X(25, set_inter_threads, (struct ort_session_options * options, int count))                \
-	X(39, create_run_options, (struct ort_run_options * *out))                                 \
-	X(46, set_terminate, (struct ort_run_options * options))                                   \
-	X(47, unset_terminate, (struct ort_run_options * options))                                 \
-	X(49, create_tensor,                                                                       \
-	  (const struct ort_memory_info *info, void *data, size_t bytes, const int64_t *dims,      \
-	   size_t rank, int dtype, struct ort_value **out))                                        \
-	X(51, tensor_data, (struct ort_value * value, void **out))                                 \
-	X(60, shape_dtype, (const struct ort_shape_info *info, int *out))                          \
-	X(61, shape_rank, (const struct ort_shape_info *info, size_t *out))                        \
-	X(62, shape_dims, (const struct ort_shape_info *info, int64_t *dims, size_t rank))         \
-	X(65, tensor_shape, (const struct ort_value *value, struct ort_shape_info **out))          \
-	X(67, value_type, (const struct ort_value *value, int *out))                               \
-	X(69, create_cpu_memory_info, (int allocator, int memory, struct ort_memory_info **out))   \
-	X(130, add_config,                                                                         \
-	  (struct ort_session_options * options, const char *key, const char *value))              \
-	X(210, add_external_initializers,                                                          \
-	  (struct ort_session_options * options, const char *const *names,                         \
+/* Functions that give a status: slot, name, parameters. Element types are numbered like those of
+ * the file format. */
+#define ORT_CALLS(X)                                                                             \
+	X(3, create_env, (int level, const char *name, struct ort_env **out))                    \
+	X(8, create_session,                                                                     \
+	  (struct ort_env * env, const void *bytes, size_t length,                               \
+	   const struct ort_session_options *options, struct ort_session **out))                 \
+	X(9, run,                                                                                \
+	  (struct ort_session * session, const struct ort_run_options *options,                  \
+	   const char *const *input_names, const struct ort_value *const *inputs,                \
+	   size_t input_count, const char *const *output_names, size_t output_count,             \
+	   struct ort_value **outputs))                                                          \
+	X(10, create_session_options, (struct ort_session_options * *out))                       \
+	X(19, disable_cpu_arena, (struct ort_session_options * options))                         \
+	X(23, set_optimization, (struct ort_session_options * options, int level))               \
+	X(24, set_intra_threads, (struct ort_session_options * options, int count))              \
+	X(25, set_inter_threads, (struct ort_session_options * options, int count))              \
+	X(39, create_run_options, (struct ort_run_options * *out))                               \
+	X(46, set_terminate, (struct ort_run_options * options))                                 \
+	X(47, unset_terminate, (struct ort_run_options * options))                               \
+	X(49, create_tensor,                                                                     \
+	  (const struct ort_memory_info *info, void *data, size_t bytes, const int64_t *dims,    \
+	   size_t rank, int dtype, struct ort_value **out))                                      \
+	X(51, tensor_data, (struct ort_value * value, void **out))                               \
+	X(60, shape_dtype, (const struct ort_shape_info *info, int *out))                        \
+	X(61, shape_rank, (const struct ort_shape_info *info, size_t *out))                      \
+	X(62, shape_dims, (const struct ort_shape_info *info, int64_t *dims, size_t rank))       \
+	X(65, tensor_shape, (const struct ort_value *value, struct ort_shape_info **out))        \
+	X(67, value_type, (const struct ort_value *value, int *out))                             \
+	X(69, create_cpu_memory_info, (int allocator, int memory, struct ort_memory_info **out)) \
+	X(130, add_config,                                                                       \
+	  (struct ort_session_options * options, const char *key, const char *value))            \
+	X(210, add_external_initializers,                                                        \
+	  (struct ort_session_options * options, const char *const *names,                       \
 	   const struct ort_value *const *values, size_t count))
 
 /* Functions that free: slot, name, what. NULL is nothing to them. */
-#define ORT_RELEASES(X)                                                                            \
-	X(92, release_env, env)                                                                    \
-	X(93, release_status, status)                                                              \
-	X(94, release_memory_info, memory_info)                                                    \
-	X(95, release_session, session)                                                            \
-	X(96, release_value, value)                                                                \
-	X(97, release_run_options, run_options)                                                    \
-	X(99, release_shape_info, shape_info)                                                      \
+#define ORT_RELEASES(X)                         \
+	X(92, release_env, env)                 \
+	X(93, release_status, status)           \
+	X(94, release_memory_info, memory_info) \
+	X(95, release_session, session)         \
+	X(96, release_value, value)             \
+	X(97, release_run_options, run_options) \
+	X(99, release_shape_info, shape_info)   \
 	X(100, release_session_options, session_options)
 
 struct ort {
@@ -80,23 +81,26 @@ struct ort {
 #define ORT_CALL(slot, name, parameters) struct ort_status *(*name)parameters;
 	ORT_CALLS(ORT_CALL)
 #undef ORT_CALL
-#define ORT_RELEASE(slot, name, what) void (*name)(struct ort_##what *object);
+#define ORT_RELEASE(slot, name, what) void (*name)(struct ort_##what * object);
 	ORT_RELEASES(ORT_RELEASE)
 #undef ORT_RELEASE
-	struct ort_env *env;              /* one for the process: theirs counts its users */
-	struct ort_memory_info *cpu;      /* "in main memory" */
+	struct ort_env *env;         /* one for the process: theirs counts its users */
+	struct ort_memory_info *cpu; /* "in main memory" */
 };
 
-/* Opens a library by path or, without '/', by the system's search. -ENOENT when there is none, -ENOSYS when it is not ONNX Runtime or too old. It stays
- * loaded until the process ends, because its threads may outlive all that used them. */
+/* Opens a library by path or, without '/', by the system's search. -ENOENT when there is none,
+ * -ENOSYS when it is not ONNX Runtime or too old. It stays loaded until the process ends,
+ * because its threads may outlive all that used them. */
 int ort_open(const char *name, struct ort *ret_ort, struct strata_error *err);
 void ort_close(struct ort *ort);
 
-/* The one that this process uses: found at the first call (ort_find.h), then kept. *ret_ort and *ret_path are valid until the process ends; ret_path may be NULL.
- * -ENOENT says how to get it. From any thread. */
+/* The one that this process uses: found at the first call (ort_find.h), then kept. *ret_ort and
+ * *ret_path are valid until the process ends; ret_path may be NULL. -ENOENT says how to get it.
+ * From any thread. */
 int ort_get(const struct ort **ret_ort, const char **ret_path, struct strata_error *err);
 
-/* The sentence of a status, which is released: "what: theirs". Returns rc. 0 when the status is NULL. */
+/* The sentence of a status, which is released: "what: theirs". Returns rc. 0 when the status is
+ * NULL. */
 int ort_fail(const struct ort *ort, struct ort_status *status, int rc, const char *what,
 	     struct strata_error *err);
 

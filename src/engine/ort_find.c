@@ -80,7 +80,8 @@ static bool cut_prefix(char *path)
 	return true;
 }
 
-/* The prefix of the python3 that a shell would run, and of what it is a link to: a virtual environment's links to the one that it was made with. */
+/* The prefix of the python3 that a shell would run, and of what it is a link to: a virtual
+ * environment's links to the one that it was made with. */
 static bool try_python(const struct search *search, const char *path)
 {
 	char program[PATH_MAX], real[PATH_MAX];

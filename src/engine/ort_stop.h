@@ -1,6 +1,7 @@
 /*
- * Ending a run of ONNX Runtime from outside. Theirs is ended by a call from another thread; ours by a flag that anybody sets, even a signal handler. So one thread of
- * the process looks at the flags of the runs that are under way, a hundred times a second, and sleeps while there are none.
+ * Ending a run of ONNX Runtime from outside. Theirs is ended by a call from another thread; ours by
+ * a flag that anybody sets, even a signal handler. So one thread of the process looks at the flags
+ * of the runs that are under way, a hundred times a second, and sleeps while there are none.
  */
 #ifndef ENGINE_ORT_STOP_H
 #define ENGINE_ORT_STOP_H
@@ -16,7 +17,8 @@ struct ort_stop { /* a run under way; the caller's memory */
 	struct ort_stop *next;
 };
 
-/* Between them the run is ended soon after *stop is true. Without memory for a thread nothing is watched. */
+/* Between them the run is ended soon after *stop is true. Without memory for a thread nothing is
+ * watched. */
 void ort_stop_begin(struct ort_stop *run);
 void ort_stop_end(struct ort_stop *run);
 

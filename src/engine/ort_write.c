@@ -1,8 +1,8 @@
-/* Writing subgraphs: see ort_write.h. A message's length stands before it and is known after it: five bytes are kept for it. */
+/* Writing subgraphs: see ort_write.h. A message's length stands before it and is known after it:
+ * five bytes are kept for it. */
 #include "engine/ort_write.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { /* fields of the format, by message */
@@ -55,7 +55,7 @@ enum { /* fields of the format, by message */
 };
 
 enum {
-	IR_VERSION = 8,  /* weights need not be inputs since 4 */
+	IR_VERSION = 8, /* weights need not be inputs since 4 */
 	WHERE_EXTERNAL = 1,
 	LENGTH_BYTES = 5,
 	VARINT_BYTES = 10,
@@ -271,8 +271,10 @@ static void write_value(struct ort_bytes *out, unsigned field, const char *name,
 	end(out, tensor);
 }
 
-/* The format wants to know which file they are in; it is never opened, because they are handed over. */
-static void write_external(struct ort_bytes *out, const char *name, const struct engine_value *value)
+/* The format wants to know which file they are in; it is never opened, because they are handed
+ * over. */
+static void write_external(struct ort_bytes *out, const char *name,
+			   const struct engine_value *value)
 {
 	size_t tensor = begin_tensor(out, GRAPH_INITIALIZER, name, value);
 	size_t pair = begin(out, TENSOR_EXTERNAL);
@@ -284,8 +286,8 @@ static void write_external(struct ort_bytes *out, const char *name, const struct
 	end(out, tensor);
 }
 
-static int write_tensor(const struct writer *writer, unsigned field, const struct onnx_tensor *tensor,
-			struct strata_error *err)
+static int write_tensor(const struct writer *writer, unsigned field,
+			const struct onnx_tensor *tensor, struct strata_error *err)
 {
 	struct engine_value value = { 0 };
 	int rc = engine_value_of_tensor(writer->source->heap, tensor,
@@ -305,8 +307,9 @@ static int write_graph(const struct writer *writer, unsigned field, const struct
 /* Attributes whose number is a type of elements. */
 static bool names_dtype(const char *name)
 {
-	static const char *const names[] = { "to",	     "dtype",	   "output_dtype",
-					     "output_datatype", "stash_type", "softmax_precision" };
+	static const char *const names[] = { "to",           "dtype",
+					     "output_dtype", "output_datatype",
+					     "stash_type",   "softmax_precision" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -369,9 +372,10 @@ static int write_attribute(const struct writer *writer, const struct onnx_node *
 		write_type_attribute(out, attribute->value_type);
 		break;
 	default:
-		rc = strata_fail(err, -ENOTSUP,
-				 "attribute '%.64s' of node '%.64s' (%.32s) has a type that cannot be run",
-				 attribute->name, node->name, node->kind);
+		rc = strata_fail(
+			err, -ENOTSUP,
+			"attribute '%.64s' of node '%.64s' (%.32s) has a type that cannot be run",
+			attribute->name, node->name, node->kind);
 	}
 	end(out, inside);
 	return rc;
@@ -385,18 +389,17 @@ static bool is_whole(const struct onnx_attribute *attribute)
 	       (attribute->type != ONNX_ATTR_TYPE || attribute->value_type);
 }
 
-static int write_node(const struct writer *writer, unsigned field, const struct onnx_node *node,
-		      const char *renamed_output, struct strata_error *err)
+static int write_node(const struct writer *writer, const struct onnx_node *node,
+		      struct strata_error *err)
 {
 	struct ort_bytes *out = writer->out;
-	size_t inside = begin(out, field);
+	size_t inside = begin(out, GRAPH_NODE);
 	int rc = 0;
 
 	for (size_t i = 0; i < node->input_count; i++)
 		add_text(out, NODE_INPUT, node->inputs[i]);
 	for (size_t i = 0; i < node->output_count; i++)
-		add_text(out, NODE_OUTPUT,
-			 i == 0 && renamed_output ? renamed_output : node->outputs[i]);
+		add_text(out, NODE_OUTPUT, node->outputs[i]);
 	add_text(out, NODE_NAME, node->name);
 	add_text(out, NODE_KIND, node->kind);
 	if (node->domain[0])
@@ -404,7 +407,8 @@ static int write_node(const struct writer *writer, unsigned field, const struct 
 	for (size_t i = 0; rc == 0 && i < node->attribute_count; i++)
 		rc = is_whole(&node->attributes[i])
 			     ? write_attribute(writer, node, &node->attributes[i], err)
-			     : strata_fail(err, -EINVAL, "attribute '%.64s' of node '%.64s' is empty",
+			     : strata_fail(err, -EINVAL,
+					   "attribute '%.64s' of node '%.64s' is empty",
 					   node->attributes[i].name, node->name);
 	end(out, inside);
 	return rc;
@@ -419,7 +423,7 @@ static int write_graph(const struct writer *writer, unsigned field, const struct
 
 	add_text(out, GRAPH_NAME, graph->name && graph->name[0] ? graph->name : "graph");
 	for (size_t i = 0; rc == 0 && i < graph->node_count; i++)
-		rc = write_node(writer, GRAPH_NODE, &graph->nodes[i], NULL, err);
+		rc = write_node(writer, &graph->nodes[i], err);
 	for (size_t i = 0; rc == 0 && i < graph->initializer_count; i++)
 		rc = write_tensor(writer, GRAPH_INITIALIZER, &graph->initializers[i], err);
 	for (size_t i = 0; i < graph->input_count; i++)
@@ -432,40 +436,6 @@ static int write_graph(const struct writer *writer, unsigned field, const struct
 
 /* ---- the subgraph ---- */
 
-/* A table of sixteen-bit floats that stays in its file. */
-static bool is_half_table(const struct ort_source *source, const char *name)
-{
-	for (size_t i = 0; i < source->subgraph->weight_count; i++)
-		if (is_half(source->weights[i].dtype) &&
-		    strcmp(source->subgraph->weights[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* Rows that were looked up in such a table are widened behind it. */
-static int write_lookup(const struct writer *writer, const struct onnx_node *node,
-			struct strata_error *err)
-{
-	char narrow[STRATA_ONNX_NAME_BYTES_MAX + 16];
-	struct ort_bytes *out = writer->out;
-
-	snprintf(narrow, sizeof(narrow), "%s (narrow)", node->outputs[0]);
-	int rc = write_node(writer, GRAPH_NODE, node, narrow, err);
-	size_t cast = begin(out, GRAPH_NODE);
-
-	add_text(out, NODE_INPUT, narrow);
-	add_text(out, NODE_OUTPUT, node->outputs[0]);
-	add_text(out, NODE_KIND, "Cast");
-	size_t to = begin(out, NODE_ATTRIBUTE);
-
-	add_text(out, ATTR_NAME, "to");
-	add_integer(out, ATTR_TYPE, ONNX_ATTR_INT);
-	add_integer(out, ATTR_INT, ONNX_FLOAT);
-	end(out, to);
-	end(out, cast);
-	return rc;
-}
-
 static const struct onnx_type *declared(const struct engine_model *model, const char *name)
 {
 	for (size_t i = 0; i < model->input_count; i++)
@@ -477,23 +447,24 @@ static const struct onnx_type *declared(const struct engine_model *model, const 
 	return NULL;
 }
 
-/* The type is that of the value that came; of its dimensions, those that the file declares are fixed, if the value has them. */
+/* The type is that of the value that came; of its dimensions, those that the file declares are
+ * fixed, if the value has them. */
 static int write_input(const struct writer *writer, const char *name,
 		       const struct engine_value *value, struct strata_error *err)
 {
 	const struct onnx_type *known = declared(writer->source->model, name);
-	struct onnx_type type = { .kind = ONNX_TENSOR,
-				  .dtype = value->dtype,
-				  .ranked = true,
-				  .rank = value->rank };
+	struct onnx_type type = {
+		.kind = ONNX_TENSOR, .dtype = value->dtype, .ranked = true, .rank = value->rank
+	};
 	bool fits = known && known->kind == ONNX_TENSOR && known->ranked &&
 		    known->rank == value->rank;
 
 	if (value->kind != ONNX_TENSOR || value->dtype == ONNX_STRING)
-		return strata_fail(err, -ENOTSUP,
-				   "value '%.64s' is a sequence or has texts, which onnxruntime does not "
-				   "get from here; the backend native takes it",
-				   name);
+		return strata_fail(
+			err, -ENOTSUP,
+			"value '%.64s' is a sequence or has texts, which onnxruntime does not "
+			"get from here; the backend native takes it",
+			name);
 	for (size_t i = 0; i < type.rank; i++) {
 		type.dims[i] = fits && known->dims[i] == value->dims[i] ? value->dims[i] : -1;
 		type.names[i] = fits ? known->names[i] : NULL;
@@ -505,7 +476,9 @@ static int write_input(const struct writer *writer, const char *name,
 static void write_weight(struct ort_bytes *out, const char *name, const struct engine_value *value,
 			 enum ort_role role)
 {
-	size_t info, type, tensor;
+	struct onnx_type type = {
+		.kind = ONNX_TENSOR, .dtype = value->dtype, .ranked = true, .rank = value->rank
+	};
 
 	switch (role) {
 	case ORT_INLINE:
@@ -514,16 +487,9 @@ static void write_weight(struct ort_bytes *out, const char *name, const struct e
 	case ORT_EXTERNAL:
 		write_external(out, name, value);
 		break;
-	case ORT_INPUT: /* not by write_type, which would widen it */
-		info = begin(out, GRAPH_INPUT);
-		add_text(out, INFO_NAME, name);
-		type = begin(out, INFO_TYPE);
-		tensor = begin(out, TYPE_TENSOR);
-		add_integer(out, TENSOR_TYPE_DTYPE, value->dtype);
-		write_shape(out, value->rank, value->dims, NULL);
-		end(out, tensor);
-		end(out, type);
-		end(out, info);
+	case ORT_INPUT:
+		memcpy(type.dims, value->dims, sizeof(type.dims));
+		write_info(out, GRAPH_INPUT, name, &type);
 		break;
 	}
 }
@@ -537,13 +503,8 @@ static int write_subgraph(const struct writer *writer, struct strata_error *err)
 	int rc = 0;
 
 	add_text(out, GRAPH_NAME, "subgraph");
-	for (size_t i = 0; rc == 0 && i < subgraph->node_count; i++) {
-		const struct onnx_node *node = subgraph->nodes[i];
-
-		rc = node->input_count && is_half_table(source, node->inputs[0])
-			     ? write_lookup(writer, node, err)
-			     : write_node(writer, GRAPH_NODE, node, NULL, err);
-	}
+	for (size_t i = 0; rc == 0 && i < subgraph->node_count; i++)
+		rc = write_node(writer, subgraph->nodes[i], err);
 	for (size_t i = 0; i < subgraph->weight_count; i++)
 		write_weight(out, subgraph->weights[i], &source->weights[i], source->roles[i]);
 	for (size_t i = 0; rc == 0 && i < subgraph->input_count; i++)
@@ -554,7 +515,8 @@ static int write_subgraph(const struct writer *writer, struct strata_error *err)
 	return rc;
 }
 
-/* Versions of operators, as the model's file names them; and the format's own, which is at least one that we know how to write. */
+/* Versions of operators, as the model's file names them; and the format's own, which is at least
+ * one that we know how to write. */
 static int write_versions(const struct writer *writer, struct strata_error *err)
 {
 	struct onnx_wire wire = onnx_wire_of(writer->source->model->onnx.file);
@@ -572,7 +534,8 @@ static int write_versions(const struct writer *writer, struct strata_error *err)
 	return rc;
 }
 
-int ort_write(const struct ort_source *source, struct ort_bytes *ret_bytes, struct strata_error *err)
+int ort_write(const struct ort_source *source, struct ort_bytes *ret_bytes,
+	      struct strata_error *err)
 {
 	*ret_bytes = (struct ort_bytes){ .heap = source->heap };
 	const struct writer writer = { source, ret_bytes };

@@ -1,7 +1,8 @@
 /*
- * A subgraph as an ONNX model of its own, in the file format, in memory: nodes as the model has them, with the graphs and tensors inside them; inputs with the types
- * and shapes that are known; weights by their roles. Sixteen-bit floats are float32 in it, as everywhere in the engine (value.h): their types, constants and casts
- * are rewritten.
+ * A subgraph as an ONNX model of its own, in the file format, in memory: nodes as the model has
+ * them, with the graphs and tensors inside them; inputs with the types and shapes that are known;
+ * weights by their roles. Sixteen-bit floats are float32 in it, as everywhere in the engine
+ * (value.h): their types, constants and casts are rewritten.
  */
 #ifndef ENGINE_ORT_WRITE_H
 #define ENGINE_ORT_WRITE_H
@@ -11,7 +12,7 @@
 enum ort_role {
 	ORT_INLINE,   /* its contents are in the model */
 	ORT_EXTERNAL, /* it is declared; contents are handed over beside it */
-	ORT_INPUT,    /* it comes with each run. The only one for a table of sixteen-bit floats (residence.h) */
+	ORT_INPUT,    /* it comes with each run */
 };
 
 struct ort_source { /* borrowed */

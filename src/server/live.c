@@ -165,6 +165,11 @@ struct live *live_next(const struct live *live)
 	return live_at(tree_next(&live->by_id));
 }
 
+struct live *live_previous(const struct live *live)
+{
+	return live_at(tree_prev(&live->by_id));
+}
+
 size_t live_count(const struct decider *decider)
 {
 	size_t count = decider->jobs.count;

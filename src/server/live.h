@@ -51,6 +51,7 @@ void live_shrink(struct decider *decider, struct live *range, int64_t elements);
 /* In the order of their ids. */
 struct live *live_first(const struct decider *decider);
 struct live *live_next(const struct live *live);
+struct live *live_previous(const struct live *live);
 size_t live_count(const struct decider *decider); /* of jobs, with the elements of ranges */
 void live_set_place(struct decider *decider, struct live *live, const struct strata_piece *pieces,
 		    uint32_t count);

@@ -46,6 +46,18 @@ run strata doctor --config strata.ini --json
 gives 1
 finds configuration bad
 
+it 'says which ONNX Runtime models run with'
+serve "$(routes)"
+export STRATA_ONNXRUNTIME=/nowhere/libonnxruntime.so
+run strata doctor --json
+finds onnxruntime warn
+prints_json '"/nowhere/libonnxruntime.so" in [c for c in d["checks"] if c["check"] == "onnxruntime"][0]["message"]'
+STRATA_ONNXRUNTIME=$STRATA_BUILD/tests/fake_ort_new.so
+run strata doctor --json
+finds onnxruntime ok
+prints_json '"ONNX Runtime 2.0.0 is at" in [c for c in d["checks"] if c["check"] == "onnxruntime"][0]["message"]'
+unset STRATA_ONNXRUNTIME
+
 it 'says that there is no service'
 run strata doctor --socket "$PWD/none" --json
 gives 1

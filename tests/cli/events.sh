@@ -13,7 +13,7 @@ prints 'NUMBER  TIME              JOB  WHAT           ABOUT
 asked 'p["query"] == "format=json&after=3&limit=5"'
 run strata events
 gives 0
-says_some 'nothing has happened yet'
+says_some 'there are no events yet'
 
 event() { printf 'id: %s\\nevent: job.started\\ndata: {\\"sequence\\": %s, \\"at\\": \\"2000-01-01T14:06:00Z\\", \\"job\\": 17, \\"kind\\": \\"job.started\\", \\"about\\": {\\"node\\": \\"n1\\"}}\\n\\n' "$1" "$1"; }
 

@@ -190,10 +190,10 @@ TEST(bad_input_is_refused)
 	static const struct {
 		const char *text, *words;
 	} bad[] = {
-		{ "", "known form" },
-		{ "hello world", "known form" },
+		{ "", "no graph" },
+		{ "hello world", "no graph" },
 		{ "hello", "\"hello\" is not a number" },
-		{ "{}", "known form" },
+		{ "{}", "no graph" },
 		{ "{\"ops\":[", "not valid JSON" },
 		{ "{\"ops\":[]}", "no ops" },
 		{ "{\"ops\":[{\"name\":\"a\",\"speed\":1}]}", "speed" },

@@ -213,7 +213,8 @@ static void sort_lost(struct strata_effect *effects, size_t count)
 	while (lost < count && (effects[lost].kind == STRATA_EFFECT_LOST ||
 				effects[lost].kind == STRATA_EFFECT_ENDED))
 		lost++;
-	qsort(effects, lost, sizeof(*effects), by_job);
+	if (lost)
+		qsort(effects, lost, sizeof(*effects), by_job);
 }
 
 static void compare_effects(const struct strata_effect *a, const struct strata_effect *b)

@@ -1,4 +1,5 @@
-/* A library that looks like ONNX Runtime from outside: FAKE_VERSION is what it says it is. Each slot that is not made here ends the program when it is called. */
+/* A library that looks like ONNX Runtime from outside: FAKE_VERSION is what it says it is. Each
+ * slot that is not made here ends the program when it is called. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

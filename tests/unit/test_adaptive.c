@@ -205,7 +205,7 @@ TEST(metrics_count)
 	report(adaptive, 1 | SEMANTIC, 1000);
 	CHECK_OK(strata_adaptive_report(adaptive, &outcome, &err));
 	outcome.observed_ns = NAN;
-	CHECK_ERROR(strata_adaptive_report(adaptive, &outcome, &err), -EINVAL, "no times");
+	CHECK_ERROR(strata_adaptive_report(adaptive, &outcome, &err), -EINVAL, "not finite numbers");
 	strata_adaptive_metrics(adaptive, &metrics);
 	CHECK_INT(metrics.schedules, 4);
 	CHECK_INT(metrics.successes, 3);

@@ -61,7 +61,7 @@ TEST(what_is_wrong_is_said)
 		    "twice");
 	order[1] = 0;
 	CHECK_ERROR(strata_place_simulate(&ask, device, order, &arena, &plan, &err), -EINVAL,
-		    "which it needs");
+		    "whose result it needs");
 	ask.fixed_order = true;
 	order[0] = 0;
 	order[1] = 2;

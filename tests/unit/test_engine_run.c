@@ -52,8 +52,9 @@ TEST(a_budget_that_cannot_work_says_what_is_needed)
 
 	kept_engine_new(&kept, &(struct strata_engine_conf){ 0 });
 	kept_engine_open(&kept, kept_file("onnx", "gpt2_prefill.onnx"), 20000);
-	CHECK_ERROR(strata_engine_run(kept.model, kept.inputs, kept.outputs, &err), -E2BIG,
-		    "the largest layer needs");
+	for (int call = 0; call < 2; call++) /* and a second call says the same */
+		CHECK_ERROR(strata_engine_run(kept.model, kept.inputs, kept.outputs, &err), -E2BIG,
+			    "the largest layer needs");
 	kept_engine_free(&kept);
 }
 

@@ -120,7 +120,7 @@ TEST(what_has_not_run_to_an_end_is_left_out)
 	CHECK_INT(history.left_out, 2);
 	CHECK_INT(history.count, 0);
 	CHECK(strstr(written(), "; MaxJobs: 0\n"));
-	CHECK_ERROR(add("{\"id\":1}"), -EBADMSG, "no id or no time");
+	CHECK_ERROR(add("{\"id\":1}"), -EBADMSG, "without an id or a time");
 }
 
 TEST(nodes_are_a_simulators)

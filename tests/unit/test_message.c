@@ -119,7 +119,7 @@ TEST(a_decision_that_is_not_due_is_refused)
 	CHECK_ERROR(strata_pool_apply(pool, &bad, &err), -ESTALE, "worker");
 	bad = batch;
 	bad.tasks[0] = 99;
-	CHECK_ERROR(strata_pool_apply(pool, &bad, &err), -ESTALE, "not known");
+	CHECK_ERROR(strata_pool_apply(pool, &bad, &err), -ESTALE, "there is no task");
 	bad = batch;
 	bad.passed = 98;
 	CHECK_ERROR(strata_pool_apply(pool, &bad, &err), -ESTALE, "passed over");

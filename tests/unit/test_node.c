@@ -84,7 +84,7 @@ TEST(bad_nodes_are_refused_and_change_nothing)
 		    "node a has 17 GPUs; expected at most 16");
 	node = (struct strata_node_conf){ .name = "a", .cpu_milli = -1 };
 	CHECK_ERROR(strata_cluster_add_node(cluster, &node, &row, &err), -ERANGE,
-		    "less than no CPU");
+		    "below 0");
 	node = (struct strata_node_conf){ .name = "" };
 	CHECK_ERROR(strata_cluster_add_node(cluster, &node, &row, &err), -EINVAL, "no name");
 	CHECK_OK(strata_cluster_submit(cluster, &request, 0, &err));

@@ -1,4 +1,5 @@
-/* Opening ONNX Runtime: libraries that are not there, not it, too old, or fail; and the real one, where there is one. */
+/* Opening ONNX Runtime: libraries that are not there, not it, too old, or fail; and the real
+ * one, where there is one. */
 #include "test.h"
 
 #include "engine/ort_api.h"
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct strata_error err;
 static struct ort ort;
@@ -52,7 +54,8 @@ TEST(one_that_is_new_enough_is_opened)
 TEST(a_status_becomes_one_line)
 {
 	setenv("FAKE_ORT_FAILS", "1", 1);
-	CHECK_ERROR(ort_open(fake("fake_ort_new"), &ort, &err), -ENOSYS, "fake_ort_new.so: no memory info");
+	CHECK_ERROR(ort_open(fake("fake_ort_new"), &ort, &err), -ENOSYS,
+		    "fake_ort_new.so: no memory info");
 	CHECK(!strchr(err.text, '\n') && !ort.env);
 	unsetenv("FAKE_ORT_FAILS");
 	CHECK_OK(ort_open(fake("fake_ort_new"), &ort, &err));
@@ -62,13 +65,38 @@ TEST(a_status_becomes_one_line)
 	ort_close(&ort);
 }
 
+TEST(root_takes_none_that_others_can_change)
+{
+	const struct ort *found = NULL;
+	char command[16384];
+
+	if (geteuid() != 0)
+		test_skip("only root is that careful");
+	snprintf(command, sizeof(command),
+		 "cd %s && mkdir -p v/lib/python3.1/site-packages/onnxruntime/capi && "
+		 "cp %s v/lib/python3.1/site-packages/onnxruntime/capi/libonnxruntime.so.1 && "
+		 "chmod o+w v/lib/python3.1/site-packages",
+		 test_temp_dir(), fake("fake_ort_new"));
+	CHECK_INT(system(command), 0);
+	snprintf(command, sizeof(command), "%s/v", test_temp_dir());
+	setenv("VIRTUAL_ENV", command, 1);
+	setenv("STRATA_ONNXRUNTIME", "", 1);
+	setenv("PATH", "", 1);
+	setenv("HOME", "", 1);
+	if (ort_get(&found, NULL, &err) == 0)
+		test_skip("the system has one");
+	CHECK_ERROR(ort_get(&found, NULL, &err), -ENOENT, "site-packages");
+	CHECK(strstr(err.text, "cannot be used") && !found);
+}
+
 TEST(the_one_of_the_process_says_how_to_get_it)
 {
 	const char *path = "unset";
 	const struct ort *found = NULL;
 
 	setenv("STRATA_ONNXRUNTIME", "/nowhere/libonnxruntime.so", 1);
-	CHECK_ERROR(ort_get(&found, &path, &err), -ENOENT, "ONNX Runtime cannot be used: /nowhere/");
+	CHECK_ERROR(ort_get(&found, &path, &err), -ENOENT,
+		    "ONNX Runtime cannot be used: /nowhere/");
 	setenv("STRATA_ONNXRUNTIME", "", 1);
 	setenv("PATH", "", 1);
 	setenv("HOME", "", 1);

@@ -19,7 +19,7 @@ TEST(a_report_that_is_not_the_batchs_changes_nothing)
 	uint64_t before = strata_pool_digest(pool);
 
 	CHECK_ERROR(strata_pool_done(pool, worker, rows, 1, 0, &err), -EINVAL, "is not reported");
-	CHECK_ERROR(strata_pool_done(pool, worker, rows, 3, 0, &err), -ESTALE, "not known");
+	CHECK_ERROR(strata_pool_done(pool, worker, rows, 3, 0, &err), -ESTALE, "there is no task");
 	rows[2].task = waiting;
 	CHECK_ERROR(strata_pool_done(pool, worker, rows, 3, 0, &err), -EINVAL,
 		    "not with this worker");

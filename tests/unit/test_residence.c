@@ -3,6 +3,8 @@
 
 #include "engine/residence.h"
 
+#include <errno.h>
+
 static struct strata_memory memory;
 static struct strata_error err;
 

@@ -137,7 +137,7 @@ TEST(requests_that_contradict_themselves_are_refused)
 	bad = good, bad.time_limit_ns = 0;
 	CHECK_ERROR(get(bad, &resources), -EINVAL, "time limit");
 	bad = good, bad.cpu_milli = -1;
-	CHECK_ERROR(get(bad, &resources), -EINVAL, "less than no CPU");
+	CHECK_ERROR(get(bad, &resources), -EINVAL, "below 0");
 	bad = good, bad.band = (enum strata_band)7;
 	CHECK_ERROR(get(bad, &resources), -EINVAL, "no such band");
 	small_close();

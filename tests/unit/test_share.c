@@ -67,11 +67,11 @@ TEST(only_a_childless_idle_node_can_be_removed)
 	CHECK_OK(share_charge(share, user, 7, 0, &err));
 	CHECK_OK(share_remove(share, user, &err));
 	CHECK(!share_live(share, user));
-	CHECK_ERROR(share_remove(share, user, &err), -ESTALE, "does not exist");
-	CHECK_ERROR(share_charge(share, user, 1, 0, &err), -ESTALE, "does not exist");
-	CHECK_ERROR(share_add(share, user, "x", 1, &again, &err), -ESTALE, "does not exist");
-	CHECK_ERROR(share_set_weight(share, user, 1, &err), -ESTALE, "does not exist");
-	CHECK_ERROR(share_activate(share, user, &err), -ESTALE, "does not exist");
+	CHECK_ERROR(share_remove(share, user, &err), -ESTALE, "there is no share");
+	CHECK_ERROR(share_charge(share, user, 1, 0, &err), -ESTALE, "there is no share");
+	CHECK_ERROR(share_add(share, user, "x", 1, &again, &err), -ESTALE, "there is no share");
+	CHECK_ERROR(share_set_weight(share, user, 1, &err), -ESTALE, "there is no share");
+	CHECK_ERROR(share_activate(share, user, &err), -ESTALE, "there is no share");
 	CHECK_NEAR(share_usage(share, account, 0), 7, 0); /* history stays */
 	CHECK_OK(share_add(share, account, "u", 1, &again, &err));
 	CHECK(again != user);

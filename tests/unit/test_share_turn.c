@@ -464,7 +464,7 @@ TEST(among_equals_the_smaller_rank_goes_first)
 	CHECK(share_pick(share) == leaves[1]);
 	CHECK_OK(share_set_rank(share, leaves[1], 9, &err));
 	CHECK(share_pick(share) == leaves[0]);
-	CHECK_ERROR(share_set_rank(share, 12345, 1, &err), -ESTALE, "does not exist");
+	CHECK_ERROR(share_set_rank(share, 12345, 1, &err), -ESTALE, "there is no share");
 	share_free(share);
 }
 

@@ -99,7 +99,7 @@ TEST(where_there_is_no_io_uring_threads_read)
 	rc = strata_stream_open(&sample.conf, &sample.memory, &sample.stream, &err);
 	setrlimit(RLIMIT_NOFILE, &old);
 	CHECK_INT(rc, -EMFILE);
-	CHECK(strstr(err.text, "io_uring is not there"));
+	CHECK(strstr(err.text, "the kernel has no io_uring"));
 	sample_free(&sample);
 }
 

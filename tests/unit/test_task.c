@@ -157,8 +157,8 @@ TEST(a_waiting_task_is_cancelled_at_once)
 	CHECK(play_whole(worker, 6) == second);
 	CHECK_ERROR(strata_pool_cancel(pool, second, 7, &err), -EALREADY, "finished already");
 	CHECK_OK(strata_pool_forget(pool, first, &err));
-	CHECK_ERROR(strata_pool_cancel(pool, first, 8, &err), -ESTALE, "not known");
-	CHECK_ERROR(strata_pool_forget(pool, first, &err), -ESTALE, "not known");
+	CHECK_ERROR(strata_pool_cancel(pool, first, 8, &err), -ESTALE, "there is no task");
+	CHECK_ERROR(strata_pool_forget(pool, first, &err), -ESTALE, "there is no task");
 	CHECK_ERROR(strata_pool_get(pool, 0, &(struct strata_task_view){ 0 }, &err), -ESTALE, "");
 	play_close();
 }

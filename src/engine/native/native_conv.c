@@ -34,7 +34,7 @@ static int read_list(struct native_call *call, const char *name, size_t count, i
 				     count);
 	for (size_t i = 0; i < count; i++) {
 		ret[i] = values ? values[i] : missing;
-		if (ret[i] < 1)
+		if (ret[i] < 1 || ret[i] > INT32_MAX)
 			return native_refuse(call, err, "%s has %lld; expected 1 or more", name,
 					     (long long)ret[i]);
 	}
@@ -52,8 +52,10 @@ static int read_pads(struct native_call *call, struct conv *conv, struct strata_
 	for (size_t i = 0; values && i < conv->spatial; i++) {
 		conv->before[i] = values[i];
 		conv->after[i] = values[conv->spatial + i];
-		if (conv->before[i] < 0 || conv->after[i] < 0)
-			return native_refuse(call, err, "pads has a number below 0");
+		if (conv->before[i] < 0 || conv->after[i] < 0 || conv->before[i] > INT32_MAX ||
+		    conv->after[i] > INT32_MAX)
+			return native_refuse(call, err, "pads has %lld and %lld",
+					     (long long)conv->before[i], (long long)conv->after[i]);
 	}
 	return 0;
 }

@@ -247,7 +247,7 @@ static int check_rois(struct native_call *call, const struct roi_work *work, int
 			return native_refuse(call, err, "a region is of member %lld of %lld",
 					     (long long)work->members[i], (long long)members);
 		for (int k = 0; k < 4; k++)
-			if (!(fabs(work->rois[4 * i + k] * work->scale) < 1e5))
+			if (!(fabs(work->rois[4 * i + k] * work->scale) < 1e4))
 				return native_refuse(call, err, "a region is at %g",
 						     work->rois[4 * i + k]);
 	}

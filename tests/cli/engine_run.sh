@@ -1,0 +1,85 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+
+model() {
+	gunzip -c "$STRATA_TEST_DATA/onnx/$1.onnx.gz" >"$1.onnx"
+}
+
+it 'runs a model and shows its subgraphs'
+model gpt2_prefill
+run strata engine run gpt2_prefill.onnx --repeat 2 --devices cpu:0
+gives 0
+prints_some 'DEVICE'
+prints_some 'cpu:0'
+prints_some 'median of 2'
+
+it 'has the same result with a budget, to the bit'
+model gpt2_prefill
+run strata engine run gpt2_prefill.onnx --repeat 2 --output plain --json
+gives 0
+prints_json 'len(d["subgraphs"]) == 1 and d["read_bytes"] == 0 and 0 < d["least_ms"] <= d["median_ms"]'
+prints_json 'd["kept_bytes"] == d["weight_bytes"] and d["subgraphs"][0]["calls"] == 2'
+run strata engine run gpt2_prefill.onnx --repeat 2 --budget 40% --output small --json
+gives 0
+prints_json 'len(d["subgraphs"]) > 2 and d["read_bytes"] > 0'
+prints_json 'd["kept_bytes"] + d["frame_bytes"] <= d["weight_bytes"] * 0.4'
+run sh -c 'for f in plain/*; do cmp "$f" "small/${f#plain/}" || exit 1; done; ls plain'
+gives 0
+prints_some 'logits.npy'
+
+it 'takes inputs from files and names those that do not fit'
+model resnet_mini
+python3 -c '
+import struct
+header = b"{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (1, 3, 2, 2), }"
+header += b" " * (-(len(header) + 11) % 64) + b"\n"
+open("x.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(48))'
+run strata engine run resnet_mini.onnx --input nothing=x.npy
+gives 2
+says_some "the model has no input 'nothing'"
+
+it 'shares two devices out'
+model sd_unet_mini
+run strata engine run sd_unet_mini.onnx --devices cpu:0,cpu:0 --objective throughput --repeat 1 --json
+gives 0
+prints_json 'len(d["subgraphs"]) >= 2 and d["strategy"] != "single"'
+
+it 'learns, and keeps what it learned'
+model gpt2_decode
+run strata engine run gpt2_decode.onnx --repeat 4 --experience learned --devices cpu:0
+gives 0
+run cat learned
+prints_some '"MatMul"'
+printf '{' >learned
+run strata engine run gpt2_decode.onnx --repeat 1 --experience learned
+gives 1
+says_some 'learned is not a file of experience; delete it to begin anew'
+
+it 'traces layers, subgraphs and devices on one clock'
+model gpt2_prefill
+run strata engine run gpt2_prefill.onnx --repeat 2 --budget 40% --trace t.json
+gives 0
+run python3 -c '
+import json
+events = json.load(open("t.json"))["traceEvents"]
+print(len([e for e in events if e.get("ph") == "X"]) > 10)'
+prints_some 'True'
+
+it 'says what is wrong'
+model gpt2_prefill
+run strata engine run gpt2_prefill.onnx --budget 20000
+gives 4
+says_some 'the largest layer needs'
+run strata engine run gpt2_prefill.onnx --budget 0%
+gives 2
+says_some 'expected more than 0%'
+run strata engine run gpt2_prefill.onnx --backend nativ
+gives 3
+says_some 'native'
+head -c 5000 gpt2_prefill.onnx >cut.onnx
+run strata engine run cut.onnx
+gives 2
+says_some 'cut.onnx'
+run strata engine run gpt2_prefill.onnx --devices gpu
+gives 2
+says_some "'gpu' is not a device"
