@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,9 @@ int cli_hand_over(struct cli *cli)
 	static const char *const places[] = { "strata-full", "../libexec/strata/strata-full" };
 	char self[PATH_MAX], path[PATH_MAX + 64];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	/* OpenMP reads it when it is loaded: threads that wait for an operator sleep and do not spin, which costs others their cores. */
+	setenv("OMP_WAIT_POLICY", "passive", 0);
 
 	self[length > 0 ? length : 0] = '\0';
 	char *slash = strrchr(self, '/');
