@@ -126,3 +126,30 @@ TEST(names_that_nothing_makes_are_refused)
 	CHECK(strstr(err.text, "nowhere"));
 	CHECK_INT(memory.used_bytes, 0);
 }
+
+TEST(outputs_that_an_operator_does_not_have_are_refused)
+{
+	static struct message graph;
+	struct strata_memory memory = { 0 };
+	struct strata_error err = { 0 };
+	struct engine_whole whole;
+	struct engine_value x, outputs[2];
+
+	graph.length = 0;
+	put_node(&graph, "Neg", "x", "y z");
+	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
+	put_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+	put_value(&graph, 12, "z", ONNX_FLOAT, NULL);
+	open_graph(&whole, &graph, &memory);
+	CHECK_OK(engine_value_make(&whole.heap, ONNX_FLOAT, 0, NULL, &x, &err));
+	*(float *)x.data = 3;
+	CHECK_ERROR(engine_whole_run(&whole, &x, outputs, &err), -EINVAL, "no output 2");
+	engine_value_drop(&x);
+	engine_whole_close(&whole);
+	graph.length = 0;
+	put_node(&graph, "Neg", "x", "");
+	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
+	CHECK_ERROR(engine_whole_open(&whole, write_model(&graph), 1, &memory, &err), -EINVAL,
+		    "no outputs");
+	CHECK_INT(memory.used_bytes, 0);
+}
