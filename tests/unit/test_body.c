@@ -69,8 +69,9 @@ TEST(a_loop_without_an_end_can_be_stopped)
 	CHECK_OK(engine_whole_open(&whole, write_model(&graph), 1, &memory, &err));
 	CHECK_OK(engine_value_make(&whole.heap, ONNX_FLOAT, 0, NULL, &x, &err));
 	*(float *)x.data = 1;
-	const struct native_run run = { .inputs = &x, .weights = whole.weights, .stop = always,
-					.stop_context = &asked };
+	const struct native_run run = {
+		.inputs = &x, .weights = whole.weights, .stop = always, .stop_context = &asked
+	};
 
 	CHECK_ERROR(native_program_run(whole.program, &run, &y, &err), -ECANCELED, "stopped");
 	engine_value_drop(&x);

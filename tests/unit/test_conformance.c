@@ -40,7 +40,8 @@ TEST(results_are_compared_with_the_files)
 	uint64_t digest = 0;
 
 	CHECK_INT(engine_conformance_run(make_directory(-1), &memory, &why), CONFORMANCE_RIGHT);
-	CHECK_INT(engine_conformance_run(make_directory(-1.0005f), &memory, &why), CONFORMANCE_RIGHT);
+	CHECK_INT(engine_conformance_run(make_directory(-1.0005f), &memory, &why),
+		  CONFORMANCE_RIGHT);
 	CHECK_INT(engine_conformance_run(make_directory(-1.01f), &memory, &why), CONFORMANCE_WRONG);
 	CHECK(strstr(why.text, "element 0 is -1; expected -1.01"));
 	struct strata_error err = { 0 };
