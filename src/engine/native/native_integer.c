@@ -94,7 +94,7 @@ static uint8_t requantized(const struct requantize *how, int32_t sum, int64_t ro
 		      how->b_scales[how->b_count == 1 ? 0 : column] / how->y_scale;
 	double q = rint((double)((float)sum * scale)) + how->zero;
 
-	return (uint8_t)(q <= how->low ? how->low : q >= how->high ? how->high : (int32_t)q);
+	return (uint8_t)(q >= how->high ? how->high : q > how->low ? (int32_t)q : how->low);
 }
 
 /* ---- matrices ---- */
