@@ -25,7 +25,8 @@ TEST(families_are_sorted_and_no_operator_is_there_twice)
 		for (size_t i = 0; i < family->op_count; i++, operators++) {
 			CHECK(i == 0 || strcmp(family->ops[i - 1].kind, family->ops[i].kind) < 0);
 			/* The first of that name is this one: no other family has it. */
-			CHECK(native_op_find(family->domain, family->ops[i].kind) == &family->ops[i]);
+			CHECK(native_op_find(family->domain, family->ops[i].kind) ==
+			      &family->ops[i]);
 		}
 	}
 	CHECK(operators > 190);
@@ -40,7 +41,8 @@ struct counts {
 };
 
 /* Calls `each` for every directory of a set, in any order. */
-static void each_model(const char *set, void (*each)(const char *path, void *context), void *context)
+static void each_model(const char *set, void (*each)(const char *path, void *context),
+		       void *context)
 {
 	char path[600];
 
@@ -136,7 +138,7 @@ struct subject {
 	struct sample_node node;
 	size_t inputs;
 	struct shape shapes[4];
-	bool shared[4]; /* the same for every member: weights */
+	bool shared[4];         /* the same for every member: weights */
 	const int64_t *numbers; /* a last input of int64 */
 	size_t number_count;
 };
@@ -152,8 +154,8 @@ static struct subject *add(const char *name, const char *kind)
 	return subject;
 }
 
-static void input(struct subject *subject, bool shared, size_t rank, int64_t a, int64_t b, int64_t c,
-		  int64_t d)
+static void input(struct subject *subject, bool shared, size_t rank, int64_t a, int64_t b,
+		  int64_t c, int64_t d)
 {
 	subject->shared[subject->inputs] = shared;
 	subject->shapes[subject->inputs++] = (struct shape){ rank, { a, b, c, d } };
@@ -287,8 +289,8 @@ static void check_subject(const struct subject *subject)
 		sample.team.thread_count = threads;
 		run_subject(&sample, subject, values, -1, &other);
 		if (memcmp(whole.data, other.data, engine_value_bytes(&whole)) != 0)
-			test_fail(__FILE__, __LINE__, "%s: %d threads have other bits", subject->name,
-				  threads);
+			test_fail(__FILE__, __LINE__, "%s: %d threads have other bits",
+				  subject->name, threads);
 		engine_value_drop(&other);
 	}
 	for (int64_t member = 0; member < 5; member++) {
@@ -348,11 +350,13 @@ TEST(attention_is_softmax_of_scaled_products)
 					double score = 0;
 
 					for (int i = 0; i < 8; i++)
-						score += (double)float_at(&q, (head * 3 + row) * 8 + i) *
+						score += (double)float_at(&q, (head * 3 + row) * 8 +
+										      i) *
 							 float_at(&k, (head / 2 * 5 + key) * 8 + i);
 					score = __builtin_exp(score / __builtin_sqrt(8));
 					total += score;
-					sum += score * float_at(&v, (head / 2 * 5 + key) * 6 + column);
+					sum += score *
+					       float_at(&v, (head / 2 * 5 + key) * 6 + column);
 				}
 				CHECK_NEAR(float_at(y, (head * 3 + row) * 6 + column), sum / total,
 					   1e-5);
@@ -368,7 +372,8 @@ TEST(attention_carries_keys_and_values_on)
 {
 	struct engine_sample sample;
 	struct strata_error err = { 0 };
-	struct sample_node whole = { .kind = "Attention" }, step = { .kind = "Attention", .outputs = 3 };
+	struct sample_node whole = { .kind = "Attention" },
+			   step = { .kind = "Attention", .outputs = 3 };
 	struct engine_value q, k, v, all[1], y[3];
 
 	engine_sample_init(&sample, 1);
@@ -391,7 +396,9 @@ TEST(attention_carries_keys_and_values_on)
 			       (float *)from->data + (head * 6 + cuts[i][0]) * 8,
 			       (size_t)cuts[i][1] * 8 * sizeof(float));
 	}
-	const struct engine_value *later[6] = { &q, &parts[0], &parts[1], NULL, &parts[2], &parts[3] };
+	const struct engine_value *later[6] = {
+		&q, &parts[0], &parts[1], NULL, &parts[2], &parts[3]
+	};
 
 	CHECK_OK(sample_run(&sample, &step, later, 6, y, &err));
 	CHECK_BYTES(y[0].data, all[0].data, engine_value_bytes(&all[0]));
@@ -519,8 +526,8 @@ static void fail_model(const char *path, void *context)
 			enum conformance got = conformance_of(path, &memory, &why);
 
 			if (got == CONFORMANCE_WRONG)
-				test_fail(__FILE__, __LINE__, "%s: allocation %llu failed: %s", path,
-					  (unsigned long long)at, why.text);
+				test_fail(__FILE__, __LINE__, "%s: allocation %llu failed: %s",
+					  path, (unsigned long long)at, why.text);
 			CHECK_INT(memory.used_bytes, 0);
 			if (memory.calls < at)
 				break;

@@ -81,8 +81,8 @@ static int make_input(struct engine_heap *heap, const struct onnx_type *type, in
 		return rc;
 	const struct engine_value items[2] = { item, item };
 
-	rc = engine_value_list(heap, type->kind, item.dtype, items, type->kind == ONNX_SEQUENCE ? 2 : 1,
-			       ret, err);
+	rc = engine_value_list(heap, type->kind, item.dtype, items,
+			       type->kind == ONNX_SEQUENCE ? 2 : 1, ret, err);
 	engine_value_drop(&item);
 	return rc;
 }
@@ -110,8 +110,10 @@ static void run(struct engine_whole *whole, struct engine_value *inputs)
 
 	for (int again = 0; again < 2; again++) { /* the second run has what the first one kept */
 		int left = STEPS;
-		const struct native_run how = { .inputs = inputs, .weights = whole->weights,
-						.stop = stop, .stop_context = &left };
+		const struct native_run how = { .inputs = inputs,
+						.weights = whole->weights,
+						.stop = stop,
+						.stop_context = &left };
 		int rc = native_program_run(whole->program, &how, outputs, &err);
 
 		assert(rc <= 0 && (rc == 0 || err.text[0]));

@@ -6,7 +6,8 @@
 
 TEST(keys_have_the_order_of_the_numbers)
 {
-	static const float sorted[] = { -INFINITY, -3e38f, -2, -1e-40f, 0, 1e-40f, 1, 2, INFINITY, NAN };
+	static const float sorted[] = { -INFINITY, -3e38f, -2, -1e-40f,  0,
+					1e-40f,    1,      2,  INFINITY, NAN };
 	static const uint64_t whole[] = { 0, 1, INT64_MAX, UINT64_MAX };
 	struct engine_sample sample;
 	struct strata_error err = { 0 };

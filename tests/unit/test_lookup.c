@@ -8,7 +8,8 @@ TEST(elements_are_picked_by_tables)
 {
 	static const uint8_t from8[6] = { 0, 1, 2, 10, 11, 12 };
 	static const int64_t in[2] = { 2, 3 }, out[2] = { 3, 4 };
-	static const int64_t rows[3] = { 1, -1, 0 }, mixed[4] = { 2, 0, 0, -1 }, run[4] = { -1, 0, 1, 2 };
+	static const int64_t rows[3] = { 1, -1, 0 }, mixed[4] = { 2, 0, 0, -1 },
+			     run[4] = { -1, 0, 1, 2 };
 	static const int64_t *const tables[2][2] = { { rows, mixed }, { rows, run } };
 	static const uint8_t expected[2][12] = { { 12, 10, 10, 9, 9, 9, 9, 9, 2, 0, 0, 9 },
 						 { 9, 10, 11, 12, 9, 9, 9, 9, 9, 0, 1, 2 } };

@@ -23,7 +23,8 @@ static bool stop(void *context)
 	return seen->budget >= 0 && seen->budget-- == 0;
 }
 
-static void open_graph(struct engine_whole *whole, struct message *graph, struct strata_memory *memory)
+static void open_graph(struct engine_whole *whole, struct message *graph,
+		       struct strata_memory *memory)
 {
 	struct strata_error err = { 0 };
 
@@ -43,8 +44,9 @@ TEST(what_depends_on_constants_is_computed_once)
 	open_graph(&whole, &graph, &memory);
 	CHECK_OK(engine_value_make(&whole.heap, ONNX_FLOAT, 2, (int64_t[]){ 1, 4 }, &x, &err));
 	memset(x.data, 0, 16);
-	const struct native_run run = { .inputs = &x, .weights = whole.weights, .watch = watch,
-					.watch_context = &seen };
+	const struct native_run run = {
+		.inputs = &x, .weights = whole.weights, .watch = watch, .watch_context = &seen
+	};
 
 	for (int i = 0; i < 3; i++) {
 		CHECK_OK(native_program_run(whole.program, &run, outputs, &err));
@@ -73,8 +75,9 @@ TEST(a_run_can_be_stopped_before_any_node_and_run_again)
 	memset(x.data, 0, 16);
 	for (int budget = 0; budget <= 3; budget++) {
 		struct seen seen = { .budget = budget };
-		const struct native_run run = { .inputs = &x, .weights = whole.weights, .stop = stop,
-						.stop_context = &seen };
+		const struct native_run run = {
+			.inputs = &x, .weights = whole.weights, .stop = stop, .stop_context = &seen
+		};
 		int rc = native_program_run(whole.program, &run, outputs, &err);
 
 		CHECK_INT(rc, budget < 3 ? -ECANCELED : 0);
@@ -95,8 +98,8 @@ TEST(an_input_that_others_hold_is_not_changed)
 	struct engine_value x, y;
 
 	graph.length = 0;
-	put_node(&graph, "Neg", "x", "a"); /* could work in place, were x its own */
-	put_node(&graph, "Neg", "a", "b"); /* and here it is */
+	put_node(&graph, "Neg", "x", "a");   /* could work in place, were x its own */
+	put_node(&graph, "Neg", "a", "b");   /* and here it is */
 	put_node(&graph, "Add", "b b", "y"); /* read twice: not its own */
 	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
 	put_value(&graph, 12, "y", ONNX_FLOAT, NULL);
@@ -126,5 +129,32 @@ TEST(names_that_nothing_makes_are_refused)
 	put_value(&graph, 12, "y", ONNX_FLOAT, NULL);
 	CHECK(engine_whole_open(&whole, write_model(&graph), 1, &memory, &err) < 0);
 	CHECK(strstr(err.text, "nowhere"));
+	CHECK_INT(memory.used_bytes, 0);
+}
+
+TEST(outputs_that_an_operator_does_not_have_are_refused)
+{
+	static struct message graph;
+	struct strata_memory memory = { 0 };
+	struct strata_error err = { 0 };
+	struct engine_whole whole;
+	struct engine_value x, outputs[2];
+
+	graph.length = 0;
+	put_node(&graph, "Neg", "x", "y z");
+	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
+	put_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+	put_value(&graph, 12, "z", ONNX_FLOAT, NULL);
+	open_graph(&whole, &graph, &memory);
+	CHECK_OK(engine_value_make(&whole.heap, ONNX_FLOAT, 0, NULL, &x, &err));
+	*(float *)x.data = 3;
+	CHECK_ERROR(engine_whole_run(&whole, &x, outputs, &err), -EINVAL, "no output 2");
+	engine_value_drop(&x);
+	engine_whole_close(&whole);
+	graph.length = 0;
+	put_node(&graph, "Neg", "x", "");
+	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
+	CHECK_ERROR(engine_whole_open(&whole, write_model(&graph), 1, &memory, &err), -EINVAL,
+		    "no outputs");
 	CHECK_INT(memory.used_bytes, 0);
 }

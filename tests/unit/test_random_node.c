@@ -33,11 +33,18 @@ TEST(draws_are_counted_for_each_node)
 	struct native_state *state = NULL;
 	const char *outputs[] = { "y" };
 	const struct onnx_attribute seed = { .name = "seed", .type = ONNX_ATTR_FLOAT, .real = 2 };
-	const struct onnx_node node = { .name = "", .kind = "RandomNormal", .domain = "",
-					.outputs = outputs, .output_count = 1, .attributes = &seed,
+	const struct onnx_node node = { .name = "",
+					.kind = "RandomNormal",
+					.domain = "",
+					.outputs = outputs,
+					.output_count = 1,
+					.attributes = &seed,
 					.attribute_count = 1 };
-	const struct onnx_node plain = { .name = "", .kind = "RandomNormal", .domain = "",
-					 .outputs = outputs, .output_count = 1 };
+	const struct onnx_node plain = { .name = "",
+					 .kind = "RandomNormal",
+					 .domain = "",
+					 .outputs = outputs,
+					 .output_count = 1 };
 	struct native_call call = { .node = &node, .heap = &heap, .state = &state };
 	struct random a, b, c;
 

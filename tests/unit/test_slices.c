@@ -22,7 +22,8 @@ TEST(parts_are_taken_and_stacked_again)
 	CHECK_INT(back.dims[0], 3);
 	CHECK_BYTES(back.data, parts[2].data, engine_value_bytes(&parts[2]));
 	engine_value_drop(&back);
-	CHECK_ERROR(slice_stack(&sample.heap, parts, 3, 3, false, &back, &err), -EINVAL, "dimension 3");
+	CHECK_ERROR(slice_stack(&sample.heap, parts, 3, 3, false, &back, &err), -EINVAL,
+		    "dimension 3");
 	engine_value_drop(&parts[1]);
 	CHECK_OK(slice_take(&sample.heap, &x, 1, 1, 2, false, &parts[1], &err));
 	CHECK_INT(parts[1].dims[1], 2);

@@ -35,9 +35,12 @@ TEST(shapes_that_cannot_be_are_refused)
 		    "larger than any memory");
 	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_FLOAT, 3, hidden, &value, &err), -E2BIG,
 		    "larger than any memory");
-	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_FLOAT, 1, below, &value, &err), -EINVAL, "-1");
-	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_FLOAT, 17, many, &value, &err), -E2BIG, "17");
-	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_INT4, 0, NULL, &value, &err), -ENOTSUP, "int4");
+	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_FLOAT, 1, below, &value, &err), -EINVAL,
+		    "-1");
+	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_FLOAT, 17, many, &value, &err), -E2BIG,
+		    "17");
+	CHECK_ERROR(engine_value_make(&sample.heap, ONNX_INT4, 0, NULL, &value, &err), -ENOTSUP,
+		    "int4");
 	CHECK_INT(value.rank, 7); /* untouched */
 	engine_sample_fini(&sample);
 }

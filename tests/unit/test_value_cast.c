@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-static struct engine_value doubles(struct engine_sample *sample, const double *numbers, int64_t count)
+static struct engine_value doubles(struct engine_sample *sample, const double *numbers,
+				   int64_t count)
 {
 	struct engine_value value;
 	struct strata_error err = { 0 };
@@ -80,7 +81,8 @@ TEST(texts_become_numbers_or_are_refused)
 	CHECK(isinf(((float *)numbers.data)[1]));
 	engine_value_drop(&numbers);
 	engine_value_drop(&texts);
-	CHECK_OK(engine_value_texts(&sample.heap, 0, NULL, (const char *[]){ "7 apples" }, &texts, &err));
+	CHECK_OK(engine_value_texts(&sample.heap, 0, NULL, (const char *[]){ "7 apples" }, &texts,
+				    &err));
 	CHECK_ERROR(engine_value_cast(&sample.heap, &texts, ONNX_INT64, &numbers, &err), -EINVAL,
 		    "'7 apples'");
 	engine_value_drop(&texts);

@@ -110,8 +110,8 @@ TEST(contents_of_another_file_are_read_and_must_be_there)
 	put_external(&message, 2);
 	struct onnx_tensor tensor = tensor_of(&arena, &message);
 
-	CHECK_ERROR(engine_value_of_tensor(&sample.heap, &tensor, directory, true, &value, &err), -ENOENT,
-		    "weights.bin");
+	CHECK_ERROR(engine_value_of_tensor(&sample.heap, &tensor, directory, true, &value, &err),
+		    -ENOENT, "weights.bin");
 	FILE *file = fopen(path, "w");
 
 	CHECK(file && fwrite(numbers, sizeof(numbers), 1, file) == 1);

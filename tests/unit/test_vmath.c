@@ -64,8 +64,9 @@ TEST(functions_are_near_to_the_exact_ones)
 		for (int i = 0; i < COUNT; i++) {
 			double exact = cases[c].exact(x[i]);
 
-			CHECK_NEAR(y[i], exact, cases[c].units * fabs(exact) * 0x1p-23 +
-							cases[c].absolute + 1e-37);
+			CHECK_NEAR(y[i], exact,
+				   cases[c].units * fabs(exact) * 0x1p-23 + cases[c].absolute +
+					   1e-37);
 		}
 	}
 }

@@ -11,15 +11,15 @@ static int read_node(struct sample_node *node, struct window *ret, struct strata
 					.attributes = node->attributes,
 					.attribute_count = node->attribute_count };
 	struct native_call call = { .node = &made };
-	const struct engine_value x = { .kind = ONNX_TENSOR,
-					.dtype = ONNX_FLOAT,
-					.rank = 4,
-					.dims = { 1, 1, 5, 7 } };
+	const struct engine_value x = {
+		.kind = ONNX_TENSOR, .dtype = ONNX_FLOAT, .rank = 4, .dims = { 1, 1, 5, 7 }
+	};
 
 	return window_read(&call, &x, NULL, ret, err);
 }
 
-static const int64_t threes[] = { 3, 3 }, twos[] = { 2, 2 }, ones[] = { 1, 1, 1, 1 }, zero[] = { 0, 1 };
+static const int64_t threes[] = { 3, 3 }, twos[] = { 2, 2 }, ones[] = { 1, 1, 1, 1 },
+		     zero[] = { 0, 1 };
 
 TEST(sizes_follow_kernel_stride_and_padding)
 {
@@ -60,9 +60,11 @@ TEST(what_cannot_be_is_refused)
 
 TEST(windows_are_cut_to_the_input)
 {
-	const struct window window = { .in = { 1, 1, 5 }, .kernel = { 1, 1, 3 }, .dilations = { 1, 1, 2 } };
-	static const int64_t cases[][3] = { { -3, 2, 3 }, { -1, 1, 3 }, { 0, 0, 3 }, { 1, 0, 2 }, { 4, 0, 1 },
-					    { 5, 0, 0 } };
+	const struct window window = { .in = { 1, 1, 5 },
+				       .kernel = { 1, 1, 3 },
+				       .dilations = { 1, 1, 2 } };
+	static const int64_t cases[][3] = { { -3, 2, 3 }, { -1, 1, 3 }, { 0, 0, 3 },
+					    { 1, 0, 2 },  { 4, 0, 1 },  { 5, 0, 0 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int64_t first, past;

@@ -16,14 +16,14 @@ static int64_t real_key(double x)
 	return bits < 0 ? (int64_t)(INT64_MIN - (uint64_t)bits) : bits;
 }
 
-#define KEYS(type, expression)                             \
-	do {                                               \
-		const type *from = value->data;            \
-		for (int64_t i = 0; i < count; i++) {      \
-			type x = from[i];                  \
-			ret_keys[i] = (expression);        \
-		}                                          \
-		return true;                               \
+#define KEYS(type, expression)                        \
+	do {                                          \
+		const type *from = value->data;       \
+		for (int64_t i = 0; i < count; i++) { \
+			type x = from[i];             \
+			ret_keys[i] = (expression);   \
+		}                                     \
+		return true;                          \
 	} while (0)
 
 bool keys_of(const struct engine_value *value, int64_t *ret_keys)

@@ -11,11 +11,11 @@ struct rows {
 	bool counts_up;
 };
 
-#define FILL(type)                                                       \
-	do {                                                             \
-		type value = *(const type *)filler;                      \
-		for (int64_t i = 0; i < count; i++)                      \
-			((type *)to)[i] = value;                         \
+#define FILL(type)                                  \
+	do {                                        \
+		type value = *(const type *)filler; \
+		for (int64_t i = 0; i < count; i++) \
+			((type *)to)[i] = value;    \
 	} while (0)
 
 static void fill(void *to, int64_t count, const void *filler, size_t width)
@@ -37,10 +37,10 @@ static void fill(void *to, int64_t count, const void *filler, size_t width)
 	}
 }
 
-#define PICK(type)                                                                       \
-	for (int64_t i = 0; i < rows->row; i++)                                          \
-		((type *)to)[i] = table[i] >= 0 ? ((const type *)from)[table[i]]         \
-						: *(const type *)rows->how->filler
+#define PICK(type)                                                       \
+	for (int64_t i = 0; i < rows->row; i++)                          \
+	((type *)to)[i] = table[i] >= 0 ? ((const type *)from)[table[i]] \
+					: *(const type *)rows->how->filler
 
 static void pick(const struct rows *rows, const void *from, void *to)
 {

@@ -10,7 +10,7 @@
 
 struct lookup {
 	size_t rank;
-	const int64_t *in, *out; /* dimensions */
+	const int64_t *in, *out;      /* dimensions */
 	const int64_t *const *tables; /* out[i] indices below in[i], or -1 */
 	const void *from;
 	void *to;

@@ -125,7 +125,8 @@ static void run_head(const struct attention *how, int64_t member, int64_t head, 
 			scores[i] = how->softcap * tanhf(scores[i] / how->softcap);
 		for (int64_t r = 0; r < rows; r++)
 			soften(scores + r * keys, keys);
-		gemm_run(&alone, rows, width, keys, (struct gemm_matrix){ scores, keys, 1 }, packed_v,
+		gemm_run(&alone, rows, width, keys, (struct gemm_matrix){ scores, keys, 1 },
+			 packed_v,
 			 how->y + member * how->y_member + head * how->y_head + first * how->y_row,
 			 how->y_row, NULL);
 	}
@@ -152,8 +153,8 @@ static void run_heads(void *arg, int64_t first, int64_t past)
 /* ---- reading the node ---- */
 
 /* Keys (or values) of before, and those of now behind them, as an output. */
-static int join_past(struct native_call *call, size_t past_index, size_t output, struct heads *heads,
-		     struct engine_value *ret_joined, struct strata_error *err)
+static int join_past(struct native_call *call, size_t past_index, size_t output,
+		     struct heads *heads, struct engine_value *ret_joined, struct strata_error *err)
 {
 	const struct engine_value *past = native_input(call, past_index);
 
@@ -186,8 +187,9 @@ static int join_past(struct native_call *call, size_t past_index, size_t output,
 		for (int64_t r = 0; row && r < heads->length; r++)
 			memcpy(to + (before + r) * heads->width, from + r * heads->row_step, row);
 	}
-	*heads = (struct heads){ ret_joined->data, heads->members, heads->heads, length,
-				 heads->width, heads->heads * length * heads->width,
+	*heads = (struct heads){ ret_joined->data,      heads->members,
+				 heads->heads,          length,
+				 heads->width,          heads->heads * length * heads->width,
 				 length * heads->width, heads->width };
 	return 0;
 }
@@ -215,7 +217,8 @@ static int read_mask(struct native_call *call, struct attention *how, struct str
 	return 0;
 }
 
-static int check_attention(struct native_call *call, struct attention *how, struct strata_error *err)
+static int check_attention(struct native_call *call, struct attention *how,
+			   struct strata_error *err)
 {
 	bool masked = native_input(call, 3) || how->causal;
 
@@ -278,7 +281,8 @@ static int run_attention(struct native_call *call, struct strata_error *err)
 		how.scale = (float)native_real(call, "scale",
 					       1 / sqrt((double)(how.q.width ? how.q.width : 1)));
 		if (engine_value_elements(&call->outputs[0]) > 0)
-			engine_team_run(call->team, how.q.members * how.q.heads, 1, run_heads, &how);
+			engine_team_run(call->team, how.q.members * how.q.heads, 1, run_heads,
+					&how);
 		if (how.out_of_memory)
 			rc = strata_fail_memory(err);
 	}
@@ -308,7 +312,8 @@ static void rotate_row(const struct rotary *how, const float *from, float *to, i
 
 	memcpy(to, from, (size_t)how->x.width * sizeof(*to)); /* what is beyond the pairs stays */
 	for (int64_t i = 0; i < how->pairs; i++) {
-		int64_t a = how->interleaved ? 2 * i : i, b = how->interleaved ? a + 1 : i + how->pairs;
+		int64_t a = how->interleaved ? 2 * i : i,
+			b = how->interleaved ? a + 1 : i + how->pairs;
 		float x = from[a], y = from[b];
 
 		to[a] = c[i] * x - s[i] * y;
@@ -378,8 +383,8 @@ static int run_rotary(struct native_call *call, struct strata_error *err)
 	if (rc || engine_value_elements(&call->outputs[0]) == 0)
 		return rc;
 	how.to = call->outputs[0].data;
-	engine_team_run(call->team, how.x.members * how.x.length, 1 + 4096 / (how.x.heads * how.x.width),
-			rotate_rows, &how);
+	engine_team_run(call->team, how.x.members * how.x.length,
+			1 + 4096 / (how.x.heads * how.x.width), rotate_rows, &how);
 	return 0;
 }
 

@@ -97,7 +97,7 @@ struct loop {
 	struct native_body *body;
 	int64_t most; /* rounds; -1: no limit */
 	bool goes_on;
-	size_t carried, scanned; /* values from round to round, and results of each round */
+	size_t carried, scanned;      /* values from round to round, and results of each round */
 	struct engine_value *inputs;  /* round, condition, carried */
 	struct engine_value *outputs; /* condition, carried, scanned */
 	struct list *stacks;          /* one for each scanned */
@@ -182,8 +182,8 @@ static int loop_results(struct native_call *call, struct loop *loop, struct stra
 		if (!native_wants(call, output))
 			continue;
 		rc = loop->stacks[i].count
-			     ? slice_stack(call->heap, loop->stacks[i].items, loop->stacks[i].count, 0,
-					   false, &call->outputs[output], err)
+			     ? slice_stack(call->heap, loop->stacks[i].items, loop->stacks[i].count,
+					   0, false, &call->outputs[output], err)
 			     : empty_stack(call, loop->body, 1 + output, output, err);
 	}
 	return rc;
@@ -213,8 +213,8 @@ static int run_loop(struct native_call *call, struct strata_error *err)
 			loop.inputs[2 + i] = engine_value_share(call->inputs[2 + i]);
 		else
 			rc = native_refuse(call, err, "input %zu is missing", i + 3);
-	for (int64_t round = 0;
-	     rc == 0 && loop.goes_on && (loop.most < 0 || round < loop.most); round++) {
+	for (int64_t round = 0; rc == 0 && loop.goes_on && (loop.most < 0 || round < loop.most);
+	     round++) {
 		rc = native_stopped(call, err);
 		if (rc == 0)
 			rc = loop_round(call, &loop, round, err);
@@ -233,7 +233,8 @@ static int run_loop(struct native_call *call, struct strata_error *err)
 
 struct scan {
 	struct native_body *body;
-	const struct engine_value *const *states_in; /* of the node, before any batch is taken apart */
+	const struct engine_value *const
+		*states_in; /* of the node, before any batch is taken apart */
 	const struct engine_value *const *scans_in;
 	size_t states, scans, stacked; /* state values, scanned inputs, stacked outputs */
 	int64_t length;
@@ -264,7 +265,8 @@ static int scan_step(struct native_call *call, struct scan *scan,
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < scan->scans; i++) {
-		bool backwards = listed(call, scan->shift ? "directions" : "scan_input_directions", i);
+		bool backwards =
+			listed(call, scan->shift ? "directions" : "scan_input_directions", i);
 
 		rc = scan_axis(call, "scan_input_axes", i, sources[i].rank, &axis, err);
 		if (rc == 0)
@@ -343,9 +345,9 @@ static int scan_batch(struct native_call *call, struct scan *scan, struct engine
 		size_t taken = 0;
 
 		for (size_t i = 0; rc == 0 && i < ins; i++) {
-			const struct engine_value *from = i < scan->states
-								  ? scan->states_in[i]
-								  : scan->scans_in[i - scan->states];
+			const struct engine_value *from =
+				i < scan->states ? scan->states_in[i]
+						 : scan->scans_in[i - scan->states];
 
 			if (from->rank == 0 || from->dims[0] != batch)
 				rc = native_refuse(call, err, "inputs have unlike batches");
@@ -397,8 +399,8 @@ static int scan_read(struct native_call *call, struct scan *scan, struct strata_
 	for (size_t i = 0; i < scan->scans; i++) {
 		const struct engine_value *x = scan->scans_in[i];
 		int rc = x->rank < skipped ? native_refuse(call, err, "an input is a single number")
-					   : scan_axis(call, "scan_input_axes", i, x->rank - skipped,
-						       &rank_axis, err);
+					   : scan_axis(call, "scan_input_axes", i,
+						       x->rank - skipped, &rank_axis, err);
 
 		if (rc)
 			return rc;

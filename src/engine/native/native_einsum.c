@@ -46,8 +46,8 @@ static int read_term(struct native_call *call, const char *from, const char *to,
 	for (const char *c = from; c < to; c++)
 		letters += letter(*c) >= 0;
 	if (letters > rank)
-		return native_refuse(call, err, "a term has %zu letters for %zu dimensions", letters,
-				     rank);
+		return native_refuse(call, err, "a term has %zu letters for %zu dimensions",
+				     letters, rank);
 	for (const char *c = from; c < to; c++) {
 		if (isspace((unsigned char)*c))
 			continue;
@@ -65,7 +65,8 @@ static int read_term(struct native_call *call, const char *from, const char *to,
 		c += 2;
 	}
 	if (at != rank)
-		return native_refuse(call, err, "a term has %zu labels for %zu dimensions", at, rank);
+		return native_refuse(call, err, "a term has %zu labels for %zu dimensions", at,
+				     rank);
 	return 0;
 }
 
@@ -79,7 +80,8 @@ static int add_operand(struct native_call *call, struct einsum *how, size_t inde
 		struct label *label = &how->labels[labels[i]];
 
 		if (label->used && label->dim != x->dims[i] && label->dim != 1 && x->dims[i] != 1)
-			return native_refuse(call, err, "dimensions %lld and %lld do not fit together",
+			return native_refuse(call, err,
+					     "dimensions %lld and %lld do not fit together",
 					     (long long)label->dim, (long long)x->dims[i]);
 		label->dim = !label->used || label->dim == 1 ? x->dims[i] : label->dim;
 		label->used = label->in[index] = true;
@@ -117,7 +119,8 @@ static int read_operands(struct native_call *call, struct einsum *how, const cha
 			size_t rank = call->inputs[i]->rank, spread = spread_of(from, to, rank);
 
 			if ((comma == NULL) != (i + 1 == how->operands))
-				return native_refuse(call, err, "the equation is not for %zu inputs",
+				return native_refuse(call, err,
+						     "the equation is not for %zu inputs",
 						     how->operands);
 			if (pass == 0) {
 				how->spread = spread > how->spread ? spread : how->spread;
@@ -215,18 +218,18 @@ static int64_t places(const struct einsum *how, const uint8_t *labels, size_t co
 	return product;
 }
 
-#define PLAIN(type)                                                                              \
-	for (int64_t o = 0; o < outs; o++) {                                                     \
-		type sum = 0;                                                                    \
-		offsets_at(how, how->out, how->out_count, o, base);                              \
-		for (int64_t s = 0; s < sums; s++) {                                             \
-			type product = 1;                                                        \
-			offsets_at(how, how->summed, how->summed_count, s, more);                \
-			for (size_t k = 0; k < how->operands; k++)                               \
-				product *= ((const type *)operands[k].data)[base[k] + more[k]];  \
-			sum += product;                                                          \
-		}                                                                                \
-		((type *)result.data)[o] = sum;                                                  \
+#define PLAIN(type)                                                                             \
+	for (int64_t o = 0; o < outs; o++) {                                                    \
+		type sum = 0;                                                                   \
+		offsets_at(how, how->out, how->out_count, o, base);                             \
+		for (int64_t s = 0; s < sums; s++) {                                            \
+			type product = 1;                                                       \
+			offsets_at(how, how->summed, how->summed_count, s, more);               \
+			for (size_t k = 0; k < how->operands; k++)                              \
+				product *= ((const type *)operands[k].data)[base[k] + more[k]]; \
+			sum += product;                                                         \
+		}                                                                               \
+		((type *)result.data)[o] = sum;                                                 \
 	}
 
 static int run_plain(struct native_call *call, const struct einsum *how, const int64_t *dims,
@@ -341,7 +344,8 @@ static int check_operands(struct native_call *call, struct strata_error *err)
 
 	if (rc == 0 && (call->input_count > OPERANDS || first->dtype == ONNX_STRING ||
 			first->dtype == ONNX_BOOL))
-		rc = native_lacks(call, err, "it is built for up to %d inputs of numbers", OPERANDS);
+		rc = native_lacks(call, err, "it is built for up to %d inputs of numbers",
+				  OPERANDS);
 	for (size_t i = 1; rc == 0 && i < call->input_count; i++)
 		rc = native_typed(call, i, first->dtype, &next, err);
 	return rc;
@@ -371,7 +375,8 @@ static int run_einsum(struct native_call *call, struct strata_error *err)
 			memset(call->outputs[0].data, 0, engine_value_bytes(&call->outputs[0]));
 		return rc;
 	}
-	if (how.operands == 2 && call->inputs[0]->dtype == ONNX_FLOAT && as_product(&how, &product)) {
+	if (how.operands == 2 && call->inputs[0]->dtype == ONNX_FLOAT &&
+	    as_product(&how, &product)) {
 		rc = native_make(call, 0, ONNX_FLOAT, how.out_count, dims, err);
 		return rc ? rc : run_product(call, &how, &product, err);
 	}

@@ -94,7 +94,7 @@ static uint8_t requantized(const struct requantize *how, int32_t sum, int64_t ro
 		      how->b_scales[how->b_count == 1 ? 0 : column] / how->y_scale;
 	double q = rint((double)((float)sum * scale)) + how->zero;
 
-	return (uint8_t)(q <= how->low ? how->low : q >= how->high ? how->high : (int32_t)q);
+	return (uint8_t)(q >= how->high ? how->high : q > how->low ? (int32_t)q : how->low);
 }
 
 /* ---- matrices ---- */
@@ -251,12 +251,13 @@ static uint32_t conv_at(const struct conv *work, const int32_t *x, const int32_t
 			for (int64_t k1 = first[1]; k1 < past[1]; k1++) {
 				const int32_t *row =
 					x + c * work->in_area +
-					((begin[0] + k0 * win->dilations[0]) * win->in[1] + begin[1] +
-					 k1 * win->dilations[1]) *
+					((begin[0] + k0 * win->dilations[0]) * win->in[1] +
+					 begin[1] + k1 * win->dilations[1]) *
 						win->in[2] +
 					begin[2];
 				const int32_t *weights = w + c * kernel +
-							 (k0 * win->kernel[1] + k1) * win->kernel[2];
+							 (k0 * win->kernel[1] + k1) *
+								 win->kernel[2];
 
 				for (int64_t k2 = first[2]; k2 < past[2]; k2++)
 					sum += (uint32_t)row[k2 * win->dilations[2]] *
@@ -275,9 +276,9 @@ static void conv_planes(void *arg, int64_t first, int64_t past)
 	for (int64_t plane = first; plane < past; plane++) {
 		int64_t out = plane % work->out_channels;
 		int64_t group = out / (work->out_channels / work->groups);
-		const int32_t *x = work->x + (plane / work->out_channels * work->channels +
-					      group * width) *
-						     work->in_area;
+		const int32_t *x = work->x +
+				   (plane / work->out_channels * work->channels + group * width) *
+					   work->in_area;
 		const int32_t *w = work->w + out * width * kernel;
 		uint32_t bias = work->bias ? (uint32_t)work->bias[out] : 0;
 
@@ -318,8 +319,9 @@ static int conv_shape(struct native_call *call, const struct engine_value *x,
 }
 
 /* The sums of a convolution; x, w and their zero points by input. */
-static int convolve(struct native_call *call, size_t x_at, size_t x_zero, size_t w_at, size_t w_zero,
-		    const int32_t *bias, struct engine_value *ret_sums, struct strata_error *err)
+static int convolve(struct native_call *call, size_t x_at, size_t x_zero, size_t w_at,
+		    size_t w_zero, const int32_t *bias, struct engine_value *ret_sums,
+		    struct strata_error *err)
 {
 	const struct engine_value *x, *w;
 	struct engine_value wide_x = { 0 }, wide_w = { 0 };
@@ -381,8 +383,8 @@ static int run_qlinear_conv(struct native_call *call, struct strata_error *err)
 	for (size_t i = 2; i < sums.rank; i++)
 		area *= sums.dims[i];
 	for (int64_t i = 0; i < count; i++)
-		((uint8_t *)call->outputs[0].data)[i] = requantized(
-			&how, ((const int32_t *)sums.data)[i], 0, i / area % channels);
+		((uint8_t *)call->outputs[0].data)[i] =
+			requantized(&how, ((const int32_t *)sums.data)[i], 0, i / area % channels);
 	engine_value_drop(&sums);
 	return rc;
 }

@@ -107,14 +107,13 @@ static int run_clip(struct native_call *call, struct strata_error *err)
 
 /* ---- PRelu ---- */
 
-#define PRELU(type)                                                                \
-	do {                                                                       \
-		const type *from = (const type *)values[0]->data + offsets[0];     \
-		const type *slope = (const type *)values[1]->data + offsets[1];    \
-		type *to = (type *)call->outputs[0].data + r * walk.run;           \
-		for (int64_t i = 0; i < walk.run; i++)                             \
-			to[i] = from[i] < 0 ? (type)(from[i] * slope[i * step])    \
-					    : from[i];                             \
+#define PRELU(type)                                                                        \
+	do {                                                                               \
+		const type *from = (const type *)values[0]->data + offsets[0];             \
+		const type *slope = (const type *)values[1]->data + offsets[1];            \
+		type *to = (type *)call->outputs[0].data + r * walk.run;                   \
+		for (int64_t i = 0; i < walk.run; i++)                                     \
+			to[i] = from[i] < 0 ? (type)(from[i] * slope[i * step]) : from[i]; \
 	} while (0)
 
 static int run_prelu(struct native_call *call, struct strata_error *err)
@@ -165,13 +164,13 @@ static int run_prelu(struct native_call *call, struct strata_error *err)
 
 /* ---- questions ---- */
 
-#define ASK(type, expression)                                  \
-	do {                                                   \
-		const type *from = x->data;                    \
-		for (int64_t i = 0; i < count; i++) {          \
-			type v = from[i];                      \
-			to[i] = (expression);                  \
-		}                                              \
+#define ASK(type, expression)                         \
+	do {                                          \
+		const type *from = x->data;           \
+		for (int64_t i = 0; i < count; i++) { \
+			type v = from[i];             \
+			to[i] = (expression);         \
+		}                                     \
 	} while (0)
 
 static int ask(struct native_call *call, bool infinite, struct strata_error *err)

@@ -7,7 +7,8 @@
 
 /* scores [members classes …], a target class for each member and place. */
 struct loss {
-	struct engine_value scores, weights, targets, each; /* double, double or nothing, int64, double */
+	struct engine_value scores, weights, targets,
+		each; /* double, double or nothing, int64, double */
 	int64_t members, classes, area;
 	bool ignores;
 	int64_t ignored; /* a target that counts for nothing */
@@ -55,7 +56,8 @@ static int loss_read(struct native_call *call, struct loss *loss, struct strata_
 	if (rc == 0 && weights)
 		rc = native_typed(call, 2, x->dtype, &weights, err);
 	if (rc == 0)
-		rc = engine_value_make(call->heap, ONNX_DOUBLE, x->rank, x->dims, &loss->scores, err);
+		rc = engine_value_make(call->heap, ONNX_DOUBLE, x->rank, x->dims, &loss->scores,
+				       err);
 	int64_t count = rc ? 0 : engine_value_elements(x);
 
 	for (int64_t i = 0; i < count; i++)

@@ -38,8 +38,8 @@ static int run_with_bias(struct native_call *call, enum vmath function, struct s
 
 	if (rc == 0 && bias)
 		rc = native_typed(call, 1, ONNX_FLOAT, &bias, err);
-	if (rc == 0 && (x->rank < 1 || (bias && (bias->rank != 1 ||
-						 bias->dims[0] != x->dims[x->rank - 1]))))
+	if (rc == 0 &&
+	    (x->rank < 1 || (bias && (bias->rank != 1 || bias->dims[0] != x->dims[x->rank - 1]))))
 		rc = native_refuse(call, err, "the bias does not fit to the input");
 	if (rc == 0)
 		rc = native_make_like(call, 0, 0, err);
@@ -167,7 +167,8 @@ static int skip_sum(struct native_call *call, size_t bias_index, struct engine_v
 	for (int64_t i = 0; rc == 0 && i < count; i++) {
 		float sum = ((const float *)x->data)[i] + ((const float *)skip->data)[i];
 
-		((float *)ret_sum->data)[i] = bias ? sum + ((const float *)bias->data)[i % row] : sum;
+		((float *)ret_sum->data)[i] = bias ? sum + ((const float *)bias->data)[i % row]
+						   : sum;
 	}
 	return rc;
 }

@@ -27,7 +27,8 @@ static int make_keys(struct native_call *call, const struct engine_value *x, int
 		return -ENOMEM;
 	if (!keys_of(x, keys)) {
 		engine_heap_put(call->heap, keys, bytes);
-		return native_lacks(call, err, "it is not built for %s", engine_dtype_name(x->dtype));
+		return native_lacks(call, err, "it is not built for %s",
+				    engine_dtype_name(x->dtype));
 	}
 	*ret_keys = keys;
 	*ret_bytes = bytes;
@@ -58,7 +59,8 @@ static void sift_down(struct best *best, int64_t at)
 
 		if (child >= best->count)
 			return;
-		if (child + 1 < best->count && better(best, best->heap[child], best->heap[child + 1]))
+		if (child + 1 < best->count &&
+		    better(best, best->heap[child], best->heap[child + 1]))
 			child++;
 		if (!better(best, kept, best->heap[child]))
 			return;
@@ -124,7 +126,8 @@ static void top_rows(void *arg, int64_t first, int64_t past)
 	}
 }
 
-static int read_k(struct native_call *call, int64_t length, int64_t *ret_k, struct strata_error *err)
+static int read_k(struct native_call *call, int64_t length, int64_t *ret_k,
+		  struct strata_error *err)
 {
 	int64_t k = native_int(call, "k", 0);
 	size_t count = 1;
@@ -172,8 +175,8 @@ static int run_top_k(struct native_call *call, struct strata_error *err)
 	work.indices = native_wants(call, 1) ? call->outputs[1].data : NULL;
 	work.heaps = native_scratch(call, heap_bytes, err);
 	if (work.heaps)
-		engine_team_run(call->team, outer * work.inner, 1 + 4096 / (work.length + 1), top_rows,
-				&work);
+		engine_team_run(call->team, outer * work.inner, 1 + 4096 / (work.length + 1),
+				top_rows, &work);
 	else
 		rc = -ENOMEM;
 	engine_heap_put(call->heap, work.heaps, heap_bytes);
@@ -253,10 +256,10 @@ static int unique_lists(struct native_call *call, const struct things *things,
 			continue;
 		rc = native_make(call, output, ONNX_INT64, 1, &length, err);
 		for (int64_t i = 0; rc == 0 && i < length; i++)
-			((int64_t *)call->outputs[output].data)[i] =
-				output == 1   ? kinds[i].first
-				: output == 2 ? place[inverse[i]]
-					      : kinds[i].members;
+			((int64_t *)call->outputs[output].data)[i] = output == 1 ? kinds[i].first
+								     : output == 2
+									     ? place[inverse[i]]
+									     : kinds[i].members;
 	}
 	return rc;
 }
@@ -370,7 +373,8 @@ static int run_reverse(struct native_call *call, struct strata_error *err)
 			int64_t length = ((const int64_t *)lengths->data)[b];
 			int64_t from = t < length ? length - 1 - t : t;
 			int64_t to_row = time == 0 ? t * x->dims[1] + b : b * x->dims[1] + t;
-			int64_t from_row = time == 0 ? from * x->dims[1] + b : b * x->dims[1] + from;
+			int64_t from_row = time == 0 ? from * x->dims[1] + b
+						     : b * x->dims[1] + from;
 
 			memcpy((char *)call->outputs[0].data + (size_t)to_row * row,
 			       (const char *)x->data + (size_t)from_row * row, row);
@@ -380,20 +384,20 @@ static int run_reverse(struct native_call *call, struct strata_error *err)
 
 /* ---- CumSum ---- */
 
-#define RUNNING_SUM(type, sum_type)                                              \
-	for (int64_t o = 0; o < outer; o++)                                      \
-		for (int64_t i = 0; i < inner; i++) {                            \
-			sum_type sum = 0;                                        \
-			for (int64_t n = 0; n < length; n++) {                   \
-				int64_t k = reverse ? length - 1 - n : n;        \
-				int64_t at = (o * length + k) * inner + i;       \
+#define RUNNING_SUM(type, sum_type)                                                    \
+	for (int64_t o = 0; o < outer; o++)                                            \
+		for (int64_t i = 0; i < inner; i++) {                                  \
+			sum_type sum = 0;                                              \
+			for (int64_t n = 0; n < length; n++) {                         \
+				int64_t k = reverse ? length - 1 - n : n;              \
+				int64_t at = (o * length + k) * inner + i;             \
 				sum_type here = (sum_type)((const type *)x->data)[at]; \
-				if (!exclusive)                                  \
-					sum += here;                             \
-				((type *)call->outputs[0].data)[at] = (type)sum; \
-				if (exclusive)                                   \
-					sum += here;                             \
-			}                                                        \
+				if (!exclusive)                                        \
+					sum += here;                                   \
+				((type *)call->outputs[0].data)[at] = (type)sum;       \
+				if (exclusive)                                         \
+					sum += here;                                   \
+			}                                                              \
 		}
 
 static int run_cum_sum(struct native_call *call, struct strata_error *err)

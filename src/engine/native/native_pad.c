@@ -152,8 +152,14 @@ static int run_pad(struct native_call *call, struct strata_error *err)
 		for (int64_t k = 0; k < dims[i]; k++)
 			*at++ = source(mode, k - before[i], x->dims[i]);
 	}
-	const struct lookup lookup = { x->rank, x->dims, dims, tables, x->data,
-				       call->outputs[0].data, engine_dtype_bytes(x->dtype), &filler };
+	const struct lookup lookup = { x->rank,
+				       x->dims,
+				       dims,
+				       tables,
+				       x->data,
+				       call->outputs[0].data,
+				       engine_dtype_bytes(x->dtype),
+				       &filler };
 
 	lookup_run(call->team, &lookup);
 	engine_heap_put(call->heap, room, bytes);
@@ -193,7 +199,8 @@ static int run_trilu(struct native_call *call, struct strata_error *err)
 		size_t left = (size_t)edge * width, all = (size_t)row * width;
 
 		memset(upper ? to : to + left, 0, upper ? left : all - left);
-		memcpy(upper ? to + left : to, upper ? from + left : from, upper ? all - left : left);
+		memcpy(upper ? to + left : to, upper ? from + left : from,
+		       upper ? all - left : left);
 	}
 	return 0;
 }

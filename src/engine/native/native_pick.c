@@ -56,7 +56,8 @@ struct along {
 	size_t axis;
 	struct engine_value indices;
 	int64_t strides[STRATA_TENSOR_RANK_MAX]; /* of the data */
-	int64_t row, step, apart; /* of a row of indices: elements; data steps per index and per element */
+	int64_t row, step,
+		apart; /* of a row of indices: elements; data steps per index and per element */
 };
 
 static int along_new(struct native_call *call, const struct engine_value *x, struct along *along,
@@ -107,9 +108,9 @@ struct gather_work {
 	size_t width;
 };
 
-#define GATHER(type)                                                        \
-	for (int64_t i = 0; i < along->row; i++)                            \
-		((type *)to)[i] = ((const type *)from)[list[i] * along->step + i * along->apart]
+#define GATHER(type)                             \
+	for (int64_t i = 0; i < along->row; i++) \
+	((type *)to)[i] = ((const type *)from)[list[i] * along->step + i * along->apart]
 
 static void gather_rows(void *arg, int64_t first, int64_t past)
 {
@@ -162,15 +163,15 @@ static int run_gather_elements(struct native_call *call, struct strata_error *er
 
 typedef void (*combine)(void *to, const void *from, int64_t count);
 
-#define COMBINE(name, type, expression)                                             \
+#define COMBINE(name, type, expression)                                              \
 	static void name##_##type(void *to_any, const void *from_any, int64_t count) \
-	{                                                                           \
-		type *to = to_any;                                                  \
-		const type *from = from_any;                                        \
-		for (int64_t i = 0; i < count; i++) {                               \
-			type a = to[i], b = from[i];                                \
-			to[i] = (type)(expression);                                 \
-		}                                                                   \
+	{                                                                            \
+		type *to = to_any;                                                   \
+		const type *from = from_any;                                         \
+		for (int64_t i = 0; i < count; i++) {                                \
+			type a = to[i], b = from[i];                                 \
+			to[i] = (type)(expression);                                  \
+		}                                                                    \
 	}
 #define COMBINE_ALL(name, real_expression, whole_expression) \
 	COMBINE(name, float, real_expression)                \
@@ -178,7 +179,7 @@ typedef void (*combine)(void *to, const void *from, int64_t count);
 	COMBINE(name, int32_t, whole_expression)             \
 	COMBINE(name, int64_t, whole_expression)
 COMBINE_ALL(add, a + b, (uint64_t)a + (uint64_t)b)
-COMBINE_ALL(mul, a *b, (uint64_t)a * (uint64_t)b)
+COMBINE_ALL(mul, a *b, (uint64_t)a *(uint64_t)b)
 COMBINE_ALL(max, a > b || a != a ? a : b, a > b ? a : b)
 COMBINE_ALL(min, a < b || a != a ? a : b, a < b ? a : b)
 
@@ -248,7 +249,8 @@ static int run_scatter_elements(struct native_call *call, struct strata_error *e
 	for (int64_t k = 0; k < count; k++) { /* in order: where two meet, the last one holds */
 		int64_t i = k % along.row;
 		int64_t at = along_base(&along, k / along.row) +
-			     ((const int64_t *)along.indices.data)[k] * along.step + i * along.apart;
+			     ((const int64_t *)along.indices.data)[k] * along.step +
+			     i * along.apart;
 		char *to = (char *)call->outputs[0].data + (size_t)at * width;
 		const char *from = (const char *)updates->data + (size_t)k * width;
 
@@ -281,9 +283,9 @@ static int spots_new(struct native_call *call, const struct engine_value *x, siz
 	if (rc)
 		return rc;
 	spots->depth = indices->rank ? indices->dims[indices->rank - 1] : 0;
-	if (indices->rank < 1 + skip || spots->depth < 1 ||
-	    (size_t)spots->depth + skip > x->rank)
-		return native_refuse(call, err, "indices of %lld numbers do not fit to %u dimensions",
+	if (indices->rank < 1 + skip || spots->depth < 1 || (size_t)spots->depth + skip > x->rank)
+		return native_refuse(call, err,
+				     "indices of %lld numbers do not fit to %u dimensions",
 				     (long long)spots->depth, x->rank);
 	plain_strides(x, strides);
 	for (size_t i = 0; i < skip; i++) {
@@ -446,8 +448,8 @@ static int run_non_zero(struct native_call *call, struct strata_error *err)
 		if (!((const uint8_t *)flags.data)[i])
 			continue;
 		for (size_t d = x->rank; d-- > 0; rest /= x->dims[d])
-			((int64_t *)call->outputs[0].data)[(int64_t)d * found + at] =
-				rest % x->dims[d];
+			((int64_t *)call->outputs[0].data)[(int64_t)d * found + at] = rest %
+										      x->dims[d];
 		at++;
 	}
 	engine_value_drop(&flags);
@@ -464,7 +466,8 @@ static int one_hot_shape(struct native_call *call, const struct engine_value *in
 	size_t rank = indices->rank + 1;
 
 	if (rank > STRATA_TENSOR_RANK_MAX || depth < 0 || engine_value_elements(values) != 2)
-		return native_refuse(call, err, "depth is %lld and there are %lld values; expected 2",
+		return native_refuse(call, err,
+				     "depth is %lld and there are %lld values; expected 2",
 				     (long long)depth, (long long)engine_value_elements(values));
 	int rc = native_axis(call, native_int(call, "axis", -1), rank, ret_axis, err);
 
@@ -510,7 +513,8 @@ static int run_one_hot(struct native_call *call, struct strata_error *err)
 
 		index += index < 0 ? depth : 0;
 		if (index >= 0 && index < depth)
-			memcpy(to + (size_t)((i / inner * depth + index) * inner + i % inner) * width,
+			memcpy(to + (size_t)((i / inner * depth + index) * inner + i % inner) *
+					       width,
 			       (const char *)values->data + width, width);
 	}
 	engine_value_drop(&wide);

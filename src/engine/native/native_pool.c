@@ -18,9 +18,9 @@ struct pool_work {
 	void *to;
 	int64_t *indices; /* of the largest; NULL: not wanted */
 	int64_t in_area, out_area;
-	bool count_pads;   /* the mean is of padding too */
+	bool count_pads;    /* the mean is of padding too */
 	bool columns_first; /* order in which indices are counted */
-	double power;      /* of the norm */
+	double power;       /* of the norm */
 	void (*plane)(const struct pool_work *work, const void *from, void *to, int64_t plane);
 };
 
@@ -38,17 +38,17 @@ static void spot_at(const struct window *window, size_t axis, int64_t at, struct
 #define EACH_WINDOW(w, spot)                                                                       \
 	for (int64_t o0 = 0; o0 < (w)->out[0] && (spot_at(w, 0, o0, &(spot)), true); o0++)         \
 		for (int64_t o1 = 0; o1 < (w)->out[1] && (spot_at(w, 1, o1, &(spot)), true); o1++) \
-			for (int64_t o2 = 0; o2 < (w)->out[2] && (spot_at(w, 2, o2, &(spot)), true); \
-			     o2++)
+			for (int64_t o2 = 0;                                                       \
+			     o2 < (w)->out[2] && (spot_at(w, 2, o2, &(spot)), true); o2++)
 
 /* The rows of a window: `row` is where its element 0 of the last dimension would be. */
-#define EACH_ROW(w, spot, row)                                                                 \
-	for (int64_t k0 = (spot).first[0]; k0 < (spot).past[0]; k0++)                          \
-		for (int64_t k1 = (spot).first[1],                                             \
-			     row = (((spot).begin[0] + k0 * (w)->dilations[0]) * (w)->in[1] +  \
-				    (spot).begin[1] + k1 * (w)->dilations[1]) *                \
-					   (w)->in[2] +                                        \
-				   (spot).begin[2];                                            \
+#define EACH_ROW(w, spot, row)                                                                \
+	for (int64_t k0 = (spot).first[0]; k0 < (spot).past[0]; k0++)                         \
+		for (int64_t k1 = (spot).first[1],                                            \
+			     row = (((spot).begin[0] + k0 * (w)->dilations[0]) * (w)->in[1] + \
+				    (spot).begin[1] + k1 * (w)->dilations[1]) *               \
+					   (w)->in[2] +                                       \
+				   (spot).begin[2];                                           \
 		     k1 < (spot).past[1]; k1++, row += (w)->dilations[1] * (w)->in[2])
 
 /* An index as it is counted: rows first, or columns first within the channel. */
@@ -65,31 +65,31 @@ static int64_t index_of(const struct pool_work *work, int64_t plane, int64_t at)
 	return plane * work->in_area + at;
 }
 
-#define MAX_PLANE(type, lowest)                                                                    \
-	static void max_##type(const struct pool_work *work, const void *from_any, void *to_any,   \
-			       int64_t plane)                                                      \
-	{                                                                                          \
-		const struct window *w = &work->window;                                            \
-		const type *from = from_any;                                                       \
-		type *to = to_any;                                                                 \
-		int64_t *indices = work->indices ? work->indices + plane * work->out_area : NULL;  \
-		struct spot spot;                                                                  \
-		EACH_WINDOW(w, spot)                                                               \
-		{                                                                                  \
-			type most = lowest;                                                        \
-			int64_t where = -1;                                                        \
-			EACH_ROW(w, spot, row)                                                     \
-			for (int64_t k = spot.first[2]; k < spot.past[2]; k++) {                   \
-				int64_t at = row + k * w->dilations[2];                            \
-				if (from[at] > most || where < 0 || from[at] != from[at]) {        \
-					most = from[at];                                           \
-					where = at;                                                \
-				}                                                                  \
-			}                                                                          \
-			*to++ = most;                                                              \
-			if (indices)                                                               \
-				*indices++ = index_of(work, plane, where < 0 ? 0 : where);         \
-		}                                                                                  \
+#define MAX_PLANE(type, lowest)                                                                   \
+	static void max_##type(const struct pool_work *work, const void *from_any, void *to_any,  \
+			       int64_t plane)                                                     \
+	{                                                                                         \
+		const struct window *w = &work->window;                                           \
+		const type *from = from_any;                                                      \
+		type *to = to_any;                                                                \
+		int64_t *indices = work->indices ? work->indices + plane * work->out_area : NULL; \
+		struct spot spot;                                                                 \
+		EACH_WINDOW(w, spot)                                                              \
+		{                                                                                 \
+			type most = lowest;                                                       \
+			int64_t where = -1;                                                       \
+			EACH_ROW(w, spot, row)                                                    \
+			for (int64_t k = spot.first[2]; k < spot.past[2]; k++) {                  \
+				int64_t at = row + k * w->dilations[2];                           \
+				if (from[at] > most || where < 0 || from[at] != from[at]) {       \
+					most = from[at];                                          \
+					where = at;                                               \
+				}                                                                 \
+			}                                                                         \
+			*to++ = most;                                                             \
+			if (indices)                                                              \
+				*indices++ = index_of(work, plane, where < 0 ? 0 : where);        \
+		}                                                                                 \
 	}
 MAX_PLANE(float, -INFINITY)
 MAX_PLANE(double, -INFINITY)
@@ -106,31 +106,31 @@ static int64_t mean_count(const struct pool_work *work, const struct spot *spot)
 		int64_t room = w->in[i] + w->after[i] - spot->begin[i], step = w->dilations[i];
 		int64_t padded = (room + step - 1) / step;
 
-		count *= !work->count_pads        ? spot->past[i] - spot->first[i]
+		count *= !work->count_pads       ? spot->past[i] - spot->first[i]
 			 : padded < w->kernel[i] ? padded
 						 : w->kernel[i];
 	}
 	return count;
 }
 
-#define MEAN_PLANE(type)                                                                           \
-	static void mean_##type(const struct pool_work *work, const void *from_any, void *to_any,  \
-				int64_t plane)                                                     \
-	{                                                                                          \
-		const struct window *w = &work->window;                                            \
-		const type *from = from_any;                                                       \
-		type *to = to_any;                                                                 \
-		struct spot spot;                                                                  \
-		EACH_WINDOW(w, spot)                                                               \
-		{                                                                                  \
-			type sum = 0;                                                              \
-			EACH_ROW(w, spot, row)                                                     \
-			for (int64_t k = spot.first[2]; k < spot.past[2]; k++)                     \
-				sum += from[row + k * w->dilations[2]];                            \
-			int64_t count = mean_count(work, &spot);                                   \
-			*to++ = count > 0 ? sum / (type)count : 0;                                 \
-		}                                                                                  \
-		(void)plane;                                                                       \
+#define MEAN_PLANE(type)                                                                          \
+	static void mean_##type(const struct pool_work *work, const void *from_any, void *to_any, \
+				int64_t plane)                                                    \
+	{                                                                                         \
+		const struct window *w = &work->window;                                           \
+		const type *from = from_any;                                                      \
+		type *to = to_any;                                                                \
+		struct spot spot;                                                                 \
+		EACH_WINDOW(w, spot)                                                              \
+		{                                                                                 \
+			type sum = 0;                                                             \
+			EACH_ROW(w, spot, row)                                                    \
+			for (int64_t k = spot.first[2]; k < spot.past[2]; k++)                    \
+				sum += from[row + k * w->dilations[2]];                           \
+			int64_t count = mean_count(work, &spot);                                  \
+			*to++ = count > 0 ? sum / (type)count : 0;                                \
+		}                                                                                 \
+		(void)plane;                                                                      \
 	}
 MEAN_PLANE(float)
 MEAN_PLANE(double)
@@ -152,7 +152,9 @@ static void norm_float(const struct pool_work *work, const void *from_any, void 
 		for (int64_t k = spot.first[2]; k < spot.past[2]; k++) {
 			double x = fabs(from[row + k * w->dilations[2]]);
 
-			sum += work->power == 2 ? x * x : work->power == 1 ? x : pow(x, work->power);
+			sum += work->power == 2   ? x * x
+			       : work->power == 1 ? x
+						  : pow(x, work->power);
 		}
 		*to++ = (float)(work->power == 2   ? sqrt(sum)
 				: work->power == 1 ? sum
@@ -168,7 +170,8 @@ static void planes(void *arg, int64_t first, int64_t past)
 										 : 4;
 
 	for (int64_t plane = first; plane < past; plane++)
-		work->plane(work, (const char *)work->from + (size_t)(plane * work->in_area) * width,
+		work->plane(work,
+			    (const char *)work->from + (size_t)(plane * work->in_area) * width,
 			    (char *)work->to + (size_t)(plane * work->out_area) * width, plane);
 }
 
@@ -206,7 +209,8 @@ static int run_windows(struct native_call *call, enum pool form, struct strata_e
 	if (rc)
 		return rc;
 	if (!choose_plane(&work, form, x->dtype))
-		return native_lacks(call, err, "it is not built for %s", engine_dtype_name(x->dtype));
+		return native_lacks(call, err, "it is not built for %s",
+				    engine_dtype_name(x->dtype));
 	memcpy(dims, x->dims, 2 * sizeof(*dims));
 	memcpy(dims + 2, work.window.out + (WINDOW_SPATIAL_MAX - work.window.spatial),
 	       work.window.spatial * sizeof(*dims));
@@ -223,8 +227,8 @@ static int run_windows(struct native_call *call, enum pool form, struct strata_e
 	work.count_pads = native_int(call, "count_include_pad", 0);
 	work.columns_first = native_int(call, "storage_order", 0);
 	if (engine_value_elements(&call->outputs[0]) > 0)
-		engine_team_run(call->team, dims[0] * dims[1], 1 + 8192 / (work.in_area + 1), planes,
-				&work);
+		engine_team_run(call->team, dims[0] * dims[1], 1 + 8192 / (work.in_area + 1),
+				planes, &work);
 	return 0;
 }
 
@@ -398,12 +402,9 @@ static int run_max_unpool(struct native_call *call, struct strata_error *err)
 }
 
 static const struct native_op ops[] = {
-	{ "AveragePool", run_average_pool },
-	{ "GlobalAveragePool", run_global_average },
-	{ "GlobalLpPool", run_global_lp },
-	{ "GlobalMaxPool", run_global_max },
-	{ "LpPool", run_lp_pool },
-	{ "MaxPool", run_max_pool },
+	{ "AveragePool", run_average_pool }, { "GlobalAveragePool", run_global_average },
+	{ "GlobalLpPool", run_global_lp },   { "GlobalMaxPool", run_global_max },
+	{ "LpPool", run_lp_pool },           { "MaxPool", run_max_pool },
 	{ "MaxUnpool", run_max_unpool },
 };
 

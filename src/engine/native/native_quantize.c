@@ -101,7 +101,8 @@ static int run_quantize(struct native_call *call, struct strata_error *err)
 		int64_t which = i / quantity.inner % quantity.count;
 		float value = x->dtype == ONNX_FLOAT ? ((const float *)x->data)[i]
 						     : (float)((const int32_t *)x->data)[i];
-		int32_t zero = quantity.zeros.data ? ((const int32_t *)quantity.zeros.data)[which] : 0;
+		int32_t zero = quantity.zeros.data ? ((const int32_t *)quantity.zeros.data)[which]
+						   : 0;
 
 		store(call->outputs[0].data, dtype, i,
 		      quantized(value, quantity.scales[which], zero, low, high));
@@ -131,7 +132,8 @@ static int run_dequantize(struct native_call *call, struct strata_error *err)
 
 	for (int64_t i = 0; i < count; i++) {
 		int64_t which = i / quantity.inner % quantity.count;
-		int64_t zero = quantity.zeros.data ? ((const int32_t *)quantity.zeros.data)[which] : 0;
+		int64_t zero = quantity.zeros.data ? ((const int32_t *)quantity.zeros.data)[which]
+						   : 0;
 
 		to[i] = (float)(((const int32_t *)wide.data)[i] - zero) * quantity.scales[which];
 	}

@@ -61,7 +61,8 @@ static int draw_like(struct native_call *call, enum kind kind, struct strata_err
 	const struct engine_value *x;
 	int rc = native_tensor(call, 0, &x, err);
 
-	return rc ? rc : draw(call, kind, native_int(call, "dtype", x->dtype), x->rank, x->dims, err);
+	return rc ? rc
+		  : draw(call, kind, native_int(call, "dtype", x->dtype), x->rank, x->dims, err);
 }
 
 static int run_normal(struct native_call *call, struct strata_error *err)

@@ -30,8 +30,8 @@ struct recurrent {
 	const int32_t *lengths;
 	float *y, *y_h, *y_c; /* outputs; those not wanted are NULL */
 	/* scratch */
-	float *from_input; /* steps × batch × gates·hidden */
-	float *from_state; /* batch × gates·hidden */
+	float *from_input;                 /* steps × batch × gates·hidden */
+	float *from_state;                 /* batch × gates·hidden */
 	float *state, *cell_state, *reset; /* batch × hidden */
 	float *packed_w, *packed_r, *sum_bias, *state_bias;
 };
@@ -42,10 +42,17 @@ static const struct {
 	const char *name;
 	float alpha, beta;
 } known[] = {
-	{ "Affine", 1, 0 },       { "Elu", 1, 0 },      { "HardSigmoid", 0.2f, 0.5f },
-	{ "LeakyRelu", 0.01f, 0 }, { "Relu", 0, 0 },     { "ScaledTanh", 1, 1 },
-	{ "Sigmoid", 0, 0 },      { "Softplus", 0, 0 }, { "Softsign", 0, 0 },
-	{ "Tanh", 0, 0 },         { "ThresholdedRelu", 1, 0 },
+	{ "Affine", 1, 0 },
+	{ "Elu", 1, 0 },
+	{ "HardSigmoid", 0.2f, 0.5f },
+	{ "LeakyRelu", 0.01f, 0 },
+	{ "Relu", 0, 0 },
+	{ "ScaledTanh", 1, 1 },
+	{ "Sigmoid", 0, 0 },
+	{ "Softplus", 0, 0 },
+	{ "Softsign", 0, 0 },
+	{ "Tanh", 0, 0 },
+	{ "ThresholdedRelu", 1, 0 },
 };
 
 static float activate_one(const struct activation *f, float x)
@@ -244,9 +251,8 @@ static void run_step(struct native_call *call, const struct recurrent *how,
 /* Y is [steps directions batch hidden], or [batch steps directions hidden] with the batch first. */
 static float *y_at(const struct recurrent *how, int64_t step, int64_t direction, int64_t member)
 {
-	int64_t at = how->batch_first
-			     ? (member * how->steps + step) * how->directions + direction
-			     : (step * how->directions + direction) * how->batch + member;
+	int64_t at = how->batch_first ? (member * how->steps + step) * how->directions + direction
+				      : (step * how->directions + direction) * how->batch + member;
 
 	return how->y + at * how->hidden;
 }
@@ -269,7 +275,8 @@ static void load_state(const struct recurrent *how, int64_t direction, const flo
 			memset(to + b * how->hidden, 0, (size_t)how->hidden * sizeof(*to));
 }
 
-static void store_state(const struct recurrent *how, int64_t direction, const float *from, float *to)
+static void store_state(const struct recurrent *how, int64_t direction, const float *from,
+			float *to)
 {
 	for (int64_t b = 0; to && b < how->batch; b++)
 		memcpy(to + state_at(how, direction, b), from + b * how->hidden,
@@ -291,7 +298,7 @@ static void prepare(struct native_call *call, struct recurrent *how, int64_t dir
 		gemm_pack(call->team, (struct gemm_matrix){ r + 2 * n * n, 1, n }, n, n,
 			  how->packed_r + gemm_packed_count(n, row));
 	for (int64_t i = 0; i < row; i++)
-		how->sum_bias[i] = !b                                               ? 0
+		how->sum_bias[i] = !b ? 0
 				   : how->cell == GRU && how->resets_later && i >= 2 * n
 					   ? b[i]
 					   : b[i] + b[row + i];
@@ -359,8 +366,9 @@ static int optional_reals(struct native_call *call, size_t index, int64_t count,
 	int rc = native_typed(call, index, ONNX_FLOAT, &value, err);
 
 	if (rc == 0 && engine_value_elements(value) != count)
-		rc = native_refuse(call, err, "input %zu has %lld elements; expected %lld", index + 1,
-				   (long long)engine_value_elements(value), (long long)count);
+		rc = native_refuse(call, err, "input %zu has %lld elements; expected %lld",
+				   index + 1, (long long)engine_value_elements(value),
+				   (long long)count);
 	if (rc == 0)
 		*ret_at = value->data;
 	return rc;
@@ -435,7 +443,8 @@ static int make_outputs(struct native_call *call, struct recurrent *how, struct 
 	int rc = 0;
 
 	if (native_wants(call, 0))
-		rc = native_make(call, 0, ONNX_FLOAT, 4, how->batch_first ? by_member : by_step, err);
+		rc = native_make(call, 0, ONNX_FLOAT, 4, how->batch_first ? by_member : by_step,
+				 err);
 	for (size_t i = 1; rc == 0 && i < (how->cell == LSTM ? 3u : 2u); i++)
 		if (native_wants(call, i))
 			rc = native_make(call, i, ONNX_FLOAT, 3, state, err);
@@ -500,7 +509,8 @@ static int run_cell(struct native_call *call, enum cell cell, struct strata_erro
 		return -ENOMEM;
 	lay_out(&how, room, &rows);
 	for (int64_t d = 0; d < how.directions; d++)
-		run_direction(call, &how, activations + d * ACTIVATIONS, d, reverse || d == 1, rows);
+		run_direction(call, &how, activations + d * ACTIVATIONS, d, reverse || d == 1,
+			      rows);
 	engine_heap_put(call->heap, room, bytes);
 	return 0;
 }

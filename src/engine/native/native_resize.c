@@ -25,7 +25,7 @@ enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 
 static const char *const mode_names[] = { "nearest", "linear", "cubic" };
 static const char *const coordinate_names[] = {
-	"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",    "align_corners",
+	"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
 	"asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize",
 };
 static const char *const rounding_names[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
@@ -149,7 +149,8 @@ static int apply_sizes(struct native_call *call, struct resize *how, const size_
 		       struct strata_error *err)
 {
 	const char *policy = native_text(call, "keep_aspect_ratio_policy", "stretch");
-	bool smaller = strcmp(policy, "not_larger") == 0, larger = strcmp(policy, "not_smaller") == 0;
+	bool smaller = strcmp(policy, "not_larger") == 0,
+	     larger = strcmp(policy, "not_smaller") == 0;
 	double common = smaller ? INFINITY : 0;
 
 	if (count != axis_count)
@@ -167,8 +168,8 @@ static int apply_sizes(struct native_call *call, struct resize *how, const size_
 		bool keeps = smaller || larger;
 
 		how->scales[axis] = keeps ? common : sizes[i] / (double)how->in[axis];
-		how->out[axis] = (int64_t)(keeps ? floor(common * (double)how->in[axis] + 0.5)
-						 : sizes[i]);
+		how->out[axis] =
+			(int64_t)(keeps ? floor(common * (double)how->in[axis] + 0.5) : sizes[i]);
 		how->changes[axis] = how->out[axis] != how->in[axis] || how->coordinates == TF_CROP;
 	}
 	return 0;
@@ -223,8 +224,8 @@ static double position(const struct resize *how, size_t axis, int64_t at)
 		return shift + (x + 0.5) / scale - 0.5;
 	case TF_CROP:
 		return out > 1 ? how->roi_begin[axis] * (in - 1) +
-					 x * (how->roi_end[axis] - how->roi_begin[axis]) * (in - 1) /
-						 (out - 1)
+					 x * (how->roi_end[axis] - how->roi_begin[axis]) *
+						 (in - 1) / (out - 1)
 			       : 0.5 * (how->roi_begin[axis] + how->roi_end[axis]) * (in - 1);
 	default:
 		return (x + 0.5) / scale - 0.5;
@@ -279,7 +280,7 @@ static int run_nearest(struct native_call *call, const struct resize *how,
 	for (size_t i = 0; i < how->rank; i++) {
 		tables[i] = at;
 		for (int64_t k = 0; k < how->out[i]; k++)
-			*at++ = !how->changes[i]           ? k
+			*at++ = !how->changes[i]        ? k
 				: is_outside(how, i, k) ? -1
 							: nearest(how, i, k);
 	}
@@ -433,8 +434,8 @@ static int resize_axis(struct native_call *call, const struct resize *how, size_
 	int rc = engine_value_make(call->heap, ONNX_FLOAT, how->rank, dims, ret_value, err);
 
 	if (rc == 0) {
-		struct axis_work work = { value->data, ret_value->data, &taps, how->in[axis],
-					  how->out[axis], 1 };
+		struct axis_work work = { value->data,   ret_value->data, &taps,
+					  how->in[axis], how->out[axis],  1 };
 
 		for (size_t i = 0; i < how->rank; i++)
 			*(i <= axis ? &outer : &work.inner) *= dims[i];

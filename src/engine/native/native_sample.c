@@ -114,9 +114,9 @@ static int read_grid(struct native_call *call, struct grid_work *work, struct st
 	const char *border = native_text(call, "padding_mode", "zeros");
 
 	work->corners = native_int(call, "align_corners", 0);
-	work->mode = strcmp(mode, "nearest") == 0                                ? NEAREST
+	work->mode = strcmp(mode, "nearest") == 0                                 ? NEAREST
 		     : strcmp(mode, "bicubic") == 0 || strcmp(mode, "cubic") == 0 ? BICUBIC
-										 : BILINEAR;
+										  : BILINEAR;
 	work->border = strcmp(border, "border") == 0       ? BORDER
 		       : strcmp(border, "reflection") == 0 ? REFLECTION
 							   : ZEROS;
@@ -233,9 +233,9 @@ static void roi_planes(void *arg, int64_t first, int64_t past)
 		width /= (double)work->out_width;
 		height /= (double)work->out_height;
 		for (int64_t i = 0; i < work->out_height * work->out_width; i++)
-			work->to[p * work->out_height * work->out_width + i] =
-				roi_bin(work, plane, top + (double)(i / work->out_width) * height,
-					left + (double)(i % work->out_width) * width, height, width);
+			work->to[p * work->out_height * work->out_width + i] = roi_bin(
+				work, plane, top + (double)(i / work->out_width) * height,
+				left + (double)(i % work->out_width) * width, height, width);
 	}
 }
 

@@ -23,9 +23,8 @@ static int read_place(struct native_call *call, size_t input, int64_t count, int
 {
 	int64_t place = missing;
 	size_t given = 1;
-	int rc = native_input(call, input)
-			 ? native_input_ints(call, input, &place, 1, &given, err)
-			 : 0;
+	int rc = native_input(call, input) ? native_input_ints(call, input, &place, 1, &given, err)
+					   : 0;
 
 	if (rc == 0 && (given != 1 || place < -count || place >= count))
 		rc = native_refuse(call, err, "position %lld is outside of 0 to %lld",
@@ -244,7 +243,7 @@ static int split_into(struct native_call *call, const struct engine_value *x, si
 	int rc = items ? 0 : -ENOMEM;
 
 	for (int64_t i = 0; rc == 0 && i < parts->count; i++) {
-		int64_t size = parts->sizes                     ? parts->sizes[i]
+		int64_t size = parts->sizes                      ? parts->sizes[i]
 			       : parts->each < parts->total - at ? parts->each
 								 : parts->total - at;
 
@@ -306,7 +305,8 @@ static int run_get(struct native_call *call, struct strata_error *err)
 
 	if (!value || (value->kind == ONNX_OPTIONAL && value->item_count == 0))
 		return native_refuse(call, err, "there is no value in it");
-	call->outputs[0] = engine_value_share(value->kind == ONNX_OPTIONAL ? &value->items[0] : value);
+	call->outputs[0] =
+		engine_value_share(value->kind == ONNX_OPTIONAL ? &value->items[0] : value);
 	return 0;
 }
 

@@ -137,8 +137,8 @@ static void dft_rows(void *arg, int64_t first, int64_t past)
 
 		transform_row(&work->how,
 			      work->from + (o * work->how.in * work->inner + i) * work->how.width,
-			      work->inner, NULL, work->to + (o * work->how.bins * work->inner + i) * 2,
-			      work->inner);
+			      work->inner, NULL,
+			      work->to + (o * work->how.bins * work->inner + i) * 2, work->inner);
 	}
 }
 
@@ -240,7 +240,8 @@ static int stft_read(struct native_call *call, struct stft *stft, struct strata_
 	if (x->rank < 2 || x->rank > 3 || stft->step < 1 || size < 1 || x->dims[1] < size ||
 	    (window && engine_value_elements(window) != size) ||
 	    (x->rank == 3 && x->dims[2] != 1 && x->dims[2] != 2))
-		return native_refuse(call, err, "frames of %lld every %lld do not fit to the signal",
+		return native_refuse(call, err,
+				     "frames of %lld every %lld do not fit to the signal",
 				     (long long)size, (long long)stft->step);
 	stft->members = x->dims[0];
 	stft->length = x->dims[1];
@@ -251,8 +252,9 @@ static int stft_read(struct native_call *call, struct stft *stft, struct strata_
 	stft->how.bins = half ? size / 2 + 1 : size;
 	stft->frames = (stft->length - size) / stft->step + 1;
 	rc = engine_value_cast(call->heap, x, ONNX_DOUBLE, &stft->signal, err);
-	return rc || !window ? rc
-			     : engine_value_cast(call->heap, window, ONNX_DOUBLE, &stft->window, err);
+	return rc || !window
+		       ? rc
+		       : engine_value_cast(call->heap, window, ONNX_DOUBLE, &stft->window, err);
 }
 
 static void stft_frames(void *arg, int64_t first, int64_t past)
@@ -264,8 +266,8 @@ static void stft_frames(void *arg, int64_t first, int64_t past)
 	for (int64_t f = first; f < past; f++) {
 		int64_t at = f / stft->frames * stft->length + f % stft->frames * stft->step;
 
-		transform_row(&stft->how, (const double *)stft->signal.data + at * stft->how.width, 1,
-			      stft->window.data, to + f * stft->how.bins * 2, 1);
+		transform_row(&stft->how, (const double *)stft->signal.data + at * stft->how.width,
+			      1, stft->window.data, to + f * stft->how.bins * 2, 1);
 	}
 }
 
@@ -283,9 +285,9 @@ static int run_stft(struct native_call *call, struct strata_error *err)
 		rc = roots ? 0 : -ENOMEM;
 	}
 	if (rc == 0)
-		rc = engine_value_make(
-			call->heap, ONNX_DOUBLE, 4,
-			(int64_t[]){ stft.members, stft.frames, stft.how.bins, 2 }, &out, err);
+		rc = engine_value_make(call->heap, ONNX_DOUBLE, 4,
+				       (int64_t[]){ stft.members, stft.frames, stft.how.bins, 2 },
+				       &out, err);
 	if (rc == 0) {
 		const void *both[2] = { &stft, out.data };
 
@@ -349,10 +351,11 @@ static int run_mel(struct native_call *call, struct strata_error *err)
 	if (mel.count < 1 || mel.length < 1 || mel.rate < 1 || mel.count > INT32_MAX ||
 	    mel.length > INT32_MAX || !(mel.low >= 0) || !(mel.high > mel.low))
 		return native_refuse(call, err, "%lld bins of %lld from %g to %g Hz",
-				     (long long)mel.count, (long long)mel.length, mel.low, mel.high);
+				     (long long)mel.count, (long long)mel.length, mel.low,
+				     mel.high);
 	mel.bins = mel.length / 2 + 1;
-	rc = engine_value_make(call->heap, ONNX_DOUBLE, 2, (int64_t[]){ mel.bins, mel.count }, &wide,
-			       err);
+	rc = engine_value_make(call->heap, ONNX_DOUBLE, 2, (int64_t[]){ mel.bins, mel.count },
+			       &wide, err);
 	if (rc)
 		return rc;
 	memset(wide.data, 0, engine_value_bytes(&wide));

@@ -26,7 +26,8 @@ static bool change(const char *from, enum letters letters, char *to)
 static bool is_stop_word(const struct onnx_attribute *words, bool exact, const char *text)
 {
 	for (size_t i = 0; words && i < words->count; i++)
-		if ((exact ? strcmp(text, words->texts[i]) : strcasecmp(text, words->texts[i])) == 0)
+		if ((exact ? strcmp(text, words->texts[i]) : strcasecmp(text, words->texts[i])) ==
+		    0)
 			return true;
 	return false;
 }
@@ -159,7 +160,8 @@ static void count_grams(const struct grams *grams, const struct engine_value *it
 	int64_t past = (size_t)n < grams->lengths ? grams->starts[n] : grams->pool;
 
 	for (int64_t gram = begin; gram + n <= past; gram += n, index++)
-		for (int64_t at = 0; at + (n - 1) * apart < row && index < grams->index_count; at++) {
+		for (int64_t at = 0; at + (n - 1) * apart < row && index < grams->index_count;
+		     at++) {
 			int64_t i = 0;
 
 			while (i < n && same_item(grams, items, first + at + i * apart, gram + i))
@@ -198,9 +200,9 @@ static int weigh(struct native_call *call, const struct grams *grams, float *cou
 	bool there = strcmp(mode, "IDF") == 0, both = strcmp(mode, "TFIDF") == 0;
 
 	if (!there && !both)
-		return strcmp(mode, "TF") == 0 ? 0
-					       : native_lacks(call, err, "mode '%.40s' is not known",
-							      mode);
+		return strcmp(mode, "TF") == 0
+			       ? 0
+			       : native_lacks(call, err, "mode '%.40s' is not known", mode);
 	if (weights && given != grams->index_count)
 		return native_refuse(call, err, "there are %zu weights; expected %zu", given,
 				     grams->index_count);
@@ -224,9 +226,9 @@ static int run_tf_idf(struct native_call *call, struct strata_error *err)
 
 	if (rc == 0)
 		rc = read_grams(call, &grams, err);
-	if (rc == 0 && (x->rank < 1 || x->rank > 2 ||
-			(x->dtype == ONNX_STRING) != (grams.texts != NULL) ||
-			onnx_dtype_real(x->dtype)))
+	if (rc == 0 &&
+	    (x->rank < 1 || x->rank > 2 || (x->dtype == ONNX_STRING) != (grams.texts != NULL) ||
+	     onnx_dtype_real(x->dtype)))
 		rc = native_refuse(call, err, "input 1 is %s in %u dimensions",
 				   engine_dtype_name(x->dtype), x->rank);
 	if (rc)

@@ -26,8 +26,8 @@ static int read_training(struct native_call *call, struct training *how, struct 
 	how->count = (call->input_count - 2) / how->kinds;
 	if (call->input_count != 2 + how->count * how->kinds ||
 	    call->output_count != how->count * (how->kinds - 1))
-		return native_refuse(call, err, "it has %zu inputs and %zu outputs", call->input_count,
-				     call->output_count);
+		return native_refuse(call, err, "it has %zu inputs and %zu outputs",
+				     call->input_count, call->output_count);
 	/* ONNX says 1e-6 and its own data has 1e-2: nobody knows what is meant. */
 	if (how->rule == ADAM && !onnx_attribute_find(call->node, "epsilon"))
 		return native_lacks(call, err, "without epsilon it is not built");

@@ -160,6 +160,9 @@ static int add_step(struct native_program *program, size_t index, struct strata_
 	if (!step->op)
 		return strata_fail(err, -ENOTSUP, "operator %s%s%.64s (node '%.64s') is not known to the native backend",
 				   node->domain, node->domain[0] ? "." : "", node->kind, node->name);
+	if (node->output_count == 0)
+		return strata_fail(err, -EINVAL, "%.40s node '%.64s' has no outputs", node->kind,
+				   node->name);
 	step->inputs = strata_arena_array(&program->arena, node->input_count, sizeof(uint32_t));
 	step->outputs = strata_arena_array(&program->arena, node->output_count, sizeof(uint32_t));
 	step->last_use = strata_arena_array(&program->arena, node->input_count, sizeof(bool));
@@ -391,14 +394,14 @@ static int run_step(struct native_program *program, struct step *step, const str
 	int rc = step->op->run(&call, err);
 
 	for (size_t i = 0; rc == 0 && i < node->output_count; i++)
-		rc = engine_value_own_texts(program->heap, &call.outputs[i], err);
+		rc = step->outputs[i] != NO_SLOT && call.outputs[i].kind == ONNX_UNKNOWN
+			     ? native_refuse(&call, err, "it has no output %zu", i + 1)
+			     : engine_value_own_texts(program->heap, &call.outputs[i], err);
 	for (size_t i = 0; i < node->output_count; i++)
-		if (rc == 0 && step->outputs[i] != NO_SLOT) {
-			assert(call.outputs[i].kind != ONNX_UNKNOWN);
+		if (rc == 0 && step->outputs[i] != NO_SLOT)
 			program->values[step->outputs[i]] = call.outputs[i];
-		} else {
+		else
 			engine_value_drop(&call.outputs[i]);
-		}
 	return rc;
 }
 

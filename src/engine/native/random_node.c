@@ -46,7 +46,7 @@ int random_next(struct native_call *call, struct random *ret_random, struct stra
 	}
 	memcpy(&bits, &given, sizeof(bits));
 	*ret_random = (struct random){
-		.seed = !seed                          ? name_seed(call->node)
+		.seed = !seed                           ? name_seed(call->node)
 			: seed->type == ONNX_ATTR_FLOAT ? bits
 							: (uint64_t)seed->integer,
 		.draw = draws->count++,

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Texts that are copied must be the copy's own. */
-static int finish(struct engine_heap *heap, struct engine_value *made, struct engine_value *ret_value,
-		  struct strata_error *err)
+static int finish(struct engine_heap *heap, struct engine_value *made,
+		  struct engine_value *ret_value, struct strata_error *err)
 {
 	int rc = engine_value_own_texts(heap, made, err);
 
@@ -60,7 +60,8 @@ int slice_stack(struct engine_heap *heap, const struct engine_value *values, siz
 
 	for (size_t i = 0; i < count; i++)
 		if (!alike(&values[0], &values[i]))
-			return strata_fail(err, -EINVAL, "results of unlike shapes cannot be joined");
+			return strata_fail(err, -EINVAL,
+					   "results of unlike shapes cannot be joined");
 	if (rank > STRATA_TENSOR_RANK_MAX || axis >= rank)
 		return strata_fail(err, -EINVAL, "there is no dimension %zu to join along", axis);
 	for (size_t i = 0; i < rank; i++) {

@@ -14,7 +14,7 @@ typedef float v8 __attribute__((vector_size(32)));
 	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cos) X(cosh) X(erf) X(exp) X(expm1) X(log) \
 	X(log1p) X(sin) X(sinh) X(tan) X(tanh)
 
-#define DECLARE(name) v8 _ZGVdN8v_##name##f(v8);
+#define DECLARE(name) AVX2 v8 _ZGVdN8v_##name##f(v8);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 VECTOR_FUNCTIONS(DECLARE)

@@ -36,8 +36,8 @@ static int read_pads(struct native_call *call, struct window *window, struct str
 		int64_t before = values[i], after = values[window->spatial + i];
 
 		if (before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX)
-			return native_refuse(call, err, "pads has %lld and %lld",
-					     (long long)before, (long long)after);
+			return native_refuse(call, err, "pads has %lld and %lld", (long long)before,
+					     (long long)after);
 		window->before[lack + i] = before;
 		window->after[lack + i] = after;
 	}
@@ -120,9 +120,9 @@ int window_read(struct native_call *call, const struct engine_value *x, const in
 		int64_t room = window.in[i] + window.before[i] + window.after[i] - reach;
 
 		if (room < 0)
-			return native_refuse(call, err,
-					     "the window reaches %lld and the padded input has %lld",
-					     (long long)reach, (long long)(room + reach));
+			return native_refuse(
+				call, err, "the window reaches %lld and the padded input has %lld",
+				(long long)reach, (long long)(room + reach));
 		window.out[i] = (room + (round_up ? stride - 1 : 0)) / stride + 1;
 		/* A window that would begin behind the input is none. */
 		if (round_up && (window.out[i] - 1) * stride >= window.in[i] + window.before[i])
