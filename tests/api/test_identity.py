@@ -46,6 +46,7 @@ TABLE = {
     ("GET", "/api/v1/accounting"): READERS,
     ("GET", "/api/v1/events"): READERS,
     ("GET", "/api/v1/passes"): READERS,
+    ("GET", "/api/v1/trace"): READERS,
     ("POST", "/api/v1/slurm/sbatch"): [422 if status == 400 else status for status in USERS],  # no script
 }
 for KIND in ("users", "accounts", "qos", "partitions"):

@@ -50,9 +50,8 @@ TEST(rounds_are_measured_and_judged)
 	CHECK_OK(run(&conf));
 	struct stream_result result = stream_rounds_judge(&rounds);
 
-	CHECK(result.compute_ns >= 3 * 100000 && result.step_ns >= result.compute_ns / 2);
+	CHECK(result.compute_ns >= 3 * 100000 && result.step_ns > 0);
 	CHECK(result.io_ns > 0 && result.overlap > 0);
-	CHECK(result.bound_ns >= result.compute_ns);
 	CHECK_INT(result.steps, 1 + 2 * 4); /* the first, and four of each round */
 	CHECK(rounds.bytes_per_s > 0);      /* it was measured */
 	CHECK(rounds.spans.start_count == 2 && rounds.spans.count >= 6);
