@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 
 enum {
-	SMALL_BYTES = 4096,    /* what stays although there is a budget: a block of the disk or less */
+	SMALL_BYTES = 4096,    /* what may stay although there is a budget: a block of the disk or less */
+	SMALL_BYTES_MIN = 64,  /* what always stays: fetching it would cost more than it weighs */
+	SMALL_SHARE = 8,       /* of a budget one part may be taken by what stays */
 	LAYERS_AT_ONCE = 4,    /* that a budget should hold, so that some come while one computes */
 	PAGES_AT_ONCE = 64,    /* likewise, of pages */
 	PAGE_BYTES_MIN = 4096,
@@ -73,12 +75,40 @@ static int find_tables(struct residence *residence, struct strata_arena *arena,
 	return rc;
 }
 
+static bool is_small(const struct onnx_tensor *tensor, int64_t small_bytes)
+{
+	bool number = tensor->dtype == ONNX_FLOAT || is_half(tensor->dtype);
+
+	/* Whole numbers are shapes and indexes, which decide what is computed: they are wanted early. */
+	return tensor->bytes <= (number ? small_bytes : SMALL_BYTES);
+}
+
+/* Shares the weights out among those that are looked up, fetched and kept. */
+static void sort_weights(struct residence *residence, bool fetch, int64_t small_bytes)
+{
+	const struct onnx_graph *graph = &residence->model->onnx.graph;
+
+	residence->looked_up_bytes = residence->fetched_bytes = residence->kept_bytes = 0;
+	for (size_t i = 0; i < graph->initializer_count; i++) {
+		const struct onnx_tensor *tensor = &graph->initializers[i];
+
+		residence->weighs[i] = 0;
+		if (residence->looked_up && residence->looked_up[i])
+			residence->looked_up_bytes += tensor->bytes;
+		else if (fetch && has_extent(tensor) && !is_small(tensor, small_bytes))
+			residence->weighs[i] = tensor->bytes;
+		else
+			residence->kept_bytes += resident_bytes(tensor);
+		residence->fetched_bytes += residence->weighs[i];
+	}
+}
+
 int residence_plan(struct residence *residence, const struct engine_model *model,
 		   struct engine_heap *heap, int64_t budget_bytes, struct strata_arena *arena,
 		   struct strata_error *err)
 {
 	const struct onnx_graph *graph = &model->onnx.graph;
-	int64_t all = 0;
+	int64_t all = 0, small_bytes = SMALL_BYTES;
 
 	*residence = (struct residence){ .model = model, .heap = heap, .budget_bytes = budget_bytes };
 	residence->weighs = strata_arena_array(arena, graph->initializer_count, sizeof(int64_t));
@@ -93,17 +123,10 @@ int residence_plan(struct residence *residence, const struct engine_model *model
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < graph->initializer_count; i++) {
-		const struct onnx_tensor *tensor = &graph->initializers[i];
-
-		if (residence->looked_up && residence->looked_up[i])
-			residence->looked_up_bytes += tensor->bytes;
-		else if (fetch && has_extent(tensor) && tensor->bytes > SMALL_BYTES)
-			residence->weighs[i] = tensor->bytes;
-		else
-			residence->kept_bytes += resident_bytes(tensor);
-		residence->fetched_bytes += residence->weighs[i];
-	}
+	sort_weights(residence, fetch, small_bytes);
+	while (fetch && residence->kept_bytes > budget_bytes / SMALL_SHARE &&
+	       small_bytes > SMALL_BYTES_MIN)
+		sort_weights(residence, fetch, small_bytes /= 2);
 	if (fetch && residence->kept_bytes >= budget_bytes)
 		return strata_fail(err, -E2BIG,
 				   "a budget of %lld bytes does not hold the %lld bytes of weights that stay",

@@ -58,6 +58,32 @@ TEST(digits_within_a_third_of_their_weights)
 	replay_with(path, &conf);
 }
 
+/* The shared pipelines within a third of the weights of each model. */
+static void replay_third(const char *name)
+{
+	const struct engine_replay_conf conf = { .budget_share = 1.0 / 3 };
+	char path[512];
+
+	snprintf(path, sizeof(path), "golden/pipelines/%s/cases.json", name);
+	replay_with(strcpy(path, test_shared_file(path)), &conf);
+}
+
+TEST(sd3_within_a_third_of_its_weights)
+{
+	replay_third("tiny-flow");
+}
+
+TEST(flux_within_a_third_of_its_weights)
+{
+	replay_third("tiny-flux");
+}
+
+TEST(language_models_within_a_third_of_their_weights)
+{
+	replay_third("tiny-lm/gpt2");
+	replay_third("tiny-lm/llama");
+}
+
 TEST(digits)
 {
 	replay_shared("digits");
