@@ -92,6 +92,8 @@ struct strata_place_auto {
 	struct strata_adaptive_conf adaptive;
 	const char *workload; /* what detectors said (strata_workload_name); NULL: not known */
 	bool expert;          /* as in the facts */
+	/* What has learned from earlier plans, and decides; NULL: one that knows nothing, by the conf above. */
+	struct strata_adaptive *learned;
 };
 
 /*
@@ -138,6 +140,22 @@ struct strata_adaptive_event {
 bool strata_adaptive_event_at(const struct strata_adaptive *adaptive, size_t index,
 			      struct strata_adaptive_event *ret_event);
 
+/* What is known of one feature, to be kept between runs. Sums are over logarithms of times. */
+struct strata_adaptive_sum {
+	uint64_t count;
+	double mean, squares;
+};
+struct strata_adaptive_trial {
+	enum strata_feature feature;
+	bool on;              /* by experience or need */
+	bool withdrawn;       /* it made things worse */
+	uint64_t since, wait; /* schedule of the last change, and schedules until it is tried again */
+	struct strata_adaptive_sum without, with;
+};
+/* In the order of enum strata_feature; false past the end. */
+bool strata_adaptive_trial_at(const struct strata_adaptive *adaptive, size_t index,
+			      struct strata_adaptive_trial *ret_trial);
+
 enum { STRATA_ADAPTIVE_BUCKETS = 9 };
 /* Counters and a histogram, ready to be exposed. */
 struct strata_adaptive_metrics {
@@ -150,6 +168,13 @@ struct strata_adaptive_metrics {
 };
 void strata_adaptive_metrics(const struct strata_adaptive *adaptive,
 			     struct strata_adaptive_metrics *ret_metrics);
+
+/* Puts back what was kept, over what is there: trials of some features, and the metrics' counters but for the bounds. -EINVAL for numbers that no
+ * schedule leaves behind; nothing has changed then. The record of steps begins anew. */
+int strata_adaptive_restore(struct strata_adaptive *adaptive,
+			    const struct strata_adaptive_trial *trials, size_t trial_count,
+			    const struct strata_adaptive_metrics *metrics,
+			    struct strata_error *err);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

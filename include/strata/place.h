@@ -403,6 +403,15 @@ int strata_corrections_observe(struct strata_corrections *corrections, const cha
 /* The factor for a pair: 1 when nothing was seen of it. */
 double strata_corrections_factor(const struct strata_corrections *corrections, const char *kind,
 				 uint32_t device);
+/*
+ * The same by op: where detectors found its phase, what was seen of the kind in that phase counts, because a product of one row and one of a thousand differ.
+ * An observation counts for the kind as well, which is what an op of a phase that was never seen gets.
+ */
+int strata_corrections_observe_op(struct strata_corrections *corrections,
+				  const struct strata_op *op, uint32_t device, double predicted_ns,
+				  double observed_ns, struct strata_error *err);
+double strata_corrections_factor_op(const struct strata_corrections *corrections,
+				    const struct strata_op *op, uint32_t device);
 /* And how sure it is: 0 (nothing seen) to 1. */
 double strata_corrections_sure(const struct strata_corrections *corrections, const char *kind,
 			       uint32_t device);

@@ -33,6 +33,9 @@ static const struct strata_option rows[] = {
 	  .help = "what computes subgraphs: `strata classes backend`" },
 	{ "budget", STRATA_TEXT, OFFSET(budget), .value = "SIZE",
 	  .help = "most that each model's weights may take in memory: 2GiB, or 33% of them" },
+	{ "experience", STRATA_TEXT, OFFSET(experience), .value = "FILE",
+	  .help = "what earlier runs learned about times, to which this one adds; none: nothing; "
+		  "the user's own when left out" },
 	{ 0 }
 };
 static const struct strata_schema schema = { "engine image", NULL,

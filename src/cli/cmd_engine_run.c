@@ -28,7 +28,8 @@ static const struct strata_option rows[] = {
 	{ "repeat", STRATA_INT, OFFSET(repeat), .integer = { 5, 1, 1000000 },
 	  .help = "how often it is called" },
 	{ "experience", STRATA_TEXT, OFFSET(experience), .value = "FILE",
-	  .help = "what earlier runs learned about times; this run adds to it" },
+	  .help = "what earlier runs learned about times, to which this one adds; none: nothing; "
+		  "the user's own when left out" },
 	{ "trace", STRATA_TEXT, OFFSET(trace), .value = "FILE",
 	  .help = "write what happened when, for ui.perfetto.dev" },
 	{ 0 }

@@ -211,7 +211,7 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 
 	(void)operand_count;
 	if (rc == 0)
-		rc = strata_engine_new(&engine, &cli->memory, &it.engine, &cli->err);
+		rc = engine_open(cli, &engine, options->experience, &it.engine);
 	if (rc)
 		return rc;
 	engine_interruptible(it.engine);
@@ -222,6 +222,8 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 	strata_pipeline_run_free(it.run);
 	strata_pipeline_close(it.pipeline);
 	engine_interruptible(NULL);
+	if (rc == 0)
+		rc = engine_keep(cli, it.engine, options->experience);
 	strata_engine_free(it.engine);
 	return rc;
 }

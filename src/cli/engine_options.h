@@ -20,13 +20,14 @@ int engine_conformance_run_cli(struct cli *cli, const void *conf, char **operand
 
 struct engine_image_options {
 	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;
+	const char *experience;
 	int64_t steps, seed;
 	double guidance, strength;
 };
 int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
 struct engine_text_options {
-	const char *devices, *backend, *budget;
+	const char *devices, *backend, *budget, *experience;
 	int64_t tokens, top_k, seed;
 	double temperature, top_p;
 	bool ids;
@@ -38,10 +39,20 @@ struct engine_replay_options {
 };
 int engine_replay_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
+int place_experience_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
+/* engine_open.c: an engine that starts from what earlier ones learned, and keeps what it learns. `experience` is the file that was named, "none" for none,
+ * and NULL for the user's own, whose faults are told and stop nothing. Models are closed before anything is kept. */
+struct strata_engine;
+struct strata_engine_conf;
+int engine_experience_path(struct cli *cli, const char *option, const char **ret_path);
+int engine_open(struct cli *cli, const struct strata_engine_conf *conf, const char *experience,
+		struct strata_engine **ret_engine);
+int engine_keep(struct cli *cli, const struct strata_engine *engine, const char *experience);
+
 /* engine_budget.c: "2GiB" is bytes, "33%" a share of each model's weights; NULL: neither. */
 int engine_budget_read(struct cli *cli, const char *text, int64_t *ret_bytes, double *ret_share);
 /* ^C ends the call under way; NULL: as before. */
-struct strata_engine;
 void engine_interruptible(struct strata_engine *engine);
 
 #endif

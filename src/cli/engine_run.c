@@ -407,14 +407,12 @@ static int run_session(struct session *session, const char *path)
 	if (rc == 0)
 		rc = write_trace(session);
 	if (rc == 0)
-		rc = strata_engine_keep(session->engine, &cli->err);
-	if (rc == 0)
 		rc = cli->globals.json ? print_json(session) : print_table(session);
 	drop_outputs(session);
 	for (size_t i = 0; session->inputs && i < session->input_count; i++)
 		strata_array_drop(&session->inputs[i]);
 	strata_engine_close(session->model);
-	return rc;
+	return rc ? rc : engine_keep(cli, session->engine, session->options->experience);
 }
 
 int engine_run_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
@@ -425,9 +423,8 @@ int engine_run_run(struct cli *cli, const void *conf, char **operands, size_t op
 						   .backend = options->backend,
 						   .mode = (enum strata_mode)options->mode,
 						   .objective =
-							   (enum strata_objective)options->objective,
-						   .experience = options->experience };
-	int rc = strata_engine_new(&engine, &cli->memory, &session.engine, &cli->err);
+							   (enum strata_objective)options->objective };
+	int rc = engine_open(cli, &engine, options->experience, &session.engine);
 
 	(void)operand_count;
 	if (rc)

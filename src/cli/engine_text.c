@@ -180,7 +180,7 @@ int engine_text_run(struct cli *cli, const void *conf, char **operands, size_t o
 
 	(void)operand_count;
 	if (rc == 0)
-		rc = strata_engine_new(&engine_conf, &cli->memory, &engine, &cli->err);
+		rc = engine_open(cli, &engine_conf, options->experience, &engine);
 	if (rc)
 		return rc;
 	engine_interruptible(engine);
@@ -190,6 +190,8 @@ int engine_text_run(struct cli *cli, const void *conf, char **operands, size_t o
 		rc = talk(&it, operands[1]);
 	strata_language_close(it.language);
 	engine_interruptible(NULL);
+	if (rc == 0)
+		rc = engine_keep(cli, engine, options->experience);
 	strata_engine_free(engine);
 	return rc;
 }

@@ -20,6 +20,7 @@ HANDS_OVER(engine_image_run)
 HANDS_OVER(engine_replay_run)
 HANDS_OVER(engine_run_run)
 HANDS_OVER(engine_text_run)
+HANDS_OVER(place_experience_run)
 HANDS_OVER(serve_run)
 
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,

@@ -9,6 +9,21 @@
 
 /* ---- engines ---- */
 
+static struct engine_experience experience_of(const struct strata_engine *engine)
+{
+	return (struct engine_experience){ engine->devices, engine->device_count,
+					   engine->corrections, engine->adaptive };
+}
+
+static int load_experience(struct strata_engine *engine, const char *path, struct strata_error *err)
+{
+	const struct engine_experience experience = experience_of(engine);
+
+	engine->experience = strata_arena_text(&engine->arena, path, strlen(path));
+	return engine->experience ? engine_experience_load(path, &experience, err)
+				  : strata_fail_memory(err);
+}
+
 static int read_backend(struct strata_engine *engine, const char *text, struct strata_error *err)
 {
 	int rc = strata_spec_build(&strata_backend_kind, text ? text : "native", &engine->arena,
@@ -41,15 +56,11 @@ int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memor
 					 err);
 	if (rc == 0)
 		rc = strata_corrections_new(engine->device_count, memory, &engine->corrections, err);
-	if (rc == 0 && conf->experience) {
-		engine->experience =
-			strata_arena_text(&engine->arena, conf->experience, strlen(conf->experience));
-		rc = engine->experience
-			     ? engine_experience_load(engine->experience, engine->devices,
-						      engine->device_count, engine->corrections,
-						      err)
-			     : strata_fail_memory(err);
-	}
+	if (rc == 0)
+		rc = strata_adaptive_new(&(struct strata_adaptive_conf){ .mode = conf->mode }, memory,
+					 &engine->adaptive, err);
+	if (rc == 0 && conf->experience)
+		rc = load_experience(engine, conf->experience, err);
 	if (rc == 0) {
 		rc = engine_devices_start(engine->devices, engine->device_count, err);
 		if (rc)
@@ -71,6 +82,7 @@ void strata_engine_free(struct strata_engine *engine)
 		return;
 	engine_devices_end(engine->devices, engine->device_count);
 	strata_corrections_free(engine->corrections);
+	strata_adaptive_free(engine->adaptive);
 	engine_heap_fini(&engine->heap);
 	strata_arena_fini(&engine->arena);
 	strata_memory_put(engine->memory, engine, sizeof(*engine));
@@ -78,10 +90,9 @@ void strata_engine_free(struct strata_engine *engine)
 
 int strata_engine_keep(const struct strata_engine *engine, struct strata_error *err)
 {
-	return engine->experience ? engine_experience_save(engine->experience, engine->devices,
-							   engine->device_count,
-							   engine->corrections, err)
-				  : 0;
+	const struct engine_experience experience = experience_of(engine);
+
+	return engine->experience ? engine_experience_save(engine->experience, &experience, err) : 0;
 }
 
 int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace,
@@ -183,6 +194,8 @@ void strata_engine_close(struct strata_engine_model *model)
 {
 	if (!model)
 		return;
+	/* Without memory nothing is learned, and nothing is lost. */
+	engine_learning_report(&model->learning, &model->placing, model->engine->adaptive, NULL);
 	engine_instance_close(&model->instance);
 	strata_memory_put(model->engine->memory, model, sizeof(*model));
 }
@@ -267,11 +280,11 @@ bool strata_engine_subgraph_at(const struct strata_engine_model *model, size_t i
 
 	for (size_t i = 0; i < subgraph->weight_count; i++)
 		told.weight_bytes += graph->initializers[subgraph->weight_indexes[i]].bytes;
-	for (size_t i = 0; i < subgraph->node_count && model->placing.prices_ns; i++)
-		told.predicted_ns += model->placing.prices_ns[subgraph->nodes[i] - graph->nodes] *
-				     strata_corrections_factor(model->engine->corrections,
-							       subgraph->nodes[i]->kind,
-							       subgraph->device);
+	for (size_t i = 0; i < subgraph->node_count; i++)
+		told.predicted_ns +=
+			engine_learning_price(&model->learning, &model->placing,
+					      (size_t)(subgraph->nodes[i] - graph->nodes),
+					      subgraph->device, model->engine->corrections);
 	*ret_subgraph = told;
 	return true;
 }

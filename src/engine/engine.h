@@ -18,6 +18,7 @@ struct strata_engine {
 	size_t device_count;
 	struct strata_spec backend;
 	struct strata_corrections *corrections; /* what was observed, by kind of operator and device */
+	struct strata_adaptive *adaptive;       /* how plans turned out */
 	const char *experience;                 /* path; NULL: not kept */
 	struct strata_trace *trace;             /* borrowed; NULL: none */
 	uint32_t next_tid;                      /* of it */

@@ -130,7 +130,7 @@ static int place_folded(const struct engine_model *model, const struct onnx_infe
 
 static int read_plan(const struct engine_model *model, const struct onnx_inferred *inferred,
 		     const struct strata_place_plan *plan,
-		     const struct strata_corrections *corrections, struct strata_arena *arena,
+		     const struct strata_place_request *ask, struct strata_arena *arena,
 		     struct engine_placing *placing, struct strata_error *err)
 {
 	const struct onnx_graph *graph = &model->onnx.graph;
@@ -138,43 +138,86 @@ static int read_plan(const struct engine_model *model, const struct onnx_inferre
 
 	placing->device = strata_arena_array(arena, graph->node_count, sizeof(uint32_t));
 	placing->prices_ns = strata_arena_array(arena, graph->node_count, sizeof(double));
-	if (!placing->device || !placing->prices_ns)
+	placing->phase = strata_arena_array(arena, graph->node_count, sizeof(*placing->phase));
+	if (!placing->device || !placing->prices_ns || !placing->phase)
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < graph->node_count; i++)
 		if (!inferred->nodes[i].folded) {
-			placing->device[i] = plan->device[op];
-			placing->prices_ns[i] =
-				(plan->finish_ns[op] - plan->start_ns[op]) /
-				(corrections ? strata_corrections_factor(corrections,
-									 graph->nodes[i].kind,
-									 plan->device[op])
-					     : 1);
+			const struct strata_op *priced = &ask->graph->ops[op];
+			uint32_t device = plan->device[op];
+			double factor = ask->corrections
+						? strata_corrections_factor_op(ask->corrections,
+									       priced, device)
+						: 1;
+
+			placing->device[i] = device;
+			placing->phase[i] = priced->phase;
+			placing->prices_ns[i] = (plan->finish_ns[op] - plan->start_ns[op]) / factor;
 			op++;
+		} else { /* it may be computed all the same, and costs what starting it does */
+			placing->prices_ns[i] = ask->machine->devices[0].overhead_ns;
 		}
+	for (size_t i = 0; i < plan->result_count; i++)
+		if (strcmp(plan->results[i].strategy, "single") == 0)
+			placing->single_ns = ask->objective == STRATA_THROUGHPUT
+						     ? plan->results[i].load_ns
+						     : plan->results[i].latency_ns;
 	placing->latency_ns = plan->latency_ns;
 	placing->load_ns = plan->load_ns;
+	placing->fallback = ask->machine->device_count > 1 && strcmp(plan->strategy, "single") == 0;
 	placing->strategy = plan->strategy;
 	placing->reasons = plan->reasons;
 	placing->reason_count = plan->reason_count;
 	return place_folded(model, inferred, placing->device, arena->memory, err);
 }
 
+/* What the model is, if it is to be looked into: phases that are not used are taken out again, so that nothing goes by them. */
+static int detect(const struct engine_placing_conf *conf, struct strata_graph *graph,
+		  struct strata_arena *arena, struct strata_findings *findings,
+		  struct strata_error *err)
+{
+	return conf->mode == STRATA_MODE_BASIC
+		       ? 0
+		       : strata_graph_detect(graph, NULL, arena, findings, err);
+}
+
+static void forget_phases(struct strata_graph *graph)
+{
+	for (size_t i = 0; i < graph->op_count; i++)
+		graph->ops[i].phase = STRATA_PHASE_FORWARD;
+}
+
 static int plan_graph(const struct engine_placing_conf *conf, struct strata_graph *graph,
-		      struct strata_arena *arena, struct strata_place_plan *ret_plan,
+		      struct strata_arena *arena, struct strata_place_request *ret_ask,
+		      struct strata_place_plan *ret_plan, struct engine_placing *placing,
 		      struct strata_error *err)
 {
-	struct strata_machine machine;
-	struct strata_place_auto how = { .adaptive.mode = conf->mode };
-	int rc = make_machine(conf, arena, &machine, err);
+	struct strata_machine *machine = strata_arena_get(arena, sizeof(*machine));
+	struct strata_findings findings = { 0 };
+	struct strata_adaptive_choice choice;
+	int rc = machine ? make_machine(conf, arena, machine, err) : strata_fail_memory(err);
 
+	if (rc == 0)
+		rc = detect(conf, graph, arena, &findings, err);
 	if (rc)
 		return rc;
-	const struct strata_place_request ask = { .graph = graph,
-						  .machine = &machine,
+	const struct strata_place_auto how = { .adaptive.mode = conf->mode,
+					       .workload = strata_workload_name(findings.workload),
+					       .learned = conf->adaptive };
+
+	*ret_ask = (struct strata_place_request){ .graph = graph,
+						  .machine = machine,
 						  .objective = conf->objective,
 						  .corrections = conf->corrections };
-
-	return strata_place_auto(&ask, &how, arena, ret_plan, NULL, err);
+	rc = strata_place_auto(ret_ask, &how, arena, ret_plan, &choice, err);
+	if (rc)
+		return rc;
+	placing->features = choice.features;
+	if (!(choice.features >> STRATA_FEATURE_SEMANTIC & 1) && findings.phase != STRATA_PHASE_FORWARD) {
+		forget_phases(graph);
+		rc = strata_place_auto(ret_ask, &how, arena, ret_plan, NULL, err);
+	}
+	return rc;
 }
 
 int engine_placing_make(const struct engine_placing_conf *conf, const struct engine_model *model,
@@ -183,6 +226,7 @@ int engine_placing_make(const struct engine_placing_conf *conf, const struct eng
 {
 	struct strata_onnx_metrics metrics;
 	struct engine_placing placing = { 0 };
+	struct strata_place_request ask;
 	struct strata_place_plan plan;
 	struct onnx_inferred inferred;
 	struct strata_graph *graph = NULL;
@@ -196,9 +240,9 @@ int engine_placing_make(const struct engine_placing_conf *conf, const struct eng
 	if (rc == 0)
 		rc = onnx_graph_fill(&inferred, model->path, arena, graph, &metrics, err);
 	if (rc == 0)
-		rc = plan_graph(conf, graph, arena, &plan, err);
+		rc = plan_graph(conf, graph, arena, &ask, &plan, &placing, err);
 	if (rc == 0)
-		rc = read_plan(model, &inferred, &plan, conf->corrections, arena, &placing, err);
+		rc = read_plan(model, &inferred, &plan, &ask, arena, &placing, err);
 	strata_graph_free(graph);
 	if (rc)
 		return rc;

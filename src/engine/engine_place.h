@@ -15,12 +15,17 @@ struct engine_placing_conf {
 	enum strata_mode mode;
 	enum strata_objective objective;
 	const struct strata_corrections *corrections; /* what was observed; NULL: nothing */
+	struct strata_adaptive *adaptive; /* how earlier plans turned out; NULL: nothing is known */
 };
 
 struct engine_placing {
 	uint32_t *device;    /* of each node of the file, in its order */
 	double *prices_ns;   /* likewise, uncorrected: what observations are compared with; 0: not known */
+	enum strata_phase *phase; /* likewise; of what is not looked into: STRATA_PHASE_FORWARD */
 	double latency_ns, load_ns; /* of the plan */
+	double single_ns;           /* of the best single device; 0: not known */
+	unsigned features;          /* that it was made with */
+	bool fallback;              /* it is the best single device, although there are several */
 	const char *strategy;
 	const char *const *reasons;
 	size_t reason_count;

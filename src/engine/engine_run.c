@@ -3,6 +3,8 @@
 
 #include "engine/engine_array.h"
 
+#include "core/env.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +19,8 @@ static int place(struct strata_engine_model *model, const struct engine_value *i
 						  .device_count = engine->device_count,
 						  .mode = engine->mode,
 						  .objective = engine->objective,
-						  .corrections = engine->corrections };
+						  .corrections = engine->corrections,
+						  .adaptive = engine->adaptive };
 	int rc = engine_placing_make(&conf, model->instance.model, inputs, &model->instance.arena,
 				     &model->placing, NULL);
 
@@ -71,13 +74,20 @@ static int run_and_learn(struct strata_engine_model *model, const struct engine_
 	struct engine_learning *learning = &model->learning;
 	bool look = count == 1 && engine_learning_wants(learning);
 
+	int64_t begin_ns = env_now_ns(env_system(), ENV_MONOTONIC);
+
 	if (look)
 		engine_learning_begin(learning, &model->instance);
 	int rc = engine_instance_run(&model->instance, calls, count, err);
 
 	if (look) /* without memory nothing is learned, and nothing is lost */
-		engine_learning_end(learning, &model->instance, model->placing.prices_ns,
+		engine_learning_end(learning, &model->instance, &model->placing,
+				    env_now_ns(env_system(), ENV_MONOTONIC) - begin_ns,
 				    model->engine->corrections, NULL);
+	if (rc && rc != -ECANCELED && rc != -EINVAL)
+		engine_learning_failed(&model->placing, model->engine->adaptive);
+	if (engine_learning_is_full(learning))
+		engine_learning_report(learning, &model->placing, model->engine->adaptive, NULL);
 	learning->calls += count;
 	return rc;
 }

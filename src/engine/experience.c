@@ -14,18 +14,13 @@
 
 static const char version_key[] = "strata_experience";
 
-/* The file's object, or a new one where there is no file. */
-static int read_object(const char *path, json_t **ret_object, struct strata_error *err)
+int engine_experience_read(const char *path, json_t **ret_object, struct strata_error *err)
 {
 	struct stat about;
 	json_error_t why;
 
-	if (stat(path, &about)) {
-		if (errno != ENOENT)
-			return strata_fail(err, -errno, "%s: %s", path, strerror(errno));
-		*ret_object = json_pack("{s:i,s:{}}", version_key, 1, "devices");
-		return *ret_object ? 0 : strata_fail_memory(err);
-	}
+	if (stat(path, &about))
+		return strata_fail(err, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(about.st_mode) || about.st_size > STRATA_EXPERIENCE_BYTES_MAX)
 		return strata_fail(err, -EINVAL, "%s is not a file of up to %d bytes", path,
 				   STRATA_EXPERIENCE_BYTES_MAX);
@@ -40,6 +35,19 @@ static int read_object(const char *path, json_t **ret_object, struct strata_erro
 	*ret_object = object;
 	return 0;
 }
+
+/* The file's object, or a new one where there is no file. */
+static int read_or_begin(const char *path, json_t **ret_object, struct strata_error *err)
+{
+	int rc = engine_experience_read(path, ret_object, err);
+
+	if (rc != -ENOENT)
+		return rc;
+	*ret_object = json_pack("{s:i,s:{}}", version_key, 1, "devices");
+	return *ret_object ? 0 : strata_fail_memory(err);
+}
+
+/* ---- reading ---- */
 
 static int take_pair(struct strata_corrections *corrections, const char *kind, uint32_t device,
 		     const json_t *pair, struct strata_error *err)
@@ -56,31 +64,102 @@ static int take_pair(struct strata_corrections *corrections, const char *kind, u
 	return strata_corrections_restore(corrections, &one, err);
 }
 
-int engine_experience_load(const char *path, const struct engine_device *devices,
-			   size_t device_count, struct strata_corrections *corrections,
-			   struct strata_error *err)
+static uint64_t read_count(const json_t *object, const char *key)
 {
-	struct strata_error why = { 0 };
-	json_t *object, *pair;
-	const char *kind;
-	int rc = read_object(path, &object, err);
+	json_int_t value = json_integer_value(json_object_get(object, key));
 
-	if (rc)
-		return rc;
-	for (uint32_t i = 0; rc == 0 && i < device_count; i++)
-		json_object_foreach(json_object_get(json_object_get(object, "devices"),
-						    devices[i].name),
-				    kind, pair)
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static struct strata_adaptive_sum read_sum(const json_t *list)
+{
+	json_int_t count = json_integer_value(json_array_get(list, 0));
+
+	return (struct strata_adaptive_sum){ count > 0 ? (uint64_t)count : 0,
+					     json_number_value(json_array_get(list, 1)),
+					     json_number_value(json_array_get(list, 2)) };
+}
+
+/* A feature that this version does not know is passed over. */
+static int take_features(struct strata_adaptive *adaptive, const json_t *object,
+			 struct strata_error *err)
+{
+	json_t *features = json_object_get(object, "features"), *one;
+	const json_t *schedules = json_object_get(object, "schedules");
+	struct strata_adaptive_trial trials[STRATA_FEATURE_COUNT];
+	struct strata_adaptive_metrics metrics = {
+		.schedules = read_count(schedules, "all"),
+		.successes = read_count(schedules, "successes"),
+		.failures = read_count(schedules, "failures"),
+		.fallbacks = read_count(schedules, "fallbacks"),
+		.enabled = read_count(schedules, "enabled"),
+		.withdrawn = read_count(schedules, "withdrawn"),
+	};
+	const char *name;
+	size_t count = 0;
+
+	for (size_t i = 0; i < STRATA_ADAPTIVE_BUCKETS; i++) {
+		json_int_t value = json_integer_value(
+			json_array_get(json_object_get(schedules, "off_by"), i));
+
+		metrics.off_by[i] = value > 0 ? (uint64_t)value : 0;
+	}
+	json_object_foreach(features, name, one)
+	{
+		struct strata_adaptive_trial *trial = &trials[count];
+
+		if (count == STRATA_FEATURE_COUNT || strata_feature_find(name, &trial->feature, NULL))
+			continue;
+		trial->on = json_is_true(json_object_get(one, "on"));
+		trial->withdrawn = json_is_true(json_object_get(one, "withdrawn"));
+		trial->since = read_count(one, "since");
+		trial->wait = read_count(one, "wait");
+		trial->with = read_sum(json_object_get(one, "with"));
+		trial->without = read_sum(json_object_get(one, "without"));
+		metrics.used[trial->feature] = trial->with.count;
+		count++;
+	}
+	return strata_adaptive_restore(adaptive, trials, count, &metrics, err);
+}
+
+static int take_devices(const struct engine_experience *experience, const json_t *object,
+			struct strata_error *err)
+{
+	json_t *devices = json_object_get(object, "devices"), *pair;
+	const char *kind;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < experience->device_count; i++)
+		json_object_foreach(json_object_get(devices, experience->devices[i].name), kind, pair)
 		{
-			rc = take_pair(corrections, kind, i, pair, &why);
+			rc = take_pair(experience->corrections, kind, i, pair, err);
 			if (rc)
 				break;
 		}
+	return rc;
+}
+
+int engine_experience_load(const char *path, const struct engine_experience *experience,
+			   struct strata_error *err)
+{
+	struct strata_error why = { 0 };
+	json_t *object;
+	int rc = read_or_begin(path, &object, err);
+
+	if (rc)
+		return rc;
+	rc = take_devices(experience, object, &why);
+	if (rc == 0 && json_object_get(object, "schedules"))
+		rc = take_features(experience->adaptive, object, &why);
 	json_decref(object);
 	if (rc == -ENOMEM)
 		return strata_fail_memory(err);
-	return rc ? strata_fail(err, rc, "%s: %s", path, why.text) : 0;
+	return rc ? strata_fail(err, rc, "%s: %s; delete the experience to begin anew", path,
+				why.text)
+		  : 0;
 }
+
+/* ---- writing ---- */
 
 static bool put_pair(json_t *devices, const char *device, const struct strata_correction *one)
 {
@@ -93,26 +172,78 @@ static bool put_pair(json_t *devices, const char *device, const struct strata_co
 					     "count", (json_int_t)one->count)) == 0;
 }
 
-int engine_experience_save(const char *path, const struct engine_device *devices,
-			   size_t device_count, const struct strata_corrections *corrections,
+static json_t *sum_json(const struct strata_adaptive_sum *sum)
+{
+	return json_pack("[I,f,f]", (json_int_t)sum->count, sum->mean, sum->squares);
+}
+
+static json_t *features_json(const struct strata_adaptive *adaptive)
+{
+	struct strata_adaptive_trial trial;
+	json_t *features = json_object();
+
+	for (size_t i = 0; features && strata_adaptive_trial_at(adaptive, i, &trial); i++) {
+		json_t *one = json_pack("{s:b,s:b,s:I,s:I,s:o,s:o}", "on", trial.on, "withdrawn",
+					trial.withdrawn, "since", (json_int_t)trial.since, "wait",
+					(json_int_t)trial.wait, "with", sum_json(&trial.with),
+					"without", sum_json(&trial.without));
+
+		if (!one || json_object_set_new(features, strata_feature_name(trial.feature), one)) {
+			json_decref(features);
+			return NULL;
+		}
+	}
+	return features;
+}
+
+static json_t *schedules_json(const struct strata_adaptive *adaptive)
+{
+	struct strata_adaptive_metrics metrics;
+	json_t *off_by = json_array();
+	bool good = off_by != NULL;
+
+	strata_adaptive_metrics(adaptive, &metrics);
+	for (size_t i = 0; good && i < STRATA_ADAPTIVE_BUCKETS; i++)
+		good = json_array_append_new(off_by,
+					     json_integer((json_int_t)metrics.off_by[i])) == 0;
+	if (!good) {
+		json_decref(off_by);
+		return NULL;
+	}
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "all", (json_int_t)metrics.schedules,
+			 "successes", (json_int_t)metrics.successes, "failures",
+			 (json_int_t)metrics.failures, "fallbacks", (json_int_t)metrics.fallbacks,
+			 "enabled", (json_int_t)metrics.enabled, "withdrawn",
+			 (json_int_t)metrics.withdrawn, "off_by", off_by);
+}
+
+static bool put_all(const struct engine_experience *experience, json_t *object)
+{
+	json_t *devices = json_object_get(object, "devices");
+	struct strata_correction one;
+	bool good = devices != NULL;
+
+	for (size_t i = 0; good && strata_corrections_at(experience->corrections, i, &one); i++)
+		if (one.count && one.device < experience->device_count)
+			good = put_pair(devices, experience->devices[one.device].name, &one);
+	return good &&
+	       json_object_set_new(object, "features", features_json(experience->adaptive)) == 0 &&
+	       json_object_set_new(object, "schedules", schedules_json(experience->adaptive)) == 0;
+}
+
+int engine_experience_save(const char *path, const struct engine_experience *experience,
 			   struct strata_error *err)
 {
-	struct strata_correction one;
 	struct strata_error ignored = { 0 };
 	json_t *object;
-	int rc = read_object(path, &object, &ignored);
+	int rc = read_or_begin(path, &object, &ignored);
 
 	if (rc == -ENOMEM)
 		return strata_fail_memory(err);
 	if (rc) /* a damaged one is replaced: what is in it cannot be used */
 		object = json_pack("{s:i,s:{}}", version_key, 1, "devices");
-	json_t *list = json_object_get(object, "devices");
-	bool good = list != NULL;
-
-	for (size_t i = 0; good && strata_corrections_at(corrections, i, &one); i++)
-		if (one.count && one.device < device_count)
-			good = put_pair(list, devices[one.device].name, &one);
-	char *text = good ? json_dumps(object, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
+	char *text = put_all(experience, object) ? json_dumps(object, JSON_INDENT(1) | JSON_SORT_KEYS)
+						 : NULL;
 
 	json_decref(object);
 	if (!text)

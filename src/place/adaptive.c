@@ -19,23 +19,11 @@
 #define SPREADS_FEW 6.0 /* and how many more when few were seen: by this over their number */
 enum { EARNED_AFTER = 10, TRIAL_MIN = 3, RETRY_AFTER = 100, REASONS_MAX = 12 };
 
-struct running { /* mean and spread of logarithms */
-	uint64_t count;
-	double mean, squares;
-};
-
-struct trial {
-	bool on;        /* by experience or need */
-	bool withdrawn; /* until enough schedules have gone by */
-	uint64_t since; /* schedule of the last change */
-	uint64_t wait;  /* schedules until it is tried again */
-	struct running without, with;
-};
 
 struct strata_adaptive {
 	struct strata_memory *memory; /* borrowed until _free */
 	struct strata_adaptive_conf conf;
-	struct trial trials[STRATA_FEATURE_COUNT];
+	struct strata_adaptive_trial trials[STRATA_FEATURE_COUNT];
 	struct strata_adaptive_metrics metrics;
 	struct strata_adaptive_event events[STRATA_ADAPTIVE_EVENTS_MAX]; /* a ring */
 	uint64_t event_count;
@@ -55,8 +43,10 @@ int strata_adaptive_new(const struct strata_adaptive_conf *conf, struct strata_m
 	adaptive->memory = memory;
 	adaptive->conf = *conf;
 	memcpy(adaptive->metrics.off_by_max, bounds, sizeof(bounds));
-	for (int i = 0; i < STRATA_FEATURE_COUNT; i++)
+	for (int i = 0; i < STRATA_FEATURE_COUNT; i++) {
+		adaptive->trials[i].feature = (enum strata_feature)i;
 		adaptive->trials[i].wait = RETRY_AFTER;
+	}
 	*ret_adaptive = adaptive;
 	return 0;
 }
@@ -108,11 +98,50 @@ void strata_adaptive_metrics(const struct strata_adaptive *adaptive,
 	*ret_metrics = adaptive->metrics;
 }
 
+/* ---- what is kept ---- */
+
+bool strata_adaptive_trial_at(const struct strata_adaptive *adaptive, size_t index,
+			      struct strata_adaptive_trial *ret_trial)
+{
+	if (index >= STRATA_FEATURE_COUNT)
+		return false;
+	*ret_trial = adaptive->trials[index];
+	return true;
+}
+
+static bool sum_could_be(const struct strata_adaptive_sum *sum)
+{
+	return isfinite(sum->mean) && fabs(sum->mean) < 1024 && isfinite(sum->squares) &&
+	       sum->squares >= 0 && (sum->count > 0 || (sum->mean == 0 && sum->squares == 0));
+}
+
+int strata_adaptive_restore(struct strata_adaptive *adaptive,
+			    const struct strata_adaptive_trial *trials, size_t trial_count,
+			    const struct strata_adaptive_metrics *metrics, struct strata_error *err)
+{
+	if (metrics->successes > metrics->schedules || metrics->failures > metrics->schedules ||
+	    metrics->fallbacks > metrics->schedules)
+		return strata_fail(err, -EINVAL, "there are more outcomes than schedules");
+	for (size_t i = 0; i < trial_count; i++)
+		if ((unsigned)trials[i].feature >= STRATA_FEATURE_COUNT ||
+		    !sum_could_be(&trials[i].with) || !sum_could_be(&trials[i].without) ||
+		    trials[i].since > metrics->schedules || trials[i].wait < RETRY_AFTER)
+			return strata_fail(err, -EINVAL,
+					   "what is kept of feature %d is not what schedules leave",
+					   (int)trials[i].feature);
+	for (size_t i = 0; i < trial_count; i++)
+		adaptive->trials[trials[i].feature] = trials[i];
+	adaptive->metrics = *metrics;
+	memcpy(adaptive->metrics.off_by_max, bounds, sizeof(bounds));
+	adaptive->event_count = 0;
+	return 0;
+}
+
 /* ---- trials ---- */
 
 static void enable(struct strata_adaptive *adaptive, enum strata_feature feature, const char *why)
 {
-	struct trial *trial = &adaptive->trials[feature];
+	struct strata_adaptive_trial *trial = &adaptive->trials[feature];
 
 	if (trial->on || adaptive->conf.disabled & BIT(feature))
 		return;
@@ -120,14 +149,14 @@ static void enable(struct strata_adaptive *adaptive, enum strata_feature feature
 		return;
 	trial->on = true;
 	trial->since = adaptive->metrics.schedules;
-	trial->with = (struct running){ 0 };
+	trial->with = (struct strata_adaptive_sum){ 0 };
 	adaptive->metrics.enabled++;
 	record(adaptive, feature, true, why, 0);
 }
 
 static void withdraw(struct strata_adaptive *adaptive, enum strata_feature feature, double change)
 {
-	struct trial *trial = &adaptive->trials[feature];
+	struct strata_adaptive_trial *trial = &adaptive->trials[feature];
 
 	trial->on = false;
 	trial->withdrawn = true;
@@ -137,7 +166,7 @@ static void withdraw(struct strata_adaptive *adaptive, enum strata_feature featu
 	record(adaptive, feature, false, "it made things worse", change);
 }
 
-static void running_add(struct running *running, double value)
+static void running_add(struct strata_adaptive_sum *running, double value)
 {
 	double before = value - running->mean;
 
@@ -147,7 +176,7 @@ static void running_add(struct running *running, double value)
 }
 
 /* Variance of the mean. */
-static double running_spread(const struct running *running)
+static double running_spread(const struct strata_adaptive_sum *running)
 {
 	return running->count > 1
 		       ? running->squares / (double)(running->count - 1) / (double)running->count
@@ -156,7 +185,7 @@ static double running_spread(const struct running *running)
 
 static void judge(struct strata_adaptive *adaptive, enum strata_feature feature)
 {
-	struct trial *trial = &adaptive->trials[feature];
+	struct strata_adaptive_trial *trial = &adaptive->trials[feature];
 
 	if (!trial->on || trial->with.count < TRIAL_MIN || trial->without.count < TRIAL_MIN)
 		return;
@@ -331,7 +360,7 @@ int strata_adaptive_report(struct strata_adaptive *adaptive,
 	double score = real_log2(outcome->observed_ns / scale);
 
 	for (int i = STRATA_FEATURE_COST + 1; i < STRATA_FEATURE_COUNT; i++) {
-		struct trial *trial = &adaptive->trials[i];
+		struct strata_adaptive_trial *trial = &adaptive->trials[i];
 
 		running_add(outcome->features >> i & 1 ? &trial->with : &trial->without, score);
 		judge(adaptive, (enum strata_feature)i);

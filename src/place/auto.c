@@ -53,15 +53,16 @@ static int decide(const struct strata_place_request *ask, const struct strata_pl
 		.memory_pressure = strata_place_pressure(ask->graph, ask->machine),
 		.expert = how->expert,
 	};
-	struct strata_adaptive *adaptive;
-	int rc = strata_adaptive_new(&how->adaptive, arena->memory, &adaptive, err);
+	struct strata_adaptive *adaptive = how->learned;
+	int rc = adaptive ? 0 : strata_adaptive_new(&how->adaptive, arena->memory, &adaptive, err);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < ask->machine->device_count; i++)
 		facts.device_count += !ask->machine->devices[i].lost;
 	rc = strata_adaptive_decide(adaptive, &facts, arena, ret_choice, err);
-	strata_adaptive_free(adaptive);
+	if (!how->learned)
+		strata_adaptive_free(adaptive);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LOG2_MAX 4.0     /* a factor is 1/16 to 16 */
@@ -162,6 +163,38 @@ double strata_corrections_factor(const struct strata_corrections *corrections, c
 	double caution = CAUTION_LOG2 * (1 - strata_corrections_sure(corrections, kind, device));
 
 	return real_exp2(bound(pair->slow) + caution);
+}
+
+/* "MatMul@decode": what is seen of an op in a phase is filed under. False: the phase says nothing, or the name would be too long. */
+static bool phase_key(const struct strata_op *op, char key[STRATA_NAME_BYTES_MAX])
+{
+	return op->phase != STRATA_PHASE_FORWARD &&
+	       snprintf(key, STRATA_NAME_BYTES_MAX, "%s@%s", op->kind,
+			strata_phase_name(op->phase)) < STRATA_NAME_BYTES_MAX;
+}
+
+int strata_corrections_observe_op(struct strata_corrections *corrections,
+				  const struct strata_op *op, uint32_t device, double predicted_ns,
+				  double observed_ns, struct strata_error *err)
+{
+	char key[STRATA_NAME_BYTES_MAX];
+	int rc = strata_corrections_observe(corrections, op->kind, device, predicted_ns, observed_ns,
+					    err);
+
+	if (rc == 0 && phase_key(op, key))
+		rc = strata_corrections_observe(corrections, key, device, predicted_ns, observed_ns,
+						err);
+	return rc;
+}
+
+double strata_corrections_factor_op(const struct strata_corrections *corrections,
+				    const struct strata_op *op, uint32_t device)
+{
+	char key[STRATA_NAME_BYTES_MAX];
+
+	if (phase_key(op, key) && strata_corrections_sure(corrections, key, device) > 0)
+		return strata_corrections_factor(corrections, key, device);
+	return strata_corrections_factor(corrections, op->kind, device);
 }
 
 bool strata_corrections_at(const struct strata_corrections *corrections, size_t index,

@@ -92,8 +92,8 @@ static int make_times(struct strata_place_problem *problem, const struct strata_
 						   "the cost model gives op \"%.64s\" the time %g",
 						   ask->graph->ops[i].name, *time);
 			if (ask->corrections)
-				*time *= strata_corrections_factor(
-					ask->corrections, ask->graph->ops[i].kind, (uint32_t)j);
+				*time *= strata_corrections_factor_op(
+					ask->corrections, &ask->graph->ops[i], (uint32_t)j);
 			if (ask->machine->devices[j].lost)
 				*time = INFINITY;
 		}

@@ -55,6 +55,26 @@ run strata engine run gpt2_decode.onnx --repeat 1 --experience learned
 gives 1
 says_some 'learned is not a file of experience; delete it to begin anew'
 
+it 'keeps what it learned in the home of who runs it'
+model gpt2_decode
+run strata engine run gpt2_decode.onnx --repeat 4 --devices cpu:0
+gives 0
+run cat "$HOME/.local/state/strata/experience.json"
+prints_some '"MatMul@decode"'
+rm -r "$HOME/.local/state"
+run strata engine run gpt2_decode.onnx --repeat 4 --experience none
+gives 0
+run test -e "$HOME/.local/state/strata"
+gives 1
+
+it 'runs although its own file is damaged, says so and begins anew'
+model gpt2_decode
+mkdir -p "$HOME/.local/state/strata"
+echo '{' >"$HOME/.local/state/strata/experience.json"
+run strata engine run gpt2_decode.onnx --repeat 2 --devices cpu:0
+gives 0
+says_some 'is not a file of experience'
+
 it 'traces layers, subgraphs and devices on one clock'
 model gpt2_prefill
 run strata engine run gpt2_prefill.onnx --repeat 2 --budget 40% --trace t.json

@@ -237,3 +237,65 @@ TEST(the_record_keeps_the_newest)
 	strata_adaptive_free(adaptive);
 	CHECK_INT(memory.used_bytes, 0);
 }
+
+TEST(what_was_learned_can_be_kept_and_put_back)
+{
+	struct strata_adaptive *seen = make((struct strata_adaptive_conf){ 0 });
+	struct strata_adaptive *again = make((struct strata_adaptive_conf){ 0 });
+	const struct strata_adaptive_facts facts = { .workload = "other", .device_count = 2 };
+	struct strata_adaptive_trial trials[STRATA_FEATURE_COUNT + 1];
+	struct strata_adaptive_metrics metrics, after;
+	size_t count = 0;
+
+	for (int i = 0; i < 11; i++)
+		report(seen, decide(seen, facts), 100);
+	for (int i = 0; i < 20; i++)
+		report(seen, decide(seen, facts), 150); /* semantics were earned, and made it worse */
+	while (strata_adaptive_trial_at(seen, count, &trials[count]))
+		count++;
+	CHECK_INT(count, STRATA_FEATURE_COUNT);
+	CHECK(trials[STRATA_FEATURE_SEMANTIC].withdrawn);
+	strata_adaptive_metrics(seen, &metrics);
+	CHECK_OK(strata_adaptive_restore(again, trials, count, &metrics, &err));
+	strata_adaptive_metrics(again, &after);
+	CHECK(memcmp(&metrics, &after, sizeof(after)) == 0);
+	/* both go on alike: the feature stays away for as long, and is then tried again */
+	for (int i = 0; i < 250; i++) {
+		unsigned features = decide(seen, facts);
+
+		CHECK_INT(decide(again, facts), features);
+		report(seen, features, 100);
+		report(again, features, 100);
+	}
+	strata_adaptive_free(seen);
+	strata_adaptive_free(again);
+}
+
+TEST(numbers_that_no_schedule_leaves_are_not_put_back)
+{
+	struct strata_adaptive *adaptive = make((struct strata_adaptive_conf){ 0 });
+	struct strata_adaptive_metrics metrics = { .schedules = 5, .successes = 5 }, after;
+	const struct strata_adaptive_trial good = { .feature = STRATA_FEATURE_MEMORY,
+						    .since = 5,
+						    .wait = 100,
+						    .with = { 3, 0.5, 0.1 } };
+	struct strata_adaptive_trial wrong[6] = { good, good, good, good, good, good };
+
+	wrong[0].feature = (enum strata_feature)STRATA_FEATURE_COUNT;
+	wrong[1].since = 6;
+	wrong[2].wait = 99;
+	wrong[3].with.mean = (double)NAN;
+	wrong[4].with.squares = -1;
+	wrong[5].without.mean = 1; /* of none */
+	for (size_t i = 0; i < 6; i++)
+		CHECK_ERROR(strata_adaptive_restore(adaptive, &wrong[i], 1, &metrics, &err), -EINVAL,
+			    "is not what schedules leave");
+	metrics.successes = 6;
+	CHECK_ERROR(strata_adaptive_restore(adaptive, &good, 1, &metrics, &err), -EINVAL,
+		    "more outcomes than schedules");
+	strata_adaptive_metrics(adaptive, &after);
+	CHECK_INT(after.schedules, 0);
+	metrics.successes = 5;
+	CHECK_OK(strata_adaptive_restore(adaptive, &good, 1, &metrics, &err));
+	strata_adaptive_free(adaptive);
+}

@@ -155,3 +155,26 @@ TEST(numbers_that_no_observation_leaves_are_not_put_back)
 	CHECK(strata_corrections_factor(corrections, "MatMul", 0) == 1);
 	strata_corrections_free(corrections);
 }
+
+TEST(a_phase_has_corrections_of_its_own)
+{
+	const struct strata_op decode = { .kind = "MatMul", .phase = STRATA_PHASE_DECODE };
+	const struct strata_op prefill = { .kind = "MatMul", .phase = STRATA_PHASE_PREFILL };
+	const struct strata_op plain = { .kind = "MatMul" };
+	struct strata_corrections *corrections = fresh();
+
+	for (int i = 0; i < 8; i++)
+		CHECK_OK(strata_corrections_observe_op(corrections, &decode, 0, 100, 400, &err));
+	CHECK(fabs(strata_corrections_factor_op(corrections, &decode, 0) - 4) < 1e-9);
+	/* what was never seen in its phase gets what is known of the kind */
+	CHECK(fabs(strata_corrections_factor_op(corrections, &prefill, 0) - 4) < 1e-9);
+	for (int i = 0; i < 8; i++)
+		CHECK_OK(strata_corrections_observe_op(corrections, &prefill, 0, 100, 100, &err));
+	CHECK(fabs(strata_corrections_factor_op(corrections, &decode, 0) - 4) < 1e-9);
+	CHECK(fabs(strata_corrections_factor_op(corrections, &prefill, 0) - 1) < 1e-9);
+	double both = strata_corrections_factor_op(corrections, &plain, 0);
+
+	CHECK(both > 1 && both < 4);
+	CHECK(strata_corrections_factor_op(corrections, &decode, 1) == 1);
+	strata_corrections_free(corrections);
+}
