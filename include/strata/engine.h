@@ -90,6 +90,9 @@ struct strata_engine_model_conf {
 	/* An input without dimensions that is to take one value for each member of the batch: its port has one dimension then. Exports of diffusers' UNet spread
 	 * their timestep over the batch (Unsqueeze, Cast, Expand); where the model does not, the input stays as it is. NULL: none. */
 	const char *per_member_input;
+	/* The model whose outputs come in as this one's caches: where it leaves them counts when this one is placed. Borrowed until this one is closed. NULL:
+	 * none. */
+	const struct strata_engine_model *caches_from;
 	/* Inputs and outputs of float16 and bfloat16 are float32, as they are computed: nothing is rounded on the way in and out. */
 	bool wide;
 };
@@ -169,6 +172,9 @@ struct strata_engine_metrics {
 	int64_t frame_bytes, frame_bytes_peak; /* for weights that come and go: taken, and in use */
 	int64_t read_bytes;                    /* from files, over all calls */
 	int64_t wait_ns;                       /* for them */
+	/* From one device to another, over all calls: tensors and their bytes, and how long parts of calls waited for the next device. */
+	uint64_t transfers;
+	int64_t transfer_bytes, transfer_ns;
 	int64_t activation_bytes_peak; /* of all tensors of the engine but fetched weights, most at a time */
 };
 void strata_engine_metrics(const struct strata_engine_model *model,

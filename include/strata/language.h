@@ -22,8 +22,9 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 struct strata_language_conf {
-	int64_t budget_bytes; /* of weights in memory, for each of the two models; 0: all stay */
+	int64_t budget_bytes; /* of weights in memory, for both models together; 0: all stay */
 	double budget_share;  /* the same as a share of the weights; 0: budget_bytes */
+	int64_t cache_bytes_max; /* of the caches of one session; 0: no limit */
 };
 
 struct strata_language;
@@ -50,11 +51,15 @@ int strata_session_new(struct strata_language *language, const struct strata_sam
 		       struct strata_session **ret_session, struct strata_error *err);
 void strata_session_free(struct strata_session *session); /* NULL is nothing */
 
-/* Reads tokens: the prompt, or more of it later. -E2BIG past STRATA_LANGUAGE_TOKENS_MAX. */
+/* Reads tokens: the prompt, or more of it later. -E2BIG past STRATA_LANGUAGE_TOKENS_MAX, and where the caches would become too large: the session stands
+ * where it stood then. */
 int strata_session_read(struct strata_session *session, const int64_t *ids, size_t count,
 			struct strata_error *err);
 /* The next token, chosen by what was read; it counts as read with the call after it. */
 int strata_session_next(struct strata_session *session, int64_t *ret_id, struct strata_error *err);
+
+/* What the caches take. */
+int64_t strata_session_cache_bytes(const struct strata_session *session);
 
 /* Of the last token that was read: what every token of the vocabulary got. Borrowed until the next call. */
 const float *strata_session_logits(const struct strata_session *session, size_t *ret_count);

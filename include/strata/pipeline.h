@@ -32,8 +32,8 @@ struct strata_pipeline_conf {
 	const char *noise; /* a source of kind noise; NULL: "torch" */
 	/* A folder whose models come before this one's (a UNet of another precision); NULL: none. */
 	const char *over;
-	int64_t budget_bytes; /* of weights in memory, for each model; 0: all stay */
-	double budget_share;  /* the same as a share of each model's weights; 0: budget_bytes */
+	int64_t budget_bytes; /* of weights in memory, for all models together; 0: all stay */
+	double budget_share;  /* the same as a share of the weights, of each model; 0: budget_bytes */
 };
 
 struct strata_pipeline;

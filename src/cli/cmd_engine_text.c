@@ -21,7 +21,9 @@ static const struct strata_option rows[] = {
 	{ "backend", STRATA_TEXT, OFFSET(backend), .text = { "native" }, .value = "NAME",
 	  .help = "what computes subgraphs: `strata classes backend`" },
 	{ "budget", STRATA_TEXT, OFFSET(budget), .value = "SIZE",
-	  .help = "most that each model's weights may take in memory: 2GiB, or 33% of them" },
+	  .help = "most that weights may take in memory: 2GiB for all models together, or 33% of each" },
+	{ "cache", STRATA_BYTES, OFFSET(cache), .integer = { 0, 0, INT64_MAX },
+	  .help = "most that keys and values of earlier tokens may take; 0: no limit" },
 	{ "experience", STRATA_TEXT, OFFSET(experience), .value = "FILE",
 	  .help = "what earlier runs learned about times, to which this one adds; none: nothing; "
 		  "the user's own when left out" },

@@ -28,7 +28,7 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 
 struct engine_text_options {
 	const char *devices, *backend, *budget, *experience;
-	int64_t tokens, top_k, seed;
+	int64_t tokens, top_k, seed, cache;
 	double temperature, top_p;
 	bool ids;
 };

@@ -292,14 +292,17 @@ static int print_json(struct session *session)
 	strata_engine_metrics(session->model, &metrics);
 	return cli_print_json(
 		session->cli,
-		json_pack("{s:f,s:f,s:f,s:s,s:f,s:I,s:I,s:I,s:I,s:I,s:o}", "median_ms", median, "least_ms", session->took_ms[0], "predicted_ms",
+		json_pack("{s:f,s:f,s:f,s:s,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "median_ms", median, "least_ms", session->took_ms[0], "predicted_ms",
 			  metrics.predicted_ns / 1e6, "strategy", metrics.strategy, "gflop",
 			  metrics.flops / 1e9, "weight_bytes",
 			  (json_int_t)strata_engine_weight_bytes(session->model), "kept_bytes",
 			  (json_int_t)metrics.kept_bytes, "frame_bytes",
 			  (json_int_t)metrics.frame_bytes, "read_bytes",
 			  (json_int_t)metrics.read_bytes, "activation_bytes",
-			  (json_int_t)metrics.activation_bytes_peak, "subgraphs",
+			  (json_int_t)metrics.activation_bytes_peak, "transfers",
+			  (json_int_t)metrics.transfers, "transfer_bytes",
+			  (json_int_t)metrics.transfer_bytes, "transfer_ns",
+			  (json_int_t)metrics.transfer_ns, "subgraphs",
 			  subgraphs_json(session)));
 }
 
@@ -339,6 +342,12 @@ static int print_table(struct session *session)
 	cli_printf(cli, "one call: %.3f ms (median of %lld), fastest %.3f ms, %.3f GFLOP\n",
 		   median, (long long)session->options->repeat, session->took_ms[0],
 		   metrics.flops / 1e9);
+	if (metrics.transfers)
+		cli_printf(cli, "between devices: %.0f tensors of %s a call, %.3f ms of waiting\n",
+			   (double)metrics.transfers / (double)session->options->repeat,
+			   strata_size_print_short(metrics.transfer_bytes / session->options->repeat,
+						   bytes),
+			   (double)metrics.transfer_ns / 1e6 / (double)session->options->repeat);
 	cli_printf(cli, "memory: weights %s, activations up to %s\n",
 		   strata_size_print_short(metrics.kept_bytes + metrics.frame_bytes, bytes),
 		   strata_size_print_short(metrics.activation_bytes_peak, other));

@@ -3,6 +3,8 @@
 
 #include "engine/native/program.h"
 
+#include <errno.h>
+
 static int compile(const void *conf, const struct engine_compile *what, void **ret_program,
 		   struct strata_error *err)
 {
@@ -19,6 +21,12 @@ static int compile(const void *conf, const struct engine_compile *what, void **r
 					      .outputs = subgraph->outputs,
 					      .output_count = subgraph->output_count };
 	struct native_program *program;
+
+	if (what->device->gpu >= 0)
+		return strata_fail(err, -ENOTSUP,
+				   "%s: the backend native computes on processors; GPUs need the "
+				   "backend onnxruntime",
+				   what->device->name);
 	int rc = native_program_new(&source, what->device->heap, &what->device->team, &program, err);
 
 	(void)conf;

@@ -20,6 +20,7 @@
 #include "engine/ort_write.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { INLINE_BYTES = 4096 }; /* as what stays although there is a budget (residence.c) */
@@ -80,8 +81,26 @@ static void release_values(const struct ort *ort, struct ort_value **values, siz
 	memset(values, 0, count * sizeof(*values));
 }
 
-/* Where the CUDA provider would be asked for, when a device is a GPU: append it to the options,
- * and bind inputs and outputs to its memory. */
+/* A GPU is theirs to use: inputs and results are copied from and to main memory by each run. */
+static struct ort_status *add_cuda(const struct ort *ort, int gpu,
+				   struct ort_session_options *options)
+{
+	static const char *const keys[] = { "device_id" };
+	char number[16];
+	const char *const values[] = { number };
+	struct ort_cuda_options *cuda = NULL;
+	struct ort_status *status = ort->create_cuda_options(&cuda);
+
+	snprintf(number, sizeof(number), "%d", gpu);
+	if (!status)
+		status = ort->update_cuda_options(cuda, keys, values, 1);
+	if (!status)
+		status = ort->append_cuda(options, cuda);
+	if (cuda)
+		ort->release_cuda_options(cuda);
+	return status;
+}
+
 static struct ort_status *set_options(const struct program *program,
 				      struct ort_session_options *options)
 {
@@ -99,6 +118,8 @@ static struct ort_status *set_options(const struct program *program,
 	/* Other sessions compute while this one waits: its threads must not burn their cores. */
 	if (!status)
 		status = ort->add_config(options, "session.intra_op.allow_spinning", "0");
+	if (!status && program->what.device->gpu >= 0)
+		status = add_cuda(ort, program->what.device->gpu, options);
 	return status;
 }
 

@@ -39,16 +39,31 @@ static int read_cores(const char *text, size_t length, const cpu_set_t *allowed,
 	return 0;
 }
 
+/* "cuda:0": whether there is such a GPU is the backend's to say. */
+static int read_gpu(const char *text, size_t length, struct strata_error *err)
+{
+	if (length == 1 && *text >= '0' && *text <= '9')
+		return *text - '0';
+	if (length == 2 && *text >= '1' && *text <= '9' && text[1] >= '0' && text[1] <= '9')
+		return (*text - '0') * 10 + text[1] - '0';
+	return strata_fail(err, -EINVAL, "'cuda:%.*s' is not a device; expected cuda:0 to cuda:99",
+			   (int)(length < 40 ? length : 40), text);
+}
+
 static int read_device(const char *text, size_t length, const cpu_set_t *allowed,
 		       struct engine_device *device, struct strata_error *err)
 {
-	if (length == 3 && strncmp(text, "cpu", 3) == 0) {
-		device->cores = *allowed;
+	device->gpu = -1;
+	device->cores = *allowed;
+	if (length == 3 && strncmp(text, "cpu", 3) == 0)
 		return 0;
+	if (length > 5 && strncmp(text, "cuda:", 5) == 0) {
+		device->gpu = read_gpu(text + 5, length - 5, err);
+		return device->gpu < 0 ? device->gpu : 0;
 	}
 	if (length > 4 && strncmp(text, "cpu:", 4) == 0)
 		return read_cores(text + 4, length - 4, allowed, &device->cores, err);
-	return strata_fail(err, -EINVAL, "'%.*s' is not a device; expected cpu, cpu:0 or cpu:0-3",
+	return strata_fail(err, -EINVAL, "'%.*s' is not a device; expected cpu, cpu:0, cpu:0-3 or cuda:0",
 			   (int)(length < 40 ? length : 40), text);
 }
 
@@ -77,7 +92,7 @@ int engine_devices_read(const char *text, struct engine_heap *heap, struct strat
 		rc = read_device(text, length, &allowed, device, err);
 		device->name = strata_arena_text(arena, text, length);
 		device->heap = heap;
-		device->team.thread_count = CPU_COUNT(&device->cores);
+		device->team.thread_count = device->gpu >= 0 ? 1 : CPU_COUNT(&device->cores);
 		device->inline_only = count == 1 && length == 3;
 		if (rc == 0 && !device->name)
 			rc = strata_fail_memory(err);

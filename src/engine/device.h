@@ -1,5 +1,5 @@
 /*
- * A device: a set of cores with a team of threads. Each has one thread of its own, pinned to its cores, from which the team's others inherit; work is
+ * A device: a set of cores with a team of threads, or a GPU that one thread hands work to. Each has one thread of its own, pinned to its cores, from which the team's others inherit; work is
  * handed to it and waited for. The one device of an engine that nobody asked for cores works in the calling thread.
  */
 #ifndef ENGINE_DEVICE_H
@@ -27,6 +27,7 @@ struct engine_device {
 	struct engine_heap *heap;
 	struct strata_trace_lane *lane; /* where its subgraphs are told of; NULL: nowhere */
 	cpu_set_t cores;
+	int gpu;          /* number of a CUDA device, which the thread hands work to; -1: the cores compute */
 	bool inline_only; /* works in the calling thread */
 	pthread_t thread;
 	bool has_thread, ending;
@@ -35,7 +36,7 @@ struct engine_device {
 	struct engine_work *first, *last;
 };
 
-/* Reads a list of devices: "cpu", "cpu:0,cpu:1-3". -EINVAL names what is wrong. */
+/* Reads a list of devices: "cpu", "cpu:0,cpu:1-3", "cuda:0". -EINVAL names what is wrong. */
 int engine_devices_read(const char *text, struct engine_heap *heap, struct strata_arena *arena,
 			struct engine_device **ret_devices, size_t *ret_count,
 			struct strata_error *err);

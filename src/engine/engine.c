@@ -11,8 +11,9 @@
 
 static struct engine_experience experience_of(const struct strata_engine *engine)
 {
-	return (struct engine_experience){ engine->devices, engine->device_count,
-					   engine->corrections, engine->adaptive };
+	return (struct engine_experience){ engine->backend.cls->name, engine->devices,
+					   engine->device_count, engine->corrections,
+					   engine->adaptive };
 }
 
 static int load_experience(struct strata_engine *engine, const char *path, struct strata_error *err)
@@ -175,6 +176,7 @@ int strata_engine_open(struct strata_engine *engine, const char *path,
 	if (!model)
 		return strata_fail_memory(err);
 	model->engine = engine;
+	model->caches_from = conf ? conf->caches_from : NULL;
 	int rc = engine_instance_open(&model->instance, path, &how, err);
 
 	if (rc == 0)
@@ -298,6 +300,9 @@ void strata_engine_metrics(const struct strata_engine_model *model,
 		.predicted_ns = model->placing.latency_ns,
 		.flops = model->placing.flops,
 		.kept_bytes = residence->kept_bytes,
+		.transfers = model->instance.transfers,
+		.transfer_bytes = model->instance.transfer_bytes,
+		.transfer_ns = model->instance.transfer_ns,
 		.activation_bytes_peak = (int64_t)model->engine->heap.live_peak,
 	};
 

@@ -30,6 +30,7 @@ struct strata_engine {
 struct strata_engine_model {
 	struct strata_engine *engine;
 	struct engine_instance instance;
+	const struct strata_engine_model *caches_from;
 	struct engine_placing placing; /* device NULL: not asked yet */
 	struct strata_error broken;    /* why it could not be prepared; code 0: it could, or was not tried */
 	struct engine_learning learning;

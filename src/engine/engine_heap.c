@@ -1,4 +1,7 @@
-/* Tensor memory: see engine_heap.h. Sizes are rounded up to whole cache lines; a kept block serves the next request of its size. */
+/*
+ * Tensor memory: see engine_heap.h. Sizes are rounded up to whole cache lines, large ones to pages; a kept block serves the next request of its size. So a
+ * cache that grows with every token takes a new block once in a page, and the two that it goes to and fro between serve until then.
+ */
 #include "engine/engine_heap.h"
 
 #include <assert.h>
@@ -13,9 +16,10 @@ void engine_heap_init(struct engine_heap *heap, struct strata_memory *memory)
 
 static size_t rounded(size_t bytes)
 {
-	size_t lines = bytes / ENGINE_ALIGN + (bytes % ENGINE_ALIGN != 0);
+	size_t unit = bytes > (size_t)4 * ENGINE_PAGE ? ENGINE_PAGE : ENGINE_ALIGN;
+	size_t units = bytes / unit + (bytes % unit != 0);
 
-	return lines ? lines * ENGINE_ALIGN : ENGINE_ALIGN;
+	return units ? units * unit : unit;
 }
 
 /* Into the account of the memory, which may be told to fail. */

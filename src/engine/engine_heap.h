@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-enum { ENGINE_ALIGN = 64, ENGINE_HEAP_KEPT = 64 };
+enum { ENGINE_ALIGN = 64, ENGINE_PAGE = 64 << 10, ENGINE_HEAP_KEPT = 64 };
 
 struct engine_heap {
 	struct strata_memory *memory; /* borrowed until _fini; limits, counts and fails */

@@ -201,6 +201,8 @@ static int plan_graph(const struct engine_placing_conf *conf, struct strata_grap
 		rc = detect(conf, graph, arena, &findings, err);
 	if (rc)
 		return rc;
+	if (conf->cache_device != STRATA_NONE)
+		strata_graph_put_kv(graph, conf->cache_device);
 	const struct strata_place_auto how = { .adaptive.mode = conf->mode,
 					       .workload = strata_workload_name(findings.workload),
 					       .learned = conf->adaptive };

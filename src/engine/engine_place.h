@@ -16,6 +16,7 @@ struct engine_placing_conf {
 	enum strata_objective objective;
 	const struct strata_corrections *corrections; /* what was observed; NULL: nothing */
 	struct strata_adaptive *adaptive; /* how earlier plans turned out; NULL: nothing is known */
+	uint32_t cache_device; /* where caches that come in are; STRATA_NONE: nowhere yet */
 };
 
 struct engine_placing {

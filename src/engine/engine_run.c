@@ -10,6 +10,23 @@
 
 /* ---- preparing ---- */
 
+/* Where a model left most of what it made. */
+static uint32_t cache_device(const struct strata_engine_model *from)
+{
+	size_t counts[STRATA_PLACE_DEVICES_MAX] = { 0 };
+	uint32_t most = STRATA_NONE;
+
+	for (size_t i = 0; from && from->instance.prepared && i < from->output_count; i++) {
+		uint32_t value = from->instance.cuts.output_values[i];
+		uint32_t device = value < ENGINE_WEIGHT ? from->instance.made_on[value] : STRATA_NONE;
+
+		if (device < STRATA_PLACE_DEVICES_MAX && ++counts[device] &&
+		    (most == STRATA_NONE || counts[device] > counts[most]))
+			most = device;
+	}
+	return most;
+}
+
 /* A model that the place level cannot make out (all of it is constant, say) runs on the first device. */
 static int place(struct strata_engine_model *model, const struct engine_value *inputs,
 		 struct strata_error *err)
@@ -20,7 +37,8 @@ static int place(struct strata_engine_model *model, const struct engine_value *i
 						  .mode = engine->mode,
 						  .objective = engine->objective,
 						  .corrections = engine->corrections,
-						  .adaptive = engine->adaptive };
+						  .adaptive = engine->adaptive,
+						  .cache_device = cache_device(model->caches_from) };
 	int rc = engine_placing_make(&conf, model->instance.model, inputs, &model->instance.arena,
 				     &model->placing, NULL);
 

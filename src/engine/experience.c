@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,6 +46,17 @@ static int read_or_begin(const char *path, json_t **ret_object, struct strata_er
 		return rc;
 	*ret_object = json_pack("{s:i,s:{}}", version_key, 1, "devices");
 	return *ret_object ? 0 : strata_fail_memory(err);
+}
+
+/* What a device is called in the file. */
+static const char *name_in_file(const struct engine_experience *experience, size_t device,
+				char name[STRATA_NAME_BYTES_MAX])
+{
+	bool native = strcmp(experience->backend, "native") == 0;
+
+	snprintf(name, STRATA_NAME_BYTES_MAX, "%.60s%s%.60s", experience->devices[device].name,
+		 native ? "" : " ", native ? "" : experience->backend);
+	return name;
 }
 
 /* ---- reading ---- */
@@ -126,11 +138,13 @@ static int take_devices(const struct engine_experience *experience, const json_t
 			struct strata_error *err)
 {
 	json_t *devices = json_object_get(object, "devices"), *pair;
+	char name[STRATA_NAME_BYTES_MAX];
 	const char *kind;
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < experience->device_count; i++)
-		json_object_foreach(json_object_get(devices, experience->devices[i].name), kind, pair)
+		json_object_foreach(json_object_get(devices, name_in_file(experience, i, name)), kind,
+				    pair)
 		{
 			rc = take_pair(experience->corrections, kind, i, pair, err);
 			if (rc)
@@ -220,12 +234,13 @@ static json_t *schedules_json(const struct strata_adaptive *adaptive)
 static bool put_all(const struct engine_experience *experience, json_t *object)
 {
 	json_t *devices = json_object_get(object, "devices");
+	char name[STRATA_NAME_BYTES_MAX];
 	struct strata_correction one;
 	bool good = devices != NULL;
 
 	for (size_t i = 0; good && strata_corrections_at(experience->corrections, i, &one); i++)
 		if (one.count && one.device < experience->device_count)
-			good = put_pair(devices, experience->devices[one.device].name, &one);
+			good = put_pair(devices, name_in_file(experience, one.device, name), &one);
 	return good &&
 	       json_object_set_new(object, "features", features_json(experience->adaptive)) == 0 &&
 	       json_object_set_new(object, "schedules", schedules_json(experience->adaptive)) == 0;

@@ -21,7 +21,8 @@
 
 /* What is filled from a file and written into one. */
 struct engine_experience {
-	const struct engine_device *devices; /* whose names the file goes by */
+	const char *backend;                 /* what computed; times of another one say nothing */
+	const struct engine_device *devices; /* whose names the file goes by: "cpu:0", "cpu:0 onnxruntime" */
 	size_t device_count;
 	struct strata_corrections *corrections;
 	struct strata_adaptive *adaptive;

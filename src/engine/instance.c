@@ -43,7 +43,8 @@ static int do_compile(void *arg, struct strata_error *err)
 		.model = instance->model,
 		.subgraph = subgraph,
 		.device = &instance->conf.devices[subgraph->device],
-		.weights_stay = !instance->residence.layers[errand->subgraph].stream,
+		.weights_stay = instance->residence.may_pack &&
+				!instance->residence.layers[errand->subgraph].stream,
 	};
 
 	return instance->conf.backend->compile(instance->conf.backend_conf, &what,
@@ -115,6 +116,29 @@ static int make_room(struct engine_instance *instance, struct strata_error *err)
 	return 0;
 }
 
+/* Where values come from: what is read elsewhere has to get there. */
+static int note_makers(struct engine_instance *instance, struct strata_error *err)
+{
+	const struct engine_cuts *cuts = &instance->cuts;
+	size_t count = cuts->value_count + instance->model->input_count;
+
+	instance->made_on = strata_arena_array(&instance->arena, count, sizeof(uint32_t));
+	if (!instance->made_on)
+		return strata_fail_memory(err);
+	for (size_t i = 0; i < count; i++)
+		instance->made_on[i] = UINT32_MAX;
+	for (size_t i = 0; i < cuts->subgraph_count; i++) {
+		const struct engine_subgraph *subgraph = &cuts->subgraphs[i];
+
+		for (size_t k = 0; k < subgraph->output_count; k++)
+			instance->made_on[subgraph->output_values[k]] = subgraph->device;
+		for (size_t k = 0; k < subgraph->input_count; k++)
+			if (instance->made_on[subgraph->input_values[k]] == UINT32_MAX)
+				instance->made_on[subgraph->input_values[k]] = subgraph->device;
+	}
+	return 0;
+}
+
 int engine_instance_prepare(struct engine_instance *instance, const uint32_t *device_of_node,
 			    struct strata_error *err)
 {
@@ -130,6 +154,8 @@ int engine_instance_prepare(struct engine_instance *instance, const uint32_t *de
 				    instance->conf.device_count, &instance->arena, err);
 	if (rc == 0)
 		rc = make_room(instance, err);
+	if (rc == 0)
+		rc = note_makers(instance, err);
 	for (size_t i = 0; rc == 0 && i < instance->cuts.subgraph_count; i++)
 		rc = on_device(instance, i, do_compile, err);
 	instance->prepared = rc == 0;
@@ -154,6 +180,7 @@ struct journey {
 	struct engine_value *inputs, *outputs; /* room for the widest subgraph */
 	struct engine_work *works;             /* of each part */
 	size_t part;
+	int64_t given_ns; /* when the part was handed to its device */
 	struct travel *all;
 };
 
@@ -191,6 +218,7 @@ static void note_time(struct engine_instance *instance, size_t index, const int6
 	if (observed->calls == 0 || took_ns < observed->least_ns)
 		observed->least_ns = took_ns;
 	observed->calls++;
+	observed->last_ns = took_ns;
 	observed->total_ns += took_ns;
 	observed->wait_ns += times[1] - times[0];
 	strata_trace_slice(instance->conf.devices[subgraph->device].lane,
@@ -200,6 +228,19 @@ static void note_time(struct engine_instance *instance, size_t index, const int6
 							.name = subgraph->nodes[0]->name,
 							.args = args,
 							.arg_count = 1 });
+}
+
+/* Devices that are sets of cores share their memory: nothing is copied, but the caches of the others have it. */
+static void count_transfers(struct engine_instance *instance,
+			    const struct engine_subgraph *subgraph,
+			    const struct engine_value *inputs)
+{
+	for (size_t i = 0; i < subgraph->input_count; i++)
+		if (instance->made_on[subgraph->input_values[i]] != subgraph->device) {
+			atomic_fetch_add(&instance->transfers, 1);
+			atomic_fetch_add(&instance->transfer_bytes,
+					 (int64_t)engine_value_bytes(&inputs[i]));
+		}
 }
 
 static int run_subgraph(struct journey *journey, size_t index, struct strata_error *err)
@@ -217,6 +258,7 @@ static int run_subgraph(struct journey *journey, size_t index, struct strata_err
 
 	for (size_t i = 0; i < subgraph->input_count; i++)
 		journey->inputs[i] = journey->values[subgraph->input_values[i]];
+	count_transfers(instance, subgraph, journey->inputs);
 	if (rc == 0)
 		rc = instance->conf.backend->run(instance->programs[index], journey->inputs, weights,
 						 &watch, journey->outputs, err);
@@ -284,11 +326,14 @@ static int run_part(void *arg, struct strata_error *err)
 	const struct engine_part *part = &instance->parts[journey->part];
 	int rc = atomic_load(&journey->all->failed) ? strata_fail(err, -ECANCELED, "stopped") : 0;
 
+	if (journey->part > 0)
+		atomic_fetch_add(&instance->transfer_ns, now_ns() - journey->given_ns);
 	for (size_t i = part->first; rc == 0 && i < part->past; i++)
 		rc = run_subgraph(journey, i, err);
 	if (rc == 0 && ++journey->part < instance->part_count) {
 		struct engine_work *next = &journey->works[journey->part];
 
+		journey->given_ns = now_ns();
 		engine_device_give(&instance->conf.devices[instance->parts[journey->part].device],
 				   next);
 		return 0;

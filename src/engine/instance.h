@@ -26,7 +26,7 @@ struct engine_instance_conf {
 /* What was observed of a subgraph. */
 struct engine_observed {
 	uint64_t calls;
-	int64_t total_ns, least_ns;
+	int64_t total_ns, least_ns, last_ns;
 	int64_t wait_ns; /* for weights */
 };
 
@@ -46,6 +46,9 @@ struct engine_instance {
 	struct engine_value **weights; /* of each subgraph, room for a run */
 	struct engine_part *parts;
 	size_t part_count;
+	uint32_t *made_on; /* device of each numbered value; that of the model's inputs: where they are read first */
+	_Atomic uint64_t transfers;
+	_Atomic int64_t transfer_bytes, transfer_ns;
 	bool prepared;
 	/* Told of each node that is computed, on its device's thread; may be NULL. */
 	void (*watch)(void *context, uint32_t device, const struct onnx_node *node,

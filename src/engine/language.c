@@ -19,6 +19,7 @@ struct strata_language {
 	struct strata_memory *memory;
 	struct strata_engine_model *first, *next; /* next NULL: the first does both */
 	struct strata_tokenizer *tokenizer;
+	int64_t cache_bytes_max;
 	int64_t end;
 };
 
@@ -106,18 +107,11 @@ static int read_config(struct strata_language *it, const char *folder, struct st
 	return rc;
 }
 
-static int open_model(struct strata_language *it, const char *folder, const char *name,
-		      const struct strata_language_conf *conf, struct strata_engine_model **model,
-		      struct strata_error *err)
+static int open_model(struct strata_language *it, const char *path, double share,
+		      struct strata_engine_model **model, struct strata_error *err)
 {
-	const struct strata_engine_model_conf how = { .budget_bytes = conf ? conf->budget_bytes
-									   : 0 };
-	char path[STRATA_PATH_BYTES_MAX];
-
-	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-		return strata_fail(err, -ENAMETOOLONG, "the folder's name is too long");
-	int rc = pipeline_open_share(it->engine, path, conf ? conf->budget_share : 0, &how, model,
-				     err);
+	const struct strata_engine_model_conf how = { .caches_from = it->first };
+	int rc = pipeline_open_share(it->engine, path, share, &how, model, err);
 
 	if (rc == 0 && (strata_engine_input_find(*model, "input_ids") < 0 ||
 			strata_engine_output_find(*model, "logits") < 0 ||
@@ -127,19 +121,38 @@ static int open_model(struct strata_language *it, const char *folder, const char
 	return rc;
 }
 
+/* The prompt's graph and the other one. */
+static int open_models(struct strata_language *it, const char *folder,
+		       const struct strata_language_conf *conf, struct strata_error *err)
+{
+	char first[STRATA_PATH_BYTES_MAX], next[STRATA_PATH_BYTES_MAX];
+	double share = conf ? conf->budget_share : 0;
+	int rc = 0;
+
+	if (snprintf(first, sizeof(first), "%s/decoder_model.onnx", folder) >= (int)sizeof(first) ||
+	    snprintf(next, sizeof(next), "%s/decoder_with_past_model.onnx", folder) >=
+		    (int)sizeof(next))
+		return strata_fail(err, -ENAMETOOLONG, "the folder's name is too long");
+	if (conf && conf->budget_bytes && !share)
+		rc = pipeline_share_budget(it->engine, (const char *const[]){ first, next }, 2,
+					   conf->budget_bytes, &share, err);
+	if (rc == 0)
+		rc = open_model(it, first, share, &it->first, err);
+	if (rc)
+		return rc;
+	rc = open_model(it, next, share, &it->next, err);
+	return rc == -ENOENT ? strata_fail(err, -ENOTSUP,
+					   "%.300s has no decoder_with_past_model.onnx beside "
+					   "decoder_model.onnx",
+					   folder)
+			     : rc;
+}
+
 static int fill(struct strata_language *it, const char *folder,
 		const struct strata_language_conf *conf, struct strata_error *err)
 {
-	int rc = open_model(it, folder, "decoder_model.onnx", conf, &it->first, err);
+	int rc = open_models(it, folder, conf, err);
 
-	if (rc == 0) {
-		rc = open_model(it, folder, "decoder_with_past_model.onnx", conf, &it->next, err);
-		if (rc == -ENOENT)
-			rc = strata_fail(err, -ENOTSUP,
-					 "%.300s has no decoder_with_past_model.onnx beside "
-					 "decoder_model.onnx",
-					 folder);
-	}
 	if (rc == 0)
 		rc = open_tokenizer(it, folder, err);
 	return rc ? rc : read_config(it, folder, err);
@@ -155,6 +168,7 @@ int strata_language_open(struct strata_engine *engine, const char *folder,
 		return strata_fail_memory(err);
 	it->engine = engine;
 	it->memory = memory;
+	it->cache_bytes_max = conf ? conf->cache_bytes_max : 0;
 	int rc = fill(it, folder, conf, err);
 
 	if (rc) {
@@ -169,8 +183,8 @@ void strata_language_close(struct strata_language *language)
 {
 	if (!language)
 		return;
-	strata_engine_close(language->first);
 	strata_engine_close(language->next);
+	strata_engine_close(language->first);
 	strata_tokenizer_free(language->tokenizer);
 	strata_memory_put(language->memory, language, sizeof(*language));
 }
@@ -293,6 +307,32 @@ static int make_input(const struct input *input, const struct strata_engine_port
 			   port->name);
 }
 
+static int64_t bytes_of(const struct strata_array *arrays, size_t count)
+{
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += (int64_t)strata_array_bytes(&arrays[i]);
+	return bytes;
+}
+
+int64_t strata_session_cache_bytes(const struct strata_session *session)
+{
+	return bytes_of(session->caches, session->room);
+}
+
+static int check_caches(const struct strata_session *session, int64_t bytes,
+			struct strata_error *err)
+{
+	int64_t most = session->language->cache_bytes_max;
+
+	if (most && bytes > most)
+		return strata_fail(err, -E2BIG,
+				   "the caches would take %lld bytes; at most %lld are allowed",
+				   (long long)bytes, (long long)most);
+	return 0;
+}
+
 /* The outputs become the caches; the logits of the call are kept as float32. */
 static int take_outputs(struct strata_session *session, const struct strata_engine_model *model,
 			struct strata_array *outputs, struct strata_error *err)
@@ -305,9 +345,13 @@ static int take_outputs(struct strata_session *session, const struct strata_engi
 	    outputs[at].dims[2] < 1)
 		return strata_fail(err, -EBADMSG,
 				   "the model's logits are not [1, tokens, vocabulary]");
-	int rc = strata_array_cast(session->language->engine, &outputs[at], STRATA_DTYPE_F32,
-				   &logits, err);
+	int rc = check_caches(session,
+			      bytes_of(outputs, count) - (int64_t)strata_array_bytes(&outputs[at]),
+			      err);
 
+	if (rc == 0)
+		rc = strata_array_cast(session->language->engine, &outputs[at], STRATA_DTYPE_F32,
+				       &logits, err);
 	if (rc)
 		return rc;
 	drop_all(session->caches, session->room);
@@ -351,12 +395,18 @@ static int call(struct strata_session *session, const int64_t *ids, size_t count
 	return rc;
 }
 
+/* Each token takes as much as those before it did. */
 static int check_room(const struct strata_session *session, size_t count, struct strata_error *err)
 {
 	if (count > (size_t)STRATA_LANGUAGE_TOKENS_MAX - session->read_count)
 		return strata_fail(err, -E2BIG, "prompt and answer have more than %d tokens",
 				   STRATA_LANGUAGE_TOKENS_MAX);
-	return 0;
+	if (session->read_count == 0)
+		return 0;
+	int64_t bytes = strata_session_cache_bytes(session);
+
+	return check_caches(session, bytes + bytes / (int64_t)session->read_count * (int64_t)count,
+			    err);
 }
 
 /* What was chosen last is read before anything else. */

@@ -80,6 +80,29 @@ static void group_nodes(struct engine_learning *learning, const struct engine_pl
 	}
 }
 
+/* A backend that does not tell of nodes tells of subgraphs: each of its nodes has a share by its price. */
+static void share_out(struct engine_learning *learning, const struct engine_placing *placing,
+		      const struct engine_instance *instance, size_t index)
+{
+	const struct engine_subgraph *subgraph = &instance->cuts.subgraphs[index];
+	double prices_ns = 0;
+
+	for (size_t i = 0; i < subgraph->node_count; i++) {
+		size_t node = (size_t)(subgraph->nodes[i] - learning->graph->nodes);
+
+		if (learning->took_ns[node] >= 0)
+			return;
+		prices_ns += placing->prices_ns[node];
+	}
+	for (size_t i = 0; prices_ns > 0 && i < subgraph->node_count; i++) {
+		size_t node = (size_t)(subgraph->nodes[i] - learning->graph->nodes);
+
+		learning->took_ns[node] = (int64_t)((double)instance->observed[index].last_ns *
+						    placing->prices_ns[node] / prices_ns);
+		learning->device[node] = subgraph->device;
+	}
+}
+
 static void sum_up(struct engine_learning *learning, const struct engine_placing *placing)
 {
 	if (learning->sum_count == 0)
@@ -107,6 +130,8 @@ int engine_learning_end(struct engine_learning *learning, struct engine_instance
 		return 0;
 	if (learning->call_count < LEARNING_CALLS)
 		learning->call_ns[learning->call_count++] = took_ns;
+	for (size_t i = 0; i < instance->cuts.subgraph_count; i++)
+		share_out(learning, placing, instance, i);
 	sum_up(learning, placing);
 	for (size_t i = 0; rc == 0 && i < learning->sum_count; i++) {
 		const struct learning_sum *sum = &learning->sums[i];

@@ -19,6 +19,7 @@ struct ort_run_options;
 struct ort_memory_info;
 struct ort_value;
 struct ort_shape_info;
+struct ort_cuda_options;
 
 enum {
 	ORT_API_VERSION = 12, /* the first that has all slots below: ONNX Runtime 1.12 */
@@ -60,6 +61,12 @@ enum {
 	X(69, create_cpu_memory_info, (int allocator, int memory, struct ort_memory_info **out)) \
 	X(130, add_config,                                                                       \
 	  (struct ort_session_options * options, const char *key, const char *value))            \
+	X(204, append_cuda,                                                                      \
+	  (struct ort_session_options * options, const struct ort_cuda_options *cuda))           \
+	X(205, create_cuda_options, (struct ort_cuda_options * *out))                            \
+	X(206, update_cuda_options,                                                              \
+	  (struct ort_cuda_options * cuda, const char *const *keys, const char *const *values,   \
+	   size_t count))                                                                        \
 	X(210, add_external_initializers,                                                        \
 	  (struct ort_session_options * options, const char *const *names,                       \
 	   const struct ort_value *const *values, size_t count))
@@ -73,7 +80,8 @@ enum {
 	X(96, release_value, value)             \
 	X(97, release_run_options, run_options) \
 	X(99, release_shape_info, shape_info)   \
-	X(100, release_session_options, session_options)
+	X(100, release_session_options, session_options) \
+	X(208, release_cuda_options, cuda_options)
 
 struct ort {
 	const char *version; /* of the library: "1.31.1"; its own text */

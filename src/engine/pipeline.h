@@ -110,6 +110,9 @@ int pipeline_model(struct strata_pipeline *pipeline, const char *part,
 int pipeline_open_share(struct strata_engine *engine, const char *path, double share,
 			const struct strata_engine_model_conf *conf,
 			struct strata_engine_model **ret_model, struct strata_error *err);
+/* A budget of bytes as a share of the weights of all these models, of which some may be absent; 0: they fit. */
+int pipeline_share_budget(struct strata_engine *engine, const char *const *paths, size_t count,
+			  int64_t budget_bytes, double *ret_share, struct strata_error *err);
 /* A number of a configuration, else the default. */
 double pipeline_number(const json_t *config, const char *key, double otherwise);
 /* An .npy file of the folder as an array. -ENOENT where it is absent. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A path in the folder that comes before ours if it has it, else in ours. */
 static const char *path_of(const struct strata_pipeline *it, const char *over, const char *name,
@@ -140,26 +141,76 @@ int pipeline_open_share(struct strata_engine *engine, const char *path, double s
 	return rc;
 }
 
+int pipeline_share_budget(struct strata_engine *engine, const char *const *paths, size_t count,
+			  int64_t budget_bytes, double *ret_share, struct strata_error *err)
+{
+	struct strata_engine_model *model;
+	double all = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int rc = strata_engine_open(engine, paths[i], NULL, &model, err);
+
+		if (rc && rc != -ENOENT)
+			return rc;
+		if (rc == 0) {
+			all += (double)strata_engine_weight_bytes(model);
+			strata_engine_close(model);
+		}
+	}
+	*ret_share = all > (double)budget_bytes ? (double)budget_bytes / all : 0;
+	return 0;
+}
+
+/* Where a model of the folder is, if it is anywhere. */
+static const char *model_path(const struct strata_pipeline *it, const char *part,
+			      struct strata_arena *arena)
+{
+	const char *path =
+		it->over ? strata_arena_printf(arena, "%s/%s/model.onnx", it->over, part) : NULL;
+
+	return path && access(path, F_OK) == 0
+		       ? path
+		       : strata_arena_printf(arena, "%s/%s/model.onnx", it->folder, part);
+}
+
+/* A budget of bytes is the pipeline's: its models share it by what they weigh. */
+static int share_budget(struct strata_pipeline *it, struct strata_error *err)
+{
+	const char *const parts[] = { it->cls->denoiser, "text_encoder", "text_encoder_2",
+				      "text_encoder_3",  "vae_decoder",  "vae_encoder" };
+	const char *paths[sizeof(parts) / sizeof(parts[0])];
+	struct strata_arena arena;
+	int rc = 0;
+
+	if (!it->budget_bytes)
+		return 0;
+	strata_arena_init(&arena, it->memory, 0);
+	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		paths[i] = model_path(it, parts[i], &arena);
+		if (!paths[i])
+			rc = strata_fail_memory(err);
+	}
+	if (rc == 0)
+		rc = pipeline_share_budget(it->engine, paths, sizeof(parts) / sizeof(parts[0]),
+					   it->budget_bytes, &it->budget_share, err);
+	strata_arena_fini(&arena);
+	return rc;
+}
+
 int pipeline_model(struct strata_pipeline *pipeline, const char *part,
 		   struct strata_engine_model **model, struct strata_error *err)
 {
-	const struct strata_engine_model_conf conf = { .budget_bytes = pipeline->budget_bytes,
-						       .per_member_input = "timestep",
-						       .wide = true };
-	const char *overs[] = { pipeline->over, NULL };
+	const struct strata_engine_model_conf conf = { .per_member_input = "timestep", .wide = true };
 	struct strata_arena arena;
-	int rc = *model ? 0 : -ENOENT;
 
+	if (*model)
+		return 0;
 	strata_arena_init(&arena, pipeline->memory, 0);
-	for (size_t i = pipeline->over ? 0 : 1; rc == -ENOENT && i < 2; i++) {
-		const char *folder = path_of(pipeline, overs[i], part, &arena);
-		const char *path = folder ? strata_arena_printf(&arena, "%s/model.onnx", folder)
-					  : NULL;
+	const char *path = model_path(pipeline, part, &arena);
+	int rc = path ? pipeline_open_share(pipeline->engine, path, pipeline->budget_share, &conf,
+					    model, err)
+		      : strata_fail_memory(err);
 
-		rc = path ? pipeline_open_share(pipeline->engine, path, pipeline->budget_share,
-						&conf, model, err)
-			  : strata_fail_memory(err);
-	}
 	if (rc == -ENOENT)
 		rc = strata_fail(err, -ENOTSUP, "%.200s has no %s/model.onnx, which this needs",
 				 pipeline->folder, part);
@@ -279,6 +330,8 @@ int pipeline_folder_open(struct strata_pipeline *pipeline, struct strata_error *
 
 	if (rc == 0)
 		rc = open_tokenizer(pipeline, err);
+	if (rc == 0)
+		rc = share_budget(pipeline, err);
 	if (rc == 0)
 		rc = pipeline_model(pipeline, pipeline->cls->denoiser, &pipeline->denoiser, err);
 	if (rc == 0)

@@ -118,6 +118,7 @@ int residence_plan(struct residence *residence, const struct engine_model *model
 		return strata_fail_memory(err);
 	for (size_t i = 0; i < graph->initializer_count; i++)
 		all += resident_bytes(&graph->initializers[i]);
+	residence->may_pack = budget_bytes == 0 || all <= budget_bytes / 2;
 	bool fetch = budget_bytes > 0 && all > budget_bytes;
 	int rc = fetch ? find_tables(residence, arena, err) : 0;
 

@@ -26,6 +26,7 @@ struct residence {
 	int64_t fetched_bytes;         /* sum of these */
 	int64_t kept_bytes;            /* of those that stay, as they are in memory */
 	int64_t looked_up_bytes;       /* of tables that are read row by row */
+	bool may_pack;                 /* there is room for a second copy, laid out for the backend */
 	bool *looked_up;               /* of each initializer */
 	struct residence_file *files;  /* of external data, mapped for that */
 	struct engine_value *kept;     /* of each initializer; empty: it is fetched */

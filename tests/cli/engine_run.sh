@@ -44,6 +44,12 @@ run strata engine run sd_unet_mini.onnx --devices cpu:0,cpu:0 --objective throug
 gives 0
 prints_json 'len(d["subgraphs"]) >= 2 and d["strategy"] != "single"'
 
+it 'says what a GPU needs'
+model gpt2_decode
+run strata engine run gpt2_decode.onnx --devices cuda:0
+gives 1
+says_some 'cuda:0: the backend native computes on processors; GPUs need the backend onnxruntime'
+
 it 'learns, and keeps what it learned'
 model gpt2_decode
 run strata engine run gpt2_decode.onnx --repeat 4 --experience learned --devices cpu:0

@@ -10,6 +10,9 @@ if [ -e "$model/decoder_model.onnx" ]; then
 	run strata engine text "$model" '160 168' --ids -n 5 --temperature 1 --seed 3 --json
 	gives 0
 	prints_json 'len(d["ids"]) == 5 and "text" not in d'
+	run strata engine text "$model" '160 168' --ids -n 50 --cache 8KiB
+	gives 4
+	says_some 'the caches would take'
 	run strata engine text "$model" 'a text'
 	gives 1
 	says_some '--ids'

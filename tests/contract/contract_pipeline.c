@@ -2,8 +2,9 @@
  * shared pipelines where they are. */
 #include "test.h"
 
+#include "engine/pipeline.h"
+
 #include <strata/limits.h>
-#include <strata/pipeline.h>
 
 #include <errno.h>
 #include <math.h>
@@ -228,6 +229,48 @@ TEST(previews_are_small_and_cheap)
 		    "picture 1");
 	CHECK_ERROR(strata_pipeline_decode(pipeline, run, 1, &arena, &preview, &err), -EINVAL,
 		    "picture 1");
+	strata_pipeline_run_free(run);
+	strata_arena_fini(&arena);
+	close_all();
+}
+
+static int64_t taken(struct strata_engine_model *model)
+{
+	struct strata_engine_metrics metrics = { 0 };
+
+	if (model)
+		strata_engine_metrics(model, &metrics);
+	return metrics.kept_bytes + metrics.frame_bytes;
+}
+
+TEST(all_models_share_a_budget_of_bytes)
+{
+	struct strata_pipeline_conf conf = { .budget_bytes = 1200 << 10 };
+	const char *const prompts[] = { "a red bicycle" };
+	struct strata_picture free_one, bound_one;
+	struct strata_pipeline_run *run;
+	struct strata_arena arena;
+	const uint64_t seed = 3;
+	char folder[512];
+
+	strata_arena_init(&arena, &memory, 0);
+	open_shared("tiny-sd");
+	snprintf(folder, sizeof(folder), "%s", pipeline->folder);
+	run = encode(prompts, &seed, 3, NULL);
+	finish(run);
+	CHECK_OK(strata_pipeline_decode(pipeline, run, 0, &arena, &free_one, &err));
+	CHECK(taken(pipeline->denoiser) > conf.budget_bytes);
+	strata_pipeline_run_free(run);
+	strata_pipeline_close(pipeline);
+	CHECK_OK(strata_pipeline_open(engine, folder, &conf, &memory, &pipeline, &err));
+	run = encode(prompts, &seed, 3, NULL);
+	finish(run);
+	CHECK_OK(strata_pipeline_decode(pipeline, run, 0, &arena, &bound_one, &err));
+	int64_t all = taken(pipeline->denoiser) + taken(pipeline->text_encoder) +
+		      taken(pipeline->vae_decoder);
+
+	CHECK(all > 0 && all <= conf.budget_bytes);
+	CHECK_BYTES(bound_one.rgb, free_one.rgb, (size_t)free_one.width * free_one.height * 3);
 	strata_pipeline_run_free(run);
 	strata_arena_fini(&arena);
 	close_all();

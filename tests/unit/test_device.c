@@ -31,7 +31,11 @@ TEST(lists_are_sets_of_cores)
 	CHECK(devices[1].team.thread_count >= 1 && !devices[1].inline_only);
 	CHECK_OK(read_list("cpu", &arena, &devices, &count));
 	CHECK(count == 1 && devices[0].inline_only);
-	static const char *const wrong[] = { "",       "gpu",   "cpu:",      "cpu:x",   "cpu:1-0",
+	CHECK_OK(read_list("cuda:0,cpu:0,cuda:12", &arena, &devices, &count));
+	CHECK(devices[0].gpu == 0 && devices[1].gpu == -1 && devices[2].gpu == 12);
+	CHECK_INT(devices[2].team.thread_count, 1);
+	static const char *const wrong[] = { "cuda", "cuda:", "cuda:100", "cuda:01", "cuda:-1", "cuda:x",
+					     "",       "gpu",   "cpu:",      "cpu:x",   "cpu:1-0",
 					     "cpu:-1", "cpu,,", "cpu:99999", "cpu:0-x", "cpux" };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

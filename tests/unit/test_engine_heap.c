@@ -44,6 +44,30 @@ TEST(a_block_serves_the_next_of_its_size)
 	engine_heap_fini(&heap);
 }
 
+TEST(what_grows_takes_a_new_block_once_in_a_page)
+{
+	struct strata_memory memory = { 0 };
+	struct engine_heap heap;
+	size_t bytes = (size_t)4 * ENGINE_PAGE + 1;
+
+	engine_heap_init(&heap, &memory);
+	void *old = engine_heap_get(&heap, bytes);
+
+	for (int i = 0; i < 60; i++) { /* a cache with each token: the new one, then the old one goes */
+		void *grown = engine_heap_get(&heap, bytes + 1024);
+
+		CHECK(old && grown);
+		engine_heap_put(&heap, old, bytes);
+		old = grown;
+		bytes += 1024;
+	}
+	CHECK_INT(memory.calls, 2);
+	CHECK_INT(heap.live_bytes, 5 * ENGINE_PAGE);
+	engine_heap_put(&heap, old, bytes);
+	engine_heap_fini(&heap);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
 TEST(a_limit_holds_and_kept_blocks_make_room)
 {
 	struct strata_memory memory = { .limit_bytes = 1024 };

@@ -23,7 +23,8 @@ TEST(every_node_has_a_device_and_both_are_used)
 	}
 	const struct engine_placing_conf conf = { .devices = kept.engine->devices,
 						  .device_count = 2,
-						  .objective = STRATA_THROUGHPUT };
+						  .objective = STRATA_THROUGHPUT,
+						  .cache_device = STRATA_NONE };
 	const struct engine_model *model = kept.model->instance.model;
 
 	CHECK_OK(engine_placing_make(&conf, model, inputs, &kept.model->instance.arena, &placing,

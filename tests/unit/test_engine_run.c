@@ -72,6 +72,31 @@ TEST(several_devices_change_no_bit)
 	kept_engine_free(&kept);
 }
 
+TEST(what_goes_between_devices_is_counted)
+{
+	struct strata_engine_metrics metrics;
+	struct kept_engine kept;
+
+	kept_engine_new(&kept, &(struct strata_engine_conf){ .devices = "cpu:0,cpu:0",
+							     .objective = STRATA_THROUGHPUT });
+	kept_engine_open(&kept, kept_file("onnx", "sd_unet_mini.onnx"), 0);
+	kept_engine_run(&kept);
+	strata_engine_metrics(kept.model, &metrics);
+	CHECK(metrics.transfers > 0 && metrics.transfer_bytes > 0 && metrics.transfer_ns > 0);
+	uint64_t once = metrics.transfers;
+
+	kept_engine_run(&kept);
+	strata_engine_metrics(kept.model, &metrics);
+	CHECK_INT(metrics.transfers, 2 * once);
+	kept_engine_free(&kept);
+	kept_engine_new(&kept, &(struct strata_engine_conf){ 0 });
+	kept_engine_open(&kept, kept_file("onnx", "sd_unet_mini.onnx"), 0);
+	kept_engine_run(&kept);
+	strata_engine_metrics(kept.model, &metrics);
+	CHECK_INT(metrics.transfers, 0);
+	kept_engine_free(&kept);
+}
+
 TEST(several_calls_at_once_have_their_own_results)
 {
 	enum { CALLS = 6 };

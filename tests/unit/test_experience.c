@@ -23,13 +23,14 @@ static struct strata_corrections *fresh(void)
 }
 
 static struct strata_adaptive *adaptive; /* of the last load or save */
+static const char *backend = "native";
 
 static struct engine_experience about(size_t device_count, struct strata_corrections *corrections)
 {
 	if (!adaptive)
 		CHECK_OK(strata_adaptive_new(&(struct strata_adaptive_conf){ 0 }, &memory, &adaptive,
 					     &err));
-	return (struct engine_experience){ devices, device_count, corrections, adaptive };
+	return (struct engine_experience){ backend, devices, device_count, corrections, adaptive };
 }
 
 static int load(const char *path, size_t device_count, struct strata_corrections *corrections)
@@ -79,6 +80,20 @@ TEST(what_was_seen_is_there_next_time)
 	CHECK(strata_corrections_factor(again, "Conv", 1) ==
 	      strata_corrections_factor(seen, "Conv", 1));
 	CHECK(strata_corrections_factor(again, "Conv", 0) == 1);
+	strata_corrections_free(again);
+	/* what another backend computed says nothing */
+	again = fresh();
+	backend = "onnxruntime";
+	CHECK_OK(load(path, 2, again));
+	CHECK(strata_corrections_factor(again, "Conv", 1) == 1);
+	CHECK_OK(strata_corrections_observe(again, "Conv", 1, 100, 30, &err));
+	CHECK_OK(save(path, 2, again));
+	backend = "native";
+	strata_corrections_free(again);
+	again = fresh();
+	CHECK_OK(load(path, 2, again));
+	CHECK(strata_corrections_factor(again, "Conv", 1) ==
+	      strata_corrections_factor(seen, "Conv", 1));
 	strata_corrections_free(again);
 	/* another device's is added, and this one's stays */
 	again = fresh();

@@ -81,6 +81,66 @@ TEST(a_prompt_may_come_in_parts)
 	close_shared();
 }
 
+TEST(caches_have_a_limit_and_a_session_stands_where_it_stood)
+{
+	struct strata_language_conf conf = { 0 };
+	const int64_t prompt[] = { 5, 6, 7, 8 };
+	struct strata_session *session;
+	int64_t id, each;
+	char folder[512];
+
+	open_shared();
+	CHECK_OK(strata_session_new(language, NULL, &session, &err));
+	CHECK_INT(strata_session_cache_bytes(session), 0);
+	CHECK_OK(strata_session_read(session, prompt, 4, &err));
+	each = strata_session_cache_bytes(session) / 4;
+	CHECK(each > 0);
+	strata_session_free(session);
+	strata_language_close(language);
+	snprintf(folder, sizeof(folder), "%s",
+		 test_shared_file("golden/pipelines/tiny-lm/llama/decoder_model.onnx"));
+	*strrchr(folder, '/') = '\0';
+	conf.cache_bytes_max = 5 * each;
+	CHECK_OK(strata_language_open(engine, folder, &conf, &memory, &language, &err));
+	CHECK_OK(strata_session_new(language, NULL, &session, &err));
+	CHECK_OK(strata_session_read(session, prompt, 4, &err));
+	CHECK_OK(strata_session_next(session, &id, &err));
+	CHECK_OK(strata_session_next(session, &id, &err)); /* the fifth is read */
+	CHECK_INT(strata_session_cache_bytes(session), 5 * each);
+	CHECK_ERROR(strata_session_next(session, &id, &err), -E2BIG, "the caches would take");
+	CHECK_INT(strata_session_cache_bytes(session), 5 * each);
+	strata_session_free(session);
+	CHECK_OK(strata_session_new(language, NULL, &session, &err));
+	const int64_t longer[] = { 1, 2, 3, 4, 5, 6 };
+
+	CHECK_ERROR(strata_session_read(session, longer, 6, &err), -E2BIG, "the caches would take");
+	CHECK_INT(strata_session_cache_bytes(session), 0);
+	strata_session_free(session);
+	close_shared();
+}
+
+/* Prefill and decode may be on different devices; tokens are the same wherever they are. */
+TEST(phases_on_devices_of_their_own_say_the_same)
+{
+	const int64_t prompt[] = { 5, 6, 7, 8 };
+	int64_t alone[8], apart[8];
+	char folder[512];
+
+	open_shared();
+	answer(NULL, prompt, 4, alone, 8);
+	close_shared();
+	snprintf(folder, sizeof(folder), "%s",
+		 test_shared_file("golden/pipelines/tiny-lm/llama/decoder_model.onnx"));
+	*strrchr(folder, '/') = '\0';
+	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ .devices = "cpu:0,cpu:0",
+								 .mode = STRATA_MODE_SEMANTIC },
+				   &memory, &engine, &err));
+	CHECK_OK(strata_language_open(engine, folder, NULL, &memory, &language, &err));
+	answer(NULL, prompt, 4, apart, 8);
+	CHECK_BYTES(apart, alone, sizeof(alone));
+	close_shared();
+}
+
 TEST(a_folder_without_models_is_refused)
 {
 	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));

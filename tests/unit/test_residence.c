@@ -25,6 +25,11 @@ TEST(tables_of_gathers_are_looked_up_and_small_weights_stay)
 	CHECK_INT(residence.kept_bytes, all); /* without a budget all stay */
 	CHECK_INT(residence.fetched_bytes, 0);
 	CHECK_INT(residence_layer_bytes(&residence), 0);
+	CHECK(residence.may_pack);
+	CHECK_OK(residence_plan(&residence, model, &heap, 2 * all, &arena, &err));
+	CHECK(residence.may_pack && residence.fetched_bytes == 0);
+	CHECK_OK(residence_plan(&residence, model, &heap, 2 * all - 1, &arena, &err));
+	CHECK(!residence.may_pack && residence.fetched_bytes == 0); /* they fit, but not twice */
 	CHECK_OK(residence_plan(&residence, model, &heap, all / 2, &arena, &err));
 	CHECK(residence.fetched_bytes > 0 && residence.looked_up_bytes > 0);
 	CHECK_INT(residence.fetched_bytes + residence.looked_up_bytes + residence.kept_bytes, all);
