@@ -1,11 +1,15 @@
 /* Devices: see device.h. */
 #include "engine/device.h"
 
+#include "core/env.h"
+
 #include <errno.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WAKES = 9 };
 
 /* ---- reading ---- */
 
@@ -163,6 +167,39 @@ static int start(struct engine_device *device, struct strata_error *err)
 	return 0;
 }
 
+/* ---- how long handing over takes ---- */
+
+static int note_start(void *arg, struct strata_error *err)
+{
+	(void)err;
+	*(int64_t *)arg = env_now_ns(env_system(), ENV_MONOTONIC);
+	return 0;
+}
+
+static int by_time(const void *one, const void *two)
+{
+	int64_t a = *(const int64_t *)one, b = *(const int64_t *)two;
+
+	return a < b ? -1 : a > b;
+}
+
+/* From handing over to the beginning of the work, on a thread that sleeps: the median of some. */
+static int64_t measure_wake(struct engine_device *device)
+{
+	int64_t took_ns[WAKES];
+
+	for (size_t i = 0; i < WAKES; i++) {
+		int64_t started_ns = 0, given_ns = env_now_ns(env_system(), ENV_MONOTONIC);
+		struct engine_work work = { .run = note_start, .arg = &started_ns };
+
+		engine_device_give(device, &work);
+		engine_device_wait(device, &work);
+		took_ns[i] = started_ns - given_ns;
+	}
+	qsort(took_ns, WAKES, sizeof(took_ns[0]), by_time);
+	return took_ns[WAKES / 2];
+}
+
 int engine_devices_start(struct engine_device *devices, size_t count, struct strata_error *err)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -173,6 +210,8 @@ int engine_devices_start(struct engine_device *devices, size_t count, struct str
 			return rc;
 		}
 	}
+	for (size_t i = 0; count > 1 && i < count; i++)
+		devices[i].wake_ns = measure_wake(&devices[i]);
 	return 0;
 }
 

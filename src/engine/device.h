@@ -31,6 +31,7 @@ struct engine_device {
 	bool inline_only; /* works in the calling thread */
 	pthread_t thread;
 	bool has_thread, ending;
+	int64_t wake_ns; /* from handing work over to its beginning, as it was when there are several */
 	pthread_mutex_t lock;
 	pthread_cond_t wake, finished;
 	struct engine_work *first, *last;
@@ -40,7 +41,7 @@ struct engine_device {
 int engine_devices_read(const char *text, struct engine_heap *heap, struct strata_arena *arena,
 			struct engine_device **ret_devices, size_t *ret_count,
 			struct strata_error *err);
-/* Starts their threads; ends them. */
+/* Starts their threads, and measures how quick these are; ends them. */
 int engine_devices_start(struct engine_device *devices, size_t count, struct strata_error *err);
 void engine_devices_end(struct engine_device *devices, size_t count);
 

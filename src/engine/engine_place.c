@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define GAIN_MIN 0.05 /* of the time of a call: what a split must be quicker by */
+
 /* ---- dimensions ---- */
 
 static int note_dim(struct onnx_dim *dims, size_t *count, const char *name, int64_t value,
@@ -78,7 +80,7 @@ static int make_machine(const struct engine_placing_conf *conf, struct strata_ar
 		for (size_t k = 0; k < count; k++)
 			if (i != k) { /* the same memory: only a wake-up */
 				rates[i * count + k] = cpu->bytes_per_s;
-				latencies[i * count + k] = 10000;
+				latencies[i * count + k] = (double)conf->devices[k].wake_ns;
 			}
 	}
 	*ret_machine = (struct strata_machine){ .devices = devices,
@@ -187,6 +189,44 @@ static void forget_phases(struct strata_graph *graph)
 		graph->ops[i].phase = STRATA_PHASE_FORWARD;
 }
 
+/*
+ * What a call takes when its parts follow each other, as the engine runs them: the place level lets branches of a graph overlap, and so makes more of a split
+ * than there is in it. Calls that overlap each other do not mind.
+ */
+static double chain_ns(const struct strata_place_request *ask, const struct strata_place_plan *plan)
+{
+	size_t count = ask->machine->device_count;
+	double ns = 0;
+
+	for (size_t i = 0; i < ask->graph->op_count; i++) {
+		uint32_t device = plan->device[i], before = plan->device[i ? i - 1 : 0];
+
+		ns += plan->finish_ns[i] - plan->start_ns[i];
+		ns += device == before ? 0 : ask->machine->latency_ns[before * count + device];
+	}
+	return ns;
+}
+
+/* A split that gains nothing worth speaking of is the best single device instead. */
+static int settle(const struct strata_place_request *ask, struct strata_arena *arena,
+		  struct strata_place_plan *plan, struct strata_error *err)
+{
+	struct strata_place_plan single;
+
+	if (ask->objective != STRATA_LATENCY || strcmp(plan->strategy, "single") == 0)
+		return 0;
+	int rc = strata_place_build("single", ask, arena, &single, err);
+
+	if (rc == -ENOSPC) /* it fits on no device alone */
+		return 0;
+	if (rc)
+		return rc;
+	plan->latency_ns = chain_ns(ask, plan);
+	if (plan->latency_ns > single.latency_ns * (1 - GAIN_MIN))
+		*plan = single;
+	return 0;
+}
+
 static int plan_graph(const struct engine_placing_conf *conf, struct strata_graph *graph,
 		      struct strata_arena *arena, struct strata_place_request *ret_ask,
 		      struct strata_place_plan *ret_plan, struct engine_placing *placing,
@@ -219,7 +259,7 @@ static int plan_graph(const struct engine_placing_conf *conf, struct strata_grap
 		forget_phases(graph);
 		rc = strata_place_auto(ret_ask, &how, arena, ret_plan, NULL, err);
 	}
-	return rc;
+	return rc ? rc : settle(ret_ask, arena, ret_plan, err);
 }
 
 int engine_placing_make(const struct engine_placing_conf *conf, const struct engine_model *model,

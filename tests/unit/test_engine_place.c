@@ -37,3 +37,20 @@ TEST(every_node_has_a_device_and_both_are_used)
 	CHECK(placing.flops > 0 && placing.load_ns < placing.latency_ns);
 	kept_engine_free(&kept);
 }
+
+/* Parts of one call follow each other: two devices that are alike make it no quicker. */
+TEST(a_call_alone_is_not_split_over_devices_that_are_alike)
+{
+	struct strata_engine_subgraph subgraph;
+	struct strata_engine_metrics metrics;
+	struct kept_engine kept;
+
+	kept_engine_new(&kept, &(struct strata_engine_conf){ .devices = "cpu:0,cpu:0" });
+	CHECK(kept.engine->devices[1].wake_ns > 0);
+	kept_engine_open(&kept, kept_file("onnx", "clip_mini.onnx"), 0);
+	kept_engine_run(&kept);
+	strata_engine_metrics(kept.model, &metrics);
+	CHECK_TEXT(metrics.strategy, "single");
+	CHECK(!strata_engine_subgraph_at(kept.model, 1, &subgraph));
+	kept_engine_free(&kept);
+}
