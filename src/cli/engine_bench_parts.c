@@ -240,6 +240,17 @@ static int core_at(int index)
 	return -1;
 }
 
+/* This thread computes on one core from now on; ret_before: on what it did. A device "cpu" is that core then, and needs no thread of its own. */
+static void stay_on_one_core(cpu_set_t *ret_before)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)core_at(0), &one);
+	sched_getaffinity(0, sizeof(*ret_before), ret_before);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static const char *one_core(struct cli *cli, int index)
 {
 	return strata_arena_printf(&cli->arena, "cpu:%d", core_at(index));
@@ -255,11 +266,14 @@ static json_t *why_row(struct cli *cli, const struct engine_bench_subject *subje
 
 json_t *engine_bench_native(struct cli *cli, const struct engine_bench_subject *subject)
 {
-	const struct strata_engine_conf conf = { .devices = one_core(cli, 0) };
+	const struct strata_engine_conf conf = { .devices = "cpu" };
 	struct strata_engine_metrics metrics;
 	struct runner runner = { 0 };
 	struct peer peer = { 0 };
 	json_t *row = NULL;
+	cpu_set_t before;
+
+	stay_on_one_core(&before);
 	int rc = runner_open(&runner, cli, subject, &conf, 0);
 
 	if (rc == 0)
@@ -288,13 +302,14 @@ json_t *engine_bench_native(struct cli *cli, const struct engine_bench_subject *
 	}
 	ort_whole_close(peer.whole);
 	runner_close(&runner);
+	sched_setaffinity(0, sizeof(before), &before);
 	return row;
 }
 
 json_t *engine_bench_ort(struct cli *cli, const struct engine_bench_subject *subject)
 {
 	const char *core = one_core(cli, 0);
-	const struct strata_engine_conf one = { .devices = core, .backend = "onnxruntime" };
+	const struct strata_engine_conf one = { .devices = "cpu", .backend = "onnxruntime" };
 	const struct strata_engine_conf split = {
 		.devices = strata_arena_printf(&cli->arena, "%s,%s", core, core),
 		.backend = "onnxruntime",
@@ -303,6 +318,9 @@ json_t *engine_bench_ort(struct cli *cli, const struct engine_bench_subject *sub
 	struct runner whole = { 0 }, parts = { 0 };
 	struct peer peer = { 0 };
 	json_t *row = NULL;
+	cpu_set_t before;
+
+	stay_on_one_core(&before);
 	int rc = runner_open(&whole, cli, subject, &one, 0);
 
 	if (rc == 0)
@@ -324,6 +342,7 @@ json_t *engine_bench_ort(struct cli *cli, const struct engine_bench_subject *sub
 	ort_whole_close(peer.whole);
 	runner_close(&parts);
 	runner_close(&whole);
+	sched_setaffinity(0, sizeof(before), &before);
 	return row;
 }
 
