@@ -18,6 +18,15 @@ struct engine_conformance_options {
 int engine_conformance_run_cli(struct cli *cli, const void *conf, char **operands,
 			       size_t operand_count);
 
+struct engine_bench_options {
+	const char *part;
+	struct strata_map dims;
+	int64_t rounds;
+	double share;
+	bool keep;
+};
+int engine_bench_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
 struct engine_image_options {
 	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;
 	const char *experience;
@@ -52,6 +61,13 @@ int engine_keep(struct cli *cli, const struct strata_engine *engine, const char 
 
 /* engine_budget.c: "2GiB" is bytes, "33%" a share of each model's weights; NULL: neither. */
 int engine_budget_read(struct cli *cli, const char *text, int64_t *ret_bytes, double *ret_share);
+/* engine_made_up.c: an input of small numbers, reals from -1 to 1, whole ones 0 or 1; dimensions by name, 1 where the map has none. */
+struct strata_array;
+struct strata_engine_port;
+void engine_make_up(struct strata_array *array, uint32_t seed);
+int engine_input_made_up(struct strata_engine *engine, const struct strata_engine_port *port,
+			 const struct strata_map *dims, uint32_t seed,
+			 struct strata_array *ret_array, struct strata_error *err);
 /* ^C ends the call under way; NULL: as before. */
 void engine_interruptible(struct strata_engine *engine);
 

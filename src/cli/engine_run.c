@@ -93,58 +93,6 @@ static int read_input(struct session *session, const char *path, struct strata_a
 	return rc;
 }
 
-static int64_t dim_of(const struct session *session, const char *name)
-{
-	const struct strata_map *dims = &session->options->dims;
-
-	for (size_t i = 0; name && i < dims->count; i++)
-		if (strcmp(dims->keys[i], name) == 0)
-			return ((const int64_t *)dims->items)[i];
-	return 1;
-}
-
-/* Small numbers, the same in every run: reals from -1 to 1, whole ones 0 or 1. */
-static void make_up(struct strata_array *array, uint32_t seed)
-{
-	int64_t count = strata_array_elements(array);
-	size_t width = (size_t)strata_dtype_bytes(array->dtype);
-
-	memset(array->data, 0, strata_array_bytes(array));
-	for (int64_t i = 0; i < count; i++) {
-		seed = seed * 1664525u + 1013904223u;
-		float real = (float)(seed >> 8) / (1 << 23) - 1;
-		double wide = (double)real;
-		uint64_t whole = seed >> 31;
-		char *at = (char *)array->data + (size_t)i * width;
-
-		if (array->dtype == STRATA_DTYPE_F32)
-			memcpy(at, &real, width);
-		else if (array->dtype == STRATA_DTYPE_F64)
-			memcpy(at, &wide, width);
-		else if (array->dtype != STRATA_DTYPE_F16 && array->dtype != STRATA_DTYPE_BF16)
-			memcpy(at, &whole, width);
-	}
-}
-
-static int make_input(struct session *session, const struct strata_engine_port *port, uint32_t seed,
-		      struct strata_array *ret_array)
-{
-	int64_t dims[STRATA_TENSOR_RANK_MAX];
-
-	if (!port->ranked || port->dtype == STRATA_DTYPE_TEXT || port->dtype == STRATA_DTYPE_NONE)
-		return strata_fail(&session->cli->err, -EINVAL,
-				   "input %s cannot be made up; give it: --input %s=FILE.npy",
-				   port->name, port->name);
-	for (uint32_t i = 0; i < port->rank; i++)
-		dims[i] = port->dims[i] >= 0 ? port->dims[i] : dim_of(session, port->dim_names[i]);
-	int rc = strata_array_make(session->engine, port->dtype, port->rank, dims, ret_array,
-				   &session->cli->err);
-
-	if (rc == 0)
-		make_up(ret_array, seed);
-	return rc;
-}
-
 static int prepare_inputs(struct session *session)
 {
 	struct cli *cli = session->cli;
@@ -168,7 +116,8 @@ static int prepare_inputs(struct session *session)
 		const char *path = input_file(session, port->name);
 
 		rc = path ? read_input(session, path, &session->inputs[i])
-			  : make_input(session, port, (uint32_t)i + 1, &session->inputs[i]);
+			  : engine_input_made_up(session->engine, port, &session->options->dims,
+						 (uint32_t)i + 1, &session->inputs[i], &cli->err);
 	}
 	return rc;
 }

@@ -15,6 +15,7 @@ const struct client_web *cli_web(void)
 	}
 HANDS_OVER(backup_run)
 HANDS_OVER(doctor_run)
+HANDS_OVER(engine_bench_run)
 HANDS_OVER(engine_conformance_run_cli)
 HANDS_OVER(engine_image_run)
 HANDS_OVER(engine_replay_run)

@@ -238,7 +238,11 @@ void engine_device_give(struct engine_device *device, struct engine_work *work)
 	work->done = false;
 	work->next = NULL;
 	if (device->inline_only) {
+		int before = omp_get_max_threads(); /* the caller's own: oneDNN asks for it */
+
+		omp_set_num_threads(device->team.thread_count);
 		work->rc = work->run(work->arg, &work->err);
+		omp_set_num_threads(before);
 		work->done = true;
 		return;
 	}

@@ -33,6 +33,9 @@ enum {
  * the file format. */
 #define ORT_CALLS(X)                                                                             \
 	X(3, create_env, (int level, const char *name, struct ort_env **out))                    \
+	X(7, create_session_of_file,                                                             \
+	  (struct ort_env * env, const char *path, const struct ort_session_options *options,    \
+	   struct ort_session **out))                                                            \
 	X(8, create_session,                                                                     \
 	  (struct ort_env * env, const void *bytes, size_t length,                               \
 	   const struct ort_session_options *options, struct ort_session **out))                 \

@@ -105,3 +105,59 @@ TEST(sums_of_exponentials)
 	CHECK_NEAR(got, sum, 1e-5);
 	CHECK_NEAR(y[4], 0, 0);
 }
+
+TEST(a_row_becomes_shares)
+{
+	float x[37], y[37], z[37];
+
+	for (int i = 0; i < 37; i++)
+		x[i] = i % 5 == 4 ? -1e9f : (float)(i * 7 % 11) - 3;
+	for (int count = 1; count <= 37; count++) {
+		double sum = 0, total = 0;
+
+		vmath_softmax(x, count, y);
+		for (int i = 0; i < count; i++)
+			sum += exp((double)x[i] - 7);
+		for (int i = 0; i < count; i++) {
+			CHECK_NEAR(y[i], exp((double)x[i] - 7) / sum, 3e-7);
+			total += (double)y[i];
+		}
+		CHECK_NEAR(total, 1, 1e-6);
+		memcpy(z, x, sizeof(z));
+		vmath_softmax(z, count, z); /* in place */
+		CHECK_BYTES(z, y, (size_t)count * sizeof(*y));
+	}
+	CHECK_NEAR(vmath_largest(x, 37), 7, 0);
+	CHECK(isinf(vmath_largest(x, 0)));
+}
+
+TEST(shares_of_what_is_no_number)
+{
+	float x[9] = { 1, NAN, 2, 0, 0, 0, 0, 0, 0 }, y[9];
+
+	vmath_softmax(x, 9, y);
+	for (int i = 0; i < 9; i++)
+		CHECK(isnan(y[i]));
+	for (int i = 0; i < 9; i++)
+		x[i] = -INFINITY;
+	vmath_softmax(x, 9, y);
+	CHECK(isnan(y[0]) && isnan(y[8]));
+	x[3] = 5; /* all but one are masked */
+	vmath_softmax(x, 9, y);
+	CHECK_NEAR(y[3], 1, 0);
+	CHECK_NEAR(y[8], 0, 0);
+}
+
+TEST(exponentials_are_exact_to_the_last_bits)
+{
+	float x[8000], y[8000];
+
+	for (int i = 0; i < 8000; i++)
+		x[i] = -(float)i / 92;
+	vmath_exp_sum(x, 8000, 0, y);
+	for (int i = 0; i < 8000; i++) {
+		double exact = exp((double)x[i]);
+
+		CHECK_NEAR(y[i], exact, exact * 3 * 0x1p-24 + 0x1p-126);
+	}
+}

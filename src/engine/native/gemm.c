@@ -1,4 +1,4 @@
-/* Matrix products: see gemm.h. Blocks of rows of a are packed six by six on the stack; one tile is 6 × 16 sums in registers. */
+/* Matrix products: see gemm.h. One tile is 12 × 32 sums in registers with AVX-512, 6 × 16 with AVX2. Rows of a are read where they are. */
 #include "engine/native/gemm.h"
 
 #include "engine/native/avx2.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 6, COLUMNS = GEMM_COLUMNS, ROW_BLOCK = 96, PANEL_BLOCK = 32 };
+enum { ROWS_MAX = 12, COLUMNS = GEMM_COLUMNS, ROW_BLOCK = 96, PANEL_BLOCK = 32 };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -59,68 +59,71 @@ void gemm_pack(struct engine_team *team, struct gemm_matrix b, int64_t k, int64_
 			pack_panels, &work);
 }
 
-/* Rows first … of a, columns k … of a block, as six numbers for each k. */
-static void pack_rows(struct gemm_matrix a, int64_t rows, int64_t depth, float *to)
+/* Rows of a block whose numbers are not next to each other, row after row. */
+static void gather_rows(struct gemm_matrix a, int64_t rows, int64_t depth, float *to)
 {
-	for (int64_t i = 0; i < rows; i += ROWS) {
-		int64_t height = least(ROWS, rows - i);
-
-		for (int64_t r = 0; r < height; r++) {
-			const float *from = a.at + (i + r) * a.row_step;
-
-			for (int64_t k = 0; k < depth; k++)
-				to[k * ROWS + r] = from[k * a.column_step];
-		}
-		to += depth * ROWS;
-	}
+	for (int64_t r = 0; r < rows; r++)
+		for (int64_t k = 0; k < depth; k++)
+			to[r * depth + k] = a.at[r * a.row_step + k * a.column_step];
 }
 
 /* ---- one tile ---- */
 
-/* rows × 16 sums over `depth`; `first` sets them, later blocks are added to what is there. */
-typedef void (*tile_function)(int64_t depth, const float *a, const float *b, float *c,
-			      int64_t c_step, bool first);
+/* What a tile is computed from: rows of a at steps, panels of b at steps. */
+struct tile {
+	int64_t depth, a_step, b_step, c_step;
+	bool first; /* the sums are set; those of later blocks are added to what is there */
+};
 
-#define PLAIN_TILE(rows)                                                                          \
-	static void plain_tile_##rows(int64_t depth, const float *a, const float *b, float *c,    \
-				      int64_t c_step, bool first)                                 \
-	{                                                                                         \
-		for (int r = 0; r < (rows); r++)                                                  \
-			for (int j = 0; j < COLUMNS; j++) {                                       \
-				float sum = 0;                                                    \
-				for (int64_t k = 0; k < depth; k++)                               \
-					sum = fmaf(a[k * ROWS + r], b[k * COLUMNS + j], sum);     \
-				c[r * c_step + j] = first ? sum : c[r * c_step + j] + sum;        \
-			}                                                                         \
+/* rows × (16 · panels) sums over the depth. */
+typedef void (*tile_function)(const struct tile *tile, const float *a, const float *b, float *c);
+
+/* Tiles by their number of rows, for one panel and for several next to each other. */
+struct tiles {
+	int rows, panels;
+	tile_function one[ROWS_MAX + 1], several[ROWS_MAX + 1];
+};
+
+#define PLAIN_TILE(rows)                                                                        \
+	static void plain_tile_##rows(const struct tile *tile, const float *a, const float *b,  \
+				      float *c)                                                 \
+	{                                                                                       \
+		for (int r = 0; r < (rows); r++)                                                \
+			for (int j = 0; j < COLUMNS; j++) {                                     \
+				float sum = 0, *to = c + r * tile->c_step + j;                  \
+				for (int64_t k = 0; k < tile->depth; k++)                       \
+					sum = fmaf(a[r * tile->a_step + k], b[k * COLUMNS + j], \
+						   sum);                                        \
+				*to = tile->first ? sum : *to + sum;                            \
+			}                                                                       \
 	}
 PLAIN_TILE(1)
 PLAIN_TILE(2)
 PLAIN_TILE(3)
 PLAIN_TILE(4)
-PLAIN_TILE(5)
-PLAIN_TILE(6)
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #define AVX2_TILE(rows)                                                                            \
 	__attribute__((target("avx2,fma"))) static void vector_tile_##rows(                        \
-		int64_t depth, const float *a, const float *b, float *c, int64_t c_step, bool first) \
+		const struct tile *tile, const float *a, const float *b, float *c)                 \
 	{                                                                                          \
+		int64_t depth = tile->depth, a_step = tile->a_step, c_step = tile->c_step;         \
 		__m256 sums[rows][2];                                                              \
 		_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++) sums[r][0] = sums[r][1] = \
 			_mm256_setzero_ps();                                                       \
-		for (int64_t k = 0; k < depth; k++, a += ROWS, b += COLUMNS) {                     \
+		for (int64_t k = 0; k < depth; k++, a++, b += COLUMNS) {                           \
 			__m256 left = _mm256_loadu_ps(b), right = _mm256_loadu_ps(b + 8);          \
 			_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++)                   \
 			{                                                                          \
-				__m256 factor = _mm256_broadcast_ss(a + r);                        \
+				__m256 factor = _mm256_broadcast_ss(a + r * a_step);               \
 				sums[r][0] = _mm256_fmadd_ps(factor, left, sums[r][0]);            \
 				sums[r][1] = _mm256_fmadd_ps(factor, right, sums[r][1]);           \
 			}                                                                          \
 		}                                                                                  \
 		_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++, c += c_step)              \
 		{                                                                                  \
-			if (!first) {                                                              \
+			if (!tile->first) {                                                        \
 				sums[r][0] = _mm256_add_ps(_mm256_loadu_ps(c), sums[r][0]);        \
 				sums[r][1] = _mm256_add_ps(_mm256_loadu_ps(c + 8), sums[r][1]);    \
 			}                                                                          \
@@ -134,22 +137,72 @@ AVX2_TILE(3)
 AVX2_TILE(4)
 AVX2_TILE(5)
 AVX2_TILE(6)
+
+#define AVX512_TILE(rows, panels)                                                                  \
+	__attribute__((target("avx512f"))) static void wide_tile_##rows##_##panels(                \
+		const struct tile *tile, const float *a, const float *b, float *c)                 \
+	{                                                                                          \
+		int64_t depth = tile->depth, a_step = tile->a_step, c_step = tile->c_step;         \
+		const float *high = b + ((panels) - 1) * tile->b_step;                             \
+		__m512 sums[rows][panels];                                                         \
+		_Pragma("GCC unroll 12") for (int r = 0; r < (rows); r++)                          \
+			_Pragma("GCC unroll 2") for (int p = 0; p < (panels); p++) sums[r][p] =    \
+				_mm512_setzero_ps();                                               \
+		for (int64_t k = 0; k < depth; k++, a++, b += COLUMNS, high += COLUMNS) {          \
+			__m512 columns[2] = { _mm512_loadu_ps(b), _mm512_loadu_ps(high) };         \
+			_Pragma("GCC unroll 12") for (int r = 0; r < (rows); r++)                  \
+			{                                                                          \
+				__m512 factor = _mm512_set1_ps(a[r * a_step]);                     \
+				_Pragma("GCC unroll 2") for (int p = 0; p < (panels); p++)         \
+					sums[r][p] =                                               \
+					_mm512_fmadd_ps(factor, columns[p], sums[r][p]);           \
+			}                                                                          \
+		}                                                                                  \
+		_Pragma("GCC unroll 12") for (int r = 0; r < (rows); r++, c += c_step)             \
+			_Pragma("GCC unroll 2") for (int p = 0; p < (panels); p++)                 \
+		{                                                                                  \
+			if (!tile->first)                                                          \
+				sums[r][p] = _mm512_add_ps(_mm512_loadu_ps(c + p * COLUMNS),       \
+							   sums[r][p]);                            \
+			_mm512_storeu_ps(c + p * COLUMNS, sums[r][p]);                             \
+		}                                                                                  \
+	}
+#define AVX512_TILES(rows) AVX512_TILE(rows, 1) AVX512_TILE(rows, 2)
+AVX512_TILES(1)
+AVX512_TILES(2)
+AVX512_TILES(3)
+AVX512_TILES(4)
+AVX512_TILES(5)
+AVX512_TILES(6)
+AVX512_TILES(7)
+AVX512_TILES(8)
+AVX512_TILES(9)
+AVX512_TILES(10)
+AVX512_TILES(11)
+AVX512_TILES(12)
 #endif
 
-static const tile_function *tiles(void)
+static const struct tiles *usual_tiles(void)
 {
-	static const tile_function plain[] = { NULL,         plain_tile_1, plain_tile_2,
-					       plain_tile_3, plain_tile_4, plain_tile_5,
-					       plain_tile_6 };
+	static const struct tiles plain = { 4, 1, { NULL, plain_tile_1, plain_tile_2, plain_tile_3,
+						    plain_tile_4 } };
 #ifdef __x86_64__
-	static const tile_function vector[] = { NULL,          vector_tile_1, vector_tile_2,
-						vector_tile_3, vector_tile_4, vector_tile_5,
-						vector_tile_6 };
+	static const struct tiles vector = { 6, 1, { NULL, vector_tile_1, vector_tile_2,
+						     vector_tile_3, vector_tile_4, vector_tile_5,
+						     vector_tile_6 } };
+#define WIDE(panels)                                                                      \
+	{ NULL, wide_tile_1_##panels, wide_tile_2_##panels, wide_tile_3_##panels,         \
+	  wide_tile_4_##panels, wide_tile_5_##panels, wide_tile_6_##panels,               \
+	  wide_tile_7_##panels, wide_tile_8_##panels, wide_tile_9_##panels,               \
+	  wide_tile_10_##panels, wide_tile_11_##panels, wide_tile_12_##panels }
+	static const struct tiles wide = { 12, 2, WIDE(1), WIDE(2) };
 
+	if (avx512_works())
+		return &wide;
 	if (avx2_works())
-		return vector;
+		return &vector;
 #endif
-	return plain;
+	return &plain;
 }
 
 /* ---- blocks ---- */
@@ -160,18 +213,22 @@ struct gemm_work {
 	const float *b;
 	float *c;
 	const struct gemm_finish *finish;
-	const tile_function *tiles;
+	const struct tiles *tiles;
 };
 
 /* A tile at the right edge is computed beside the matrix, with all its columns, and its part copied. */
-static void edge_tile(const struct gemm_work *work, int64_t rows, int64_t columns, int64_t depth,
-		      const float *a, const float *b, float *c, bool first)
+static void edge_tile(const struct gemm_work *work, const struct tile *tile, int64_t rows,
+		      int64_t columns, const float *a, const float *b, float *c)
 {
-	float room[ROWS * COLUMNS] = { 0 };
+	float room[ROWS_MAX * COLUMNS] __attribute__((aligned(64)));
+	struct tile beside = *tile;
 
-	for (int64_t r = 0; r < rows && !first; r++)
+	beside.c_step = COLUMNS;
+	for (int64_t r = 0; r < rows && !tile->first; r++) {
+		memset(room + r * COLUMNS, 0, COLUMNS * sizeof(*c));
 		memcpy(room + r * COLUMNS, c + r * work->c_step, (size_t)columns * sizeof(*c));
-	work->tiles[rows](depth, a, b, room, COLUMNS, first);
+	}
+	work->tiles->one[rows](&beside, a, b, room);
 	for (int64_t r = 0; r < rows; r++)
 		memcpy(c + r * work->c_step, room + r * COLUMNS, (size_t)columns * sizeof(*c));
 }
@@ -196,35 +253,59 @@ static void finish_block(const struct gemm_work *work, int64_t row, int64_t rows
 	}
 }
 
+/* A few rows with a block of panels, over one block of k. */
+static void run_rows(const struct gemm_work *work, const struct tile *tile, int64_t rows,
+		     const float *a, int64_t k, int64_t panel, int64_t panel_past, float *c)
+{
+	const struct tiles *tiles = work->tiles;
+
+	while (panel < panel_past) {
+		const float *b = work->b + panel * COLUMNS * work->k + k * COLUMNS;
+		int64_t width = work->n - panel * COLUMNS, several = tiles->panels;
+
+		if (several > 1 && panel + several <= panel_past && width >= several * COLUMNS) {
+			tiles->several[rows](tile, a, b, c + panel * COLUMNS);
+			panel += several;
+			continue;
+		}
+		if (width >= COLUMNS)
+			tiles->one[rows](tile, a, b, c + panel * COLUMNS);
+		else
+			edge_tile(work, tile, rows, width, a, b, c + panel * COLUMNS);
+		panel++;
+	}
+}
+
 /* One block of rows with one block of panels, over all of k. */
 static void run_block(const struct gemm_work *work, int64_t row, int64_t panel_first,
 		      int64_t panel_past)
 {
-	float packed[ROW_BLOCK * GEMM_BLOCK] __attribute__((aligned(64)));
+	float gathered[ROWS_MAX * GEMM_BLOCK] __attribute__((aligned(64)));
 	int64_t rows = least(ROW_BLOCK, work->m - row);
 	int64_t column = panel_first * COLUMNS;
 	int64_t columns = least(panel_past * COLUMNS, work->n) - column;
 
 	for (int64_t k = 0; k < work->k; k += GEMM_BLOCK) {
-		int64_t depth = least(GEMM_BLOCK, work->k - k);
+		struct tile tile = { .depth = least(GEMM_BLOCK, work->k - k),
+				     .a_step = work->a.row_step,
+				     .b_step = COLUMNS * work->k,
+				     .c_step = work->c_step,
+				     .first = k == 0 };
 		struct gemm_matrix part = work->a;
 
 		part.at += row * part.row_step + k * part.column_step;
-		pack_rows(part, rows, depth, packed);
-		for (int64_t panel = panel_first; panel < panel_past; panel++) {
-			const float *b = work->b + panel * COLUMNS * work->k + k * COLUMNS;
-			int64_t width = least(COLUMNS, work->n - panel * COLUMNS);
+		for (int64_t r = 0; r < rows; r += work->tiles->rows) {
+			int64_t height = least(work->tiles->rows, rows - r);
+			const float *a = part.at;
 
-			for (int64_t r = 0; r < rows; r += ROWS) {
-				int64_t height = least(ROWS, rows - r);
-				const float *a = packed + r / ROWS * depth * ROWS;
-				float *c = work->c + (row + r) * work->c_step + panel * COLUMNS;
-
-				if (width == COLUMNS)
-					work->tiles[height](depth, a, b, c, work->c_step, k == 0);
-				else
-					edge_tile(work, height, width, depth, a, b, c, k == 0);
+			if (part.column_step != 1) {
+				gather_rows(part, height, tile.depth, gathered);
+				tile.a_step = tile.depth;
+				a = gathered;
 			}
+			run_rows(work, &tile, height, a, k, panel_first, panel_past,
+				 work->c + (row + r) * work->c_step);
+			part.at += work->tiles->rows * part.row_step;
 		}
 	}
 	finish_block(work, row, rows, column, columns);
@@ -256,7 +337,7 @@ void gemm_run(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct 
 	int64_t panels = (n + COLUMNS - 1) / COLUMNS;
 	int64_t row_blocks = (m + ROW_BLOCK - 1) / ROW_BLOCK;
 	int64_t panel_blocks = (panels + PANEL_BLOCK - 1) / PANEL_BLOCK;
-	struct gemm_work work = { m, n, k, c_step, 1, a, packed_b, c, finish, tiles() };
+	struct gemm_work work = { m, n, k, c_step, 1, a, packed_b, c, finish, usual_tiles() };
 
 	if (m == 0 || n == 0)
 		return;

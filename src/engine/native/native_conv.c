@@ -1,10 +1,12 @@
 /*
  * Convolutions by oneDNN: Conv and ConvTranspose in float32, with one, two or three spatial dimensions. A primitive is made for one member of the
  * batch and run for each in turn, because a primitive for two may add up in another order than one for one. Primitives, and weights in the layout
- * that they want, are kept from call to call; weights that come anew with each call are laid out anew.
+ * that they want, are kept from call to call; weights that come anew with each call are laid out anew. Kernels of one element, and of one channel each, need
+ * no oneDNN (conv_direct.h).
  */
 #include "engine/native/native.h"
 
+#include "engine/native/conv_direct.h"
 #include "engine/native/onednn.h"
 
 #include <errno.h>
@@ -441,6 +443,59 @@ static dnnl_status_t run_members(struct conv_state *state, struct variant *varia
 	return status;
 }
 
+/* Those that conv_direct.h has: what it takes is told, or 0. */
+enum direct { NOT_DIRECT, POINTWISE, DEPTHWISE };
+
+static enum direct direct_of(const struct conv *conv)
+{
+	enum { AREA_LEAST = 16, PLANE_MOST = 1 << 20 }; /* smaller ones would fill no vector */
+	int64_t area = 1, kernel = 1;
+	bool plain = true;
+
+	for (size_t i = 0; i < conv->spatial; i++) {
+		area *= conv->in[i];
+		kernel *= conv->kernel[i];
+		plain &= conv->strides[i] == 1 && conv->before[i] == 0 && conv->after[i] == 0;
+	}
+	if (conv->transposed)
+		return NOT_DIRECT;
+	if (kernel == 1 && plain && conv->groups == 1 && area >= AREA_LEAST)
+		return POINTWISE;
+	return conv->spatial == 2 && conv->groups == conv->in_channels &&
+			       conv->groups == conv->out_channels && conv->groups > 1 &&
+			       area < PLANE_MOST && kernel <= CONV_TAPS_MAX && conv->strides[1] < 1024 &&
+			       conv->out[0] * conv->out[1] <= 4 * area
+		       ? DEPTHWISE
+		       : NOT_DIRECT;
+}
+
+static int run_direct(struct native_call *call, const struct conv *conv, enum direct direct,
+		      struct strata_error *err)
+{
+	const struct engine_value *x = call->inputs[0], *bias = native_input(call, 2);
+	struct conv_direct how = { .members = x->dims[0],
+				   .in_channels = conv->in_channels,
+				   .out_channels = conv->out_channels,
+				   .in = { 1, 1 },
+				   .x = x->data,
+				   .weights = call->inputs[1]->data,
+				   .bias = bias ? bias->data : NULL,
+				   .y = call->outputs[0].data };
+
+	for (size_t i = 0; direct == POINTWISE && i < conv->spatial; i++)
+		how.in[0] *= conv->in[i];
+	for (size_t i = 0; direct == DEPTHWISE && i < 2; i++) {
+		how.in[i] = conv->in[i];
+		how.out[i] = conv->out[i];
+		how.kernel[i] = conv->kernel[i];
+		how.strides[i] = conv->strides[i];
+		how.dilations[i] = conv->dilations[i];
+		how.before[i] = conv->before[i];
+	}
+	return direct == POINTWISE ? conv_pointwise(&how, call->heap, call->team, err)
+				   : conv_depthwise(&how, call->heap, call->team, err);
+}
+
 static int run_either(struct native_call *call, bool transposed, struct strata_error *err)
 {
 	const struct engine_value *x, *w, *bias = native_input(call, 2);
@@ -464,6 +519,10 @@ static int run_either(struct native_call *call, bool transposed, struct strata_e
 	rc = native_make(call, 0, ONNX_FLOAT, 2 + conv.spatial, dims, err);
 	if (rc || engine_value_elements(&call->outputs[0]) == 0)
 		return rc;
+	enum direct direct = direct_of(&conv);
+
+	if (direct != NOT_DIRECT)
+		return run_direct(call, &conv, direct, err);
 	rc = conv_state(call, &state, err);
 	if (rc == 0)
 		rc = find_variant(call, state, &conv, &variant, err);

@@ -349,43 +349,22 @@ static void hardmax_row(const struct softmax_work *work, const float *from, floa
 	to[at] = 1;
 }
 
-/* Eight at a time; which one is found does not depend on the order. */
-static float largest_of(const float *from, int64_t count)
-{
-	float most[8], largest = -INFINITY;
-	int64_t i = 0;
-
-	for (int k = 0; k < 8; k++)
-		most[k] = -INFINITY;
-	for (; i + 8 <= count; i += 8)
-		for (int k = 0; k < 8; k++)
-			most[k] = from[i + k] > most[k] ? from[i + k] : most[k];
-	for (int k = 0; k < 8; k++)
-		largest = most[k] > largest ? most[k] : largest;
-	for (; i < count; i++)
-		largest = from[i] > largest ? from[i] : largest;
-	return largest;
-}
-
 static void softmax_row(const struct softmax_work *work, const float *from, float *to)
 {
 	if (work->form == HARDMAX) {
 		hardmax_row(work, from, to);
 		return;
 	}
-	float largest = largest_of(from, work->row), total;
-
-	if (largest == -INFINITY)
-		largest = 0; /* all are: exp gives 0 / 0, which is NaN, as others have it */
 	if (work->form == SOFTMAX) {
-		total = vmath_exp_sum(from, work->row, largest, to);
-		float factor = 1 / total;
-
-		for (int64_t i = 0; i < work->row; i++)
-			to[i] *= factor;
+		vmath_softmax(from, work->row, to);
 		return;
 	}
-	total = logf(vmath_exp_sum(from, work->row, largest, to));
+	float largest = vmath_largest(from, work->row);
+
+	if (largest == -INFINITY)
+		largest = 0; /* as vmath_softmax */
+	float total = logf(vmath_exp_sum(from, work->row, largest, to));
+
 	for (int64_t i = 0; i < work->row; i++)
 		to[i] = from[i] - largest - total;
 }
@@ -429,8 +408,9 @@ static int run_softmax(struct native_call *call, enum softmax form, struct strat
 
 	if (rc == 0 && (x->rank > 0 || !old))
 		rc = native_axis(call, native_int(call, "axis", old ? 1 : -1), x->rank, &axis, err);
-	if (rc == 0) /* never in place: log-softmax reads its input again */
-		rc = native_make(call, 0, ONNX_FLOAT, x->rank, x->dims, err);
+	if (rc == 0) /* log-softmax reads its input again, hardmax fills first: not in place */
+		rc = form == SOFTMAX ? native_make_like(call, 0, 0, err)
+				     : native_make(call, 0, ONNX_FLOAT, x->rank, x->dims, err);
 	if (rc)
 		return rc;
 	for (size_t i = axis; i < x->rank; i++)

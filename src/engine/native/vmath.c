@@ -124,23 +124,159 @@ void vmath_apply(enum vmath function, const float *values, int64_t count, float 
 		ret_values[i] = scalar(function, values[i]);
 }
 
-float vmath_exp_sum(const float *values, int64_t count, float largest, float *ret_values)
-{
-	float sum = 0;
+/* ---- rows of a softmax ---- */
 
-	for (int64_t i = 0; i < count; i++)
-		ret_values[i] = values[i] - largest;
-	vmath_apply(VMATH_EXP, ret_values, count, ret_values);
-	/* Eight running sums, added up at the end: the order depends on the count alone. */
-	float sums[8] = { 0 };
+#ifdef __x86_64__
+#include <immintrin.h>
+
+/* The first `count` lanes, up to eight. */
+AVX2 static __m256i lanes(int64_t count)
+{
+	const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+
+	return _mm256_cmpgt_epi32(_mm256_set1_epi32(count > 8 ? 8 : (int)count), index);
+}
+
+/*
+ * exp(x) for x up to 0: 2^n · e^r with r within ± ln 2 / 2, e^r by its series up to r^7, whose next term is below half a unit in the last place. Below the
+ * smallest normal number it is 0; NaN stays NaN. glibc's vectors take many times as long where a lane underflows, as those of masks do.
+ */
+AVX2 static __m256 exp_of(__m256 x)
+{
+	const __m256 least = _mm256_set1_ps(-87.33654f);
+	__m256 there = _mm256_cmp_ps(x, least, _CMP_NLT_UQ);
+	__m256 within = _mm256_max_ps(least, x); /* NaN is the second, and stays */
+	__m256 n = _mm256_round_ps(_mm256_mul_ps(within, _mm256_set1_ps(1.44269504088896341f)),
+				   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+	__m256 r = _mm256_fmadd_ps(n, _mm256_set1_ps(-0.693359375f), within);
+
+	r = _mm256_fmadd_ps(n, _mm256_set1_ps(2.12194440e-4f), r);
+	__m256 y = _mm256_set1_ps(1.0f / 5040);
+
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(1.0f / 720));
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(1.0f / 120));
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(1.0f / 24));
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(1.0f / 6));
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(0.5f));
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(1));
+	y = _mm256_fmadd_ps(y, r, _mm256_set1_ps(1));
+	__m256i power = _mm256_slli_epi32(
+		_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+
+	return _mm256_and_ps(_mm256_mul_ps(y, _mm256_castsi256_ps(power)), there);
+}
+
+AVX2 static float in_order(__m256 sums)
+{
+	float each[8], sum = 0;
+
+	_mm256_storeu_ps(each, sums);
+	for (int k = 0; k < 8; k++)
+		sum += each[k];
+	return sum;
+}
+
+AVX2 static float vector_exp_sum(const float *values, int64_t count, float largest,
+				 float *ret_values)
+{
+	__m256 sums = _mm256_setzero_ps(), most = _mm256_set1_ps(largest);
+	int64_t i = 0;
+
+	for (; i + 8 <= count; i += 8) {
+		__m256 y = exp_of(_mm256_sub_ps(_mm256_loadu_ps(values + i), most));
+
+		_mm256_storeu_ps(ret_values + i, y);
+		sums = _mm256_add_ps(sums, y);
+	}
+	if (i < count) {
+		__m256i some = lanes(count - i);
+		__m256 y = exp_of(_mm256_sub_ps(_mm256_maskload_ps(values + i, some), most));
+
+		y = _mm256_and_ps(y, _mm256_castsi256_ps(some));
+		_mm256_maskstore_ps(ret_values + i, some, y);
+		sums = _mm256_add_ps(sums, y);
+	}
+	return in_order(sums);
+}
+
+AVX2 static float vector_largest(const float *values, int64_t count)
+{
+	__m256 most = _mm256_set1_ps(-INFINITY);
+	float each[8], largest = -INFINITY;
+	int64_t i = 0;
+
+	for (; i + 8 <= count; i += 8) /* NaN is passed over: it would be the first */
+		most = _mm256_max_ps(_mm256_loadu_ps(values + i), most);
+	_mm256_storeu_ps(each, most);
+	for (int k = 0; k < 8; k++)
+		largest = each[k] > largest ? each[k] : largest;
+	for (; i < count; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return largest;
+}
+
+AVX2 static void vector_scale(float *values, int64_t count, float factor)
+{
+	__m256 by = _mm256_set1_ps(factor);
 	int64_t i = 0;
 
 	for (; i + 8 <= count; i += 8)
-		for (int k = 0; k < 8; k++)
-			sums[k] += ret_values[i + k];
+		_mm256_storeu_ps(values + i, _mm256_mul_ps(_mm256_loadu_ps(values + i), by));
+	for (; i < count; i++)
+		values[i] *= factor;
+}
+#endif
+
+/* Eight running sums, the k-th of every eighth: the order depends on the count alone. */
+static float plain_exp_sum(const float *values, int64_t count, float largest, float *ret_values)
+{
+	float sums[8] = { 0 }, sum = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		ret_values[i] = expf(values[i] - largest);
+		sums[i % 8] += ret_values[i];
+	}
 	for (int k = 0; k < 8; k++)
 		sum += sums[k];
-	for (; i < count; i++)
-		sum += ret_values[i];
 	return sum;
+}
+
+float vmath_exp_sum(const float *values, int64_t count, float largest, float *ret_values)
+{
+#ifdef __x86_64__
+	if (avx2_works())
+		return vector_exp_sum(values, count, largest, ret_values);
+#endif
+	return plain_exp_sum(values, count, largest, ret_values);
+}
+
+float vmath_largest(const float *values, int64_t count)
+{
+	float largest = -INFINITY;
+
+#ifdef __x86_64__
+	if (avx2_works())
+		return vector_largest(values, count);
+#endif
+	for (int64_t i = 0; i < count; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return largest;
+}
+
+void vmath_softmax(const float *values, int64_t count, float *ret_values)
+{
+	float largest = vmath_largest(values, count);
+
+	if (largest == -INFINITY)
+		largest = 0; /* all are: exp gives 0 / 0, which is NaN, as others have it */
+	float factor = 1 / vmath_exp_sum(values, count, largest, ret_values);
+
+#ifdef __x86_64__
+	if (avx2_works()) {
+		vector_scale(ret_values, count, factor);
+		return;
+	}
+#endif
+	for (int64_t i = 0; i < count; i++)
+		ret_values[i] *= factor;
 }

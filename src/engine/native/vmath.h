@@ -32,7 +32,11 @@ enum vmath {
 };
 void vmath_apply(enum vmath function, const float *values, int64_t count, float *ret_values);
 
-/* Writes exp(x − largest) and returns the sum of these. */
+/* Writes exp(x − largest), none of which may be above 1, and returns the sum of these. */
 float vmath_exp_sum(const float *values, int64_t count, float largest, float *ret_values);
+/* −∞ when there is none; NaN is passed over. */
+float vmath_largest(const float *values, int64_t count);
+/* A row's softmax. ret may be the same array. */
+void vmath_softmax(const float *values, int64_t count, float *ret_values);
 
 #endif
