@@ -640,6 +640,11 @@ struct job *range_get(const struct strata_cluster *cluster, uint64_t id);
 /* The job keeps its first few elements, all others become a job of their own, which is behind it in whatever it is in. 0, or -ENOMEM and nothing
  * happened. */
 int range_cut(struct strata_cluster *cluster, struct job *job, uint32_t keep);
+/* So many elements from this id on: no range contains one of them and another. 0, -ESRCH when one is not there, -ENOMEM. */
+int range_take_all(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+		   struct strata_error *err);
+/* One after the other of these: the job or range at *at, which moves behind it; NULL at the end. */
+struct job *range_next(const struct strata_cluster *cluster, uint64_t *at, uint64_t end);
 /* The element as a job of its own. 0, -ESRCH, -ENOMEM. */
 int range_take(struct strata_cluster *cluster, uint64_t id, struct job **ret_job,
 	       struct strata_error *err);

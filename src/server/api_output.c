@@ -116,7 +116,7 @@ static const struct stream_class output_class = { "text/plain; charset=utf-8", r
 						  output_ready, free_output };
 
 struct news {
-	int64_t job;
+	int64_t first, last; /* of these jobs */
 	const char *output, *error;
 	bool ended;
 };
@@ -127,7 +127,7 @@ static void tell(struct stream *stream, void *context)
 	const struct news *news = context;
 	const char *path = output->error && news->error ? news->error : news->output;
 
-	if (output->job != news->job)
+	if (output->job < news->first || output->job > news->last)
 		return;
 	if (path && !atomic_load(&output->path))
 		atomic_store(&output->path, strdup(path));
@@ -137,14 +137,19 @@ static void tell(struct stream *stream, void *context)
 
 void output_started(struct decider *decider, const struct live *live)
 {
-	struct news news = { .job = live->job.id, .output = live->output, .error = live->error };
+	struct news news = { .first = live->job.id,
+			     .last = live->job.id,
+			     .output = live->output,
+			     .error = live->error };
 
 	streams_each(decider->streams, &output_class, tell, &news);
 }
 
 void output_ended(struct decider *decider, const struct live *live)
 {
-	struct news news = { .job = live->job.id, .ended = true };
+	struct news news = { .first = job_first_id(&live->job),
+			     .last = live->job.id,
+			     .ended = true };
 
 	streams_each(decider->streams, &output_class, tell, &news);
 }

@@ -43,6 +43,10 @@ const struct live *live_find(struct decider *decider, const char *id);
 struct live *live_get(const struct decider *decider, int64_t id);
 /* An element of this job, to be read: the job itself, or a copy that is there until the round is over. */
 const struct live *live_element(struct decider *decider, const struct live *live, int64_t id);
+/* The first live object with this id or a higher one; NULL: none. */
+struct live *live_from(const struct decider *decider, int64_t id);
+/* These elements of one live object by themselves, to be changed: as live_own, but they stay a range. */
+struct live *live_take(struct decider *decider, int64_t first, int64_t last);
 /* The job by itself, to be changed: taken out of its range, the rows of both are to be written. NULL: none. Lack of memory ends the program, as in
  * write_batch.h. */
 struct live *live_own(struct decider *decider, int64_t id);
