@@ -1,6 +1,6 @@
 /*
  * What the commands of the service share: asking it (service.c), times as people read them (when.c), lists as tables (grid.c),
- * jobs in words (job_text.c), the same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is
+ * jobs in words (job_text.c), words for jobs (job_words.c), the same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is
  * drawn again and again (screen.c).
  */
 #ifndef CLI_SERVICE_H
@@ -113,9 +113,17 @@ typedef int job_printer(struct cli *cli, const char *id, const json_t *json);
 /* One after the other; one that fails does not keep the others from their turn. */
 int job_each(struct cli *cli, char *const *ids, size_t count, job_action *act, const void *context,
 	     job_printer *print);
-/* PATCH with a body, and the sentence of the job that comes back. The body is borrowed. */
+/* PATCH with a body, and the sentence of the job that comes back, or of the first of an array's. The body is borrowed. */
 int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body);
 int job_print_sentence(struct cli *cli, const char *id, const json_t *job);
+
+/* ---- job_words.c ---- */
+
+/* Starts the path of what a word means: "17" (all of it where it is an array), "17_3", "17_[3-9]", "17_*", a job's uuid. */
+void job_path(struct cli *cli, struct buf *path, const char *word);
+/* Such words for the jobs of a list, which have id, array_id and array_index: elements of an array are in one as long as it is not too long. By
+ * their numbers; in the arena. */
+int job_words(struct cli *cli, const json_t *jobs, char ***ret_words, size_t *ret_count);
 
 /* ---- follow.c ---- */
 

@@ -581,7 +581,8 @@ int strata_cluster_forget_range(struct strata_cluster *cluster, uint64_t id, uin
 	int rc = take_all(cluster, id, count, check_over, NULL, err);
 	struct job *job;
 
-	cluster_tell(cluster, .kind = STRATA_EVENT_FORGET, .job = id, .count = count > 1 ? count : 0);
+	cluster_tell(cluster, .kind = STRATA_EVENT_FORGET, .job = id,
+		     .count = count > 1 ? count : 0);
 	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));)
 		forget(cluster, job);
 	return rc;
@@ -655,7 +656,7 @@ int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		.end_ns = strata_job_ended(job->state) ? job->end_ns : STRATA_TIME_NONE,
 		.expected_end_ns = job_placed(job) ? job->expected_end_ns : STRATA_TIME_NONE,
 		.promised_ns = job_waits(job) && first && job->promised_ns ? job->promised_ns
-								  : STRATA_TIME_NONE,
+									   : STRATA_TIME_NONE,
 		.pieces = claim_pieces(job),
 		.piece_count = job->claim_count,
 	};

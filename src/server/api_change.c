@@ -1,5 +1,5 @@
 /*
- * PATCH and DELETE /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers; and the end. Of one job, or of elements of an array: then every
+ * PATCH /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers. Of one job, or of elements of an array: then every
  * one of them is looked at before the first is changed, and all of it is in one round's batch.
  */
 #include "exec/exec.h"
@@ -284,70 +284,6 @@ static json_t *changed_json(const struct job *job, unsigned what)
 
 /* ---- one job or several ---- */
 
-/* An event about jobs with consecutive ids, as long as the next has the same to say. */
-struct notice {
-	int64_t first, last; /* 0: nothing yet */
-	const char *kind;
-	json_t *about;
-};
-
-static void flush_notice(struct decider *decider, struct notice *notice)
-{
-	if (notice->last > notice->first)
-		json_object_set_new(notice->about, "jobs",
-				    json_integer(notice->last - notice->first + 1));
-	if (notice->first)
-		batch_event(decider, notice->first, notice->kind, notice->about);
-	*notice = (struct notice){ 0 };
-}
-
-static void add_notice(struct decider *decider, struct notice *notice, const struct live *live,
-		       const char *kind, json_t *about)
-{
-	int64_t first = job_first_id(&live->job);
-
-	if (notice->first && first == notice->last + 1 && strcmp(kind, notice->kind) == 0 &&
-	    json_equal(about, notice->about)) {
-		json_decref(about);
-	} else {
-		flush_notice(decider, notice);
-		*notice = (struct notice){ .first = first, .kind = kind, .about = about };
-	}
-	notice->last = live->job.id;
-}
-
-/* What was done to how many, for the answer. */
-struct tally {
-	int64_t jobs, left; /* done to, and in no state for it */
-	int64_t first;      /* of the first of them */
-	int64_t stopping;   /* of those that are cancelled: they run still */
-};
-
-static void count_part(struct tally *tally, const struct part *part)
-{
-	if (tally->jobs == 0)
-		tally->first = part->first;
-	tally->jobs += part->last - part->first + 1;
-}
-
-static int look_at(struct decider *decider, const struct part *part,
-		   struct strata_job_view *ret_view, struct strata_error *err)
-{
-	return strata_cluster_job(decider->cluster, (uint64_t)part->first, ret_view, err);
-}
-
-static int refuse_ended(const struct part *part, struct strata_error *err)
-{
-	return part->live->job.completed_ns
-		       ? strata_fail(err, -ESTALE,
-				     "job %lld is %s; expected a job that has not ended",
-				     (long long)part->first,
-				     strata_job_state_name(part->live->job.state))
-		       : 0;
-}
-
-/* ---- PATCH ---- */
-
 /* Of an array a change is for those elements that are in a state for it. */
 static bool is_for(const struct change *change, const struct live *live,
 		   const struct strata_job_view *view)
@@ -371,7 +307,7 @@ static int check_part(struct decider *decider, const struct request *request,
 {
 	const struct change *change = request->parsed;
 	const struct live *live = live_element(decider, part->live, part->first);
-	int rc = refuse_ended(part, err);
+	int rc = part_refuse_ended(part, err);
 
 	if (rc == 0)
 		rc = check_requeue(decider, live, change, &request->who, err);
@@ -392,7 +328,7 @@ static int check_parts(struct decider *decider, const struct request *request,
 		const struct part *part = &chosen->parts[i];
 		struct strata_job_view view;
 
-		rc = look_at(decider, part, &view, err);
+		rc = strata_cluster_job(decider->cluster, (uint64_t)part->first, &view, err);
 		if (rc == 0 && chosen->array && !is_for(request->parsed, part->live, &view)) {
 			tally->left += part->last - part->first + 1;
 			continue;
@@ -419,7 +355,7 @@ static int change_part(struct decider *decider, const struct request *request,
 	if (rc)
 		return rc;
 	live_update(decider, live);
-	add_notice(decider, notice, live, "job.changed",
+	notice_add(decider, notice, live, "job.changed",
 		   json_pack("{s:s,s:o,s:o}", "by", request->who.user, "from",
 			     changed_json(&old, change->change.what), "to",
 			     changed_json(&live->job, change->change.what)));
@@ -439,7 +375,7 @@ static int change_parts(struct decider *decider, const struct request *request,
 
 		rc = change_part(decider, request, part, &notice, err);
 		if (rc == 0)
-			count_part(tally, part);
+			tally_add(tally, part);
 		else if (change->signal.signal)
 			tally->left++;
 		else if (tally->jobs)
@@ -447,7 +383,7 @@ static int change_parts(struct decider *decider, const struct request *request,
 		else
 			return rc;
 	}
-	flush_notice(decider, &notice);
+	notice_flush(decider, &notice);
 	return tally->jobs ? 0 : rc;
 }
 
@@ -480,107 +416,6 @@ static void patch_job(struct decider *decider, struct request *request)
 	request_answer(request, MHD_HTTP_OK, json);
 }
 
-/* ---- DELETE ---- */
-
-static void parse_delete(struct request *request)
-{
-	struct elements *elements = strata_arena_get(&request->arena, sizeof(*elements));
-	struct strata_error err = { 0 };
-
-	request->parsed = elements;
-	if (!elements)
-		request_fail(request, strata_fail_memory(&err), &err);
-	else
-		elements_read(request, elements);
-}
-
-/* -ESTALE: it was cancelled with its gang, which the effects of the pass tell of. */
-static int cancel_part(struct decider *decider, const struct request *request,
-		       const struct part *part, struct notice *notice, struct strata_error *err)
-{
-	int64_t now_ns = decider_now_ns(decider);
-	uint64_t first = (uint64_t)part->first;
-	struct strata_job_view view;
-	int rc = look_at(decider, part, &view, err);
-
-	if (rc == 0 && strata_job_ended(view.state))
-		return strata_fail(err, -ESTALE, "job %lld is %s; expected a job that has not ended",
-				   (long long)part->first, strata_job_state_name(view.state));
-	struct live *live = live_take(decider, part->first, part->last);
-	bool placed = view.piece_count > 0;
-
-	if (rc == 0)
-		rc = placed ? strata_cluster_stop(decider->cluster, first, STRATA_STOP_CANCEL,
-						  now_ns, err)
-			    : strata_cluster_cancel_range(decider->cluster, first,
-							  (uint32_t)job_elements(&live->job),
-							  now_ns, err);
-	if (rc)
-		return rc;
-	live_update(decider, live);
-	free((char *)live->job.cancelled_by);
-	live->job.cancelled_by = strdup(request->who.user);
-	if (!placed)
-		live_ended(decider, live, NULL);
-	add_notice(decider, notice, live, placed ? "job.cancelling" : "job.ended",
-		   json_pack("{s:s,s:s}", "by", request->who.user, "state",
-			     strata_job_state_name(live->job.state)));
-	return 0;
-}
-
-static int cancel_parts(struct decider *decider, const struct request *request,
-			const struct chosen *chosen, struct tally *tally, struct strata_error *err)
-{
-	struct notice notice = { 0 };
-
-	for (size_t i = 0; i < chosen->count; i++) {
-		const struct part *part = &chosen->parts[i];
-		int rc = cancel_part(decider, request, part, &notice, err);
-
-		if (rc && (rc != -ESTALE || !chosen->array)) {
-			if (tally->jobs)
-				batch_need(NULL); /* as in change_parts */
-			return rc;
-		}
-		count_part(tally, part);
-		if (rc == 0 && live_get(decider, part->first)->job.completed_ns == 0)
-			tally->stopping++;
-	}
-	flush_notice(decider, &notice);
-	return 0;
-}
-
-static void delete_job(struct decider *decider, struct request *request)
-{
-	struct chosen chosen = elements_choose(decider, request, request->parsed);
-	struct strata_error err = { 0 };
-	struct tally tally = { 0 };
-
-	if (request->answered)
-		return;
-	int rc = refuse_ended(&chosen.parts[0], &err);
-
-	if (rc == 0)
-		rc = cancel_parts(decider, request, &chosen, &tally, &err);
-	if (rc) {
-		request_fail(request, rc, &err);
-		return;
-	}
-	enum strata_job_state state = live_get(decider, tally.first)->job.state;
-	json_t *json = json_pack(
-		"{s:I,s:s,s:b}", "id", (json_int_t)(chosen.array ? chosen.array : tally.first),
-		"state",
-		strata_job_state_name(tally.stopping && chosen.array ? STRATA_JOB_RUNNING : state),
-		"stopping", tally.stopping > 0);
-
-	if (json && chosen.array) {
-		json_object_set_new(json, "jobs", json_integer(tally.jobs));
-		json_object_set_new(json, "cancelled", json_integer(tally.jobs - tally.stopping));
-	}
-	request->durable = true;
-	request_answer(request, tally.stopping ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK, json);
-}
-
 /* ---- routes ---- */
 
 const struct route api_change_routes[] = {
@@ -594,14 +429,5 @@ const struct route api_change_routes[] = {
 	  .query = &elements_query,
 	  .body = &change_schema,
 	  .answer = "id state" },
-	{ .method = "DELETE",
-	  .path = "/api/v1/jobs/*",
-	  .summary = "cancel",
-	  .role = ROLE_USER,
-	  .parse = parse_delete,
-	  .decide = delete_job,
-	  .query = &elements_query,
-	  .answer = "id state",
-	  .also = 202 },
 	{ 0 },
 };

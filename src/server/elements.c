@@ -119,8 +119,9 @@ static struct chosen refuse(struct choice *choice, int64_t array)
 	if (choice->no_memory)
 		rc = strata_fail_memory(&err);
 	else if (choice->ended)
-		rc = strata_fail(&err, -ESTALE, "all elements of array %lld that are meant have "
-						"ended",
+		rc = strata_fail(&err, -ESTALE,
+				 "all elements of array %lld that are meant have "
+				 "ended",
 				 (long long)array);
 	else
 		rc = strata_fail_at(&err, -ENOENT, "elements",
@@ -169,4 +170,48 @@ struct chosen elements_choose(struct decider *decider, struct request *request,
 		return refuse(&choice, array);
 	choice.chosen.array = array;
 	return choice.chosen;
+}
+
+/* ---- what is said of them ---- */
+
+void notice_flush(struct decider *decider, struct notice *notice)
+{
+	if (notice->last > notice->first)
+		json_object_set_new(notice->about, "jobs",
+				    json_integer(notice->last - notice->first + 1));
+	if (notice->first)
+		batch_event(decider, notice->first, notice->kind, notice->about);
+	*notice = (struct notice){ 0 };
+}
+
+void notice_add(struct decider *decider, struct notice *notice, const struct live *live,
+		const char *kind, json_t *about)
+{
+	int64_t first = job_first_id(&live->job);
+
+	if (notice->first && first == notice->last + 1 && strcmp(kind, notice->kind) == 0 &&
+	    json_equal(about, notice->about)) {
+		json_decref(about);
+	} else {
+		notice_flush(decider, notice);
+		*notice = (struct notice){ .first = first, .kind = kind, .about = about };
+	}
+	notice->last = live->job.id;
+}
+
+void tally_add(struct tally *tally, const struct part *part)
+{
+	if (tally->jobs == 0)
+		tally->first = part->first;
+	tally->jobs += part->last - part->first + 1;
+}
+
+int part_refuse_ended(const struct part *part, struct strata_error *err)
+{
+	return part->live->job.completed_ns
+		       ? strata_fail(err, -ESTALE,
+				     "job %lld is %s; expected a job that has not ended",
+				     (long long)part->first,
+				     strata_job_state_name(part->live->job.state))
+		       : 0;
 }

@@ -41,4 +41,26 @@ bool elements_read(struct request *request, struct elements *ret_elements);
 struct chosen elements_choose(struct decider *decider, struct request *request,
 			      const struct elements *elements);
 
+/* It has ended: -ESTALE with the sentence. 0: it has not. */
+int part_refuse_ended(const struct part *part, struct strata_error *err);
+
+/* An event about jobs with consecutive ids, as long as the next has the same to say. */
+struct notice {
+	int64_t first, last; /* 0: nothing yet */
+	const char *kind;
+	json_t *about;
+};
+/* The JSON is taken over. */
+void notice_add(struct decider *decider, struct notice *notice, const struct live *live,
+		const char *kind, json_t *about);
+void notice_flush(struct decider *decider, struct notice *notice); /* at the end */
+
+/* What was done to how many, for the answer. */
+struct tally {
+	int64_t jobs, left; /* done to, and in no state for it */
+	int64_t first;      /* of the first of them */
+	int64_t stopping;   /* of those that are cancelled: they run still */
+};
+void tally_add(struct tally *tally, const struct part *part);
+
 #endif

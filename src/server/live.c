@@ -424,10 +424,9 @@ void live_sweep(struct decider *decider)
 	while (decider->ended_first && decider->ended_first->forget_ns <= now_ns) {
 		struct live *live = decider->ended_first;
 
-		if (live->dirty ||
-		    strata_cluster_forget_range(
-			    decider->cluster, (uint64_t)job_first_id(&live->job),
-			    (uint32_t)job_elements(&live->job), NULL) == -EBUSY)
+		if (live->dirty || strata_cluster_forget_range(
+					   decider->cluster, (uint64_t)job_first_id(&live->job),
+					   (uint32_t)job_elements(&live->job), NULL) == -EBUSY)
 			return;
 		decider->ended_first = live->next_ended;
 		if (!decider->ended_first)

@@ -32,6 +32,7 @@ const struct route *route_find(const char *method, char *path,
 			       const char *ret_segments[REQUEST_SEGMENTS_MAX], bool *ret_known);
 
 /* The tables, each in the file that has what its rows do; a row without a method is behind the last. */
+extern const struct route api_cancel_routes[];
 extern const struct route api_change_routes[];
 extern const struct route api_checkpoints_routes[];
 extern const struct route api_cluster_routes[];

@@ -12,6 +12,7 @@
 
 /* One word of a command line. */
 struct chosen {
+	const char *word; /* borrowed */
 	int64_t job;
 	struct strata_array tasks; /* of its array; none: the whole of it */
 };
