@@ -1,6 +1,6 @@
 /*
- * Jobs as words of a command line: "17", which is all of it where 17 is an array, "17_3", "17_[3-9,12]" and "17_*". One word is one request,
- * however many elements it means.
+ * Jobs as words of a command line: "17", which is all of it where 17 is an array, "17_3",
+ * "17_[3-9,12]" and "17_*". One word is one request, however many elements it means.
  */
 #include "cli/service.h"
 

@@ -1,4 +1,5 @@
-/* Events as data: one entry through which everything can be told to a cluster, so that a log of them can be done over. */
+/* Events as data: one entry through which everything can be told to a cluster, so that a log of
+ * them can be done over. */
 #include "cluster/cluster_int.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /*
- * What can happen to a job, from its submission until it is forgotten. Everything that may fail comes before anything is changed.
+ * What can happen to a job, from its submission until it is forgotten. Everything that may fail
+ * comes before anything is changed.
  */
 #include "cluster/cluster_int.h"
 
@@ -226,7 +227,8 @@ static void send_back(struct strata_cluster *cluster, struct job *job, enum stra
 	enqueue_back(cluster, job);
 }
 
-/* One could not start, so none of its gang may: those that did are stopped and come back as well. */
+/* One could not start, so none of its gang may: those that did are stopped and come back as
+ * well. */
 static void fail_start(struct strata_cluster *cluster, struct job *job)
 {
 	struct gang *gang = job->gang;
@@ -358,7 +360,8 @@ int strata_cluster_ended_after(struct strata_cluster *cluster, uint64_t id,
 /* Is each of them in a state for it? */
 typedef int check_job(const struct job *job, const void *context, struct strata_error *err);
 
-/* So many jobs from this id on, cut out of their ranges and checked: after that nothing can fail. */
+/* So many jobs from this id on, cut out of their ranges and checked: after that nothing can
+ * fail. */
 static int take_all(struct strata_cluster *cluster, uint64_t id, uint32_t count, check_job *check,
 		    const void *context, struct strata_error *err)
 {
@@ -618,7 +621,8 @@ int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct 
 
 /* ---- what is known of it ---- */
 
-/* A job behind others like it waits for what they wait for; one of a gang for what the first of it does. */
+/* A job behind others like it waits for what they wait for; one of a gang for what the first of it
+ * does. */
 static enum strata_reason reason_of(const struct job *job, bool first)
 {
 	enum strata_reason reason = first || !job->job_group ? job->reason : job->others;

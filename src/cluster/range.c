@@ -1,10 +1,12 @@
 /*
- * Ranges: the elements of an array as one job, for as long as nothing tells them apart. They were asked for in one request, so they have consecutive
- * ids and places in the line, indexes that are equally far apart, and everything else in common. A range waits like a job; whoever
- * means one of its elements (a start, a cancellation, a dependency) cuts it, and what is cut off is a job as any other. So an array of 100,000
- * costs what one job costs until its elements start.
+ * Ranges: the elements of an array as one job, for as long as nothing tells them apart. They were
+ * asked for in one request, so they have consecutive ids and places in the line, indexes that are
+ * equally far apart, and everything else in common. A range waits like a job; whoever means one of
+ * its elements (a start, a cancellation, a dependency) cuts it, and what is cut off is a job as any
+ * other. So an array of 100,000 costs what one job costs until its elements start.
  *
- * What is decided is the same as of jobs that were submitted one by one: tests/contract/contract_range.c compares the two.
+ * What is decided is the same as of jobs that were submitted one by one:
+ * tests/contract/contract_range.c compares the two.
  */
 #include "cluster/cluster_int.h"
 

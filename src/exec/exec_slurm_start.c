@@ -1,4 +1,5 @@
-/* From an order to a job of Slurm's that was released: claimed, submitted held, its number noted; or found again by its comment. */
+/* From an order to a job of Slurm's that was released: claimed, submitted held, its number noted;
+ * or found again by its comment. */
 #include "exec/slurm_attempt.h"
 
 #include "exec/leader.h"
@@ -72,7 +73,8 @@ static int write_files(struct slurm *slurm, const struct followed *at,
 	return rc;
 }
 
-/* Submits it. 0 and the number, -EAGAIN when it is not known what became of it, else it was refused. */
+/* Submits it. 0 and the number, -EAGAIN when it is not known what became of it, else it was
+ * refused. */
 static int submit(struct slurm *slurm, struct followed *at, const struct exec_order *order,
 		  int64_t *ret_id, struct strata_error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * Starting a job's first process; launch.h says with whose rights. Acting as the user means the file-system identity of
- * setfsuid: the kernel then checks files as for that user, while nobody can signal or trace us as if we were them.
+ * Starting a job's first process; launch.h says with whose rights. Acting as the user means the
+ * file-system identity of setfsuid: the kernel then checks files as for that user, while nobody can
+ * signal or trace us as if we were them.
  */
 #include "exec/launch.h"
 
@@ -122,7 +123,8 @@ static int open_files(int cwd, const struct exec_order *order, int fds[3], struc
 	return rc;
 }
 
-/* Makes it, or finds it, and gives it to the user: by its descriptor, since a name may be exchanged. 0 or an errno. */
+/* Makes it, or finds it, and gives it to the user: by its descriptor, since a name may be
+ * exchanged. 0 or an errno. */
 static int make_place(const char *path, const struct launch_user *user)
 {
 	struct stat info;
@@ -142,7 +144,8 @@ static int make_place(const char *path, const struct launch_user *user)
 	return code;
 }
 
-/* In a place of the service's the user cannot make it, anywhere else we must not do so with more rights than theirs. */
+/* In a place of the service's the user cannot make it, anywhere else we must not do so with more
+ * rights than theirs. */
 int launch_make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
 			       struct strata_error *err)
 {
@@ -224,7 +227,8 @@ static void drop_inherited(void)
 	syscall(SYS_capset, &header, sets);
 }
 
-/* Where a program without a slash is looked for: on the job's own PATH, by the job's own process. */
+/* Where a program without a slash is looked for: on the job's own PATH, by the job's own
+ * process. */
 static const char *search_of(const struct exec_order *order)
 {
 	const char *path = environment_find(order->environment, "PATH");
@@ -273,7 +277,8 @@ static int spawn(const struct env *env, const char *path, const struct exec_orde
 	return rc;
 }
 
-/* Born in its group; or, where the kernel cannot do that, of a parent who goes there and comes back. */
+/* Born in its group; or, where the kernel cannot do that, of a parent who goes there and comes
+ * back. */
 static int spawn_in(const struct env *env, const char *path, const struct exec_order *order,
 		    const struct launch_user *user, const struct given *given,
 		    const struct cgroup *cgroup, struct env_process *ret_process,

@@ -1,6 +1,6 @@
 /*
- * From an order to a running process. Files are opened, and directories made, with the rights of the job's user and no more,
- * so that a path cannot lead where that user may not go.
+ * From an order to a running process. Files are opened, and directories made, with the rights of
+ * the job's user and no more, so that a path cannot lead where that user may not go.
  */
 #ifndef EXEC_LAUNCH_H
 #define EXEC_LAUNCH_H
@@ -10,7 +10,8 @@
 
 /* Who the job is. */
 struct launch_user {
-	bool switches; /* this process is root and becomes somebody else where it acts for the job */
+	/* this process is root and becomes somebody else where it acts for the job */
+	bool switches;
 	uid_t uid;
 	gid_t gid;
 	gid_t *groups; /* owned */
@@ -20,7 +21,8 @@ struct launch_user {
 /* What runs. */
 struct launch {
 	struct env_process process;
-	int message_fd; /* a duplicate of its stderr when that is a file, for a last line; -1: none */
+	/* a duplicate of its stderr when that is a file, for a last line; -1: none */
+	int message_fd;
 };
 
 /* -EPERM when this process may not act for the order's user. Root takes on the user's groups. */
@@ -32,8 +34,9 @@ void launch_user_fini(struct launch_user *user);
 void launch_as_user_begin(const struct launch_user *user);
 void launch_as_user_end(const struct launch_user *user);
 
-/* Starts the order's program in the cgroup. `path` is that of the attempt's file, in the directory `jobs`; beside it are written the
- * script and the token. On failure nothing runs, and the sentence is one for the job's owner. */
+/* Starts the order's program in the cgroup. `path` is that of the attempt's file, in the
+ * directory `jobs`; beside it are written the script and the token. On failure nothing runs, and
+ * the sentence is one for the job's owner. */
 int launch_start(const struct env *env, int jobs, const char *path, const struct exec_order *order,
 		 const struct launch_user *user, const struct cgroup *cgroup,
 		 struct launch *ret_launch, struct strata_error *err);

@@ -1,4 +1,5 @@
-/* DELETE /api/v1/jobs/…: a job that waits has ended at once, one that runs is stopped; elements of an array are cancelled in one round. */
+/* DELETE /api/v1/jobs/…: a job that waits has ended at once, one that runs is stopped; elements of
+ * an array are cancelled in one round. */
 #include "server/elements.h"
 #include "server/route.h"
 

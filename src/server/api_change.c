@@ -1,6 +1,7 @@
 /*
- * PATCH /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers. Of one job, or of elements of an array: then every
- * one of them is looked at before the first is changed, and all of it is in one round's batch.
+ * PATCH /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers. Of one job, or of
+ * elements of an array: then every one of them is looked at before the first is changed, and all of
+ * it is in one round's batch.
  */
 #include "exec/exec.h"
 #include "slurm/slurm_value.h"
@@ -316,7 +317,8 @@ static int check_part(struct decider *decider, const struct request *request,
 	return rc ? rc : admit_change(decider, &request->who, live, &change->change, err);
 }
 
-/* Leaves out those that are in no state for it; all others are checked before the first is changed. */
+/* Leaves out those that are in no state for it; all others are checked before the first is
+ * changed. */
 static int check_parts(struct decider *decider, const struct request *request,
 		       struct chosen *chosen, struct tally *tally, struct strata_error *err)
 {
@@ -362,7 +364,8 @@ static int change_part(struct decider *decider, const struct request *request,
 	return 0;
 }
 
-/* A signal that cannot be sent leaves one job as it is. All else was checked: only memory can lack, which ends the program once something is changed. */
+/* A signal that cannot be sent leaves one job as it is. All else was checked: only memory can lack,
+ * which ends the program once something is changed. */
 static int change_parts(struct decider *decider, const struct request *request,
 			const struct chosen *chosen, struct tally *tally, struct strata_error *err)
 {

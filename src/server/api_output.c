@@ -1,6 +1,7 @@
 /*
- * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is there, or (follow=1) until the job ends.
- * One that has not begun yet can be followed, too: it is waited for.
+ * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is
+ * there, or (follow=1) until the job ends. One that has not begun yet can be followed, too: it is
+ * waited for.
  */
 #include "core/env_path.h"
 #include "server/api_jobs.h"

@@ -18,7 +18,8 @@
 #define REMEMBERED_NS \
 	(INT64_C(300) * 1000000000) /* an ended job can be depended on and asked about */
 
-/* Between a process's end and the moment when that is noted there is less than this, unless somebody set the clock. */
+/* Between a process's end and the moment when that is noted there is less than this, unless
+ * somebody set the clock. */
 #define CLOCK_OFF_NS (INT64_C(60) * 1000000000)
 
 /* The texts that stay as they are: in the job's own block. */
@@ -388,8 +389,8 @@ void live_set_failure(struct decider *decider, struct live *live, const char *wh
 	batch_job(decider, live);
 }
 
-/* When it ended. A clock that was set meanwhile must not make it run backwards, or for a year: then what a clock that cannot be set has
- * counted says how long it ran. */
+/* When it ended. A clock that was set meanwhile must not make it run backwards, or for a year:
+ * then what a clock that cannot be set has counted says how long it ran. */
 static int64_t end_of(const struct decider *decider, const struct live *live,
 		      const struct exec_status *status)
 {

@@ -1,6 +1,6 @@
 /*
- * scancel: ends jobs, or sends them a signal. Words and filters both narrow down what is meant. That a job is not known, or has ended, is
- * no mistake to Slurm and is not said.
+ * scancel: ends jobs, or sends them a signal. Words and filters both narrow down what is meant.
+ * That a job is not known, or has ended, is no mistake to Slurm and is not said.
  */
 #include "cli/slurm/chosen.h"
 

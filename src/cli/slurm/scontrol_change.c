@@ -1,6 +1,7 @@
 /*
- * scontrol's verbs that change jobs: each is a PATCH of what a word means, be it a job or an array; see scontrol_change.h. `update` of nodes is in
- * scontrol_node.c. What cannot be changed here is refused as Slurm refuses what it does not know.
+ * scontrol's verbs that change jobs: each is a PATCH of what a word means, be it a job or an array;
+ * see scontrol_change.h. `update` of nodes is in scontrol_node.c. What cannot be changed here is
+ * refused as Slurm refuses what it does not know.
  */
 #include "cli/slurm/scontrol_change.h"
 
@@ -86,7 +87,8 @@ static bool list_jobs(struct deed *deed)
 	return false;
 }
 
-/* Those that the word means, or with chosen NULL those of a name. Jobs that are changed alike are one request for each array. */
+/* Those that the word means, or with chosen NULL those of a name. Jobs that are changed alike are
+ * one request for each array. */
 static size_t do_to_list(struct deed *deed, const char *said, const struct chosen *chosen)
 {
 	json_t *meant = json_array();
