@@ -56,18 +56,21 @@ static int write_files(struct slurm *slurm, const struct followed *at,
 		       struct strata_error *err)
 {
 	static const struct launch_user self = { 0 };
+	const struct launch_file script = { JOURNAL_SCRIPT, made->script, made->script_bytes,
+					    0600 };
+	const struct launch_file environment = { JOURNAL_ENVIRONMENT, made->environment,
+						 made->environment_bytes, 0600 };
+	const struct launch_file token = { JOURNAL_TOKEN, order->token,
+					   order->token ? strlen(order->token) : 0, 0600 };
 	int jobs = slurm->local.jobs;
 
 	launch_tidy(jobs, at->name);
-	int rc = launch_write_beside(jobs, at->name, JOURNAL_SCRIPT, made->script,
-				     made->script_bytes, 0600, &self, err);
+	int rc = launch_write_beside(jobs, at->name, &script, &self, err);
 
 	if (rc == 0)
-		rc = launch_write_beside(jobs, at->name, JOURNAL_ENVIRONMENT, made->environment,
-					 made->environment_bytes, 0600, &self, err);
-	if (rc == 0 && order->token)
-		rc = launch_write_beside(jobs, at->name, JOURNAL_TOKEN, order->token,
-					 strlen(order->token), 0600, &at->user, err);
+		rc = launch_write_beside(jobs, at->name, &environment, &self, err);
+	if (rc == 0 && token.bytes)
+		rc = launch_write_beside(jobs, at->name, &token, &at->user, err);
 	if (rc == 0 && order->checkpoint_dir)
 		rc = launch_make_checkpoint_dir(order, &at->user, err);
 	return rc;

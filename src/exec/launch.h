@@ -18,6 +18,24 @@ struct launch_user {
 	size_t group_count;
 };
 
+/* What is to be started, and where. All of it is borrowed. */
+struct launch_conf {
+	const struct env *env;
+	int jobs;         /* the directory of the attempts' files */
+	const char *path; /* of this attempt's; beside it are written the script and the token */
+	const struct exec_order *order;
+	const struct launch_user *user;
+	const struct cgroup *cgroup;
+};
+
+/* A file beside that of the attempt. */
+struct launch_file {
+	const char *ending; /* of its name, behind the attempt's */
+	const char *bytes;
+	size_t count;
+	mode_t mode;
+};
+
 /* What runs. */
 struct launch {
 	struct env_process process;
@@ -34,19 +52,16 @@ void launch_user_fini(struct launch_user *user);
 void launch_as_user_begin(const struct launch_user *user);
 void launch_as_user_end(const struct launch_user *user);
 
-/* Starts the order's program in the cgroup. `path` is that of the attempt's file, in the
- * directory `jobs`; beside it are written the script and the token. On failure nothing runs, and
- * the sentence is one for the job's owner. */
-int launch_start(const struct env *env, int jobs, const char *path, const struct exec_order *order,
-		 const struct launch_user *user, const struct cgroup *cgroup,
-		 struct launch *ret_launch, struct strata_error *err);
+/* Starts the order's program in the cgroup. On failure nothing runs, and the sentence is one for
+ * the job's owner. */
+int launch_start(const struct launch_conf *conf, struct launch *ret_launch,
+		 struct strata_error *err);
 /* Makes the order's checkpoint directory, if it is missing. */
 int launch_make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
 			       struct strata_error *err);
-/* A new file of the user's beside that of the attempt: its path and the ending. */
-int launch_write_beside(int jobs, const char *path, const char *ending, const char *bytes,
-			size_t count, mode_t mode, const struct launch_user *user,
-			struct strata_error *err);
+/* A new file of the user's beside that of the attempt. */
+int launch_write_beside(int jobs, const char *path, const struct launch_file *file,
+			const struct launch_user *user, struct strata_error *err);
 /* Takes away what the attempt was started from. */
 void launch_tidy_script(int jobs, const char *name);
 /* The same, and its token. */

@@ -261,12 +261,15 @@ static int start(struct supervisor *sup, struct strata_error *err)
 	}
 	if (cgroup_make(&sup->cgroup, sup->order.cgroup, sup->name, &limits, &why) < 0)
 		supervisor_warn(sup, "runs without control group: %s", why.text);
+	const struct launch_conf conf = { .env = sup->env,
+					  .jobs = sup->jobs,
+					  .path = sup->path,
+					  .order = &sup->order,
+					  .user = &sup->user,
+					  .cgroup = &sup->cgroup };
 	int rc = launch_user_init(&sup->user, &sup->order, err);
 
-	if (rc == 0)
-		rc = launch_start(sup->env, sup->jobs, sup->path, &sup->order, &sup->user,
-				  &sup->cgroup, &sup->launch, err);
-	return rc;
+	return rc ? rc : launch_start(&conf, &sup->launch, err);
 }
 
 static void run(struct supervisor *sup)
