@@ -15,21 +15,21 @@ enum { ELEMENTS_BYTES_MAX = 4000 };
 
 void job_path(struct cli *cli, struct buf *path, const char *word)
 {
-	size_t digits = strspn(word, "0123456789"), length = strlen(word);
-	const char *elements = word + digits + 1;
+	size_t digits = strspn(word, "0123456789");
+	const char *elements = word + digits + (word[digits] == '_');
+	size_t length = strlen(elements);
 
 	if (digits == 0 || (word[digits] && word[digits] != '_')) { /* a name of its own */
 		service_path(cli, path, "jobs", word, NULL);
 		return;
 	}
-	service_path(cli, path, "jobs", strata_arena_text(&cli->arena, word, digits), NULL);
-	length -= digits < length ? digits + 1 : digits;
-	if (length == 0 || strcmp(elements, "*") == 0) {
-		client_query(path, "elements", word[digits] && length == 0 ? "" : "all");
-		return;
-	}
-	if (length > 1 && elements[0] == '[' && elements[length - 1] == ']')
+	service_path(cli, path, "jobs", "", NULL);
+	buf_add_bytes(path, word, digits);
+	if (!word[digits] || strcmp(elements, "*") == 0)
+		elements = "all";
+	else if (length > 1 && elements[0] == '[' && elements[length - 1] == ']')
 		elements = strata_arena_text(&cli->arena, elements + 1, length - 2);
+	path->failed |= !elements; /* or what is asked for would be more than was meant */
 	client_query(path, "elements", elements);
 }
 
