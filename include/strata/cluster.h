@@ -498,6 +498,14 @@ int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t n
 int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
 			struct strata_error *err);
 
+/* The same done to `count` jobs with consecutive ids, such as the elements of an array: to all of them, or to none when one is not known
+ * or in no state for it. It costs as much as there are parts of the array that something told apart. Jobs that start together or not at all
+ * are cancelled with those of their gang, which the effects of the next pass tell of unless they are among these. */
+int strata_cluster_cancel_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+				int64_t now_ns, struct strata_error *err);
+int strata_cluster_hold_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+			      bool held, int64_t now_ns, struct strata_error *err);
+
 /* Wants a placed job stopped: the next pass returns the effect, and its place is free when the end is reported. A suspended job that
  * is to be queued again or cancelled gives its memory back likewise. */
 int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata_stop mode,
@@ -520,6 +528,10 @@ struct strata_job_change {
 int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 			  const struct strata_job_change *change, int64_t now_ns,
 			  struct strata_error *err);
+/* Of `count` jobs with consecutive ids, of all or none: see strata_cluster_cancel_range. */
+int strata_cluster_change_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+				const struct strata_job_change *change, int64_t now_ns,
+				struct strata_error *err);
 
 /* A job found running when the service came back: it was just submitted, waits, and is now placed where it is. -EBUSY when
  * something of it is taken. */
@@ -635,8 +647,10 @@ int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct 
 			    const struct strata_forecast **ret_forecasts, size_t *ret_count,
 			    struct strata_error *err);
 
-/* Forgets an ended job. */
+/* Forgets an ended job; or `count` of them with consecutive ids, all or none. */
 int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
+int strata_cluster_forget_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+				struct strata_error *err);
 
 /* ---- the log ---- */
 
@@ -676,6 +690,7 @@ struct strata_event {
 	enum strata_event_kind kind;
 	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to JOBS_MAX, REMEMBER, FORGET, WITHDRAW */
 	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
+	uint32_t count; /* CANCEL, HOLD, RELEASE, CHANGE, FORGET: so many from `job` on; 0: one */
 	const struct strata_node_conf *conf; /* ADD_NODE */
 	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
 	enum strata_entity_type entity;      /* REMOVE_PARTY */

@@ -1,4 +1,5 @@
-/* Every kind of class that the program knows: the library's, then those of its own, one line each. */
+/* Every kind of class that the program knows: the library's, then those of its own, one line
+ * each. */
 #include "cli/cli.h"
 
 #include "sim/workload.h"

@@ -1,6 +1,7 @@
 /*
- * The command line. A command is a const row: name, summary, option table, one function. The table (commands.c) feeds
- * the dispatcher, help, man pages and completion. Data goes to stdout, talk to stderr.
+ * The command line. A command is a const row: name, summary, option table, one function. The table
+ * (commands.c) feeds the dispatcher, help, man pages and completion. Data goes to stdout, talk to
+ * stderr.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -81,8 +82,8 @@ struct cli_command {
 	bool tolerant;    /* runs although the configuration cannot be read: see config_error */
 	bool stops;       /* the first operand ends the flags: what follows is another command's */
 
-	/* Returns 0, or a negative code with cli->err set; a positive value is an exit code of its own, nothing is
-	 * said then. conf is the filled struct of `options`. */
+	/* Returns 0, or a negative code with cli->err set; a positive value is an exit code of
+	 * its own, nothing is said then. conf is the filled struct of `options`. */
 	int (*run)(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
 	/* Offers the words that may stand at an operand's place; optional. */
@@ -91,8 +92,9 @@ struct cli_command {
 };
 
 /*
- * There are two programs of the same commands. `strata` is the one that people call: it asks a service over its socket, and starts in three
- * milliseconds instead of thirteen because it has no library for databases, servers and the web behind it. For what needs those it becomes
+ * There are two programs of the same commands. `strata` is the one that people call: it asks a
+ * service over its socket, and starts in three milliseconds instead of thirteen because it has no
+ * library for databases, servers and the web behind it. For what needs those it becomes
  * `strata-full` (hand_over.c), which has them.
  */
 struct client_web;
@@ -133,12 +135,13 @@ int cli_spec_read(struct cli *cli, const struct strata_kind *kind, const char *t
 int cli_spec_read_list(struct cli *cli, const struct strata_kind *kind, const char *text,
 		       struct strata_spec **ret_specs, size_t *ret_count);
 
-/* serve_conf.c: the settings of the service as they count: the configuration's, under them the usual places, over them the flags of
- * strata serve that `given` names (NULL: none). */
+/* serve_conf.c: the settings of the service as they count: the configuration's, under them the
+ * usual places, over them the flags of strata serve that `given` names (NULL: none). */
 int serve_conf_make(struct cli *cli, const struct server_conf *flags, const struct origins *given,
 		    struct server_conf *ret_conf);
 
-/* all_kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is none of the name. */
+/* all_kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is
+ * none of the name. */
 const struct strata_kind *cli_kind_at(size_t index);
 const struct strata_kind *cli_kind_find(const char *name);
 
@@ -150,7 +153,8 @@ void cli_print(struct cli *cli, const char *text);
 int cli_print_json(struct cli *cli, json_t *json);
 /* Writes what is waiting. A reader that went away ends the program with 0, a full disk with 1. */
 void cli_flush(struct cli *cli);
-/* A trace straight into a file that is being written, and its end: the file is kept when rc is 0, else dropped; rc, or what went wrong then. */
+/* A trace straight into a file that is being written, and its end: the file is kept when rc is 0,
+ * else dropped; rc, or what went wrong then. */
 struct env_draft;
 struct strata_trace_sink cli_draft_sink(struct env_draft *draft);
 int cli_draft_end(struct cli *cli, struct env_draft *draft, int rc);
@@ -184,7 +188,8 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
 /* The same, in a style of its own. */
 void cli_table_add_styled(struct cli_table *table, enum cli_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What a buf has gathered, or `empty` where it has nothing, and gives the buf back; one that failed fails the table. */
+/* What a buf has gathered, or `empty` where it has nothing, and gives the buf back; one that failed
+ * fails the table. */
 void cli_table_add_buf(struct cli_table *table, struct buf *buf, const char *empty);
 /* Prints it (a row of titles, then the rows) and frees it. */
 int cli_table_print(struct cli_table *table);

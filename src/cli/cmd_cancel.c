@@ -28,50 +28,61 @@ static int cancel(struct cli *cli, const char *id, const void *context, json_t *
 	struct buf path;
 
 	(void)context;
-	service_path(cli, &path, "jobs", id, NULL);
+	job_path(cli, &path, id);
 	return service_ask(cli, "DELETE", &path, NULL, ret_json);
 }
 
 static int print(struct cli *cli, const char *id, const json_t *json)
 {
 	bool stopping = json_is_true(json_object_get(json, "stopping"));
+	int64_t count = grid_int(json, "jobs"), cancelled = grid_int(json, "cancelled");
 
+	if (count) { /* of an array */
+		cli_printf(cli, "array %" PRId64 ":", grid_int(json, "id"));
+		if (cancelled)
+			cli_printf(cli, " %" PRId64 " %s cancelled%s", cancelled,
+				   cancelled == 1 ? "job is" : "jobs are",
+				   cancelled < count ? "," : "");
+		if (cancelled < count)
+			cli_printf(cli, " %" PRId64 " %s being stopped", count - cancelled,
+				   count - cancelled == 1 ? "is" : "are");
+		cli_print(cli, "\n");
+		return 0;
+	}
 	cli_printf(cli, "job %s %s\n", id, stopping ? "is being stopped" : "is cancelled");
 	return 0;
 }
 
-/* The ids of those that the filters mean. */
+/* Those that the filters mean, as words. */
 static int find(struct cli *cli, const struct cancel_conf *conf, char ***ret_ids, size_t *ret_count)
 {
 	struct buf path;
-	json_t *json, *job;
-	size_t i, count = 0;
+	json_t *json, *job, *meant = json_array();
+	size_t i;
 
-	service_path(cli, &path, "queue", NULL, NULL);
+	service_path(cli, &path, "queue", NULL,
+		     "?limit=1000000&fields=id,name,array_id,array_index");
 	client_query(&path, "user", conf->me ? service_own_name(cli) : conf->user);
 	client_query(&path, "state", conf->state);
 	int rc = service_get(cli, &path, &json);
 
-	if (rc)
+	if (rc) {
+		json_decref(meant);
 		return rc;
-	const json_t *jobs = json_object_get(json, "jobs");
-	char **ids = strata_arena_array(&cli->arena, json_array_size(jobs) + 1, sizeof(*ids));
-
-	json_array_foreach((json_t *)(uintptr_t)jobs, i, job)
+	}
+	json_array_foreach(json_object_get(json, "jobs"), i, job)
 	{
 		const char *name = grid_string(job, "name");
 
-		if (!ids || (conf->name && (!name || fnmatch(conf->name, name, 0) != 0)))
+		if (conf->name && (!name || fnmatch(conf->name, name, 0) != 0))
 			continue;
-		ids[count] = strata_arena_printf(&cli->arena, "%" PRId64, grid_int(job, "id"));
-		if (!ids[count++])
+		if (json_array_append(meant, job))
 			rc = strata_fail_memory(&cli->err);
 	}
+	if (rc == 0)
+		rc = job_words(cli, meant, ret_ids, ret_count);
+	json_decref(meant);
 	json_decref(json);
-	if (!ids)
-		rc = strata_fail_memory(&cli->err);
-	*ret_ids = ids;
-	*ret_count = count;
 	return rc;
 }
 
@@ -101,10 +112,14 @@ const struct cli_command cli_cancel = {
 	.name = "cancel",
 	.operands = "[ID…]",
 	.summary = "cancel jobs that wait or run",
-	.about = "A job that waits is gone at once, one that runs is asked to stop and then made "
-		 "to. Without ids,\n"
-		 "--me, --user, --state and --name say which; several of them must all hold.",
+	.about =
+		"A job that waits is gone at once, one that runs is asked to stop and then made "
+		"to. The number of\n"
+		"an array is all of it, 17_3 and 17_[3-9] are elements. Without ids, --me, --user, "
+		"--state and\n"
+		"--name say which; several of them must all hold.",
 	.examples = "  strata cancel 17 18\n"
+		    "  strata cancel 40_[3-9]\n"
 		    "  strata cancel --me --state queued\n"
 		    "  strata cancel --me --name 'sweep-*'",
 	.options = &cancel_schema,

@@ -1,6 +1,7 @@
 /*
- * strata complete: what the shell asks when the user presses TAB. It gets the words typed so far and prints the candidates
- * for the last one, "word<TAB>what it is" per line, from the same tables that run the commands.
+ * strata complete: what the shell asks when the user presses TAB. It gets the words typed so far
+ * and prints the candidates for the last one, "word<TAB>what it is" per line, from the same tables
+ * that run the commands.
  */
 #include "cli/cli.h"
 #include "cli/slurm/command.h"

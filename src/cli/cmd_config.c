@@ -1,6 +1,7 @@
 /*
- * The configuration: defaults, then the file, then variables, then flags. [serve] of the file and STRATA_SERVE_* are the service's own
- * (server/conf.h). strata config shows each value and where it came from, but for passwords.
+ * The configuration: defaults, then the file, then variables, then flags. [serve] of the file and
+ * STRATA_SERVE_* are the service's own (server/conf.h). strata config shows each value and where it
+ * came from, but for passwords.
  */
 #include "cli/cli.h"
 
@@ -48,7 +49,8 @@ const struct strata_schema cli_config_schema = {
 	.options = config_options,
 };
 
-/* A mistake in the service's sections is the service's: whoever only asks it does not read them. Lines keep their numbers. */
+/* A mistake in the service's sections is the service's: whoever only asks it does not read them.
+ * Lines keep their numbers. */
 static void blank_service(char *text)
 {
 	bool service = false;

@@ -1,6 +1,7 @@
 /*
- * strata events: what has happened, a line each. With --follow first what there is, then what comes, as the server sends it; a connection that
- * breaks is opened again behind the last event seen.
+ * strata events: what has happened, a line each. With --follow first what there is, then what
+ * comes, as the server sends it; a connection that breaks is opened again behind the last event
+ * seen.
  */
 #include "cli/service.h"
 

@@ -1,6 +1,6 @@
 /*
- * strata logs: what a job has written, passed on as it comes. With --follow a connection that breaks is opened again where
- * it was, so that a restart of the server loses nothing.
+ * strata logs: what a job has written, passed on as it comes. With --follow a connection that
+ * breaks is opened again where it was, so that a restart of the server loses nothing.
  */
 #include "cli/service.h"
 
@@ -75,7 +75,8 @@ static int job_goes_on(struct cli *cli, const char *id, bool *ret_going)
 	return rc;
 }
 
-/* An answer may end before the job does: then there is more to come. What was written up to the job's end is read after that. */
+/* An answer may end before the job does: then there is more to come. What was written up to the
+ * job's end is read after that. */
 static int pour_all(struct pouring *pouring, struct client *client, const struct logs_conf *conf,
 		    const char *id)
 {

@@ -1,5 +1,6 @@
 /*
- * strata manual: the scdoc source of a command's man page, from its row. tools/install-docs turns every one into a page.
+ * strata manual: the scdoc source of a command's man page, from its row. tools/install-docs turns
+ * every one into a page.
  */
 #include "cli/cli.h"
 

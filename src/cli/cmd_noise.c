@@ -1,4 +1,5 @@
-/* strata noise: the numbers themselves, to compare with what another program drew for the same seed. */
+/* strata noise: the numbers themselves, to compare with what another program drew for the same
+ * seed. */
 #include "cli/cli.h"
 
 #include <strata/noise.h>

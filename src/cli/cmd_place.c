@@ -242,7 +242,8 @@ static int answer_it(struct placing *placing)
 	return rc ? rc : place_print(cli, &answer);
 }
 
-/* The file's values where no flag says otherwise: the file is read over the defaults, then each flag that was given over that. */
+/* The file's values where no flag says otherwise: the file is read over the defaults, then each
+ * flag that was given over that. */
 static int read_settings(struct cli *cli, const struct place_options *flags,
 			 struct place_options *ret_options)
 {

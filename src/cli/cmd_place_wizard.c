@@ -1,4 +1,5 @@
-/* strata place wizard: shows what there is, recommends a profile, asks whether to change it, and writes a file of settings. */
+/* strata place wizard: shows what there is, recommends a profile, asks whether to change it, and
+ * writes a file of settings. */
 #include "cli/place_model.h"
 
 #include "cli/device_table.h"

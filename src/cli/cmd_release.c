@@ -11,8 +11,11 @@ const struct cli_command cli_release = {
 	.name = "release",
 	.operands = "ID…",
 	.summary = "let held jobs start again",
-	.about = "The job waits from now on as if it had not been held.",
-	.examples = "  strata release 17",
+	.about = "The job waits from now on as if it had not been held. The number of an array is "
+		 "all of it that\n"
+		 "waits, 17_3 and 17_[3-9] are elements.",
+	.examples = "  strata release 17\n"
+		    "  strata release 40_[3-9]",
 	.operands_min = 1,
 	.operands_max = -1,
 	.run = run,

@@ -11,8 +11,11 @@ const struct cli_command cli_requeue = {
 	.name = "requeue",
 	.operands = "ID…",
 	.summary = "send jobs back to the queue, to start over",
-	.about = "A running job is stopped and waits again, with its checkpoints.",
-	.examples = "  strata requeue 17",
+	.about = "A running job is stopped and waits again, with its checkpoints. The number of an "
+		 "array is all\n"
+		 "of it that runs, 17_3 and 17_[3-9] are elements.",
+	.examples = "  strata requeue 17\n"
+		    "  strata requeue 40_[3-9]",
 	.operands_min = 1,
 	.operands_max = -1,
 	.run = run,

@@ -1,4 +1,5 @@
-/* strata sim cluster: replays a trace of jobs through the cluster level and measures what came of it. */
+/* strata sim cluster: replays a trace of jobs through the cluster level and measures what came of
+ * it. */
 #include "cli/sim_cluster.h"
 
 #include "core/env.h"

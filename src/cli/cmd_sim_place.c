@@ -1,4 +1,5 @@
-/* strata sim place: the GPU allocation experiment, pods that come one after the other and never leave. */
+/* strata sim place: the GPU allocation experiment, pods that come one after the other and never
+ * leave. */
 #include "cli/cli.h"
 
 #include "core/env.h"

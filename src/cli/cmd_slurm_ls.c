@@ -1,4 +1,5 @@
-/* strata slurm ls: Slurm's commands and where they are, or the options of one and what becomes of them here. */
+/* strata slurm ls: Slurm's commands and where they are, or the options of one and what becomes of
+ * them here. */
 #include "cli/slurm/command.h"
 
 #include "core/env.h"
@@ -9,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the links are installed, seen from the program: bin/strata and libexec/strata/slurm. "": not to be found. */
+/* Where the links are installed, seen from the program: bin/strata and libexec/strata/slurm. "":
+ * not to be found. */
 static void find_links(char ret_path[PATH_MAX])
 {
 	ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);

@@ -1,4 +1,5 @@
-/* strata solver bench: what a step costs on this machine, beside a plain loop and beside what others take. */
+/* strata solver bench: what a step costs on this machine, beside a plain loop and beside what
+ * others take. */
 #include "cli/solver.h"
 
 #include "bench/stepcost.h"
@@ -45,7 +46,8 @@ static const struct latent {
 	size_t element_count;
 } latents[] = { { "4x64x64", 4 * 64 * 64 }, { "2x4x1024x1024", 2 * 4 * 1024 * 1024 } };
 
-/* diffusers 0.40 on torch 1.13: one step on a latent of 4x64x64, one thread of a server's processor, in µs. */
+/* diffusers 0.40 on torch 1.13: one step on a latent of 4x64x64, one thread of a server's
+ * processor, in µs. */
 static const struct peer {
 	const char *solver;
 	double step_us;

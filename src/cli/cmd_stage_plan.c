@@ -1,4 +1,5 @@
-/* strata stage plan: what stays in memory of a model that does not fit, and what a step then takes. */
+/* strata stage plan: what stays in memory of a model that does not fit, and what a step then
+ * takes. */
 #include "cli/stage.h"
 
 #include "formats/stage_schedule.h"

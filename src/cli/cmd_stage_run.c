@@ -1,4 +1,5 @@
-/* strata stage run: streams a model through a budget, computes with it, and compares. src/bench/stream_rounds.c measures. */
+/* strata stage run: streams a model through a budget, computes with it, and compares.
+ * src/bench/stream_rounds.c measures. */
 #include "cli/stage_run.h"
 
 #include "sim/input.h"

@@ -1,6 +1,7 @@
 /*
- * strata submit: a command or a script becomes a job. The body is made of three layers, the later over the earlier: the
- * #SBATCH lines of a script, the flags, and for what neither says this directory and environment.
+ * strata submit: a command or a script becomes a job. The body is made of three layers, the later
+ * over the earlier: the #SBATCH lines of a script, the flags, and for what neither says this
+ * directory and environment.
  */
 #include "cli/service.h"
 

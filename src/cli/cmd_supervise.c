@@ -1,4 +1,5 @@
-/* strata supervise: not for people. The service starts it, for supervisors of jobs to come from; src/exec/fork_server.h says how. */
+/* strata supervise: not for people. The service starts it, for supervisors of jobs to come from;
+ * src/exec/fork_server.h says how. */
 #include "cli/cli.h"
 
 #include "core/env.h"

@@ -1,5 +1,6 @@
 /*
- * strata top: the cluster on one screen, drawn again and again: how full the nodes are, what runs, what waits, why, and until when.
+ * strata top: the cluster on one screen, drawn again and again: how full the nodes are, what runs,
+ * what waits, why, and until when.
  */
 #include "cli/service.h"
 

@@ -26,7 +26,8 @@ static int add_job(void *context, const json_t *job, struct strata_error *err)
 	return chart_add(context, job, err);
 }
 
-/* Jobs that run are shown however long ago they came; the history has them by the time they were submitted. */
+/* Jobs that run are shown however long ago they came; the history has them by the time they were
+ * submitted. */
 static int add_live(struct cli *cli, struct chart *chart, int64_t before_ns)
 {
 	json_t *json, *job;
@@ -80,7 +81,8 @@ static int is_older(struct cli *cli, int64_t after, int64_t than_ns, bool *ret_o
 static int find_event(struct cli *cli, int64_t since_ns, int64_t *ret_after)
 {
 	int64_t low = 0,
-		high = 1; /* the one searched for is behind low, or low itself, and not behind high */
+		/* the one searched for is behind low, or low itself, and not behind high */
+		high = 1;
 	bool older = true;
 	int rc = is_older(cli, 0, since_ns, &older);
 

@@ -55,7 +55,8 @@ static int merge(struct cli *cli, const struct strata_trace_input *inputs, size_
 	return rc;
 }
 
-/* Writes beside the file and renames at the end, so that an input may be the output and a failure leaves nothing. */
+/* Writes beside the file and renames at the end, so that an input may be the output and a failure
+ * leaves nothing. */
 static int merge_to_file(struct cli *cli, const struct strata_trace_input *inputs, size_t count,
 			 const char *path)
 {

@@ -1,6 +1,6 @@
 /*
- * strata watch: the queue, or one job, until it ends. On a terminal the queue is drawn over; elsewhere a line is printed
- * for each job whose state has changed.
+ * strata watch: the queue, or one job, until it ends. On a terminal the queue is drawn over;
+ * elsewhere a line is printed for each job whose state has changed.
  */
 #include "cli/service.h"
 

@@ -1,5 +1,6 @@
 /*
- * Every command: what commands.def lists. A new one is a file with a const struct cli_command at its end and a line there.
+ * Every command: what commands.def lists. A new one is a file with a const struct cli_command at
+ * its end and a line there.
  */
 #include "cli/cli.h"
 

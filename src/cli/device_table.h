@@ -7,7 +7,8 @@
 #include <strata/place.h>
 
 int device_table_print(struct cli *cli, const struct strata_machine *machine);
-/* The document that `--devices` takes; links that no row names get the last two figures, 0 for none. NULL for lack of memory. */
+/* The document that `--devices` takes; links that no row names get the last two figures, 0 for
+ * none. NULL for lack of memory. */
 json_t *device_table_json(const struct strata_machine *machine, double link_bytes_per_s,
 			  double link_latency_ns);
 

@@ -1,4 +1,5 @@
-/* What the files of strata doctor share: cmd_doctor.c asks the server and prints, doctor_local.c looks at this machine. */
+/* What the files of strata doctor share: cmd_doctor.c asks the server and prints, doctor_local.c
+ * looks at this machine. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 

@@ -1,4 +1,5 @@
-/* strata doctor's look at this machine: disks, directories, devices, and the process that serves. */
+/* strata doctor's look at this machine: disks, directories, devices, and the process that
+ * serves. */
 #include "cli/doctor.h"
 
 #include "core/env.h"
@@ -214,7 +215,8 @@ void doctor_devices(struct doctor *doctor)
 		check_declared(doctor, &here);
 }
 
-/* Models run without it, by the backend native; so it is a fault only where somebody has named it. */
+/* Models run without it, by the backend native; so it is a fault only where somebody has named
+ * it. */
 void doctor_engine(struct doctor *doctor)
 {
 	const struct ort *ort;
@@ -224,8 +226,8 @@ void doctor_engine(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_OK, "onnxruntime", NULL, "ONNX Runtime %s is at %s",
 			   ort->version, path);
 	else
-		doctor_say(doctor, getenv("STRATA_ONNXRUNTIME") ? DOCTOR_WARN : DOCTOR_OK, "onnxruntime",
-			   NULL, "%s", doctor->cli->err.text);
+		doctor_say(doctor, getenv("STRATA_ONNXRUNTIME") ? DOCTOR_WARN : DOCTOR_OK,
+			   "onnxruntime", NULL, "%s", doctor->cli->err.text);
 }
 
 /* ---- the process that serves ---- */
@@ -263,7 +265,8 @@ static void check_limits(struct doctor *doctor)
 		   soft);
 }
 
-/* The directory of the control group that jobs' groups would be made in; NULL: none of the second version, or not ours to write. */
+/* The directory of the control group that jobs' groups would be made in; NULL: none of the second
+ * version, or not ours to write. */
 static const char *own_group(struct doctor *doctor)
 {
 	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -290,7 +293,8 @@ static void check_job_limits(struct doctor *doctor)
 	char text[256];
 	const char *limits = doctor->limits;
 
-	if (!limits) { /* as a service started from here would have it, without a setting of its own */
+	/* as a service started from here would have it, without a setting of its own */
+	if (!limits) {
 		support.groups = own_group(doctor) != NULL;
 		cgroup_support_print(&support, text, sizeof(text));
 		limits = text;

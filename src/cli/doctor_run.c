@@ -1,6 +1,6 @@
 /*
- * strata doctor: is everything as it should be? One line for each thing looked at: ok, warn or bad, and what to do. It changes nothing, and
- * each check stands alone: one that cannot be made says so.
+ * strata doctor: is everything as it should be? One line for each thing looked at: ok, warn or bad,
+ * and what to do. It changes nothing, and each check stands alone: one that cannot be made says so.
  */
 #include "cli/doctor.h"
 

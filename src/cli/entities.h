@@ -1,5 +1,5 @@
-/* Users, accounts, qualities of service and partitions, which the API describes alike: what their commands share. Which of them is meant is the
- * first word of the command's name. */
+/* Users, accounts, qualities of service and partitions, which the API describes alike: what
+ * their commands share. Which of them is meant is the first word of the command's name. */
 #ifndef CLI_ENTITIES_H
 #define CLI_ENTITIES_H
 

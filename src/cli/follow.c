@@ -1,6 +1,7 @@
 /*
- * Waiting for jobs: they are asked for again and again, and what changed is told, on a terminal in one line that is drawn
- * over. A server that goes away for a while is waited for too: an acknowledged job is not lost with it.
+ * Waiting for jobs: they are asked for again and again, and what changed is told, on a terminal in
+ * one line that is drawn over. A server that goes away for a while is waited for too: an
+ * acknowledged job is not lost with it.
  */
 #include "cli/service.h"
 

@@ -1,4 +1,5 @@
-/* What is in the full program only: data bases, the way to a url, what the machine is. serve_run.c has the service. */
+/* What is in the full program only: data bases, the way to a url, what the machine is. serve_run.c
+ * has the service. */
 #include "cli/cli.h"
 
 #include "client/web.h"

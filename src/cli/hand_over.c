@@ -1,4 +1,5 @@
-/* From the small program to the full one, which is beside it where both were built, and among the programs for programs where they are installed. */
+/* From the small program to the full one, which is beside it where both were built, and among the
+ * programs for programs where they are installed. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@ int cli_hand_over(struct cli *cli)
 	char self[PATH_MAX], path[PATH_MAX + 64];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	/* OpenMP reads it when it is loaded: threads that wait for an operator sleep and do not spin, which costs others their cores. */
+	/* OpenMP reads it when it is loaded: threads that wait for an operator sleep and do not
+	 * spin, which costs others their cores. */
 	setenv("OMP_WAIT_POLICY", "passive", 0);
 
 	self[length > 0 ? length : 0] = '\0';

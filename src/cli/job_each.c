@@ -2,6 +2,7 @@
 #include "cli/service.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 /* What went wrong with one of several is said at once; the first failure gives the exit code. */
 static int keep_going(struct cli *cli, int rc, int *first_exit)
@@ -46,7 +47,7 @@ static int change(struct cli *cli, const char *id, const void *context, json_t *
 {
 	struct buf path;
 
-	service_path(cli, &path, "jobs", id, NULL);
+	job_path(cli, &path, id);
 	return service_ask(cli, "PATCH", &path, json_incref((json_t *)(uintptr_t)context),
 			   ret_json);
 }
@@ -59,9 +60,25 @@ int job_print_sentence(struct cli *cli, const char *id, const json_t *job)
 	return 0;
 }
 
+/* The first of several, and how many are like it. */
+static int print_changed(struct cli *cli, const char *id, const json_t *job)
+{
+	int64_t count = grid_int(job, "jobs"), left = grid_int(job, "left");
+
+	job_print_sentence(cli, id, job);
+	if (count + left < 2)
+		return 0;
+	cli_printf(cli, "array %" PRId64 ": %" PRId64 " %s so", grid_int(job, "array_id"), count,
+		   count == 1 ? "job is" : "jobs are");
+	if (left)
+		cli_printf(cli, ", %" PRId64 " left as before", left);
+	cli_print(cli, "\n");
+	return 0;
+}
+
 int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body)
 {
-	int rc = body ? job_each(cli, ids, count, change, body, job_print_sentence)
+	int rc = body ? job_each(cli, ids, count, change, body, print_changed)
 		      : strata_fail_memory(&cli->err);
 
 	json_decref(body);

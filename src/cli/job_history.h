@@ -9,10 +9,12 @@
 #include <strata/swf.h>
 
 typedef int history_sink(void *context, const json_t *job, struct strata_error *err);
-/* Every job, live ones included, newest first; since (a text of the API, may be NULL) leaves out those submitted before. */
+/* Every job, live ones included, newest first; since (a text of the API, may be NULL) leaves out
+ * those submitted before. */
 int history_walk(struct cli *cli, const char *since, history_sink *sink, void *context);
 
-/* The log of what has ended, and the nodes as they are now; left_out: jobs that have not run to their end. */
+/* The log of what has ended, and the nodes as they are now; left_out: jobs that have not run to
+ * their end. */
 struct history_log {
 	struct strata_swf swf;
 	struct openb_node *nodes;

@@ -1,4 +1,5 @@
-/* Jobs in words: one sentence, one row of a table. Every command that speaks of a job does it through here. */
+/* Jobs in words: one sentence, one row of a table. Every command that speaks of a job does it
+ * through here. */
 #include "cli/service.h"
 
 #include <inttypes.h>

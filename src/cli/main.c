@@ -1,6 +1,6 @@
 /*
- * The program: finds the command, reads its flags and the global ones wherever they stand, runs it, and turns its
- * result into a sentence and an exit code.
+ * The program: finds the command, reads its flags and the global ones wherever they stand, runs it,
+ * and turns its result into a sentence and an exit code.
  */
 #include "cli/cli.h"
 #include "cli/slurm/command.h"
@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file opened later must not become fd 0, 1 or 2 because the caller closed it. The stand-in for stdout is
- * opened for reading, so that writing to it still fails as it would have. */
+/* A file opened later must not become fd 0, 1 or 2 because the caller closed it. The stand-in
+ * for stdout is opened for reading, so that writing to it still fails as it would have. */
 static void fill_standard_fds(void)
 {
 	int fd;
@@ -28,7 +28,8 @@ static void fill_standard_fds(void)
 		close(fd);
 }
 
-/* Words that are not flags, with the values of global flags left out: enough to find the command. */
+/* Words that are not flags, with the values of global flags left out: enough to find the
+ * command. */
 static int find_command(struct cli *cli, int argc, char *argv[],
 			const struct cli_command **ret_command, size_t *ret_words)
 {

@@ -1,4 +1,5 @@
-/* How systemd learns that the service is ready (sd_notify's protocol): a datagram of NAME=value lines to the socket that NOTIFY_SOCKET names. */
+/* How systemd learns that the service is ready (sd_notify's protocol): a datagram of NAME=value
+ * lines to the socket that NOTIFY_SOCKET names. */
 #include "cli/notify.h"
 
 #include <stddef.h>

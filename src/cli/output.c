@@ -1,6 +1,6 @@
 /*
- * Standard output and standard error: colours where a terminal wants them, and an honest end when what was printed
- * cannot be written.
+ * Standard output and standard error: colours where a terminal wants them, and an honest end when
+ * what was printed cannot be written.
  */
 #include "cli/cli.h"
 

@@ -1,4 +1,5 @@
-/* Models and machines for the commands about placing: files of every form that is known, devices from a file or found here. */
+/* Models and machines for the commands about placing: files of every form that is known, devices
+ * from a file or found here. */
 #include "cli/place_model.h"
 
 #include "core/env.h"
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* By what a file begins with: graphs in text begin with a letter, a digit, a brace or a blank; ONNX with the tag of its first field. */
+/* By what a file begins with: graphs in text begin with a letter, a digit, a brace or a blank; ONNX
+ * with the tag of its first field. */
 static bool is_onnx(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -24,7 +26,8 @@ static bool is_onnx(const char *path)
 	return first != EOF && first < ' ' && !strchr("\t\r\n", first ? first : 1);
 }
 
-/* Dimensions that were not given count as 1, so that there is something to plan with, and are named. */
+/* Dimensions that were not given count as 1, so that there is something to plan with, and are
+ * named. */
 static int open_onnx(struct cli *cli, const char *path, const struct strata_map *dims,
 		     struct place_model *model)
 {

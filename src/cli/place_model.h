@@ -24,7 +24,8 @@ struct place_model {
 };
 int place_model_open(struct cli *cli, const char *path, const struct strata_map *dims,
 		     struct place_model *ret_model);
-/* Says which dimensions count as 1. Once the devices are there: until then the small program may hand over, and it would be said twice. */
+/* Says which dimensions count as 1. Once the devices are there: until then the small program may
+ * hand over, and it would be said twice. */
 void place_model_note(const struct cli *cli, const struct place_model *model);
 /* What it is: workload, phases, KV caches; written into the graph. */
 int place_model_detect(struct cli *cli, struct place_model *model);

@@ -1,4 +1,5 @@
-/* A plan as pictures: what every device does and keeps and what the alternatives would take, as SVG; the graph by device, for Graphviz. */
+/* A plan as pictures: what every device does and keeps and what the alternatives would take, as
+ * SVG; the graph by device, for Graphviz. */
 #include "cli/place_model.h"
 
 #include "core/env.h"

@@ -1,4 +1,5 @@
-/* A plan as people read it: devices, the time a request takes, what the alternatives would have cost, and why; or all of it as JSON. */
+/* A plan as people read it: devices, the time a request takes, what the alternatives would have
+ * cost, and why; or all of it as JSON. */
 #include "cli/place_model.h"
 
 #include <strata/text.h>

@@ -1,5 +1,6 @@
 /*
- * A progress bar on stderr, drawn at most ten times a second and only where stderr is a terminal that wants it.
+ * A progress bar on stderr, drawn at most ten times a second and only where stderr is a terminal
+ * that wants it.
  */
 #include "cli/cli.h"
 

@@ -1,4 +1,5 @@
-/* A screen that is drawn again and again, as top does. Where stdout is no terminal, each drawing is printed below the last. */
+/* A screen that is drawn again and again, as top does. Where stdout is no terminal, each drawing is
+ * printed below the last. */
 #include "cli/service.h"
 
 #include <poll.h>
@@ -7,7 +8,8 @@
 
 /* ---- keys ---- */
 
-/* The keyboard while it is read key by key. Signals of it are keys, too, so that the terminal is always put right again. */
+/* The keyboard while it is read key by key. Signals of it are keys, too, so that the terminal is
+ * always put right again. */
 struct keyboard {
 	struct termios before;
 	bool taken;

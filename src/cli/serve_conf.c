@@ -1,6 +1,7 @@
 /*
- * The settings of the service as they count: what the configuration says, over it the flags of strata serve, and for what nobody said the
- * usual places. strata serve runs by them, also when it reads them again; config and doctor look at them.
+ * The settings of the service as they count: what the configuration says, over it the flags of
+ * strata serve, and for what nobody said the usual places. strata serve runs by them, also when it
+ * reads them again; config and doctor look at them.
  */
 #include "cli/cli.h"
 

@@ -1,5 +1,6 @@
 /*
- * What strata serve does: the service, until it is told to end. SIGHUP has it read its settings again.
+ * What strata serve does: the service, until it is told to end. SIGHUP has it read its settings
+ * again.
  */
 #include "cli/cli.h"
 
@@ -38,7 +39,8 @@ struct renewal {
 	struct server *server;
 };
 
-/* On the deciding thread. Everything is read into a run of its own, which ends here: of a bad file nothing stays. */
+/* On the deciding thread. Everything is read into a run of its own, which ends here: of a bad file
+ * nothing stays. */
 static void read_again(void *context)
 {
 	const struct renewal *renewal = context;
@@ -114,7 +116,8 @@ int serve_run(struct cli *cli, const void *conf_any, char **operands, size_t ope
 	sigemptyset(&told);
 	hide_passwords(cli);
 	descriptors_raise();
-	/* whoever sees it serve may tell it to end or to read its settings: that waits until it can be heard */
+	/* whoever sees it serve may tell it to end or to read its settings: that waits until it can
+	 * be heard */
 	sigaddset(&told, SIGTERM);
 	sigaddset(&told, SIGINT);
 	sigaddset(&told, SIGHUP);

@@ -1,7 +1,8 @@
 /*
- * What the commands of the service share: asking it (service.c), times as people read them (when.c), lists as tables (grid.c),
- * jobs in words (job_text.c), the same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is
- * drawn again and again (screen.c).
+ * What the commands of the service share: asking it (service.c), times as people read them
+ * (when.c), lists as tables (grid.c), jobs in words (job_text.c), words for jobs (job_words.c), the
+ * same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is drawn again
+ * and again (screen.c).
  */
 #ifndef CLI_SERVICE_H
 #define CLI_SERVICE_H
@@ -18,7 +19,8 @@
 int service_find(struct cli *cli, struct client_place *ret_place);
 /* The client, opened at the first call. */
 int service_open(struct cli *cli, struct client **ret_client);
-/* Starts a path: "/api/v1/jobs/17/why" for ("jobs", "17", "/why"). name (escaped) and rest may be NULL. */
+/* Starts a path: "/api/v1/jobs/17/why" for ("jobs", "17", "/why"). name (escaped) and rest may be
+ * NULL. */
 void service_path(struct cli *cli, struct buf *path, const char *collection, const char *name,
 		  const char *rest);
 /* Asks; ends the path and gives back the reference to the body (NULL: none). */
@@ -27,9 +29,11 @@ int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *b
 int service_get(struct cli *cli, struct buf *path, json_t **ret_json);
 /* The same for a path without a name or query. */
 int service_list(struct cli *cli, const char *collection, json_t **ret_json);
-/* Escapes what cannot be shown in the texts of an answer, unless it is printed as JSON, which has escapes of its own. What is asked is shown already. */
+/* Escapes what cannot be shown in the texts of an answer, unless it is printed as JSON, which has
+ * escapes of its own. What is asked is shown already. */
 void service_show(struct cli *cli, json_t *json);
-/* Prints the answer as it is, with --json, and gives back the reference: whether that was all there is to do. */
+/* Prints the answer as it is, with --json, and gives back the reference: whether that was all there
+ * is to do. */
 bool service_printed(struct cli *cli, json_t *json, int *ret_rc);
 /* Is it that the server cannot be reached just now? */
 bool service_away(int rc);
@@ -79,10 +83,12 @@ void grid_add(struct buf *buf, const json_t *value);
 /* A table of the rows, all of them when limit is 0. */
 int grid_print(struct cli *cli, const struct grid_column *columns, size_t column_count,
 	       const json_t *rows, size_t limit);
-/* One row as lines of field and value; what is null, false, zero or empty is left out. The columns' titles name the fields. */
+/* One row as lines of field and value; what is null, false, zero or empty is left out. The columns'
+ * titles name the fields. */
 int grid_fields(struct cli *cli, const struct grid_column *columns, size_t column_count,
 		const json_t *row);
-/* Gets a collection and prints it: the answer's list `key` as a table. Without rows, `empty` is said. */
+/* Gets a collection and prints it: the answer's list `key` as a table. Without rows, `empty` is
+ * said. */
 int grid_collection(struct cli *cli, struct buf *path, const char *key,
 		    const struct grid_column *columns, size_t column_count, const char *empty);
 
@@ -113,9 +119,19 @@ typedef int job_printer(struct cli *cli, const char *id, const json_t *json);
 /* One after the other; one that fails does not keep the others from their turn. */
 int job_each(struct cli *cli, char *const *ids, size_t count, job_action *act, const void *context,
 	     job_printer *print);
-/* PATCH with a body, and the sentence of the job that comes back. The body is borrowed. */
+/* PATCH with a body, and the sentence of the job that comes back, or of the first of an array's.
+ * The body is borrowed. */
 int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body);
 int job_print_sentence(struct cli *cli, const char *id, const json_t *job);
+
+/* ---- job_words.c ---- */
+
+/* Starts the path of what a word means: "17" (all of it where it is an array), "17_3", "17_[3-9]",
+ * "17_*", a job's uuid. */
+void job_path(struct cli *cli, struct buf *path, const char *word);
+/* Such words for the jobs of a list, which have id, array_id and array_index: elements of an
+ * array are in one as long as it is not too long. By their numbers; in the arena. */
+int job_words(struct cli *cli, const json_t *jobs, char ***ret_words, size_t *ret_count);
 
 /* ---- follow.c ---- */
 
@@ -139,7 +155,8 @@ struct screen {
 	int (*draw)(struct cli *cli, void *context);
 	void *context;
 };
-/* Draws on a cleared terminal; elsewhere what is drawn is printed. Survives a server that is away for a while. */
+/* Draws on a cleared terminal; elsewhere what is drawn is printed. Survives a server that is away
+ * for a while. */
 int screen_run(struct cli *cli, const struct screen *screen);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the files of strata sim cluster share: cmd_sim_cluster.c reads and runs, sim_report.c shows what came of it. */
+/* What the files of strata sim cluster share: cmd_sim_cluster.c reads and runs, sim_report.c shows
+ * what came of it. */
 #ifndef CLI_SIM_CLUSTER_H
 #define CLI_SIM_CLUSTER_H
 
@@ -57,11 +58,13 @@ struct sim {
 	size_t progress_calls;
 };
 
-/* sim_history.c: the trace and the machine from the service's own history, and how it really went. */
+/* sim_history.c: the trace and the machine from the service's own history, and how it really
+ * went. */
 int sim_history_read(struct sim *sim, struct strata_swf *ret_swf);
 int sim_history_measure(struct sim *sim, const struct strata_swf *swf);
 
-/* sim_report.c: the measures on stdout, as a table or as JSON; jobs that were left out on stderr. */
+/* sim_report.c: the measures on stdout, as a table or as JSON; jobs that were left out on
+ * stderr. */
 int sim_report_print(struct sim *sim);
 /* When each job started, as CSV, and the curves over time, as SVG. */
 int sim_report_starts(struct sim *sim);

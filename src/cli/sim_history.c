@@ -1,6 +1,6 @@
 /*
- * strata sim cluster --history: the service's own jobs and nodes as trace and machine, and beside what a policy would have made of them what
- * the service did.
+ * strata sim cluster --history: the service's own jobs and nodes as trace and machine, and beside
+ * what a policy would have made of them what the service did.
  */
 #include "cli/sim_cluster.h"
 

@@ -1,5 +1,6 @@
 /*
- * What strata sim cluster shows: tables, JSON, starts, plots. Measures are defined in sim/metrics.h and sim/fragments.h.
+ * What strata sim cluster shows: tables, JSON, starts, plots. Measures are defined in sim/metrics.h
+ * and sim/fragments.h.
  */
 #include "cli/sim_cluster.h"
 

@@ -1,4 +1,5 @@
-/* What the commands about solvers share: a solver by any name, with a configuration file or without. */
+/* What the commands about solvers share: a solver by any name, with a configuration file or
+ * without. */
 #ifndef CLI_SOLVER_H
 #define CLI_SOLVER_H
 
@@ -25,7 +26,8 @@ struct solver_asked {
 	struct strata_solver_request request;
 };
 
-/* name may be a solver's, with options behind it, or a family's of models; NULL with a configuration file that names its class. */
+/* name may be a solver's, with options behind it, or a family's of models; NULL with a
+ * configuration file that names its class. */
 int solver_ask(struct cli *cli, const char *name, const struct solver_flags *flags,
 	       struct solver_asked *ret_asked);
 

@@ -7,7 +7,8 @@
 #include <strata/stage.h>
 #include <strata/stream.h>
 
-/* Where a schedule comes from; the file's own layers, sizes and budget count unless these say otherwise. */
+/* Where a schedule comes from; the file's own layers, sizes and budget count unless these say
+ * otherwise. */
 struct stage_source {
 	const char *layers; /* file; NULL: as the schedule says */
 	int64_t budget, page, bandwidth;

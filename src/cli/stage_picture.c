@@ -1,6 +1,7 @@
 /*
- * Pictures of a run: what computed and what was read when. A chart has a lane for computing, one for the channel, and one for each layer as
- * long as there are not too many; a trace for ui.perfetto.dev is written by the stream itself.
+ * Pictures of a run: what computed and what was read when. A chart has a lane for computing, one
+ * for the channel, and one for each layer as long as there are not too many; a trace for
+ * ui.perfetto.dev is written by the stream itself.
  */
 #include "cli/stage_run.h"
 
@@ -50,7 +51,8 @@ static void add_box(struct drawing *drawing, const struct stream_span *span, siz
 				  name };
 }
 
-/* Reads overlap each other with a disk that has several at once; on one lane each begins where the one before it ended. */
+/* Reads overlap each other with a disk that has several at once; on one lane each begins where the
+ * one before it ended. */
 static void draw_reads(struct drawing *drawing, bool by_layer)
 {
 	int64_t free_ns = 0;

@@ -1,4 +1,5 @@
-/* What strata stage run is made of: the command (cmd_stage_run.c) and its pictures (stage_picture.c); src/bench/stream_rounds.c measures. */
+/* What strata stage run is made of: the command (cmd_stage_run.c) and its pictures
+ * (stage_picture.c); src/bench/stream_rounds.c measures. */
 #ifndef CLI_STAGE_RUN_H
 #define CLI_STAGE_RUN_H
 
@@ -27,7 +28,8 @@ int stage_picture_plot(struct cli *cli, const struct stream_spans *spans,
 		       const struct strata_weights *weights, const char *subtitle,
 		       const char *path);
 
-/* A trace for ui.perfetto.dev, which the stream writes to. Closing it keeps the file, or with a failure (rc) drops it; rc, or what went wrong then. */
+/* A trace for ui.perfetto.dev, which the stream writes to. Closing it keeps the file, or with a
+ * failure (rc) drops it; rc, or what went wrong then. */
 int stage_trace_open(struct cli *cli, const char *path, struct stage_trace *trace);
 int stage_trace_close(struct cli *cli, struct stage_trace *trace, int rc);
 

@@ -1,6 +1,6 @@
 /*
- * strata-supervisor: `strata supervise` as a program of its own, without the libraries that the service needs, because there is one process of it
- * for every job that runs.
+ * strata-supervisor: `strata supervise` as a program of its own, without the libraries that the
+ * service needs, because there is one process of it for every job that runs.
  */
 #include "core/env.h"
 #include "exec/fork_server.h"

@@ -1,6 +1,7 @@
 /*
- * Tables for people: columns as wide as their widest cell, numbers to the right, the flexible column cut when the terminal
- * is too narrow. Widths are counted in characters on the screen, not in bytes.
+ * Tables for people: columns as wide as their widest cell, numbers to the right, the flexible
+ * column cut when the terminal is too narrow. Widths are counted in characters on the screen, not
+ * in bytes.
  */
 #include "cli/cli.h"
 

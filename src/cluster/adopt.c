@@ -1,4 +1,5 @@
-/* What a store or an executor still knew of a job when the service came back: where it runs, how often it had been started. */
+/* What a store or an executor still knew of a job when the service came back: where it runs, how
+ * often it had been started. */
 #include "cluster/cluster_int.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /*
- * Arrays: jobs that were asked for as one, each an element with an index. They are ordinary jobs, or one job for as long as nothing tells them
- * apart (range.c); the array counts how many are placed, for the limit that was asked for, and how all of them have fared, for those
- * who wait for the whole.
+ * Arrays: jobs that were asked for as one, each an element with an index. They are ordinary jobs,
+ * or one job for as long as nothing tells them apart (range.c); the array counts how many are
+ * placed, for the limit that was asked for, and how all of them have fared, for those who wait for
+ * the whole.
  */
 #include "cluster/cluster_int.h"
 

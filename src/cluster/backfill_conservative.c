@@ -1,10 +1,12 @@
 /*
- * conservative: every job gets a place in time when it comes, the earliest at which it delays nobody that came before, and starts then or
- * sooner. When a job ends early or is taken out, each waiting job, in the order of the queue, is moved to the earliest place that is now
- * free while all others stay where they are, so no promise ever moves later.
+ * conservative: every job gets a place in time when it comes, the earliest at which it delays
+ * nobody that came before, and starts then or sooner. When a job ends early or is taken out, each
+ * waiting job, in the order of the queue, is moved to the earliest place that is now free while all
+ * others stay where they are, so no promise ever moves later.
  *
- * Places are planned on requested times, whatever the prediction: a promise made on less could be broken. Only what nobody promised breaks
- * them: a job that runs past its limit, a node that goes. Then everything is planned anew.
+ * Places are planned on requested times, whatever the prediction: a promise made on less could be
+ * broken. Only what nobody promised breaks them: a job that runs past its limit, a node that goes.
+ * Then everything is planned anew.
  */
 #include "cluster/plan.h"
 
@@ -345,7 +347,8 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 	cluster->disturbed = false;
 	for (uint32_t i = 0; !state->broken && i < state->plans.line_count; i++)
 		timeline_trim(&state->plans.lines[i], pass->now_ns);
-	/* who is due goes first: a pass always comes a little late, and a plan that has begun cannot be moved */
+	/* who is due goes first: a pass always comes a little late, and a plan that has begun
+	 * cannot be moved */
 	if (!state->broken)
 		rc = start_due(pass, state);
 	if (rc == 0 && state->broken)

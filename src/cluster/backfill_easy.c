@@ -1,13 +1,14 @@
 /*
- * easy: the job at the head of the queue is promised the earliest time at which it will fit; jobs behind it may start now if that
- * does not delay it (Lifka, 1995).
+ * easy: the job at the head of the queue is promised the earliest time at which it will fit; jobs
+ * behind it may start now if that does not delay it (Lifka, 1995).
  *
- * What would be gone by then is told by predictions, and a wrong one delays the head. It is patient: only when it has waited past its
- * first promise for half as long as it may run (an option) are the others taken by their limits. Not so with predictions of placed
- * jobs' ends too, on which promises cannot be kept anyway.
+ * What would be gone by then is told by predictions, and a wrong one delays the head. It is
+ * patient: only when it has waited past its first promise for half as long as it may run (an
+ * option) are the others taken by their limits. Not so with predictions of placed jobs' ends too,
+ * on which promises cannot be kept anyway.
  *
- * When only new jobs have come since the last pass, what was turned down then would be turned down again: the shadow stands, and
- * only the new ones are looked at.
+ * When only new jobs have come since the last pass, what was turned down then would be turned down
+ * again: the shadow stands, and only the new ones are looked at.
  */
 #include "cluster/backfill_easy.h"
 
@@ -87,7 +88,8 @@ static int compare_candidates(const void *a_any, const void *b_any)
 	return a->position < b->position ? -1 : a->position > b->position;
 }
 
-/* Looks at the job groups behind the head, shortest first; jobs of one job group are equally long. */
+/* Looks at the job groups behind the head, shortest first; jobs of one job group are equally
+ * long. */
 static int fill_shortest(struct pass *pass, const struct easy_conf *conf, struct shadow *shadow,
 			 struct job_group *job_group)
 {
@@ -121,8 +123,8 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf, struct
 	return 0;
 }
 
-/* Tells the head what it may count on, and when its patience ends. A promise that was itself made on predicted ends is no measure for
- * that: it is early by design. */
+/* Tells the head what it may count on, and when its patience ends. A promise that was itself
+ * made on predicted ends is no measure for that: it is early by design. */
 static void promise(const struct strata_cluster *cluster, const struct easy_conf *conf,
 		    struct shadow *shadow)
 {

@@ -1,4 +1,5 @@
-/* What easy and easy_sjbf share: they differ in the order in which jobs behind the head are looked at. */
+/* What easy and easy_sjbf share: they differ in the order in which jobs behind the head are looked
+ * at. */
 #ifndef CLUSTER_BACKFILL_EASY_H
 #define CLUSTER_BACKFILL_EASY_H
 
@@ -15,7 +16,8 @@ struct easy_state {
 
 extern const struct strata_option backfill_easy_options[];
 
-/* One pass; shortest: jobs behind the head by their predicted run times, else in the order of the queue. */
+/* One pass; shortest: jobs behind the head by their predicted run times, else in the order of the
+ * queue. */
 int backfill_easy_pass(struct pass *pass, const struct easy_conf *conf, struct easy_state *state,
 		       bool shortest);
 

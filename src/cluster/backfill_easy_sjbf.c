@@ -1,6 +1,6 @@
 /*
- * easy_sjbf: as easy, but jobs behind the head are looked at in the order of their predicted run times, shortest first
- * (Tsafrir, Etsion and Feitelson, 2007).
+ * easy_sjbf: as easy, but jobs behind the head are looked at in the order of their predicted run
+ * times, shortest first (Tsafrir, Etsion and Feitelson, 2007).
  */
 #include "cluster/backfill_easy.h"
 

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-/* When all is quiet and the first still does not fit, what frozen jobs hold may be what it lacks: they go on. */
+/* When all is quiet and the first still does not fit, what frozen jobs hold may be what it lacks:
+ * they go on. */
 static int wake_frozen(struct pass *pass, struct job_group *job_group)
 {
 	while (job_group) {

@@ -1,8 +1,10 @@
 /*
- * Checkpoints as records: the latest of a job and the one before it, which is kept in case the latest turns out to be broken. Files
- * are the caller's: what is not wanted any more is condemned, and an effect of the next pass asks for its deletion.
+ * Checkpoints as records: the latest of a job and the one before it, which is kept in case the
+ * latest turns out to be broken. Files are the caller's: what is not wanted any more is condemned,
+ * and an effect of the next pass asks for its deletion.
  *
- * Running jobs that asked for it are told to write one every so often, counted from the last they reported.
+ * Running jobs that asked for it are told to write one every so often, counted from the last they
+ * reported.
  */
 #include "cluster/cluster_int.h"
 

@@ -1,6 +1,6 @@
 /*
- * What a placed job holds: its pieces are taken from the rooms of their nodes, its owner's rate goes up, and its end is expected. A frozen
- * job holds only its memory.
+ * What a placed job holds: its pieces are taken from the rooms of their nodes, its owner's rate
+ * goes up, and its end is expected. A frozen job holds only its memory.
  */
 #include "cluster/cluster_int.h"
 

@@ -1,5 +1,6 @@
 /*
- * The cluster as its owner sees it: creation, and what can happen to a node. What can happen to a job is in life.c, decisions in pass.c.
+ * The cluster as its owner sees it: creation, and what can happen to a node. What can happen to a
+ * job is in life.c, decisions in pass.c.
  */
 #include "cluster/cluster_int.h"
 
@@ -30,7 +31,8 @@ static int compare_ends(const struct tree_node *a, const struct tree_node *b, vo
 	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
 }
 
-/* The class of a spec, or the kind's default. Specs of the default have no conf: its defaults are made here. */
+/* The class of a spec, or the kind's default. Specs of the default have no conf: its defaults are
+ * made here. */
 static int choose(struct strata_cluster *cluster, const struct strata_kind *kind, const char *usual,
 		  struct strata_spec *spec, struct strata_error *err)
 {

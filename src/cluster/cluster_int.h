@@ -127,7 +127,8 @@ struct association {
 	double rate;                         /* GPU-hours per hour of what it runs now … */
 	uint32_t placed;                     /* … and how many jobs that is */
 	int64_t charged_ns;                  /* usage is charged up to here */
-	int64_t stored_ns; /* usage read back from a store was charged up to here; 0: there was none */
+	/* usage read back from a store was charged up to here; 0: there was none */
+	int64_t stored_ns;
 	struct association *next; /* of all */
 };
 
@@ -350,7 +351,8 @@ struct strata_cluster {
 	uint64_t look;                    /* goes up with every shadow that is worked out */
 	bool changed;                     /* something but new jobs changed since the last pass */
 	struct job *new_first, *new_last; /* that have joined the queue since the last pass */
-	bool disturbed; /* a node has changed its state, or a job has overrun its limit, since the last pass */
+	/* a node has changed its state, or a job has overrun its limit, since the last pass */
+	bool disturbed;
 	int64_t wake_ns; /* a pass is due then, says the backfill; INT64_MAX: never */
 	double size;     /* GPUs of all nodes, or CPUs when there are none */
 	struct strata_cluster_metrics metrics;
@@ -439,7 +441,8 @@ int mix_types_init(struct mix_types *types, const struct strata_mix *mix,
 size_t mix_types_find(const struct mix_types *types, const char *gpu_type);
 /* Is the type one of these ("": any)? */
 bool mix_types_take(const struct mix_types *types, size_t type, const char *gpu_types);
-/* Of a need of the mix: the types it takes, "" for any; whether it wants GPUs, as far as a node can have them. */
+/* Of a need of the mix: the types it takes, "" for any; whether it wants GPUs, as far as a node can
+ * have them. */
 const char *mix_gpu_types(const struct strata_mix *mix, size_t index);
 bool mix_wants_gpu(const struct strata_need *need);
 
@@ -453,8 +456,8 @@ bool resources_takes_node(const struct resource_request *resources, uint32_t row
 /* How many of its tasks fit into the room of a node. */
 uint32_t resources_tasks_in(const struct resource_request *resources,
 			    const struct strata_room *room, const struct node_type *node_type);
-/* The need on one node when the tasks are spread over node_count nodes (the largest part). The node type matters to exclusive ones
- * only. */
+/* The need on one node when the tasks are spread over node_count nodes (the largest part). The
+ * node type matters to exclusive ones only. */
 struct strata_need resources_need(const struct resource_request *resources, uint32_t node_count,
 				  const struct node_type *node_type);
 
@@ -463,11 +466,12 @@ struct spot {
 	struct node *node;
 	struct strata_piece piece;
 };
-/* May the need go to this node, as far as a shadow is concerned? The node's group says which GPU a share would get. */
+/* May the need go to this node, as far as a shadow is concerned? The node's group says which GPU a
+ * share would get. */
 typedef bool placing_filter(struct strata_cluster *cluster, struct node *node,
 			    const struct strata_need *need, void *context);
-/* Fills `spots` (room for placing_spot_max) and returns how many, 0 when it does not fit now. A job on one node is looked for
- * only in groups that changed after version `since`: 0 for all. */
+/* Fills `spots` (room for placing_spot_max) and returns how many, 0 when it does not fit now. A
+ * job on one node is looked for only in groups that changed after version `since`: 0 for all. */
 uint32_t placing_find(struct strata_cluster *cluster, struct resource_request *resources,
 		      uint64_t since, placing_filter *filter, void *context, struct spot *spots);
 /* What the placement class says of a group; ret_gpu (may be NULL): the GPU for a share. */
@@ -476,7 +480,8 @@ double placing_score(struct strata_cluster *cluster, const struct node_group *gr
 /* Would the GPUs be in several NUMA domains, as far as the placement cares? */
 bool placing_apart(const struct strata_cluster *cluster, const struct node_group *group,
 		   const struct strata_need *need);
-/* Can the group of an entry take a part of the resource request, spread over so many nodes? Then ret_need is that part. */
+/* Can the group of an entry take a part of the resource request, spread over so many nodes? Then
+ * ret_need is that part. */
 bool placing_fits(const struct group_index_entry *entry, const struct resource_request *resources,
 		  uint32_t node_count, const struct node_type *node_type,
 		  struct strata_need *ret_need);
@@ -485,8 +490,8 @@ uint32_t placing_spot_max(const struct strata_cluster *cluster,
 			  const struct resource_request *resources);
 
 /* fit.c: in rooms (by row) that are not the nodes' own. */
-/* Takes what the resource request needs, lowest rows first, and returns how many spots that is; 0 and nothing taken when it does not fit.
- * down_too: also where nothing can start just now. */
+/* Takes what the resource request needs, lowest rows first, and returns how many spots that is;
+ * 0 and nothing taken when it does not fit. down_too: also where nothing can start just now. */
 uint32_t fit_first(struct strata_cluster *cluster, const struct resource_request *resources,
 		   struct strata_room *rooms, bool down_too, struct spot *spots);
 /* Is the node up and one that the resource request may have? */
@@ -496,23 +501,27 @@ static inline struct gang *job_gang(const struct job *job)
 {
 	return job->suspended ? NULL : job->gang;
 }
-/* A job that is placed as a whole or not at all: one that stands for a gang, or a frozen one, which goes on where it is. */
+/* A job that is placed as a whole or not at all: one that stands for a gang, or a frozen one, which
+ * goes on where it is. */
 static inline bool fit_is_whole(const struct job *job)
 {
 	return job->gang || job->suspended;
 }
-/* Takes what such a job needs; spots has room for fit_whole_max, counts for as many as its gang has jobs. 0 as above. */
+/* Takes what such a job needs; spots has room for fit_whole_max, counts for as many as its gang has
+ * jobs. 0 as above. */
 uint32_t fit_whole(struct strata_cluster *cluster, const struct job *job, struct strata_room *rooms,
 		   struct spot *spots, uint32_t *counts);
 uint32_t fit_whole_max(const struct strata_cluster *cluster, const struct job *job);
-/* How many nodes the resource request takes when its tasks are spread evenly over as few as will do; 0: they cannot be. */
+/* How many nodes the resource request takes when its tasks are spread evenly over as few as will
+ * do; 0: they cannot be. */
 uint32_t fit_node_count(const struct strata_cluster *cluster,
 			const struct resource_request *resources);
 
 /* queue.c */
 int queue_add(struct strata_cluster *cluster, struct job *job); /* at its place among those alike */
 void queue_remove(struct strata_cluster *cluster, struct job *job);
-/* The oldest of the jobs that have joined since the last pass; it is one no longer. NULL: none left. */
+/* The oldest of the jobs that have joined since the last pass; it is one no longer. NULL: none
+ * left. */
 struct job *queue_take_new(struct strata_cluster *cluster);
 /* A part of a range that was cut off follows the range. */
 void queue_add_rest(struct strata_cluster *cluster, struct job *job, struct job *rest);
@@ -521,7 +530,8 @@ void queue_forget_new(struct strata_cluster *cluster);
 int queue_compare(const struct tree_node *a, const struct tree_node *b, void *context);
 int64_t queue_predict(const struct strata_cluster *cluster,
 		      const struct job *job); /* run time, 1 to its limit */
-/* How long a job is counted on to hold its place: as predicted, if predictions of placed jobs are corrected; else its limit. */
+/* How long a job is counted on to hold its place: as predicted, if predictions of placed jobs are
+ * corrected; else its limit. */
 int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *job);
 /* Brings the order up to date with the time, for orders whose keys change with it. */
 int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
@@ -596,7 +606,8 @@ int64_t entity_stored_ns(const struct strata_cluster *cluster,
 			 const struct association *association);
 void entity_count_waiting(struct association *association, int64_t more);
 void entity_count_placed(struct association *association, int64_t gpu_milli, int sign);
-/* May a job of this resource request be placed now? NONE, or the reason why not; wake: when to look again for that reason. */
+/* May a job of this resource request be placed now? NONE, or the reason why not; wake: when to look
+ * again for that reason. */
 enum strata_reason entity_limit(struct strata_cluster *cluster, struct association *association,
 				const struct resource_request *resources);
 /* So many more waiting jobs. */
@@ -608,7 +619,8 @@ const struct entity *entity_partition(const struct strata_cluster *cluster, cons
 int depend_init(struct strata_cluster *cluster, struct job *job,
 		const struct strata_job_request *request, struct strata_error *err);
 void depend_fini(struct strata_cluster *cluster, struct job *job); /* waits for nothing any more */
-/* What a range waits for is waited for by a part of it, too: a copy of the job, whose links are to be its own. 0 or -ENOMEM. */
+/* What a range waits for is waited for by a part of it, too: a copy of the job, whose links are to
+ * be its own. 0 or -ENOMEM. */
 int depend_cut(struct strata_cluster *cluster, struct job *job, struct job *rest);
 void depend_started(struct strata_cluster *cluster, struct job *job); /* its first start */
 void depend_ended(struct strata_cluster *cluster, struct job *job);
@@ -637,9 +649,15 @@ void range_enter(struct strata_cluster *cluster, struct job *job); /* a new job 
 void range_leave(struct strata_cluster *cluster, struct job *job);
 /* The job that has this id, or the range that contains it; NULL: none. */
 struct job *range_get(const struct strata_cluster *cluster, uint64_t id);
-/* The job keeps its first few elements, all others become a job of their own, which is behind it in whatever it is in. 0, or -ENOMEM and nothing
- * happened. */
+/* The job keeps its first few elements, all others become a job of their own, which is behind it
+ * in whatever it is in. 0, or -ENOMEM and nothing happened. */
 int range_cut(struct strata_cluster *cluster, struct job *job, uint32_t keep);
+/* So many elements from this id on: no range contains one of them and another. 0, -ESRCH when one
+ * is not there, -ENOMEM. */
+int range_take_all(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+		   struct strata_error *err);
+/* One after the other of these: the job or range at *at, which moves behind it; NULL at the end. */
+struct job *range_next(const struct strata_cluster *cluster, uint64_t *at, uint64_t end);
 /* The element as a job of its own. 0, -ESRCH, -ENOMEM. */
 int range_take(struct strata_cluster *cluster, uint64_t id, struct job **ret_job,
 	       struct strata_error *err);
@@ -651,8 +669,8 @@ tree_compare range_compare;
 int gang_join(struct strata_cluster *cluster, struct job *job,
 	      const struct strata_job_request *request, struct strata_error *err);
 void gang_leave(struct strata_cluster *cluster, struct job *job);
-/* One is free of other reasons to wait, or is not. The first of a gang that is complete stands for all in the queue: gang_stand
- * returns it once they all are; NULL before. */
+/* One is free of other reasons to wait, or is not. The first of a gang that is complete stands
+ * for all in the queue: gang_stand returns it once they all are; NULL before. */
 struct job *gang_stand(struct job *job);
 void gang_unready(struct strata_cluster *cluster, struct job *job);
 struct pass;
@@ -668,8 +686,8 @@ enum strata_reason gang_limit(struct strata_cluster *cluster, const struct gang 
 enum pass_result gang_try(struct pass *pass, struct gang *gang, int64_t before_ns);
 /* Starts all of them on spots that are free, `planned` of each. */
 enum pass_result gang_start(struct pass *pass, struct gang *gang, const struct spot *spots);
-/* Where they would all fit, in these rooms (by row), each where it comes first. Takes the room. 0 when they do not; spots of
- * all, one after the other. */
+/* Where they would all fit, in these rooms (by row), each where it comes first. Takes the room.
+ * 0 when they do not; spots of all, one after the other. */
 uint32_t gang_fit(struct strata_cluster *cluster, const struct gang *gang,
 		  struct strata_room *rooms, bool down_too, struct spot *spots, uint32_t *counts);
 uint32_t gang_spot_max(const struct strata_cluster *cluster, const struct gang *gang);
@@ -718,17 +736,19 @@ int pass_resume(struct pass *pass, struct job *job);
 struct strata_effect *pass_effect(struct pass *pass);
 /* Room for so many effects, so that the next ones cannot fail. 0 or -ENOMEM. */
 int pass_reserve(struct pass *pass, size_t effect_count);
-/* A job that holds its claims is scheduled. Room for the effect was reserved; pieces for it are in the arena. */
+/* A job that holds its claims is scheduled. Room for the effect was reserved; pieces for it are in
+ * the arena. */
 void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces);
 /* Is something but room in the way of a job in the queue? Its reason is brought up to date. */
 bool pass_obstructed(struct strata_cluster *cluster, struct job *job);
 /* Tries to place and start the first job of the job group. */
 enum pass_result pass_try(struct pass *pass, struct job_group *job_group, struct shadow *shadow);
-/* Starts jobs from the head of the queue as long as they fit, past those that never will. ret_blocked: the job group that does not; NULL: none
- * is left. 0 or -ENOMEM. */
+/* Starts jobs from the head of the queue as long as they fit, past those that never will.
+ * ret_blocked: the job group that does not; NULL: none is left. 0 or -ENOMEM. */
 int pass_start_head(struct pass *pass, struct job_group **ret_blocked);
-/* Walks the queue from a job group on while jobs are started and job groups move: the job group to look at after `job group`, of which a job was started
- * or not; `next` is what came behind it before. */
+/* Walks the queue from a job group on while jobs are started and job groups move: the job group
+ * to look at after `job group`, of which a job was started or not; `next` is what came behind it
+ * before. */
 struct job_group *pass_next(struct pass *pass, struct job_group *job_group, struct job_group *next,
 			    bool still_there);
 
@@ -756,13 +776,15 @@ struct shadow {
 };
 /* 0, or -ENOMEM (of a whole only; scratch is in the pass's arena). */
 int shadow_find(struct pass *pass, struct job *job, struct shadow *ret_shadow);
-/* May a need that would stay past the reserved start go to this node? A placing_filter; the context is the shadow. */
+/* May a need that would stay past the reserved start go to this node? A placing_filter; the context
+ * is the shadow. */
 bool shadow_allows(struct strata_cluster *cluster, struct node *node,
 		   const struct strata_need *need, void *context);
 /* The same of all spots together. */
 bool shadow_allows_all(struct strata_cluster *cluster, const struct shadow *shadow,
 		       const struct spot *spots, uint32_t count);
-/* These spots were taken after the shadow was found, by a job that stays past it or is taken to be gone by then. */
+/* These spots were taken after the shadow was found, by a job that stays past it or is taken to be
+ * gone by then. */
 void shadow_note(struct strata_cluster *cluster, struct shadow *shadow, const struct spot *spots,
 		 uint32_t count, bool stays);
 
@@ -783,7 +805,8 @@ int enqueue_pass(struct pass *pass);
 /* cluster.c */
 void cluster_count_room(struct strata_cluster *cluster, const struct strata_piece *piece, int sign);
 void cluster_clock(struct strata_cluster *cluster, int64_t now_ns);
-/* Everything that changes what is decided begins with this: who listens hears of it as the event with these members. */
+/* Everything that changes what is decided begins with this: who listens hears of it as the event
+ * with these members. */
 #define cluster_tell(cluster, ...)                                                   \
 	do {                                                                         \
 		if ((cluster)->conf.told)                                            \

@@ -1,9 +1,10 @@
 /*
- * Dependencies: a job that waits for others has a link to each of them, chained there until it is met or can never be. Nothing is looked
- * at twice: the start or the end of a job resolves the links chained at it, and a job none of whose links is open is looked at again
- * by the next pass.
+ * Dependencies: a job that waits for others has a link to each of them, chained there until it is
+ * met or can never be. Nothing is looked at twice: the start or the end of a job resolves the links
+ * chained at it, and a job none of whose links is open is looked at again by the next pass.
  *
- * A job of a series (the same user and name) that asked to be alone waits until it is the oldest of it that has not ended.
+ * A job of a series (the same user and name) that asked to be alone waits until it is the oldest of
+ * it that has not ended.
  */
 #include "cluster/cluster_int.h"
 

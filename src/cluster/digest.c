@@ -1,4 +1,5 @@
-/* The state of a cluster as one number, for comparing a cluster with one that was told the same. Memory addresses do not count. */
+/* The state of a cluster as one number, for comparing a cluster with one that was told the same.
+ * Memory addresses do not count. */
 #include "cluster/cluster_int.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * What stands between a waiting job and the queue: it is held, depends on others, has a begin time, or its gang is not complete. When
- * one of these may have changed, the job is put on a list that needs no memory, and the next pass looks at it.
+ * What stands between a waiting job and the queue: it is held, depends on others, has a begin time,
+ * or its gang is not complete. When one of these may have changed, the job is put on a list that
+ * needs no memory, and the next pass looks at it.
  */
 #include "cluster/cluster_int.h"
 

@@ -1,9 +1,11 @@
 /*
- * Who uses the cluster: users, accounts above each other, qualities of service; what each may have, has and has used.
+ * Who uses the cluster: users, accounts above each other, qualities of service; what each may have,
+ * has and has used.
  *
- * Usage is charged as it accrues: an association (a user in an account with a quality of service) has a rate, the GPU-hours per hour of what
- * it runs, and is charged up to now whenever that rate changes or somebody asks. The share tree answers who goes first; an entity
- * keeps its own faded sum for limits that cut across the tree. What they are told to be is in entity_settings.c.
+ * Usage is charged as it accrues: an association (a user in an account with a quality of service)
+ * has a rate, the GPU-hours per hour of what it runs, and is charged up to now whenever that rate
+ * changes or somebody asks. The share tree answers who goes first; an entity keeps its own faded
+ * sum for limits that cut across the tree. What they are told to be is in entity_settings.c.
  */
 #include "cluster/cluster_int.h"
 
@@ -49,7 +51,8 @@ int entity_get(struct strata_cluster *cluster, struct map_text *map, const char 
 	return 0;
 }
 
-/* Accounts and users without an account are children of the same root, and may have the same name: an account's node is "@name". */
+/* Accounts and users without an account are children of the same root, and may have the same name:
+ * an account's node is "@name". */
 int entity_add_share(struct strata_cluster *cluster, const char *name, const struct entity *parent,
 		     double weight, uint64_t *ret_share, struct strata_error *err)
 {

@@ -1,4 +1,5 @@
-/* Users, accounts, qualities of service and partitions: what they are told to be, and that it holds no more. */
+/* Users, accounts, qualities of service and partitions: what they are told to be, and that it holds
+ * no more. */
 #include "cluster/cluster_int.h"
 
 #include <assert.h>
@@ -105,8 +106,8 @@ static void remove_leaves(struct strata_cluster *cluster, const struct entity *a
 	share_remove(cluster->share, share, NULL);
 }
 
-/* The new place is made and filled before the old one is given up, so that a failure changes nothing. What the accounts above it were
- * charged stays with them. */
+/* The new place is made and filled before the old one is given up, so that a failure changes
+ * nothing. What the accounts above it were charged stays with them. */
 static int move_account(struct strata_cluster *cluster, struct entity *account,
 			struct entity *above, struct strata_error *err)
 {

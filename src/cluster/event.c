@@ -1,4 +1,5 @@
-/* Events as data: one entry through which everything can be told to a cluster, so that a log of them can be done over. */
+/* Events as data: one entry through which everything can be told to a cluster, so that a log of
+ * them can be done over. */
 #include "cluster/cluster_int.h"
 
 #include <errno.h>
@@ -121,25 +122,26 @@ static int apply_wishes(struct strata_cluster *cluster, const struct strata_even
 			struct strata_error *err)
 {
 	uint64_t id = event->job;
+	uint32_t count = event->count ? event->count : 1;
 	int64_t now_ns = event->now_ns;
 
 	switch (event->kind) {
 	case STRATA_EVENT_SUBMIT:
 		return strata_cluster_submit(cluster, event->request, now_ns, err);
 	case STRATA_EVENT_CANCEL:
-		return strata_cluster_cancel(cluster, id, now_ns, err);
+		return strata_cluster_cancel_range(cluster, id, count, now_ns, err);
 	case STRATA_EVENT_HOLD:
 	case STRATA_EVENT_RELEASE:
-		return strata_cluster_hold(cluster, id, event->kind == STRATA_EVENT_HOLD, now_ns,
-					   err);
+		return strata_cluster_hold_range(cluster, id, count,
+						 event->kind == STRATA_EVENT_HOLD, now_ns, err);
 	case STRATA_EVENT_STOP:
 		return strata_cluster_stop(cluster, id, event->mode, now_ns, err);
 	case STRATA_EVENT_CHANGE:
-		return strata_cluster_change(cluster, id, &event->change, now_ns, err);
+		return strata_cluster_change_range(cluster, id, count, &event->change, now_ns, err);
 	case STRATA_EVENT_DROP_CHECKPOINTS:
 		return strata_cluster_drop_checkpoints(cluster, id, now_ns, err);
 	case STRATA_EVENT_FORGET:
-		return strata_cluster_forget(cluster, id, err);
+		return strata_cluster_forget_range(cluster, id, count, err);
 	case STRATA_EVENT_WITHDRAW:
 		return strata_cluster_withdraw(cluster, id, err);
 	default:

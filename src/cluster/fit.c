@@ -1,6 +1,6 @@
 /*
- * Where a resource request fits first in rooms that are not the nodes' own: how things will be, or would be if somebody left. The lowest rows win;
- * the placement class is not asked.
+ * Where a resource request fits first in rooms that are not the nodes' own: how things will be, or
+ * would be if somebody left. The lowest rows win; the placement class is not asked.
  */
 #include "cluster/cluster_int.h"
 

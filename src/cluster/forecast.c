@@ -1,6 +1,7 @@
 /*
- * When waiting jobs should start, for those who ask: as if everybody ran as long as predicted and each job, in the order of the queue,
- * took the earliest place that delays nobody before it. What was promised is told as promised.
+ * When waiting jobs should start, for those who ask: as if everybody ran as long as predicted and
+ * each job, in the order of the queue, took the earliest place that delays nobody before it. What
+ * was promised is told as promised.
  */
 #include "cluster/plan.h"
 
@@ -55,7 +56,8 @@ static size_t count_elements(struct job *const *jobs, size_t count)
 	return elements;
 }
 
-/* What limits will allow when cannot be foreseen, and the first of a job group waits for all of it. */
+/* What limits will allow when cannot be foreseen, and the first of a job group waits for all of
+ * it. */
 static bool can_be_foreseen(const struct job *job)
 {
 	enum strata_reason reason = job->job_group->first->reason;

@@ -1,7 +1,9 @@
 /*
- * Gangs: jobs that start together or not at all. Once all of a gang are there and none has another reason to wait, the first of them
- * stands for all in the queue. They are placed one after the other, each by the placement class; when one does not fit, what the others
- * were given is given back. If that fails, they are tried once more each where it fits first, as its shadow was worked out.
+ * Gangs: jobs that start together or not at all. Once all of a gang are there and none has another
+ * reason to wait, the first of them stands for all in the queue. They are placed one after the
+ * other, each by the placement class; when one does not fit, what the others were given is given
+ * back. If that fails, they are tried once more each where it fits first, as its shadow was worked
+ * out.
  */
 #include "cluster/cluster_int.h"
 
@@ -206,7 +208,8 @@ static bool ends_by(const struct strata_cluster *cluster, const struct gang *gan
 	return true;
 }
 
-/* What one attempt needs, in the arena: everything that can fail comes before anything is placed. */
+/* What one attempt needs, in the arena: everything that can fail comes before anything is
+ * placed. */
 struct attempt {
 	struct strata_room *rooms;   /* by row */
 	struct spot *first, *best;   /* of all, each where it fits first; of one, by the class */

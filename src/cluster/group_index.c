@@ -1,7 +1,8 @@
 /*
- * The group index: what a search must know of every group, side by side in one array, so that looking for a place reads memory in
- * order and touches no group that cannot take the job. Beside it a log of the groups that changed, by which score caches catch up.
- * A group's number is its index in the slab; there are never more groups than nodes.
+ * The group index: what a search must know of every group, side by side in one array, so that
+ * looking for a place reads memory in order and touches no group that cannot take the job. Beside
+ * it a log of the groups that changed, by which score caches catch up. A group's number is its
+ * index in the slab; there are never more groups than nodes.
  */
 #include "cluster/cluster_int.h"
 

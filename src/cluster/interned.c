@@ -1,4 +1,5 @@
-/* Texts that live as long as the cluster, each once, so that equal texts are equal pointers; and lists of words. */
+/* Texts that live as long as the cluster, each once, so that equal texts are equal pointers; and
+ * lists of words. */
 #include "cluster/cluster_int.h"
 
 #include <string.h>

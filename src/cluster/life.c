@@ -1,5 +1,6 @@
 /*
- * What can happen to a job, from its submission until it is forgotten. Everything that may fail comes before anything is changed.
+ * What can happen to a job, from its submission until it is forgotten. Everything that may fail
+ * comes before anything is changed.
  */
 #include "cluster/cluster_int.h"
 
@@ -226,7 +227,8 @@ static void send_back(struct strata_cluster *cluster, struct job *job, enum stra
 	enqueue_back(cluster, job);
 }
 
-/* One could not start, so none of its gang may: those that did are stopped and come back as well. */
+/* One could not start, so none of its gang may: those that did are stopped and come back as
+ * well. */
 static void fail_start(struct strata_cluster *cluster, struct job *job)
 {
 	struct gang *gang = job->gang;
@@ -355,8 +357,25 @@ int strata_cluster_ended_after(struct strata_cluster *cluster, uint64_t id,
 
 /* ---- what is wanted of it ---- */
 
-/* The others of a gang that has not started cannot start without this one. */
-static void cancel_gang(struct strata_cluster *cluster, struct gang *gang, const struct job *but)
+/* Is each of them in a state for it? */
+typedef int check_job(const struct job *job, const void *context, struct strata_error *err);
+
+/* So many jobs from this id on, cut out of their ranges and checked: after that nothing can
+ * fail. */
+static int take_all(struct strata_cluster *cluster, uint64_t id, uint32_t count, check_job *check,
+		    const void *context, struct strata_error *err)
+{
+	int rc = range_take_all(cluster, id, count, err);
+	const struct job *job;
+
+	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));)
+		rc = check(job, context, err);
+	return rc;
+}
+
+/* The others of a gang that has not started cannot start without one of these. */
+static void cancel_gang(struct strata_cluster *cluster, struct gang *gang, uint64_t first,
+			uint64_t end)
 {
 	struct job *job, *next;
 
@@ -365,8 +384,8 @@ static void cancel_gang(struct strata_cluster *cluster, struct gang *gang, const
 			return;
 	for (job = gang->first; job; job = next) {
 		next = job->gang_next;
-		if (job == but || !job_waits(job))
-			continue;
+		if ((job->id >= first && job->id < end) || !job_waits(job))
+			continue; /* each of these in its turn */
 		enqueue_undo(cluster, job);
 		job->end_ns = cluster->now_ns;
 		job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_GANG);
@@ -376,45 +395,52 @@ static void cancel_gang(struct strata_cluster *cluster, struct gang *gang, const
 	}
 }
 
+static int check_not_ended(const struct job *job, const void *context, struct strata_error *err)
+{
+	(void)context;
+	return strata_job_ended(job->state) ? life_wrong_state(job, "a job that has not ended", err)
+					    : 0;
+}
+
+int strata_cluster_cancel_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+				int64_t now_ns, struct strata_error *err)
+{
+	int rc = take_all(cluster, id, count, check_not_ended, NULL, err);
+	struct job *job;
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_CANCEL, .now_ns = now_ns, .job = id,
+		     .count = count > 1 ? count : 0);
+	cluster_clock(cluster, now_ns);
+	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));) {
+		if (job_waits(job))
+			enqueue_undo(cluster, job);
+		if (job->gang && job_waits(job))
+			cancel_gang(cluster, job->gang, id, id + count);
+		if (job->claims)
+			claim_release(cluster, job);
+		job->end_ns = cluster->now_ns;
+		job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_NONE);
+		cluster->changed = true;
+	}
+	return rc;
+}
+
 int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
 			  struct strata_error *err)
 {
-	struct job *job;
-	int found = range_take(cluster, id, &job, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_CANCEL, .now_ns = now_ns, .job = id);
-	cluster_clock(cluster, now_ns);
-	if (found)
-		return found;
-	if (strata_job_ended(job->state))
-		return life_wrong_state(job, "a job that has not ended", err);
-	if (job_waits(job))
-		enqueue_undo(cluster, job);
-	if (job->gang && job_waits(job))
-		cancel_gang(cluster, job->gang, job);
-	if (job->claims)
-		claim_release(cluster, job);
-	job->end_ns = cluster->now_ns;
-	job_set_state(cluster, job, STRATA_JOB_CANCELLED, STRATA_REASON_NONE);
-	cluster->changed = true;
-	return 0;
+	return strata_cluster_cancel_range(cluster, id, 1, now_ns, err);
 }
 
-int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
-			struct strata_error *err)
+static int check_waits(const struct job *job, const void *context, struct strata_error *err)
 {
-	struct job *job;
-	int found = range_take(cluster, id, &job, err);
+	(void)context;
+	return job_waits(job) ? 0 : life_wrong_state(job, "queued", err);
+}
 
-	cluster_tell(cluster, .kind = held ? STRATA_EVENT_HOLD : STRATA_EVENT_RELEASE,
-		     .now_ns = now_ns, .job = id);
-	cluster_clock(cluster, now_ns);
-	if (found)
-		return found;
-	if (!job_waits(job))
-		return life_wrong_state(job, "queued", err);
+static void set_held(struct strata_cluster *cluster, struct job *job, bool held)
+{
 	if (job->held == held)
-		return 0;
+		return;
 	job->held = held;
 	if (held) {
 		enqueue_undo(cluster, job);
@@ -424,12 +450,32 @@ int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, 
 		enqueue_back(cluster, job);
 	}
 	cluster->changed = true;
-	return 0;
 }
 
-static int check_change(const struct job *job, const struct strata_job_change *change,
+int strata_cluster_hold_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+			      bool held, int64_t now_ns, struct strata_error *err)
+{
+	int rc = take_all(cluster, id, count, check_waits, NULL, err);
+	struct job *job;
+
+	cluster_tell(cluster, .kind = held ? STRATA_EVENT_HOLD : STRATA_EVENT_RELEASE,
+		     .now_ns = now_ns, .job = id, .count = count > 1 ? count : 0);
+	cluster_clock(cluster, now_ns);
+	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));)
+		set_held(cluster, job, held);
+	return rc;
+}
+
+int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
 			struct strata_error *err)
 {
+	return strata_cluster_hold_range(cluster, id, 1, held, now_ns, err);
+}
+
+static int check_change(const struct job *job, const void *context, struct strata_error *err)
+{
+	const struct strata_job_change *change = context;
+
 	if (strata_job_ended(job->state))
 		return life_wrong_state(job, "a job that has not ended", err);
 	if (!job_waits(job) && (change->what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT))
@@ -442,22 +488,9 @@ static int check_change(const struct job *job, const struct strata_job_change *c
 	return 0;
 }
 
-int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
-			  const struct strata_job_change *change, int64_t now_ns,
-			  struct strata_error *err)
+static void change_job(struct strata_cluster *cluster, struct job *job,
+		       const struct strata_job_change *change)
 {
-	struct job *job;
-	int found = range_take(cluster, id, &job, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_CHANGE, .now_ns = now_ns, .job = id,
-		     .change = *change);
-	cluster_clock(cluster, now_ns);
-	if (found)
-		return found;
-	int rc = check_change(job, change, err);
-
-	if (rc)
-		return rc;
 	if (job_waits(job))
 		enqueue_undo(cluster, job); /* it is found by what changes */
 	if (change->what & STRATA_CHANGE_BAND)
@@ -478,7 +511,28 @@ int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 		tree_insert(&cluster->running, &job->by_end);
 	}
 	cluster->changed = cluster->disturbed = true;
-	return 0;
+}
+
+int strata_cluster_change_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+				const struct strata_job_change *change, int64_t now_ns,
+				struct strata_error *err)
+{
+	int rc = take_all(cluster, id, count, check_change, change, err);
+	struct job *job;
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_CHANGE, .now_ns = now_ns, .job = id,
+		     .count = count > 1 ? count : 0, .change = *change);
+	cluster_clock(cluster, now_ns);
+	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));)
+		change_job(cluster, job, change);
+	return rc;
+}
+
+int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
+			  const struct strata_job_change *change, int64_t now_ns,
+			  struct strata_error *err)
+{
+	return strata_cluster_change_range(cluster, id, 1, change, now_ns, err);
 }
 
 /* ---- its end ---- */
@@ -513,21 +567,33 @@ static void forget(struct strata_cluster *cluster, struct job *job)
 	slab_put(&cluster->job_slab, job->handle);
 }
 
-int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
+static int check_over(const struct job *job, const void *context, struct strata_error *err)
 {
-	struct job *job;
-	int found = range_take(cluster, id, &job, err);
-
-	cluster_tell(cluster, .kind = STRATA_EVENT_FORGET, .job = id);
-	if (found)
-		return found;
+	(void)context;
 	if (!strata_job_ended(job->state))
 		return life_wrong_state(job, "a job that has ended", err);
 	if (job->is_lost)
 		return strata_fail(err, -EBUSY, "job %llu cannot be forgotten before the next pass",
-				   (unsigned long long)id);
-	forget(cluster, job);
+				   (unsigned long long)job->id);
 	return 0;
+}
+
+int strata_cluster_forget_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+				struct strata_error *err)
+{
+	int rc = take_all(cluster, id, count, check_over, NULL, err);
+	struct job *job;
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_FORGET, .job = id,
+		     .count = count > 1 ? count : 0);
+	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));)
+		forget(cluster, job);
+	return rc;
+}
+
+int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err)
+{
+	return strata_cluster_forget_range(cluster, id, 1, err);
 }
 
 /* As if it had not been. */
@@ -555,7 +621,8 @@ int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct 
 
 /* ---- what is known of it ---- */
 
-/* A job behind others like it waits for what they wait for; one of a gang for what the first of it does. */
+/* A job behind others like it waits for what they wait for; one of a gang for what the first of it
+ * does. */
 static enum strata_reason reason_of(const struct job *job, bool first)
 {
 	enum strata_reason reason = first || !job->job_group ? job->reason : job->others;
@@ -593,7 +660,7 @@ int strata_cluster_job(const struct strata_cluster *cluster, uint64_t id,
 		.end_ns = strata_job_ended(job->state) ? job->end_ns : STRATA_TIME_NONE,
 		.expected_end_ns = job_placed(job) ? job->expected_end_ns : STRATA_TIME_NONE,
 		.promised_ns = job_waits(job) && first && job->promised_ns ? job->promised_ns
-								  : STRATA_TIME_NONE,
+									   : STRATA_TIME_NONE,
 		.pieces = claim_pieces(job),
 		.piece_count = job->claim_count,
 	};

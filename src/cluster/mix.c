@@ -1,6 +1,6 @@
 /*
- * What jobs are usually like: the most common needs among what has been asked for. Memory is left out of the comparison, as jobs that
- * are otherwise alike differ in it by accident.
+ * What jobs are usually like: the most common needs among what has been asked for. Memory is left
+ * out of the comparison, as jobs that are otherwise alike differ in it by accident.
  */
 #include "cluster/cluster_int.h"
 

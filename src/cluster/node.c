@@ -1,11 +1,11 @@
 /*
- * Nodes and the groups of those that look alike. A node that is up belongs to the group of its node type and its room; whenever
- * its room changes it moves. Groups with nodes are also chained by when they last gained one: what did not fit any group
- * at some version can fit only a group that changed since, so a job that waits is looked at again only where something
- * happened.
+ * Nodes and the groups of those that look alike. A node that is up belongs to the group of its node
+ * type and its room; whenever its room changes it moves. Groups with nodes are also chained by when
+ * they last gained one: what did not fit any group at some version can fit only a group that
+ * changed since, so a job that waits is looked at again only where something happened.
  *
- * There are never more groups with nodes than nodes, and room for so many is made when a node is added: moving a
- * node cannot fail.
+ * There are never more groups with nodes than nodes, and room for so many is made when a node is
+ * added: moving a node cannot fail.
  */
 #include "cluster/cluster_int.h"
 
@@ -197,8 +197,8 @@ static int check_node(const struct strata_node_conf *conf, struct strata_error *
 	return 0;
 }
 
-/* Moves everything that is as large as there are nodes into larger tables. Nodes are added before the first job, so nothing else
- * points into these. */
+/* Moves everything that is as large as there are nodes into larger tables. Nodes are added
+ * before the first job, so nothing else points into these. */
 static int grow_to(struct strata_cluster *cluster, uint32_t room)
 {
 	struct strata_memory *memory = cluster->memory;

@@ -1,5 +1,5 @@
-/* f1: log10(requested) x size + 870 x log10(submitted), in seconds: a function that was learned from simulations (Carastan-Santos
- * and de Camargo, SC'17). */
+/* f1: log10(requested) x size + 870 x log10(submitted), in seconds: a function that was learned
+ * from simulations (Carastan-Santos and de Camargo, SC'17). */
 #include <strata/cluster.h>
 
 #include "core/real.h"

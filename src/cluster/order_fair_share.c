@@ -1,5 +1,5 @@
-/* fair_share: by weight / (usage + 1) of the user, whose usage fades, or by its factor in the account tree; the finer priority counts
- * before it. */
+/* fair_share: by weight / (usage + 1) of the user, whose usage fades, or by its factor in the
+ * account tree; the finer priority counts before it. */
 #include <strata/cluster.h>
 
 struct fair_share_conf {

@@ -1,6 +1,7 @@
 /*
- * multifactor: a weighted sum of age, fair share, size, partition and quality of service, each from 0 to 1, times the boost of the
- * band, and the finer priority, as sites know it from Slurm's priority/multifactor. The greatest sum goes first.
+ * multifactor: a weighted sum of age, fair share, size, partition and quality of service, each from
+ * 0 to 1, times the boost of the band, and the finer priority, as sites know it from Slurm's
+ * priority/multifactor. The greatest sum goes first.
  */
 #include <strata/cluster.h>
 

@@ -1,4 +1,5 @@
-/* unicef: -wait / (log2(size) x requested): quick turnaround for small jobs. A size of 1 counts as 2, whose logarithm is not 0. */
+/* unicef: -wait / (log2(size) x requested): quick turnaround for small jobs. A size of 1 counts as
+ * 2, whose logarithm is not 0. */
 #include <strata/cluster.h>
 
 #include "core/real.h"

@@ -1,4 +1,5 @@
-/* wfp3: -(wait / requested)^3 x size: who has waited long for what it asks goes first, the larger the more so. */
+/* wfp3: -(wait / requested)^3 x size: who has waited long for what it asks goes first, the larger
+ * the more so. */
 #include <strata/cluster.h>
 
 static double wfp3_key(const void *conf, const struct strata_order_job *job)

@@ -1,5 +1,6 @@
 /*
- * One pass: bring the clock and the order up to date, let the backfill class start what may start, and say why the rest waits.
+ * One pass: bring the clock and the order up to date, let the backfill class start what may start,
+ * and say why the rest waits.
  */
 #include "cluster/cluster_int.h"
 
@@ -158,7 +159,8 @@ bool pass_obstructed(struct strata_cluster *cluster, struct job *job)
 	return reason != STRATA_REASON_NONE;
 }
 
-/* When a waiting job will have ended, started now: by prediction, or, once the reserved job has been patient enough, at its limit. */
+/* When a waiting job will have ended, started now: by prediction, or, once the reserved job has
+ * been patient enough, at its limit. */
 static int64_t ends_ns(const struct pass *pass, const struct job *job, const struct shadow *shadow)
 {
 	return pass->now_ns +
@@ -172,7 +174,8 @@ static enum pass_result try_plain(struct pass *pass, struct job_group *job_group
 	struct resource_request *resources = job_group->resources;
 	struct job *job = job_group->first;
 
-	/* what was turned down is turned down for everybody who asks the same, until something changes */
+	/* what was turned down is turned down for everybody who asks the same, until something
+	 * changes */
 	if (resources->failed == cluster->version)
 		return PASS_NO_ROOM;
 	bool stays = shadow && ends_ns(pass, job, shadow) > shadow->start_ns;
@@ -268,7 +271,8 @@ static void correct(struct strata_cluster *cluster)
 		if (total > job->limit_ns)
 			total = job->limit_ns;
 		if (total <= elapsed || job->stopping) {
-			/* past its limit or its grace and still there: it will be gone in a moment */
+			/* past its limit or its grace and still there: it will be gone in a
+			 * moment */
 			total = elapsed + CLUSTER_OVERRUN_NS;
 			cluster->disturbed = true;
 		}

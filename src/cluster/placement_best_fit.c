@@ -1,5 +1,6 @@
-/* best_fit: the node that is left with least, a GPU counting as much as 16 cores: free CPU after the job + 16 x free GPU after it,
- * both in thousandths. Large jobs then find nodes that are still empty. */
+/* best_fit: the node that is left with least, a GPU counting as much as 16 cores: free CPU after
+ * the job + 16 x free GPU after it, both in thousandths. Large jobs then find nodes that are
+ * still empty. */
 #include <strata/cluster.h>
 
 static double best_fit_score(const void *conf, void *state, const struct strata_candidate *node,

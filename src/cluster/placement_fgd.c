@@ -1,13 +1,16 @@
 /*
- * fgd: fragmentation gradient descent (Weng et al., USENIX ATC 2023). A free GPU of a node is a fragment for a typical job that could
- * not use it: because the node lacks CPU or GPUs for that job, because the GPU has less left than the job wants, or because it is
- * not of a type the job takes. The fragmentation of a node is what is free of its GPUs, averaged over the typical jobs in so far
- * as it is a fragment for them; a job goes where it raises fragmentation least, as a mark of floor(100 x sigmoid(-rise / 1000)), and a
- * share of a GPU to the first GPU with the best mark. Without a mix there is nothing to average over: it is best_fit then.
+ * fgd: fragmentation gradient descent (Weng et al., USENIX ATC 2023). A free GPU of a node is a
+ * fragment for a typical job that could not use it: because the node lacks CPU or GPUs for that
+ * job, because the GPU has less left than the job wants, or because it is not of a type the job
+ * takes. The fragmentation of a node is what is free of its GPUs, averaged over the typical jobs in
+ * so far as it is a fragment for them; a job goes where it raises fragmentation least, as a mark of
+ * floor(100 x sigmoid(-rise / 1000)), and a share of a GPU to the first GPU with the best mark.
+ * Without a mix there is nothing to average over: it is best_fit then.
  *
- * What is not a fragment splits into a sum over the GPUs: with `left` free of one, it is usable by the typical shares that are no larger
- * and, when untouched, by the typical whole jobs that find enough others; both for CPU that is there. So the mix is compiled into
- * two tables of sums per GPU type, and a mark costs a look-up per GPU and none per typical job.
+ * What is not a fragment splits into a sum over the GPUs: with `left` free of one, it is usable by
+ * the typical shares that are no larger and, when untouched, by the typical whole jobs that find
+ * enough others; both for CPU that is there. So the mix is compiled into two tables of sums per GPU
+ * type, and a mark costs a look-up per GPU and none per typical job.
  */
 #include "cluster/cluster_int.h"
 
@@ -28,7 +31,8 @@ struct fgd_state {
 	size_t cpu_count;
 	uint16_t step[WHOLE_MILLI + 1]; /* how many of the different typical shares are no larger */
 	size_t step_count;              /* of different shares */
-	double *sums; /* by type, by how many of `cpus` are there: shares by step, whole jobs by GPUs */
+	/* by type, by how many of `cpus` are there: shares by step, whole jobs by GPUs */
+	double *sums;
 	size_t row_length;
 };
 

@@ -1,14 +1,18 @@
 /*
- * foresight: rehearses the future. What a node is worth is how much of its GPUs would come into use if jobs as usual kept coming: it is
- * filled, in the mind, from a few fixed sequences of typical jobs, each taking what still fits, and what they use is added up. A
- * job goes where the node loses the least of that worth, and a share of a GPU to the GPU where it does. So a node's CPU is not
- * spent on jobs that leave its GPUs stranded, shares are paired that fill a GPU, and a scarce type is left to those who need it,
- * all for one reason and in one unit. fgd asks which typical job could come next; this asks how the filling would end.
+ * foresight: rehearses the future. What a node is worth is how much of its GPUs would come into use
+ * if jobs as usual kept coming: it is filled, in the mind, from a few fixed sequences of typical
+ * jobs, each taking what still fits, and what they use is added up. A job goes where the node loses
+ * the least of that worth, and a share of a GPU to the GPU where it does. So a node's CPU is not
+ * spent on jobs that leave its GPUs stranded, shares are paired that fill a GPU, and a scarce type
+ * is left to those who need it, all for one reason and in one unit. fgd asks which typical job
+ * could come next; this asks how the filling would end.
  *
- * The sequences are not random: job n of sequence k is the typical one at the fraction (n x golden ratio + k / K) of the mix, which is
- * in proportion from the start and different in every sequence. A node's worth depends on nothing else but its type, its free CPU
- * and what is left of its GPUs in any order, so it is remembered: a small table, where the newest wins. CPU is rounded down to what
- * typical jobs can tell apart, their greatest common divisor. Memory is not part of the mix. Without a mix it is best_fit.
+ * The sequences are not random: job n of sequence k is the typical one at the fraction (n x golden
+ * ratio + k / K) of the mix, which is in proportion from the start and different in every sequence.
+ * A node's worth depends on nothing else but its type, its free CPU and what is left of its GPUs in
+ * any order, so it is remembered: a small table, where the newest wins. CPU is rounded down to what
+ * typical jobs can tell apart, their greatest common divisor. Memory is not part of the mix.
+ * Without a mix it is best_fit.
  */
 #include "cluster/cluster_int.h"
 

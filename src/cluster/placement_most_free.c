@@ -1,4 +1,5 @@
-/* most_free: the node with the most free GPU, then the most free CPU: what is left is as balanced as can be. */
+/* most_free: the node with the most free GPU, then the most free CPU: what is left is as balanced
+ * as can be. */
 #include <strata/cluster.h>
 
 static double most_free_score(const void *conf, void *state, const struct strata_candidate *node,

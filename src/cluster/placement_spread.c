@@ -1,4 +1,5 @@
-/* spread: the node of which the smallest part is in use, whatever its size, so that load and heat are even. */
+/* spread: the node of which the smallest part is in use, whatever its size, so that load and heat
+ * are even. */
 #include <strata/cluster.h>
 
 static double spread_score(const void *conf, void *state, const struct strata_candidate *node,

@@ -1,10 +1,12 @@
 /*
- * Where a job would go now. Groups that can take it are scored by the placement class; the best score wins, then (for classes that
- * say so) one NUMA domain before several, then the lowest row. A job of several nodes gets the best nodes one after the other, all
- * or none; one that did not say how many nodes gets as few as will do.
+ * Where a job would go now. Groups that can take it are scored by the placement class; the best
+ * score wins, then (for classes that say so) one NUMA domain before several, then the lowest row. A
+ * job of several nodes gets the best nodes one after the other, all or none; one that did not say
+ * how many nodes gets as few as will do.
  *
- * A job on one node is looked for in its resource request's score cache where there is one, else in the groups that changed since it last did not fit
- * when these are few, else in the whole group index.
+ * A job on one node is looked for in its resource request's score cache where there is one, else in
+ * the groups that changed since it last did not fit when these are few, else in the whole group
+ * index.
  */
 #include "cluster/cluster_int.h"
 
@@ -141,8 +143,8 @@ static void look_at(const struct search *search, uint32_t index, const struct st
 	consider(search, group, score, placing_apart(cluster, group, need), need, best);
 }
 
-/* The next index from here on whose group has room for the need and, if its score is known, may beat the best. One test without
- * branches: which groups fit cannot be foretold. */
+/* The next index from here on whose group has room for the need and, if its score is known, may
+ * beat the best. One test without branches: which groups fit cannot be foretold. */
 static uint32_t next_index(const struct group_index *group_index, uint32_t index,
 			   const struct strata_need *need, bool known, const struct best *best)
 {

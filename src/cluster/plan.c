@@ -111,8 +111,9 @@ static int compare_times(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-/* The first time from `from` on at which enough nodes are free together: the k-th smallest of their own first times is a lower bound,
- * and is the time itself once k of them are free exactly then. */
+/* The first time from `from` on at which enough nodes are free together: the k-th smallest of
+ * their own first times is a lower bound, and is the time itself once k of them are free exactly
+ * then. */
 static int64_t earliest_together(const struct search *search, int64_t from_ns, int64_t *times)
 {
 	for (;;) {
@@ -144,7 +145,8 @@ static void fill_plan(const struct search *search, struct plan *plan)
 		assert(row < search->cluster->node_count);
 		if (node_earliest(search, row, plan->start_ns) != plan->start_ns)
 			continue;
-		/* every part as large as the largest, so that it can always be planned where it was */
+		/* every part as large as the largest, so that it can always be planned where it
+		 * was */
 		struct strata_need need =
 			resources_need(search->resources, search->nodes, node->node_type);
 		struct strata_room least =
@@ -193,7 +195,8 @@ static int64_t longest(const struct job *job)
 	return most_ns > 0 ? most_ns : 1;
 }
 
-/* Finds the first time at which a gang or a frozen job fits: whenever something changes, does it? */
+/* Finds the first time at which a gang or a frozen job fits: whenever something changes, does
+ * it? */
 static bool find_whole(struct strata_cluster *cluster, const struct plans *plans,
 		       const struct job *job, struct strata_room *rooms, uint32_t *counts,
 		       struct plan *plan)

@@ -1,6 +1,6 @@
 /*
- * Plans: where and when waiting jobs will be, on timelines of all nodes. The conservative backfill keeps its plans up to date; a forecast
- * makes some to look at and throws them away.
+ * Plans: where and when waiting jobs will be, on timelines of all nodes. The conservative backfill
+ * keeps its plans up to date; a forecast makes some to look at and throws them away.
  */
 #ifndef CLUSTER_PLAN_H
 #define CLUSTER_PLAN_H
@@ -26,12 +26,13 @@ struct plans {
 	uint32_t line_count;
 };
 
-/* Timelines of empty nodes, but for the memory of frozen jobs, which they keep nobody knows for how long. 0 or -ENOMEM. */
+/* Timelines of empty nodes, but for the memory of frozen jobs, which they keep nobody knows for how
+ * long. 0 or -ENOMEM. */
 int plans_init(struct plans *plans, struct strata_cluster *cluster);
 void plans_fini(struct plans *plans, struct strata_cluster *cluster);
 
-/* The earliest place of a waiting job, held for so long (a gang or a frozen job: as long as it needs): in the arena, NULL when there is
- * none as things stand. 0 or -ENOMEM. */
+/* The earliest place of a waiting job, held for so long (a gang or a frozen job: as long as it
+ * needs): in the arena, NULL when there is none as things stand. 0 or -ENOMEM. */
 int plan_find(const struct plans *plans, struct strata_cluster *cluster, struct job *job,
 	      int64_t length_ns, struct strata_arena *arena, struct plan **ret_plan);
 /* Takes the plan's stretches. 0, or -ENOMEM and none is taken. */

@@ -1,22 +1,27 @@
 /*
- * learned: as long as runs like it took. A run belongs to kinds, each narrower than the one before: all that asked for about as long,
- * the user's, the user's of that name, those of that limit, those of that size. Each kind has a mean in which a run counts less with
- * every run that follows it. A narrow kind's mean begins as the wider one's and leaves it as its own runs come in, so a new user is
- * taken to be like others, and what is run every day like itself.
+ * learned: as long as runs like it took. A run belongs to kinds, each narrower than the one before:
+ * all that asked for about as long, the user's, the user's of that name, those of that limit, those
+ * of that size. Each kind has a mean in which a run counts less with every run that follows it. A
+ * narrow kind's mean begins as the wider one's and leaves it as its own runs come in, so a new user
+ * is taken to be like others, and what is run every day like itself.
  *
- * Times are in proportion to limits in the widest kind, which holds users who have little else in common; in the others they are times.
+ * Times are in proportion to limits in the widest kind, which holds users who have little else in
+ * common; in the others they are times.
  *
- * Only waiting jobs are predicted: there a wrong guess costs little, since it is one of many. Of a placed job the limit stays what
- * is counted on, so what is promised to the head of the queue is not built on guesses, and nothing has to be corrected.
+ * Only waiting jobs are predicted: there a wrong guess costs little, since it is one of many. Of a
+ * placed job the limit stays what is counted on, so what is promised to the head of the queue is
+ * not built on guesses, and nothing has to be corrected.
  *
- * Kinds are kept in a table of a fixed size. They are known by 64 bits of hash, which is taken to be enough; where the table has no room
- * for a new one, the one of its neighbours goes that has not been run for longest.
+ * Kinds are kept in a table of a fixed size. They are known by 64 bits of hash, which is taken to
+ * be enough; where the table has no room for a new one, the one of its neighbours goes that has not
+ * been run for longest.
  */
 #include <strata/cluster.h>
 
 #include <string.h>
 
-/* What a run of the widest kind still counts after the next: there are many, and what they have in common changes slowly. */
+/* What a run of the widest kind still counts after the next: there are many, and what they have in
+ * common changes slowly. */
 #define WIDEST_KEEP 0.998
 
 enum { KIND_LEVELS = 5, SET_KINDS = 8 };
@@ -39,7 +44,8 @@ static const struct strata_option learned_options[] = {
 
 struct mean {
 	double weight; /* of all runs, the last counting 1 */
-	double sum; /* of what they took, so weighted: ns, or parts of the limit in the widest kind */
+	/* of what they took, so weighted: ns, or parts of the limit in the widest kind */
+	double sum;
 };
 
 /* Where kinds with the same low bits live. */
@@ -101,7 +107,8 @@ static uint64_t narrow(uint64_t wider, uint64_t value)
 	return (bits ^ bits >> 32) | 1;
 }
 
-/* Limits that are within about half of each other: where the highest bit is, and what the next one is. */
+/* Limits that are within about half of each other: where the highest bit is, and what the next one
+ * is. */
 static uint64_t about(int64_t limit_ns)
 {
 	uint64_t bits = (uint64_t)limit_ns | 1, highest = 63 - (uint64_t)__builtin_clzll(bits);

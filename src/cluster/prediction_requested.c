@@ -1,4 +1,5 @@
-/* requested: a job will run as long as it asked for. Nothing is learned, so promises hold unless jobs overrun their limit. */
+/* requested: a job will run as long as it asked for. Nothing is learned, so promises hold unless
+ * jobs overrun their limit. */
 #include <strata/cluster.h>
 
 static int64_t requested_predict(const void *conf, const void *state, const struct strata_run *run)

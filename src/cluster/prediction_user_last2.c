@@ -74,7 +74,8 @@ static int64_t user_last2_predict(const void *conf, const void *state_any,
 		return run->requested_ns;
 	int64_t mean_ns = history->last_ns[0] / 2 + history->last_ns[1] / 2;
 
-	/* whole seconds: finer ones are not known, and would make ends of their own that nobody sees */
+	/* whole seconds: finer ones are not known, and would make ends of their own that nobody
+	 * sees */
 	return (mean_ns + SECOND_NS - 1) / SECOND_NS * SECOND_NS;
 }
 

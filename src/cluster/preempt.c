@@ -1,7 +1,9 @@
 /*
- * Preemption: a waiting job may have running ones of a lower band stopped that allow it. Looked at is how things will be once all that is
- * ending has ended: a job that fits then needs nobody stopped, so nobody is stopped twice for the same need. For the others the victims
- * are chosen node by node, the cheapest first by the victim chooser, and whoever turns out not to be needed is let go.
+ * Preemption: a waiting job may have running ones of a lower band stopped that allow it. Looked at
+ * is how things will be once all that is ending has ended: a job that fits then needs nobody
+ * stopped, so nobody is stopped twice for the same need. For the others the victims are chosen node
+ * by node, the cheapest first by the victim chooser, and whoever turns out not to be needed is let
+ * go.
  *
  * Gangs and frozen jobs wait; they do not have others stopped.
  */
@@ -202,7 +204,8 @@ static void drop_unneeded(struct search *search, struct want *want, const struct
 	}
 }
 
-/* The cheapest few on a node whose end makes room for a part of the job, in search->picks. Their cost; infinite: there are none. */
+/* The cheapest few on a node whose end makes room for a part of the job, in search->picks. Their
+ * cost; infinite: there are none. */
 static double weigh_node(struct search *search, struct want *want, const struct node *node)
 {
 	struct strata_room room = search->trial[node->row];
@@ -230,7 +233,8 @@ static double weigh_node(struct search *search, struct want *want, const struct 
 	return cost;
 }
 
-/* The node where a part of the job costs least; of those where fewest are stopped; then where the first of them goes first. NULL: none. */
+/* The node where a part of the job costs least; of those where fewest are stopped; then where the
+ * first of them goes first. NULL: none. */
 static struct node *cheapest_node(struct search *search, struct want *want)
 {
 	struct strata_cluster *cluster = search->cluster;

@@ -5,7 +5,8 @@
 
 enum { SEVERAL_NODES = 50, ONE_NODE = 100, WELL_FILLED = 20, ONE_DOMAIN = 30 };
 
-/* The part of the node that is in use, from 0 to 1: of its GPUs, or of its CPUs when it has none. */
+/* The part of the node that is in use, from 0 to 1: of its GPUs, or of its CPUs when it has
+ * none. */
 static double filled(const struct node *node)
 {
 	const struct strata_room *whole = &node->node_type->whole;

@@ -1,9 +1,11 @@
 /*
- * The queue: job groups in the order of band, the order class's key, and the submission of their first job. Jobs inside a job group are in order
- * of submission, so a job that comes back (its start failed, its node died) takes its old place.
+ * The queue: job groups in the order of band, the order class's key, and the submission of their
+ * first job. Jobs inside a job group are in order of submission, so a job that comes back (its
+ * start failed, its node died) takes its old place.
  *
- * Keys that do not change with time are computed when a job group's first job changes. For orders whose keys do, all are computed anew at
- * a pass and only the job groups that are now out of order are moved.
+ * Keys that do not change with time are computed when a job group's first job changes. For orders
+ * whose keys do, all are computed anew at a pass and only the job groups that are now out of order
+ * are moved.
  */
 #include "cluster/cluster_int.h"
 

@@ -1,10 +1,12 @@
 /*
- * Ranges: the elements of an array as one job, for as long as nothing tells them apart. They were asked for in one request, so they have consecutive
- * ids and places in the line, indexes that are equally far apart, and everything else in common. A range waits like a job; whoever
- * means one of its elements (a start, a cancellation, a dependency) cuts it, and what is cut off is a job as any other. So an array of 100,000
- * costs what one job costs until its elements start.
+ * Ranges: the elements of an array as one job, for as long as nothing tells them apart. They were
+ * asked for in one request, so they have consecutive ids and places in the line, indexes that are
+ * equally far apart, and everything else in common. A range waits like a job; whoever means one of
+ * its elements (a start, a cancellation, a dependency) cuts it, and what is cut off is a job as any
+ * other. So an array of 100,000 costs what one job costs until its elements start.
  *
- * What is decided is the same as of jobs that were submitted one by one: tests/contract/contract_range.c compares the two.
+ * What is decided is the same as of jobs that were submitted one by one:
+ * tests/contract/contract_range.c compares the two.
  */
 #include "cluster/cluster_int.h"
 
@@ -139,21 +141,58 @@ int range_cut(struct strata_cluster *cluster, struct job *job, uint32_t keep)
 	return 0;
 }
 
+/* Are all of them there? */
+static int check_present(const struct strata_cluster *cluster, uint64_t id, uint32_t count,
+			 struct strata_error *err)
+{
+	if (count < 1)
+		return strata_fail_at(err, -EINVAL, "count", "count is 0; expected at least 1");
+	for (uint64_t at = id; at - id < count;) {
+		const struct job *job = range_get(cluster, at);
+
+		if (!job)
+			return strata_fail_at(err, -ESRCH, "id", "there is no job %llu",
+					      (unsigned long long)at);
+		at = job->id + job->elements;
+	}
+	return 0;
+}
+
+int range_take_all(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+		   struct strata_error *err)
+{
+	int rc = check_present(cluster, id, count, err);
+
+	if (rc)
+		return rc;
+	struct job *job = range_get(cluster, id);
+
+	if (job->id < id && range_cut(cluster, job, (uint32_t)(id - job->id)))
+		return strata_fail_memory(err);
+	job = range_get(cluster, id + count - 1);
+	if (job->id + job->elements > id + count &&
+	    range_cut(cluster, job, (uint32_t)(id + count - job->id)))
+		return strata_fail_memory(err);
+	return 0;
+}
+
+struct job *range_next(const struct strata_cluster *cluster, uint64_t *at, uint64_t end)
+{
+	struct job *job = *at < end ? map_u64_get(&cluster->jobs, *at) : NULL;
+
+	if (job)
+		*at += job->elements;
+	return job;
+}
+
 int range_take(struct strata_cluster *cluster, uint64_t id, struct job **ret_job,
 	       struct strata_error *err)
 {
-	struct job *job = range_get(cluster, id);
+	int rc = range_take_all(cluster, id, 1, err);
 
-	if (!job)
-		return strata_fail_at(err, -ESRCH, "id", "there is no job %llu",
-				      (unsigned long long)id);
-	if (job->id < id && range_cut(cluster, job, (uint32_t)(id - job->id)))
-		return strata_fail_memory(err);
-	job = map_u64_get(&cluster->jobs, id);
-	if (job->elements > 1 && range_cut(cluster, job, 1))
-		return strata_fail_memory(err);
-	*ret_job = job;
-	return 0;
+	if (rc == 0)
+		*ret_job = map_u64_get(&cluster->jobs, id);
+	return rc;
 }
 
 int range_cut_queue(struct strata_cluster *cluster)

@@ -1,6 +1,7 @@
 /*
- * Requests as placement sees them. Requests alike in all that matters to placement share one resource request, which knows the node types and
- * nodes that could take it, so that the text of a constraint is read once and never in a pass.
+ * Requests as placement sees them. Requests alike in all that matters to placement share one
+ * resource request, which knows the node types and nodes that could take it, so that the text of a
+ * constraint is read once and never in a pass.
  */
 #include "cluster/cluster_int.h"
 

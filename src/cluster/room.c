@@ -1,6 +1,7 @@
 /*
- * What is free on a node, and taking from it. A room is a vector: CPU, memory, and what is left of each GPU. A whole GPU is an
- * untouched one; a share is taken from one GPU, by default the fullest that still has enough, so that the others stay whole.
+ * What is free on a node, and taking from it. A room is a vector: CPU, memory, and what is left of
+ * each GPU. A whole GPU is an untouched one; a share is taken from one GPU, by default the fullest
+ * that still has enough, so that the others stay whole.
  */
 #include "cluster/cluster_int.h"
 

@@ -1,11 +1,13 @@
 /*
- * Score caches: the scores of all groups for one resource request, remembered. A group never changes what it is, only which nodes are in it, so a score
- * is worked out once for as long as the group lives, and a placement costs what changed since the last one for the same resource request.
+ * Score caches: the scores of all groups for one resource request, remembered. A group never
+ * changes what it is, only which nodes are in it, so a score is worked out once for as long as the
+ * group lives, and a placement costs what changed since the last one for the same resource request.
  *
- * The best of each block of 64 groups is kept; a block whose best changed is gone through when it is next needed. They are for
- * placements whose score depends on the need. A resource request gets one when it is looked for a second time; when all score caches together
- * would be too large, only if that was more recently than the oldest score cache was used, which then goes. Without a score cache the
- * groups are scored each time.
+ * The best of each block of 64 groups is kept; a block whose best changed is gone through when it
+ * is next needed. They are for placements whose score depends on the need. A resource request gets
+ * one when it is looked for a second time; when all score caches together would be too large, only
+ * if that was more recently than the oldest score cache was used, which then goes. Without a score
+ * cache the groups are scored each time.
  */
 #include "cluster/cluster_int.h"
 
@@ -134,8 +136,8 @@ static void refresh_all(struct strata_cluster *cluster, struct score_cache *scor
 		refresh_entry(cluster, score_cache, index);
 }
 
-/* First every change is entered, and blocks whose best is among them are given up; then the others are compared with the best
- * of their blocks, all of which are still what they were. */
+/* First every change is entered, and blocks whose best is among them are given up; then the
+ * others are compared with the best of their blocks, all of which are still what they were. */
 static void refresh_changed(struct strata_cluster *cluster, struct score_cache *score_cache)
 {
 	const struct group_index *group_index = &cluster->group_index;

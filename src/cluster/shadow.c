@@ -1,16 +1,19 @@
 /*
- * The shadow of the job at the head of the queue: the earliest time at which enough placed jobs will have ended for it to fit,
- * on the nodes as they are. It is found by walking the placed jobs in the order of their expected ends and giving back their
- * room on a copy of the nodes they hold; nodes that nobody leaves before that time are not touched.
+ * The shadow of the job at the head of the queue: the earliest time at which enough placed jobs
+ * will have ended for it to fit, on the nodes as they are. It is found by walking the placed jobs
+ * in the order of their expected ends and giving back their room on a copy of the nodes they hold;
+ * nodes that nobody leaves before that time are not touched.
  *
- * A gang, or a job that is frozen where it is, is given its places at that time, and what they leave is what others may have.
+ * A gang, or a job that is frozen where it is, is given its places at that time, and what they
+ * leave is what others may have.
  *
- * A job may then be started ahead of it if it ends by that time, or if, with that job where it is, enough nodes can still take the
- * reserved one at that time.
+ * A job may then be started ahead of it if it ends by that time, or if, with that job where it is,
+ * enough nodes can still take the reserved one at that time.
  */
 #include "cluster/cluster_int.h"
 
-/* What a node, with this room, counts for: whole parts of the job when it asked for so many nodes, else tasks. */
+/* What a node, with this room, counts for: whole parts of the job when it asked for so many nodes,
+ * else tasks. */
 static uint32_t worth(const struct shadow *shadow, const struct node *node,
 		      const struct strata_room *room)
 {
@@ -99,7 +102,8 @@ struct whole_search {
 	uint32_t *counts;
 };
 
-/* Does it fit once this many placed jobs, the first to end first, have ended? ret_time: when that is. */
+/* Does it fit once this many placed jobs, the first to end first, have ended? ret_time: when that
+ * is. */
 static bool fits_after(const struct whole_search *search, size_t ended, int64_t *ret_time_ns)
 {
 	struct strata_cluster *cluster = search->cluster;

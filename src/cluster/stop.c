@@ -1,6 +1,6 @@
 /*
- * Stopping placed jobs, for another job or because somebody asked: the job is told to, has a grace to save what it has, and keeps its
- * place until its end is reported.
+ * Stopping placed jobs, for another job or because somebody asked: the job is told to, has a grace
+ * to save what it has, and keeps its place until its end is reported.
  */
 #include "cluster/cluster_int.h"
 

@@ -1,4 +1,5 @@
-/* The options that every victim chooser has; VICTIMS_OPTIONS(conf) is their rows for a conf that begins with `common`. */
+/* The options that every victim chooser has; VICTIMS_OPTIONS(conf) is their rows for a conf that
+ * begins with `common`. */
 #ifndef CLUSTER_VICTIMS_H
 #define CLUSTER_VICTIMS_H
 

@@ -28,7 +28,8 @@ static int write_word(int dir, const char *name, const char *word)
 	return -code;
 }
 
-/* The number behind a word in a file of lines "word number"; with word NULL the file is the number. -1: not known. */
+/* The number behind a word in a file of lines "word number"; with word NULL the file is the number.
+ * -1: not known. */
 static int64_t read_number(int dir, const char *name, const char *word)
 {
 	char text[4096];
@@ -66,7 +67,8 @@ static bool is_cgroup2(const char *path)
 
 /* ---- the base ---- */
 
-/* Hands the controllers on to the groups below, as far as there are any; without them there is still kill and freeze. */
+/* Hands the controllers on to the groups below, as far as there are any; without them there is
+ * still kill and freeze. */
 static void hand_on(int dir)
 {
 	write_word(dir, "cgroup.subtree_control", "+memory");
@@ -122,7 +124,8 @@ static bool own_group(char *path, size_t room)
 	return false;
 }
 
-/* The name is the state directory's, so that two daemons on a machine, or one that starts again, find their own. */
+/* The name is the state directory's, so that two daemons on a machine, or one that starts again,
+ * find their own. */
 static const char *auto_base(const char *state_dir, struct strata_arena *arena)
 {
 	char own[PATH_MAX], base[PATH_MAX + 64];
@@ -287,7 +290,8 @@ int cgroup_enter(const struct cgroup *cgroup, struct strata_error *err)
 	return rc ? strata_fail(err, rc, "cannot enter the control group: %s", strerror(-rc)) : 0;
 }
 
-/* To enter a group where one is already costs as much as to enter another: the kernel waits for every CPU. */
+/* To enter a group where one is already costs as much as to enter another: the kernel waits for
+ * every CPU. */
 static bool is_supervisor(const char *base)
 {
 	char own[PATH_MAX], there[PATH_MAX];

@@ -1,7 +1,8 @@
 /*
- * Control groups of the second version. Below one directory, the base, there is `supervisors`, and a group for each attempt.
- * Where there is no base, or it is not ours to write, jobs run without: processes are then found by descent, frozen with
- * SIGSTOP, and limits on memory, CPUs and processes are not enforced.
+ * Control groups of the second version. Below one directory, the base, there is `supervisors`, and
+ * a group for each attempt. Where there is no base, or it is not ours to write, jobs run without:
+ * processes are then found by descent, frozen with SIGSTOP, and limits on memory, CPUs and
+ * processes are not enforced.
  */
 #ifndef EXEC_CGROUP_H
 #define EXEC_CGROUP_H
@@ -14,10 +15,11 @@
 #include <sys/types.h>
 
 /*
- * The base to use. "none": NULL. A path: that directory, made if missing. "auto": one below the group this process is in, if
- * that can be had. We stay in that group, which therefore cannot hand on controllers: enough to kill and to freeze, and
- * limits only where a path is given. (Moving out would keep systemd before 254 from starting a daemon again whose jobs
- * run on.) The text is in the arena; NULL when there is none to be had. Fails only for a path that cannot be used.
+ * The base to use. "none": NULL. A path: that directory, made if missing. "auto": one below the
+ * group this process is in, if that can be had. We stay in that group, which therefore cannot hand
+ * on controllers: enough to kill and to freeze, and limits only where a path is given. (Moving out
+ * would keep systemd before 254 from starting a daemon again whose jobs run on.) The text is in the
+ * arena; NULL when there is none to be had. Fails only for a path that cannot be used.
  */
 int cgroup_find_base(const char *setting, const char *state_dir, struct strata_arena *arena,
 		     const char **ret_base, struct strata_error *err);
@@ -42,14 +44,16 @@ struct cgroup_limits {
 	int64_t cpu_milli, memory_bytes, process_count; /* 0: no limit */
 };
 
-/* Makes the group of an attempt, with what limits the kernel will take. On failure, and with base NULL, there is none. */
+/* Makes the group of an attempt, with what limits the kernel will take. On failure, and with base
+ * NULL, there is none. */
 int cgroup_make(struct cgroup *cgroup, const char *base, const char *name,
 		const struct cgroup_limits *limits, struct strata_error *err);
 /* Finds the group of an attempt that was made earlier. */
 void cgroup_find(struct cgroup *cgroup, const char *base, const char *name);
 void cgroup_close(struct cgroup *cgroup);
 
-/* This process: into the attempt's group, so that a child is born there, and into the supervisors'. */
+/* This process: into the attempt's group, so that a child is born there, and into the
+ * supervisors'. */
 int cgroup_enter(const struct cgroup *cgroup, struct strata_error *err);
 int cgroup_enter_supervisors(const char *base, struct strata_error *err);
 

@@ -1,6 +1,7 @@
 /*
- * The environment of a job; environment.h says what it is. Names and forms are those that Slurm gives a batch script. Ours
- * win over the user's, so that a job submitted from within another does not believe it is that one.
+ * The environment of a job; environment.h says what it is. Names and forms are those that Slurm
+ * gives a batch script. Ours win over the user's, so that a job submitted from within another does
+ * not believe it is that one.
  */
 #include "exec/environment.h"
 
@@ -163,7 +164,8 @@ static void set_place(struct maker *maker)
 	set(maker, "SLURM_GTIDS=0");
 }
 
-/* "2,3": the bits of a mask, counted from `first`, or their positions among each other when `ranks`. */
+/* "2,3": the bits of a mask, counted from `first`, or their positions among each other when
+ * `ranks`. */
 static void print_mask(uint16_t mask, uint32_t first, bool ranks, char *text, size_t room)
 {
 	size_t used = 0;
@@ -177,8 +179,8 @@ static void print_mask(uint16_t mask, uint32_t first, bool ranks, char *text, si
 }
 
 /*
- * A job without GPUs sees none: an empty list hides them from CUDA, ROCm and HIP. HIP counts among those that ROCR leaves it,
- * so its list is 0, 1, … (and without it HIP would take CUDA's).
+ * A job without GPUs sees none: an empty list hides them from CUDA, ROCm and HIP. HIP counts among
+ * those that ROCR leaves it, so its list is 0, 1, … (and without it HIP would take CUDA's).
  */
 static void set_gpus(struct maker *maker)
 {

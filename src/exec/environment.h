@@ -1,6 +1,7 @@
 /*
- * The environment of a job: what its user submitted it with, and over that what Slurm scripts and GPU libraries expect and
- * what is Strata's own. One function from facts to text, with nothing read from anywhere.
+ * The environment of a job: what its user submitted it with, and over that what Slurm scripts and
+ * GPU libraries expect and what is Strata's own. One function from facts to text, with nothing read
+ * from anywhere.
  */
 #ifndef EXEC_ENVIRONMENT_H
 #define EXEC_ENVIRONMENT_H
@@ -20,8 +21,8 @@ struct environment_node {
 	uint32_t gpu_first;
 };
 
-/* All pointers are borrowed during the call; texts may be NULL and numbers 0 when there is none or it was not asked for,
- * unless said. */
+/* All pointers are borrowed during the call; texts may be NULL and numbers 0 when there is none
+ * or it was not asked for, unless said. */
 struct environment {
 	const char *const *user_environment; /* "NAME=value", NULL-terminated */
 	uint64_t job;                        /* not 0 */
@@ -53,9 +54,10 @@ struct environment {
 	const char *token_file;     /* … and its key to it */
 };
 
-/* NAME=value, NULL-terminated, in the arena: the user's variables that are not set by us, in their order, then ours. Variables
- * of another job, in which this one was submitted, are left out, but for those that say how this one was asked for (SLURM_GPUS_PER_TASK …):
- * these are the submitter's, as in Slurm. */
+/* NAME=value, NULL-terminated, in the arena: the user's variables that are not set by us, in
+ * their order, then ours. Variables of another job, in which this one was submitted, are left
+ * out, but for those that say how this one was asked for (SLURM_GPUS_PER_TASK …): these are the
+ * submitter's, as in Slurm. */
 int environment_make(const struct environment *from, struct strata_arena *arena,
 		     const char *const **ret_environment, struct strata_error *err);
 

@@ -1,10 +1,12 @@
 /*
- * Running jobs. An executor is a class: `local` runs them on this machine, another may hand them to a workload manager. The
- * daemon tells it what to start and how to control what runs, polls one descriptor and takes events.
+ * Running jobs. An executor is a class: `local` runs them on this machine, another may hand them to
+ * a workload manager. The daemon tells it what to start and how to control what runs, polls one
+ * descriptor and takes events.
  *
- * A job attempt is known by its key, (job, attempt), and is started at most once, however often the daemon dies and whoever
- * asks again. What matters is written down before it happens, so that an executor opened later finds all attempts
- * (scan), takes them up again (adopt) and reports how they ended. An attempt stays there until it is forgotten.
+ * A job attempt is known by its key, (job, attempt), and is started at most once, however often the
+ * daemon dies and whoever asks again. What matters is written down before it happens, so that an
+ * executor opened later finds all attempts (scan), takes them up again (adopt) and reports how they
+ * ended. An attempt stays there until it is forgotten.
  *
  * Not thread-safe: an executor has one owner. No call waits for a job.
  */
@@ -31,7 +33,8 @@ enum exec_to {
 	EXEC_TO_STEPS, /* what srun started */
 };
 
-/* Everything that is needed to run one attempt. Borrowed during exec's start; texts and paths as the job's user knows them. */
+/* Everything that is needed to run one attempt. Borrowed during exec's start; texts and paths as
+ * the job's user knows them. */
 struct exec_order {
 	int64_t job, attempt;
 	int64_t epoch; /* of the leader that orders it; a later leader's is larger */
@@ -63,7 +66,8 @@ struct exec_order {
 	int64_t process_count;
 
 	const char *checkpoint_dir; /* the job's own; made if missing. NULL: none */
-	bool checkpoint_place; /* it is in a place of the service's, where users cannot write: made for the user there */
+	/* it is in a place of the service's, where users cannot write: made for the user there */
+	bool checkpoint_place;
 	int64_t checkpoint_signal; /* to those of its processes that catch it; 0: none */
 	bool checkpoint_asked;     /* the job said that it writes checkpoints when it is told to */
 	const char *token;         /* its secret for the API; NULL: none */
@@ -118,7 +122,8 @@ struct exec_status {
 	int64_t checkpoint_bytes;   /* its size */
 };
 
-/* How a running attempt may be controlled. Told of one that has not started yet, it holds from its start on. */
+/* How a running attempt may be controlled. Told of one that has not started yet, it holds from its
+ * start on. */
 enum exec_control_type {
 	EXEC_STOP,   /* SIGTERM, grace, SIGKILL; before its start: it does not start */
 	EXEC_FREEZE, /* until THAW */
@@ -143,7 +148,9 @@ enum exec_event_type {
 	EXEC_STARTED,      /* status.started_ns says when */
 	EXEC_CHECKPOINTED, /* status.checkpoint is its path */
 	EXEC_ENDED,        /* status; once, and the last one of its attempt */
-	EXEC_TROUBLE, /* it cannot be run or watched at present: status.error. Adopt it to try again. Job 0: none can */
+	/* it cannot be run or watched at present: status.error. Adopt it to try again. Job 0: none
+	 * can */
+	EXEC_TROUBLE,
 	EXEC_SURVEY, /* what nodes are like and what others have of them has changed: survey */
 };
 
@@ -224,25 +231,30 @@ struct exec_class {
 	/* 1 and an event, or 0 when there is none now. */
 	int (*next)(struct exec *exec, struct exec_event *ret_event, struct strata_error *err);
 
-	/* Returns once the order is written: it is found by a scan, whoever dies then. What goes wrong later is an event. After a power
-	 * failure an order may be gone, if nothing was started for it yet; so whoever remembers it may order it again.
-	 * -EEXIST when there is such an attempt, -EPERM when its user may not be served, -EINVAL for an order that cannot be. */
+	/* Returns once the order is written: it is found by a scan, whoever dies then. What goes
+	 * wrong later is an event. After a power failure an order may be gone, if nothing was
+	 * started for it yet; so whoever remembers it may order it again. -EEXIST when there is
+	 * such an attempt, -EPERM when its user may not be served, -EINVAL for an order that
+	 * cannot be. */
 	int (*start)(struct exec *exec, const struct exec_order *order, struct strata_error *err);
 
-	/* Returns once the control record is durable. -ENOENT for an unknown attempt; nothing happens to one that has ended. */
+	/* Returns once the control record is durable. -ENOENT for an unknown attempt; nothing
+	 * happens to one that has ended. */
 	int (*control)(struct exec *exec, struct exec_key key, const struct exec_control *control,
 		       struct strata_error *err);
 
 	/* Every attempt on disk, in the order of keys; the array is in the arena. */
 	int (*scan)(struct exec *exec, struct strata_arena *arena, struct exec_found **ret_found,
 		    size_t *ret_count, struct strata_error *err);
-	/* Watches an attempt that was found, and starts it if its start was cut short. Events come as for one just started. */
+	/* Watches an attempt that was found, and starts it if its start was cut short. Events come
+	 * as for one just started. */
 	int (*adopt)(struct exec *exec, struct exec_key key, struct strata_error *err);
-	/* Removes all traces of an attempt that has ended, or was ordered and never claimed. -EBUSY when it may be running. */
+	/* Removes all traces of an attempt that has ended, or was ordered and never claimed. -EBUSY
+	 * when it may be running. */
 	int (*forget)(struct exec *exec, struct exec_key key, struct strata_error *err);
 
-	/* What there is to run on, as `scontrol -o show node` tells it; in the arena. Asked before `open`. NULL: this machine, or what the
-	 * configuration says. */
+	/* What there is to run on, as `scontrol -o show node` tells it; in the arena. Asked
+	 * before `open`. NULL: this machine, or what the configuration says. */
 	int (*nodes)(const void *conf, const struct env *env, struct strata_memory *memory,
 		     struct strata_arena *arena, const char **ret_text, struct strata_error *err);
 };

@@ -1,7 +1,8 @@
 /*
- * Running jobs on this machine. Starting one means writing its order to disk and then starting a supervisor on it; all else is
- * the supervisor's, which outlives us. Asking something of one means writing the control request to disk and waking its supervisor.
- * local_watch.c sees what becomes of them.
+ * Running jobs on this machine. Starting one means writing its order to disk and then starting a
+ * supervisor on it; all else is the supervisor's, which outlives us. Asking something of one means
+ * writing the control request to disk and waking its supervisor. local_watch.c sees what becomes of
+ * them.
  */
 #include "core/env_trust.h"
 #include "exec/cgroup.h"
@@ -227,7 +228,8 @@ static int local_control(struct exec *exec, struct exec_key key, const struct ex
 
 /* ---- finding and forgetting ---- */
 
-/* One that was ordered and never claimed: under the lock, so that no supervisor begins meanwhile. */
+/* One that was ordered and never claimed: under the lock, so that no supervisor begins
+ * meanwhile. */
 static int remove_unclaimed(struct local *local, const char *name, struct strata_error *err)
 {
 	struct journal journal = { 0 };

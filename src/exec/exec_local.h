@@ -1,6 +1,6 @@
 /*
- * The insides of the local executor: what it knows of each attempt. exec_local.c takes orders and control requests, local_watch.c looks
- * after what runs, local_scan.c finds what is there.
+ * The insides of the local executor: what it knows of each attempt. exec_local.c takes orders and
+ * control requests, local_watch.c looks after what runs, local_scan.c finds what is there.
  */
 #ifndef EXEC_EXEC_LOCAL_H
 #define EXEC_EXEC_LOCAL_H
@@ -37,7 +37,9 @@ struct local {
 	struct strata_arena event_arena; /* texts of the last event */
 	char jobs_path[PATH_MAX];
 	int jobs; /* directory */
-	bool supervised; /* what has not ended gets a supervisor; else another looks after it and writes to its file */
+	/* what has not ended gets a supervisor; else another looks after it and writes to its
+	 * file */
+	bool supervised;
 	int64_t epoch;
 	const char *supervisor, *cgroup;
 	int epoll, inotify, wake;
@@ -48,14 +50,16 @@ struct local {
 	struct attempt *dropped;
 };
 
-/* All of the opening but for control groups: the directory, the lead, the watches. To be ended by fini, whatever came of it. */
+/* All of the opening but for control groups: the directory, the lead, the watches. To be ended by
+ * fini, whatever came of it. */
 int local_init(struct local *local, const struct exec_open *from, struct strata_error *err);
 void local_fini(struct local *local);
 /* Writes an order down, to be watched: all of a start but for who carries it out. */
 int local_order(struct local *local, const struct exec_order *order, struct attempt **ret_attempt,
 		struct strata_error *err);
 
-/* Begins to watch an attempt; drop ends that. What waits for its supervisor is freed with it, or by free_dropped. */
+/* Begins to watch an attempt; drop ends that. What waits for its supervisor is freed with it, or by
+ * free_dropped. */
 int local_take(struct local *local, struct exec_key key, struct attempt **ret_attempt,
 	       struct strata_error *err);
 void local_drop(struct local *local, struct attempt *attempt);
@@ -69,7 +73,8 @@ int local_start_supervisor(struct local *local, struct attempt *attempt, struct 
 /* Who holds the lock of the file; pid 0: nobody. The pidfd is the caller's. */
 int local_find_supervisor(int fd, struct env_process *ret_process, struct strata_error *err);
 
-/* What the file of an attempt says; its texts are gone. -ENOENT when there is none, or no whole order in it. */
+/* What the file of an attempt says; its texts are gone. -ENOENT when there is none, or no whole
+ * order in it. */
 int local_read(struct local *local, const char *name, struct journal *ret_journal,
 	       struct strata_error *err);
 int local_remove(struct local *local, const char *name, struct strata_error *err);

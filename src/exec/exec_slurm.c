@@ -1,7 +1,9 @@
 /*
- * Running jobs on a Slurm cluster: every decision is ours, Slurm starts, limits and ends what it is given where it is told to. An attempt has the
- * same file as with the local executor, and what is written, found and forgotten of it is the same code (exec_local.h); in the place of a
- * supervisor there is one thread (slurm_watch.c) which adds to those files. So a restart of either side changes nothing.
+ * Running jobs on a Slurm cluster: every decision is ours, Slurm starts, limits and ends what it is
+ * given where it is told to. An attempt has the same file as with the local executor, and what is
+ * written, found and forgotten of it is the same code (exec_local.h); in the place of a supervisor
+ * there is one thread (slurm_watch.c) which adds to those files. So a restart of either side
+ * changes nothing.
  */
 #include "exec/exec_slurm.h"
 
@@ -107,8 +109,8 @@ static bool take_news(struct slurm *slurm, struct exec_event *ret_event)
 	return true;
 }
 
-/* Begins to watch, once it is known which jobs are ours. What there is to see at first is waited for, so that nothing is decided without it; not
- * for long, since Slurm may be away. */
+/* Begins to watch, once it is known which jobs are ours. What there is to see at first is waited
+ * for, so that nothing is decided without it; not for long, since Slurm may be away. */
 static int begin(struct slurm *slurm, struct strata_error *err)
 {
 	int64_t until_ns = env_now_ns(slurm->local.env, ENV_MONOTONIC) + FIRST_LOOK_NS;

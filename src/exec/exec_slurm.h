@@ -1,7 +1,8 @@
 /*
- * The insides of the executor that hands jobs to Slurm. Everything is asked of Slurm by its own commands: slurm_command.c runs one,
- * slurm_order.c writes an order as sbatch wants it, slurm_read.c reads what the commands print, slurm_watch.c is the thread that does it
- * all, exec_slurm.c the class.
+ * The insides of the executor that hands jobs to Slurm. Everything is asked of Slurm by its own
+ * commands: slurm_command.c runs one, slurm_order.c writes an order as sbatch wants it,
+ * slurm_read.c reads what the commands print, slurm_watch.c is the thread that does it all,
+ * exec_slurm.c the class.
  */
 #ifndef EXEC_EXEC_SLURM_H
 #define EXEC_EXEC_SLURM_H
@@ -32,8 +33,8 @@ struct slurm_answer {
 	const char *trouble; /* … and stderr, without the newline at its end */
 };
 
-/* Runs bin/words[0] with nothing but these words and Slurm's own variables. 0 whatever its exit code; -ETIMEDOUT after limit_ns, when it
- * was killed: what it was to do may have happened. */
+/* Runs bin/words[0] with nothing but these words and Slurm's own variables. 0 whatever its exit
+ * code; -ETIMEDOUT after limit_ns, when it was killed: what it was to do may have happened. */
 int slurm_run(const struct slurm_conf *conf, const struct env *env, const char *const *words,
 	      int64_t limit_ns, struct strata_arena *arena, struct slurm_answer *ret_answer,
 	      struct strata_error *err);
@@ -58,7 +59,8 @@ struct slurm_order {
 int slurm_order_make(const struct slurm_conf *conf, const struct exec_order *order, bool as_root,
 		     struct strata_arena *arena, struct slurm_order *ret_order,
 		     struct strata_error *err);
-/* "strata:JOB.ATTEMPT.EPOCH:IDENTITY": by which a job is found again whose number was lost. The epoch is that of the order. */
+/* "strata:JOB.ATTEMPT.EPOCH:IDENTITY": by which a job is found again whose number was lost. The
+ * epoch is that of the order. */
 const char *slurm_order_comment(const struct slurm_conf *conf, const struct exec_order *order,
 				struct strata_arena *arena);
 
@@ -90,7 +92,8 @@ struct slurm_row {
 	const char *reason;
 };
 
-/* Names of fields for squeue -O, and its answer. -EBADMSG when a line is not of that form: then nothing of it is believed. */
+/* Names of fields for squeue -O, and its answer. -EBADMSG when a line is not of that form: then
+ * nothing of it is believed. */
 extern const char slurm_queue_fields[];
 int slurm_read_queue(const char *text, struct strata_arena *arena, struct slurm_row **ret_rows,
 		     size_t *ret_count, struct strata_error *err);

@@ -1,4 +1,5 @@
-/* Attempts that are followed on a Slurm cluster: their files, the commands that concern them, and what is told to the executor's owner. */
+/* Attempts that are followed on a Slurm cluster: their files, the commands that concern them, and
+ * what is told to the executor's owner. */
 #include "exec/slurm_attempt.h"
 
 #include "exec/leader.h"
@@ -58,7 +59,8 @@ void slurm_tell_trouble(struct slurm *slurm, struct exec_key key, int code, cons
 
 /* ---- commands ---- */
 
-/* 0 when it was done, -EAGAIN when Slurm is not there, -EREMOTEIO with what it said when it does not want to. */
+/* 0 when it was done, -EAGAIN when Slurm is not there, -EREMOTEIO with what it said when it does
+ * not want to. */
 int slurm_call(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,
 	       struct strata_error *err)
 {

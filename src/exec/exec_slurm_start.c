@@ -1,4 +1,5 @@
-/* From an order to a job of Slurm's that was released: claimed, submitted held, its number noted; or found again by its comment. */
+/* From an order to a job of Slurm's that was released: claimed, submitted held, its number noted;
+ * or found again by its comment. */
 #include "exec/slurm_attempt.h"
 
 #include "exec/leader.h"
@@ -55,24 +56,28 @@ static int write_files(struct slurm *slurm, const struct followed *at,
 		       struct strata_error *err)
 {
 	static const struct launch_user self = { 0 };
+	const struct launch_file script = { JOURNAL_SCRIPT, made->script, made->script_bytes,
+					    0600 };
+	const struct launch_file environment = { JOURNAL_ENVIRONMENT, made->environment,
+						 made->environment_bytes, 0600 };
+	const struct launch_file token = { JOURNAL_TOKEN, order->token,
+					   order->token ? strlen(order->token) : 0, 0600 };
 	int jobs = slurm->local.jobs;
 
 	launch_tidy(jobs, at->name);
-	int rc = launch_write_beside(jobs, at->name, JOURNAL_SCRIPT, made->script,
-				     made->script_bytes, 0600, &self, err);
+	int rc = launch_write_beside(jobs, at->name, &script, &self, err);
 
 	if (rc == 0)
-		rc = launch_write_beside(jobs, at->name, JOURNAL_ENVIRONMENT, made->environment,
-					 made->environment_bytes, 0600, &self, err);
-	if (rc == 0 && order->token)
-		rc = launch_write_beside(jobs, at->name, JOURNAL_TOKEN, order->token,
-					 strlen(order->token), 0600, &at->user, err);
+		rc = launch_write_beside(jobs, at->name, &environment, &self, err);
+	if (rc == 0 && token.bytes)
+		rc = launch_write_beside(jobs, at->name, &token, &at->user, err);
 	if (rc == 0 && order->checkpoint_dir)
 		rc = launch_make_checkpoint_dir(order, &at->user, err);
 	return rc;
 }
 
-/* Submits it. 0 and the number, -EAGAIN when it is not known what became of it, else it was refused. */
+/* Submits it. 0 and the number, -EAGAIN when it is not known what became of it, else it was
+ * refused. */
 static int submit(struct slurm *slurm, struct followed *at, const struct exec_order *order,
 		  int64_t *ret_id, struct strata_error *err)
 {

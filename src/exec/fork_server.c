@@ -1,4 +1,5 @@
-/* The fork server; fork_server.h says what for. Messages are packets of a Unix socket, so one is there in full or not at all. */
+/* The fork server; fork_server.h says what for. Messages are packets of a Unix socket, so one is
+ * there in full or not at all. */
 #include "exec/fork_server.h"
 
 #include "core/env_log.h"
@@ -41,7 +42,8 @@ int fork_server_open(struct fork_server *fork_server, const struct env *env, con
 	struct log_variables log;
 
 	log_inherit(&log);
-	/* a session of its own and nothing of our environment but how to log: a job's variables never reach it */
+	/* a session of its own and nothing of our environment but how to log: a job's variables
+	 * never reach it */
 	const struct env_command command = {
 		.program = program,
 		.argv = (const char *const[]){ "strata", "supervise", jobs_path, cgroup, NULL },

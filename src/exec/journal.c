@@ -1,7 +1,8 @@
 /*
- * The file of an attempt; journal.h says what is in it. It begins with a line of fixed length: a checksum and the sizes of the
- * environment and of the script, whose bytes follow as they are; then comes the order as a line of JSON. The checksum is
- * for the one case in which an order that nobody claimed outlasts a power failure in part.
+ * The file of an attempt; journal.h says what is in it. It begins with a line of fixed length: a
+ * checksum and the sizes of the environment and of the script, whose bytes follow as they are; then
+ * comes the order as a line of JSON. The checksum is for the one case in which an order that nobody
+ * claimed outlasts a power failure in part.
  */
 #include "exec/journal.h"
 
@@ -108,7 +109,8 @@ static int parse(const struct strata_schema *schema, const char *json, size_t le
 	return rc;
 }
 
-/* One line into what is known. What cannot be read was cut short, and is as if it were not there. */
+/* One line into what is known. What cannot be read was cut short, and is as if it were not
+ * there. */
 static int take_line(const char *line, size_t length, struct strata_arena *arena,
 		     struct journal *journal)
 {

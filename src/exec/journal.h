@@ -1,6 +1,7 @@
 /*
- * What is on disk of an attempt: one file, STATE/jobs/JOB.ATTEMPT, to which a line is added for each step of its life. So at any
- * moment it says how far the attempt came, and a start costs one new file:
+ * What is on disk of an attempt: one file, STATE/jobs/JOB.ATTEMPT, to which a line is added for
+ * each step of its life. So at any moment it says how far the attempt came, and a start costs one
+ * new file:
  *
  *	the order		what to run, with environment and script; the executor. Without it there is nothing
  *	leader {…}		a later leader has taken over an order that nobody had claimed
@@ -11,9 +12,9 @@
  *	checkpoint {…}		it wrote a checkpoint
  *	ended {…}		how: the last word
  *
- * A line counts once its end is there; one that was cut short means nothing, since nobody acts before a line is whole. The
- * supervisor holds a lock on the file as long as it lives. Beside it, while the job runs, are JOB.ATTEMPT.script and
- * JOB.ATTEMPT.token, which belong to its user.
+ * A line counts once its end is there; one that was cut short means nothing, since nobody acts
+ * before a line is whole. The supervisor holds a lock on the file as long as it lives. Beside it,
+ * while the job runs, are JOB.ATTEMPT.script and JOB.ATTEMPT.token, which belong to its user.
  */
 #ifndef EXEC_JOURNAL_H
 #define EXEC_JOURNAL_H
@@ -32,9 +33,11 @@
 #define JOURNAL_TOKEN ".token"
 #define JOURNAL_ENVIRONMENT ".environment" /* only until it is handed on */
 
-/* All that the lines say; of several of a kind the last. Texts live in the arena they were read with. */
+/* All that the lines say; of several of a kind the last. Texts live in the arena they were read
+ * with. */
 struct journal {
-	int64_t lines_at; /* where the lines behind the order begin; 0: the order is not there in full */
+	/* where the lines behind the order begin; 0: the order is not there in full */
+	int64_t lines_at;
 	int64_t epoch;      /* of the order, or of the leader that took it over … */
 	const char *cgroup; /* … and that one's; NULL: as ordered */
 	bool claimed, started, ended;
@@ -45,16 +48,18 @@ struct journal {
 	struct exec_status status;           /* once it has ended */
 };
 
-/* Creates the file with its order: -EEXIST when there is one. It is there for every process from now on, but not yet durable: that
- * comes with the claim, before which nothing happens. */
+/* Creates the file with its order: -EEXIST when there is one. It is there for every process from
+ * now on, but not yet durable: that comes with the claim, before which nothing happens. */
 int journal_create(const struct env *env, int jobs, const char *name,
 		   const struct exec_order *order, struct strata_memory *memory,
 		   struct strata_error *err);
 
-/* Opens one for reading and adding to; a descriptor, or -ENOENT. Closing any descriptor of it gives up this process's lock. */
+/* Opens one for reading and adding to; a descriptor, or -ENOENT. Closing any descriptor of it gives
+ * up this process's lock. */
 int journal_open(const struct env *env, int jobs, const char *name, struct strata_error *err);
 
-/* What it says. With lines_at and epoch of an earlier reading in *journal, the order is not read again; all else is new. */
+/* What it says. With lines_at and epoch of an earlier reading in *journal, the order is not read
+ * again; all else is new. */
 int journal_read(int fd, struct strata_arena *arena, struct journal *journal,
 		 struct strata_error *err);
 

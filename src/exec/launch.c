@@ -1,6 +1,7 @@
 /*
- * Starting a job's first process; launch.h says with whose rights. Acting as the user means the file-system identity of
- * setfsuid: the kernel then checks files as for that user, while nobody can signal or trace us as if we were them.
+ * Starting a job's first process; launch.h says with whose rights. Acting as the user means the
+ * file-system identity of setfsuid: the kernel then checks files as for that user, while nobody can
+ * signal or trace us as if we were them.
  */
 #include "exec/launch.h"
 
@@ -122,7 +123,8 @@ static int open_files(int cwd, const struct exec_order *order, int fds[3], struc
 	return rc;
 }
 
-/* Makes it, or finds it, and gives it to the user: by its descriptor, since a name may be exchanged. 0 or an errno. */
+/* Makes it, or finds it, and gives it to the user: by its descriptor, since a name may be
+ * exchanged. 0 or an errno. */
 static int make_place(const char *path, const struct launch_user *user)
 {
 	struct stat info;
@@ -142,7 +144,8 @@ static int make_place(const char *path, const struct launch_user *user)
 	return code;
 }
 
-/* In a place of the service's the user cannot make it, anywhere else we must not do so with more rights than theirs. */
+/* In a place of the service's the user cannot make it, anywhere else we must not do so with more
+ * rights than theirs. */
 int launch_make_checkpoint_dir(const struct exec_order *order, const struct launch_user *user,
 			       struct strata_error *err)
 {
@@ -164,27 +167,28 @@ int launch_make_checkpoint_dir(const struct exec_order *order, const struct laun
 }
 
 /* A file of the user's in our directory, which users cannot write to: the script, the token. */
-int launch_write_beside(int jobs, const char *path, const char *ending, const char *bytes,
-			size_t count, mode_t mode, const struct launch_user *user,
-			struct strata_error *err)
+int launch_write_beside(int jobs, const char *path, const struct launch_file *file,
+			const struct launch_user *user, struct strata_error *err)
 {
 	char name[RECORD_NAME_BYTES + 16];
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *bytes = file->bytes;
+	size_t count = file->count;
 
-	snprintf(name, sizeof(name), "%s%s", slash ? slash + 1 : path, ending);
-	int fd = openat(jobs, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	snprintf(name, sizeof(name), "%s%s", slash ? slash + 1 : path, file->ending);
+	int fd = openat(jobs, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			file->mode);
 	int code = fd < 0 ? errno : 0;
 
 	for (ssize_t done; code == 0 && count; bytes += done, count -= (size_t)done) {
 		done = write(fd, bytes, count);
 		code = done < 0 ? errno : done == 0 ? EIO : 0;
 	}
-	if (code == 0 &&
-	    (fchmod(fd, mode) < 0 || (user->switches && fchown(fd, user->uid, user->gid) < 0)))
+	if (code == 0 && (fchmod(fd, file->mode) < 0 ||
+			  (user->switches && fchown(fd, user->uid, user->gid) < 0)))
 		code = errno;
 	if (fd >= 0)
 		close(fd);
-	return code ? strata_fail(err, -code, "cannot give it its %s: %s", ending + 1,
+	return code ? strata_fail(err, -code, "cannot give it its %s: %s", file->ending + 1,
 				  strerror(code))
 		    : 0;
 }
@@ -224,7 +228,8 @@ static void drop_inherited(void)
 	syscall(SYS_capset, &header, sets);
 }
 
-/* Where a program without a slash is looked for: on the job's own PATH, by the job's own process. */
+/* Where a program without a slash is looked for: on the job's own PATH, by the job's own
+ * process. */
 static const char *search_of(const struct exec_order *order)
 {
 	const char *path = environment_find(order->environment, "PATH");
@@ -238,10 +243,11 @@ struct given {
 	int cwd;    /* its directory */
 };
 
-static int spawn(const struct env *env, const char *path, const struct exec_order *order,
-		 const struct launch_user *user, const struct given *given, int cgroup,
+static int spawn(const struct launch_conf *conf, const struct given *given, int cgroup,
 		 struct env_process *ret_process, struct strata_error *err)
 {
+	const struct exec_order *order = conf->order;
+	const struct launch_user *user = conf->user;
 	char script[PATH_MAX + 16];
 	const char *program = order->script ? script : order->program;
 	const struct env_identity identity = { user->uid, user->gid, user->groups,
@@ -250,7 +256,7 @@ static int spawn(const struct env *env, const char *path, const struct exec_orde
 
 	if (!argv)
 		return strata_fail_memory(err);
-	snprintf(script, sizeof(script), "%s%s", path, JOURNAL_SCRIPT);
+	snprintf(script, sizeof(script), "%s%s", conf->path, JOURNAL_SCRIPT);
 	argv[0] = program;
 	if (order->arguments.count)
 		memcpy(argv + 1, order->arguments.items, order->arguments.count * sizeof(*argv));
@@ -267,42 +273,43 @@ static int spawn(const struct env *env, const char *path, const struct exec_orde
 		.identity = user->switches ? &identity : NULL,
 		.cgroup = cgroup,
 	};
-	int rc = env_spawn(env, &command, ret_process, err);
+	int rc = env_spawn(conf->env, &command, ret_process, err);
 
 	free(argv);
 	return rc;
 }
 
-/* Born in its group; or, where the kernel cannot do that, of a parent who goes there and comes back. */
-static int spawn_in(const struct env *env, const char *path, const struct exec_order *order,
-		    const struct launch_user *user, const struct given *given,
-		    const struct cgroup *cgroup, struct env_process *ret_process,
-		    struct strata_error *err)
+/* Born in its group; or, where the kernel cannot do that, of a parent who goes there and comes
+ * back. */
+static int spawn_in(const struct launch_conf *conf, const struct given *given,
+		    struct env_process *ret_process, struct strata_error *err)
 {
-	int rc = spawn(env, path, order, user, given, cgroup->dir > 0 ? cgroup->dir : 0,
-		       ret_process, err);
+	const struct cgroup *cgroup = conf->cgroup;
+	int rc = spawn(conf, given, cgroup->dir > 0 ? cgroup->dir : 0, ret_process, err);
 
 	if (rc != -ENOTSUP || cgroup->dir <= 0)
 		return rc;
 	rc = cgroup_enter(cgroup, err);
 	if (rc == 0)
-		rc = spawn(env, path, order, user, given, 0, ret_process, err);
-	cgroup_enter_supervisors(order->cgroup, NULL);
+		rc = spawn(conf, given, 0, ret_process, err);
+	cgroup_enter_supervisors(conf->order->cgroup, NULL);
 	return rc;
 }
 
-static int prepare(int jobs, const char *path, const struct exec_order *order,
-		   const struct launch_user *user, struct given *given, struct strata_error *err)
+static int prepare(const struct launch_conf *conf, struct given *given, struct strata_error *err)
 {
+	const struct exec_order *order = conf->order;
+	const struct launch_user *user = conf->user;
 	const char *directory = order->directory ? order->directory : "/";
+	const struct launch_file token = { JOURNAL_TOKEN, order->token,
+					   order->token ? strlen(order->token) : 0, 0600 };
+	const struct launch_file script = { JOURNAL_SCRIPT, order->script, order->script_bytes,
+					    0500 };
 	struct strata_error why = { 0 };
-	int rc = order->token ? launch_write_beside(jobs, path, JOURNAL_TOKEN, order->token,
-						    strlen(order->token), 0600, user, err)
-			      : 0;
+	int rc = token.bytes ? launch_write_beside(conf->jobs, conf->path, &token, user, err) : 0;
 
-	if (rc == 0 && order->script)
-		rc = launch_write_beside(jobs, path, JOURNAL_SCRIPT, order->script,
-					 order->script_bytes, 0500, user, err);
+	if (rc == 0 && script.bytes)
+		rc = launch_write_beside(conf->jobs, conf->path, &script, user, err);
 	if (rc == 0 && order->checkpoint_dir)
 		rc = launch_make_checkpoint_dir(order, user, err);
 	if (rc)
@@ -316,20 +323,19 @@ static int prepare(int jobs, const char *path, const struct exec_order *order,
 	return rc;
 }
 
-int launch_start(const struct env *env, int jobs, const char *path, const struct exec_order *order,
-		 const struct launch_user *user, const struct cgroup *cgroup,
-		 struct launch *ret_launch, struct strata_error *err)
+int launch_start(const struct launch_conf *conf, struct launch *ret_launch,
+		 struct strata_error *err)
 {
 	struct launch launch = { .message_fd = -1 };
 	struct given given = { { -1, -1, -1 }, -1 };
 	struct stat info;
 
-	umask((mode_t)order->umask);
+	umask((mode_t)conf->order->umask);
 	drop_inherited();
-	int rc = prepare(jobs, path, order, user, &given, err);
+	int rc = prepare(conf, &given, err);
 
 	if (rc == 0)
-		rc = spawn_in(env, path, order, user, &given, cgroup, &launch.process, err);
+		rc = spawn_in(conf, &given, &launch.process, err);
 	if (rc == 0 && fstat(given.fds[2], &info) == 0 && S_ISREG(info.st_mode)) {
 		launch.message_fd = given.fds[2];
 		given.fds[2] = -1;

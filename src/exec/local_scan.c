@@ -30,7 +30,8 @@ int local_read(struct local *local, const char *name, struct journal *ret_journa
 	return rc;
 }
 
-/* Removes an attempt. Nothing here is synced: what comes back after a power failure is forgotten again. */
+/* Removes an attempt. Nothing here is synced: what comes back after a power failure is forgotten
+ * again. */
 int local_remove(struct local *local, const char *name, struct strata_error *err)
 {
 	int rc = local->env->unlink(local->env->context, local->jobs, name);
@@ -52,7 +53,8 @@ static int by_key(const void *a, const void *b)
 	return one->attempt < two->attempt ? -1 : one->attempt > two->attempt;
 }
 
-/* "17.1.script" and "17.1.token" without an attempt 17.1 are what was left when it was forgotten. */
+/* "17.1.script" and "17.1.token" without an attempt 17.1 are what was left when it was
+ * forgotten. */
 static void sweep_beside(struct local *local, const char *file)
 {
 	char name[RECORD_NAME_BYTES];
@@ -86,8 +88,8 @@ static bool is_whole(struct local *local, const char *name)
 	return rc != -EBADMSG;
 }
 
-/* One entry of the jobs directory: 1 and what it is, 0 when it is nothing. A file without a whole order is what a start left
- * behind that was cut short before anything came of it. */
+/* One entry of the jobs directory: 1 and what it is, 0 when it is nothing. A file without a
+ * whole order is what a start left behind that was cut short before anything came of it. */
 static int examine(struct local *local, const char *name, struct exec_found *found,
 		   struct strata_error *err)
 {

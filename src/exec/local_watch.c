@@ -1,10 +1,11 @@
 /*
- * Looking after what runs. A pidfd says that a supervisor has ended, inotify that something was added to the file of an attempt; what
- * happened is read from there. So an event is never lost with the daemon that would have had it: the next one looks at the
- * same file.
+ * Looking after what runs. A pidfd says that a supervisor has ended, inotify that something was
+ * added to the file of an attempt; what happened is read from there. So an event is never lost with
+ * the daemon that would have had it: the next one looks at the same file.
  *
- * One rule recovers from everything: an attempt that has not ended and whose lock nobody holds gets a supervisor. The
- * supervisor, under the lock, finds out whether it is to start the job or to say that it was lost.
+ * One rule recovers from everything: an attempt that has not ended and whose lock nobody holds gets
+ * a supervisor. The supervisor, under the lock, finds out whether it is to start the job or to say
+ * that it was lost.
  */
 #include "exec/exec_local.h"
 
@@ -144,7 +145,8 @@ static void watch_supervisor(struct local *local, struct attempt *attempt)
 		attempt->gone = true; /* without a pidfd: asked for again at every look */
 }
 
-/* The fork server has ended, and with it all hope of an answer: those who wait for one are looked at again. */
+/* The fork server has ended, and with it all hope of an answer: those who wait for one are looked
+ * at again. */
 static void lose_fork_server(struct local *local)
 {
 	const struct map_text_entry *entry = NULL;
@@ -235,7 +237,8 @@ int local_start_supervisor(struct local *local, struct attempt *attempt, struct 
 	return request_supervisor(local, attempt, local->epoch, err);
 }
 
-/* An order that nobody claimed becomes ours, so that a supervisor of an earlier leader leaves it alone. */
+/* An order that nobody claimed becomes ours, so that a supervisor of an earlier leader leaves it
+ * alone. */
 static int take_over(struct local *local, int fd, struct journal *journal, struct strata_error *err)
 {
 	const struct record_leader own = { local->epoch, local->cgroup };
@@ -253,8 +256,8 @@ static int take_over(struct local *local, int fd, struct journal *journal, struc
 	return rc;
 }
 
-/* Finds the supervisor that holds the lock. The number could be another process's by the time it is opened, so the lock is
- * looked at again: whoever holds it has held it all the time. */
+/* Finds the supervisor that holds the lock. The number could be another process's by the time it
+ * is opened, so the lock is looked at again: whoever holds it has held it all the time. */
 int local_find_supervisor(int fd, struct env_process *ret_process, struct strata_error *err)
 {
 	pid_t pid, again;

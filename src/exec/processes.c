@@ -1,6 +1,6 @@
 /*
- * The processes of a job; processes.h says how they are known. Each call reads all of /proc once: it is made when something
- * is asked of a job, not while it runs.
+ * The processes of a job; processes.h says how they are known. Each call reads all of /proc once:
+ * it is made when something is asked of a job, not while it runs.
  */
 #include "exec/processes.h"
 
@@ -28,7 +28,8 @@ struct processes {
 	size_t count, room;
 };
 
-/* Reads a file of /proc whole, as far as there is room, with a NUL behind it; -1 when the process is gone or not ours to see. */
+/* Reads a file of /proc whole, as far as there is room, with a NUL behind it; -1 when the process
+ * is gone or not ours to see. */
 static ssize_t read_proc(pid_t pid, const char *name, char *text, size_t room)
 {
 	char path[64];
@@ -98,7 +99,8 @@ static int list_all(struct processes *list)
 	return rc;
 }
 
-/* Marks the descendants of this process: rounds until no more are found, few since parents mostly come before children. */
+/* Marks the descendants of this process: rounds until no more are found, few since parents mostly
+ * come before children. */
 static void mark_descendants(struct processes *list)
 {
 	pid_t self = getpid();
@@ -130,7 +132,8 @@ static bool catches(pid_t pid, int signal)
 	return line && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1);
 }
 
-/* Does its environment, in which nothing can be hidden from us, begin a variable so? What we put there tells what it belongs to. */
+/* Does its environment, in which nothing can be hidden from us, begin a variable so? What we put
+ * there tells what it belongs to. */
 static bool has_variable(pid_t pid, const char *start, bool whole, char *text, size_t room)
 {
 	ssize_t length = read_proc(pid, "environ", text, room);

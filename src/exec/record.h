@@ -1,6 +1,6 @@
 /*
- * Small structs as JSON, each by its option table: what is said about an attempt (journal.h has the file they are in), and the records
- * that are files of their own.
+ * Small structs as JSON, each by its option table: what is said about an attempt (journal.h has the
+ * file they are in), and the records that are files of their own.
  */
 #ifndef EXEC_RECORD_H
 #define EXEC_RECORD_H
@@ -12,7 +12,8 @@ enum {
 	RECORD_NAME_BYTES = 40,     /* JOB.ATTEMPT and its NUL */
 };
 
-/* The control requests, as they stand: a file that says what should be, not what to do, may be read any number of times. */
+/* The control requests, as they stand: a file that says what should be, not what to do, may be read
+ * any number of times. */
 struct record_control {
 	int64_t stop;     /* 0: no; else 1 + enum exec_how */
 	int64_t grace_ns; /* of the stop */

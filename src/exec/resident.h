@@ -1,6 +1,7 @@
 /*
- * The memory that a job's processes have, for jobs whose limit the kernel does not keep. It costs the job's own processes, not the machine's: they
- * are listed by their control group, or by descent from this process.
+ * The memory that a job's processes have, for jobs whose limit the kernel does not keep. It costs
+ * the job's own processes, not the machine's: they are listed by their control group, or by descent
+ * from this process.
  */
 #ifndef EXEC_RESIDENT_H
 #define EXEC_RESIDENT_H
@@ -8,8 +9,9 @@
 #include "exec/cgroup.h"
 
 /*
- * Bytes of memory that the descendants of this process have now. What they share is counted for each of them, unless that comes to more than
- * limit_bytes (0: none): then it is counted once, which takes the kernel longer. 0: there is none, or it cannot be seen.
+ * Bytes of memory that the descendants of this process have now. What they share is counted for
+ * each of them, unless that comes to more than limit_bytes (0: none): then it is counted once,
+ * which takes the kernel longer. 0: there is none, or it cannot be seen.
  */
 int64_t resident_bytes(const struct cgroup *cgroup, int64_t limit_bytes);
 

@@ -1,4 +1,5 @@
-/* Checkpoints a job wrote; saved.h has the contract. Looked for by polling: watches are few per user, supervisors many. */
+/* Checkpoints a job wrote; saved.h has the contract. Looked for by polling: watches are few per
+ * user, supervisors many. */
 #include "exec/saved.h"
 
 #include "core/env_path.h"
@@ -31,7 +32,8 @@ static bool is_whole(const char *name)
 	       strlen(name) < SAVED_NAME_BYTES;
 }
 
-/* The newest of an open directory; of equal times the name that sorts last, which is the higher number. */
+/* The newest of an open directory; of equal times the name that sorts last, which is the higher
+ * number. */
 static void find_newest(DIR *dir, struct saved *newest)
 {
 	const struct dirent *entry;
@@ -128,7 +130,8 @@ static int record_path(const char *checkpoint_dir, char *path, size_t room,
 	return 0;
 }
 
-/* A job that reported this checkpoint has said its step, which looking at the file does not tell. */
+/* A job that reported this checkpoint has said its step, which looking at the file does not
+ * tell. */
 static int64_t step_of(const struct env *env, const char *path,
 		       const struct record_checkpoint *checkpoint, struct strata_memory *memory)
 {

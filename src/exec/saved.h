@@ -1,7 +1,8 @@
 /*
- * Checkpoints a job wrote. The contract: it writes under a name that begins with a dot or ends in .tmp or .part, then renames;
- * so whatever has another name is whole. The newest is told apart by name, inode and time, so that one written over an
- * older one counts too. Beside the directory a record is kept, DIRECTORY.json, by which the next run finds it.
+ * Checkpoints a job wrote. The contract: it writes under a name that begins with a dot or ends in
+ * .tmp or .part, then renames; so whatever has another name is whole. The newest is told apart by
+ * name, inode and time, so that one written over an older one counts too. Beside the directory a
+ * record is kept, DIRECTORY.json, by which the next run finds it.
  */
 #ifndef EXEC_SAVED_H
 #define EXEC_SAVED_H
@@ -23,7 +24,8 @@ struct saved {
 /* Looks with the user's rights; true when there is one that `last` was not, which it then is. */
 bool saved_look(const struct launch_user *user, const char *checkpoint_dir, struct saved *last);
 
-/* Writes the record of a checkpoint: beside the directory, with the user's rights unless it is in a place of the service's. */
+/* Writes the record of a checkpoint: beside the directory, with the user's rights unless it is in a
+ * place of the service's. */
 int saved_record(const struct env *env, const struct launch_user *user,
 		 const struct exec_order *order, const struct record_checkpoint *checkpoint,
 		 struct strata_memory *memory, struct strata_error *err);

@@ -1,6 +1,8 @@
 /*
- * An attempt that Slurm has, or is to have, as the thread that deals with Slurm follows it: shared by exec_slurm_attempt.c (its file and what is told of
- * it), exec_slurm_start.c (from the order to Slurm's number), exec_slurm_survey.c (others, and the nodes) and slurm_watch.c (the thread). All of it is that thread's.
+ * An attempt that Slurm has, or is to have, as the thread that deals with Slurm follows it: shared
+ * by exec_slurm_attempt.c (its file and what is told of it), exec_slurm_start.c (from the order to
+ * Slurm's number), exec_slurm_survey.c (others, and the nodes) and slurm_watch.c (the thread). All
+ * of it is that thread's.
  */
 #ifndef EXEC_SLURM_ATTEMPT_H
 #define EXEC_SLURM_ATTEMPT_H
@@ -35,7 +37,8 @@ int64_t slurm_now_ns(const struct slurm *slurm);
 struct slurm_news *slurm_news_new(enum exec_event_type type, struct exec_key key);
 void slurm_tell(struct slurm *slurm, struct slurm_news *news);
 void slurm_tell_trouble(struct slurm *slurm, struct exec_key key, int code, const char *text);
-/* Runs a command of Slurm's, for no longer than it may take; the answer is in the thread's arena. */
+/* Runs a command of Slurm's, for no longer than it may take; the answer is in the thread's
+ * arena. */
 int slurm_call(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,
 	       struct strata_error *err);
 int slurm_call_job(struct slurm *slurm, int64_t id, const char *const *words,

@@ -1,6 +1,7 @@
 /*
- * Running one of Slurm's commands: no shell, an environment of its own, what it prints, and an end by the clock. It does not know what the
- * commands mean, but for the few sentences by which all of them say that nobody answered.
+ * Running one of Slurm's commands: no shell, an environment of its own, what it prints, and an end
+ * by the clock. It does not know what the commands mean, but for the few sentences by which all of
+ * them say that nobody answered.
  */
 #include "exec/exec_slurm.h"
 

@@ -1,9 +1,10 @@
 /*
- * An order as sbatch wants it: words, a script, an environment. The nodes are those that were decided on, so Slurm has nothing to choose but
- * which of a node's GPUs and cores. Jobs are submitted held, so that one whose number got lost on the way back never runs.
+ * An order as sbatch wants it: words, a script, an environment. The nodes are those that were
+ * decided on, so Slurm has nothing to choose but which of a node's GPUs and cores. Jobs are
+ * submitted held, so that one whose number got lost on the way back never runs.
  *
- * The job's variables go through a file, not through sbatch's own environment, which is root's: LD_PRELOAD means something there. Slurm's
- * variables and those that name GPUs are left to Slurm.
+ * The job's variables go through a file, not through sbatch's own environment, which is root's:
+ * LD_PRELOAD means something there. Slurm's variables and those that name GPUs are left to Slurm.
  */
 #include "exec/exec_slurm.h"
 

@@ -1,6 +1,7 @@
 /*
- * What Slurm's commands print. The formats asked for have no field in which a user could write what he likes, but for comments, which are
- * only compared, and for `scontrol show job`, of which only what others' jobs have taken is read.
+ * What Slurm's commands print. The formats asked for have no field in which a user could write what
+ * he likes, but for comments, which are only compared, and for `scontrol show job`, of which only
+ * what others' jobs have taken is read.
  */
 #include "exec/exec_slurm.h"
 

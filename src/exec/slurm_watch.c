@@ -1,10 +1,12 @@
 /*
- * The thread that deals with Slurm: submits what was ordered, looks at the queue once in a while for all jobs at once, carries out wishes, and
- * writes what becomes of each attempt to its file, from where the executor's owner has it. It is the only one that waits for a command.
+ * The thread that deals with Slurm: submits what was ordered, looks at the queue once in a while
+ * for all jobs at once, carries out wishes, and writes what becomes of each attempt to its file,
+ * from where the executor's owner has it. It is the only one that waits for a command.
  *
- * Nothing runs twice: an attempt is claimed before it is submitted, submitted held, and released once its number is in its file. Whoever
- * finds a claim without a number looks for the attempt's comment in the queue; if it is not there, whatever may still arrive stays
- * held and is cancelled in the end. Nothing is lost because Slurm cannot be asked: only an answer without the job counts.
+ * Nothing runs twice: an attempt is claimed before it is submitted, submitted held, and released
+ * once its number is in its file. Whoever finds a claim without a number looks for the attempt's
+ * comment in the queue; if it is not there, whatever may still arrive stays held and is cancelled
+ * in the end. Nothing is lost because Slurm cannot be asked: only an answer without the job counts.
  */
 #include "exec/slurm_attempt.h"
 

@@ -1,4 +1,5 @@
-/* What a supervisor does to its job: stop, freeze, ask, and write down how it ended. supervisor_actions.h has the list. */
+/* What a supervisor does to its job: stop, freeze, ask, and write down how it ended.
+ * supervisor_actions.h has the list. */
 #include "exec/supervisor_actions.h"
 
 #include "exec/resident.h"
@@ -47,7 +48,8 @@ static void fill_usage(struct supervisor *sup)
 	sup->status.memory_peak_bytes = peak;
 }
 
-/* The last word must be written down, however long that takes: until then the attempt counts as running. */
+/* The last word must be written down, however long that takes: until then the attempt counts as
+ * running. */
 static void write_status(struct supervisor *sup)
 {
 	struct strata_error err;
@@ -80,7 +82,8 @@ static void write_status(struct supervisor *sup)
 	cgroup_remove(sup->order.cgroup, sup->name);
 }
 
-/* A service that is there takes the end into its store and forgets the attempt at once; what is forgotten needs no disk. */
+/* A service that is there takes the end into its store and forgets the attempt at once; what is
+ * forgotten needs no disk. */
 static void make_durable(struct supervisor *sup)
 {
 	struct timespec pause = { .tv_nsec = FORGET_NS };
@@ -113,7 +116,8 @@ int supervisor_end_unstarted(struct supervisor *sup, enum exec_how how, int code
 
 /* ---- what is done to the job ---- */
 
-/* Whoever is born while we go through the list is found the next time; a parent that is killed first bears no more. */
+/* Whoever is born while we go through the list is found the next time; a parent that is killed
+ * first bears no more. */
 void supervisor_kill_all(const struct supervisor *sup)
 {
 	if (cgroup_kill(&sup->cgroup) < 0)
@@ -146,7 +150,8 @@ void supervisor_set_frozen(struct supervisor *sup, bool frozen)
 	sup->limit_at_ns += sup->limit_at_ns == SUPERVISOR_NEVER ? 0 : lost_ns;
 }
 
-/* The last line of its output, where its owner looks first; in the words and time of day that people know from Slurm. */
+/* The last line of its output, where its owner looks first; in the words and time of day that
+ * people know from Slurm. */
 static void leave_message(const struct supervisor *sup, enum exec_how how)
 {
 	static const char *const whys[EXEC_HOW_COUNT] = {

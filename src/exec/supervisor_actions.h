@@ -1,5 +1,6 @@
 /*
- * What a supervisor knows, and what it can do to its job. supervisor_loop.c decides when, supervisor_actions.c does it.
+ * What a supervisor knows, and what it can do to its job. supervisor_loop.c decides when,
+ * supervisor_actions.c does it.
  */
 #ifndef EXEC_SUPERVISOR_ACTIONS_H
 #define EXEC_SUPERVISOR_ACTIONS_H
@@ -19,7 +20,8 @@ struct supervisor {
 	const struct env *env;
 	struct strata_memory memory;
 	struct strata_arena arena; /* the order; given back once the job runs, but for `kept` */
-	/* the directory, and the attempt's file: the only descriptor of it, since closing one unlocks it */
+	/* the directory, and the attempt's file: the only descriptor of it, since closing one
+	 * unlocks it */
 	int jobs, fd;
 	const char *path;
 	struct journal journal; /* as read last; its texts are gone */
@@ -60,21 +62,25 @@ int64_t supervisor_now_ns(const struct supervisor *sup); /* of the clock that do
 
 void supervisor_kill_all(const struct supervisor *sup);
 void supervisor_set_frozen(struct supervisor *sup, bool frozen);
-/* SIGTERM now, SIGKILL after the grace. The first reason counts; a second request may shorten the grace and no more. */
+/* SIGTERM now, SIGKILL after the grace. The first reason counts; a second request may shorten the
+ * grace and no more. */
 void supervisor_stop(struct supervisor *sup, enum exec_how how, int64_t grace_ns);
 /* To whom it is meant for; `all` says who all are. */
 void supervisor_send(const struct supervisor *sup, int number, enum exec_to to,
 		     enum processes_which all);
-/* Asks for a checkpoint those processes that listen: the signal's default action would end the others. */
+/* Asks for a checkpoint those processes that listen: the signal's default action would end the
+ * others. */
 void supervisor_ask_checkpoint(struct supervisor *sup);
 /* Counted from the start. */
 void supervisor_set_limit(struct supervisor *sup, int64_t limit_ns);
-/* Looks at its memory, where the kernel does not keep its limit; ends it when it has more than it asked for. */
+/* Looks at its memory, where the kernel does not keep its limit; ends it when it has more than it
+ * asked for. */
 void supervisor_look_at_memory(struct supervisor *sup);
 /* Reports a checkpoint, if there is a new one. */
 void supervisor_look_for_checkpoint(struct supervisor *sup);
 
-/* The last word. It must get to disk, however long that takes: until then the attempt counts as running. */
+/* The last word. It must get to disk, however long that takes: until then the attempt counts as
+ * running. */
 void supervisor_end(struct supervisor *sup);
 /* The same for an attempt of which nothing ran. */
 int supervisor_end_unstarted(struct supervisor *sup, enum exec_how how, int code, const char *why);

@@ -1,7 +1,9 @@
 /*
- * The supervisor; supervisor_loop.h says what it is. It sleeps in poll() on its signals: SIGCHLD when a process of the job ends, SIGHUP
- * when another control request was added to its file, SIGTERM when it is to end. Control requests are read from there and compared with what
- * is, so a signal may be lost, doubled or sent by a daemon that has died since. Deadlines are of the clock that does not jump.
+ * The supervisor; supervisor_loop.h says what it is. It sleeps in poll() on its signals: SIGCHLD
+ * when a process of the job ends, SIGHUP when another control request was added to its file,
+ * SIGTERM when it is to end. Control requests are read from there and compared with what is, so a
+ * signal may be lost, doubled or sent by a daemon that has died since. Deadlines are of the clock
+ * that does not jump.
  */
 #include "exec/supervisor_loop.h"
 
@@ -191,8 +193,8 @@ static int take_up(struct supervisor *sup, int64_t epoch, bool *ret_idle, struct
 	return 0;
 }
 
-/* Its supervisor died with the claim in its hands. Whether the job ran nobody can say, so it is not started again; but what is
- * left of it ends here. */
+/* Its supervisor died with the claim in its hands. Whether the job ran nobody can say, so it is
+ * not started again; but what is left of it ends here. */
 static int end_lost(struct supervisor *sup)
 {
 	cgroup_find(&sup->cgroup, sup->order.cgroup, sup->name);
@@ -206,7 +208,8 @@ static int end_lost(struct supervisor *sup)
 					"its supervisor, or the machine, ended before it did");
 }
 
-/* Durable before anything is started, and all that was written before with it; so is the name of the file. */
+/* Durable before anything is started, and all that was written before with it; so is the name of
+ * the file. */
 static int claim(struct supervisor *sup, struct strata_error *err)
 {
 	const struct record_claim mine = { getpid(), sup->order.epoch,
@@ -221,7 +224,8 @@ static int claim(struct supervisor *sup, struct strata_error *err)
 		       : rc;
 }
 
-/* The few texts of the order that are needed while the job runs; all else, mostly environment, is given back. */
+/* The few texts of the order that are needed while the job runs; all else, mostly environment, is
+ * given back. */
 static int keep_little(struct supervisor *sup)
 {
 	struct strata_arena small;
@@ -257,12 +261,15 @@ static int start(struct supervisor *sup, struct strata_error *err)
 	}
 	if (cgroup_make(&sup->cgroup, sup->order.cgroup, sup->name, &limits, &why) < 0)
 		supervisor_warn(sup, "runs without control group: %s", why.text);
+	const struct launch_conf conf = { .env = sup->env,
+					  .jobs = sup->jobs,
+					  .path = sup->path,
+					  .order = &sup->order,
+					  .user = &sup->user,
+					  .cgroup = &sup->cgroup };
 	int rc = launch_user_init(&sup->user, &sup->order, err);
 
-	if (rc == 0)
-		rc = launch_start(sup->env, sup->jobs, sup->path, &sup->order, &sup->user,
-				  &sup->cgroup, &sup->launch, err);
-	return rc;
+	return rc ? rc : launch_start(&conf, &sup->launch, err);
 }
 
 static void run(struct supervisor *sup)
@@ -303,7 +310,8 @@ static int attend(struct supervisor *sup, int64_t epoch, struct strata_error *er
 		return rc;
 	if (sup->journal.claimed)
 		return end_lost(sup);
-	/* Whoever leads later looks at what there is after it has written so: it has seen this order, or it is not run. */
+	/* Whoever leads later looks at what there is after it has written so: it has seen this
+	 * order, or it is not run. */
 	rc = leader_check(sup->env, sup->jobs, LEADER_FROM_JOBS, sup->order.epoch, &sup->memory,
 			  err);
 	if (rc == 0)

@@ -254,6 +254,7 @@ const struct recording_field recording_begin_fields[] = {
 const struct recording_field recording_event_fields[] = {
 	FIELD(strata_event, I64, now_ns),
 	FIELD(strata_event, U64, job),
+	FIELD(strata_event, U32, count),
 	INSIDE(strata_event, POINTER, conf, node_fields, strata_node_conf),
 	FIELD(strata_event, TEXT, name),
 	FIELD(strata_event, TEXT, account),

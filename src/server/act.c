@@ -1,6 +1,7 @@
 /*
- * From decisions to processes and back: effects of a pass become rows before the commit and orders to the executor after it; what the
- * executor reports becomes events of the cluster and rows of the next commit.
+ * From decisions to processes and back: effects of a pass become rows before the commit and orders
+ * to the executor after it; what the executor reports becomes events of the cluster and rows of the
+ * next commit.
  */
 #include "server/act.h"
 
@@ -175,7 +176,8 @@ static void order_stop(struct decider *decider, struct live *live,
 				       ? EXEC_CANCELLED
 			       : effect->preemptor ? EXEC_PREEMPTED
 						   : EXEC_REQUEUED,
-			/* what the policy gives to those who give way; else what the service gives everybody */
+			/* what the policy gives to those who give way; else what the service gives
+			 * everybody */
 			.grace_ns = effect->preemptor ? effect->grace_ns
 						      : decider->conf->grace_ns });
 }

@@ -1,6 +1,7 @@
 /*
- * The door: what is asked for is held against the rules before anything of it is stored. Every way in comes through here: jobs one by one, in
- * bulk, as arrays and as scripts for Slurm, and changes. What may be is decided by strata/admission.h.
+ * The door: what is asked for is held against the rules before anything of it is stored. Every way
+ * in comes through here: jobs one by one, in bulk, as arrays and as scripts for Slurm, and changes.
+ * What may be is decided by strata/admission.h.
  */
 #include "server/admit.h"
 
@@ -18,7 +19,8 @@ static bool is_operator(const struct identity *who)
 	return who->role >= ROLE_OPERATOR;
 }
 
-/* Is the node in a partition that is open to the admission request? One that names none is everybody's. */
+/* Is the node in a partition that is open to the admission request? One that names none is
+ * everybody's. */
 static bool is_open(const struct strata_rules *rules, const char *partitions,
 		    const struct strata_admission_request *admission, struct strata_arena *arena)
 {
@@ -45,7 +47,8 @@ static bool all_open(const struct strata_rules *rules,
 	return !at;
 }
 
-/* A job that names no partition may go to every node, but for those whose partitions are all closed to it. */
+/* A job that names no partition may go to every node, but for those whose partitions are all closed
+ * to it. */
 static int exclude_closed(const struct decider *decider, const struct strata_rules *rules,
 			  const struct strata_admission_request *admission,
 			  struct strata_arena *arena, struct job_spec *spec,

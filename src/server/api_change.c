@@ -1,8 +1,13 @@
-/* PATCH and DELETE /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers; and the end. */
+/*
+ * PATCH /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers. Of one job, or of
+ * elements of an array: then every one of them is looked at before the first is changed, and all of
+ * it is in one round's batch.
+ */
 #include "exec/exec.h"
 #include "slurm/slurm_value.h"
 #include "server/admit.h"
 #include "server/api_jobs.h"
+#include "server/elements.h"
 #include "server/entities.h"
 #include "server/route.h"
 #include "server/view.h"
@@ -16,6 +21,7 @@
 #include <string.h>
 
 struct change {
+	struct elements elements;
 	int hold, requeue, suspend; /* -1: not asked for */
 	struct exec_control signal; /* signal 0: none */
 	struct strata_job_change change;
@@ -125,6 +131,8 @@ static void parse_change(struct request *request)
 	request->parsed = change;
 	if (rc)
 		request_fail(request, rc, &err);
+	else
+		elements_read(request, &change->elements);
 }
 
 static void keep_hold(struct decider *decider, struct live *live, bool hold, enum role role)
@@ -138,7 +146,8 @@ static void keep_hold(struct decider *decider, struct live *live, bool hold, enu
 static int set_hold(struct decider *decider, struct live *live, bool hold, enum role role,
 		    int64_t now_ns, struct strata_error *err)
 {
-	int rc = strata_cluster_hold(decider->cluster, (uint64_t)live->job.id, hold, now_ns, err);
+	int rc = strata_cluster_hold_range(decider->cluster, (uint64_t)job_first_id(&live->job),
+					   (uint32_t)job_elements(&live->job), hold, now_ns, err);
 
 	if (rc == 0)
 		keep_hold(decider, live, hold, role);
@@ -226,17 +235,18 @@ static int apply_change(struct decider *decider, struct live *live, const struct
 					       .priority = live->job.priority,
 					       .time_limit_ns = live->job.time_limit_ns,
 					       .begin_ns = live->job.eligible_ns };
-	uint64_t id = (uint64_t)live->job.id;
+	uint64_t first = (uint64_t)job_first_id(&live->job);
+	uint32_t count = (uint32_t)job_elements(&live->job);
 	int64_t now_ns = decider_now_ns(decider);
-	int rc = old.what
-			 ? strata_cluster_change(decider->cluster, id, &change->change, now_ns, err)
-			 : 0;
+	int rc = old.what ? strata_cluster_change_range(decider->cluster, first, count,
+							&change->change, now_ns, err)
+			  : 0;
 
 	if (rc)
 		return rc;
 	rc = act(decider, live, change, who->role, err);
 	if (rc && old.what)
-		strata_cluster_change(decider->cluster, id, &old, now_ns, NULL);
+		strata_cluster_change_range(decider->cluster, first, count, &old, now_ns, NULL);
 	if (rc)
 		return rc;
 	if (change->change.what & STRATA_CHANGE_BAND)
@@ -248,7 +258,7 @@ static int apply_change(struct decider *decider, struct live *live, const struct
 	if (change->change.what & STRATA_CHANGE_BEGIN)
 		live->job.eligible_ns = change->change.begin_ns;
 	if ((change->change.what & STRATA_CHANGE_TIME_LIMIT) && live->ordered) {
-		struct exec_key key = { id, (uint32_t)live->job.attempt };
+		struct exec_key key = { first, (uint32_t)live->job.attempt };
 		struct exec_control ask = { .type = EXEC_LIMIT,
 					    .limit_ns = live->job.time_limit_ns };
 
@@ -273,76 +283,140 @@ static json_t *changed_json(const struct job *job, unsigned what)
 	return json;
 }
 
-/* Who changed what, from what to what. */
-static void note_change(struct decider *decider, const struct job *old, const struct live *live,
-			const struct strata_job_change *change, const char *by)
+/* ---- one job or several ---- */
+
+/* Of an array a change is for those elements that are in a state for it. */
+static bool is_for(const struct change *change, const struct live *live,
+		   const struct strata_job_view *view)
 {
-	batch_event(decider, live->job.id, "job.changed",
-		    json_pack("{s:s,s:o,s:o}", "by", by, "from", changed_json(old, change->what),
-			      "to", changed_json(&live->job, change->what)));
+	bool waits = view->state == STRATA_JOB_QUEUED || view->state == STRATA_JOB_PREEMPTED;
+	bool placed = view->piece_count > 0, frozen = waits && placed;
+
+	if (change->requeue > 0 && !placed)
+		return false;
+	if (change->hold >= 0 && change->requeue <= 0 && !waits)
+		return false;
+	if ((change->suspend > 0 && (!placed || frozen)) || (change->suspend == 0 && !frozen))
+		return false;
+	if (change->signal.signal && !live->ordered)
+		return false;
+	return waits || !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT);
+}
+
+static int check_part(struct decider *decider, const struct request *request,
+		      const struct part *part, struct strata_error *err)
+{
+	const struct change *change = request->parsed;
+	const struct live *live = live_element(decider, part->live, part->first);
+	int rc = part_refuse_ended(part, err);
+
+	if (rc == 0)
+		rc = check_requeue(decider, live, change, &request->who, err);
+	if (rc == 0)
+		rc = check_hold(live, change, &request->who, err);
+	return rc ? rc : admit_change(decider, &request->who, live, &change->change, err);
+}
+
+/* Leaves out those that are in no state for it; all others are checked before the first is
+ * changed. */
+static int check_parts(struct decider *decider, const struct request *request,
+		       struct chosen *chosen, struct tally *tally, struct strata_error *err)
+{
+	size_t count = chosen->count;
+	int rc = 0;
+
+	chosen->count = 0;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const struct part *part = &chosen->parts[i];
+		struct strata_job_view view;
+
+		rc = strata_cluster_job(decider->cluster, (uint64_t)part->first, &view, err);
+		if (rc == 0 && chosen->array && !is_for(request->parsed, part->live, &view)) {
+			tally->left += part->last - part->first + 1;
+			continue;
+		}
+		if (rc == 0)
+			rc = check_part(decider, request, part, err);
+		chosen->parts[chosen->count++] = *part;
+	}
+	if (rc == 0 && chosen->count == 0)
+		rc = strata_fail(err, -ESTALE, "no element of array %lld is in a state for this",
+				 (long long)chosen->array);
+	return rc;
+}
+
+/* Who changed what, from what to what. */
+static int change_part(struct decider *decider, const struct request *request,
+		       const struct part *part, struct notice *notice, struct strata_error *err)
+{
+	const struct change *change = request->parsed;
+	struct live *live = live_take(decider, part->first, part->last);
+	struct job old = live->job; /* its numbers */
+	int rc = apply_change(decider, live, change, &request->who, err);
+
+	if (rc)
+		return rc;
+	live_update(decider, live);
+	notice_add(decider, notice, live, "job.changed",
+		   json_pack("{s:s,s:o,s:o}", "by", request->who.user, "from",
+			     changed_json(&old, change->change.what), "to",
+			     changed_json(&live->job, change->change.what)));
+	return 0;
+}
+
+/* A signal that cannot be sent leaves one job as it is. All else was checked: only memory can lack,
+ * which ends the program once something is changed. */
+static int change_parts(struct decider *decider, const struct request *request,
+			const struct chosen *chosen, struct tally *tally, struct strata_error *err)
+{
+	const struct change *change = request->parsed;
+	struct notice notice = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < chosen->count; i++) {
+		const struct part *part = &chosen->parts[i];
+
+		rc = change_part(decider, request, part, &notice, err);
+		if (rc == 0)
+			tally_add(tally, part);
+		else if (change->signal.signal)
+			tally->left++;
+		else if (tally->jobs)
+			batch_need(NULL);
+		else
+			return rc;
+	}
+	notice_flush(decider, &notice);
+	return tally->jobs ? 0 : rc;
 }
 
 static void patch_job(struct decider *decider, struct request *request)
 {
-	struct strata_error err = { 0 };
-	struct live *live = api_job_find_live(decider, request, true);
-
-	if (!live)
-		return;
 	const struct change *change = request->parsed;
-	struct job old = live->job; /* its numbers */
-	int rc = check_requeue(decider, live, change, &request->who, &err);
-
-	if (rc == 0)
-		rc = check_hold(live, change, &request->who, &err);
-	if (rc == 0)
-		rc = admit_change(decider, &request->who, live, &change->change, &err);
-	if (rc == 0)
-		rc = apply_change(decider, live, change, &request->who, &err);
-	if (rc) {
-		request_fail(request, rc, &err);
-		return;
-	}
-	live_update(decider, live);
-	note_change(decider, &old, live, &change->change, request->who.user);
-	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, view_live(decider, live));
-}
-
-static void delete_job(struct decider *decider, struct request *request)
-{
-	int64_t now_ns = decider_now_ns(decider);
+	struct chosen chosen = elements_choose(decider, request, &change->elements);
 	struct strata_error err = { 0 };
-	struct strata_job_view view;
-	struct live *live = api_job_find_live(decider, request, true);
-	int rc;
+	struct tally tally = { 0 };
 
-	if (!live)
+	if (request->answered)
 		return;
-	rc = strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, &err);
-	bool placed = rc == 0 && view.piece_count > 0;
+	int rc = check_parts(decider, request, &chosen, &tally, &err);
 
 	if (rc == 0)
-		rc = placed ? strata_cluster_stop(decider->cluster, (uint64_t)live->job.id,
-						  STRATA_STOP_CANCEL, now_ns, &err)
-			    : strata_cluster_cancel(decider->cluster, (uint64_t)live->job.id,
-						    now_ns, &err);
+		rc = change_parts(decider, request, &chosen, &tally, &err);
 	if (rc) {
 		request_fail(request, rc, &err);
 		return;
 	}
-	live_update(decider, live);
-	free((char *)live->job.cancelled_by);
-	live->job.cancelled_by = strdup(request->who.user);
-	if (!placed)
-		live_ended(decider, live, NULL);
-	batch_event(decider, live->job.id, placed ? "job.cancelling" : "job.ended",
-		    json_pack("{s:s,s:s}", "by", request->who.user, "state",
-			      strata_job_state_name(live->job.state)));
+	const struct live *live =
+		live_element(decider, live_get(decider, tally.first), tally.first);
+	json_t *json = view_live(decider, live);
+
+	if (json && chosen.array) {
+		json_object_set_new(json, "jobs", json_integer(tally.jobs));
+		json_object_set_new(json, "left", json_integer(tally.left));
+	}
 	request->durable = true;
-	request_answer(request, placed ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK,
-		       json_pack("{s:I,s:s,s:b}", "id", (json_int_t)live->job.id, "state",
-				 strata_job_state_name(live->job.state), "stopping", placed));
+	request_answer(request, MHD_HTTP_OK, json);
 }
 
 /* ---- routes ---- */
@@ -355,14 +429,8 @@ const struct route api_change_routes[] = {
 	  .body_bytes_max = ROUTE_SMALL_BYTES,
 	  .parse = parse_change,
 	  .decide = patch_job,
+	  .query = &elements_query,
 	  .body = &change_schema,
 	  .answer = "id state" },
-	{ .method = "DELETE",
-	  .path = "/api/v1/jobs/*",
-	  .summary = "cancel",
-	  .role = ROLE_USER,
-	  .decide = delete_job,
-	  .answer = "id state",
-	  .also = 202 },
 	{ 0 },
 };

@@ -1,7 +1,8 @@
 /*
- * /api/v1/jobs/…/checkpoints: what a job could go on from. Jobs tell by renaming into their directory, which the supervisor sees, or by asking
- * here. A path may be anywhere that whoever reports it can read; what the service deletes again is only what is in the job's own
- * directory, and with its user's rights.
+ * /api/v1/jobs/…/checkpoints: what a job could go on from. Jobs tell by renaming into their
+ * directory, which the supervisor sees, or by asking here. A path may be anywhere that whoever
+ * reports it can read; what the service deletes again is only what is in the job's own directory,
+ * and with its user's rights.
  */
 #include "core/env_path.h"
 #include "exec/record.h"

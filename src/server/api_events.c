@@ -1,6 +1,7 @@
 /*
- * What happened: a page of it as JSON, or server-sent events, which go on until the reader hangs up. Events are read from the store, so that a stream that
- * was cut goes on where it was, whichever server it comes back to.
+ * What happened: a page of it as JSON, or server-sent events, which go on until the reader hangs
+ * up. Events are read from the store, so that a stream that was cut goes on where it was, whichever
+ * server it comes back to.
  */
 #include "core/buf.h"
 #include "core/text.h"
@@ -27,8 +28,8 @@ static json_t *view_event(const struct store_event *row)
 	json_t *about = row->about ? json_loads(row->about, 0, NULL) : NULL;
 
 	return json_pack("{s:I,s:o,s:I,s:s,s:o}", "sequence", (json_int_t)row->sequence, "at",
-			 view_exact_time(row->at_ns), "job", (json_int_t)row->job, "kind", row->kind,
-			 "about", about ? about : json_object());
+			 view_exact_time(row->at_ns), "job", (json_int_t)row->job, "kind",
+			 row->kind, "about", about ? about : json_object());
 }
 
 static int read_page(struct front *front, int64_t after, size_t limit, store_each *each,
@@ -95,7 +96,8 @@ static int add_text(void *context, const void *row_any, struct strata_error *err
 	return events->text.failed ? strata_fail_memory(err) : 0;
 }
 
-/* The next page of text, or a sign of life. False: the store is away, or there is no memory; the reader comes back. */
+/* The next page of text, or a sign of life. False: the store is away, or there is no memory; the
+ * reader comes back. */
 static bool refill(struct events *events)
 {
 	struct front *front = events->base.front;
@@ -188,7 +190,8 @@ static const struct strata_option query_options[] = {
 static const struct strata_schema events_query = { "the query", NULL, sizeof(struct asked),
 						   query_options };
 
-/* Behind which event: what the reader saw last, what it asks for, the last so many; else a page begins at the beginning and a stream now. */
+/* Behind which event: what the reader saw last, what it asks for, the last so many; else a page
+ * begins at the beginning and a stream now. */
 static void get_events(struct request *request)
 {
 	const struct asked *asked = request->query;

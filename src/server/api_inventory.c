@@ -238,7 +238,8 @@ static int fill(struct decider *decider, const struct reservation_request *body,
 	return rc;
 }
 
-/* The same again gives the same answer again, so that a caller that did not hear it can ask once more. */
+/* The same again gives the same answer again, so that a caller that did not hear it can ask once
+ * more. */
 static void post_reservation(struct decider *decider, struct request *request)
 {
 	const struct reservation_request *body = request->parsed;

@@ -1,6 +1,7 @@
 /*
- * GET /openapi.json: the API for programs, made from the tables that the code itself goes by: routes, roles, bodies, errors. What is not in a table is not
- * here: the shapes of answers are in docs/api.md.
+ * GET /openapi.json: the API for programs, made from the tables that the code itself goes by:
+ * routes, roles, bodies, errors. What is not in a table is not here: the shapes of answers are in
+ * docs/api.md.
  */
 #include "core/option.h"
 #include "server/route.h"

@@ -1,6 +1,7 @@
 /*
- * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is there, or (follow=1) until the job ends.
- * One that has not begun yet can be followed, too: it is waited for.
+ * GET /api/v1/jobs/…/output: what a job has written, read with its user's rights; as much as is
+ * there, or (follow=1) until the job ends. One that has not begun yet can be followed, too: it is
+ * waited for.
  */
 #include "core/env_path.h"
 #include "server/api_jobs.h"
@@ -116,7 +117,7 @@ static const struct stream_class output_class = { "text/plain; charset=utf-8", r
 						  output_ready, free_output };
 
 struct news {
-	int64_t job;
+	int64_t first, last; /* of these jobs */
 	const char *output, *error;
 	bool ended;
 };
@@ -127,7 +128,7 @@ static void tell(struct stream *stream, void *context)
 	const struct news *news = context;
 	const char *path = output->error && news->error ? news->error : news->output;
 
-	if (output->job != news->job)
+	if (output->job < news->first || output->job > news->last)
 		return;
 	if (path && !atomic_load(&output->path))
 		atomic_store(&output->path, strdup(path));
@@ -137,14 +138,19 @@ static void tell(struct stream *stream, void *context)
 
 void output_started(struct decider *decider, const struct live *live)
 {
-	struct news news = { .job = live->job.id, .output = live->output, .error = live->error };
+	struct news news = { .first = live->job.id,
+			     .last = live->job.id,
+			     .output = live->output,
+			     .error = live->error };
 
 	streams_each(decider->streams, &output_class, tell, &news);
 }
 
 void output_ended(struct decider *decider, const struct live *live)
 {
-	struct news news = { .job = live->job.id, .ended = true };
+	struct news news = { .first = job_first_id(&live->job),
+			     .last = live->job.id,
+			     .ended = true };
 
 	streams_each(decider->streams, &output_class, tell, &news);
 }

@@ -1,6 +1,6 @@
 /*
- * GET /api/v1/queue: live jobs, those that run and then those that wait. The decider copies what is asked for, which takes it a few
- * hundred nanoseconds a job; an HTTP thread writes the JSON.
+ * GET /api/v1/queue: live jobs, those that run and then those that wait. The decider copies what is
+ * asked for, which takes it a few hundred nanoseconds a job; an HTTP thread writes the JSON.
  */
 #include "server/api_jobs.h"
 #include "server/decider.h"
@@ -133,8 +133,8 @@ static void estimate(struct rest *rest, int64_t id, bool waits, double work_ns)
 		rest->ns += work_ns;
 }
 
-/* Behind those that were planned one by one: when all that is before it has been worked off, in the order of submission. Rough, but it tells an hour
- * from a week. */
+/* Behind those that were planned one by one: when all that is before it has been worked off, in
+ * the order of submission. Rough, but it tells an hour from a week. */
 static void estimate_rest(struct decider *decider, struct queue *queue,
 			  const struct map_u64 *planned, int64_t from_ns)
 {

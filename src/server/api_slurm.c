@@ -1,7 +1,8 @@
 /*
- * POST /api/v1/slurm/sbatch: a batch script as sbatch would take it. The body is the script itself, with the words behind "sbatch" and the
- * directory in headers, which is what curl can do; or a JSON document with all of these and the environment. Either way
- * strata_sbatch_parse reads it, in Slurm's words, and it goes on as any other submission.
+ * POST /api/v1/slurm/sbatch: a batch script as sbatch would take it. The body is the script itself,
+ * with the words behind "sbatch" and the directory in headers, which is what curl can do; or a JSON
+ * document with all of these and the environment. Either way strata_sbatch_parse reads it, in
+ * Slurm's words, and it goes on as any other submission.
  */
 #include "server/api_submit.h"
 #include "server/front.h"

@@ -1,6 +1,7 @@
 /*
- * /api/v1/jobs/…/steps: parts of a job that are run within it, side by side or one after the other, as srun does. The service runs none of
- * them: it gives each a number and remembers when it was and how it ended. A step whose job has ended has ended with it, said or not.
+ * /api/v1/jobs/…/steps: parts of a job that are run within it, side by side or one after the other,
+ * as srun does. The service runs none of them: it gives each a number and remembers when it was and
+ * how it ended. A step whose job has ended has ended with it, said or not.
  */
 #include "server/api_jobs.h"
 #include "server/decider.h"

@@ -1,4 +1,5 @@
-/* POST /api/v1/jobs: one job, an array, or many at once. Scripts for Slurm (api_slurm.c) are one of them in the end. */
+/* POST /api/v1/jobs: one job, an array, or many at once. Scripts for Slurm (api_slurm.c) are one of
+ * them in the end. */
 #include "server/api_submit.h"
 
 #include "core/text.h"
@@ -56,7 +57,8 @@ static int read_list(struct request *request, json_t *jobs, struct submissions *
 	return 0;
 }
 
-/* A request that the decider turns away unread, because the store is away or the service ends, has them too. */
+/* A request that the decider turns away unread, because the store is away or the service ends, has
+ * them too. */
 static void release(struct request *request)
 {
 	struct submissions *all = request->parsed;
@@ -66,7 +68,8 @@ static void release(struct request *request)
 	json_decref(all->warnings);
 }
 
-/* Of the header, which stands for the first job's, or that. An empty one is a variable that was not set, and would make all jobs one. */
+/* Of the header, which stands for the first job's, or that. An empty one is a variable that was not
+ * set, and would make all jobs one. */
 static int read_key(struct request *request, struct submissions *all, struct strata_error *err)
 {
 	const char *shown = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
@@ -84,7 +87,8 @@ static int read_key(struct request *request, struct submissions *all, struct str
 	return 0;
 }
 
-/* Who does not operate gets no more than usual, as in Slurm; said once, however many jobs there are. */
+/* Who does not operate gets no more than usual, as in Slurm; said once, however many jobs there
+ * are. */
 static void cap_priorities(const struct request *request, struct submissions *all)
 {
 	bool capped = false;
@@ -227,7 +231,8 @@ static int take_all(struct decider *decider, struct request *request,
 	return rc;
 }
 
-/* Written at once: a tree of 100,000 numbers would keep everybody waiting for as long as a hundred submissions. NULL: no memory. */
+/* Written at once: a tree of 100,000 numbers would keep everybody waiting for as long as a hundred
+ * submissions. NULL: no memory. */
 static char *answer_text(const struct job *first, size_t count, const json_t *warnings)
 {
 	char *said = warnings ? json_dumps(warnings, JSON_COMPACT) : NULL;

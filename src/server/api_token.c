@@ -1,6 +1,7 @@
 /*
- * Tokens: made for oneself, or by an administrator for anybody; shown, taken back. Who holds a token makes no others with it, so that one that leaks
- * ends when it is revoked. Where the setting token_from_token allows it, it makes such as are no more than itself: of its user, with its role
+ * Tokens: made for oneself, or by an administrator for anybody; shown, taken back. Who holds a
+ * token makes no others with it, so that one that leaks ends when it is revoked. Where the setting
+ * token_from_token allows it, it makes such as are no more than itself: of its user, with its role
  * or less, and gone when it is.
  */
 #include "server/front.h"

@@ -1,6 +1,6 @@
 /*
- * GET /api/v1/jobs/…/why: in sentences, why a job waits, for whom or what, and what can be done about it. Each reason has its own: what the cluster decided
- * by is told with its numbers.
+ * GET /api/v1/jobs/…/why: in sentences, why a job waits, for whom or what, and what can be done
+ * about it. Each reason has its own: what the cluster decided by is told with its numbers.
  */
 #include "server/api_jobs.h"
 #include "server/decider.h"

@@ -1,6 +1,6 @@
 /*
- * The rights of a user for one thread; as_user.h says what for. The system calls themselves, since the C library's setgroups changes every
- * thread of the process.
+ * The rights of a user for one thread; as_user.h says what for. The system calls themselves, since
+ * the C library's setgroups changes every thread of the process.
  */
 #include "server/as_user.h"
 
@@ -36,7 +36,8 @@ bool as_user_begin(uid_t uid, gid_t gid)
 	return true;
 }
 
-/* Root needs no groups to be root; those it had are those of whoever started it, and are not wanted back. */
+/* Root needs no groups to be root; those it had are those of whoever started it, and are not wanted
+ * back. */
 void as_user_end(void)
 {
 	if (geteuid() != 0)

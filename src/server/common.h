@@ -1,6 +1,7 @@
 /*
- * What the deciding thread and the HTTP threads share, and nothing else of either: all of it is atomic, has a lock of its own, or does not change while
- * threads run. Who needs more is on the wrong thread.
+ * What the deciding thread and the HTTP threads share, and nothing else of either: all of it is
+ * atomic, has a lock of its own, or does not change while threads run. Who needs more is on the
+ * wrong thread.
  */
 #ifndef SERVER_COMMON_H
 #define SERVER_COMMON_H

@@ -1,10 +1,13 @@
 /*
- * Connections: how long they may take, and how many one caller may have. libmicrohttpd hangs up on those that say nothing for a while; one that says a byte
- * now and then could stay for ever, so each request has to be complete within a while of the answer before it.
+ * Connections: how long they may take, and how many one caller may have. libmicrohttpd hangs up on
+ * those that say nothing for a while; one that says a byte now and then could stay for ever, so
+ * each request has to be complete within a while of the answer before it.
  *
- * There is room for so many connections and no more, so nobody may have more than a share: a user by the socket, an address by TCP until a token says whose
- * connection it is. Who wants one more loses the oldest of those that wait for nothing of ours; so the newest gets in, also for him. When room gets scarce
- * although all keep to their shares, whoever has most gives way. TCP has room of its own and cannot take the socket's.
+ * There is room for so many connections and no more, so nobody may have more than a share: a user
+ * by the socket, an address by TCP until a token says whose connection it is. Who wants one more
+ * loses the oldest of those that wait for nothing of ours; so the newest gets in, also for him.
+ * When room gets scarce although all keep to their shares, whoever has most gives way. TCP has room
+ * of its own and cannot take the socket's.
  */
 #include "server/connection.h"
 

@@ -126,7 +126,8 @@ static void decide_requests(struct decider *decider)
 	trace_part(decider, "requests", start_ns, "requests", count);
 }
 
-/* Others who could lead see that this one is alive, and it sees that it still leads, with or without something to write. */
+/* Others who could lead see that this one is alive, and it sees that it still leads, with or
+ * without something to write. */
 static int beat(struct decider *decider, struct strata_error *err)
 {
 	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);

@@ -1,16 +1,19 @@
 /*
- * The decider: one thread owns the cluster, the live jobs, the store and the executor, and goes round and round:
+ * The decider: one thread owns the cluster, the live jobs, the store and the executor, and goes
+ * round and round:
  *
  *	take what has come in (requests, what jobs report, the clock)
  *	tell the cluster, let it decide
  *	commit all of it in one transaction
  *	answer who asked, carry out what was decided
  *
- * While a commit takes its time the next requests gather, so that they share the next one. Nothing is answered or done before it is
- * durable. While the store is away the batch waits and grows with what jobs report: nothing is decided, changes are refused, reads go on.
+ * While a commit takes its time the next requests gather, so that they share the next one. Nothing
+ * is answered or done before it is durable. While the store is away the batch waits and grows with
+ * what jobs report: nothing is decided, changes are refused, reads go on.
  *
- * Whatever takes a struct decider is called on that thread and on no other (before it runs: on the thread that opens the service). A server that
- * stands by has one, too, with what it has loaded to look at (standby.h).
+ * Whatever takes a struct decider is called on that thread and on no other (before it runs: on the
+ * thread that opens the service). A server that stands by has one, too, with what it has loaded to
+ * look at (standby.h).
  */
 #ifndef SERVER_DECIDER_H
 #define SERVER_DECIDER_H

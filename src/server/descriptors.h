@@ -1,6 +1,7 @@
 /*
- * File descriptors, shared out when the service starts. Each connection needs one and each job that is looked after another; what the service needs
- * for itself (the store, its readers, files that are open for a moment) is kept back, so that neither can use up what the rest depends on.
+ * File descriptors, shared out when the service starts. Each connection needs one and each job that
+ * is looked after another; what the service needs for itself (the store, its readers, files that
+ * are open for a moment) is kept back, so that neither can use up what the rest depends on.
  */
 #ifndef SERVER_DESCRIPTORS_H
 #define SERVER_DESCRIPTORS_H

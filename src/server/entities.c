@@ -1,7 +1,8 @@
 /*
- * Users, accounts, qualities of service and partitions as administrators made them: kept as JSON, told to the cluster, and asked by admit.c.
- * Accounts, qualities of service and partitions that nobody made do not exist; a partition that nodes are in exists by that. Users
- * are there anyway: here are those that something was said about.
+ * Users, accounts, qualities of service and partitions as administrators made them: kept as JSON,
+ * told to the cluster, and asked by admit.c. Accounts, qualities of service and partitions that
+ * nobody made do not exist; a partition that nodes are in exists by that. Users are there anyway:
+ * here are those that something was said about.
  */
 #include "server/entities.h"
 
@@ -103,7 +104,8 @@ static const struct strata_option entity_options[] = {
 const struct strata_schema entities_settings_schema = { "person", NULL, sizeof(struct entity_conf),
 							entity_options };
 
-/* Which settings each kind has. One that would mean nothing is refused: whoever sets it believes that it does something. */
+/* Which settings each kind has. One that would mean nothing is refused: whoever sets it believes
+ * that it does something. */
 static const char *const settings_of[STRATA_ENTITY_COUNT] = {
 	[STRATA_ENTITY_USER] =
 		" weight account allowed_accounts qos allowed_qos raise_priority limits ",
@@ -334,7 +336,8 @@ static int check_named(const struct decider *decider, const struct strata_rule *
 	return rc;
 }
 
-/* Its settings become these, whose reference is taken over when all went well. `fresh`: names in them are checked. */
+/* Its settings become these, whose reference is taken over when all went well. `fresh`: names in
+ * them are checked. */
 static int settle(struct decider *decider, struct entity *entity, json_t *settings, bool fresh,
 		  struct strata_error *err)
 {

@@ -13,8 +13,9 @@ struct entity {
 	enum strata_entity_type type;
 	bool made;       /* somebody made it: it is in the store */
 	bool configured; /* of a partition: nodes are in it, so it is there anyway */
-	bool taken_over; /* jobs of a version that did not ask who made it name it; nobody was told yet */
-	bool told;       /* while they are read back */
+	/* jobs of a version that did not ask who made it name it; nobody was told yet */
+	bool taken_over;
+	bool told;                 /* while they are read back */
 	json_t *settings;          /* as they were set; owned */
 	struct strata_arena arena; /* of what they say: */
 	struct strata_rule rule;
@@ -33,11 +34,13 @@ struct strata_rules entities_rules(const struct decider *decider);
 /* Are these settings of that kind, and is the name one that can be made? Any thread. */
 int entity_check(enum strata_entity_type type, const char *name, const json_t *settings,
 		 struct strata_error *err);
-/* What is named is changed over what was there, all of it or nothing, and goes into the batch with an event that says who did it and
- * what was there before. The settings have been read by the schema and checked. */
+/* What is named is changed over what was there, all of it or nothing, and goes into the batch
+ * with an event that says who did it and what was there before. The settings have been read by
+ * the schema and checked. */
 int entity_set(struct decider *decider, enum strata_entity_type type, const char *name,
 	       const json_t *settings, const char *by, struct strata_error *err);
-/* entities_delete.c. -EBUSY: jobs that have not ended, or others' settings, name it. -ENOENT: nobody made it. */
+/* entities_delete.c. -EBUSY: jobs that have not ended, or others' settings, name it. -ENOENT:
+ * nobody made it. */
 int entity_delete(struct decider *decider, enum strata_entity_type type, const char *name,
 		  const char *by, struct strata_error *err);
 /* A new one without settings, of which nobody was told. */
@@ -53,7 +56,8 @@ void entities_partition_rules(const struct decider *decider, const char *name,
 			      struct spec_rules *rules);
 /* entities_recover.c */
 int entities_recover(struct decider *decider, struct strata_error *err);
-/* What was taken over from an older version is made from now on: into the batch, with an event for each. */
+/* What was taken over from an older version is made from now on: into the batch, with an event for
+ * each. */
 void entities_take_over(struct decider *decider);
 void entities_init(struct decider *decider); /* before all else */
 void entities_free(struct decider *decider); /* there are none then */

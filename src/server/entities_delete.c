@@ -1,4 +1,5 @@
-/* Deleting what was made: nothing that is in use, so that no job and no setting names what is not there. */
+/* Deleting what was made: nothing that is in use, so that no job and no setting names what is not
+ * there. */
 #include "server/live.h"
 #include "server/entities.h"
 

@@ -1,6 +1,7 @@
 /*
- * Users, accounts, qualities of service and partitions after a start: those that the store has, partitions that nodes of the configuration are
- * in, and names that were taken over from a version that did not ask who made them.
+ * Users, accounts, qualities of service and partitions after a start: those that the store has,
+ * partitions that nodes of the configuration are in, and names that were taken over from a version
+ * that did not ask who made them.
  */
 #include "server/nodes.h"
 #include "server/entities.h"

@@ -1,4 +1,5 @@
-/* Users, accounts, qualities of service or partitions as the decider keeps them: entities.h has what can be done with them. */
+/* Users, accounts, qualities of service or partitions as the decider keeps them: entities.h has
+ * what can be done with them. */
 #ifndef SERVER_PEOPLE_TABLE_H
 #define SERVER_PEOPLE_TABLE_H
 

@@ -1,7 +1,8 @@
 /*
- * Answers without an end in sight: events as they happen, output as it is written. A stream that has nothing to say now gives its
- * connection up to the reaper, which looks at all of them ten times a second and wakes those that have. So a thousand followers cost no thread, and
- * whoever is followed does not know of it.
+ * Answers without an end in sight: events as they happen, output as it is written. A stream that
+ * has nothing to say now gives its connection up to the reaper, which looks at all of them ten
+ * times a second and wakes those that have. So a thousand followers cost no thread, and whoever is
+ * followed does not know of it.
  */
 #ifndef SERVER_EVENT_STREAM_H
 #define SERVER_EVENT_STREAM_H
@@ -22,14 +23,16 @@ struct stream_class {
 	const char *media;
 	/* On an HTTP thread: bytes written to `to`, 0 when there is nothing now, -1 at the end. */
 	ssize_t (*read)(struct stream *stream, char *to, size_t room);
-	/* On the reaper's thread, under the list's lock: is there something, or may there be? Quick, nothing is waited for. */
+	/* On the reaper's thread, under the list's lock: is there something, or may there be?
+	 * Quick, nothing is waited for. */
 	bool (*ready)(struct stream *stream, int64_t now_ns);
 	void (*free)(struct stream *stream);
 };
 
 struct streams;
 int streams_new(struct streams **ret_streams, struct strata_error *err);
-/* Ends them all, and waits a moment for their last words to go out; before the HTTP server stops. */
+/* Ends them all, and waits a moment for their last words to go out; before the HTTP server
+ * stops. */
 void streams_close(struct streams *streams);
 void streams_free(struct streams *streams);
 

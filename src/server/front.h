@@ -1,6 +1,7 @@
 /*
- * The front: what HTTP threads and the reaper have. They read, authorise and parse; they see the store through readers of their own, and never the
- * cluster. What is to be decided goes into the inbox (common.h).
+ * The front: what HTTP threads and the reaper have. They read, authorise and parse; they see the
+ * store through readers of their own, and never the cluster. What is to be decided goes into the
+ * inbox (common.h).
  */
 #ifndef SERVER_FRONT_H
 #define SERVER_FRONT_H
@@ -15,8 +16,8 @@ struct front {
 	const struct server_conf *conf; /* common's; what may change is read from the next two */
 	_Atomic int64_t request_timeout_ns;
 	atomic_bool token_from_token;
-	const struct env *env;          /* common's */
-	struct standby *standby;        /* for the leader's name: standby.h */
+	const struct env *env;   /* common's */
+	struct standby *standby; /* for the leader's name: standby.h */
 	struct strata_memory memory;
 	struct store_readers *readers;
 	struct token_table *tokens;      /* token.h */

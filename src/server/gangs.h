@@ -1,4 +1,5 @@
-/* Gangs: jobs of one user that name the same gang start together. Here its name becomes the number that the cluster knows it by. */
+/* Gangs: jobs of one user that name the same gang start together. Here its name becomes the number
+ * that the cluster knows it by. */
 #ifndef SERVER_GANGS_H
 #define SERVER_GANGS_H
 

@@ -1,7 +1,8 @@
 /*
- * HTTP, by libmicrohttpd: connections in, answers out. A request is refused before its body is read when its caller may not make it, its path
- * is not known or its body would be too large. One that is to be decided is handed over and its connection suspended, so that
- * a waiting request costs no thread.
+ * HTTP, by libmicrohttpd: connections in, answers out. A request is refused before its body is read
+ * when its caller may not make it, its path is not known or its body would be too large. One that
+ * is to be decided is handed over and its connection suspended, so that a waiting request costs no
+ * thread.
  */
 #include "server/http.h"
 
@@ -182,7 +183,8 @@ static void look_at_head(struct request *request)
 		request->refused = false;
 }
 
-/* Large bodies share what there is for them, so that nobody fills the memory by sending many at once. */
+/* Large bodies share what there is for them, so that nobody fills the memory by sending many at
+ * once. */
 static bool reserve_body(struct request *request, size_t room)
 {
 	size_t more = room - request->body_reserved;
@@ -308,7 +310,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		if (!request->method)
 			return MHD_NO;
 		look_at_head(request);
-		/* a small body is let through unread, so that its sender sees the answer and not a closed door */
+		/* a small body is let through unread, so that its sender sees the answer and not a
+		 * closed door */
 		return request->refused && !body_is_small(request) ? send_answer(request) : MHD_YES;
 	}
 	if (*upload_length) {

@@ -1,6 +1,7 @@
 /*
- * Who asks. By the Unix socket the kernel says so; by TCP a token does. A token that is shown on the socket counts instead of the uid, so that a
- * caller can do with less than it might. Nothing else of a request is believed.
+ * Who asks. By the Unix socket the kernel says so; by TCP a token does. A token that is shown on
+ * the socket counts instead of the uid, so that a caller can do with less than it might. Nothing
+ * else of a request is believed.
  */
 #include "server/identity.h"
 
@@ -45,7 +46,8 @@ static void identify_peer(struct MHD_Connection *connection, struct identity *wh
 		who->role = ROLE_USER;
 }
 
-/* A job's own token: its user, for what is the job's. Whether it still runs is looked at where something is asked of it. */
+/* A job's own token: its user, for what is the job's. Whether it still runs is looked at where
+ * something is asked of it. */
 static bool identify_job(struct front *front, const char *token, struct identity *who)
 {
 	struct strata_memory memory = { 0 };

@@ -1,6 +1,7 @@
 /*
- * The inbox of the deciding thread: the requests that HTTP threads have handed over, first come first served, and what wakes the thread up. The one
- * way from an HTTP thread to the decider; the way back is http_answered.
+ * The inbox of the deciding thread: the requests that HTTP threads have handed over, first come
+ * first served, and what wakes the thread up. The one way from an HTTP thread to the decider; the
+ * way back is http_answered.
  */
 #ifndef SERVER_INBOX_H
 #define SERVER_INBOX_H
@@ -24,7 +25,8 @@ struct inbox {
 int inbox_open(struct inbox *inbox, struct strata_error *err);
 void inbox_close(struct inbox *inbox);
 
-/* Hands a request over. False: STRATA_SERVER_QUEUE_MAX wait already, or nobody takes them any more. Any thread. */
+/* Hands a request over. False: STRATA_SERVER_QUEUE_MAX wait already, or nobody takes them any more.
+ * Any thread. */
 bool inbox_put(struct inbox *inbox, struct request *request);
 /* The deciding thread has something to do. Any thread, and signal handlers. */
 void inbox_wake(struct inbox *inbox);

@@ -1,6 +1,7 @@
 /*
- * A job as the service thinks of it: what is one of a few things is an enum, where it runs a struct. The store's row (store.h) and the answers of the API
- * (view.h) have texts for them; job_row.c is the edge to the one, view.c to the other.
+ * A job as the service thinks of it: what is one of a few things is an enum, where it runs a
+ * struct. The store's row (store.h) and the answers of the API (view.h) have texts for them;
+ * job_row.c is the edge to the one, view.c to the other.
  */
 #ifndef SERVER_JOB_H
 #define SERVER_JOB_H
@@ -11,7 +12,8 @@
 
 #include <strata/cluster.h>
 
-/* How a job that is placed is to be stopped: a restart does not forget it. Ends when the job has left its place. */
+/* How a job that is placed is to be stopped: a restart does not forget it. Ends when the job has
+ * left its place. */
 enum job_stopping {
 	JOB_NOT_STOPPING,
 	JOB_STOPPING_REQUEUE,
@@ -73,15 +75,18 @@ static inline int64_t job_first_id(const struct job *job)
 {
 	return job->id - job_elements(job) + 1;
 }
-/* The element with this id, of the job that it is or the range that contains it. `uuid` is room for its uuid. */
+/* The element with this id, of the job that it is or the range that contains it. `uuid` is room for
+ * its uuid. */
 struct job job_element(const struct job *job, int64_t id, char uuid[UUID_TEXT_BYTES]);
 
 /* The row as it is stored; texts are the job's, places in the arena. -ENOMEM. */
 int job_to_row(const struct job *job, struct strata_arena *arena, struct store_job *ret_row);
-/* The job of a stored row; texts stay the row's, places are in the arena. What this version has no word for: a state is queued, all else none. -ENOMEM. */
+/* The job of a stored row; texts stay the row's, places are in the arena. What this version has no
+ * word for: a state is queued, all else none. -ENOMEM. */
 int job_from_row(const struct store_job *row, struct strata_arena *arena, struct job *ret_job);
 
-/* May a job that was in one state be in another when its row is written next? Ended jobs stay as they ended. */
+/* May a job that was in one state be in another when its row is written next? Ended jobs stay as
+ * they ended. */
 bool job_state_follows(enum strata_job_state before, enum strata_job_state after);
 
 #endif

@@ -98,7 +98,8 @@ static int note_row(void *context, const void *row, struct strata_error *err)
 	return 0;
 }
 
-/* Has the store an element of the array in one of these states? Those of the last few minutes may not be there yet. */
+/* Has the store an element of the array in one of these states? Those of the last few minutes may
+ * not be there yet. */
 static int has_element(const struct look *look, int64_t array, const enum strata_job_state *states,
 		       size_t count, bool *ret_found, struct strata_error *err)
 {
@@ -153,7 +154,8 @@ static int set_job(const struct look *look, int64_t id, struct strata_dependency
 	return 0;
 }
 
-/* aftercorr: the element of the same index in the other array, if the cluster does not know it any more. */
+/* aftercorr: the element of the same index in the other array, if the cluster does not know it any
+ * more. */
 static bool has_partner(const struct look *look, const struct job *first,
 			enum strata_dependency_kind kind, int64_t *ret_id)
 {

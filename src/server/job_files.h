@@ -17,7 +17,8 @@ int job_files_make(const struct job *job, const struct job_spec *spec, const cha
 		   const char *home, struct strata_arena *arena, struct job_files *ret_files,
 		   struct strata_error *err);
 
-/* Where a job that has been started writes its output, or its errors. -ENOENT: that is named after a node, and which that was is not known any more. */
+/* Where a job that has been started writes its output, or its errors. -ENOENT: that is named after
+ * a node, and which that was is not known any more. */
 int job_files_output(const struct job *job, const struct job_spec *spec, bool error,
 		     struct strata_arena *arena, const char **ret_path, struct strata_error *err);
 

@@ -5,7 +5,8 @@
 #include "formats/job_spec.h"
 #include "server/job.h"
 
-/* What the request says of it; texts are the spec's. Who submitted it, when and as which number is the caller's to add. */
+/* What the request says of it; texts are the spec's. Who submitted it, when and as which number is
+ * the caller's to add. */
 void job_make(const struct job_spec *spec, const struct strata_job_request *request,
 	      struct job *ret_job);
 /* ["python3","train.py"]; malloc's. NULL: no memory. */

@@ -1,6 +1,7 @@
 /*
- * Where a job runs, or ran: nodes by name and what it has of each. By name, because a place outlives the configuration that its nodes were in; the
- * cluster's own pieces (strata/cluster.h) have the nodes' rows. In the store and in answers it is JSON.
+ * Where a job runs, or ran: nodes by name and what it has of each. By name, because a place
+ * outlives the configuration that its nodes were in; the cluster's own pieces (strata/cluster.h)
+ * have the nodes' rows. In the store and in answers it is JSON.
  */
 #ifndef SERVER_JOB_PLACE_H
 #define SERVER_JOB_PLACE_H

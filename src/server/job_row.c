@@ -1,4 +1,5 @@
-/* Between jobs and the store's rows: the one place where states, reasons, ways of stopping and places become texts and come back. */
+/* Between jobs and the store's rows: the one place where states, reasons, ways of stopping and
+ * places become texts and come back. */
 #include "server/job.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /*
- * The secret with which a job talks to the service: "strata_job_17.2.MAC", the attempt it is of and a keyed hash of that. Nothing is stored
- * for it but the service's one key, so a restart changes nothing. It is good as long as that attempt is the job's present one and
- * has not ended, which whoever reads it has to check.
+ * The secret with which a job talks to the service: "strata_job_17.2.MAC", the attempt it is of and
+ * a keyed hash of that. Nothing is stored for it but the service's one key, so a restart changes
+ * nothing. It is good as long as that attempt is the job's present one and has not ended, which
+ * whoever reads it has to check.
  */
 #ifndef SERVER_JOB_TOKEN_H
 #define SERVER_JOB_TOKEN_H

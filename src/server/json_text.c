@@ -1,4 +1,5 @@
-/* The writers of json_text.h: lists of many jobs are written by them, so they look at each byte once. */
+/* The writers of json_text.h: lists of many jobs are written by them, so they look at each byte
+ * once. */
 #include "server/json_text.h"
 
 void json_text_add(struct buf *buf, const char *text)

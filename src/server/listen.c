@@ -15,8 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Who connects waits for those before him in the line. At the socket it is short: a caller who finds it full waits for a place in it, each in his turn, while
- * one who opens thousands would fill a long one. By TCP it is long, since there a full one means to try again after a second. */
+/* Who connects waits for those before him in the line. At the socket it is short: a caller who
+ * finds it full waits for a place in it, each in his turn, while one who opens thousands would
+ * fill a long one. By TCP it is long, since there a full one means to try again after a second. */
 enum { SOCKET_BACKLOG = 128, TCP_BACKLOG = 4096 };
 
 /* Removes a socket that nobody listens on any more, and nothing else. */

@@ -18,7 +18,8 @@
 #define REMEMBERED_NS \
 	(INT64_C(300) * 1000000000) /* an ended job can be depended on and asked about */
 
-/* Between a process's end and the moment when that is noted there is less than this, unless somebody set the clock. */
+/* Between a process's end and the moment when that is noted there is less than this, unless
+ * somebody set the clock. */
 #define CLOCK_OFF_NS (INT64_C(60) * 1000000000)
 
 /* The texts that stay as they are: in the job's own block. */
@@ -180,6 +181,16 @@ size_t live_count(const struct decider *decider)
 	return count;
 }
 
+static bool ends_before(const struct tree_node *node, const void *id)
+{
+	return container_of(node, const struct live, by_id)->job.id < *(const int64_t *)id;
+}
+
+struct live *live_from(const struct decider *decider, int64_t id)
+{
+	return live_at(tree_search(&decider->by_id, ends_before, &id));
+}
+
 static bool is_before(const struct tree_node *node, const void *id)
 {
 	return container_of(node, const struct live, by_range)->job.id < *(const int64_t *)id;
@@ -237,6 +248,15 @@ const struct live *live_element(struct decider *decider, const struct live *live
 
 /* ---- out of a range ---- */
 
+/* It is known until its time, which comes after those of all that ended before it. */
+static void remember(struct decider *decider, struct live *live, int64_t forget_ns)
+{
+	live->forget_ns = forget_ns;
+	live->next_ended = NULL;
+	*(decider->ended_last ? &decider->ended_last->next_ended : &decider->ended_first) = live;
+	decider->ended_last = live;
+}
+
 /* A part of the range as a live job: the elements up to this one. */
 static struct live *make_part(struct decider *decider, const struct live *range, int64_t last,
 			      int64_t elements)
@@ -255,6 +275,8 @@ static struct live *make_part(struct decider *decider, const struct live *range,
 		live->request = batch_need(strdup(range->request));
 		live->job.request = live->request;
 	}
+	if (live->job.completed_ns)
+		remember(decider, live, range->forget_ns);
 	batch_job(decider, live);
 	return live;
 }
@@ -269,20 +291,27 @@ void live_shrink(struct decider *decider, struct live *range, int64_t elements)
 	batch_job(decider, range);
 }
 
+struct live *live_take(struct decider *decider, int64_t first, int64_t last)
+{
+	struct live *range = live_get(decider, first);
+
+	if (!range || (first == job_first_id(&range->job) && last == range->job.id))
+		return range;
+	int64_t range_first = job_first_id(&range->job), range_last = range->job.id;
+
+	assert(first <= last && last <= range_last);
+	if (first > range_first)
+		make_part(decider, range, first - 1, first - range_first);
+	struct live *own = last < range_last ? make_part(decider, range, last, last - first + 1)
+					     : range;
+
+	live_shrink(decider, range, last < range_last ? range_last - last : last - first + 1);
+	return own;
+}
+
 struct live *live_own(struct decider *decider, int64_t id)
 {
-	struct live *range = live_get(decider, id);
-
-	if (!range || range->job.elements < 2)
-		return range;
-	int64_t first = job_first_id(&range->job), last = range->job.id;
-
-	if (id > first)
-		make_part(decider, range, id - 1, id - first);
-	struct live *own = id < last ? make_part(decider, range, id, 1) : range;
-
-	live_shrink(decider, range, id < last ? last - id : 1);
-	return own;
+	return live_take(decider, id, id);
 }
 
 void live_set_place(struct decider *decider, struct live *live, const struct strata_piece *pieces,
@@ -360,8 +389,8 @@ void live_set_failure(struct decider *decider, struct live *live, const char *wh
 	batch_job(decider, live);
 }
 
-/* When it ended. A clock that was set meanwhile must not make it run backwards, or for a year: then what a clock that cannot be set has
- * counted says how long it ran. */
+/* When it ended. A clock that was set meanwhile must not make it run backwards, or for a year:
+ * then what a clock that cannot be set has counted says how long it ran. */
 static int64_t end_of(const struct decider *decider, const struct live *live,
 		      const struct exec_status *status)
 {
@@ -384,10 +413,7 @@ void live_ended(struct decider *decider, struct live *live, const struct exec_st
 	if (live->job.started_ns)
 		metrics_time(&decider->common->metrics, METRIC_RUN,
 			     live->job.completed_ns - live->job.started_ns);
-	live->forget_ns = env_now_ns(decider->env, ENV_MONOTONIC) + REMEMBERED_NS;
-	live->next_ended = NULL;
-	*(decider->ended_last ? &decider->ended_last->next_ended : &decider->ended_first) = live;
-	decider->ended_last = live;
+	remember(decider, live, env_now_ns(decider->env, ENV_MONOTONIC) + REMEMBERED_NS);
 	batch_job(decider, live);
 	output_ended(decider, live);
 }
@@ -399,8 +425,9 @@ void live_sweep(struct decider *decider)
 	while (decider->ended_first && decider->ended_first->forget_ns <= now_ns) {
 		struct live *live = decider->ended_first;
 
-		if (live->dirty ||
-		    strata_cluster_forget(decider->cluster, (uint64_t)live->job.id, NULL) == -EBUSY)
+		if (live->dirty || strata_cluster_forget_range(
+					   decider->cluster, (uint64_t)job_first_id(&live->job),
+					   (uint32_t)job_elements(&live->job), NULL) == -EBUSY)
 			return;
 		decider->ended_first = live->next_ended;
 		if (!decider->ended_first)

@@ -1,8 +1,9 @@
 /*
  * Live jobs: those that have not ended, or ended a moment ago. The decider's.
  *
- * The elements of an array are one live object, a range, until something tells them apart, and so are their rows: see struct job. Who only reads asks for
- * live_find or live_get; who changes one of them takes it out by live_own first.
+ * The elements of an array are one live object, a range, until something tells them apart, and so
+ * are their rows: see struct job. Who only reads asks for live_find or live_get; who changes one of
+ * them takes it out by live_own first.
  */
 #ifndef SERVER_LIVE_H
 #define SERVER_LIVE_H
@@ -18,7 +19,8 @@ struct live {
 	size_t bytes; /* of this block */
 	struct live_spec *spec;
 	enum job_hold held;
-	char *request; /* the job's request when another holds it than when it was submitted; NULL: the spec's */
+	/* the job's request when another holds it than when it was submitted; NULL: the spec's */
+	char *request;
 	struct live *next_dirty, *previous_dirty; /* write_batch.h */
 	bool dirty;
 	bool ordered;      /* the executor has its present attempt */
@@ -37,14 +39,21 @@ struct live {
 struct live *live_new(struct decider *decider, const struct job *job, struct live_spec *spec);
 void live_free(struct decider *decider, struct live *live);
 void live_init(struct decider *decider); /* none */
-/* By its number or uuid, to be read: an element of a range is a copy that is there until the round is over. NULL: none. */
+/* By its number or uuid, to be read: an element of a range is a copy that is there until the round
+ * is over. NULL: none. */
 const struct live *live_find(struct decider *decider, const char *id);
 /* The job, or the range that it is an element of; NULL: none. */
 struct live *live_get(const struct decider *decider, int64_t id);
-/* An element of this job, to be read: the job itself, or a copy that is there until the round is over. */
+/* An element of this job, to be read: the job itself, or a copy that is there until the round is
+ * over. */
 const struct live *live_element(struct decider *decider, const struct live *live, int64_t id);
-/* The job by itself, to be changed: taken out of its range, the rows of both are to be written. NULL: none. Lack of memory ends the program, as in
- * write_batch.h. */
+/* The first live object with this id or a higher one; NULL: none. */
+struct live *live_from(const struct decider *decider, int64_t id);
+/* These elements of one live object by themselves, to be changed: as live_own, but they stay a
+ * range. */
+struct live *live_take(struct decider *decider, int64_t first, int64_t last);
+/* The job by itself, to be changed: taken out of its range, the rows of both are to be written.
+ * NULL: none. Lack of memory ends the program, as in write_batch.h. */
 struct live *live_own(struct decider *decider, int64_t id);
 /* A range is only the last few of what it was; the row is to be written. */
 void live_shrink(struct decider *decider, struct live *range, int64_t elements);
@@ -62,7 +71,8 @@ void live_set_stopping(struct decider *decider, struct live *live, enum strata_s
 void live_set_held(struct decider *decider, struct live *live, enum job_hold held);
 /* State and reason as the cluster has them now; the row is to be written. */
 void live_update(struct decider *decider, struct live *live);
-/* It has ended, when the executor says (NULL: now), which may be before the service came back: remembered for a while. */
+/* It has ended, when the executor says (NULL: now), which may be before the service came back:
+ * remembered for a while. */
 void live_ended(struct decider *decider, struct live *live, const struct exec_status *status);
 /* It could not be started; the sentence says why. NULL: it could, or is tried once more. */
 void live_set_failure(struct decider *decider, struct live *live, const char *why);

@@ -1,6 +1,6 @@
 /*
- * What live jobs were submitted with: typed, for who starts them, and as the JSON that the store keeps. The jobs of one submission share it, however many
- * elements its array has. The decider's.
+ * What live jobs were submitted with: typed, for who starts them, and as the JSON that the store
+ * keeps. The jobs of one submission share it, however many elements its array has. The decider's.
  */
 #ifndef SERVER_LIVE_SPEC_H
 #define SERVER_LIVE_SPEC_H
@@ -25,7 +25,8 @@ struct live_spec {
 	const char *rest;             /* what in it does not say who holds it: `"name":"x"}` */
 };
 
-/* From what was read and the JSON it was read from, which loses "hold" and "held_by". One reference. NULL: no memory. */
+/* From what was read and the JSON it was read from, which loses "hold" and "held_by". One
+ * reference. NULL: no memory. */
 struct live_spec *live_spec_new(const struct job_spec *spec, json_t *json);
 /* From what the store has. -EINVAL: it is not what a job can be. */
 int live_spec_restore(const char *text, struct live_spec **ret_spec, struct strata_error *err);

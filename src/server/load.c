@@ -1,4 +1,5 @@
-/* The making and taking away of load.h: classes, cluster, nodes, executor, what the store has; in this order. */
+/* The making and taking away of load.h: classes, cluster, nodes, executor, what the store has; in
+ * this order. */
 #include "server/load.h"
 
 #include "server/descriptors.h"

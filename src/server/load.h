@@ -7,7 +7,8 @@
 int decider_load(struct decider *decider, bool lead, struct strata_error *err);
 /* Whatever of it there is goes. */
 void decider_unload(struct decider *decider);
-/* The small program beside this one, where it was built or installed; else this one itself. In the arena; NULL: not to be found. */
+/* The small program beside this one, where it was built or installed; else this one itself. In the
+ * arena; NULL: not to be found. */
 const char *load_find_supervisor(struct strata_arena *arena);
 
 #endif

@@ -1,4 +1,5 @@
-/* The nodes: those of the executor, or that the configuration names, or the inventory service, or this machine; and what the operator said of them. */
+/* The nodes: those of the executor, or that the configuration names, or the inventory service, or
+ * this machine; and what the operator said of them. */
 #include "server/nodes.h"
 
 #include "machine/inventory.h"

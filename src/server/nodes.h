@@ -26,7 +26,8 @@ const char *nodes_state_name(enum strata_node_state state);
 /* By that name; of one that there is not: up. */
 enum strata_node_state nodes_state_find(const char *name);
 struct node_about *nodes_find(const struct decider *decider, const char *name); /* NULL: none */
-/* A place by the rows of its nodes, in the arena. -ENODEV: it has none, or one is not known any more. */
+/* A place by the rows of its nodes, in the arena. -ENODEV: it has none, or one is not known any
+ * more. */
 int nodes_pieces(const struct decider *decider, const struct job_place *place,
 		 struct strata_arena *arena, struct strata_piece **ret_pieces, uint32_t *ret_count);
 /* The other way; malloc's. NULL: no memory. */

@@ -40,12 +40,13 @@ static void get_passes(struct decider *decider, struct request *request)
 	for (uint64_t i = first; i < passes->count; i++) {
 		size_t row = i % PASSES_KEPT;
 
-		json_array_append_new(list, json_pack("{s:o,s:f,s:i,s:i,s:i}", "at",
-						      view_exact_time(passes->rows[row].at_ns), "took_s",
-						      (double)passes->rows[row].took_ns / 1e9,
-						      "started", (int)passes->rows[row].started,
-						      "stopped", (int)passes->rows[row].stopped,
-						      "waiting", (int)passes->rows[row].waiting));
+		json_array_append_new(list,
+				      json_pack("{s:o,s:f,s:i,s:i,s:i}", "at",
+						view_exact_time(passes->rows[row].at_ns), "took_s",
+						(double)passes->rows[row].took_ns / 1e9, "started",
+						(int)passes->rows[row].started, "stopped",
+						(int)passes->rows[row].stopped, "waiting",
+						(int)passes->rows[row].waiting));
 	}
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "passes", list));
 }

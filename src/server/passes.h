@@ -1,6 +1,6 @@
 /*
- * The latest passes of the scheduler, for timelines: a ring on the decider. Passes in which nothing happened and that took no time are not
- * kept: there is one for every request.
+ * The latest passes of the scheduler, for timelines: a ring on the decider. Passes in which nothing
+ * happened and that took no time are not kept: there is one for every request.
  */
 #ifndef SERVER_PASSES_H
 #define SERVER_PASSES_H

@@ -1,7 +1,8 @@
 /*
- * The directories of places.h. State and checkpoints are the service's own, and as narrow as what is in them allows: a service that is
- * root's runs jobs of others, who reach their script, token, checkpoints and the socket below it by name, so others may pass
- * through (0711) and not look around. A service of anybody else serves that user alone (0700).
+ * The directories of places.h. State and checkpoints are the service's own, and as narrow as what
+ * is in them allows: a service that is root's runs jobs of others, who reach their script, token,
+ * checkpoints and the socket below it by name, so others may pass through (0711) and not look
+ * around. A service of anybody else serves that user alone (0700).
  */
 #include "server/places.h"
 
@@ -41,7 +42,8 @@ static int open_own(const struct env *env, const char *path, const char *what,
 	return rc ? rc : let_pass(path, what, err);
 }
 
-/* Of root or of the service's user: all may come to the socket, nobody may put another in its place. */
+/* Of root or of the service's user: all may come to the socket, nobody may put another in its
+ * place. */
 static int open_socket_dir(const struct env *env, const char *socket, struct strata_error *err)
 {
 	const char *slash = strrchr(socket, '/');

@@ -1,4 +1,5 @@
-/* Where the service keeps things: its directories, made if they are missing and refused if anybody else could change what is in them. */
+/* Where the service keeps things: its directories, made if they are missing and refused if anybody
+ * else could change what is in them. */
 #ifndef SERVER_PLACES_H
 #define SERVER_PLACES_H
 

@@ -1,4 +1,5 @@
-/* The reaper: a thread that looks after connections. It wakes streams that have something to say and hangs up on callers that are too slow. */
+/* The reaper: a thread that looks after connections. It wakes streams that have something to say
+ * and hangs up on callers that are too slow. */
 #include "server/reaper.h"
 
 #include "server/connection.h"

@@ -45,7 +45,8 @@ static void note(void *context, const struct strata_event *event)
 		give_up(recorder, "not enough memory");
 }
 
-/* Appends to what earlier runs wrote. A line that was cut off when one was killed is ended, a file that is full put aside. */
+/* Appends to what earlier runs wrote. A line that was cut off when one was killed is ended, a file
+ * that is full put aside. */
 static int open_file(struct recorder *recorder, struct strata_error *err)
 {
 	const struct server_conf *conf = recorder->decider->conf;

@@ -1,7 +1,8 @@
 /*
- * After a start: the store is the truth. Jobs that wait are submitted again in their order, those that were placed are put where they were, and
- * what the executor finds on disk says what became of them meanwhile. A start that was committed and not yet ordered is ordered now; an
- * attempt that nobody knows of any more is stopped and forgotten.
+ * After a start: the store is the truth. Jobs that wait are submitted again in their order, those
+ * that were placed are put where they were, and what the executor finds on disk says what became of
+ * them meanwhile. A start that was committed and not yet ordered is ordered now; an attempt that
+ * nobody knows of any more is stopped and forgotten.
  */
 #include "server/recover.h"
 
@@ -103,7 +104,8 @@ static int recover_checkpoint(struct decider *decider, const struct store_checkp
 	return live->checkpoint ? 0 : strata_fail_memory(err);
 }
 
-/* In the order in which they were written: of each job the latest comes last, and in the store first. */
+/* In the order in which they were written: of each job the latest comes last, and in the store
+ * first. */
 static int recover_checkpoints(struct decider *decider, struct strata_error *err)
 {
 	static const struct store_filter live = { .live = true };
@@ -189,8 +191,9 @@ static int restore_request(struct decider *decider, const struct live *live,
 	return depend_fill(decider, &spec, true, arena, ret_request, err);
 }
 
-/* A row that was to be written after what was taken out of its range, and was not, stands for too much: see apply in write_batch.c. To one who only
- * looks on the store may be newer than what it has loaded: that alone counts then. */
+/* A row that was to be written after what was taken out of its range, and was not, stands for
+ * too much: see apply in write_batch.c. To one who only looks on the store may be newer than
+ * what it has loaded: that alone counts then. */
 static int trim_range(struct decider *decider, struct live *live, struct strata_error *err)
 {
 	int64_t first = job_first_id(&live->job), taken = 0;
@@ -217,7 +220,8 @@ static bool has_partners(const struct strata_job_request *request)
 	return false;
 }
 
-/* Tells the cluster of a job, or of each element of a range as long as they cannot be told at once. */
+/* Tells the cluster of a job, or of each element of a range as long as they cannot be told at
+ * once. */
 static int resubmit(struct decider *decider, const struct live *live,
 		    struct strata_job_request *request, struct strata_error *err)
 {
@@ -261,7 +265,8 @@ static int recover_job(struct decider *decider, struct live *live, struct strata
 		       : 0;
 }
 
-/* In the order of the store, which is that of their submission; not during the walk: what they wait for may have to be looked up. */
+/* In the order of the store, which is that of their submission; not during the walk: what they wait
+ * for may have to be looked up. */
 static int recover_jobs(struct decider *decider, struct strata_error *err)
 {
 	static const struct store_filter live = { .live = true };
@@ -275,7 +280,8 @@ static int recover_jobs(struct decider *decider, struct strata_error *err)
 	return rc;
 }
 
-/* It was frozen where it is: so it still is, and it waits for somebody to let it go only if somebody froze it. */
+/* It was frozen where it is: so it still is, and it waits for somebody to let it go only if
+ * somebody froze it. */
 static int freeze(struct decider *decider, struct live *live, struct strata_error *err)
 {
 	uint64_t id = (uint64_t)live->job.id;

@@ -1,6 +1,7 @@
 /*
- * Settings that change while the service runs. A signal asks for it, the decider does it between two rounds, so that nobody sees half of
- * it; reading files is left to whoever opened the server. What cannot change is named, and stays.
+ * Settings that change while the service runs. A signal asks for it, the decider does it between
+ * two rounds, so that nobody sees half of it; reading files is left to whoever opened the server.
+ * What cannot change is named, and stays.
  */
 #include "server/reload.h"
 
@@ -21,7 +22,8 @@ void reload_look(struct common *common)
 		common->read_settings(common->read_context);
 }
 
-/* Two values are the same when they print the same: texts and lists are compared by what they say. */
+/* Two values are the same when they print the same: texts and lists are compared by what they
+ * say. */
 static bool same(const struct strata_option *option, const void *a, const void *b,
 		 struct strata_memory *memory)
 {

@@ -1,6 +1,7 @@
 /*
- * The remover: a thread that deletes checkpoints. A checkpoint may be a directory of any number of files, and whoever decides has no time for that.
- * What is asked for is done before the service ends; after a crash the job's directory is tidied up with its last checkpoint.
+ * The remover: a thread that deletes checkpoints. A checkpoint may be a directory of any number of
+ * files, and whoever decides has no time for that. What is asked for is done before the service
+ * ends; after a crash the job's directory is tidied up with its last checkpoint.
  */
 #ifndef SERVER_REMOVER_H
 #define SERVER_REMOVER_H

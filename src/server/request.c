@@ -38,7 +38,8 @@ void request_answer(struct request *request, int status, json_t *json)
 	request_give_text(request, status, NULL, text);
 }
 
-/* A document that people may see on a terminal, too: what cannot be seen in its strings is escaped. An earlier version may have taken it in. */
+/* A document that people may see on a terminal, too: what cannot be seen in its strings is escaped.
+ * An earlier version may have taken it in. */
 static char *show_json(char *text)
 {
 	size_t length = strlen(text);
@@ -107,7 +108,8 @@ void request_fail(struct request *request, int code, const struct strata_error *
 	answer_error(request, kind->http_status, kind->name, err->text, err->field);
 }
 
-/* Values of a JSON text, as its brackets and commas tell: each costs some 250 bytes and a microsecond once it is read. */
+/* Values of a JSON text, as its brackets and commas tell: each costs some 250 bytes and a
+ * microsecond once it is read. */
 static size_t count_values(const char *text, size_t length)
 {
 	bool in_text = false;

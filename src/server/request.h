@@ -1,6 +1,7 @@
 /*
- * A request on its way: made by an HTTP thread, which knows who asks (identity.h) and reads the body; handed to the decider, which answers; sent by an
- * HTTP thread again. It has one owner at a time.
+ * A request on its way: made by an HTTP thread, which knows who asks (identity.h) and reads the
+ * body; handed to the decider, which answers; sent by an HTTP thread again. It has one owner at a
+ * time.
  */
 #ifndef SERVER_REQUEST_H
 #define SERVER_REQUEST_H
@@ -73,7 +74,8 @@ void request_answer(struct request *request, int status, json_t *json);
 void request_answer_text(struct request *request, int status, const char *media, const char *text);
 /* The same with a text that is malloc's, and is taken over. */
 void request_give_text(struct request *request, int status, const char *media, char *text);
-/* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403 …). */
+/* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403
+ * …). */
 void request_fail(struct request *request, int code, const struct strata_error *err);
 /* The same with a status and code of its own. */
 void request_refuse(struct request *request, int status, const char *code, const char *format, ...)

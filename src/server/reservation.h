@@ -1,6 +1,7 @@
 /*
- * Reservations: what others have taken of our nodes, for a work of theirs that we do not run. The cluster sees each as a job that is placed already, so that
- * nothing else is put there. They end when they are given back or when their time is over.
+ * Reservations: what others have taken of our nodes, for a work of theirs that we do not run. The
+ * cluster sees each as a job that is placed already, so that nothing else is put there. They end
+ * when they are given back or when their time is over.
  */
 #ifndef SERVER_RESERVATION_H
 #define SERVER_RESERVATION_H
@@ -20,7 +21,8 @@ struct reservation {
 /* Takes it. -EEXIST: the name is taken; -EBUSY: something of it is. */
 int reservation_take(struct decider *decider, const struct reservation *like,
 		     const struct reservation **ret_reservation, struct strata_error *err);
-/* One node that has so much free, the fullest that will do: fills the piece, but for its tasks. -EBUSY when there is none. */
+/* One node that has so much free, the fullest that will do: fills the piece, but for its tasks.
+ * -EBUSY when there is none. */
 int reservation_find_room(const struct decider *decider, const char *node, const char *gpu_type,
 			  uint32_t gpus, struct strata_piece *piece, struct strata_error *err);
 void reservation_give(struct decider *decider, const struct reservation *reservation);

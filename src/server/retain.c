@@ -1,6 +1,7 @@
 /*
- * Retention: ended jobs that are older than `keep`, and tokens that are over, are forgotten, a few at a time, in a transaction of its own between two rounds, so that nobody
- * who submits waits long for it. After a few the next follow soon; when there are none it looks again after a while.
+ * Retention: ended jobs that are older than `keep`, and tokens that are over, are forgotten, a few
+ * at a time, in a transaction of its own between two rounds, so that nobody who submits waits long
+ * for it. After a few the next follow soon; when there are none it looks again after a while.
  */
 #include "server/retain.h"
 

@@ -1,4 +1,5 @@
-/* Retention: ended jobs that are older than the configuration wants, and tokens that are over, are forgotten a few at a time. */
+/* Retention: ended jobs that are older than the configuration wants, and tokens that are over, are
+ * forgotten a few at a time. */
 #ifndef SERVER_RETAIN_H
 #define SERVER_RETAIN_H
 

@@ -10,6 +10,7 @@ static const struct route *const tables[] = {
 	api_openapi_routes,
 	api_submit_routes,
 	api_jobs_routes,
+	api_cancel_routes,
 	api_change_routes,
 	api_why_routes,
 	api_output_routes,

@@ -1,4 +1,5 @@
-/* The tables of routes: who may call what, and what then happens. One row per method and path; the documents and the tests walk them. */
+/* The tables of routes: who may call what, and what then happens. One row per method and path; the
+ * documents and the tests walk them. */
 #ifndef SERVER_ROUTE_H
 #define SERVER_ROUTE_H
 
@@ -11,7 +12,8 @@ struct route {
 	const char *summary;
 	enum role role; /* at least; ROLE_NONE: anybody who can reach the socket */
 	size_t body_bytes_max;
-	/* On an HTTP thread, when the body is there: may answer; else the decider is asked. NULL: nothing to read. */
+	/* On an HTTP thread, when the body is there: may answer; else the decider is asked. NULL:
+	 * nothing to read. */
 	void (*parse)(struct request *request);
 	/* On the decider's thread: answers. NULL: parse did. */
 	void (*decide)(struct decider *decider, struct request *request);
@@ -19,7 +21,8 @@ struct route {
 	void (*finish)(struct request *request);
 	/* The tables of its body and of its query. NULL: it has none. */
 	const struct strata_schema *body, *query;
-	/* keys that every good answer has, "jobs next"; "": an object of any; NULL: it is no JSON */
+	/* keys that every good answer has, "jobs next"; "": an object of any; NULL: it is no
+	 * JSON */
 	const char *answer;
 	int also; /* a good status beside 200: 201, there is something new; 202, it will be done */
 };
@@ -27,11 +30,14 @@ struct route {
 enum { ROUTE_SMALL_BYTES = 1 << 20 }; /* of bodies that are a few fields */
 
 const struct route *route_at(size_t index); /* NULL past the end */
-/* The row; ret_segments are the parts that '*' stands for, in `path`, which is cut up. NULL: none; ret_known: there is one with another method. */
+/* The row; ret_segments are the parts that '*' stands for, in `path`, which is cut up. NULL: none;
+ * ret_known: there is one with another method. */
 const struct route *route_find(const char *method, char *path,
 			       const char *ret_segments[REQUEST_SEGMENTS_MAX], bool *ret_known);
 
-/* The tables, each in the file that has what its rows do; a row without a method is behind the last. */
+/* The tables, each in the file that has what its rows do; a row without a method is behind the
+ * last. */
+extern const struct route api_cancel_routes[];
 extern const struct route api_change_routes[];
 extern const struct route api_checkpoints_routes[];
 extern const struct route api_cluster_routes[];

@@ -1,5 +1,6 @@
 /*
- * The service: a decider, a front and a standby, each with a header that says which threads may touch it, and what they share (common.h).
+ * The service: a decider, a front and a standby, each with a header that says which threads may
+ * touch it, and what they share (common.h).
  *
  *	decider.h	one thread decides, commits and acts
  *	front.h		HTTP threads read, authorise and parse

@@ -1,6 +1,7 @@
 /*
- * Figures that the service keeps about itself, for Prometheus: counters and histograms that any thread adds to, without a lock. What the cluster knows is
- * asked of it when somebody looks (api_health.c).
+ * Figures that the service keeps about itself, for Prometheus: counters and histograms that any
+ * thread adds to, without a lock. What the cluster knows is asked of it when somebody looks
+ * (api_health.c).
  */
 #ifndef SERVER_SERVICE_METRICS_H
 #define SERVER_SERVICE_METRICS_H

@@ -1,5 +1,6 @@
 /*
- * What can be configured of the service: [serve] of the file, STRATA_SERVE_* variables, flags of strata serve; one table for all.
+ * What can be configured of the service: [serve] of the file, STRATA_SERVE_* variables, flags of
+ * strata serve; one table for all.
  */
 #ifndef SERVER_SETTINGS_H
 #define SERVER_SETTINGS_H

@@ -1,8 +1,10 @@
 /*
- * Servers that do not lead. One that stands by answers reads from a picture of its own, loaded from the store as a leader would load it but
- * without an executor, and loaded again when a read comes in after the store has moved on; it sends those who want to change something to the
- * leader. Once a second it asks for the lead. A leader that ends lets go of the lock; one that neither ends nor beats any more is
- * deposed. Either way the epoch and the executor's fence keep the earlier one from doing harm, whenever it wakes up.
+ * Servers that do not lead. One that stands by answers reads from a picture of its own, loaded from
+ * the store as a leader would load it but without an executor, and loaded again when a read comes
+ * in after the store has moved on; it sends those who want to change something to the leader. Once
+ * a second it asks for the lead. A leader that ends lets go of the lock; one that neither ends nor
+ * beats any more is deposed. Either way the epoch and the executor's fence keep the earlier one
+ * from doing harm, whenever it wakes up.
  */
 #include "server/standby.h"
 
@@ -163,7 +165,8 @@ static int ask_for_lead(struct standby *standby, struct strata_error *err)
 
 /* ---- reads ---- */
 
-/* A small picture is as new as the store; a large one may be a little older, so that loading it is not all that is done. */
+/* A small picture is as new as the store; a large one may be a little older, so that loading it is
+ * not all that is done. */
 static int refresh(struct standby *standby, struct strata_error *err)
 {
 	struct decider *decider = standby->decider;

@@ -1,6 +1,6 @@
 /*
- * A server that does not lead: it answers reads from what it has loaded itself, names the leader for all else, and takes the lead when it is free. On the
- * deciding thread, but for what is marked.
+ * A server that does not lead: it answers reads from what it has loaded itself, names the leader
+ * for all else, and takes the lead when it is free. On the deciding thread, but for what is marked.
  */
 #ifndef SERVER_STANDBY_H
 #define SERVER_STANDBY_H

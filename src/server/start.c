@@ -1,6 +1,6 @@
 /*
- * From a job that was placed to an order for the executor: its files, its environment, its program, all from what is stored of it, so that a
- * service that comes back makes the same order again.
+ * From a job that was placed to an order for the executor: its files, its environment, its program,
+ * all from what is stored of it, so that a service that comes back makes the same order again.
  */
 #include "server/start.h"
 
@@ -79,7 +79,8 @@ static int fill_environment(struct start *start, struct strata_error *err)
 				 err);
 }
 
-/* A program without a slash is looked for by the job's own process, with its user's rights and no others. */
+/* A program without a slash is looked for by the job's own process, with its user's rights and no
+ * others. */
 static const char *program_of(struct start *start, const char *name)
 {
 	return *name == '/' || !strchr(name, '/')
@@ -247,7 +248,8 @@ static bool will_pass(int rc)
 	       rc == -ESTALE;
 }
 
-/* The start was decided and is durable: now it is ordered. An order that cannot be carried out, now or later, fails the job. */
+/* The start was decided and is durable: now it is ordered. An order that cannot be carried out, now
+ * or later, fails the job. */
 void start_order(struct decider *decider, struct live *live)
 {
 	struct start start = { .decider = decider, .live = live, .spec = &live->spec->spec };

@@ -13,7 +13,8 @@ struct start_place {
 	const char *directory, *checkpoint_dir;
 };
 
-/* NAME=value of all variables, NULL behind the last: those of the submission, and those that say what the job has; on the round's arena. */
+/* NAME=value of all variables, NULL behind the last: those of the submission, and those that say
+ * what the job has; on the round's arena. */
 int start_environment(struct decider *decider, const struct live *live,
 		      const struct start_place *place, const char *const **ret_environment,
 		      struct strata_error *err);

@@ -1,6 +1,6 @@
 /*
- * Reading a submission. What a client sends is kept as it was, but for its script and environment, which are stored once by content, so that a
- * restart makes the same request again.
+ * Reading a submission. What a client sends is kept as it was, but for its script and environment,
+ * which are stored once by content, so that a restart makes the same request again.
  */
 #include "server/submission.h"
 

@@ -1,5 +1,6 @@
 /*
- * Taking submissions in: the door (admit.c), the request to the cluster, a row for each job. All of it is in this round's batch or nothing; see submit_undo.
+ * Taking submissions in: the door (admit.c), the request to the cluster, a row for each job. All of
+ * it is in this round's batch or nothing; see submit_undo.
  */
 #include "server/submit.h"
 
@@ -128,7 +129,8 @@ static void put_blobs(struct intake *intake)
 
 /* ---- jobs ---- */
 
-/* The last first: an earlier one may be what a later one waits for. Elements that are one to the cluster go at once. */
+/* The last first: an earlier one may be what a later one waits for. Elements that are one to the
+ * cluster go at once. */
 static void withdraw(struct decider *decider, int64_t first, int64_t last)
 {
 	struct strata_job_view view;
@@ -142,7 +144,8 @@ static void withdraw(struct decider *decider, int64_t first, int64_t last)
 	}
 }
 
-/* One job, or a range of elements that is one until something tells them apart: to the cluster, then into the batch. */
+/* One job, or a range of elements that is one until something tells them apart: to the cluster,
+ * then into the batch. */
 static int take_one(struct intake *intake, int64_t elements, struct strata_error *err)
 {
 	struct decider *decider = intake->decider;

@@ -1,4 +1,5 @@
-/* Taking submissions in: from what was read to rows, requests to the cluster and live jobs. The decider's. */
+/* Taking submissions in: from what was read to rows, requests to the cluster and live jobs. The
+ * decider's. */
 #ifndef SERVER_SUBMIT_H
 #define SERVER_SUBMIT_H
 
@@ -13,12 +14,14 @@ struct submit_mark {
 };
 
 struct submit_mark submit_begin(const struct decider *decider);
-/* Takes one in: a job, or as many as its array has elements. After a failure the caller undoes what it has begun. */
+/* Takes one in: a job, or as many as its array has elements. After a failure the caller undoes what
+ * it has begun. */
 int submit_take(struct decider *decider, const struct submission *submission,
 		const struct identity *who, struct strata_arena *arena, struct strata_error *err);
 /* So many jobs were taken in since; their numbers follow each other. */
 size_t submit_count(const struct decider *decider, const struct submit_mark *mark);
-/* Takes back everything since the mark, of which nobody has been told: jobs, rows and events. Numbers are not used again. */
+/* Takes back everything since the mark, of which nobody has been told: jobs, rows and events.
+ * Numbers are not used again. */
 void submit_undo(struct decider *decider, const struct submit_mark *mark);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * An executor that works on somebody else's cluster sees more than our jobs: nodes that their owner takes away or gives back, and works of others
- * on them. Nodes become what they are there; what others have becomes reservations (reservation.h), named as the executor names the works. A survey is complete:
- * what is not in it is over.
+ * An executor that works on somebody else's cluster sees more than our jobs: nodes that their owner
+ * takes away or gives back, and works of others on them. Nodes become what they are there; what
+ * others have becomes reservations (reservation.h), named as the executor names the works. A survey
+ * is complete: what is not in it is over.
  *
- * An operator's own word on a node is heard until the survey says otherwise: only changes there change anything here.
+ * An operator's own word on a node is heard until the survey says otherwise: only changes there
+ * change anything here.
  */
 #include "server/survey.h"
 
@@ -69,7 +71,8 @@ static void give_back(struct decider *decider, const struct exec_survey *survey)
 	}
 }
 
-/* As much of a part as is free here: they may have been quicker than the news of one of our own ends, or have what we count otherwise. */
+/* As much of a part as is free here: they may have been quicker than the news of one of our own
+ * ends, or have what we count otherwise. */
 static bool fit_part(const struct decider *decider, const struct exec_part *part,
 		     struct strata_piece *ret_piece)
 {

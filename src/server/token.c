@@ -362,10 +362,12 @@ void token_keep_uses(struct decider *decider)
 			put_token(decider, token, 0);
 }
 
-/* The table is asked for the hash of the text, which says nothing about texts that are nearly right. */
+/* The table is asked for the hash of the text, which says nothing about texts that are nearly
+ * right. */
 #define CHECK_NS (10 * STRATA_SECOND_NS)
 
-/* A user that was deleted has no rights any more, and one that was made anew under the same name is another. Asked now and then. */
+/* A user that was deleted has no rights any more, and one that was made anew under the same name is
+ * another. Asked now and then. */
 static bool still_stands(struct token *token, int64_t now_ns)
 {
 	struct token now = { .user = token->user };

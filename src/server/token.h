@@ -1,6 +1,7 @@
 /*
- * Tokens: what stands for a user where the kernel does not say who calls. The text is shown once and kept nowhere; its hash, with whom it stands
- * for, what it may do and until when, is in the store and here in memory.
+ * Tokens: what stands for a user where the kernel does not say who calls. The text is shown once
+ * and kept nowhere; its hash, with whom it stands for, what it may do and until when, is in the
+ * store and here in memory.
  *
  * HTTP threads look tokens up, the decider alone changes them.
  */
@@ -37,12 +38,14 @@ void token_table_free(struct token_table *table);
 /* What the store has; again: what has changed there since. */
 int token_recover(struct decider *decider, struct strata_error *err);
 
-/* A new one, in the round's batch. The text is only here. -EDQUOT: its user, or all together, have as many as there may be. */
+/* A new one, in the round's batch. The text is only here. -EDQUOT: its user, or all together, have
+ * as many as there may be. */
 int token_make(struct decider *decider, const struct token *like, char ret_text[TOKEN_TEXT_BYTES],
 	       const struct token **ret_token, struct strata_error *err);
 /* It is good no more, from now on, nor are those that were made with it. */
 void token_revoke(struct decider *decider, const struct token *token, const char *by);
-/* Forgets those that have expired; of the store's, and of those that were revoked, up to `limit`. */
+/* Forgets those that have expired; of the store's, and of those that were revoked, up to
+ * `limit`. */
 int token_forget(struct decider *decider, size_t limit, size_t *ret_count,
 		 struct strata_error *err);
 const struct token *token_at(const struct decider *decider, const char *id); /* NULL: none */

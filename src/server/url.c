@@ -1,6 +1,7 @@
 /*
- * URLs: see url.h. A path is cut into its parts before the escapes are taken out of them, so that a name may have a slash in it. Parameters are options:
- * one that is not in the route's table, comes twice or has a bad value is refused, since what is passed over in silence is believed to count.
+ * URLs: see url.h. A path is cut into its parts before the escapes are taken out of them, so that a
+ * name may have a slash in it. Parameters are options: one that is not in the route's table, comes
+ * twice or has a bad value is refused, since what is passed over in silence is believed to count.
  */
 #include "server/url.h"
 

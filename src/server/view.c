@@ -1,4 +1,5 @@
-/* Jobs as JSON; view.h says how. The command and some of the request are stored as JSON, and are written as they are. */
+/* Jobs as JSON; view.h says how. The command and some of the request are stored as JSON, and are
+ * written as they are. */
 #include "server/view.h"
 
 #include "server/json_text.h"
@@ -116,7 +117,8 @@ int view_fields(const char *names, uint64_t *ret_fields, struct strata_error *er
 
 /* ---- taking ---- */
 
-/* An exit code is what a program that ran left behind; one that was never started, or vanished, left none. */
+/* An exit code is what a program that ran left behind; one that was never started, or vanished,
+ * left none. */
 static bool has_exit(const struct job *job)
 {
 	return job->completed_ns && job->attempt && job->started_ns &&

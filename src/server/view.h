@@ -1,6 +1,7 @@
 /*
- * Jobs as JSON, for those who ask: a table of fields, from a job of the cluster or a row of the history to text. Taking what there is to
- * say is quick and the decider's; writing it is an HTTP thread's.
+ * Jobs as JSON, for those who ask: a table of fields, from a job of the cluster or a row of the
+ * history to text. Taking what there is to say is quick and the decider's; writing it is an HTTP
+ * thread's.
  */
 #ifndef SERVER_VIEW_H
 #define SERVER_VIEW_H
@@ -40,7 +41,8 @@ void view_set_forecast(const struct decider *decider, struct view *view,
 /* Gives it texts of its own, as far as these fields need them. False: no memory. */
 bool view_copy(struct view *view, uint64_t fields, struct strata_arena *arena);
 
-/* {"id":17,…}. When fields were chosen, those that are null or have nothing in them are left out. Thread-safe. */
+/* {"id":17,…}. When fields were chosen, those that are null or have nothing in them are left out.
+ * Thread-safe. */
 void view_write(const struct view *view, uint64_t fields, struct buf *buf);
 /* The same as a tree; NULL: no memory. */
 json_t *view_json(const struct view *view);

@@ -1,7 +1,8 @@
 /*
- * What one round of the decider changes, until it is durable. A job's row is written once, as it is at the end of the round, however often it
- * changed. When the store is away the batch stays and is tried again, with what has been added since: it says what is, so whether the first
- * try went through does not matter.
+ * What one round of the decider changes, until it is durable. A job's row is written once, as it is
+ * at the end of the round, however often it changed. When the store is away the batch stays and is
+ * tried again, with what has been added since: it says what is, so whether the first try went
+ * through does not matter.
  */
 #include "server/write_batch.h"
 
@@ -31,7 +32,8 @@ void batch_fini(struct decider *decider)
 	strata_arena_fini(&decider->batch.arena);
 }
 
-/* Without memory for what has happened the promise to keep it cannot be kept. A restart finds everything that was acknowledged. */
+/* Without memory for what has happened the promise to keep it cannot be kept. A restart finds
+ * everything that was acknowledged. */
 void *batch_need(void *block)
 {
 	if (!block) {
@@ -210,9 +212,10 @@ static int compare_ids(const void *a, const void *b)
 	return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* In one transaction, so that a submission is there as a whole or not at all. In parts only after a store was away for so long that what jobs
- * have reported meanwhile does not fit: rows say what is, so parts can be done again. What was taken out of a range has lower ids than what is left of it:
- * its rows go first, and recovery makes the range smaller. */
+/* In one transaction, so that a submission is there as a whole or not at all. In parts only
+ * after a store was away for so long that what jobs have reported meanwhile does not fit: rows
+ * say what is, so parts can be done again. What was taken out of a range has lower ids than what
+ * is left of it: its rows go first, and recovery makes the range smaller. */
 static int apply(struct decider *decider, struct strata_error *err)
 {
 	struct batch *batch = &decider->batch;

@@ -1,6 +1,7 @@
 /*
- * What one round of the decider changes, until it is durable: rows, and those who wait for the commit to be answered. A job's row is written once, as it is
- * at the end of the round, however often it changed.
+ * What one round of the decider changes, until it is durable: rows, and those who wait for the
+ * commit to be answered. A job's row is written once, as it is at the end of the round, however
+ * often it changed.
  */
 #ifndef SERVER_WRITE_BATCH_H
 #define SERVER_WRITE_BATCH_H
@@ -18,8 +19,8 @@ struct batch {
 	struct strata_arena arena;
 	struct store_change *changes;
 	size_t count, room;
-	/* Jobs whose rows are to be written, in the order in which they changed first: those of a submission by their ids, so
-	 * that a database puts each behind the last. */
+	/* Jobs whose rows are to be written, in the order in which they changed first: those of
+	 * a submission by their ids, so that a database puts each behind the last. */
 	struct live *dirty, *dirty_last;
 	size_t dirty_count;
 	struct request *waiters; /* to be answered once durable */
@@ -37,7 +38,8 @@ struct batch_mark {
 	char last_blob[STORE_HASH_BYTES];
 };
 
-/* The block; without memory for what has happened the promise to keep it cannot be kept, and the program ends. */
+/* The block; without memory for what has happened the promise to keep it cannot be kept, and the
+ * program ends. */
 void *batch_need(void *block);
 
 void batch_init(struct decider *decider);
@@ -55,7 +57,8 @@ void batch_undo(struct decider *decider, const struct batch_mark *mark);
 bool batch_is_full(const struct decider *decider);
 /* The job's row is not written: there is no such job. */
 void batch_leave(struct decider *decider, struct live *live);
-/* What a request with this key was answered, if that is in this round or in the store; in the arena. -ENOENT. */
+/* What a request with this key was answered, if that is in this round or in the store; in the
+ * arena. -ENOENT. */
 int batch_answered(struct decider *decider, const char *user, const char *key,
 		   struct strata_arena *arena, struct store_answer *ret_answer,
 		   struct strata_error *err);
@@ -64,8 +67,8 @@ void batch_answer(struct decider *decider, const char *user, const char *key, co
 		  const char *body);
 /* The request is answered when the batch is durable. */
 void batch_wait(struct decider *decider, struct request *request);
-/* Commits. -EAGAIN: the store is away; those who wait for the commit are told, all else stays for the next try. -ESTALE: another
- * leads. */
+/* Commits. -EAGAIN: the store is away; those who wait for the commit are told, all else stays
+ * for the next try. -ESTALE: another leads. */
 int batch_commit(struct decider *decider, struct strata_error *err);
 /* Nothing of it will be committed here; those who wait are told why. */
 void batch_drop(struct decider *decider, const char *why);

@@ -1,6 +1,6 @@
 /*
- * The names of contents: a blob is stored under its BLAKE2b-256, so a script submitted a thousand times is there once,
- * and what comes back can be checked.
+ * The names of contents: a blob is stored under its BLAKE2b-256, so a script submitted a thousand
+ * times is there once, and what comes back can be checked.
  */
 #include "store/store.h"
 

@@ -1,7 +1,8 @@
 /*
- * The tables, as the steps that lead to them. A database's version is the number of migrations it has seen; opening it to
- * write applies the rest in one transaction, so it is at the old version or at the new one, whenever the power goes. A
- * migration that was released is never changed: what comes later is appended.
+ * The tables, as the steps that lead to them. A database's version is the number of migrations it
+ * has seen; opening it to write applies the rest in one transaction, so it is at the old version or
+ * at the new one, whenever the power goes. A migration that was released is never changed: what
+ * comes later is appended.
  *
  * One text serves both databases; the names of types are the back end's (@int …).
  */
@@ -103,7 +104,8 @@ static const char *const memory[] = {
 	NULL,
 };
 
-/* How a job ended, in words and figures; answers that are given again when a request comes again. */
+/* How a job ended, in words and figures; answers that are given again when a request comes
+ * again. */
 static const char *const outcomes[] = {
 	"ALTER TABLE jobs ADD COLUMN failure @text",
 	"ALTER TABLE jobs ADD COLUMN cpu_user @int NOT NULL DEFAULT 0",
@@ -121,8 +123,9 @@ static const char *const outcomes[] = {
 };
 
 /*
- * Tokens know the token they were made with. Accounts, partitions and qualities of service exist only when somebody made
- * them: those that live jobs and users name are made here; having no settings, they are known as taken over.
+ * Tokens know the token they were made with. Accounts, partitions and qualities of service exist
+ * only when somebody made them: those that live jobs and users name are made here; having no
+ * settings, they are known as taken over.
  */
 static const char *const made[] = {
 	"ALTER TABLE tokens ADD COLUMN made_by @text",
@@ -252,7 +255,8 @@ int store_migrate(struct store *store, const struct store_migration *migrations,
 	struct plan plan = { .migrations = migrations, .count = count };
 	int64_t version;
 
-	/* When there is nothing to do, nobody is kept from writing, nor waited for. Without tables this fails. */
+	/* When there is nothing to do, nobody is kept from writing, nor waited for. Without tables
+	 * this fails. */
 	if (store_ask_number(store, ASK_VERSION, &version, NULL) == 0 && version == (int64_t)count)
 		return 0;
 	buf_init(&plan.sql, store->memory, 0);

@@ -1,6 +1,6 @@
 /*
- * The protocol of PostgreSQL, as far as the store speaks it: 64-bit numbers and doubles as eight bytes in network order,
- * texts and bytes as they are.
+ * The protocol of PostgreSQL, as far as the store speaks it: 64-bit numbers and doubles as eight
+ * bytes in network order, texts and bytes as they are.
  */
 #include "store/postgres_wire.h"
 
@@ -179,7 +179,8 @@ int postgres_set_up(PGconn *conn, bool read_only, struct strata_error *err)
 			err, -ENOTSUP,
 			"the database has the encoding %s; create it with ENCODING 'UTF8'",
 			encoding);
-	/* The server notices a lost client soon, so that its lock becomes free; nothing waits for ever. */
+	/* The server notices a lost client soon, so that its lock becomes free; nothing waits for
+	 * ever. */
 	int rc = execute(
 		conn,
 		"SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; "

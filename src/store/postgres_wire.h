@@ -1,5 +1,5 @@
-/* What PostgreSQL's protocol wants: values and cells in its binary form, errors in our words, the settings of a
- * connection. */
+/* What PostgreSQL's protocol wants: values and cells in its binary form, errors in our words,
+ * the settings of a connection. */
 #ifndef STORE_POSTGRES_WIRE_H
 #define STORE_POSTGRES_WIRE_H
 

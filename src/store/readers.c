@@ -1,6 +1,7 @@
 /*
- * The pool of readers: places with a store each, guarded by one lock, and a condition that the next one given back
- * signals. The last one given back is taken first, so few stay warm and the others stay closed.
+ * The pool of readers: places with a store each, guarded by one lock, and a condition that the next
+ * one given back signals. The last one given back is taken first, so few stay warm and the others
+ * stay closed.
  */
 #include "store/readers.h"
 

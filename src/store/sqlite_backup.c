@@ -1,7 +1,8 @@
 /*
- * A copy of a database while it is in use, by SQLite's own backup: one read transaction, so it is of one moment, and writers
- * go on. It is made under another name, checked, synced and then given its name, so what has the name is whole. The copy
- * does without a write-ahead log: it is one file and can be read where nothing can be written.
+ * A copy of a database while it is in use, by SQLite's own backup: one read transaction, so it is
+ * of one moment, and writers go on. It is made under another name, checked, synced and then given
+ * its name, so what has the name is whole. The copy does without a write-ahead log: it is one file
+ * and can be read where nothing can be written.
  */
 #include "store/sqlite_backup.h"
 

@@ -1,4 +1,5 @@
-/* SQLite's errors in our words, and its online backup: what store_sqlite.c needs and is not about statements. */
+/* SQLite's errors in our words, and its online backup: what store_sqlite.c needs and is not about
+ * statements. */
 #ifndef STORE_SQLITE_BACKUP_H
 #define STORE_SQLITE_BACKUP_H
 

@@ -1,6 +1,7 @@
 /*
- * What every store does, whatever the database: find the back end by the address, keep statements prepared, run
- * transactions under an epoch, apply changes. The back ends run statements; the tables are described in store_rows.c.
+ * What every store does, whatever the database: find the back end by the address, keep statements
+ * prepared, run transactions under an epoch, apply changes. The back ends run statements; the
+ * tables are described in store_rows.c.
  */
 #include "store/store.h"
 

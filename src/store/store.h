@@ -1,24 +1,26 @@
 /*
- * The durable state of the service: jobs, steps, arrays, events, usage, users and accounts, tokens, nodes, reservations,
- * checkpoints, and who leads. One interface, one back end per file: SQLite for one machine, PostgreSQL for several
- * servers. The address picks it:
+ * The durable state of the service: jobs, steps, arrays, events, usage, users and accounts, tokens,
+ * nodes, reservations, checkpoints, and who leads. One interface, one back end per file: SQLite for
+ * one machine, PostgreSQL for several servers. The address picks it:
  *
  *	sqlite:/var/lib/strata/strata.db	(or the bare path)
  *	postgresql://strata@db/strata		(or postgres://; see libpq)
  *
- * Everything is written by store_apply: a batch of changes is one transaction, all of it or nothing. Changes say what a
- * row is from now on, never by how much it differs, so a batch whose fate is unknown (-EAGAIN: the connection broke
- * while it was committed) is simply applied again. Many submissions in one batch is how commits are shared.
+ * Everything is written by store_apply: a batch of changes is one transaction, all of it or
+ * nothing. Changes say what a row is from now on, never by how much it differs, so a batch whose
+ * fate is unknown (-EAGAIN: the connection broke while it was committed) is simply applied again.
+ * Many submissions in one batch is how commits are shared.
  *
- * Every write carries the epoch that store_lead gave. Whoever leads later has a higher one, and from then on the writes of
- * the earlier leader are refused with -ESTALE, whatever it believes.
+ * Every write carries the epoch that store_lead gave. Whoever leads later has a higher one, and
+ * from then on the writes of the earlier leader are refused with -ESTALE, whatever it believes.
  *
- * Rows are plain structs. Texts are NUL-terminated UTF-8, NULL where there is none; numbers are int64_t, 0 where there is
- * none; times are nanoseconds since 1970. JSON is opaque here. On the way in everything is borrowed during the call; rows
- * handed to a callback are borrowed until it returns (store_row_copy keeps one).
+ * Rows are plain structs. Texts are NUL-terminated UTF-8, NULL where there is none; numbers are
+ * int64_t, 0 where there is none; times are nanoseconds since 1970. JSON is opaque here. On the way
+ * in everything is borrowed during the call; rows handed to a callback are borrowed until it
+ * returns (store_row_copy keeps one).
  *
- * A struct store is used by one thread at a time, and not from inside its own callbacks. Readers on other threads open
- * their own, or take one from struct store_readers.
+ * A struct store is used by one thread at a time, and not from inside its own callbacks. Readers on
+ * other threads open their own, or take one from struct store_readers.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -41,7 +43,8 @@ extern const struct strata_kind store_kind;
 
 enum { STORE_HASH_BYTES = 65 }; /* BLAKE2b-256 in hexadecimal, with the NUL */
 
-/* Contents stored once: scripts, environments. Put in the batch of the first job that refers to it, or before. */
+/* Contents stored once: scripts, environments. Put in the batch of the first job that refers to it,
+ * or before. */
 struct store_blob {
 	const char *hash; /* store_blob_hash of the bytes */
 	const void *bytes;
@@ -94,9 +97,10 @@ struct store_job {
 	int64_t user_ns, system_ns; /* CPU time of its last run … */
 	int64_t memory_peak_bytes;  /* … and the most memory it had; 0: not known */
 	/*
-	 * Above 1: a range of an array. The row stands for so many elements, of which it is the last; those before it
-	 * have the ids below, uuids one lower each (uuid_move) and indexes index_step apart, and all else is the same. An element that
-	 * becomes different gets a row of its own in the batch that makes the range smaller. 0 or 1: this job.
+	 * Above 1: a range of an array. The row stands for so many elements, of which it is the
+	 * last; those before it have the ids below, uuids one lower each (uuid_move) and indexes
+	 * index_step apart, and all else is the same. An element that becomes different gets a row
+	 * of its own in the batch that makes the range smaller. 0 or 1: this job.
 	 */
 	int64_t elements, index_step;
 };
@@ -135,7 +139,8 @@ struct store_event {
 	const char *about; /* JSON */
 };
 
-/* What was used: by whom, in the stretch of time that begins at from_ns (0: all of it, faded; see core/share.h). */
+/* What was used: by whom, in the stretch of time that begins at from_ns (0: all of it, faded; see
+ * core/share.h). */
 struct store_usage {
 	const char *account; /* "": none */
 	const char *user;    /* "": the account as a whole */
@@ -228,7 +233,8 @@ enum { STORE_ROW_COUNT = STORE_ANSWER + 1 };
 	struct store_answer: STORE_ANSWER)
 /* clang-format on */
 
-/* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its type. */
+/* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its
+ * type. */
 struct store_change {
 	bool remove; /* else: put, whether a row with this key is there or not */
 	enum store_row kind;
@@ -244,12 +250,13 @@ void *store_row_copy(enum store_row kind, const void *row, struct strata_arena *
 /* ---- opening ---- */
 
 /*
- * Opens a store. To write: creates what is missing (a file only its owner reads) and brings the tables up to date, in one
- * transaction. To read only: it must be there and up to date. memory is borrowed until store_close.
+ * Opens a store. To write: creates what is missing (a file only its owner reads) and brings the
+ * tables up to date, in one transaction. To read only: it must be there and up to date. memory is
+ * borrowed until store_close.
  *
- * -EINVAL for an address that names no back end; -ENOTSUP when the tables are from a newer version of the program;
- * -EBADMSG when the file is no database or damaged; -ECONNREFUSED when the server is not there; -EACCES, -EROFS, -ENOENT,
- * -ENOSPC, -ENOMEM.
+ * -EINVAL for an address that names no back end; -ENOTSUP when the tables are from a newer version
+ * of the program; -EBADMSG when the file is no database or damaged; -ECONNREFUSED when the server
+ * is not there; -EACCES, -EROFS, -ENOENT, -ENOSPC, -ENOMEM.
  */
 int store_open(const char *address, bool read_only, struct strata_memory *memory,
 	       struct store **ret_store, struct strata_error *err);
@@ -271,9 +278,9 @@ struct store_leader {
 };
 
 /*
- * Becomes the leader: takes the lock that one process at a time can have, until store_close, and raises the epoch, which is
- * durable when this returns. What `self` says (address, host, since_ns; NULL: nothing) is there for others to read. -EBUSY
- * when another process leads.
+ * Becomes the leader: takes the lock that one process at a time can have, until store_close, and
+ * raises the epoch, which is durable when this returns. What `self` says (address, host, since_ns;
+ * NULL: nothing) is there for others to read. -EBUSY when another process leads.
  */
 int store_lead(struct store *store, const struct store_leader *self, uint64_t *ret_epoch,
 	       struct strata_error *err);
@@ -288,21 +295,24 @@ int store_leader(struct store *store, struct strata_arena *arena, struct store_l
 /* May several servers open it, of which one leads? Without: a second one is a mistake. */
 bool store_shared(const struct store *store);
 
-/* The leader shows that it is alive, and learns whether it still leads: as store_apply. Cheap: it need not be durable. */
+/* The leader shows that it is alive, and learns whether it still leads: as store_apply. Cheap: it
+ * need not be durable. */
 int store_beat(struct store *store, uint64_t epoch, struct strata_error *err);
 
 /*
- * Takes the lock from a leader that does not beat any more, by ending its session; store_lead can be tried then. That it wakes up
- * later does no harm: its session is gone, and the next one is told -ESTALE. -ENOTSUP where the store is not shared.
+ * Takes the lock from a leader that does not beat any more, by ending its session; store_lead can
+ * be tried then. That it wakes up later does no harm: its session is gone, and the next one is told
+ * -ESTALE. -ENOTSUP where the store is not shared.
  */
 int store_depose(struct store *store, struct strata_error *err);
 
 /* ---- writing ---- */
 
 /*
- * As store_open, to write; and beside it a mark is kept at the path `mark`, by which a store that is not what it was is noticed: emptied, older,
- * another one, without the log that a crash left. -EBADMSG then, before anything is changed, with a sentence that says what to do.
- * Where there is no mark the store is taken as it is, and marked when it is led.
+ * As store_open, to write; and beside it a mark is kept at the path `mark`, by which a store that
+ * is not what it was is noticed: emptied, older, another one, without the log that a crash left.
+ * -EBADMSG then, before anything is changed, with a sentence that says what to do. Where there is
+ * no mark the store is taken as it is, and marked when it is led.
  */
 int store_open_marked(const char *address, const char *mark, struct strata_memory *memory,
 		      struct store **ret_store, struct strata_error *err);
@@ -310,33 +320,37 @@ int store_open_marked(const char *address, const char *mark, struct strata_memor
 int store_mark_accept(const char *mark, struct strata_error *err);
 
 /*
- * Applies 0 to STRATA_STORE_CHANGES_MAX changes in their order, as one transaction; when this returns 0 they are durable.
+ * Applies 0 to STRATA_STORE_CHANGES_MAX changes in their order, as one transaction; when this
+ * returns 0 they are durable.
  *
- * -ESTALE: another leads (or the database was replaced by an older one). -EEXIST: the uuid, or the user's request key, is
- * another job's. -ENOENT: a job refers to a blob that is not there. -EINVAL, with the field: a text that is missing or not
- * UTF-8, a wrong hash, a key that is not > 0; jobs, events, blobs and arrays are not deleted but forgotten. -E2BIG: more
- * changes or bytes than the limits. -EAGAIN: the database cannot be reached or is busy; apply the same again. -ENOSPC,
+ * -ESTALE: another leads (or the database was replaced by an older one). -EEXIST: the uuid, or the
+ * user's request key, is another job's. -ENOENT: a job refers to a blob that is not there. -EINVAL,
+ * with the field: a text that is missing or not UTF-8, a wrong hash, a key that is not > 0; jobs,
+ * events, blobs and arrays are not deleted but forgotten. -E2BIG: more changes or bytes than the
+ * limits. -EAGAIN: the database cannot be reached or is busy; apply the same again. -ENOSPC,
  * -EROFS, -EIO, -ENOMEM. Nothing has changed then, but for -EAGAIN, which does not know.
  */
 int store_apply(struct store *store, const struct store_change *changes, size_t count,
 		uint64_t epoch, struct strata_error *err);
 
 /*
- * Retention: forgets up to `limit` (1 … STRATA_STORE_PAGE_MAX) jobs that ended before before_ns, oldest end first, with
- * their steps, events and checkpoints, arrays and blobs that no job needs any more, and as many older events of no job and
- * answers. The
- * newest job and event stay, so that their numbers are never used again. One transaction; call it until it says 0.
+ * Retention: forgets up to `limit` (1 … STRATA_STORE_PAGE_MAX) jobs that ended before before_ns,
+ * oldest end first, with their steps, events and checkpoints, arrays and blobs that no job needs
+ * any more, and as many older events of no job and answers. The newest job and event stay, so that
+ * their numbers are never used again. One transaction; call it until it says 0.
  */
 int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 		 size_t *ret_count, struct strata_error *err);
 
-/* The same for tokens that have expired or were revoked before before_ns; not for the one with the highest number. */
+/* The same for tokens that have expired or were revoked before before_ns; not for the one with the
+ * highest number. */
 int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 			size_t *ret_count, struct strata_error *err);
 
 /* ---- reading ---- */
 
-/* What is done with a row (a struct of the kind asked for). Anything but 0 ends the walk and is returned. */
+/* What is done with a row (a struct of the kind asked for). Anything but 0 ends the walk and is
+ * returned. */
 typedef int store_each(void *context, const void *row, struct strata_error *err);
 
 struct store_filter {
@@ -344,8 +358,9 @@ struct store_filter {
 	int64_t job; /* what belongs to this job: steps, events, checkpoints; 0: any */
 };
 
-/* Walks over all rows of a kind (not blobs) in the order of their keys, ranges of jobs as they are. filter may be NULL. A walk over a store
- * that is being written to sees each row that was there all the time once. */
+/* Walks over all rows of a kind (not blobs) in the order of their keys, ranges of jobs as they
+ * are. filter may be NULL. A walk over a store that is being written to sees each row that was
+ * there all the time once. */
 int store_load(struct store *store, enum store_row kind, const struct store_filter *filter,
 	       store_each *each, void *context, struct strata_error *err);
 
@@ -368,7 +383,8 @@ struct store_query {
 	bool descending;
 };
 
-/* One page, with every element of a range as a row. The id of its last row is the next one's `after`; fewer than limit rows: there is no more. */
+/* One page, with every element of a range as a row. The id of its last row is the next one's
+ * `after`; fewer than limit rows: there is no more. */
 int store_jobs_page(struct store *store, const struct store_query *query, store_each *each,
 		    void *context, struct strata_error *err);
 
@@ -380,7 +396,8 @@ int store_events_page(struct store *store, int64_t after, size_t limit, store_ea
 int store_job_last(struct store *store, int64_t first, int64_t last, int64_t *ret_id,
 		   struct strata_error *err);
 
-/* One job, or element of a range, on the arena: by id; by uuid; by its user's request key. -ENOENT. */
+/* One job, or element of a range, on the arena: by id; by uuid; by its user's request key.
+ * -ENOENT. */
 int store_job_get(struct store *store, int64_t id, struct strata_arena *arena,
 		  struct store_job *ret_job, struct strata_error *err);
 int store_job_find(struct store *store, const char *uuid, struct strata_arena *arena,
@@ -397,12 +414,14 @@ int store_answer_get(struct store *store, const char *user, const char *request_
 /* The name of contents. */
 void store_blob_hash(const void *bytes, size_t size_bytes, char ret_hash[STORE_HASH_BYTES]);
 
-/* Contents by name, on the arena, with a NUL behind them. -ENOENT; -EBADMSG when they are not what they were. */
+/* Contents by name, on the arena, with a NUL behind them. -ENOENT; -EBADMSG when they are not what
+ * they were. */
 int store_blob_get(struct store *store, const char *hash, struct strata_arena *arena,
 		   struct store_blob *ret_blob, struct strata_error *err);
 
-/* A copy of everything, as of now, in one new file that can be opened as a store; writers go on meanwhile. -EEXIST when the
- * path is taken; -ENOTSUP where the database has its own tool for it, which the sentence names. */
+/* A copy of everything, as of now, in one new file that can be opened as a store; writers go on
+ * meanwhile. -EEXIST when the path is taken; -ENOTSUP where the database has its own tool for
+ * it, which the sentence names. */
 int store_backup(struct store *store, const char *path, struct strata_error *err);
 
 #endif

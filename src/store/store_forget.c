@@ -1,7 +1,7 @@
 /*
- * Retention. The jobs to forget are listed first; then each goes with what belongs to it, by its key, so the cost is that
- * of what is forgotten and not of what is kept. The newest job and event stay: their numbers are how the next ones are
- * found.
+ * Retention. The jobs to forget are listed first; then each goes with what belongs to it, by its
+ * key, so the cost is that of what is forgotten and not of what is kept. The newest job and event
+ * stay: their numbers are how the next ones are found.
  */
 #include "store/store_int.h"
 

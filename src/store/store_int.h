@@ -1,7 +1,7 @@
 /*
- * Between the store and its back ends. What the tables hold and what is asked of them is written once, in SQL that both
- * databases read; a back end only opens, runs statements with typed values and knows its locks. Parameters are $1, $2 …
- * and appear for the first time in this order.
+ * Between the store and its back ends. What the tables hold and what is asked of them is written
+ * once, in SQL that both databases read; a back end only opens, runs statements with typed values
+ * and knows its locks. Parameters are $1, $2 … and appear for the first time in this order.
  */
 #ifndef STORE_STORE_INT_H
 #define STORE_STORE_INT_H
@@ -63,15 +63,17 @@ struct store_class {
 	const char *share_row;
 	const char *migration_lock; /* a query: one migrates at a time; NULL: begin sees to it */
 
-	/* store.c has zeroed the struct and filled struct store. Without the scheme. After a failure nothing is
-	 * held. */
+	/* store.c has zeroed the struct and filled struct store. Without the scheme. After a
+	 * failure nothing is held. */
 	int (*open)(struct store *store, const char *address, struct strata_error *err);
 	void (*close)(struct store *store);
 	/* Starts a transaction that will write. Once begun, one of commit and rollback follows. */
 	int (*begin)(struct store *store, struct strata_error *err);
-	/* A failed commit has rolled back. -ECONNRESET from these four: the connection was lost, all may be tried again. */
+	/* A failed commit has rolled back. -ECONNRESET from these four: the connection was lost,
+	 * all may be tried again. */
 	int (*commit)(struct store *store, struct strata_error *err);
-	/* One statement without rows. Its failure may be reported by a later run, query or commit of the transaction. */
+	/* One statement without rows. Its failure may be reported by a later run, query or commit
+	 * of the transaction. */
 	int (*run)(struct store *store, struct store_statement *statement,
 		   const struct store_value *values, size_t count, struct strata_error *err);
 	/* One with rows, whose cells have these types. Works outside of transactions too. */
@@ -81,10 +83,11 @@ struct store_class {
 	void (*rollback)(struct store *store);
 	/* Gives back what `prepared` holds. */
 	void (*forget)(struct store *store, struct store_statement *statement);
-	/* Takes the leader's lock, if it is not held: -EBUSY. Callers: store_lead; store_apply, inside a transaction,
-	 * in case the lock was lost with a connection. */
+	/* Takes the leader's lock, if it is not held: -EBUSY. Callers: store_lead; store_apply,
+	 * inside a transaction, in case the lock was lost with a connection. */
 	int (*lock)(struct store *store, struct strata_error *err);
-	/* Ends the session that holds the leader's lock, if another's does. NULL: several servers cannot share it. */
+	/* Ends the session that holds the leader's lock, if another's does. NULL: several servers
+	 * cannot share it. */
 	int (*depose)(struct store *store, struct strata_error *err);
 	/* makes the transaction one whose loss would not matter; NULL: none is */
 	const char *light;
@@ -114,7 +117,8 @@ struct store {
 	uint64_t uses; /* of statements so far */
 };
 
-/* The statement of this text, from the cache; it stays valid for the next STORE_STATEMENTS_MAX / 2 different ones. */
+/* The statement of this text, from the cache; it stays valid for the next STORE_STATEMENTS_MAX / 2
+ * different ones. */
 int store_statement(struct store *store, const char *sql, struct store_statement **ret_statement,
 		    struct strata_error *err);
 
@@ -131,8 +135,8 @@ int store_ask_number(struct store *store, const char *sql, int64_t *ret_number,
 /* -EEXIST or -ENOENT from what a database says about a constraint that a change broke. */
 int store_fail_constraint(struct strata_error *err, int code, const char *words);
 
-/* A transaction that writes: begin, epoch (NULL: of nobody), body, commit; all of it once more when the connection broke.
- * So the body may run twice. */
+/* A transaction that writes: begin, epoch (NULL: of nobody), body, commit; all of it once more
+ * when the connection broke. So the body may run twice. */
 typedef int store_body(struct store *store, void *context, struct strata_error *err);
 int store_transact(struct store *store, const uint64_t *epoch, store_body *body, void *context,
 		   struct strata_error *err);
@@ -144,7 +148,8 @@ int store_fail_read_only(struct strata_error *err);
 
 /* ---- the mark (store_mark.c) ---- */
 
-/* Does what there is fit the mark? First by its files, then by what is in it; before anything is changed. */
+/* Does what there is fit the mark? First by its files, then by what is in it; before anything is
+ * changed. */
 int store_mark_look(struct store *store, const char *rest, struct strata_error *err);
 int store_mark_compare(struct store *store, struct strata_error *err);
 /* Within the transaction in which a leader begins: the numbers that the mark will have. */
@@ -192,8 +197,8 @@ int store_delete_sql(struct buf *buf, const struct store_table *table, struct st
 
 /* ---- migrations (migrations.c) ---- */
 
-/* SQL statements, each of which is run by itself, ended by NULL. "@int @real @text @bytes @end" stand for the back end's
- * types and table end. */
+/* SQL statements, each of which is run by itself, ended by NULL. "@int @real @text @bytes @end"
+ * stand for the back end's types and table end. */
 struct store_migration {
 	const char *const *steps;
 };
@@ -202,7 +207,8 @@ struct store_migration {
 extern const struct store_migration store_migrations[];
 extern const size_t store_migration_count;
 
-/* Brings a database up to the last of these migrations, or says that it is too new (-ENOTSUP). One transaction. */
+/* Brings a database up to the last of these migrations, or says that it is too new (-ENOTSUP). One
+ * transaction. */
 int store_migrate(struct store *store, const struct store_migration *migrations, size_t count,
 		  struct strata_error *err);
 /* 0 when it is exactly there. */

@@ -1,7 +1,8 @@
 /*
- * Who leads: the lock, the epoch, and the row that names the leader. The lock says who may try, the epoch who may write; the row is for people
- * and for servers that stand by. It has a counter which the leader moves on, so that one that has stopped without letting go of its
- * lock (suspended, cut off) can be told from one that has nothing to write.
+ * Who leads: the lock, the epoch, and the row that names the leader. The lock says who may try, the
+ * epoch who may write; the row is for people and for servers that stand by. It has a counter which
+ * the leader moves on, so that one that has stopped without letting go of its lock (suspended, cut
+ * off) can be told from one that has nothing to write.
  */
 #include "store/store_int.h"
 

@@ -1,7 +1,8 @@
 /*
- * Reading: walks over a table in the order of its key, pages of the history, single rows. A walk goes in chunks, each of
- * which begins behind the key of the last row, so that neither side keeps a large result and no read holds up a writer.
- * Conditions are put together as text, values never are.
+ * Reading: walks over a table in the order of its key, pages of the history, single rows. A walk
+ * goes in chunks, each of which begins behind the key of the last row, so that neither side keeps a
+ * large result and no read holds up a writer. Conditions are put together as text, values never
+ * are.
  */
 #include "store/store_int.h"
 
@@ -319,8 +320,9 @@ static void add_again(struct request *request, size_t start, size_t length)
 }
 
 /*
- * A page of several states: that many of each, already in order by its index, and of those the first. Asked for all states
- * at once, a database would sort all that was ever in one of them for every page.
+ * A page of several states: that many of each, already in order by its index, and of those the
+ * first. Asked for all states at once, a database would sort all that was ever in one of them for
+ * every page.
  */
 static void add_states(struct request *request, const struct store_query *query, int64_t beyond)
 {
@@ -358,7 +360,8 @@ static int note_beyond(void *context, const struct store_value *cells, size_t co
 	return 0;
 }
 
-/* Downwards a page begins with rows whose ids are below this: the row of a range has the highest of its ids. */
+/* Downwards a page begins with rows whose ids are below this: the row of a range has the highest of
+ * its ids. */
 static int find_beyond(struct store *store, int64_t after, int64_t *ret_beyond,
 		       struct strata_error *err)
 {

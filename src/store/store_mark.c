@@ -1,11 +1,13 @@
 /*
- * The mark: a small file that says what the store was when somebody looked last. The store has a random number of its own (its id) and one that
- * grows (its generation); the mark has both as they were. So another store and an older copy are noticed. The generation grows when a
- * leader begins, when it ends, and whenever SQLite has taken its log into its file: so the newest one is in the log alone, and a
- * file that has lost its log is an older copy, too; one whose log was taken in by another program is not. Nothing of this is
- * done with every commit.
+ * The mark: a small file that says what the store was when somebody looked last. The store has a
+ * random number of its own (its id) and one that grows (its generation); the mark has both as they
+ * were. So another store and an older copy are noticed. The generation grows when a leader begins,
+ * when it ends, and whenever SQLite has taken its log into its file: so the newest one is in the
+ * log alone, and a file that has lost its log is an older copy, too; one whose log was taken in by
+ * another program is not. Nothing of this is done with every commit.
  *
- * A crash at any moment makes no false alarm: the numbers are durable in the store before they are in the mark.
+ * A crash at any moment makes no false alarm: the numbers are durable in the store before they are
+ * in the mark.
  */
 #include "store/store.h"
 
@@ -174,7 +176,8 @@ int store_mark_compare(struct store *store, struct strata_error *err)
 
 /* ---- keeping it ---- */
 
-/* What was accepted goes on from where the mark was: an executor knows the epoch, and obeys no older one. */
+/* What was accepted goes on from where the mark was: an executor knows the epoch, and obeys no
+ * older one. */
 static int catch_up(struct store *store, struct strata_error *err)
 {
 	struct mark mark = { 0 };
@@ -231,7 +234,8 @@ static int raise_alone(struct store *store, void *context, struct strata_error *
 	return store_mark_raise(store, err);
 }
 
-/* If it cannot be done the mark stays as it was, and notices less. A database without files of ours has others who look after it. */
+/* If it cannot be done the mark stays as it was, and notices less. A database without files of ours
+ * has others who look after it. */
 void store_mark_renew(struct store *store)
 {
 	if (store->mark && store->leading && store->cls->look &&

@@ -1,10 +1,12 @@
 /*
- * PostgreSQL: the store of several servers, of which one leads. Statements are prepared by name and go through a pipeline,
- * so a batch costs two round trips, however many rows it has. Numbers and bytes travel in binary.
+ * PostgreSQL: the store of several servers, of which one leads. Statements are prepared by name and
+ * go through a pipeline, so a batch costs two round trips, however many rows it has. Numbers and
+ * bytes travel in binary.
  *
- * A connection that breaks is made again by the next call. Inside a transaction that is -ECONNRESET, and store.c begins
- * anew. Who leads holds an advisory lock, which ends with the connection, so it is taken again with the next one; that
- * nobody else led in between is for the epoch to say.
+ * A connection that breaks is made again by the next call. Inside a transaction that is
+ * -ECONNRESET, and store.c begins anew. Who leads holds an advisory lock, which ends with the
+ * connection, so it is taken again with the next one; that nobody else led in between is for the
+ * epoch to say.
  */
 #include "store/store_int.h"
 
@@ -128,8 +130,9 @@ static int drain(struct postgres *self, struct strata_error *err)
 			return lost(self, err);
 		PGresult *result = PQgetResult(self->conn);
 
-		/* between two statements there is nothing once; again and again when a server that went down has ended the
-		 * pipeline, which libpq may take for a connection that is well */
+		/* between two statements there is nothing once; again and again when a server
+		 * that went down has ended the pipeline, which libpq may take for a connection
+		 * that is well */
 		nothing = result ? 0 : nothing + 1;
 		if (!result && (PQstatus(self->conn) != CONNECTION_OK || nothing > 2))
 			return lost(self, err);
@@ -330,7 +333,8 @@ static void postgres_close(struct store *store)
 {
 	struct postgres *self = self_of(store);
 
-	/* The server would give the lock back some time after the connection has gone; here it is free on return. */
+	/* The server would give the lock back some time after the connection has gone; here it is
+	 * free on return. */
 	if (self->locked && !self->broken && PQstatus(self->conn) == CONNECTION_OK &&
 	    PQsendQueryParams(self->conn, "SELECT pg_advisory_unlock_all()", 0, NULL, NULL, NULL,
 			      NULL, 1))

@@ -1,7 +1,7 @@
 /*
- * The tables as data: for each kind of row its columns, their types and where they lie in the struct. From this come the
- * statements that put and delete a row, its values on the way in and its fields on the way out, so a new column is one
- * line here, one field in store.h and one migration.
+ * The tables as data: for each kind of row its columns, their types and where they lie in the
+ * struct. From this come the statements that put and delete a row, its values on the way in and its
+ * fields on the way out, so a new column is one line here, one field in store.h and one migration.
  */
 #include "store/store_int.h"
 

@@ -1,7 +1,8 @@
 /*
- * SQLite: the store of one machine, a file. The log is written ahead (WAL), so readers and the writer do not wait for each
- * other, and synced at every commit, so what was committed outlasts the power. Who leads holds the file
- * "PATH.lock" with flock, which the kernel gives back when the process ends, however it ends.
+ * SQLite: the store of one machine, a file. The log is written ahead (WAL), so readers and the
+ * writer do not wait for each other, and synced at every commit, so what was committed outlasts the
+ * power. Who leads holds the file "PATH.lock" with flock, which the kernel gives back when the
+ * process ends, however it ends.
  */
 #include "store/store_int.h"
 
@@ -194,7 +195,8 @@ static int sqlite_commit(struct store *store, struct strata_error *err)
 
 /* ---- the lead ---- */
 
-/* In the place of SQLite's own way: every so many pages of growth the log is taken into the file, and the mark is to know of it. */
+/* In the place of SQLite's own way: every so many pages of growth the log is taken into the file,
+ * and the mark is to know of it. */
 static int take_log(void *context, sqlite3 *db, const char *name, int pages)
 {
 	struct sqlite *self = context;
@@ -252,8 +254,8 @@ static int sqlite_lock(struct store *store, struct strata_error *err)
 
 /* ---- opening ---- */
 
-/* SQLite creates files that all may read; this one holds hashes of tokens and people's environments. The log and its
- * index take their mode from it. */
+/* SQLite creates files that all may read; this one holds hashes of tokens and people's
+ * environments. The log and its index take their mode from it. */
 static int create_file(const char *path, struct strata_error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -306,7 +308,8 @@ static int configure(struct sqlite *self, struct strata_error *err)
 	if (sqlite3_db_readonly(self->db,
 				"main")) /* SQLite would wait with this until the first write */
 		return strata_fail(err, -EROFS, "%s may not be written to", self->path);
-	/* EXTRA is FULL for a write-ahead log, and until there is one it syncs the directory, too. */
+	/* EXTRA is FULL for a write-ahead log, and until there is one it syncs the directory,
+	 * too. */
 	int rc = store_run(&self->base, "PRAGMA synchronous = EXTRA", NULL, 0, err);
 
 	return rc < 0 ? rc
@@ -324,8 +327,10 @@ static void sqlite_close(struct store *store)
 }
 
 /*
- * Before SQLite is used for the first time. Every statement of a batch keeps the pages it changes until it is over, in case it fails halfway. Once one
- * of them changes more than 64 KiB, SQLite would write those of all statements behind it to a file, which is most of what a large array costs.
+ * Before SQLite is used for the first time. Every statement of a batch keeps the pages it changes
+ * until it is over, in case it fails halfway. Once one of them changes more than 64 KiB, SQLite
+ * would write those of all statements behind it to a file, which is most of what a large array
+ * costs.
  */
 static void keep_statements_in_memory(void)
 {

@@ -1,6 +1,6 @@
 /*
- * UUIDs of version 7. The twelve bits behind the milliseconds hold the fraction of the millisecond (method 3 of
- * RFC 9562, 6.2), the last 62 are random.
+ * UUIDs of version 7. The twelve bits behind the milliseconds hold the fraction of the millisecond
+ * (method 3 of RFC 9562, 6.2), the last 62 are random.
  */
 #include "store/uuid.h"
 

@@ -5,6 +5,7 @@ What a client does is repeated until there is an answer (a submission with its k
 one when it ends, and holds a lock meanwhile: two runs of it at the same time give each other away.
 """
 import collections
+import contextlib
 import http.client
 import json
 import os
@@ -36,6 +37,7 @@ class Fact:
         self.group, self.requeue, self.code, self.after = group, requeue, code, after
         self.cancelled = False   # somebody was told that it is or will be
         self.may_be_cancelled = False  # somebody asked; the answer may have got lost
+        self.never = False       # it was held when it was cancelled
         self.requeued = 0        # so often somebody was told that it runs again
         self.holds = []          # [since, until] ns in which it must not start
         self.busy = threading.Lock()  # one change of it at a time: order is what is tested, not luck
@@ -107,8 +109,8 @@ class Client(threading.Thread):
     def run(self):
         try:
             while not self.world.stop.is_set() and (not self.quota or self.count < self.quota):
-                act = self.random.choices([self.submit, self.array, self.bulk, self.depend, self.hold, self.cancel, self.requeue],
-                                          [8, 1, 1, 2, 2, 2, 1])[0]
+                act = self.random.choices([self.submit, self.array, self.bulk, self.depend, self.hold, self.cancel, self.requeue,
+                                           self.sweep], [8, 1, 1, 2, 2, 2, 1, 1])[0]
                 act()
                 self.world.acts[act.__name__] += 1
         except Exception as error:  # any is a finding
@@ -135,6 +137,7 @@ class Client(threading.Thread):
                 if spec.get("hold"):
                     self.world.facts[number].holds.append([0, None])
         self.count += count
+        return answer["ids"]
 
     def submit(self):
         spec = self.spec(hold=self.random.random() < 0.1)
@@ -191,6 +194,31 @@ class Client(threading.Thread):
         with fact.busy:
             fact.requeued += 1  # if there is an answer or not: it may have been heard
             self.world.ask("PATCH", f"/jobs/{number}", {"requeue": True})
+
+    def sweep(self):
+        """An array that is held, taken apart a little, and then cancelled or let go by one request."""
+        count = self.random.randint(2, 30)
+        spec = self.spec(array=f"1-{count}", hold=True)
+        ids = self.post(spec, [spec] * count, count)
+        facts = [self.world.facts[number] for number in ids]
+        with contextlib.ExitStack() as stack:
+            for fact in facts:
+                stack.enter_context(fact.busy)
+            if self.random.random() < 0.5:
+                self.world.ask("PATCH", f"/jobs/{ids[0]}?elements=1-{count}:{self.random.randint(2, 5)}", {"nice": 1})
+            held, asked = [fact for fact in facts if fact.holds[-1][1] is None], time.time_ns()
+            if self.random.random() < 0.5:
+                for fact in facts:
+                    fact.may_be_cancelled = True
+                status, answer = self.world.ask("DELETE", f"/jobs/{ids[0]}?elements=all")
+                for fact in held:
+                    fact.never = True
+            else:
+                status, answer = self.world.ask("PATCH", f"/jobs/{ids[0]}?elements=all", {"hold": False})
+                for fact in held:
+                    fact.holds[-1][1] = asked
+            if status not in (200, 202, 404, 409):  # the last two: it was heard before, and the answer got lost
+                raise AssertionError(f"an array was refused: {status} {answer}")
 
 
 # ---- faults ----
@@ -350,6 +378,8 @@ def judge_job(world, fact, job, starts, ends, all_ends):
         yield "it may run again, but was given up"
     if fact.cancelled and job["state"] not in ("cancelled", "completed", "failed"):
         yield f"it was cancelled, and is {job['state']}"
+    if fact.never and (job["state"] != "cancelled" or starts):
+        yield f"it was cancelled while it was held, and is {job['state']}: {starts}"
     if not fact.may_be_cancelled and job["state"] == "cancelled":
         yield f"nobody has cancelled it ({job['reason']})"
     if job["started_at"] and job["ended_at"] and job["ended_at"] < job["started_at"]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Changing a job and cancelling it."""
+"""Changing a job."""
 import os
 import time
 
@@ -60,25 +60,6 @@ def a_frozen_job_stays_frozen_until_it_is_let_go(service):
     assert ticks(service, job) > before
 
 
-def cancelling_says_what_it_did(service):
-    waiting = service.submit("true", hold=True)["id"]
-    equal(service.api("DELETE", f"/jobs/{waiting}"), {"id": waiting, "state": "cancelled", "stopping": False})
-    service.api("DELETE", f"/jobs/{waiting}", status=409)
-    service.api("DELETE", "/jobs/4711", status=404)
-
-
-def a_stubborn_job_is_killed(service):
-    job = service.submit("sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done")["id"]
-    service.wait(job, "running")
-    deadline = time.time() + 20
-    while "up" not in service.output(f"strata-{job}.out") and time.time() < deadline:
-        time.sleep(0.05)
-    service.api("DELETE", f"/jobs/{job}", status=202)
-    service.wait(job, "cancelled")
-
-
-a_stubborn_job_is_killed.arguments = ["--preempt", "least_lost:grace=1"]
-
 def a_change_is_made_as_a_whole_or_not_at_all(service):
     job = service.submit("true", begin="now+1h")["id"]
     before = service.job(job)
@@ -110,4 +91,4 @@ def what_an_operator_holds_its_owner_does_not_release(service):
 
 
 run(a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
-    a_frozen_job_stays_frozen_until_it_is_let_go, cancelling_says_what_it_did, a_stubborn_job_is_killed)
+    a_frozen_job_stays_frozen_until_it_is_let_go)

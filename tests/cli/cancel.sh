@@ -15,13 +15,34 @@ prints 'job 17 is cancelled
 job 19 is being stopped'
 asked '[q["method"] + q["path"] for q in r] == ["DELETE/api/v1/jobs/17", "DELETE/api/v1/jobs/19"]'
 
+it 'cancels an array or elements of it by one request'
+serve '{"DELETE /api/v1/jobs/40": {"status": 202, "body": {"id": 40, "state": "running", "stopping": true, "jobs": 9, "cancelled": 7}},
+	"DELETE /api/v1/jobs/50": {"body": {"id": 50, "state": "cancelled", "stopping": false, "jobs": 1, "cancelled": 1}},
+	"DELETE /api/v1/jobs/0192-ab": {"body": {"id": 60, "state": "cancelled", "stopping": false}}}'
+run strata cancel 40
+gives 0
+prints 'array 40: 7 jobs are cancelled, 2 are being stopped'
+run strata cancel '40_*' 40_3 '40_[3-9,12]' 50_7-9 0192-ab
+gives 0
+prints_some 'array 50: 1 job is cancelled'
+asked '[q["query"] for q in r] == ["elements=all", "elements=all", "elements=3", "elements=3-9,12", "elements=7-9", ""]'
+
+it 'means with a filter those elements that it leaves'
+serve "{\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$(job id=45 array_id=40 array_index=5), $(job id=18), $(job id=43 array_id=40 array_index=3), $(job id=44 array_id=40 array_index=4)]}},
+	\"DELETE /api/v1/jobs/18\": {\"body\": {\"id\": 18}}, \"DELETE /api/v1/jobs/40\": {\"body\": {\"id\": 40, \"jobs\": 3, \"cancelled\": 3}}}"
+run strata cancel --me
+gives 0
+prints 'job 18 is cancelled
+array 40: 3 jobs are cancelled'
+asked '[q["path"][-2:] + q["query"] for q in r[1:]] == ["18elements=all", "40elements=3-5"]'
+
 it 'cancels by user, state and name'
 serve "$routes"
 run strata cancel --user ann --state queued,running --name 'sweep-*'
 gives 0
 prints 'job 18 is cancelled
 job 19 is being stopped'
-asked 'r[0]["query"] == "user=ann&state=queued,running" and len(r) == 3'
+asked '"user=ann&state=queued,running" in r[0]["query"] and len(r) == 3'
 run strata cancel --name none
 gives 0
 prints ''

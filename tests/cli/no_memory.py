@@ -160,7 +160,7 @@ def files(_):
 
 
 QUESTIONS = ("queue", "queue --json", "nodes", "nodes --json", "gpus", "show 1", "show 3 --json", "why 3", "events", "events --json",
-             "accounting", "accounts", "users", "qos", "partitions", "logs 1", "checkpoints 1", "token list")
+             "accounting", "accounts", "users", "qos", "partitions", "logs 1", "checkpoints 1", "token list", "hold 6_[2-3]")
 
 
 def fill(service):
@@ -169,6 +169,7 @@ def fill(service):
     service.submit("true", hold=True, name="held")
     service.wait(service.submit("sleep", "600", gpus=12, name="large")["id"], "running")
     service.submit("true", gpus=1, name="waits")
+    service.submit("true", array="1-4", hold=True)
 
 
 @with_service

@@ -6,11 +6,11 @@ queue="\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$(job id=3 'state="running"
 	$(job id=40 array_id=40 array_index=1 'name="arr"'), $(job id=41 array_id=40 array_index=4 'name="arr"'), $(job id=42 array_id=40 array_index=7 'name="arr"'),
 	$(job id=50 'state="running"' 'reason="suspended"' 'account="lab"')]}}"
 gone='{"status": 202, "body": {"stopping": true}}'
-routes="{$queue, \"DELETE /api/v1/jobs/3\": $gone, \"DELETE /api/v1/jobs/40\": $gone, \"DELETE /api/v1/jobs/41\": $gone, \"DELETE /api/v1/jobs/42\": $gone,
+routes="{$queue, \"DELETE /api/v1/jobs/3\": $gone, \"DELETE /api/v1/jobs/40\": $gone,
 	\"DELETE /api/v1/jobs/50\": {\"status\": 403, \"body\": {\"error\": {\"code\": \"forbidden\", \"message\": \"not yours\", \"field\": null}}},
 	\"PATCH /api/v1/jobs/3\": {\"body\": $(job id=3)}}"
 cancelled() {
-	asked "[x['path'][13:] for x in r if x['method'] == 'DELETE'] == $1"
+	asked "[x['path'][13:] + '?' + x['query'] for x in r if x['method'] == 'DELETE'] == $1"
 }
 
 it 'cancels jobs, arrays and elements of them'
@@ -19,13 +19,15 @@ run strata slurm scancel 3 40_4
 gives 0
 prints ''
 says ''
-cancelled '["3", "41"]'
+cancelled '["3?elements=all", "40?elements=4"]'
+asked 'len(r) == 2'
 serve "$routes"
 run strata slurm scancel '40_[1,5-9]'
-cancelled '["40", "42"]'
+cancelled '["40?elements=1,5-9"]'
 serve "$routes"
 run strata slurm scancel 40
-cancelled '["40", "41", "42"]'
+cancelled '["40?elements=all"]'
+asked 'len(r) == 1'
 
 it 'is silent about jobs that are not there, unless asked to speak'
 serve "$routes"
@@ -40,13 +42,13 @@ says_some 'scancel: error: Kill job error on job id 999: Invalid job id specifie
 it 'takes what filters leave'
 serve "$routes"
 run strata slurm scancel -n arr
-cancelled '["40", "41", "42"]'
+cancelled '["40?elements=1,4,7"]'
 serve "$routes"
 run strata slurm scancel -t running -p gpu
-cancelled '["3"]'
+cancelled '["3?elements=all"]'
 serve "$routes"
 run strata slurm scancel -w 'n[001-002]'
-cancelled '["3"]'
+cancelled '["3?elements=all"]'
 serve "$routes"
 run strata slurm scancel --state=S -A lab
 gives 1
@@ -69,7 +71,7 @@ out=$(printf 'n\ny\n' | strata slurm scancel -i 3 40_1)
 code=$? err=
 gives 0
 prints 'Cancel job_id=3 name=train partition=gpu [y/n]? Cancel job_id=40_1 name=arr partition=(null) [y/n]? '
-cancelled '["40"]'
+cancelled '["40?elements=1"]'
 
 it 'cancels nothing when told of a filter that it has not'
 serve "$routes"

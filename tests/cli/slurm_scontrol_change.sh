@@ -4,7 +4,7 @@
 
 j="{\"body\": $(job id=36)}"
 routes="{\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$(job id=36), $(job id=40 array_id=40 array_index=1), $(job id=41 array_id=40 array_index=4)]}},
-	\"PATCH /api/v1/jobs/36\": $j, \"PATCH /api/v1/jobs/40\": $j, \"PATCH /api/v1/jobs/41\": $j, \"GET /api/v1/jobs/36\": $j,
+	\"PATCH /api/v1/jobs/36\": $j, \"PATCH /api/v1/jobs/40\": $j, \"GET /api/v1/jobs/40\": $j, \"GET /api/v1/jobs/41\": $j, \"GET /api/v1/jobs/36\": $j,
 	\"PATCH /api/v1/jobs/5\": {\"status\": 409, \"body\": {\"error\": {\"code\": \"stale\", \"message\": \"ended\", \"field\": null}}},
 	\"PATCH /api/v1/nodes/n001\": {\"body\": {}}, \"PATCH /api/v1/nodes/n002\": {\"body\": {}}}"
 
@@ -21,11 +21,13 @@ done
 it 'means arrays, elements, lists and names'
 serve "$routes"
 run strata slurm scontrol hold 40
-asked '[x["path"] for x in r[-2:]] == ["/api/v1/jobs/40", "/api/v1/jobs/41"]'
-run strata slurm scontrol hold 36,40_4
-asked '[x["path"] for x in r[-2:]] == ["/api/v1/jobs/36", "/api/v1/jobs/41"]'
+asked '[x["path"] + "?" + x["query"] for x in r] == ["/api/v1/jobs/40?elements=all"]'
+run strata slurm scontrol hold '36,40_[1,4]'
+asked '[x["path"][13:] + "?" + x["query"] for x in r[-2:]] == ["36?elements=all", "40?elements=1,4"]'
 run strata slurm scontrol hold jobname=train
-asked 'len([x for x in r[-3:] if x["method"] == "PATCH"]) == 3'
+asked '[x["path"][13:] + "?" + x["query"] for x in r if x["method"] == "PATCH"][-2:] == ["36?elements=all", "40?elements=1,4"]'
+run strata slurm scontrol update job=40 timelimit+=10
+asked '[x["query"] for x in r if x["method"] == "PATCH"][-2:] == ["elements=1", "elements=4"] and p["body"] == {"time_limit": 7800}'
 
 it 'updates jobs'
 serve "$routes"

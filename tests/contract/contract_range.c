@@ -138,9 +138,11 @@ static void submit(struct world *world)
 	world->next_id += request.array_count ? request.array_count : 1;
 }
 
+/* One job, or several at once: to the second cluster each of them is a job of its own. */
 static int tell(struct world *world, struct strata_cluster *cluster, int what, uint64_t id,
 		uint64_t how)
 {
+	uint32_t count = how % 3 ? 1 : 1 + (uint32_t)(how / 3 % ARRAY_MAX);
 	const struct strata_job_change change = { .what = 1u << how % 4,
 						  .band = (enum strata_band)(how / 4 % 3),
 						  .priority = (int64_t)(how % 5),
@@ -151,17 +153,17 @@ static int tell(struct world *world, struct strata_cluster *cluster, int what, u
 
 	switch (what) {
 	case 0:
-		return strata_cluster_cancel(cluster, id, now_ns, NULL);
+		return strata_cluster_cancel_range(cluster, id, count, now_ns, NULL);
 	case 1:
-		return strata_cluster_hold(cluster, id, how % 2, now_ns, NULL);
+		return strata_cluster_hold_range(cluster, id, count, how % 2, now_ns, NULL);
 	case 2:
 		return strata_cluster_ended(cluster, id, STRATA_OUTCOME_FAILED, now_ns, NULL);
 	case 3:
-		return strata_cluster_change(cluster, id, &change, now_ns, NULL);
+		return strata_cluster_change_range(cluster, id, count, &change, now_ns, NULL);
 	case 4:
 		return strata_cluster_stop(cluster, id, (enum strata_stop)(how % 3), now_ns, NULL);
 	case 5:
-		return strata_cluster_forget(cluster, id, NULL);
+		return strata_cluster_forget_range(cluster, id, count, NULL);
 	default:
 		return strata_cluster_set_node(cluster, (uint32_t)(id % NODES),
 					       (enum strata_node_state)(how % 3), now_ns, NULL);

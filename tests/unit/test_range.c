@@ -124,6 +124,99 @@ TEST(what_was_submitted_at_once_is_withdrawn_at_once)
 	small_close();
 }
 
+TEST(a_range_is_cancelled_held_and_changed_as_one)
+{
+	struct strata_job_change later = { .what = STRATA_CHANGE_BEGIN, .begin_ns = 50 * SECOND };
+	struct strata_cluster_metrics metrics;
+	struct strata_usage_view usage;
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(range(1, 100000), 0);
+	size_t before = small_memory.used_bytes;
+
+	CHECK_OK(strata_cluster_hold_range(small, 1, 100000, true, 0, &err));
+	CHECK_TEXT(small_state(77777), "queued, held");
+	CHECK_TEXT(small_pass(0), "");
+	CHECK_OK(strata_cluster_hold_range(small, 1, 100000, false, 1 * SECOND, &err));
+	CHECK_OK(strata_cluster_change_range(small, 1, 100000, &later, 1 * SECOND, &err));
+	CHECK_TEXT(small_state(100000), "queued, begin_time");
+	CHECK_OK(strata_cluster_cancel_range(small, 1, 100000, 2 * SECOND, &err));
+	CHECK_INT(small->jobs.count, 1);
+	CHECK(small_memory.used_bytes - before < 65536);
+	CHECK_TEXT(small_state(5), "cancelled, none");
+	CHECK_INT(small_job(100000).end_ns, 2 * SECOND);
+	strata_cluster_metrics(small, &metrics);
+	CHECK_INT(metrics.jobs[STRATA_JOB_CANCELLED], 100000);
+	strata_cluster_user(small, "ann", &usage);
+	CHECK_INT(usage.waiting, 0);
+	CHECK_TEXT(small_pass(60), "");
+	CHECK_OK(strata_cluster_forget_range(small, 1, 100000, &err));
+	CHECK_INT(small->jobs.count, 0);
+	small_close();
+}
+
+TEST(a_part_of_a_range_is_cut_at_both_ends)
+{
+	small_open("fifo", "easy", 1, 0);
+	small_submit(range(1, 20), 0);
+	CHECK_OK(strata_cluster_hold_range(small, 5, 10, true, 0, &err));
+	CHECK_INT(small->jobs.count, 3); /* 1 to 4, 5 to 14, 15 to 20 */
+	CHECK_TEXT(small_pass(0), "1 2 3 4 15 16 17 18");
+	CHECK_OK(strata_cluster_cancel_range(small, 19, 2, 1 * SECOND, &err));
+	CHECK_OK(strata_cluster_cancel_range(small, 6, 1, 1 * SECOND, &err));
+	CHECK_TEXT(small_state(5), "queued, held");
+	CHECK_TEXT(small_state(6), "cancelled, none");
+	CHECK_TEXT(small_state(7), "queued, held");
+	CHECK_OK(strata_cluster_hold_range(small, 7, 8, false, 1 * SECOND, &err));
+	for (uint64_t id = 1; id <= 4; id++)
+		small_end(id, 1);
+	CHECK_TEXT(small_pass(1), "7 8 9 10");
+	small_close();
+}
+
+TEST(all_of_them_or_none)
+{
+	const struct strata_job_change change = { .what = STRATA_CHANGE_PRIORITY, .priority = 3 };
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(range(1, 12), 0);
+	CHECK_TEXT(small_pass(0), "1 2 3 4 5 6 7 8");
+	small_end(2, 1);
+	CHECK_ERROR(strata_cluster_cancel_range(small, 1, 12, 1 * SECOND, &err), -ESTALE,
+		    "job 2 is completed; expected a job that has not ended");
+	CHECK_TEXT(small_state(1), "running, none");
+	CHECK_ERROR(strata_cluster_hold_range(small, 8, 4, true, 1 * SECOND, &err), -ESTALE,
+		    "job 8 is running; expected queued");
+	CHECK_ERROR(strata_cluster_change_range(small, 8, 4, &change, 1 * SECOND, &err), -ESTALE,
+		    "job 8 is running; expected a waiting one, of which more than the time limit "
+		    "can change");
+	CHECK_ERROR(strata_cluster_hold_range(small, 10, 4, true, 1 * SECOND, &err), -ESRCH,
+		    "there is no job 13");
+	CHECK_ERROR(strata_cluster_forget_range(small, 1, 2, &err), -ESTALE,
+		    "job 1 is running; expected a job that has ended");
+	CHECK_ERROR(strata_cluster_hold_range(small, 1, 0, true, 1 * SECOND, &err), -EINVAL,
+		    "count is 0; expected at least 1");
+	CHECK_TEXT(small_pass(1), "9");
+	CHECK_TEXT(small_state(10), "queued, resources");
+	small_close();
+}
+
+TEST(those_of_a_gang_are_cancelled_together)
+{
+	struct strata_job_request gang = range(1, 4), last = small_request(5, 1, 100);
+
+	gang.gang = last.gang = 1;
+	gang.gang_size = last.gang_size = 5;
+	small_open("fifo", "easy", 1, 0);
+	small_submit(gang, 0);
+	small_submit(last, 0);
+	CHECK_OK(strata_cluster_cancel_range(small, 1, 4, 0, &err));
+	CHECK_TEXT(small_state(4), "cancelled, none");
+	CHECK_TEXT(small_pass(0), "ended:5"); /* the others were meant */
+	CHECK_OK(strata_cluster_forget_range(small, 1, 5, &err));
+	small_close();
+}
+
 TEST(all_elements_are_taken_or_none)
 {
 	struct strata_limits limits = { .waiting = 5 };
@@ -199,6 +292,10 @@ static int session(struct strata_memory *memory, void *context, struct strata_er
 		rc = strata_cluster_pass(cluster, SECOND, &arena, &effects, &count, error);
 	if (rc == 0)
 		rc = strata_cluster_cancel(cluster, 12, 2 * SECOND, error);
+	if (rc == 0)
+		rc = strata_cluster_hold_range(cluster, 5, 2, true, 2 * SECOND, error);
+	if (rc == 0)
+		rc = strata_cluster_cancel_range(cluster, 4, 2, 2 * SECOND, error);
 	if (rc == 0)
 		small_result(cluster, 13);
 	strata_cluster_free(cluster);

@@ -11,7 +11,7 @@ bool chosen_parse(const char *word, struct strata_arena *arena, struct chosen *r
 {
 	size_t digits = strspn(word, "0123456789");
 	const char *tasks = word + digits + 1;
-	struct chosen chosen = { 0 };
+	struct chosen chosen = { .word = word };
 
 	if (strata_int_parse(word, digits, 1, UINT32_MAX, &chosen.job, NULL))
 		return false;

@@ -1,6 +1,7 @@
 /*
- * Jobs as Slurm's commands name them: "40", which is the whole array where 40 is one, "40_4", "40_[1-3,7]". They are looked for among
- * those that are queued or run, which is all that anything can be done to.
+ * Jobs as Slurm's commands name them: "40", which is the whole array where 40 is one, "40_4",
+ * "40_[1-3,7]". They are looked for among those that are queued or run, which is all that anything
+ * can be done to.
  */
 #ifndef CLI_SLURM_CHOSEN_H
 #define CLI_SLURM_CHOSEN_H
@@ -12,6 +13,7 @@
 
 /* One word of a command line. */
 struct chosen {
+	const char *word; /* borrowed */
 	int64_t job;
 	struct strata_array tasks; /* of its array; none: the whole of it */
 };

@@ -5,8 +5,8 @@
 #include "cli/slurm/command.h"
 #include "slurm/output_format.h"
 
-/* By names (NULL: by letters). `what` is for messages ("job format specification"); what is not known is said, and letters that are
- * not known are left out. 0 or a negative code. */
+/* By names (NULL: by letters). `what` is for messages ("job format specification"); what is not
+ * known is said, and letters that are not known are left out. 0 or a negative code. */
 int slurm_columns_read(struct cli *cli, const char *command, const char *what,
 		       const struct slurm_field *fields, const char *letters, const char *names,
 		       struct slurm_format *ret_format);

@@ -1,7 +1,8 @@
 /*
- * Slurm's commands: squeue, sbatch and the others, as names of this one program. Each is a file that ends in a const row; the
- * list (commands.def) feeds the dispatcher, `strata slurm ls` and the build. Options, messages and exit codes are Slurm's, so options
- * are rows of src/slurm and not of ours.
+ * Slurm's commands: squeue, sbatch and the others, as names of this one program. Each is a file
+ * that ends in a const row; the list (commands.def) feeds the dispatcher, `strata slurm ls` and the
+ * build. Options, messages and exit codes are Slurm's, so options are rows of src/slurm and not of
+ * ours.
  */
 #ifndef CLI_SLURM_COMMAND_H
 #define CLI_SLURM_COMMAND_H
@@ -25,8 +26,8 @@ struct slurm_command {
 	const struct slurm_field_table *fields; /* NULL: none */
 	void (*help)(struct cli *cli);          /* prints more behind the options; NULL: nothing */
 
-	/* argv[0] is the name. Returns the exit code; what is to be said has been said, as Slurm says it. Data is printed with
-	 * cli_print*, which is flushed at the end. */
+	/* argv[0] is the name. Returns the exit code; what is to be said has been said, as Slurm
+	 * says it. Data is printed with cli_print*, which is flushed at the end. */
 	int (*run)(struct cli *cli, int argc, char **argv);
 };
 
@@ -41,10 +42,11 @@ struct slurm_command {
 const struct slurm_command *slurm_command_at(size_t index);
 /* NULL: none of this name. */
 const struct slurm_command *slurm_command_find(const char *name);
-/* The one that the program was called as ("/x/squeue …", "strata slurm squeue …"), with argc and argv moved to where its own
- * words begin; NULL: none, and they stay. */
+/* The one that the program was called as ("/x/squeue …", "strata slurm squeue …"), with argc and
+ * argv moved to where its own words begin; NULL: none, and they stay. */
 const struct slurm_command *slurm_called(int *argc, char ***argv);
-/* Candidates for a command's name, and for the last of its own words, "word<TAB>what it is" a line. */
+/* Candidates for a command's name, and for the last of its own words, "word<TAB>what it is" a
+ * line. */
 void slurm_complete_names(struct buf *ret_lines);
 void slurm_complete(const struct slurm_command *command, const char *last, struct buf *ret_lines);
 /* Reads the settings, runs it and flushes. Returns the exit code. */
@@ -57,12 +59,14 @@ void slurm_error(struct cli *cli, const char *command, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A line without a name in front. */
 void slurm_say(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* That the service could not be asked, as Slurm says it ("slurm_load_jobs error: Unable to contact slurm controller (connect
- * failure)"), and what cli->err knows about it. Returns the exit code. */
+/* That the service could not be asked, as Slurm says it ("slurm_load_jobs error: Unable to
+ * contact slurm controller (connect failure)"), and what cli->err knows about it. Returns the
+ * exit code. */
 int slurm_unreachable(struct cli *cli, const char *call);
 /* "Sun Nov 15 18:58:54 2026", in front of long and repeated listings. */
 void slurm_print_date(struct cli *cli);
-/* --iterate: prints every so many seconds until that fails; 0: once. Returns what print returned last, an exit code. */
+/* --iterate: prints every so many seconds until that fails; 0: once. Returns what print returned
+ * last, an exit code. */
 int slurm_repeat(struct cli *cli, int64_t every_s,
 		 int (*print)(struct cli *cli, const void *context), const void *context);
 /* --version */
@@ -70,8 +74,9 @@ int slurm_version(struct cli *cli);
 
 /* ---- options.c ---- */
 
-/* Reads variables and words into the struct that the command's rows fill. -1: go on (reading->ended is an option of the command's own
- * that asks for something else); else the exit code, and what was to be said or shown has been. */
+/* Reads variables and words into the struct that the command's rows fill. -1: go on
+ * (reading->ended is an option of the command's own that asks for something else); else the exit
+ * code, and what was to be said or shown has been. */
 int slurm_options(struct cli *cli, const struct slurm_command *command, int argc, char **argv,
 		  void *into, struct slurm_reading *reading);
 /* --help, --usage, --version: shows it and returns the exit code; -1: it is none of them. */

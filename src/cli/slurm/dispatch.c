@@ -1,5 +1,6 @@
 /*
- * Every command of Slurm that there is (commands.def); and how the program finds out that it was called as one of them.
+ * Every command of Slurm that there is (commands.def); and how the program finds out that it was
+ * called as one of them.
  */
 #include "cli/slurm/command.h"
 

@@ -1,7 +1,8 @@
 /*
- * A request beside the nodes there are. The service takes an impossible one and lets it wait; Slurm's controller refuses unknown nodes,
- * features and GPUs at once, in these sentences, and so do we, before anything is sent. Of accounts, partitions and qualities of
- * service the service decides; with --test-only, where nothing is sent, they are looked up here.
+ * A request beside the nodes there are. The service takes an impossible one and lets it wait;
+ * Slurm's controller refuses unknown nodes, features and GPUs at once, in these sentences, and so
+ * do we, before anything is sent. Of accounts, partitions and qualities of service the service
+ * decides; with --test-only, where nothing is sent, they are looked up here.
  */
 #include "cli/slurm/slurm_batch.h"
 #include "cli/slurm/node_read.h"

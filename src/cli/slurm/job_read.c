@@ -135,7 +135,8 @@ static void read_times(struct slurm_job *job)
 		job->end_ns = job->start_ns + job->limit_s * STRATA_SECOND_NS;
 }
 
-/* Slurm's number: 10000 for a user who has used nothing, less with use; a band above or below; 0 for what is held. */
+/* Slurm's number: 10000 for a user who has used nothing, less with use; a band above or below; 0
+ * for what is held. */
 static void read_priority(struct slurm_job *job, const json_t *users)
 {
 	const json_t *user = find_named(users, job->user),

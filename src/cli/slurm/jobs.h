@@ -1,6 +1,7 @@
 /*
- * Jobs as Slurm speaks of them: read from the service's JSON, with Slurm's states and reasons, numbers and texts where squeue,
- * scontrol, sacct and sprio look for them. Texts live in the run's arena or in the JSON.
+ * Jobs as Slurm speaks of them: read from the service's JSON, with Slurm's states and reasons,
+ * numbers and texts where squeue, scontrol, sacct and sprio look for them. Texts live in the run's
+ * arena or in the JSON.
  */
 #ifndef CLI_SLURM_JOBS_H
 #define CLI_SLURM_JOBS_H
@@ -48,23 +49,29 @@ struct slurm_jobs {
 	json_t *users, *partitions;
 };
 
-/* The queue; with `ended` also what ended within the last minutes. 0 or a negative code with cli->err set. */
+/* The queue; with `ended` also what ended within the last minutes. 0 or a negative code with
+ * cli->err set. */
 int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs);
-/* Ended and live jobs, newest first, from the history: those submitted since then (NULL: all) of a user (NULL: any). */
+/* Ended and live jobs, newest first, from the history: those submitted since then (NULL: all) of a
+ * user (NULL: any). */
 int slurm_jobs_history(struct cli *cli, const char *since, const char *user,
 		       struct slurm_jobs *ret_jobs);
-/* The same as slurm_jobs_load with what has ended, but where `name` is the number of a single job only that one is asked for. */
+/* The same as slurm_jobs_load with what has ended, but where `name` is the number of a single job
+ * only that one is asked for. */
 int slurm_jobs_find(struct cli *cli, const char *name, struct slurm_jobs *ret_jobs);
-/* From the history those of a list "7,40_4", whole arrays included; numbers that are not there are left out. */
+/* From the history those of a list "7,40_4", whole arrays included; numbers that are not there are
+ * left out. */
 int slurm_jobs_named(struct cli *cli, const char *list, struct slurm_jobs *ret_jobs);
 /* Elements of an array that wait and have not run become one job each array. */
 int slurm_jobs_fold(struct cli *cli, struct slurm_jobs *jobs);
 void slurm_jobs_fini(struct slurm_jobs *jobs);
 
-/* Its numbered steps (number, name, state, started_at, ended_at, exit_code, exit_signal), or an empty list; the caller's reference. */
+/* Its numbered steps (number, name, state, started_at, ended_at, exit_code, exit_signal), or an
+ * empty list; the caller's reference. */
 json_t *slurm_steps(struct cli *cli, const struct slurm_job *job);
 
-/* job_read.c: fills everything of one job; users and partitions of `jobs` are there already. 0 or -ENOMEM. */
+/* job_read.c: fills everything of one job; users and partitions of `jobs` are there already. 0 or
+ * -ENOMEM. */
 int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t *json,
 		   struct slurm_job *job);
 

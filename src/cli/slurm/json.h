@@ -4,7 +4,8 @@
 
 #include "cli/slurm/node_read.h"
 
-/* Prints {"meta": …, "errors": [], key: list} and gives back the reference to the list. 0 or 1, the exit code. */
+/* Prints {"meta": …, "errors": [], key: list} and gives back the reference to the list. 0 or 1, the
+ * exit code. */
 int slurm_print_json(struct cli *cli, const char *key, json_t *list);
 /* The same of jobs. */
 int slurm_print_jobs_json(struct cli *cli, const struct slurm_jobs *jobs);

@@ -100,7 +100,8 @@ static void read_state(struct slurm_node *node)
 			    ? SLURM_IDLE
 		    : node->cpus_used >= node->cpus ? SLURM_ALLOCATED
 						    : SLURM_MIXED;
-	/* Slurm's numbers of its states: down 1, idle 2, allocated 3, mixed 5; a mark for drained counts more */
+	/* Slurm's numbers of its states: down 1, idle 2, allocated 3, mixed 5; a mark for drained
+	 * counts more */
 	node->order = node->down                     ? 1
 		      : node->use == SLURM_IDLE      ? 2
 		      : node->use == SLURM_ALLOCATED ? 3

@@ -1,4 +1,5 @@
-/* Nodes and partitions as Slurm speaks of them, read from the service's JSON. Texts live in the run's arena or in the JSON. */
+/* Nodes and partitions as Slurm speaks of them, read from the service's JSON. Texts live in the
+ * run's arena or in the JSON. */
 #ifndef CLI_SLURM_NODE_READ_H
 #define CLI_SLURM_NODE_READ_H
 

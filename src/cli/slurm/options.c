@@ -1,4 +1,5 @@
-/* Words of Slurm's commands, read by their rows; what the rows say of themselves; and what is said of words that are none. */
+/* Words of Slurm's commands, read by their rows; what the rows say of themselves; and what is said
+ * of words that are none. */
 #include "cli/slurm/command.h"
 
 #include "cli/service.h"

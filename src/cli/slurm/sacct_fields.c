@@ -1,4 +1,5 @@
-/* The fields of sacct. What is not measured here is empty, as it is in Slurm where nothing measures it. */
+/* The fields of sacct. What is not measured here is empty, as it is in Slurm where nothing measures
+ * it. */
 #include "cli/slurm/sacct.h"
 
 #include "cli/service.h"

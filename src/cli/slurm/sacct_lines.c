@@ -8,7 +8,8 @@
 #include <pwd.h>
 #include <string.h>
 
-/* What stands between columns must not come from within one: "\x7c" in place of "|". Slurm prints it, and the row has a column more. */
+/* What stands between columns must not come from within one: "\x7c" in place of "|". Slurm prints
+ * it, and the row has a column more. */
 static void print_delimited(struct cli *cli, const char *text, const char *delimiter)
 {
 	size_t length = strlen(delimiter);

@@ -1,6 +1,7 @@
 /*
- * sbatch: a batch script becomes a job. strata_sbatch_parse reads the options as Slurm does; slurm_batch.c and fits.c do the rest, so that what is
- * said, in which order and with which exit code is all that is left here.
+ * sbatch: a batch script becomes a job. strata_sbatch_parse reads the options as Slurm does;
+ * slurm_batch.c and fits.c do the rest, so that what is said, in which order and with which exit
+ * code is all that is left here.
  */
 #include "cli/slurm/slurm_batch.h"
 

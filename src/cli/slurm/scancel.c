@@ -1,6 +1,6 @@
 /*
- * scancel: ends jobs, or sends them a signal. Words and filters both narrow down what is meant. That a job is not known, or has ended, is
- * no mistake to Slurm and is not said.
+ * scancel: ends jobs, or sends them a signal. Words and filters both narrow down what is meant.
+ * That a job is not known, or has ended, is no mistake to Slurm and is not said.
  */
 #include "cli/slurm/chosen.h"
 
@@ -203,23 +203,22 @@ static bool agreed(const struct cancel_request *request, const char *id, const j
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* One job. Only SIGKILL for all of it is the end of the job, as in Slurm. */
-static int act(struct cli *cli, const struct cancel_request *request, const json_t *job)
+/* Only SIGKILL for all of a job is its end, as in Slurm. */
+static bool is_end(const struct cancel_request *request)
 {
-	const char *id = chosen_name(cli, job);
-	bool end = !request->signal || (request->signal == SIGKILL && !request->batch);
-	char number[24];
+	return !request->signal || (request->signal == SIGKILL && !request->batch);
+}
+
+/* What a word means: a job, an array, elements of one. */
+static int act(struct cli *cli, const struct cancel_request *request, const char *id)
+{
+	bool end = is_end(request);
 	struct buf path;
 	json_t *answer;
 
-	if (!agreed(request, id, job))
-		return 0;
-	if (!end && has_state(job, "queued"))
-		return 0;
 	if (request->verbose)
 		slurm_say(cli, "%s: %s job %s", name, end ? "Terminating" : "Signal sent to", id);
-	snprintf(number, sizeof(number), "%" PRId64, grid_int(job, "id"));
-	service_path(cli, &path, "jobs", number, NULL);
+	job_path(cli, &path, id);
 	int rc = end ? service_ask(cli, "DELETE", &path, NULL, &answer)
 		     : service_ask(cli, "PATCH", &path,
 				   json_pack("{s:s,s:s}", "signal", request->signal_text,
@@ -257,13 +256,42 @@ static void tell_unknown(struct cli *cli, const struct cancel_request *request, 
 	}
 }
 
+static bool has_filter(const struct cancel_request *request)
+{
+	return request->account || request->job_name || request->partition || request->qos ||
+	       request->user || request->state || request->nodes;
+}
+
+/* Those of the list that words and filters mean, and who is asked agrees to. */
+static int act_on_list(struct cli *cli, const struct cancel_request *request, const json_t *jobs)
+{
+	json_t *meant = json_array();
+	const json_t *job;
+	char **words;
+	size_t i, count = 0;
+	int code = 0;
+
+	json_array_foreach(jobs, i, job)
+	{
+		if (is_meant(request, job) && agreed(request, chosen_name(cli, job), job) &&
+		    (is_end(request) || !has_state(job, "queued")))
+			json_array_append(meant, (json_t *)(uintptr_t)job);
+	}
+	if (job_words(cli, meant, &words, &count)) {
+		slurm_error(cli, name, "%s", cli->err.text);
+		code = 1;
+	}
+	for (i = 0; i < count; i++)
+		code |= act(cli, request, words[i]);
+	json_decref(meant);
+	return code;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct cancel_request request = { 0 };
 	struct slurm_reading reading;
 	json_t *jobs;
-	const json_t *job;
-	size_t i;
 	int code = slurm_options(cli, &slurm_scancel, argc, argv, &request, &reading);
 
 	if (code >= 0)
@@ -271,8 +299,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	code = read_words(cli, &request, reading.operands, reading.operand_count);
 	if (code)
 		return code;
-	if (!request.chosen_count && !request.account && !request.job_name && !request.partition &&
-	    !request.qos && !request.user && !request.state && !request.nodes) {
+	if (!request.chosen_count && !has_filter(&request)) {
 		slurm_error(cli, name, "No job identification provided");
 		return 1;
 	}
@@ -280,15 +307,16 @@ static int run(struct cli *cli, int argc, char **argv)
 		slurm_error(cli, name, "Unknown user: %s", request.user);
 		return 1;
 	}
+	if (!has_filter(&request) && !request.ask && !request.verbose) {
+		for (size_t i = 0; i < request.chosen_count; i++)
+			code |= act(cli, &request, request.chosen[i].word);
+		return code;
+	}
 	if (chosen_list(cli, &jobs)) {
 		slurm_error(cli, name, "%s", chosen_why(cli));
 		return 1;
 	}
-	json_array_foreach(jobs, i, job)
-	{
-		if (is_meant(&request, job))
-			code |= act(cli, &request, job);
-	}
+	code = act_on_list(cli, &request, jobs);
 	tell_unknown(cli, &request, jobs);
 	json_decref(jobs);
 	return code;

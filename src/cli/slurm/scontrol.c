@@ -1,4 +1,5 @@
-/* scontrol: showing what there is in full; what changes something is in scontrol_change.c. To add a verb, add a row to the table. */
+/* scontrol: showing what there is in full; what changes something is in scontrol_change.c. To add a
+ * verb, add a row to the table. */
 #include "cli/slurm/scontrol.h"
 
 #include "cli/service.h"

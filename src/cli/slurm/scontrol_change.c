@@ -1,6 +1,7 @@
 /*
- * scontrol's verbs that change jobs: each is a PATCH of every job that a word means; see scontrol_change.h. `update` of nodes is in
- * scontrol_node.c. What cannot be changed here is refused as Slurm refuses what it does not know.
+ * scontrol's verbs that change jobs: each is a PATCH of what a word means, be it a job or an array;
+ * see scontrol_change.h. `update` of nodes is in scontrol_node.c. What cannot be changed here is
+ * refused as Slurm refuses what it does not know.
  */
 #include "cli/slurm/scontrol_change.h"
 
@@ -20,16 +21,15 @@ struct deed {
 	json_t *body;
 	int64_t add_s; /* timelimit+=… */
 	int code;      /* the exit code so far */
+	json_t *jobs;  /* what is queued or runs; NULL: not asked for yet */
 };
 
-static int patch(struct cli *cli, int64_t id, json_t *body)
+static int patch(struct cli *cli, const char *word, json_t *body)
 {
-	char number[24];
 	struct buf path;
 	json_t *answer;
 
-	snprintf(number, sizeof(number), "%" PRId64, id);
-	service_path(cli, &path, "jobs", number, NULL);
+	job_path(cli, &path, word);
 	int rc = service_ask(cli, "PATCH", &path, json_incref(body), &answer);
 
 	if (rc == 0)
@@ -68,22 +68,65 @@ static int64_t limit_of(struct cli *cli, int64_t id)
 	return limit_s;
 }
 
-static void do_to_job(struct deed *deed, const char *word, int64_t id)
+static void do_to_job(struct deed *deed, const char *said, const char *word, int64_t id)
 {
 	if (deed->add_s)
 		json_object_set_new(deed->body, "time_limit",
 				    json_integer(limit_of(deed->cli, id) + deed->add_s));
-	if (patch(deed->cli, id, deed->body))
-		complain(deed, word);
+	if (patch(deed->cli, word, deed->body))
+		complain(deed, said);
 }
 
-static void do_to_word(struct deed *deed, const json_t *jobs, const char *word)
+/* What is queued or runs, asked for once. False: it cannot be known, which was said. */
+static bool list_jobs(struct deed *deed)
+{
+	if (deed->jobs || chosen_list(deed->cli, &deed->jobs) == 0)
+		return true;
+	slurm_say(deed->cli, "%s", chosen_why(deed->cli));
+	deed->code = 1;
+	return false;
+}
+
+/* Those that the word means, or with chosen NULL those of a name. Jobs that are changed alike are
+ * one request for each array. */
+static size_t do_to_list(struct deed *deed, const char *said, const struct chosen *chosen)
+{
+	json_t *meant = json_array();
+	const json_t *job;
+	size_t i, count = 0, found;
+	char **words;
+
+	json_array_foreach(deed->jobs, i, job)
+	{
+		if (chosen ? chosen_has(chosen, job)
+			   : strcmp(grid_or(json_object_get(job, "name"), ""),
+				    strchr(said, '=') + 1) == 0)
+			json_array_append(meant, (json_t *)(uintptr_t)job);
+	}
+	found = json_array_size(meant);
+	if (deed->add_s) {
+		json_array_foreach(meant, i, job)
+		{
+			do_to_job(deed, said, chosen_name(deed->cli, job), grid_int(job, "id"));
+		}
+	} else if (job_words(deed->cli, meant, &words, &count)) {
+		complain(deed, said);
+	}
+	for (i = 0; i < count; i++)
+		do_to_job(deed, said, words[i], 0);
+	json_decref(meant);
+	return found;
+}
+
+static void do_to_word(struct deed *deed, const char *word)
 {
 	struct chosen chosen;
-	const json_t *job;
-	bool found = false;
-	size_t i;
 
+	if (strncasecmp(word, "name=", 5) == 0 || strncasecmp(word, "jobname=", 8) == 0) {
+		if (list_jobs(deed))
+			do_to_list(deed, word, NULL);
+		return;
+	}
 	if (strncasecmp(word, "job=", 4) == 0 || strncasecmp(word, "jobid=", 6) == 0)
 		word = strchr(word, '=') + 1;
 	if (!chosen_parse(word, &deed->cli->arena, &chosen)) {
@@ -91,51 +134,35 @@ static void do_to_word(struct deed *deed, const json_t *jobs, const char *word)
 		deed->code = 1;
 		return;
 	}
-	json_array_foreach(jobs, i, job)
-	{
-		if (!chosen_has(&chosen, job))
-			continue;
-		found = true;
-		do_to_job(deed, word, grid_int(job, "id"));
-	}
-	if (!found) /* ended, or never there: the service knows which */
-		do_to_job(deed, word, chosen.job);
+	if (deed->add_s && (!list_jobs(deed) || do_to_list(deed, word, &chosen)))
+		return;
+	do_to_job(deed, word, word, chosen.job); /* ended, or never there: the service knows */
 }
 
-/* "36 37_4,name=train" */
-static void do_to_words(struct deed *deed, const json_t *jobs, char *list)
+/* "36 37_[1,4],name=train" */
+static void do_to_words(struct deed *deed, const char *list)
 {
-	char *rest = NULL;
+	while (*list) {
+		size_t length = strcspn(list, ",["), closed = length;
 
-	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		const json_t *job;
-		size_t i;
+		if (list[length] == '[')
+			closed += strcspn(list + length, "]");
+		length = closed + strcspn(list + closed, ",");
+		char *word = strata_arena_text(&deed->cli->arena, list, length);
 
-		if (strncasecmp(word, "name=", 5) != 0 && strncasecmp(word, "jobname=", 8) != 0) {
-			do_to_word(deed, jobs, word);
-			continue;
-		}
-		json_array_foreach(jobs, i, job)
-		{
-			if (strcmp(grid_or(json_object_get(job, "name"), ""),
-				   strchr(word, '=') + 1) == 0)
-				do_to_job(deed, word, grid_int(job, "id"));
-		}
+		if (word && *word)
+			do_to_word(deed, word);
+		list += length + (list[length] == ',');
 	}
 }
 
 static int do_to_all(struct cli *cli, json_t *body, int64_t add_s, char **words, size_t count)
 {
 	struct deed deed = { .cli = cli, .body = body, .add_s = add_s };
-	json_t *jobs;
 
-	if (chosen_list(cli, &jobs)) {
-		slurm_say(cli, "%s", chosen_why(cli));
-		return 1;
-	}
 	for (size_t i = 0; i < count; i++)
-		do_to_words(&deed, jobs, words[i]);
-	json_decref(jobs);
+		do_to_words(&deed, words[i]);
+	json_decref(deed.jobs);
 	return deed.code;
 }
 

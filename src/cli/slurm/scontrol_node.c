@@ -1,4 +1,5 @@
-/* scontrol update nodename=n[001-004] state=drain reason="bad gpu": nodes are taken out and put back. */
+/* scontrol update nodename=n[001-004] state=drain reason="bad gpu": nodes are taken out and put
+ * back. */
 #include "cli/slurm/scontrol_node.h"
 
 #include "cli/slurm/chosen.h"

@@ -287,7 +287,8 @@ static int compare_keys(const char *keys, const struct sinfo_row *left,
 	return order;
 }
 
-/* In the order of partitions, and the states of each in Slurm's; by name when nodes are listed one by one. */
+/* In the order of partitions, and the states of each in Slurm's; by name when nodes are listed one
+ * by one. */
 static int compare(const void *left_any, const void *right_any, void *context)
 {
 	const struct sinfo *sinfo = context;

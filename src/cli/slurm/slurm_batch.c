@@ -1,8 +1,8 @@
 /*
- * Sending a job that Slurm's options describe. What the service and Slurm see differently is settled here: dependencies on jobs that are
- * not known (Slurm: met), or that can never be met (Slurm: waits for ever), time limits above the largest (Slurm: waits for ever), a
- * nice below 0 without the right to it (Slurm: 0).
- * The user gets what Slurm would do, and a line that says so.
+ * Sending a job that Slurm's options describe. What the service and Slurm see differently is
+ * settled here: dependencies on jobs that are not known (Slurm: met), or that can never be met
+ * (Slurm: waits for ever), time limits above the largest (Slurm: waits for ever), a nice below 0
+ * without the right to it (Slurm: 0). The user gets what Slurm would do, and a line that says so.
  */
 #include "cli/slurm/slurm_batch.h"
 
@@ -336,7 +336,8 @@ static int post(struct batch *batch, json_t **ret_answer)
 	return service_ask(batch->cli, "POST", &path, json_incref(batch->body), ret_answer);
 }
 
-/* Slurm takes a job that wants more time than there is and never starts it. Here it is held, so that it can be changed and released. */
+/* Slurm takes a job that wants more time than there is and never starts it. Here it is held, so
+ * that it can be changed and released. */
 static int post_too_long(struct batch *batch, json_t **ret_answer)
 {
 	slurm_batch_note(batch, "%s: the job is held; change its time limit and release it",

@@ -1,7 +1,7 @@
 /*
- * What sbatch and srun share: a job as Slurm's options describe it, on its way to the service. The options are read by
- * strata_sbatch_parse; here they are looked at beside the nodes there are (fits.c), what they wait for is settled and the request is sent
- * (slurm_batch.c).
+ * What sbatch and srun share: a job as Slurm's options describe it, on its way to the service. The
+ * options are read by strata_sbatch_parse; here they are looked at beside the nodes there are
+ * (fits.c), what they wait for is settled and the request is sent (slurm_batch.c).
  */
 #ifndef CLI_SLURM_SLURM_BATCH_H
 #define CLI_SLURM_SLURM_BATCH_H
@@ -21,7 +21,8 @@ struct batch {
 
 /* ---- fits.c ---- */
 
-/* Is it something that Slurm's controller takes? Returns 0, or the exit code when what is wrong has been said. */
+/* Is it something that Slurm's controller takes? Returns 0, or the exit code when what is wrong has
+ * been said. */
 int slurm_fits_check(struct batch *batch);
 /* When and where it could start, for --test-only. Returns the exit code. */
 int slurm_fits_tell(struct batch *batch);
@@ -40,7 +41,8 @@ void slurm_batch_warn_options(const struct batch *batch);
 void slurm_batch_warn(struct batch *batch);
 /* Fills the body with everything but the program. Returns 0 or the exit code. */
 int slurm_batch_fill(struct batch *batch);
-/* Sends it. Returns 0 or the exit code; ret_ids is the arena's, one for each element of an array. */
+/* Sends it. Returns 0 or the exit code; ret_ids is the arena's, one for each element of an
+ * array. */
 int slurm_batch_send(struct batch *batch, int64_t **ret_ids, size_t *ret_count);
 /* Until all have ended. Returns the largest exit code. */
 int slurm_batch_wait(struct batch *batch, const int64_t *ids, size_t count);

@@ -1,4 +1,5 @@
-/* What Slurm's commands say, and how often. What was printed before goes out first, so that both are in order on a terminal. */
+/* What Slurm's commands say, and how often. What was printed before goes out first, so that both
+ * are in order on a terminal. */
 #include "cli/slurm/command.h"
 
 #include "cli/service.h"

@@ -1,6 +1,7 @@
 /*
- * sprio: what makes the priority of waiting jobs. Slurm adds up weighted factors; here the order is decided by bands and shares of use, so
- * that FAIRSHARE is 10000 times the user's factor and SITE what band and nice make of it. Age and size do not count.
+ * sprio: what makes the priority of waiting jobs. Slurm adds up weighted factors; here the order is
+ * decided by bands and shares of use, so that FAIRSHARE is 10000 times the user's factor and SITE
+ * what band and nice make of it. Age and size do not count.
  */
 #include "cli/slurm/columns.h"
 #include "cli/slurm/jobs.h"

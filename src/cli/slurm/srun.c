@@ -1,6 +1,6 @@
 /*
- * srun: runs a program as tasks. Within a job they are a step of it, else a job is made for them. Its options are read by
- * strata_sbatch_parse, as sbatch's are.
+ * srun: runs a program as tasks. Within a job they are a step of it, else a job is made for them.
+ * Its options are read by strata_sbatch_parse, as sbatch's are.
  */
 #include "cli/slurm/srun.h"
 

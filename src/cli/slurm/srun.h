@@ -1,7 +1,8 @@
 /*
- * srun: tasks of a step, within a job (srun_step.c), or a job of their own (srun_job.c), in which srun is called again. The options are
- * read in srun.c; which nodes a step has is srun_place.c, with srun_claim.c for what it takes from other steps and srun_layout.c for how tasks are
- * spread, without asking anybody.
+ * srun: tasks of a step, within a job (srun_step.c), or a job of their own (srun_job.c), in which
+ * srun is called again. The options are read in srun.c; which nodes a step has is srun_place.c,
+ * with srun_claim.c for what it takes from other steps and srun_layout.c for how tasks are spread,
+ * without asking anybody.
  */
 #ifndef CLI_SLURM_SRUN_H
 #define CLI_SLURM_SRUN_H
@@ -37,13 +38,15 @@ struct srun_layout {
 
 /* ---- srun_layout.c ---- */
 
-/* Numbers of every node in Slurm's short form, "8(x2),4": one after the other into the list, up to `room`. Returns how many there are. */
+/* Numbers of every node in Slurm's short form, "8(x2),4": one after the other into the list, up to
+ * `room`. Returns how many there are. */
 size_t srun_counts_parse(const char *text, int64_t *ret_counts, size_t room);
-/* Spreads the tasks over the nodes, which come with the whole job's names and GPUs. `usual` are the tasks that the job has on each.
- * Nodes without a task are left out. false: out of memory. */
+/* Spreads the tasks over the nodes, which come with the whole job's names and GPUs. `usual` are
+ * the tasks that the job has on each. Nodes without a task are left out. false: out of memory. */
 bool srun_spread(struct srun_layout *layout, const int64_t *usual, int64_t per_node,
 		 struct strata_arena *arena);
-/* The GPUs of a task as a list "0,1" in the arena: each `per_task` of the node's, or all of them when that is 0. */
+/* The GPUs of a task as a list "0,1" in the arena: each `per_task` of the node's, or all of them
+ * when that is 0. */
 const char *srun_task_gpus(const struct srun_node *node, int64_t local, int64_t per_task,
 			   struct strata_arena *arena);
 /* "0-1,3"; in the arena. */
@@ -51,16 +54,19 @@ const char *srun_ranks(const int64_t *ranks, size_t count, struct strata_arena *
 
 /* ---- srun_claim.c ---- */
 
-/* Where the steps of this job claim what they use; −1: nowhere, they share everything. What is claimed is so until it is closed. */
+/* Where the steps of this job claim what they use; −1: nowhere, they share everything. What is
+ * claimed is so until it is closed. */
 int srun_claim_open(void);
 /* Could the step run if it were alone? */
 bool srun_claim_possible(const struct srun *srun, const struct srun_layout *layout);
-/* Claims what the step uses; its nodes have those GPUs then. false: others have it, and nothing was claimed. */
+/* Claims what the step uses; its nodes have those GPUs then. false: others have it, and nothing was
+ * claimed. */
 bool srun_claim_try(int fd, const struct srun *srun, struct srun_layout *layout);
 
 /* ---- srun_place.c ---- */
 
-/* Works out where the step runs, and waits until other steps of the job leave it room. 0, or an exit code. */
+/* Works out where the step runs, and waits until other steps of the job leave it room. 0, or an
+ * exit code. */
 int srun_place(struct srun *srun, struct srun_layout *layout);
 /* Says that there will be no step, and why. The exit code. */
 int srun_refuse(struct srun *srun, const char *why);
@@ -81,18 +87,22 @@ struct srun_task {
 	int fds[3];
 	bool terminal; /* they are one */
 };
-/* Starts them, passes on what they write and waits. Returns the highest exit code; `ret_signal` is set where a signal was the cause. */
+/* Starts them, passes on what they write and waits. Returns the highest exit code; `ret_signal` is
+ * set where a signal was the cause. */
 int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count,
 	     const char *program, int64_t step, int *ret_signal);
 
 /* ---- srun_pty.c ---- */
 
-/* Within the job: does a caller wait to be given a terminal? The variable that says where is for nobody else. */
+/* Within the job: does a caller wait to be given a terminal? The variable that says where is for
+ * nobody else. */
 bool srun_pty_wanted(const struct srun *srun);
 bool srun_pty_is_ours(const char *variable);
-/* Makes a terminal and gives the caller its other end. The task's end, or −1 when that was said to be impossible. */
+/* Makes a terminal and gives the caller its other end. The task's end, or −1 when that was said to
+ * be impossible. */
 int srun_pty_make(struct srun *srun);
-/* At the caller's: waits in the directory for a terminal to be sent, and tells the job to come so. −1: said. */
+/* At the caller's: waits in the directory for a terminal to be sent, and tells the job to come so.
+ * −1: said. */
 int srun_pty_listen(struct srun *srun, const char *dir);
 /* The one that was sent; −1: none yet. */
 int srun_pty_take(int listening);

@@ -1,10 +1,12 @@
 /*
- * What a step of a job takes for itself while it runs, so that steps side by side do not get the same CPUs and GPUs: bytes of the job's token
- * file, one for each CPU and GPU, locked by srun. The kernel lets go of them when srun ends, however it ends, so nothing has to be tidied up
- * and a step that was killed blocks nobody.
+ * What a step of a job takes for itself while it runs, so that steps side by side do not get the
+ * same CPUs and GPUs: bytes of the job's token file, one for each CPU and GPU, locked by srun. The
+ * kernel lets go of them when srun ends, however it ends, so nothing has to be tidied up and a step
+ * that was killed blocks nobody.
  *
- * As in Slurm a step takes all CPUs of its nodes unless --exact, --exclusive or -c says which are enough, and the GPUs it asks for; --overlap
- * takes nothing. A step that asks for no GPUs sees all of the job's and shares them.
+ * As in Slurm a step takes all CPUs of its nodes unless --exact, --exclusive or -c says which are
+ * enough, and the GPUs it asks for; --overlap takes nothing. A step that asks for no GPUs sees all
+ * of the job's and shares them.
  */
 #include "cli/slurm/srun.h"
 
@@ -12,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the file: the first is held by whoever is choosing, then those of each node of the job. */
+/* Bytes of the file: the first is held by whoever is choosing, then those of each node of the
+ * job. */
 enum { NODE_BYTES = 1 << 16, GPU_BYTES = 1 << 15 };
 
 struct want {

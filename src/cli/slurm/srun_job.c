@@ -1,6 +1,7 @@
 /*
- * srun outside of a job: one is made that calls srun again with the same words, which then is within it. What that writes goes into files
- * of ours, which are read as they grow, and its exit code is ours. An interrupt cancels the job.
+ * srun outside of a job: one is made that calls srun again with the same words, which then is
+ * within it. What that writes goes into files of ours, which are read as they grow, and its exit
+ * code is ours. An interrupt cancels the job.
  */
 #include "cli/slurm/srun.h"
 

@@ -53,7 +53,8 @@ static const char *short_counts(const struct srun_layout *layout, struct strata_
 	return text;
 }
 
-/* As the job was laid out if it is all of it, else so many to a node, else evenly with the first ones having one more. */
+/* As the job was laid out if it is all of it, else so many to a node, else evenly with the first
+ * ones having one more. */
 bool srun_spread(struct srun_layout *layout, const int64_t *usual, int64_t per_node,
 		 struct strata_arena *arena)
 {

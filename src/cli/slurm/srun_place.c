@@ -1,6 +1,6 @@
 /*
- * Where a step runs: the nodes of the job that it may have, what the job has there, and which of them are free. It waits for other steps of the
- * job, as Slurm lets it.
+ * Where a step runs: the nodes of the job that it may have, what the job has there, and which of
+ * them are free. It waits for other steps of the job, as Slurm lets it.
  */
 #include "cli/slurm/srun.h"
 

@@ -1,7 +1,9 @@
 /*
- * srun --pty: a terminal for the first task. srun within the job makes it, gives the task one end and sends the other to the srun that people
- * sit at, over a socket in a directory that only they can enter; from then on keys and lines go between their terminal and the task without
- * anybody in between. When either end goes away the other notices: the task is hung up on, or the caller is back at their own prompt.
+ * srun --pty: a terminal for the first task. srun within the job makes it, gives the task one end
+ * and sends the other to the srun that people sit at, over a socket in a directory that only they
+ * can enter; from then on keys and lines go between their terminal and the task without anybody in
+ * between. When either end goes away the other notices: the task is hung up on, or the caller is
+ * back at their own prompt.
  */
 #include "cli/slurm/srun.h"
 

@@ -1,5 +1,7 @@
 /*
- * A step of the job we are in: what each task is told in its environment, where it writes; and its record in the service. All nodes are on this machine, so all tasks are started here, and each is told which node it is on.
+ * A step of the job we are in: what each task is told in its environment, where it writes; and its
+ * record in the service. All nodes are on this machine, so all tasks are started here, and each is
+ * told which node it is on.
  */
 #include "cli/slurm/srun.h"
 

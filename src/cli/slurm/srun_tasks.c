@@ -1,6 +1,7 @@
 /*
- * The tasks of a step as processes: all started, their lines passed on with or without a number in front, their ends told in Slurm's words. A
- * signal to end is passed on, and after half a minute made good.
+ * The tasks of a step as processes: all started, their lines passed on with or without a number in
+ * front, their ends told in Slurm's words. A signal to end is passed on, and after half a minute
+ * made good.
  */
 #include "cli/slurm/srun.h"
 
@@ -65,7 +66,8 @@ static const char *line_end(const char *text, size_t length)
 	return NULL;
 }
 
-/* Whole lines, in one call, so that those of others do not get between; with its number when that is wished for. */
+/* Whole lines, in one call, so that those of others do not get between; with its number when that
+ * is wished for. */
 static void pass_on(const struct srun_tasks *all, struct stream *stream, bool end)
 {
 	struct buf out;
@@ -284,7 +286,8 @@ static bool same_end(const struct srun_tasks *all, size_t a, size_t b)
 	       one->code == other->code && one->signal == other->signal;
 }
 
-/* "srun: error: n001: tasks 0-1: Exited with exit code 1": those of a node that ended alike together. */
+/* "srun: error: n001: tasks 0-1: Exited with exit code 1": those of a node that ended alike
+ * together. */
 static void tell_ends(const struct srun_tasks *all)
 {
 	struct strata_arena *arena = &all->srun->cli->arena;
