@@ -7,11 +7,22 @@ const struct client_web *cli_web(void)
 	return NULL;
 }
 
-#define HANDS_OVER(name)                                                                        \
-	int name(struct cli *cli, const void *conf, char **operands, size_t operand_count)      \
-	{                                                                                       \
-		(void)conf, (void)operands, (void)operand_count;                                \
-		return cli_hand_over(cli);                                                      \
+bool cli_has_engine(void)
+{
+	return false;
+}
+
+const struct strata_kind *cli_engine_kind_at(size_t index)
+{
+	(void)index;
+	return NULL;
+}
+
+#define HANDS_OVER(name)                                                                   \
+	int name(struct cli *cli, const void *conf, char **operands, size_t operand_count) \
+	{                                                                                  \
+		(void)conf, (void)operands, (void)operand_count;                           \
+		return cli_hand_over(cli);                                                 \
 	}
 HANDS_OVER(backup_run)
 HANDS_OVER(doctor_run)
