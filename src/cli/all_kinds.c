@@ -1,5 +1,5 @@
-/* Every kind of class that the program knows: the library's, then those of its own, one line
- * each. */
+/* Every kind of class that the program knows: the library's, then the simulators', then the
+ * engine's, which the small program does not have. */
 #include "cli/cli.h"
 
 #include "sim/workload.h"
@@ -11,6 +11,7 @@ static const struct strata_kind *const own_kinds[] = {
 	&workload_kind,
 };
 /* clang-format on */
+enum { OWN_COUNT = sizeof(own_kinds) / sizeof(own_kinds[0]) };
 
 const struct strata_kind *cli_kind_at(size_t index)
 {
@@ -21,7 +22,9 @@ const struct strata_kind *cli_kind_at(size_t index)
 	if (index < library_count)
 		return strata_kind_at(index);
 	index -= library_count;
-	return index < sizeof(own_kinds) / sizeof(own_kinds[0]) ? own_kinds[index] : NULL;
+	if (index < OWN_COUNT)
+		return own_kinds[index];
+	return cli_has_engine() ? cli_engine_kind_at(index - OWN_COUNT) : NULL;
 }
 
 const struct strata_kind *cli_kind_find(const char *name)

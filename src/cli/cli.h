@@ -140,8 +140,11 @@ int cli_spec_read_list(struct cli *cli, const struct strata_kind *kind, const ch
 int serve_conf_make(struct cli *cli, const struct server_conf *flags, const struct origins *given,
 		    struct server_conf *ret_conf);
 
-/* all_kinds.c: the library's kinds and then the program's own; NULL past the end, or where there is
- * none of the name. */
+/* all_kinds.c: the library's kinds and then the program's own; NULL past the end, or where there
+ * is none of the name. Only the full program has the engine's: where one is asked for and
+ * cli_has_engine() is false, hand over. */
+bool cli_has_engine(void);
+const struct strata_kind *cli_engine_kind_at(size_t index);
 const struct strata_kind *cli_kind_at(size_t index);
 const struct strata_kind *cli_kind_find(const char *name);
 

@@ -148,10 +148,12 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	struct strata_registry *registry;
 
 	(void)conf;
+	const struct strata_kind *kind = operand_count ? cli_kind_find(operands[0]) : NULL;
+
+	if (!kind && !cli_has_engine())
+		return cli_hand_over(cli);
 	if (operand_count == 0)
 		return print_kinds(cli);
-	const struct strata_kind *kind = cli_kind_find(operands[0]);
-
 	if (!kind)
 		return unknown_kind(cli, operands[0]);
 	int rc = cli_registry_open(cli, kind, &registry);
@@ -170,7 +172,8 @@ static void complete(struct cli *cli, size_t operand_index, struct buf *ret_line
 {
 	const struct strata_kind *kind;
 
-	(void)cli;
+	if (operand_index == 0 && !cli_has_engine())
+		(void)cli_hand_over(cli); /* returns only where there is no other program */
 	for (size_t i = 0; operand_index == 0 && (kind = cli_kind_at(i)); i++)
 		buf_printf(ret_lines, "%s\t%s\n", kind->name, kind->summary);
 }

@@ -1,14 +1,28 @@
-/* What is in the full program only: data bases, the way to a url, what the machine is. serve_run.c
- * has the service. */
+/* What is in the full program only: data bases, the way to a url, what the machine is, the engine's
+ * kinds. serve_run.c has the service. */
 #include "cli/cli.h"
 
 #include "client/web.h"
 #include <strata/machine.h>
+#include <strata/pipeline.h>
 #include "store/store.h"
 
 const struct client_web *cli_web(void)
 {
 	return &client_web;
+}
+
+bool cli_has_engine(void)
+{
+	return true;
+}
+
+const struct strata_kind *cli_engine_kind_at(size_t index)
+{
+	static const struct strata_kind *const kinds[] = { &strata_backend_kind,
+							   &strata_pipeline_kind };
+
+	return index < sizeof(kinds) / sizeof(kinds[0]) ? kinds[index] : NULL;
 }
 
 int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)

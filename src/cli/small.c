@@ -7,6 +7,17 @@ const struct client_web *cli_web(void)
 	return NULL;
 }
 
+bool cli_has_engine(void)
+{
+	return false;
+}
+
+const struct strata_kind *cli_engine_kind_at(size_t index)
+{
+	(void)index;
+	return NULL;
+}
+
 #define HANDS_OVER(name)                                                                   \
 	int name(struct cli *cli, const void *conf, char **operands, size_t operand_count) \
 	{                                                                                  \

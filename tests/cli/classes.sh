@@ -17,6 +17,33 @@ run strata classes workload gpu
 gives 0
 prints_some 'gpus_per_node'
 
+it "lists the engine's kinds, which another program has"
+run strata classes
+prints_some 'what computes the subgraphs of a model'
+run strata classes --json
+prints_json '[k["kind"] for k in d][-3:] == ["workload", "backend", "pipeline"]'
+run strata classes backend --json
+gives 0
+prints_json '[c["name"] for c in d] == ["native", "onnxruntime"]'
+run strata classes backend onnxruntime
+gives 0
+prints_some 'prepack'
+run strata classes pipeline
+gives 0
+prints_some 'class_conditional'
+run strata classes pipelin
+gives 3
+says "strata: there is no kind 'pipelin'; did you mean 'pipeline'?"
+
+it 'needs no other program for the kinds of the library'
+mkdir alone
+cp "$STRATA_BUILD/strata" alone
+run alone/strata classes noise
+gives 0
+run alone/strata classes backend
+gives 3
+says_some 'strata-full'
+
 it 'lists the classes of a kind'
 run strata classes noise
 gives 0

@@ -17,6 +17,9 @@ prints_some '--json	'
 it 'offers what an operand may be'
 run strata complete noise t
 prints 'torch	torch.randn on the CPU'
+run strata complete classes backe
+gives 0
+prints_some 'backend'
 run strata complete classes noi
 prints_some 'noise'
 
