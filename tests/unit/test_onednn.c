@@ -9,7 +9,7 @@ TEST(a_port_lays_out_what_goes_through_it)
 	struct strata_error err = { 0 };
 	dnnl_memory_desc_t plain, turned;
 	dnnl_dims_t dims = { 2, 3 };
-	float from[6] = { 0, 1, 2, 3, 4, 5 };
+	float from[6] = { 0, 1, 2, 3, 4, 5 }, room[6];
 	void *at;
 
 	CHECK_OK(onednn_place_init(&place, &err));
@@ -17,6 +17,8 @@ TEST(a_port_lays_out_what_goes_through_it)
 	dnnl_memory_desc_init_by_tag(&turned, 2, dims, dnnl_f32, dnnl_ba);
 	CHECK_INT(onednn_port_init(&in, &place, &plain, &turned, true), dnnl_success);
 	CHECK(in.inner != in.outer);
+	CHECK_INT(in.inner_bytes, sizeof(room));
+	CHECK_INT(onednn_port_room(&in, room), dnnl_success);
 	CHECK_INT(onednn_port_in(&in, &place, from), dnnl_success);
 	dnnl_stream_wait(place.stream);
 	CHECK_INT(dnnl_memory_get_data_handle(in.inner, &at), dnnl_success);

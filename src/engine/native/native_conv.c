@@ -189,8 +189,11 @@ struct variant {
 	struct conv conv; /* that it is for */
 	dnnl_primitive_t run;
 	struct onednn_port source, weights, result; /* layouts, ours and oneDNN's */
-	dnnl_memory_t bias;
-	const void *packed_from; /* whose weights are laid out; NULL: none */
+	dnnl_memory_t bias, scratch;
+	size_t scratch_bytes;    /* that oneDNN wants while it runs */
+	struct engine_heap *heap;
+	void *packed;            /* weights that stay, as oneDNN wants them; NULL: none */
+	const void *packed_from; /* whose these are */
 	uint64_t used;
 };
 
@@ -208,6 +211,9 @@ static void variant_fini(struct variant *variant)
 		dnnl_primitive_destroy(variant->run);
 	if (variant->bias)
 		dnnl_memory_destroy(variant->bias);
+	if (variant->scratch)
+		dnnl_memory_destroy(variant->scratch);
+	engine_heap_put(variant->heap, variant->packed, variant->weights.inner_bytes);
 	onednn_port_fini(&variant->source);
 	onednn_port_fini(&variant->weights);
 	onednn_port_fini(&variant->result);
@@ -320,11 +326,20 @@ static dnnl_status_t describe(const struct conv *conv, const struct shapes *shap
 				  &weights, conv->biased ? &bias : NULL, &result, shapes->strides,
 				  shapes->dilates, shapes->before, shapes->after);
 
+	dnnl_primitive_attr_t attributes = NULL;
+
+	if (status == dnnl_success)
+		status = dnnl_primitive_attr_create(&attributes);
+	if (status == dnnl_success)
+		status = dnnl_primitive_attr_set_scratchpad_mode(attributes,
+								 dnnl_scratchpad_mode_user);
 	if (status == dnnl_success)
 		status = dnnl_primitive_desc_create(ret_description,
 						    conv->transposed ? (const void *)&turned
 								     : (const void *)&plain,
-						    NULL, place->engine, NULL);
+						    attributes, place->engine, NULL);
+	if (attributes)
+		dnnl_primitive_attr_destroy(attributes);
 	return status;
 }
 
@@ -367,8 +382,17 @@ static int make_variant(struct native_call *call, struct conv_state *state, cons
 		status = dnnl_memory_create(&variant->bias, &bias, state->place.engine,
 					    DNNL_MEMORY_NONE);
 	}
+	if (status == dnnl_success) {
+		const dnnl_memory_desc_t *wants =
+			dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0);
+
+		variant->scratch_bytes = dnnl_memory_desc_get_size(wants);
+		status = dnnl_memory_create(&variant->scratch, wants, state->place.engine,
+					    DNNL_MEMORY_NONE);
+	}
 	if (description)
 		dnnl_primitive_desc_destroy(description);
+	variant->heap = call->heap;
 	if (status != dnnl_success) {
 		variant_fini(variant);
 		return status == dnnl_out_of_memory
@@ -432,11 +456,12 @@ static dnnl_status_t run_members(struct conv_state *state, struct variant *varia
 		dnnl_exec_arg_t args[] = { { DNNL_ARG_SRC, variant->source.inner },
 					   { DNNL_ARG_WEIGHTS, variant->weights.inner },
 					   { DNNL_ARG_DST, variant->result.inner },
+					   { DNNL_ARG_SCRATCHPAD, variant->scratch },
 					   { DNNL_ARG_BIAS, variant->bias } };
 
 		if (status == dnnl_success)
 			status = dnnl_primitive_execute(variant->run, state->place.stream,
-							bias ? 4 : 3, args);
+							bias ? 5 : 4, args);
 		if (status == dnnl_success)
 			status = onednn_port_out(&variant->result, &state->place);
 	}
@@ -496,6 +521,65 @@ static int run_direct(struct native_call *call, const struct conv *conv, enum di
 				   : conv_depthwise(&how, call->heap, call->team, err);
 }
 
+/* Rooms of one block, each of whole cache lines. */
+static size_t lines(size_t bytes)
+{
+	return (bytes + ENGINE_ALIGN - 1) / ENGINE_ALIGN * ENGINE_ALIGN;
+}
+
+/* Weights that stay are laid out once, into memory of their own; others for this call, into the room. */
+static dnnl_status_t lay_weights_out(struct native_call *call, struct conv_state *state,
+				     struct variant *variant, void *room)
+{
+	void *at = call->inputs[1]->data;
+	dnnl_status_t status;
+
+	if (variant->packed && variant->packed_from == at)
+		return onednn_port_room(&variant->weights, variant->packed);
+	status = onednn_port_room(&variant->weights, variant->packed ? variant->packed : room);
+	if (status == dnnl_success)
+		status = onednn_port_in(&variant->weights, &state->place, at);
+	variant->packed_from = status == dnnl_success ? at : NULL;
+	return status;
+}
+
+static int run_variant(struct native_call *call, struct conv_state *state, struct variant *variant,
+		       struct strata_error *err)
+{
+	bool stays = call->constant && call->constant[1];
+	size_t weights = variant->weights.inner_bytes;
+
+	if (stays && weights && !variant->packed) {
+		variant->packed = native_scratch(call, weights, err);
+		if (!variant->packed)
+			return -ENOMEM;
+		variant->packed_from = NULL;
+	}
+	size_t sizes[] = { lines(variant->source.inner_bytes), lines(variant->result.inner_bytes),
+			   lines(variant->scratch_bytes), stays ? 0 : lines(weights) };
+	size_t bytes = sizes[0] + sizes[1] + sizes[2] + sizes[3];
+	char *room = native_scratch(call, bytes, err);
+
+	if (!room)
+		return -ENOMEM;
+	dnnl_status_t status = onednn_port_room(&variant->source, room);
+
+	if (status == dnnl_success)
+		status = onednn_port_room(&variant->result, room + sizes[0]);
+	if (status == dnnl_success)
+		status = dnnl_memory_set_data_handle(variant->scratch, room + sizes[0] + sizes[1]);
+	if (status == dnnl_success)
+		status = lay_weights_out(call, state, variant, room + sizes[0] + sizes[1] + sizes[2]);
+	if (status == dnnl_success)
+		status = run_members(state, variant, call->inputs[0], native_input(call, 2),
+				     &call->outputs[0]);
+	engine_heap_put(call->heap, room, bytes);
+	if (status != dnnl_success)
+		return native_lacks(call, err, "oneDNN could not run it (%s)",
+				    onednn_status_name(status));
+	return 0;
+}
+
 static int run_either(struct native_call *call, bool transposed, struct strata_error *err)
 {
 	const struct engine_value *x, *w, *bias = native_input(call, 2);
@@ -528,18 +612,7 @@ static int run_either(struct native_call *call, bool transposed, struct strata_e
 		rc = find_variant(call, state, &conv, &variant, err);
 	if (rc)
 		return rc;
-	bool stays = call->constant && call->constant[1];
-	dnnl_status_t status = dnnl_success;
-
-	if (!stays || variant->packed_from != w->data)
-		status = onednn_port_in(&variant->weights, &state->place, w->data);
-	variant->packed_from = stays ? w->data : NULL;
-	if (status == dnnl_success)
-		status = run_members(state, variant, x, bias, &call->outputs[0]);
-	if (status != dnnl_success)
-		return native_lacks(call, err, "oneDNN could not run it (%s)",
-				    onednn_status_name(status));
-	return 0;
+	return run_variant(call, state, variant, err);
 }
 
 static int run_conv(struct native_call *call, struct strata_error *err)

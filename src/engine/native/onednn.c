@@ -42,7 +42,8 @@ dnnl_status_t onednn_port_init(struct onednn_port *port, struct onednn_place *pl
 		port->inner = port->outer;
 		return dnnl_success;
 	}
-	status = dnnl_memory_create(&port->inner, inner, place->engine, DNNL_MEMORY_ALLOCATE);
+	port->inner_bytes = dnnl_memory_desc_get_size(inner);
+	status = dnnl_memory_create(&port->inner, inner, place->engine, DNNL_MEMORY_NONE);
 	if (status == dnnl_success)
 		status = dnnl_reorder_primitive_desc_create(&description, inward ? outer : inner,
 							    place->engine, inward ? inner : outer,
@@ -63,6 +64,11 @@ void onednn_port_fini(struct onednn_port *port)
 	if (port->outer)
 		dnnl_memory_destroy(port->outer);
 	*port = (struct onednn_port){ 0 };
+}
+
+dnnl_status_t onednn_port_room(struct onednn_port *port, void *at)
+{
+	return port->inner_bytes ? dnnl_memory_set_data_handle(port->inner, at) : dnnl_success;
 }
 
 dnnl_status_t onednn_port_bind(struct onednn_port *port, void *at)

@@ -21,12 +21,15 @@ struct onednn_port {
 	dnnl_memory_t outer;      /* our layout, at our address */
 	dnnl_memory_t inner;      /* the primitive's; outer itself where they are equal */
 	dnnl_primitive_t reorder; /* NULL: they are */
+	size_t inner_bytes;       /* room that inner needs; 0: none of its own */
 };
 /* inward: from outer to inner, else back. */
 dnnl_status_t onednn_port_init(struct onednn_port *port, struct onednn_place *place,
 			     const dnnl_memory_desc_t *outer, const dnnl_memory_desc_t *inner,
 			     bool inward);
 void onednn_port_fini(struct onednn_port *port);
+/* Where there is room for inner, in the engine's own memory: oneDNN allocates nothing that nobody counts. Before tensors go through. */
+dnnl_status_t onednn_port_room(struct onednn_port *port, void *at);
 /* Where our tensor is. */
 dnnl_status_t onednn_port_bind(struct onednn_port *port, void *at);
 /* Binds, and lays out what is there. */
