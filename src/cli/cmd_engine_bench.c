@@ -6,7 +6,7 @@ static const struct strata_option dim_item = { "dim", STRATA_INT,
 
 #define OFFSET(field) offsetof(struct engine_bench_options, field)
 static const struct strata_option rows[] = {
-	{ "part", STRATA_TEXT, OFFSET(part), .text = { "native,ort,budget,devices" },
+	{ "part", STRATA_TEXT, OFFSET(part), .text = { "native,ort,budget,place,devices" },
 	  .value = "LIST", .help = "what is measured" },
 	{ "dim", STRATA_MAP, OFFSET(dims), .list = { &dim_item, 256 }, .value = "NAME=N",
 	  .help = "a dimension of the inputs, which are made up: batch=2; 1 when left out" },
@@ -32,6 +32,8 @@ const struct cli_command cli_engine_bench = {
 		 "  budget   time of a call with a third of the weights, from a cold disk ÷ with all of "
 		 "them,\n"
 		 "           and what the stage level says that no plan can beat\n"
+		 "  place    time of a call on two devices by mode of the place level, beside the best "
+		 "device alone\n"
 		 "  devices  calls a second over two devices of one core ÷ over one\n"
 		 "Without models: those under $STRATA_DATA (graphs/onnx, golden/pipelines) and a network "
 		 "of 78 million parameters that is\n"

@@ -48,6 +48,15 @@ static const struct part parts[] = {
 	    { "disk_mb_per_s", "DISK MB/s", "%.0f" },
 	    { "read_bytes", "READ bytes", NULL },
 	    { "disk_bytes", "BY THE KERNEL", NULL } } },
+	{ "place", "time of a call by mode of the place level, after it has learned; BEST is by hand: a device alone",
+	  engine_bench_place, false,
+	  { { "basic_ms", "BASIC ms", "%.3f" },
+	    { "semantic_ms", "SEMANTIC ms", "%.3f" },
+	    { "advanced_ms", "ADVANCED ms", "%.3f" },
+	    { "auto_ms", "AUTO ms", "%.3f" },
+	    { "best_ms", "BEST ms", "%.3f" },
+	    { "ratio", "AUTO ÷ BEST", "%.2f" },
+	    { "off", "PREDICTED ÷ OBSERVED", "%.2f" } } },
 	{ "devices", "calls a second: two devices of one core ÷ one",
 	  engine_bench_devices, true,
 	  { { "one_per_s", "ONE /s", "%.2f" },
@@ -79,7 +88,7 @@ static int read_parts(struct bench *bench)
 			i++;
 		if (i == PART_COUNT)
 			return strata_fail(&bench->cli->err, -EINVAL,
-					   "--part %.*s is not known; expected native, ort, budget or devices",
+					   "--part %.*s is not known; expected native, ort, budget, place or devices",
 					   (int)(length < 40 ? length : 40), at);
 		bench->wanted[i] = true;
 		at += length + (at[length] == ',');

@@ -1,7 +1,4 @@
-/*
- * What `strata engine bench` measures: see engine_bench.h. Two that are compared run in turns, A B A B, so that both meet the same machine; the median of each
- * counts. CPU time is the process's, so what others do on the machine hardly shows.
- */
+/* What `strata engine bench` measures beside others: see engine_bench.h. */
 #include "cli/engine_bench.h"
 
 #include "bench/stream_bench.h"
@@ -22,77 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS_MAX = 1000, LOOP_NS = 5000000, LOOPS_MAX = 64, CALLS = 8 };
-
-/* ---- the engine, with one model open ---- */
-
-struct runner {
-	struct cli *cli;
-	struct strata_engine *engine;
-	struct strata_engine_model *model;
-	struct strata_array *inputs, *outputs;
-	size_t input_count, output_count;
-};
-
-static void drop_outputs(struct runner *runner)
-{
-	for (size_t i = 0; runner->outputs && i < runner->output_count; i++)
-		strata_array_drop(&runner->outputs[i]);
-}
-
-static void runner_close(struct runner *runner)
-{
-	drop_outputs(runner);
-	for (size_t i = 0; runner->inputs && i < runner->input_count; i++)
-		strata_array_drop(&runner->inputs[i]);
-	strata_engine_close(runner->model);
-	strata_engine_free(runner->engine);
-	*runner = (struct runner){ 0 };
-}
-
-static int runner_open(struct runner *runner, struct cli *cli,
-		       const struct engine_bench_subject *subject,
-		       const struct strata_engine_conf *conf, double share)
-{
-	struct strata_engine_model_conf model = { 0 };
-	int rc = strata_engine_new(conf, &cli->memory, &runner->engine, &cli->err);
-
-	runner->cli = cli;
-	if (rc == 0 && share > 0) {
-		rc = strata_engine_open(runner->engine, subject->path, NULL, &runner->model,
-					&cli->err);
-		if (rc == 0)
-			model.budget_bytes =
-				(int64_t)((double)strata_engine_weight_bytes(runner->model) * share);
-		strata_engine_close(runner->model);
-		runner->model = NULL;
-	}
-	if (rc == 0)
-		rc = strata_engine_open(runner->engine, subject->path, &model, &runner->model,
-					&cli->err);
-	if (rc)
-		return rc;
-	runner->input_count = strata_engine_input_count(runner->model);
-	runner->output_count = strata_engine_output_count(runner->model);
-	runner->inputs = strata_arena_array(&cli->arena, runner->input_count, sizeof(*runner->inputs));
-	runner->outputs =
-		strata_arena_array(&cli->arena, runner->output_count, sizeof(*runner->outputs));
-	if (!runner->inputs || !runner->outputs)
-		return strata_fail_memory(&cli->err);
-	for (size_t i = 0; rc == 0 && i < runner->input_count; i++)
-		rc = engine_input_made_up(runner->engine, strata_engine_input_at(runner->model, i),
-					  subject->dims, (uint32_t)i + 1, &runner->inputs[i],
-					  &cli->err);
-	return rc;
-}
-
-static int runner_run(void *any)
-{
-	struct runner *runner = any;
-
-	drop_outputs(runner);
-	return strata_engine_run(runner->model, runner->inputs, runner->outputs, &runner->cli->err);
-}
+enum { CALLS = 8 };
 
 /* ---- the peer ---- */
 
@@ -104,7 +31,7 @@ struct peer {
 
 /* With the inputs of a runner, which it borrows. */
 static int peer_open(struct peer *peer, struct cli *cli, const struct engine_bench_subject *subject,
-		     const struct runner *runner)
+		     const struct engine_bench_runner *runner)
 {
 	const char **names = strata_arena_array(
 		&cli->arena, runner->input_count + runner->output_count, sizeof(char *));
@@ -129,7 +56,7 @@ static int peer_run(void *any)
 }
 
 /* How far results are apart, at most, for the largest number of an output. */
-static double differs(const struct runner *runner, struct peer *peer)
+static double differs(const struct engine_bench_runner *runner, struct peer *peer)
 {
 	struct strata_error err = { 0 };
 	double worst = 0;
@@ -156,135 +83,27 @@ static double differs(const struct runner *runner, struct peer *peer)
 	return worst;
 }
 
-/* ---- in turns ---- */
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static int by_value(const void *one, const void *two)
-{
-	double a = *(const double *)one, b = *(const double *)two;
-
-	return a < b ? -1 : a > b;
-}
-
-static double median(double *values, int64_t count)
-{
-	qsort(values, (size_t)count, sizeof(double), by_value);
-	return values[count / 2];
-}
-
-struct side {
-	int (*run)(void *subject);
-	void *subject;
-	void (*before)(void *context); /* each run; NULL: nothing */
-	void *context;
-	double ns; /* of one run, the median */
-};
-
-/* Short ones run several times for one measurement. */
-static int measure(const struct side *side, clockid_t clock, int64_t loops, double *ret_ns)
-{
-	int64_t total = 0;
-	int rc = 0;
-
-	for (int64_t i = 0; rc == 0 && i < loops; i++) {
-		if (side->before)
-			side->before(side->context);
-		int64_t begin_ns = now_ns(clock);
-
-		rc = side->run(side->subject);
-		total += now_ns(clock) - begin_ns;
-	}
-	*ret_ns = (double)total / (double)loops;
-	return rc;
-}
-
-static int compare(struct side *sides, size_t side_count, clockid_t clock, int64_t rounds)
-{
-	static double took[3][ROUNDS_MAX];
-	int64_t loops = 1;
-	double once = 0;
-	int rc = 0;
-
-	for (int warm = 0; rc == 0 && warm < 2; warm++)
-		for (size_t i = 0; rc == 0 && i < side_count; i++)
-			rc = measure(&sides[i], clock, 1, &once);
-	if (once > 0 && once < LOOP_NS)
-		loops = once * LOOPS_MAX < LOOP_NS ? LOOPS_MAX : (int64_t)(LOOP_NS / once);
-	for (int64_t round = 0; rc == 0 && round < rounds; round++)
-		for (size_t i = 0; rc == 0 && i < side_count; i++)
-			rc = measure(&sides[i], clock, loops, &took[i][round]);
-	for (size_t i = 0; rc == 0 && i < side_count; i++)
-		sides[i].ns = median(took[i], rounds);
-	return rc;
-}
-
-/* ---- rows ---- */
-
-/* A core that this process may use, the index-th; -1: it has fewer. */
-static int core_at(int index)
-{
-	cpu_set_t allowed;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		return -1;
-	for (int core = 0; core < CPU_SETSIZE; core++)
-		if (CPU_ISSET((size_t)core, &allowed) && index-- == 0)
-			return core;
-	return -1;
-}
-
-/* This thread computes on one core from now on; ret_before: on what it did. A device "cpu" is that core then, and needs no thread of its own. */
-static void stay_on_one_core(cpu_set_t *ret_before)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET((size_t)core_at(0), &one);
-	sched_getaffinity(0, sizeof(*ret_before), ret_before);
-	sched_setaffinity(0, sizeof(one), &one);
-}
-
-static const char *one_core(struct cli *cli, int index)
-{
-	return strata_arena_printf(&cli->arena, "cpu:%d", core_at(index));
-}
-
-static json_t *why_row(struct cli *cli, const struct engine_bench_subject *subject)
-{
-	json_t *row = json_pack("{s:s,s:s}", "model", subject->name, "why", cli->err.text);
-
-	cli->err = (struct strata_error){ 0 };
-	return row;
-}
-
 json_t *engine_bench_native(struct cli *cli, const struct engine_bench_subject *subject)
 {
 	const struct strata_engine_conf conf = { .devices = "cpu" };
 	struct strata_engine_metrics metrics;
-	struct runner runner = { 0 };
+	struct engine_bench_runner runner = { 0 };
 	struct peer peer = { 0 };
 	json_t *row = NULL;
 	cpu_set_t before;
 
-	stay_on_one_core(&before);
-	int rc = runner_open(&runner, cli, subject, &conf, 0);
+	engine_bench_stay(&before);
+	int rc = engine_bench_open(&runner, cli, subject, &conf, 0);
 
 	if (rc == 0)
-		rc = runner_run(&runner);
-	struct side sides[2] = { { runner_run, &runner }, { peer_run, &peer } };
+		rc = engine_bench_call(&runner);
+	struct engine_bench_side sides[2] = { { engine_bench_call, &runner }, { peer_run, &peer } };
 	bool alone = rc == 0 && peer_open(&peer, cli, subject, &runner) != 0;
 	char why[sizeof(cli->err.text)];
 
 	snprintf(why, sizeof(why), "%s", alone ? cli->err.text : "");
 	if (rc == 0)
-		rc = compare(sides, alone ? 1 : 2, CLOCK_PROCESS_CPUTIME_ID, subject->rounds);
+		rc = engine_bench_compare(sides, alone ? 1 : 2, CLOCK_PROCESS_CPUTIME_ID, subject->rounds);
 	if (rc == 0) {
 		strata_engine_metrics(runner.model, &metrics);
 		row = json_pack("{s:s,s:f,s:f,s:f}", "model", subject->name, "native_ms",
@@ -298,50 +117,50 @@ json_t *engine_bench_native(struct cli *cli, const struct engine_bench_subject *
 					       "ratio", sides[0].ns / sides[1].ns, "differs",
 					       differs(&runner, &peer)));
 	} else {
-		row = why_row(cli, subject);
+		row = engine_bench_why(cli, subject);
 	}
 	ort_whole_close(peer.whole);
-	runner_close(&runner);
+	engine_bench_close(&runner);
 	sched_setaffinity(0, sizeof(before), &before);
 	return row;
 }
 
 json_t *engine_bench_ort(struct cli *cli, const struct engine_bench_subject *subject)
 {
-	const char *core = one_core(cli, 0);
+	const char *core = engine_bench_one_core(cli, 0);
 	const struct strata_engine_conf one = { .devices = "cpu", .backend = "onnxruntime" };
 	const struct strata_engine_conf split = {
 		.devices = strata_arena_printf(&cli->arena, "%s,%s", core, core),
 		.backend = "onnxruntime",
 		.objective = STRATA_THROUGHPUT
 	};
-	struct runner whole = { 0 }, parts = { 0 };
+	struct engine_bench_runner whole = { 0 }, parts = { 0 };
 	struct peer peer = { 0 };
 	json_t *row = NULL;
 	cpu_set_t before;
 
-	stay_on_one_core(&before);
-	int rc = runner_open(&whole, cli, subject, &one, 0);
+	engine_bench_stay(&before);
+	int rc = engine_bench_open(&whole, cli, subject, &one, 0);
 
 	if (rc == 0)
 		rc = peer_open(&peer, cli, subject, &whole);
 	if (rc == 0)
-		rc = runner_open(&parts, cli, subject, &split, 0);
-	struct side sides[3] = { { runner_run, &whole },
-				 { runner_run, &parts },
+		rc = engine_bench_open(&parts, cli, subject, &split, 0);
+	struct engine_bench_side sides[3] = { { engine_bench_call, &whole },
+				 { engine_bench_call, &parts },
 				 { peer_run, &peer } };
 
 	if (rc == 0)
-		rc = compare(sides, 3, CLOCK_PROCESS_CPUTIME_ID, subject->rounds);
-	row = rc ? why_row(cli, subject)
+		rc = engine_bench_compare(sides, 3, CLOCK_PROCESS_CPUTIME_ID, subject->rounds);
+	row = rc ? engine_bench_why(cli, subject)
 		 : json_pack("{s:s,s:f,s:f,s:f,s:I,s:f,s:f}", "model", subject->name, "one_ms",
 			     sides[0].ns / 1e6, "split_ms", sides[1].ns / 1e6, "onnxruntime_ms",
 			     sides[2].ns / 1e6, "subgraphs",
 			     (json_int_t)strata_engine_subgraph_count(parts.model), "ratio",
 			     sides[0].ns / sides[2].ns, "split_ratio", sides[1].ns / sides[2].ns);
 	ort_whole_close(peer.whole);
-	runner_close(&parts);
-	runner_close(&whole);
+	engine_bench_close(&parts);
+	engine_bench_close(&whole);
 	sched_setaffinity(0, sizeof(before), &before);
 	return row;
 }
@@ -405,7 +224,7 @@ static int reading_rate(struct cli *cli, const struct strata_weights *weights, i
 
 	if (rc)
 		return rc;
-	int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+	int64_t begin_ns = env_now_ns(env_system(), ENV_MONOTONIC);
 
 	for (int step = 0; rc == 0 && step < 3; step++) {
 		rc = strata_stream_step_start(stream, &cli->err);
@@ -417,7 +236,7 @@ static int reading_rate(struct cli *cli, const struct strata_weights *weights, i
 		if (rc == 0)
 			rc = strata_stream_step_end(stream, &cli->err);
 	}
-	int64_t took_ns = now_ns(CLOCK_MONOTONIC) - begin_ns;
+	int64_t took_ns = env_now_ns(env_system(), ENV_MONOTONIC) - begin_ns;
 
 	strata_stream_metrics(stream, &metrics);
 	strata_stream_close(stream);
@@ -426,7 +245,7 @@ static int reading_rate(struct cli *cli, const struct strata_weights *weights, i
 }
 
 /* What the stage level says of subgraphs that compute as long as was observed, with frames of that size and a disk of that speed. */
-static int predict(struct cli *cli, const struct runner *runner, double bytes_per_s,
+static int predict(struct cli *cli, const struct engine_bench_runner *runner, double bytes_per_s,
 		   struct strata_stage_metrics *ret_metrics)
 {
 	size_t count = strata_engine_subgraph_count(runner->model), used = 0;
@@ -465,23 +284,23 @@ static int predict(struct cli *cli, const struct runner *runner, double bytes_pe
 
 json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *subject)
 {
-	const struct strata_engine_conf conf = { .devices = one_core(cli, 0) };
+	const struct strata_engine_conf conf = { .devices = engine_bench_one_core(cli, 0) };
 	struct strata_engine_metrics metrics;
 	struct strata_stage_metrics stage = { 0 };
 	struct strata_weights weights;
-	struct runner all = { 0 }, some = { 0 };
+	struct engine_bench_runner all = { 0 }, some = { 0 };
 	double bytes_per_s = 0;
 	json_t *row = NULL;
 	int rc = strata_weights_read(subject->path, NULL, &cli->arena, &weights, &cli->err);
 
 	if (rc == 0)
-		rc = runner_open(&all, cli, subject, &conf, 0);
+		rc = engine_bench_open(&all, cli, subject, &conf, 0);
 	if (rc == 0)
-		rc = runner_open(&some, cli, subject, &conf, subject->share);
-	struct side sides[2] = { { runner_run, &all }, { runner_run, &some, chill, &weights } };
+		rc = engine_bench_open(&some, cli, subject, &conf, subject->share);
+	struct engine_bench_side sides[2] = { { engine_bench_call, &all }, { engine_bench_call, &some, chill, &weights } };
 
 	if (rc == 0)
-		rc = compare(sides, 2, CLOCK_MONOTONIC, subject->rounds);
+		rc = engine_bench_compare(sides, 2, CLOCK_MONOTONIC, subject->rounds);
 	/* One more call, to see what the kernel read for it. */
 	int64_t read_bytes = 0, disk_bytes = stream_bench_disk_bytes();
 
@@ -489,7 +308,7 @@ json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *
 		strata_engine_metrics(some.model, &metrics);
 		read_bytes = metrics.read_bytes;
 		chill(&weights);
-		rc = runner_run(&some);
+		rc = engine_bench_call(&some);
 		strata_engine_metrics(some.model, &metrics);
 		read_bytes = metrics.read_bytes - read_bytes;
 		disk_bytes = disk_bytes < 0 ? -1 : stream_bench_disk_bytes() - disk_bytes;
@@ -498,7 +317,7 @@ json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *
 		rc = reading_rate(cli, &weights, metrics.frame_bytes, &bytes_per_s);
 	if (rc == 0)
 		rc = predict(cli, &some, bytes_per_s, &stage);
-	row = rc ? why_row(cli, subject)
+	row = rc ? engine_bench_why(cli, subject)
 		 : json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "model",
 			     subject->name, "resident_ms", sides[0].ns / 1e6, "budget_ms",
 			     sides[1].ns / 1e6, "ratio", sides[1].ns / sides[0].ns, "predicted_ms",
@@ -507,8 +326,8 @@ json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *
 			     (json_int_t)strata_engine_weight_bytes(some.model), "budget_bytes",
 			     (json_int_t)(metrics.kept_bytes + metrics.frame_bytes), "read_bytes",
 			     (json_int_t)read_bytes, "disk_bytes", (json_int_t)disk_bytes);
-	runner_close(&some);
-	runner_close(&all);
+	engine_bench_close(&some);
+	engine_bench_close(&all);
 	return row;
 }
 
@@ -517,7 +336,7 @@ json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *
 /* So many requests at once. */
 static int run_calls(void *any)
 {
-	struct runner *runner = any;
+	struct engine_bench_runner *runner = any;
 	struct strata_engine_call calls[CALLS];
 	size_t count = runner->output_count;
 	struct strata_array *outputs = calloc(CALLS * count + 1, sizeof(*outputs));
@@ -536,39 +355,39 @@ static int run_calls(void *any)
 
 json_t *engine_bench_devices(struct cli *cli, const struct engine_bench_subject *subject)
 {
-	const struct strata_engine_conf one = { .devices = one_core(cli, 0) };
+	const struct strata_engine_conf one = { .devices = engine_bench_one_core(cli, 0) };
 	const struct strata_engine_conf two = {
-		.devices = strata_arena_printf(&cli->arena, "%s,%s", one_core(cli, 0),
-					       one_core(cli, 1)),
+		.devices = strata_arena_printf(&cli->arena, "%s,%s", engine_bench_one_core(cli, 0),
+					       engine_bench_one_core(cli, 1)),
 		.objective = STRATA_THROUGHPUT
 	};
-	struct runner alone = { 0 }, both = { 0 };
+	struct engine_bench_runner alone = { 0 }, both = { 0 };
 	struct strata_engine_subgraph subgraph;
 	int64_t busy_ns[2] = { 0 };
 	json_t *row = NULL;
-	int rc = core_at(1) >= 0 ? 0
+	int rc = engine_bench_core(1) >= 0 ? 0
 				 : strata_fail(&cli->err, -ENOTSUP,
 					       "this process may use one core only");
 
 	if (rc == 0)
-		rc = runner_open(&alone, cli, subject, &one, 0);
+		rc = engine_bench_open(&alone, cli, subject, &one, 0);
 	if (rc == 0)
-		rc = runner_open(&both, cli, subject, &two, 0);
-	struct side sides[2] = { { run_calls, &alone }, { run_calls, &both } };
+		rc = engine_bench_open(&both, cli, subject, &two, 0);
+	struct engine_bench_side sides[2] = { { run_calls, &alone }, { run_calls, &both } };
 
 	if (rc == 0)
-		rc = compare(sides, 2, CLOCK_MONOTONIC, subject->rounds);
+		rc = engine_bench_compare(sides, 2, CLOCK_MONOTONIC, subject->rounds);
 	for (size_t i = 0; rc == 0 && strata_engine_subgraph_at(both.model, i, &subgraph); i++)
 		busy_ns[strcmp(subgraph.device, one.devices) != 0] += subgraph.least_ns;
 	double most = (double)(busy_ns[0] > busy_ns[1] ? busy_ns[0] : busy_ns[1]);
 
-	row = rc ? why_row(cli, subject)
+	row = rc ? engine_bench_why(cli, subject)
 		 : json_pack("{s:s,s:f,s:f,s:f,s:f,s:I}", "model", subject->name, "one_per_s",
 			     CALLS * 1e9 / sides[0].ns, "two_per_s", CALLS * 1e9 / sides[1].ns,
 			     "ratio", sides[0].ns / sides[1].ns, "balance",
 			     most > 0 ? (double)(busy_ns[0] + busy_ns[1]) / most : 0, "subgraphs",
 			     (json_int_t)strata_engine_subgraph_count(both.model));
-	runner_close(&both);
-	runner_close(&alone);
+	engine_bench_close(&both);
+	engine_bench_close(&alone);
 	return row;
 }
