@@ -40,4 +40,14 @@ gives 0
 prints_json '"nowhere.onnx" in d["native"][0]["why"] and d["native"][1]["native_ms"] > 0'
 run strata engine bench --part speed
 gives 2
-says_some '--part speed is not known; expected native, ort, budget or devices'
+says_some '--part speed is not known; expected native, ort, budget, place or devices'
+
+it 'compares modes of the place level with a device alone'
+if [ "$(nproc)" -gt 1 ]; then
+	gunzip -c "$STRATA_TEST_DATA/onnx/resnet_mini.onnx.gz" >resnet_mini.onnx
+	run strata engine bench resnet_mini.onnx --part place --rounds 1 --json
+	gives 0
+	prints_json 'all(d["place"][0][k] > 0 for k in ("auto_ms", "basic_ms", "semantic_ms", "advanced_ms", "best_ms", "ratio", "off"))'
+else
+	skip 'there is one core only'
+fi
