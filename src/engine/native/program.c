@@ -7,6 +7,7 @@
 
 #include "core/map.h"
 #include "engine/native/body.h"
+#include "engine/native/fuse.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 struct step {
 	const struct onnx_node *node;
+	const struct onnx_node *told; /* the model's own: of a fused one its first, which takes the longest */
 	const struct native_op *op;
 	uint32_t *inputs; /* slots; NO_SLOT: left out */
 	uint32_t *outputs;
@@ -155,8 +157,11 @@ static int add_step(struct native_program *program, size_t index, struct strata_
 	struct step *step = &program->steps[index];
 	const struct onnx_node *node = program->source.nodes[index];
 
+	const struct native_fused *fused = native_fused_of(node);
+
 	step->node = node;
-	step->op = native_op_find(node->domain, node->kind);
+	step->told = fused ? fused->parts[0] : node;
+	step->op = fused ? &fused->fusion->op : native_op_find(node->domain, node->kind);
 	if (!step->op)
 		return strata_fail(err, -ENOTSUP, "operator %s%s%.64s (node '%.64s') is not known to the native backend",
 				   node->domain, node->domain[0] ? "." : "", node->kind, node->name);
@@ -281,7 +286,16 @@ static int build(struct native_program *program, struct strata_error *err)
 {
 	const struct native_source *source = &program->source;
 	struct strata_arena *arena = &program->arena;
+	const struct onnx_node **nodes;
 
+	if (!source->apart) {
+		int fuse_rc = native_fuse(source, arena, program->memory, &nodes,
+					  &program->source.node_count, err);
+
+		if (fuse_rc)
+			return fuse_rc;
+		program->source.nodes = nodes;
+	}
 	program->slot_room = slots_needed(source);
 	program->slots = strata_arena_array(arena, program->slot_room, sizeof(*program->slots));
 	program->values = strata_arena_array(arena, program->slot_room, sizeof(*program->values));
@@ -433,7 +447,7 @@ static int run_steps(struct native_program *program, const struct native_run *ru
 		if (run->watch) {
 			int64_t end_ns = now_ns();
 
-			run->watch(run->watch_context, step->node, begin_ns, end_ns);
+			run->watch(run->watch_context, step->told, begin_ns, end_ns);
 			begin_ns = end_ns;
 		}
 	}

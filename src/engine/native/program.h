@@ -21,6 +21,7 @@ struct native_source {
 	bool weights_stay;
 	const char *const *outputs; /* values that are wanted */
 	size_t output_count;
+	bool apart; /* each node is a step of its own: nothing is fused (fuse.h) */
 };
 
 /* -ENOTSUP names the first operator that there is none for. */
