@@ -57,7 +57,7 @@ static void run_blocks(void *arg, int64_t first, int64_t past)
 		for (int64_t k = 0; k < count; k++)
 			room[k] = from[k] / root;
 		vmath_apply(VMATH_ERF, room, count, room);
-		for (int64_t k = 0; k < count; k++)
+		NATIVE_EACH for (int64_t k = 0; k < count; k++)
 			work->to[i + k] = from[k] * (room[k] + one) * half;
 	}
 }

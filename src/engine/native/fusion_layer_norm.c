@@ -99,12 +99,12 @@ static void run_rows(void *arg, int64_t first, int64_t past)
 		float *to = work->to + r * count;
 		float mean = (float)(sums_of_floats(from, count) / (double)count);
 
-		for (int64_t i = 0; i < count; i++)
+		NATIVE_EACH for (int64_t i = 0; i < count; i++)
 			to[i] = from[i] - mean;
 		float variance = (float)(sums_of_squares(to, count) / (double)count);
 		float root = sqrtf(variance + work->epsilon);
 
-		for (int64_t i = 0; i < count; i++)
+		NATIVE_EACH for (int64_t i = 0; i < count; i++)
 			to[i] = to[i] / root * work->scale[i] + work->bias[i];
 	}
 }

@@ -41,7 +41,7 @@ static void run_blocks(void *arg, int64_t first, int64_t past)
 		int64_t count = work->count - i < BLOCK ? work->count - i : BLOCK;
 
 		vmath_apply(VMATH_SIGMOID, work->from + i, count, room);
-		for (int64_t k = 0; k < count; k++)
+		NATIVE_EACH for (int64_t k = 0; k < count; k++)
 			work->to[i + k] = work->from[i + k] * room[k];
 	}
 }
