@@ -286,6 +286,7 @@ void strata_engine_metrics(const struct strata_engine_model *model,
 		.flops = model->placing.flops,
 		.kept_bytes = residence->kept_bytes,
 		.activation_bytes_peak = (int64_t)model->engine->heap.live_peak,
+		.planned_bytes = model->instance.prepared ? model->planned_bytes : -1,
 	};
 
 	for (size_t i = 0; residence->streams && i < residence->device_count; i++)
