@@ -130,6 +130,10 @@ int strata_engine_output_find(const struct strata_engine_model *model, const cha
 int strata_engine_run(struct strata_engine_model *model, const struct strata_array *inputs,
 		      struct strata_array *ret_outputs, struct strata_error *err);
 
+/* What the first call does before it computes: cuts the model, loads weights, plans memory, by inputs like those that will come. A call does it by itself. */
+int strata_engine_prepare(struct strata_engine_model *model, const struct strata_array *inputs,
+			  struct strata_error *err);
+
 /* Several calls at once, in any order of their own: with several devices they follow each other like a pipeline. The first error is that of all; no
  * output is set then. */
 struct strata_engine_call {
@@ -175,6 +179,8 @@ struct strata_engine_metrics {
 	/* From one device to another, over all calls: tensors and their bytes, and how long parts of calls waited for the next device. */
 	uint64_t transfers;
 	int64_t transfer_bytes, transfer_ns;
+	/* Of what goes between operators in one call, the most at a time, by the shapes that the first inputs lead to; -1: a shape is not known beforehand. */
+	int64_t planned_bytes;
 	int64_t activation_bytes_peak; /* of all tensors of the engine but fetched weights, most at a time */
 };
 void strata_engine_metrics(const struct strata_engine_model *model,

@@ -239,20 +239,25 @@ static int print_json(struct session *session)
 	double median = median_ms(session); /* sorts: the first is the fastest then */
 
 	strata_engine_metrics(session->model, &metrics);
-	return cli_print_json(
-		session->cli,
-		json_pack("{s:f,s:f,s:f,s:s,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "median_ms", median, "least_ms", session->took_ms[0], "predicted_ms",
-			  metrics.predicted_ns / 1e6, "strategy", metrics.strategy, "gflop",
-			  metrics.flops / 1e9, "weight_bytes",
-			  (json_int_t)strata_engine_weight_bytes(session->model), "kept_bytes",
-			  (json_int_t)metrics.kept_bytes, "frame_bytes",
-			  (json_int_t)metrics.frame_bytes, "read_bytes",
-			  (json_int_t)metrics.read_bytes, "activation_bytes",
-			  (json_int_t)metrics.activation_bytes_peak, "transfers",
-			  (json_int_t)metrics.transfers, "transfer_bytes",
-			  (json_int_t)metrics.transfer_bytes, "transfer_ns",
-			  (json_int_t)metrics.transfer_ns, "subgraphs",
-			  subgraphs_json(session)));
+	json_t *object = json_pack(
+		"{s:f,s:f,s:f,s:s,s:f,s:I,s:I,s:I,s:I}", "median_ms", median, "least_ms",
+		session->took_ms[0], "predicted_ms", metrics.predicted_ns / 1e6, "strategy",
+		metrics.strategy, "gflop", metrics.flops / 1e9, "weight_bytes",
+		(json_int_t)strata_engine_weight_bytes(session->model), "kept_bytes",
+		(json_int_t)metrics.kept_bytes, "frame_bytes", (json_int_t)metrics.frame_bytes,
+		"read_bytes", (json_int_t)metrics.read_bytes);
+
+	if (object)
+		json_object_update_new(
+			object,
+			json_pack("{s:I,s:I,s:I,s:I,s:I,s:o}", "activation_bytes",
+				  (json_int_t)metrics.activation_bytes_peak, "planned_bytes",
+				  (json_int_t)metrics.planned_bytes, "transfers",
+				  (json_int_t)metrics.transfers, "transfer_bytes",
+				  (json_int_t)metrics.transfer_bytes, "transfer_ns",
+				  (json_int_t)metrics.transfer_ns, "subgraphs",
+				  subgraphs_json(session)));
+	return cli_print_json(session->cli, object);
 }
 
 static int print_table(struct session *session)
@@ -346,6 +351,26 @@ static int write_trace(struct session *session)
 	return rc;
 }
 
+/* What the plan says, before anything is computed. */
+static int announce(struct session *session)
+{
+	struct cli *cli = session->cli;
+	struct strata_engine_metrics metrics;
+	char bytes[STRATA_FORM_BYTES];
+	int rc = strata_engine_prepare(session->model, session->inputs, &cli->err);
+
+	if (rc || cli->globals.json)
+		return rc;
+	strata_engine_metrics(session->model, &metrics);
+	if (metrics.planned_bytes >= 0)
+		cli_printf(cli, "activations: %s at the most\n",
+			   strata_size_print_short(metrics.planned_bytes, bytes));
+	else
+		cli_printf(cli, "activations: not known beforehand (a shape depends on contents, or the "
+				"backend does not say)\n");
+	return 0;
+}
+
 static int run_session(struct session *session, const char *path)
 {
 	struct cli *cli = session->cli;
@@ -358,6 +383,8 @@ static int run_session(struct session *session, const char *path)
 		rc = strata_engine_open(session->engine, path, &conf, &session->model, &cli->err);
 	if (rc == 0)
 		rc = prepare_inputs(session);
+	if (rc == 0)
+		rc = announce(session);
 	if (rc == 0)
 		rc = run_calls(session);
 	if (rc == 0)

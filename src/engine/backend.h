@@ -27,6 +27,8 @@ struct engine_watch {
 	const _Atomic bool *stop; /* true: end with -ECANCELED */
 };
 
+struct native_types; /* native/program.h: what each value is, by name */
+
 struct engine_backend_class {
 	struct strata_class base;
 	/* Can it run here? -ENOENT with what is missing. NULL: always. */
@@ -39,6 +41,9 @@ struct engine_backend_class {
 		   const struct engine_value *weights, const struct engine_watch *watch,
 		   struct engine_value *ret_outputs, struct strata_error *err);
 	void (*close)(void *program); /* NULL is nothing */
+	/* The most bytes that a run's values will take at a time, by what is known of their shapes; -1: not known. NULL: never. */
+	int (*plan)(const void *program, const struct native_types *types,
+		    struct strata_memory *memory, int64_t *ret_bytes, struct strata_error *err);
 };
 
 #endif

@@ -61,9 +61,16 @@ static void close_program(void *program)
 	native_program_free(program);
 }
 
+static int plan(const void *program, const struct native_types *types, struct strata_memory *memory,
+		int64_t *ret_bytes, struct strata_error *err)
+{
+	return native_program_peak(program, types, memory, ret_bytes, err);
+}
+
 const struct engine_backend_class engine_backend_native = {
 	.base = { .name = "native", .summary = "operators in plain C and oneDNN; a result does not depend on its batch" },
 	.compile = compile,
 	.run = run,
 	.close = close_program,
+	.plan = plan,
 };

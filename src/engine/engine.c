@@ -304,6 +304,7 @@ void strata_engine_metrics(const struct strata_engine_model *model,
 		.transfer_bytes = model->instance.transfer_bytes,
 		.transfer_ns = model->instance.transfer_ns,
 		.activation_bytes_peak = (int64_t)model->engine->heap.live_peak,
+		.planned_bytes = model->instance.prepared ? model->planned_bytes : -1,
 	};
 
 	for (size_t i = 0; residence->streams && i < residence->device_count; i++)

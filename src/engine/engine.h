@@ -34,6 +34,7 @@ struct strata_engine_model {
 	struct engine_placing placing; /* device NULL: not asked yet */
 	struct strata_error broken;    /* why it could not be prepared; code 0: it could, or was not tried */
 	struct engine_learning learning;
+	int64_t planned_bytes; /* of activations in one call; -1: not known. Once it is prepared. */
 	struct strata_engine_port *inputs, *outputs;
 	size_t input_count, output_count;
 };

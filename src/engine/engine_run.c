@@ -1,6 +1,7 @@
 /* Calls: inputs are checked, the model is prepared with the first, and outputs are given out as arrays. */
 #include "engine/engine.h"
 
+#include "engine/activations.h"
 #include "engine/engine_array.h"
 
 #include "core/env.h"
@@ -80,6 +81,10 @@ static int prepare(struct strata_engine_model *model, const struct engine_value 
 					     &model->broken);
 	if (rc == 0)
 		rc = trace_streams(model, &model->broken);
+	if (rc == 0)
+		rc = engine_activations_plan(&model->instance, model->placing.dims,
+					     model->placing.dim_count, &model->planned_bytes,
+					     &model->broken);
 	if (rc && err)
 		*err = model->broken;
 	return rc;
@@ -203,4 +208,21 @@ int strata_engine_run(struct strata_engine_model *model, const struct strata_arr
 	const struct strata_engine_call call = { inputs, ret_outputs };
 
 	return strata_engine_run_many(model, &call, 1, err);
+}
+
+int strata_engine_prepare(struct strata_engine_model *model, const struct strata_array *inputs,
+			  struct strata_error *err)
+{
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, model->engine->memory, 0);
+	struct engine_value *values = strata_arena_array(&arena, model->input_count, sizeof(*values));
+	int rc = values ? take_inputs(model, inputs, values, err) : strata_fail_memory(err);
+
+	if (rc == 0)
+		rc = prepare(model, values, err);
+	for (size_t i = 0; values && i < model->input_count; i++)
+		engine_value_drop(&values[i]);
+	strata_arena_fini(&arena);
+	return rc;
 }

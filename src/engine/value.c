@@ -226,6 +226,11 @@ struct engine_value engine_value_share(const struct engine_value *value)
 	return *value;
 }
 
+size_t engine_value_block_bytes(const struct engine_value *value)
+{
+	return value->buffer ? value->buffer->bytes : 0;
+}
+
 bool engine_value_alone(const struct engine_value *value)
 {
 	return value->buffer &&

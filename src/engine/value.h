@@ -44,6 +44,8 @@ int engine_value_list(struct engine_heap *heap, enum onnx_kind kind, int dtype,
 		      struct engine_value *ret_value, struct strata_error *err);
 /* One more user of the same contents. A borrowed one stays borrowed. */
 struct engine_value engine_value_share(const struct engine_value *value);
+/* Of the block that holds its contents, with what is in front of them; 0: borrowed. */
+size_t engine_value_block_bytes(const struct engine_value *value);
 /* The contents are the caller's alone: they may be changed. */
 bool engine_value_alone(const struct engine_value *value);
 /* The user goes; the last one frees. The value is empty afterwards. */

@@ -94,6 +94,12 @@ TEST(one_element)
 				    .in = { 6, 6 }, .out = { 6, 6 } });
 }
 
+TEST(one_element_of_small_pictures)
+{
+	check((struct conv_direct){ .members = 2, .in_channels = 9, .out_channels = 13,
+				    .in = { 4, 12 }, .out = { 4, 12 } });
+}
+
 TEST(one_channel_each)
 {
 	check((struct conv_direct){ .members = 2, .in_channels = 3, .out_channels = 3,
@@ -114,7 +120,7 @@ TEST(memory_may_run_out)
 {
 	float x[64] = { 0 };
 	struct conv_direct conv = { .members = 1, .in_channels = 1, .out_channels = 1,
-				    .in = { 4, 4 }, .out = { 4, 4 }, .kernel = { 1, 1 },
+				    .in = { 4, 5 }, .out = { 4, 5 }, .kernel = { 1, 1 },
 				    .strides = { 1, 1 }, .dilations = { 1, 1 },
 				    .x = x, .weights = x, .y = x };
 	struct engine_sample sample;

@@ -44,6 +44,10 @@ static void check(int64_t m, int64_t n, int64_t k)
 	CHECK_BYTES(other, c, (size_t)(m * n) * sizeof(*c));
 	gemm_run_thin(&three, m, n, k, left, b, n, other, n, &finish);
 	CHECK_BYTES(other, c, (size_t)(m * n) * sizeof(*c));
+	if (n % GEMM_COLUMNS == 0) {
+		gemm_run_flat(&three, m, n, k, left, b, n, other, n, &finish);
+		CHECK_BYTES(other, c, (size_t)(m * n) * sizeof(*c));
+	}
 	for (int64_t row = 0; row < m; row += 1 + row % 7) {
 		struct gemm_matrix part = { a + row * k, k, 1 };
 

@@ -17,14 +17,21 @@ int conv_pointwise(const struct conv_direct *conv, struct engine_heap *heap,
 	int64_t area = conv->in[0] * conv->in[1], in = conv->in_channels, out = conv->out_channels;
 	size_t bytes = (size_t)gemm_packed_count(in, area) * sizeof(float);
 	const struct gemm_finish finish = { .scale = 1, .row_bias = conv->bias };
-	float *packed = engine_heap_get(heap, bytes);
+	/* Rows of a small picture are near enough to each other to be read where they are. */
+	bool flat = area % GEMM_COLUMNS == 0 && area <= 512 && in <= GEMM_BLOCK && out <= 128;
+	float *packed = flat ? NULL : engine_heap_get(heap, bytes);
 
-	if (!packed)
+	if (!packed && !flat)
 		return strata_fail_memory(err);
 	for (int64_t i = 0; i < conv->members; i++) {
 		const struct gemm_matrix picture = { conv->x + i * in * area, area, 1 };
 		const struct gemm_matrix weights = { conv->weights, in, 1 };
 
+		if (flat) {
+			gemm_run_flat(team, out, area, in, weights, picture.at, area,
+				      conv->y + i * out * area, area, &finish);
+			continue;
+		}
 		gemm_pack(team, picture, in, area, packed);
 		gemm_run(team, out, area, in, weights, packed, conv->y + i * out * area, area,
 			 &finish);

@@ -3,6 +3,7 @@
 
 #include "engine/native/avx2.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ static void gather_rows(struct gemm_matrix a, int64_t rows, int64_t depth, float
 
 /* What a tile is computed from: rows of a at steps, panels of b at steps. */
 struct tile {
-	int64_t depth, a_step, b_step, c_step;
+	int64_t depth, a_step, b_row, b_step, c_step; /* b_row: between rows of a panel */
 	bool first; /* the sums are set; those of later blocks are added to what is there */
 };
 
@@ -92,7 +93,7 @@ struct tiles {
 			for (int j = 0; j < COLUMNS; j++) {                                     \
 				float sum = 0, *to = c + r * tile->c_step + j;                  \
 				for (int64_t k = 0; k < tile->depth; k++)                       \
-					sum = fmaf(a[r * tile->a_step + k], b[k * COLUMNS + j], \
+					sum = fmaf(a[r * tile->a_step + k], b[k * tile->b_row + j], \
 						   sum);                                        \
 				*to = tile->first ? sum : *to + sum;                            \
 			}                                                                       \
@@ -112,7 +113,7 @@ PLAIN_TILE(4)
 		__m256 sums[rows][2];                                                              \
 		_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++) sums[r][0] = sums[r][1] = \
 			_mm256_setzero_ps();                                                       \
-		for (int64_t k = 0; k < depth; k++, a++, b += COLUMNS) {                           \
+		for (int64_t k = 0; k < depth; k++, a++, b += tile->b_row) {                       \
 			__m256 left = _mm256_loadu_ps(b), right = _mm256_loadu_ps(b + 8);          \
 			_Pragma("GCC unroll 6") for (int r = 0; r < (rows); r++)                   \
 			{                                                                          \
@@ -143,12 +144,13 @@ AVX2_TILE(6)
 		const struct tile *tile, const float *a, const float *b, float *c)                 \
 	{                                                                                          \
 		int64_t depth = tile->depth, a_step = tile->a_step, c_step = tile->c_step;         \
+		int64_t b_row = tile->b_row;                                                       \
 		const float *high = b + ((panels) - 1) * tile->b_step;                             \
 		__m512 sums[rows][panels];                                                         \
 		_Pragma("GCC unroll 12") for (int r = 0; r < (rows); r++)                          \
 			_Pragma("GCC unroll 2") for (int p = 0; p < (panels); p++) sums[r][p] =    \
 				_mm512_setzero_ps();                                               \
-		for (int64_t k = 0; k < depth; k++, a++, b += COLUMNS, high += COLUMNS) {          \
+		for (int64_t k = 0; k < depth; k++, a++, b += b_row, high += b_row) {              \
 			__m512 columns[2] = { _mm512_loadu_ps(b), _mm512_loadu_ps(high) };         \
 			_Pragma("GCC unroll 12") for (int r = 0; r < (rows); r++)                  \
 			{                                                                          \
@@ -209,6 +211,7 @@ static const struct tiles *usual_tiles(void)
 
 struct gemm_work {
 	int64_t m, n, k, c_step, panel_blocks;
+	int64_t b_row, panel_step; /* of b: between rows of a panel, and between panels */
 	struct gemm_matrix a;
 	const float *b;
 	float *c;
@@ -260,7 +263,7 @@ static void run_rows(const struct gemm_work *work, const struct tile *tile, int6
 	const struct tiles *tiles = work->tiles;
 
 	while (panel < panel_past) {
-		const float *b = work->b + panel * COLUMNS * work->k + k * COLUMNS;
+		const float *b = work->b + panel * work->panel_step + k * work->b_row;
 		int64_t width = work->n - panel * COLUMNS, several = tiles->panels;
 
 		if (several > 1 && panel + several <= panel_past && width >= several * COLUMNS) {
@@ -288,7 +291,8 @@ static void run_block(const struct gemm_work *work, int64_t row, int64_t panel_f
 	for (int64_t k = 0; k < work->k; k += GEMM_BLOCK) {
 		struct tile tile = { .depth = least(GEMM_BLOCK, work->k - k),
 				     .a_step = work->a.row_step,
-				     .b_step = COLUMNS * work->k,
+				     .b_row = work->b_row,
+				     .b_step = work->panel_step,
 				     .c_step = work->c_step,
 				     .first = k == 0 };
 		struct gemm_matrix part = work->a;
@@ -331,25 +335,45 @@ static void zero_result(const struct gemm_work *work)
 	finish_block(work, 0, work->m, 0, work->n);
 }
 
-void gemm_run(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
-	      const float *packed_b, float *c, int64_t c_step, const struct gemm_finish *finish)
+static void run_work(struct engine_team *team, struct gemm_work *work)
 {
-	int64_t panels = (n + COLUMNS - 1) / COLUMNS;
-	int64_t row_blocks = (m + ROW_BLOCK - 1) / ROW_BLOCK;
+	int64_t panels = (work->n + COLUMNS - 1) / COLUMNS;
+	int64_t row_blocks = (work->m + ROW_BLOCK - 1) / ROW_BLOCK;
 	int64_t panel_blocks = (panels + PANEL_BLOCK - 1) / PANEL_BLOCK;
-	struct gemm_work work = { m, n, k, c_step, 1, a, packed_b, c, finish, usual_tiles() };
 
-	if (m == 0 || n == 0)
+	if (work->m == 0 || work->n == 0)
 		return;
-	if (k == 0) {
-		zero_result(&work);
+	if (work->k == 0) {
+		zero_result(work);
 		return;
 	}
 	if (row_blocks * panel_blocks < team->thread_count)
 		panel_blocks = least(panels, team->thread_count);
-	work.panel_blocks = panel_blocks;
-	engine_team_run(team, row_blocks * panel_blocks, 1 + 65536 / (least(m, ROW_BLOCK) * k + 1) / 64,
-			run_blocks, &work);
+	work->panel_blocks = panel_blocks;
+	engine_team_run(team, row_blocks * panel_blocks,
+			1 + 65536 / (least(work->m, ROW_BLOCK) * work->k + 1) / 64, run_blocks, work);
+}
+
+void gemm_run(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
+	      const float *packed_b, float *c, int64_t c_step, const struct gemm_finish *finish)
+{
+	struct gemm_work work = { .m = m, .n = n, .k = k, .c_step = c_step, .a = a, .b = packed_b,
+				  .c = c, .finish = finish, .tiles = usual_tiles(),
+				  .b_row = COLUMNS, .panel_step = COLUMNS * k };
+
+	run_work(team, &work);
+}
+
+void gemm_run_flat(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
+		   const float *b, int64_t b_step, float *c, int64_t c_step,
+		   const struct gemm_finish *finish)
+{
+	struct gemm_work work = { .m = m, .n = n, .k = k, .c_step = c_step, .a = a, .b = b,
+				  .c = c, .finish = finish, .tiles = usual_tiles(),
+				  .b_row = b_step, .panel_step = COLUMNS };
+
+	assert(n % COLUMNS == 0); /* whole panels are read */
+	run_work(team, &work);
 }
 
 /* ---- a few rows ---- */
@@ -435,7 +459,9 @@ void gemm_run_thin(struct engine_team *team, int64_t m, int64_t n, int64_t k, st
 		   const float *b, int64_t b_step, float *c, int64_t c_step,
 		   const struct gemm_finish *finish)
 {
-	struct thin_work work = { { m, n, k, c_step, 1, a, b, c, finish, NULL }, b_step };
+	struct thin_work work = { { .m = m, .n = n, .k = k, .c_step = c_step, .a = a, .b = b, .c = c,
+				    .finish = finish },
+				  b_step };
 
 	if (m == 0 || n == 0)
 		return;

@@ -35,6 +35,11 @@ struct gemm_finish {
 void gemm_run(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
 	      const float *packed_b, float *c, int64_t c_step, const struct gemm_finish *finish);
 
+/* The same with b as it is, for small ones that are read by few rows of a: n must be a multiple of GEMM_COLUMNS, b's columns next to each other. */
+void gemm_run_flat(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
+		   const float *b, int64_t b_step, float *c, int64_t c_step,
+		   const struct gemm_finish *finish);
+
 /* The same for a few rows (one token, one embedding) with b as it is: packing would cost more than the product. b's columns must be next to each other. */
 void gemm_run_thin(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
 		   const float *b, int64_t b_step, float *c, int64_t c_step,

@@ -43,6 +43,13 @@ struct native_call {
 	const struct native_run *run; /* that this call is part of */
 };
 
+/* Before a loop whose elements do not depend on each other, although its result may stand where an operand does: it may be done in vectors. */
+#ifdef __clang__
+#define NATIVE_EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define NATIVE_EACH _Pragma("GCC ivdep")
+#endif
+
 /* The first member of what an operator keeps. */
 struct native_state {
 	void (*free)(struct native_state *state);

@@ -127,19 +127,19 @@ static int run_binary(struct native_call *call, const struct binary *how, struct
 		const type *a_at = a_any, *b_at = b_any;                                        \
 		result *to = to_any;                                                            \
 		if (a_step && b_step) {                                                         \
-			for (int64_t i = 0; i < count; i++) {                                   \
+			NATIVE_EACH for (int64_t i = 0; i < count; i++) {                       \
 				type a = a_at[i], b = b_at[i];                                  \
 				to[i] = (result)(expression);                                   \
 			}                                                                       \
 		} else if (a_step) {                                                            \
 			type b = *b_at;                                                         \
-			for (int64_t i = 0; i < count; i++) {                                   \
+			NATIVE_EACH for (int64_t i = 0; i < count; i++) {                       \
 				type a = a_at[i];                                               \
 				to[i] = (result)(expression);                                   \
 			}                                                                       \
 		} else {                                                                        \
 			type a = *a_at;                                                         \
-			for (int64_t i = 0; i < count; i++) {                                   \
+			NATIVE_EACH for (int64_t i = 0; i < count; i++) {                       \
 				type b = b_at[b_step ? i : 0];                                  \
 				to[i] = (result)(expression);                                   \
 			}                                                                       \

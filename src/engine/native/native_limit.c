@@ -35,7 +35,7 @@ static int read_bound(struct native_call *call, size_t input, int dtype, const v
 		type high = high_at ? *(const type *)high_at : (high_end); \
 		const type *from = x->data;                                \
 		type *to = call->outputs[0].data;                          \
-		for (int64_t i = 0; i < count; i++) {                      \
+		NATIVE_EACH for (int64_t i = 0; i < count; i++) {          \
 			type v = from[i];                                  \
 			v = v < low ? low : v;                             \
 			to[i] = v > high ? high : v;                       \

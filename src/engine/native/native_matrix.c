@@ -4,7 +4,7 @@
  */
 #include "engine/native/native.h"
 
-#include "engine/native/gemm.h"
+#include "engine/native/product.h"
 
 #include <errno.h>
 #include <math.h>
@@ -171,7 +171,7 @@ struct many_work {
 	const struct matmul *how;
 	const float *a, *b;
 	float *c, *scratch; /* scratch: one packed b for each product in a range, used in turn */
-	struct engine_heap *heap;
+	const struct gemm_finish *finish;
 };
 
 static void many_part(void *arg, int64_t first, int64_t past)
@@ -193,16 +193,17 @@ static void many_part(void *arg, int64_t first, int64_t past)
 			gemm_pack(&alone, right, how->k, how->n, packed);
 		last_b = b;
 		gemm_run(&alone, how->m, how->n, how->k, left, packed,
-			 work->c + i * how->m * how->n, how->n, NULL);
+			 work->c + i * how->m * how->n, how->n, work->finish);
 	}
 }
 
 static int many_products(struct native_call *call, const struct matmul *how, const float *a,
-			 const float *b, float *c, struct strata_error *err)
+			 const float *b, float *c, const struct gemm_finish *finish,
+			 struct strata_error *err)
 {
 	size_t bytes =
 		(size_t)(gemm_packed_count(how->k, how->n) * how->count) * sizeof(float);
-	struct many_work work = { how, a, b, c, native_scratch(call, bytes, err), call->heap };
+	struct many_work work = { how, a, b, c, native_scratch(call, bytes, err), finish };
 
 	if (!work.scratch)
 		return -ENOMEM;
@@ -213,7 +214,7 @@ static int many_products(struct native_call *call, const struct matmul *how, con
 
 static int matmul_reals(struct native_call *call, const struct engine_value *a,
 			const struct engine_value *b, const struct matmul *how,
-			struct strata_error *err)
+			const struct gemm_finish *finish, struct strata_error *err)
 {
 	float *c = call->outputs[0].data;
 	int rc = 0;
@@ -222,10 +223,10 @@ static int matmul_reals(struct native_call *call, const struct engine_value *a,
 		struct gemm_matrix left = { a->data, how->k, 1 }, right = { b->data, how->n, 1 };
 		int64_t rows = engine_value_elements(&call->outputs[0]) / (how->n ? how->n : 1);
 
-		return product(call, rows, how->n, how->k, left, right, c, NULL, err);
+		return product(call, rows, how->n, how->k, left, right, c, finish, err);
 	}
 	if (how->count >= call->team->thread_count)
-		return many_products(call, how, a->data, b->data, c, err);
+		return many_products(call, how, a->data, b->data, c, finish, err);
 	struct native_call fresh = *call;
 
 	fresh.constant = NULL;
@@ -239,7 +240,7 @@ static int matmul_reals(struct native_call *call, const struct engine_value *a,
 					     how->n, 1 };
 
 		rc = product(&fresh, how->m, how->n, how->k, left, right,
-			     c + i * how->m * how->n, NULL, err);
+			     c + i * how->m * how->n, finish, err);
 	}
 	return rc;
 }
@@ -268,7 +269,8 @@ PLAIN_PRODUCT(double, double)
 PLAIN_PRODUCT(int32_t, uint32_t)
 PLAIN_PRODUCT(int64_t, uint64_t)
 
-static int run_matmul(struct native_call *call, struct strata_error *err)
+int native_matmul(struct native_call *call, const struct gemm_finish *finish,
+		  struct strata_error *err)
 {
 	const struct engine_value *a, *b;
 	struct matmul how;
@@ -284,7 +286,7 @@ static int run_matmul(struct native_call *call, struct strata_error *err)
 		return rc;
 	switch (a->dtype) {
 	case ONNX_FLOAT:
-		return matmul_reals(call, a, b, &how, err);
+		return matmul_reals(call, a, b, &how, finish, err);
 	case ONNX_DOUBLE:
 		plain_double(&how, a->data, b->data, call->outputs[0].data);
 		return 0;
@@ -299,6 +301,11 @@ static int run_matmul(struct native_call *call, struct strata_error *err)
 	default:
 		return native_refuse(call, err, "it does not take %s", engine_dtype_name(a->dtype));
 	}
+}
+
+static int run_matmul(struct native_call *call, struct strata_error *err)
+{
+	return native_matmul(call, NULL, err);
 }
 
 /* ---- Gemm: alpha · a · b + beta · c ---- */

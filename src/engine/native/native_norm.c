@@ -69,7 +69,7 @@ static void layer_rows(void *arg, int64_t first, int64_t past)
 		double inverse = 1 / sqrt(variance + work->epsilon);
 		float shift = (float)mean, factor = (float)inverse;
 
-		for (int64_t i = 0; i < work->row; i++) {
+		NATIVE_EACH for (int64_t i = 0; i < work->row; i++) {
 			float normal = (from[i] - shift) * factor * work->scale[i];
 
 			to[i] = work->bias ? normal + work->bias[i] : normal;
@@ -177,7 +177,7 @@ static void channel_groups(void *arg, int64_t first, int64_t past)
 			float shift = (float)(work->bias[channel] -
 					      mean * inverse * work->scale[channel]);
 
-			for (int64_t i = c * work->area; i < (c + 1) * work->area; i++)
+			NATIVE_EACH for (int64_t i = c * work->area; i < (c + 1) * work->area; i++)
 				to[i] = from[i] * factor + shift;
 		}
 	}

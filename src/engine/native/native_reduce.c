@@ -4,6 +4,7 @@
  */
 #include "engine/native/native.h"
 
+#include "engine/native/sums.h"
 #include "engine/team.h"
 
 #include <errno.h>
@@ -11,20 +12,9 @@
 #include <string.h>
 
 /* What a row of doubles comes to. */
-/* Eight running sums, so that one addition need not wait for the other; the order depends on the count alone. */
 static double reduce_sum(const double *values, int64_t count)
 {
-	double sums[8] = { 0 }, sum = 0;
-	int64_t i = 0;
-
-	for (; i + 8 <= count; i += 8)
-		for (int k = 0; k < 8; k++)
-			sums[k] += values[i + k];
-	for (int k = 0; k < 8; k++)
-		sum += sums[k];
-	for (; i < count; i++)
-		sum += values[i];
-	return sum;
+	return sums_of_doubles(values, count);
 }
 static double reduce_mean(const double *values, int64_t count)
 {

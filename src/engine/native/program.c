@@ -5,54 +5,14 @@
  */
 #include "engine/native/program.h"
 
-#include "core/map.h"
 #include "engine/native/body.h"
+#include "engine/native/fuse.h"
+#include "engine/native/program_inside.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-
-#define NO_SLOT UINT32_MAX
-
-struct step {
-	const struct onnx_node *node;
-	const struct native_op *op;
-	uint32_t *inputs; /* slots; NO_SLOT: left out */
-	uint32_t *outputs;
-	bool *last_use, *constant; /* of inputs */
-	uint32_t *drops;           /* slots that nobody reads afterwards */
-	size_t drop_count;
-	bool fixed; /* depends on constants alone: computed once */
-	bool done;  /* and it was */
-	struct native_state *state;
-	struct native_body **bodies;
-	size_t body_count;
-};
-
-struct slot {
-	uint32_t last;    /* index of the last step that reads it, captures included; NO_SLOT: none */
-	bool constant;    /* the same in every run */
-	bool wanted;      /* an output */
-	bool read_afresh; /* some step that is not fixed reads it */
-};
-
-struct native_program {
-	struct engine_heap *heap;
-	struct engine_team *team;
-	struct native_source source; /* its lists are the caller's until _new returns … */
-	struct strata_arena arena;   /* … and what is needed later is here */
-	struct strata_memory *memory;
-	struct map_text names; /* slot + 1 */
-	struct step *steps;
-	struct slot *slots;
-	struct engine_value *values; /* of slots, in a run; constants stay */
-	const struct engine_value **call_inputs;
-	struct engine_value *call_outputs;
-	uint32_t *output_slots;
-	size_t slot_count, slot_room, input_count, weight_count, output_count, step_count;
-	size_t widest_inputs, widest_outputs;
-};
 
 /* ---- names ---- */
 
@@ -155,8 +115,11 @@ static int add_step(struct native_program *program, size_t index, struct strata_
 	struct step *step = &program->steps[index];
 	const struct onnx_node *node = program->source.nodes[index];
 
+	const struct native_fused *fused = native_fused_of(node);
+
 	step->node = node;
-	step->op = native_op_find(node->domain, node->kind);
+	step->told = fused ? fused->parts[0] : node;
+	step->op = fused ? &fused->fusion->op : native_op_find(node->domain, node->kind);
 	if (!step->op)
 		return strata_fail(err, -ENOTSUP, "operator %s%s%.64s (node '%.64s') is not known to the native backend",
 				   node->domain, node->domain[0] ? "." : "", node->kind, node->name);
@@ -281,7 +244,16 @@ static int build(struct native_program *program, struct strata_error *err)
 {
 	const struct native_source *source = &program->source;
 	struct strata_arena *arena = &program->arena;
+	const struct onnx_node **nodes;
 
+	if (!source->apart) {
+		int fuse_rc = native_fuse(source, arena, program->memory, &nodes,
+					  &program->source.node_count, err);
+
+		if (fuse_rc)
+			return fuse_rc;
+		program->source.nodes = nodes;
+	}
 	program->slot_room = slots_needed(source);
 	program->slots = strata_arena_array(arena, program->slot_room, sizeof(*program->slots));
 	program->values = strata_arena_array(arena, program->slot_room, sizeof(*program->values));
@@ -428,12 +400,17 @@ static int run_steps(struct native_program *program, const struct native_run *ru
 		if (run->stop && run->stop(run->stop_context))
 			return strata_fail(err, -ECANCELED, "stopped");
 		rc = run_step(program, step, run, err);
+		if (run->ret_held_bytes) {
+			int64_t held = native_program_held(program, run);
+
+			*run->ret_held_bytes = held > *run->ret_held_bytes ? held : *run->ret_held_bytes;
+		}
 		for (size_t k = 0; k < step->drop_count; k++)
 			engine_value_drop(&program->values[step->drops[k]]);
 		if (run->watch) {
 			int64_t end_ns = now_ns();
 
-			run->watch(run->watch_context, step->node, begin_ns, end_ns);
+			run->watch(run->watch_context, step->told, begin_ns, end_ns);
 			begin_ns = end_ns;
 		}
 	}

@@ -6,6 +6,7 @@
 #define ENGINE_NATIVE_PROGRAM_H
 
 #include "engine/native/native.h"
+#include "formats/onnx/onnx_infer.h"
 
 /* What is to be computed. Names are the model's; all is borrowed as long as the program lives. */
 struct native_source {
@@ -21,6 +22,7 @@ struct native_source {
 	bool weights_stay;
 	const char *const *outputs; /* values that are wanted */
 	size_t output_count;
+	bool apart; /* each node is a step of its own: nothing is fused (fuse.h) */
 };
 
 /* -ENOTSUP names the first operator that there is none for. */
@@ -38,9 +40,30 @@ struct native_run {
 	/* Asked before each node: true ends the run with -ECANCELED; may be NULL. */
 	bool (*stop)(void *context);
 	void *stop_context;
+	/* Raised to the most bytes that values between nodes take at a time, which takes a while to add up; NULL: nobody asks. */
+	int64_t *ret_held_bytes;
 };
 /* ret_outputs has room for the source's outputs; the caller drops them. One run at a time. */
 int native_program_run(struct native_program *program, const struct native_run *run,
 		       struct engine_value *ret_outputs, struct strata_error *err);
+
+/* ---- program_plan.c ---- */
+
+/* What each value of a model is, by name; NULL: not known. */
+struct native_types {
+	const struct onnx_value *(*find)(const void *context, const char *name);
+	const void *context;
+};
+/* Bytes of a value as it is in memory here; -1: not known. */
+int64_t native_type_bytes(const struct onnx_value *type);
+/*
+ * The most bytes that values between nodes will take at a time, outputs included, inputs and weights not: each lives from the node that makes it to the last
+ * that reads it; views, and results that take an operand's place, take none. What operators need while they compute is not in it. *ret_bytes is -1 when a shape
+ * is not known. -ENOMEM.
+ */
+int native_program_peak(const struct native_program *program, const struct native_types *types,
+			struct strata_memory *memory, int64_t *ret_bytes, struct strata_error *err);
+/* What they take now, in a run. */
+int64_t native_program_held(const struct native_program *program, const struct native_run *run);
 
 #endif

@@ -1,0 +1,147 @@
+/*
+ * Every fusion gives the bits of its nodes one by one: by one thread and by several, for shapes that it is made for and for those that it is not. A fusion that
+ * has no case here fails.
+ */
+#include "fused_nodes.h"
+
+struct form {
+	int64_t rows, columns; /* of what goes in */
+	bool odd;              /* numbers and masks that the fused way is not made for */
+};
+
+static void silu(struct fused_nodes *all, const struct form *form)
+{
+	fused_input_of(all, "x", 2, (int64_t[]){ form->rows, form->columns });
+	fused_node(all, "Sigmoid", "s", "x", NULL);
+	fused_node(all, "Mul", "y", form->odd ? "x" : "s", form->odd ? "s" : "x");
+}
+
+static void gelu(struct fused_nodes *all, const struct form *form)
+{
+	fused_input_of(all, "x", 2, (int64_t[]){ form->rows, form->columns });
+	if (form->odd)
+		fused_input_of(all, "root", 1, &form->columns);
+	else
+		fused_scalar(all, "root", 1.41421354f);
+	fused_scalar(all, "one", 1);
+	fused_scalar(all, "half", 0.5f);
+	fused_node(all, "Div", "d", "x", "root");
+	fused_node(all, "Erf", "e", "d", NULL);
+	fused_node(all, "Add", "a", "e", "one");
+	fused_node(all, "Mul", "m", "x", "a");
+	fused_node(all, "Mul", "y", "m", "half");
+}
+
+static void layer_norm(struct fused_nodes *all, const struct form *form)
+{
+	static const int64_t last = -1, first = 0;
+
+	fused_input_of(all, "x", 2, (int64_t[]){ form->rows, form->columns });
+	fused_weight(all, "scale", 1, &form->columns);
+	fused_weight(all, "bias", 1, &form->columns);
+	fused_scalar(all, "two", 2);
+	fused_scalar(all, "eps", 1e-5f);
+	fused_node(all, "ReduceMean", "mean", "x", NULL);
+	fused_axes(all, form->odd ? &first : &last);
+	fused_node(all, "Sub", "off", "x", "mean");
+	fused_node(all, "Pow", "square", "off", "two");
+	fused_node(all, "ReduceMean", "variance", "square", NULL);
+	fused_axes(all, form->odd ? &first : &last);
+	fused_node(all, "Add", "more", "variance", "eps");
+	fused_node(all, "Sqrt", "root", "more", NULL);
+	fused_node(all, "Div", "even", "off", "root");
+	fused_node(all, "Mul", "scaled", "even", "scale");
+	fused_node(all, "Add", "y", "scaled", "bias");
+}
+
+static void matmul_add(struct fused_nodes *all, const struct form *form)
+{
+	if (form->odd)
+		fused_input_of(all, "x", 1, &form->columns);
+	else
+		fused_input_of(all, "x", 3, (int64_t[]){ 2, form->rows, form->columns });
+	fused_weight(all, "w", 2, (int64_t[]){ form->columns, 19 });
+	fused_weight(all, "b", 1, (int64_t[]){ 19 });
+	fused_node(all, "MatMul", "p", "x", "w");
+	fused_node(all, "Add", "y", "b", "p");
+}
+
+static void attention(struct fused_nodes *all, const struct form *form)
+{
+	fused_input_of(all, "q", 4, (int64_t[]){ 2, 3, form->rows, form->columns });
+	fused_input_of(all, "k", 4, (int64_t[]){ 2, 3, form->columns, 50 });
+	fused_input_of(all, "v", 4, (int64_t[]){ form->odd ? 1 : 2, 3, 50, 7 });
+	fused_scalar(all, "s", form->columns % 2 ? 3 : 4);
+	fused_input_of(all, "mask", 4, (int64_t[]){ 2, 1, form->rows, 50 });
+	fused_node(all, "MatMul", "qk", "q", "k");
+	fused_node(all, form->rows % 2 ? "Div" : "Mul", "scaled", "qk", "s");
+	fused_node(all, "Add", "masked", "scaled", "mask");
+	fused_node(all, "Softmax", "shares", "masked", NULL);
+	fused_int(all, "axis", -1);
+	fused_node(all, "MatMul", "y", "shares", "v");
+}
+
+static const struct {
+	const char *name;
+	void (*make)(struct fused_nodes *all, const struct form *form);
+} cases[] = {
+	{ "Attention", attention }, { "GELU", gelu },         { "LayerNorm", layer_norm },
+	{ "MatMulAdd", matmul_add }, { "SiLU", silu },
+};
+
+TEST(every_fusion_gives_the_bits_of_its_nodes)
+{
+	static const struct form forms[] = { { 1, 1 },    { 3, 8 },      { 4, 13 },    { 101, 96 },
+					     { 64, 301 }, { 5, 7, true }, { 40, 16, true } };
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+		for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++)
+			for (int threads = 1; threads <= 3; threads += 2) {
+				struct fused_nodes all;
+
+				fused_init(&all, threads);
+				cases[c].make(&all, &forms[f]);
+				all.outputs[all.output_count++] = "y";
+				fused_check(&all, 1);
+				fused_fini(&all);
+			}
+}
+
+TEST(every_fusion_has_a_case)
+{
+	const struct native_fusion *fusion;
+
+	for (size_t i = 0; (fusion = native_fusion_at(i)); i++) {
+		bool found = false;
+
+		CHECK_TEXT(fusion->op.kind, fusion->name);
+		for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+			found |= strcmp(cases[c].name, fusion->name) == 0;
+		CHECK(found);
+	}
+}
+
+/* What is made on the way is wanted, or somebody else reads it: the nodes stay. */
+TEST(what_others_want_is_not_fused_away)
+{
+	const struct form form = { 3, 8 };
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fused_nodes all;
+
+		fused_init(&all, 1);
+		cases[c].make(&all, &form);
+		all.outputs[all.output_count++] = "y";
+		all.outputs[all.output_count++] = all.nodes[0].outputs[0];
+		struct engine_value fused, apart;
+
+		int steps = fused_run(&all, false, &fused);
+
+		CHECK(steps > 1);
+		fused_run(&all, true, &apart);
+		CHECK_BYTES(fused.data, apart.data, engine_value_bytes(&apart));
+		engine_value_drop(&fused);
+		engine_value_drop(&apart);
+		fused_fini(&all);
+	}
+}
