@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Killed at every write: submit, start, finish, cancel, requeue, migrate, a restart, the first start; on both stores.
+"""Killed at every write: submit, start, finish, cancel (a job, an array), requeue, migrate, a restart, the first start; on both stores.
 
 Each of them is done again and again; the k-th time the service is killed at its k-th call that changes something outside of it, until one goes
 through without. After each kill it is started again, and then nothing that was acknowledged may be missing, and no attempt may have run twice.
@@ -162,6 +162,24 @@ class Migrate(Requeue):
                     self.service.api("PATCH", f"/nodes/{node['name']}", {"state": "up"})
 
 
+class CancelArray(Scenario):
+    """Elements that differ, so that each has a row: all are cancelled or none."""
+
+    def prepare(self):
+        self.ids = self.service.submit("true", array="1-40", hold=True)["ids"]
+        self.service.api("PATCH", f"/jobs/{self.ids[0]}?elements=1-40:2", {"nice": 1})
+
+    def act(self):
+        self.service.api("DELETE", f"/jobs/{self.ids[0]}?elements=all")
+        self.done = True
+
+    def check(self):
+        states = {self.service.job(job)["state"] for job in self.ids}
+        assert states == {"cancelled"} or (not self.done and states == {"queued"}), (self.done, states)
+        if states == {"queued"}:
+            equal(self.service.api("DELETE", f"/jobs/{self.ids[0]}?elements=all")["jobs"], 40)
+
+
 def attempt(service, scenario, number):
     """True: it was killed on the way."""
     scenario.prepare()
@@ -272,7 +290,7 @@ def main(store):
             total[0] += self.total
             super().close()
 
-    tests = [sweep(scenario) for scenario in (Submit, Start, Finish, Cancel, Requeue, Migrate)]
+    tests = [sweep(scenario) for scenario in (Submit, Start, Finish, Cancel, CancelArray, Requeue, Migrate)]
     tests += [killed_at_every_write_of_a_restart, killed_at_every_write_of_the_first_start]
 
     try:

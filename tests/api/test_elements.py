@@ -155,6 +155,20 @@ def who_may_not_change_one_changes_none(service):
     equal(states(service, mine), ["queued"] * 5)
 
 
+def a_job_with_its_own_token_means_itself_only(service):
+    ids = service.submit("sh", "-c", 'cat "$STRATA_TOKEN_FILE"; echo; sleep 60', array="1-3%1", output="said-%a")["ids"]
+    service.wait(ids[0], "running")
+    deadline = time.time() + 60
+    while "\n" not in (service.output("said-1") if os.path.exists(os.path.join(service.dir, "said-1")) else "") and time.time() < deadline:
+        time.sleep(0.05)
+    token = service.output("said-1").strip()
+    for which in ("all", "2-3"):
+        service.api("DELETE", f"/jobs/{ids[0]}?elements={which}", status=403, token=token)
+        service.api("PATCH", f"/jobs/{ids[0]}?elements={which}", {"hold": True}, 403, token=token)
+    equal(states(service, ids), ["running", "queued", "queued"])
+    service.api("DELETE", f"/jobs/{ids[0]}", status=202, token=token)
+
+
 def a_hundred_thousand_are_one_row_all_the_while(service):
     ids = service.submit("true", array="1-100000", hold=True)["ids"]
     for change in ({"hold": False, "begin": "now+1hour"}, {"hold": True}, {"priority": "low"}):
@@ -205,4 +219,4 @@ def killed_on_the_way_it_is_all_or_nothing(service):
 
 run_with(lambda test: Recorded(), the_whole_array_is_one_request_and_stays_one_row, some_elements_are_meant_by_their_indexes,
          an_array_is_held_released_and_runs, frozen_elements_go_on_together, a_gang_is_cancelled_with_its_array,
-         who_may_not_change_one_changes_none, a_hundred_thousand_are_one_row_all_the_while, killed_on_the_way_it_is_all_or_nothing)
+         who_may_not_change_one_changes_none, a_job_with_its_own_token_means_itself_only, a_hundred_thousand_are_one_row_all_the_while, killed_on_the_way_it_is_all_or_nothing)

@@ -47,6 +47,15 @@ static const struct route *pick(unsigned number)
 	return with_body[number % count];
 }
 
+/* What http.c makes of a URL that asks for nothing. */
+static const void *plain_query(const struct strata_schema *query, struct strata_arena *arena)
+{
+	void *conf = query ? strata_arena_get(arena, query->conf_size) : NULL;
+
+	assert(!query || (conf && strata_schema_defaults(query, arena, conf, NULL) == 0));
+	return conf;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct common common;
@@ -60,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	strata_arena_init(&request.arena, &request.memory, 512 << 20);
 	request.route = pick(data[0]);
 	request.method = request.route->method;
+	request.query = plain_query(request.route->query, &request.arena);
 	request.who = (struct identity){ .user = "ann", .uid = 1, .gid = 1, .role = ROLE_ADMIN };
 	request.body_length = size - 1;
 	request.body = malloc(size);
