@@ -53,10 +53,13 @@ void strata_pipeline_close(struct strata_pipeline *pipeline)
 	if (!pipeline)
 		return;
 	strata_engine_close(pipeline->denoiser);
-	strata_engine_close(pipeline->text_encoder);
 	strata_engine_close(pipeline->vae_decoder);
 	strata_engine_close(pipeline->vae_encoder);
-	strata_tokenizer_free(pipeline->tokenizer);
+	for (size_t i = 0; i < PIPELINE_TEXTS_MAX; i++) {
+		strata_engine_close(pipeline->texts[i].encoder);
+		strata_tokenizer_free(pipeline->texts[i].tokenizer);
+		json_decref(pipeline->texts[i].config);
+	}
 	strata_registry_free(pipeline->schedules);
 	strata_registry_free(pipeline->solvers);
 	json_decref(pipeline->denoiser_config);
