@@ -86,6 +86,8 @@ struct strata_pipeline {
 	double scaling_factor, shift_factor;
 	int64_t latent_channels, latent_scale; /* pixels for each latent, each way */
 	uint32_t default_side;
+	int64_t default_steps; /* the class's, unless the denoiser's config.json says otherwise */
+	double default_guidance;
 	struct pipeline_colours colours;
 };
 

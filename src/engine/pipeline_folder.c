@@ -298,6 +298,19 @@ static int read_configs(struct strata_pipeline *it, struct strata_error *err)
 				   it->folder, name, side, (long long)it->latent_channels,
 				   (long long)(STRATA_IMAGE_SIDE_MAX / it->latent_scale));
 	it->default_side = (uint32_t)side * (uint32_t)it->latent_scale;
+	it->default_guidance =
+		pipeline_number(it->denoiser_config, "default_guidance", it->cls->guidance);
+	double steps =
+		pipeline_number(it->denoiser_config, "default_steps", (double)it->cls->steps);
+
+	if (!(steps >= 1 && steps <= STRATA_SOLVER_STEPS_MAX) ||
+	    !(it->default_guidance >= 0 && it->default_guidance <= 1000))
+		return strata_fail(err, -EBADMSG,
+				   "%.200s/%s has default_steps %g and default_guidance %g; "
+				   "expected 1 to %d and 0 to 1000",
+				   it->folder, name, steps, it->default_guidance,
+				   STRATA_SOLVER_STEPS_MAX);
+	it->default_steps = (int64_t)steps;
 	return read_file(it, "scheduler/scheduler_config.json", STRATA_PIPELINE_CONFIG_BYTES_MAX,
 			 true, &it->arena, &it->scheduler_json, &it->scheduler_length, err);
 }
