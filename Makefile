@@ -4,6 +4,7 @@
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those)
+#   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 SAN    ?=
 T      ?=
 PREFIX ?= /usr/local
@@ -36,6 +37,7 @@ run: all
 
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@$(if $(findstring python-torch,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T)
 

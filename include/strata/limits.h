@@ -42,6 +42,7 @@ enum {
 
 	/* tokenizers */
 	STRATA_TOKENIZER_TEXT_BYTES_MAX = 1 << 20, /* a text to take apart */
+	STRATA_TOKENIZER_NORMAL_BYTES_MAX = 1 << 24, /* the same as a map of characters makes it */
 	STRATA_TOKENIZER_TOKENS_MAX = 1 << 21,     /* tokens of a vocabulary */
 	STRATA_TOKENIZER_TOKEN_BYTES_MAX = 4096,   /* a pair of tokens that are merged */
 	STRATA_TOKENIZER_MERGES_MAX = 1 << 21,     /* such pairs */

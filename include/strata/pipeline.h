@@ -37,6 +37,7 @@ struct strata_pipeline_conf {
 };
 
 struct strata_pipeline;
+/* `folder` may be the name of a model in a directory of STRATA_MODELS or of one that is installed with the library: "digits". */
 int strata_pipeline_open(struct strata_engine *engine, const char *folder,
 			 const struct strata_pipeline_conf *conf, struct strata_memory *memory,
 			 struct strata_pipeline **ret_pipeline, struct strata_error *err);

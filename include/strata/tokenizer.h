@@ -1,6 +1,7 @@
 /*
  * Tokenizers: from a text to the numbers that a model was trained on, and back. Byte-pair encoding as CLIP, GPT-2 and Llama 3 have it, from the files that
- * their folders hold: vocab.json, merges.txt and, where there are, tokenizer_config.json and special_tokens_map.json.
+ * their folders hold: vocab.json, merges.txt and, where there are, tokenizer_config.json and special_tokens_map.json. Unigram models as T5 has them, from
+ * tokenizer.json.
  *
  *	const struct strata_tokenizer_files files = { .vocab = …, .merges = …, .config = … };
  *
@@ -24,9 +25,10 @@ extern "C" {
 
 enum strata_tokenizer_style {
 	STRATA_TOKENIZER_AUTO, /* by the configuration's tokenizer_class; without one by the vocabulary */
-	STRATA_TOKENIZER_CLIP,   /* composed, lower case, words that end in </w> */
-	STRATA_TOKENIZER_GPT2,   /* bytes as they are, a blank belongs to the word behind it */
-	STRATA_TOKENIZER_LLAMA3, /* the same with numbers in threes and line ends apart */
+	STRATA_TOKENIZER_CLIP,    /* composed, lower case, words that end in </w> */
+	STRATA_TOKENIZER_GPT2,    /* bytes as they are, a blank belongs to the word behind it */
+	STRATA_TOKENIZER_LLAMA3,  /* the same with numbers in threes and line ends apart */
+	STRATA_TOKENIZER_UNIGRAM, /* pieces with scores; what is done before is in tokenizer.json */
 };
 
 /* The contents of a tokenizer's files; borrowed during the call. A length may be STRATA_TEXT_NUL. */
@@ -40,11 +42,14 @@ struct strata_tokenizer_files {
 	size_t config_length;
 	const char *specials; /* special_tokens_map.json; NULL: none. Comes before config */
 	size_t specials_length;
+	/* tokenizer.json with a Unigram model, in place of vocab and merges; NULL: none. What it asks for and is not supported is refused (-ENOTSUP). */
+	const char *json;
+	size_t json_length;
 };
 
 struct strata_tokenizer;
 
-/* -EBADMSG for files that are not what they should be, -E2BIG past a limit, -ENOMEM. */
+/* -EBADMSG for files that are not what they should be, -ENOTSUP, -E2BIG past a limit, -ENOMEM. */
 int strata_tokenizer_new(const struct strata_tokenizer_files *files, struct strata_memory *memory,
 			 struct strata_tokenizer **ret_tokenizer, struct strata_error *err);
 void strata_tokenizer_free(struct strata_tokenizer *tokenizer); /* NULL is nothing */
@@ -62,7 +67,7 @@ int strata_tokenizer_encode(const struct strata_tokenizer *tokenizer, const char
 			    size_t length, struct strata_arena *arena, int64_t **ret_ids,
 			    size_t *ret_count, struct strata_error *err);
 
-/* A prompt in a fixed room of at least 2, as image models take it: start, as many tokens of the text as fit, end, padding. */
+/* A prompt in a fixed room of at least 2, as image models take it: start (Unigram: if there is one), as many tokens of the text as fit, end, padding. */
 int strata_tokenizer_prompt(const struct strata_tokenizer *tokenizer, const char *text,
 			    size_t length, size_t room, struct strata_arena *arena,
 			    int64_t *ret_ids, struct strata_error *err);

@@ -3,6 +3,12 @@
 
 #include <strata/limits.h>
 
+static const struct strata_choice previews[] = {
+	{ "auto", ENGINE_PREVIEW_AUTO },     { "none", ENGINE_PREVIEW_NONE },
+	{ "blocks", ENGINE_PREVIEW_BLOCKS }, { "sixel", ENGINE_PREVIEW_SIXEL },
+	{ "kitty", ENGINE_PREVIEW_KITTY },   { 0 },
+};
+
 #define OFFSET(field) offsetof(struct engine_image_options, field)
 static const struct strata_option rows[] = {
 	{ "output", STRATA_TEXT, OFFSET(output), .text = { "image.png" }, .value = "FILE",
@@ -25,6 +31,11 @@ static const struct strata_option rows[] = {
 	  .help = "a PNG picture to start from (image to image)" },
 	{ "strength", STRATA_REAL, OFFSET(strength), .real = { 0.75, 0, 1 },
 	  .aliases = "denoising_strength", .help = "how much of that picture is drawn anew" },
+	{ "scale", STRATA_INT, OFFSET(scale), .integer = { 1, 1, 64 },
+	  .help = "write each pixel as a square of so many each way" },
+	{ "preview", STRATA_ENUM, OFFSET(preview), .choice = { previews, ENGINE_PREVIEW_AUTO },
+	  .help = "show the picture in the terminal while it is drawn; auto: half blocks where "
+		  "there are colours" },
 	{ "noise", STRATA_TEXT, OFFSET(noise), .text = { "torch" }, .value = "SOURCE",
 	  .help = "whose noise a seed stands for: `strata classes noise`" },
 	{ "devices", STRATA_TEXT, OFFSET(devices), .text = { "cpu" }, .value = "LIST",
@@ -45,14 +56,16 @@ const struct cli_command cli_engine_image = {
 	.name = "engine image",
 	.operands = "DIR PROMPT",
 	.summary = "draw a picture of a prompt",
-	.about =
-		"DIR is a pipeline in the ONNX layout of diffusers and optimum: model_index.json, "
-		"unet or transformer, text_encoder, tokenizer,\n"
-		"vae_decoder, scheduler. The same seed gives the picture that diffusers draws on a "
-		"CPU. Where DIR has no text encoders the prompt\n"
-		"is the name of embeddings in it: prompts/NAME_embeds.npy and "
-		"prompts/NAME_pooled.npy.",
-	.examples = "  strata engine image models/sd15 \"a red bicycle\" -o bicycle.png --seed 42\n"
+	.about = "DIR is a pipeline in the ONNX layout of diffusers and optimum: model_index.json, "
+		 "unet or transformer, text_encoder, tokenizer,\n"
+		 "vae_decoder, scheduler. It may also be the name of a model that is installed "
+		 "(digits), or that is in a directory of STRATA_MODELS.\n"
+		 "The same seed gives the picture that diffusers draws on a "
+		 "CPU. Where DIR has no text encoders the prompt\n"
+		 "is the name of embeddings in it: prompts/NAME_embeds.npy and "
+		 "prompts/NAME_pooled.npy.",
+	.examples = "  strata engine image digits \"a seven\" -o seven.png --scale 8\n"
+		    "  strata engine image models/sd15 \"a red bicycle\" -o bicycle.png --seed 42\n"
 		    "  strata engine image models/sd15 \"oil painting\" --init photo.png "
 		    "--strength 0.6",
 	.options = &schema,

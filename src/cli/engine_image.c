@@ -1,5 +1,6 @@
 /* strata engine image, in the full program: a request from flags, a bar while it is drawn, a PNG file with the settings in it. */
 #include "cli/engine_options.h"
+#include "cli/engine_preview.h"
 
 #include "core/env.h"
 #include "engine/png.h"
@@ -130,23 +131,53 @@ static void add_parameters(const struct drawing *it, const struct strata_picture
 	buf_add(buf, ", Version: strata " STRATA_VERSION);
 }
 
-static int write_picture(struct drawing *it, const struct strata_picture *picture)
+/* Each pixel becomes a square. */
+static int enlarge(struct cli *cli, const struct strata_picture *picture, uint32_t times,
+		   struct strata_picture *ret_large)
+{
+	uint64_t width = (uint64_t)picture->width * times;
+	uint64_t height = (uint64_t)picture->height * times;
+
+	if (width > STRATA_IMAGE_SIDE_MAX || height > STRATA_IMAGE_SIDE_MAX)
+		return strata_fail(&cli->err, -ERANGE,
+				   "--scale %u makes a picture of %llux%llu; at most %d each way",
+				   times, (unsigned long long)width, (unsigned long long)height,
+				   STRATA_IMAGE_SIDE_MAX);
+	uint8_t *rgb = strata_arena_array(&cli->arena, height, width * 3);
+
+	if (!rgb)
+		return strata_fail_memory(&cli->err);
+	for (size_t y = 0; y < height; y++)
+		for (size_t x = 0; x < width; x++)
+			memcpy(rgb + (y * width + x) * 3,
+			       picture->rgb + (y / times * picture->width + x / times) * 3, 3);
+	*ret_large = (struct strata_picture){ (uint32_t)width, (uint32_t)height, rgb };
+	return 0;
+}
+
+static int write_picture(struct drawing *it, const struct strata_picture *picture,
+			 struct strata_picture *ret_written)
 {
 	struct cli *cli = it->cli;
+	struct strata_picture large;
 	struct buf parameters, file;
+	int rc = enlarge(cli, picture, (uint32_t)it->options->scale, &large);
 
+	if (rc)
+		return rc;
 	buf_init(&parameters, &cli->memory, 0);
 	buf_init(&file, &cli->memory, 0);
 	add_parameters(it, picture, &parameters);
-	const struct engine_picture whole = { picture->width, picture->height, picture->rgb,
+	const struct engine_picture whole = { large.width, large.height, large.rgb,
 					      parameters.text };
-	int rc = buf_check(&parameters, &cli->err);
-
+	rc = buf_check(&parameters, &cli->err);
 	if (rc == 0)
 		rc = engine_png_write(&file, &whole, &cli->err);
 	if (rc == 0)
 		rc = env_write_file(env_system(), AT_FDCWD, it->options->output, file.text,
 				    file.length, 0666, &cli->err);
+	if (rc == 0)
+		*ret_written = large;
 	buf_fini(&parameters);
 	buf_fini(&file);
 	return rc;
@@ -170,31 +201,59 @@ static int say_done(struct drawing *it, const struct strata_picture *picture)
 			       "pipeline", strata_pipeline_class(it->pipeline)->name));
 }
 
+/* A look at where the run stands, in memory of its own. */
+static int show_latents(struct drawing *it, struct engine_preview *preview)
+{
+	struct strata_picture picture;
+	struct strata_arena arena;
+
+	strata_arena_init(&arena, &it->cli->memory, 0);
+	int rc = strata_pipeline_preview(it->pipeline, it->run, 0, &arena, &picture, &it->cli->err);
+
+	if (rc == 0)
+		rc = engine_preview_show(preview, &picture, &arena);
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+static int draw_all(struct drawing *it, struct strata_picture *ret_picture)
+{
+	struct cli *cli = it->cli;
+	struct engine_preview preview;
+	double calls = (double)strata_pipeline_calls(it->run);
+	int rc = 0;
+
+	engine_preview_start(&preview, cli, it->options->preview, calls);
+	while (rc == 0 && strata_pipeline_left(it->run)) {
+		if (engine_preview_due(&preview))
+			rc = show_latents(it, &preview);
+		engine_preview_bar(&preview, calls - (double)strata_pipeline_left(it->run));
+		if (rc == 0)
+			rc = strata_pipeline_step(it->pipeline, &it->run, 1, &cli->err);
+	}
+	if (rc == 0)
+		rc = strata_pipeline_decode(it->pipeline, it->run, 0, &cli->arena, ret_picture,
+					    &cli->err);
+	if (rc == 0)
+		rc = engine_preview_show(&preview, ret_picture, &cli->arena);
+	engine_preview_end(&preview);
+	return rc;
+}
+
 static int draw(struct drawing *it)
 {
 	struct cli *cli = it->cli;
-	struct strata_picture picture;
-	struct cli_progress progress;
+	struct strata_picture picture, written;
 	int rc = make_request(it);
 
 	if (rc == 0)
 		rc = strata_pipeline_encode(it->pipeline, &it->request, &it->run, &cli->err);
 	if (rc)
 		return rc;
-	double calls = (double)strata_pipeline_calls(it->run);
-
-	cli_progress_start(&progress, cli, "drawing", calls);
-	while (rc == 0 && strata_pipeline_left(it->run)) {
-		cli_progress_show(&progress, calls - (double)strata_pipeline_left(it->run));
-		rc = strata_pipeline_step(it->pipeline, &it->run, 1, &cli->err);
-	}
-	cli_progress_end(&progress);
+	rc = draw_all(it, &picture);
 	if (rc == 0)
-		rc = strata_pipeline_decode(it->pipeline, it->run, 0, &cli->arena, &picture,
-					    &cli->err);
-	if (rc == 0)
-		rc = write_picture(it, &picture);
-	return rc ? rc : say_done(it, &picture);
+		rc = write_picture(it, &picture, &written);
+	return rc ? rc : say_done(it, &written);
 }
 
 int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)

@@ -27,11 +27,20 @@ struct engine_bench_options {
 };
 int engine_bench_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
+enum engine_preview_mode {
+	ENGINE_PREVIEW_AUTO,
+	ENGINE_PREVIEW_NONE,
+	ENGINE_PREVIEW_BLOCKS,
+	ENGINE_PREVIEW_SIXEL,
+	ENGINE_PREVIEW_KITTY,
+};
+
 struct engine_image_options {
 	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;
 	const char *experience;
-	int64_t steps, seed;
+	int64_t steps, seed, scale;
 	double guidance, strength;
+	int preview; /* enum engine_preview_mode */
 };
 int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 

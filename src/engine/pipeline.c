@@ -1,6 +1,8 @@
 /* Pipelines: opening and closing, and what can be asked of a run. The work is in pipeline_encode.c, pipeline_run.c and pipeline_vae.c. */
 #include "engine/pipeline.h"
 
+#include "engine/model_find.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -9,6 +11,14 @@ static int make(struct strata_pipeline *it, const char *folder,
 		const struct strata_pipeline_conf *conf, struct strata_error *err)
 {
 	const char *noise = conf && conf->noise ? conf->noise : "torch";
+	bool known = conf && conf->cls; /* its folder needs no model_index.json */
+	struct model_places places;
+	int rc = known ? 0 : model_places_of_process(&it->arena, &places, err);
+
+	if (rc == 0 && !known)
+		rc = model_find(&places, folder, &it->arena, &folder, err);
+	if (rc)
+		return rc;
 
 	it->budget_bytes = conf ? conf->budget_bytes : 0;
 	it->budget_share = conf ? conf->budget_share : 0;
@@ -18,7 +28,7 @@ static int make(struct strata_pipeline *it, const char *folder,
 		it->over = strata_arena_text(&it->arena, conf->over, strlen(conf->over));
 	if (!it->folder || !it->noise || (conf && conf->over && !it->over))
 		return strata_fail_memory(err);
-	int rc = pipeline_find_class(folder, conf ? conf->cls : NULL, &it->arena, &it->cls, err);
+	rc = pipeline_find_class(it->folder, conf ? conf->cls : NULL, &it->arena, &it->cls, err);
 
 	if (rc == 0)
 		rc = strata_registry_new(&strata_solver_kind, it->memory, &it->solvers, err);
@@ -53,10 +63,13 @@ void strata_pipeline_close(struct strata_pipeline *pipeline)
 	if (!pipeline)
 		return;
 	strata_engine_close(pipeline->denoiser);
-	strata_engine_close(pipeline->text_encoder);
 	strata_engine_close(pipeline->vae_decoder);
 	strata_engine_close(pipeline->vae_encoder);
-	strata_tokenizer_free(pipeline->tokenizer);
+	for (size_t i = 0; i < PIPELINE_TEXTS_MAX; i++) {
+		strata_engine_close(pipeline->texts[i].encoder);
+		strata_tokenizer_free(pipeline->texts[i].tokenizer);
+		json_decref(pipeline->texts[i].config);
+	}
 	strata_registry_free(pipeline->schedules);
 	strata_registry_free(pipeline->solvers);
 	json_decref(pipeline->denoiser_config);

@@ -8,7 +8,14 @@
 
 #include <jansson.h>
 
-enum { PIPELINE_CONDITIONS_MAX = 6, PIPELINE_RANK_MAX = 4 };
+enum {
+	PIPELINE_CONDITIONS_MAX = 6,
+	PIPELINE_RANK_MAX = 4,
+	PIPELINE_TEXTS_MAX = 3,       /* text encoders of a folder */
+	PIPELINE_OUTPUTS_MAX = 2,     /* outputs that are taken of one */
+	PIPELINE_TOKENS_MAX = 1024,   /* of a prompt */
+	PIPELINE_WIDTH_MAX = 1 << 16, /* of an embedding */
+};
 
 /* What the latents of one picture are. */
 struct pipeline_geometry {
@@ -48,6 +55,13 @@ struct pipeline_class {
 		     struct strata_solver_request *request, struct strata_error *err);
 };
 
+/* A text encoder and what makes its tokens; each is there once it was needed. */
+struct pipeline_text {
+	struct strata_tokenizer *tokenizer;
+	struct strata_engine_model *encoder;
+	json_t *config;
+};
+
 /* A straight map from channels to colours: see pipeline_preview.c. */
 struct pipeline_colours {
 	bool made;
@@ -65,13 +79,15 @@ struct strata_pipeline {
 	json_t *denoiser_config, *vae_config;
 	char *scheduler_json;
 	size_t scheduler_length;
-	struct strata_tokenizer *tokenizer;
-	struct strata_engine_model *denoiser, *text_encoder, *vae_decoder, *vae_encoder;
+	struct pipeline_text texts[PIPELINE_TEXTS_MAX];
+	struct strata_engine_model *denoiser, *vae_decoder, *vae_encoder;
 	struct strata_registry *solvers, *schedules;
 	int sample_input, timestep_input;
 	double scaling_factor, shift_factor;
 	int64_t latent_channels, latent_scale; /* pixels for each latent, each way */
 	uint32_t default_side;
+	int64_t default_steps; /* the class's, unless the denoiser's config.json says otherwise */
+	double default_guidance;
 	struct pipeline_colours colours;
 };
 
@@ -118,6 +134,37 @@ double pipeline_number(const json_t *config, const char *key, double otherwise);
 /* An .npy file of the folder as an array. -ENOENT where it is absent. */
 int pipeline_read_array(struct strata_pipeline *pipeline, const char *path,
 			struct strata_array *ret_array, struct strata_error *err);
+
+/* Whether the folder has a file. */
+bool pipeline_has_file(const struct strata_pipeline *pipeline, const char *name);
+/* A file of the folder that is a JSON object; NULL where it may be absent and is. */
+int pipeline_read_json(const struct strata_pipeline *pipeline, const char *name, bool optional,
+		       json_t **ret_json, struct strata_error *err);
+/* The tokenizer in a part of the folder. -ENOTSUP says that the folder lacks it. */
+int pipeline_tokenizer(struct strata_pipeline *pipeline, const char *part,
+		       struct strata_tokenizer **ret_tokenizer, struct strata_error *err);
+
+/* pipeline_text.c: whether the folder has the model of an encoder; opening one of them; the tokens that it usually takes. */
+bool pipeline_has_text(const struct strata_pipeline *pipeline, size_t which);
+int pipeline_text_open(struct strata_pipeline *pipeline, size_t which, struct strata_error *err);
+int64_t pipeline_text_room(const struct strata_pipeline *pipeline, size_t which);
+/* Tokens of the prompts (NULL: of empty ones), int64 [count, room]. */
+int pipeline_text_tokens(struct strata_pipeline *pipeline, size_t which, const char *const *prompts,
+			 size_t count, int64_t room, struct strata_array *ret_ids,
+			 struct strata_error *err);
+/* One call; `count` of its outputs by their names, as float32. */
+int pipeline_text_run(struct strata_pipeline *pipeline, size_t which,
+		      const struct strata_array *ids, const char *const *names, size_t count,
+		      struct strata_array *ret_arrays, struct strata_error *err);
+/* The last hidden states but one and what is pooled, under the name that it has. */
+int pipeline_text_clip(struct strata_pipeline *pipeline, size_t which,
+		       const struct strata_array *ids, const char *pooled,
+		       struct strata_array *ret_hidden, struct strata_array *ret_pooled,
+		       struct strata_error *err);
+/* T5's last hidden states of the prompts: [count, room, width]. Opens the encoder. */
+int pipeline_text_t5(struct strata_pipeline *pipeline, size_t which, const char *const *prompts,
+		     size_t count, int64_t room, struct strata_array *ret_hidden,
+		     struct strata_error *err);
 
 /* pipeline_encode.c: one more condition; takes over the arrays, also on failure. */
 int pipeline_add_condition(struct strata_pipeline_run *run, const char *input, bool shared,

@@ -1,20 +1,27 @@
 /*
- * class_conditional: a small UNet that is told a class, without text and without a VAE. Number 0 is "no class", which guidance goes against. A prompt is a
- * number, or has a word of the model's list of names in it.
+ * class_conditional: a small UNet that is told a class, without text and without a VAE. Number 0 is "no class", which guidance goes against. A prompt has one
+ * word in it that names a class: "a seven", "the digit 7". The words are class_names of the UNet's config.json, an entry for each class from 1 on, which may
+ * have several words for it: "seven, 7".
  */
 #include "engine/pipeline.h"
 
+#include "core/buf.h"
 #include "core/text.h"
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
+
+#define BETWEEN " \t\r\n,.;:!?'\"()"
+
+enum { NAMES_SHOWN = 20 };
 
 /* Where a model has no names: those of digits. */
-static const char *const digits[] = { "zero", "one", "two",   "three", "four",
-				      "five", "six", "seven", "eight", "nine" };
+static const char *const digits[] = { "zero, 0", "one, 1", "two, 2",   "three, 3", "four, 4",
+				      "five, 5", "six, 6", "seven, 7", "eight, 8", "nine, 9" };
 
-/* The name of a class from 1 on; NULL past the end. */
-static const char *name_of(const struct strata_pipeline *pipeline, size_t label)
+/* The words for a class from 1 on; NULL past the end. */
+static const char *words_of(const struct strata_pipeline *pipeline, size_t label)
 {
 	const json_t *names = json_object_get(pipeline->denoiser_config, "class_names");
 
@@ -23,38 +30,86 @@ static const char *name_of(const struct strata_pipeline *pipeline, size_t label)
 	return label <= 10 ? digits[label - 1] : NULL;
 }
 
-static bool has_word(const char *prompt, const char *word)
+/* The next word of a text, which moves behind it; its length is 0 at the end. */
+static const char *next_word(const char **text, size_t *ret_length)
 {
-	for (const char *at = prompt; *at;) {
-		size_t length = strcspn(at, " \t\n,.;:!?'\"");
+	const char *word = *text + strspn(*text, BETWEEN);
 
-		if (length && text_same(at, length, word))
-			return true;
-		at += length + (at[length] != '\0');
+	*ret_length = strcspn(word, BETWEEN);
+	*text = word + *ret_length;
+	return word;
+}
+
+/* The class that a word of a prompt names; 0: none. */
+static int64_t label_of(const struct strata_pipeline *pipeline, int64_t count, const char *word,
+			size_t length)
+{
+	const char *words, *name;
+	size_t name_length;
+
+	for (size_t label = 1; (int64_t)label < count && (words = words_of(pipeline, label));
+	     label++)
+		while (name = next_word(&words, &name_length), name_length)
+			if (name_length == length && strncasecmp(name, word, length) == 0)
+				return (int64_t)label;
+	return 0;
+}
+
+static int unknown_class(const struct strata_pipeline *pipeline, const char *prompt, int64_t count,
+			 struct strata_error *err)
+{
+	char shown[TEXT_EXCERPT_BYTES];
+	const char *words, *name;
+	struct buf names;
+	size_t length;
+
+	buf_init(&names, pipeline->memory, 0);
+	for (size_t label = 1; (int64_t)label < count && (words = words_of(pipeline, label));
+	     label++) {
+		if (label > NAMES_SHOWN) {
+			buf_add(&names, ", …");
+			break;
+		}
+		name = next_word(&words, &length);
+		buf_printf(&names, "%s%.*s", label > 1 ? ", " : "",
+			   (int)(length < 32 ? length : 32), name);
 	}
-	return false;
+	int rc = buf_check(&names, err);
+
+	if (rc == 0)
+		rc = strata_fail(err, -EINVAL,
+				 "the prompt \"%s\" has no word for a class of this model; it "
+				 "draws: %s",
+				 text_excerpt(prompt, strlen(prompt), shown), names.text);
+	buf_fini(&names);
+	return rc;
 }
 
 static int find_label(const struct strata_pipeline *pipeline, const char *prompt, int64_t count,
 		      int64_t *ret_label, struct strata_error *err)
 {
-	char shown[TEXT_EXCERPT_BYTES], digit[2] = "0";
-	const char *name;
+	char shown[TEXT_EXCERPT_BYTES], first[TEXT_EXCERPT_BYTES], second[TEXT_EXCERPT_BYTES];
+	const char *at = prompt, *word;
+	int64_t found = 0;
+	size_t length;
 
-	for (size_t label = 1; (int64_t)label < count && (name = name_of(pipeline, label));
-	     label++) {
-		digit[0] = (char)('0' + label - 1);
-		if (has_word(prompt, name) ||
-		    (name == digits[label - 1 < 10 ? label - 1 : 0] && has_word(prompt, digit))) {
-			*ret_label = (int64_t)label;
-			return 0;
-		}
+	while (word = next_word(&at, &length), length) {
+		int64_t label = label_of(pipeline, count, word, length);
+
+		if (label && found && label != found)
+			return strata_fail(err, -EINVAL,
+					   "the prompt \"%s\" names two classes, %s and %s; this "
+					   "model draws one at a time",
+					   text_excerpt(prompt, strlen(prompt), shown), first,
+					   text_excerpt(word, length, second));
+		if (label && !found)
+			text_excerpt(word, length, first);
+		found = label ? label : found;
 	}
-	return strata_fail(err, -EINVAL,
-			   "the prompt \"%s\" has no class of this model in it; it has, for "
-			   "example, \"%s\"",
-			   text_excerpt(prompt, strlen(prompt), shown),
-			   name_of(pipeline, 1) ? name_of(pipeline, 1) : "0");
+	if (!found)
+		return unknown_class(pipeline, prompt, count, err);
+	*ret_label = found;
+	return 0;
 }
 
 static int encode(struct strata_pipeline *pipeline, const struct strata_pipeline_request *request,

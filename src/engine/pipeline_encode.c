@@ -300,7 +300,7 @@ int strata_pipeline_encode(struct strata_pipeline *pipeline,
 	run->memory = pipeline->memory;
 	run->image_count = images;
 	run->guidance =
-		(float)(request->has_guidance ? request->guidance : pipeline->cls->guidance);
+		(float)(request->has_guidance ? request->guidance : pipeline->default_guidance);
 	strata_arena_init(&run->arena, run->memory, 0);
 	rc = fill(pipeline, request, run, err);
 	if (rc) {

@@ -1,7 +1,13 @@
-/* flux: a flow-matching transformer on packed latents that takes guidance as an input. Embeddings of prompts come as arrays or from the folder's prompts/. */
+/*
+ * flux: a flow-matching transformer on packed latents that takes guidance as an input. A prompt goes through CLIP, of which only what it pools is taken, and
+ * through T5 (text_encoder_2). Without encoders, embeddings come as arrays or from the folder's prompts/.
+ */
 #include "engine/pipeline.h"
 
+#include <errno.h>
 #include <string.h>
+
+enum { CLIP, T5, T5_TOKENS = 512 };
 
 /* Where each token of the picture is: (0, row, column). */
 static int add_image_ids(struct strata_pipeline *pipeline, struct strata_pipeline_run *run,
@@ -56,10 +62,49 @@ static int add_guidance(struct strata_pipeline *pipeline, struct strata_pipeline
 				      err);
 }
 
+static int pool_prompts(struct strata_pipeline *pipeline, struct strata_pipeline_run *run,
+			const char *const *prompts, struct strata_array *ret_pooled,
+			struct strata_error *err)
+{
+	static const char *const names[] = { "pooler_output" };
+	int rc = pipeline_text_open(pipeline, CLIP, err);
+
+	if (rc == 0)
+		rc = pipeline_text_tokens(pipeline, CLIP, prompts, run->image_count,
+					  pipeline_text_room(pipeline, CLIP), &run->tokens[0], err);
+	return rc ? rc
+		  : pipeline_text_run(pipeline, CLIP, &run->tokens[0], names, 1, ret_pooled, err);
+}
+
+static int encode_prompts(struct strata_pipeline *pipeline,
+			  const struct strata_pipeline_request *request,
+			  struct strata_pipeline_run *run, struct strata_error *err)
+{
+	const struct strata_array none = { 0 };
+	struct strata_array pooled = { 0 };
+
+	if (request->embeds.dtype != STRATA_DTYPE_NONE || !pipeline_has_text(pipeline, CLIP))
+		return pipeline_encode_files(pipeline, request, run, err);
+	if (!request->prompts)
+		return strata_fail(err, -EINVAL, "there is no prompt");
+	int rc = pool_prompts(pipeline, run, request->prompts, &pooled, err);
+
+	if (rc == 0)
+		rc = pipeline_text_t5(pipeline, T5, request->prompts, run->image_count, T5_TOKENS,
+				      &run->embeds[0], err);
+	if (rc == 0)
+		rc = pipeline_add_condition(run, "encoder_hidden_states", false,
+					    strata_array_share(&run->embeds[0]), none, err);
+	if (rc == 0)
+		return pipeline_add_condition(run, "pooled_projections", false, pooled, none, err);
+	strata_array_drop(&pooled);
+	return rc;
+}
+
 static int encode(struct strata_pipeline *pipeline, const struct strata_pipeline_request *request,
 		  struct strata_pipeline_run *run, struct strata_error *err)
 {
-	int rc = pipeline_encode_files(pipeline, request, run, err);
+	int rc = encode_prompts(pipeline, request, run, err);
 
 	if (rc == 0)
 		rc = add_image_ids(pipeline, run, err);

@@ -7,6 +7,7 @@
 #include "formats/npy.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,8 +42,8 @@ static int read_file(const struct strata_pipeline *it, const char *name, size_t 
 }
 
 /* A file of JSON, with its name in front of what is wrong with it. */
-static int read_json(const struct strata_pipeline *it, const char *name, bool optional,
-		     json_t **ret_json, struct strata_error *err)
+int pipeline_read_json(const struct strata_pipeline *it, const char *name, bool optional,
+		       json_t **ret_json, struct strata_error *err)
 {
 	struct strata_error why = { 0 };
 	struct strata_arena arena;
@@ -103,7 +104,7 @@ int pipeline_find_class(const char *folder, const char *name, struct strata_aren
 	const struct strata_pipeline it = { .folder = folder, .memory = arena->memory };
 	char shown[TEXT_EXCERPT_BYTES];
 	json_t *index = NULL;
-	int rc = name ? 0 : read_json(&it, "model_index.json", false, &index, err);
+	int rc = name ? 0 : pipeline_read_json(&it, "model_index.json", false, &index, err);
 
 	if (rc)
 		return rc;
@@ -236,38 +237,65 @@ static int find_inputs(struct strata_pipeline *it, struct strata_error *err)
 	return 0;
 }
 
-/* ---- the tokenizer ---- */
-
-static int open_tokenizer(struct strata_pipeline *it, struct strata_error *err)
+bool pipeline_has_file(const struct strata_pipeline *pipeline, const char *name)
 {
-	static const char *const names[] = { "tokenizer/vocab.json", "tokenizer/merges.txt",
-					     "tokenizer/tokenizer_config.json",
-					     "tokenizer/special_tokens_map.json" };
+	const char *folders[] = { pipeline->over, pipeline->folder };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++)
+		if (folders[i] &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", folders[i], name) <
+			    sizeof(path) &&
+		    access(path, F_OK) == 0)
+			return true;
+	return false;
+}
+
+/* ---- tokenizers ---- */
+
+int pipeline_tokenizer(struct strata_pipeline *pipeline, const char *part,
+		       struct strata_tokenizer **ret_tokenizer, struct strata_error *err)
+{
+	enum { VOCAB, MERGES, CONFIG, SPECIALS, JSON, COUNT };
+	static const char *const names[COUNT] = { "vocab.json", "merges.txt",
+						  "tokenizer_config.json",
+						  "special_tokens_map.json", "tokenizer.json" };
+	struct strata_error why = { 0 };
 	struct strata_arena arena;
-	char *bytes[4];
-	size_t counts[4];
+	char *bytes[COUNT], path[64];
+	size_t counts[COUNT];
 	int rc = 0;
 
-	strata_arena_init(&arena, it->memory, 0);
-	for (size_t i = 0; rc == 0 && i < 4; i++)
-		rc = read_file(it, names[i], STRATA_JSON_BYTES_MAX, true, &arena, &bytes[i],
+	strata_arena_init(&arena, pipeline->memory, 0);
+	for (size_t i = 0; rc == 0 && i < COUNT; i++) {
+		snprintf(path, sizeof(path), "%s/%s", part, names[i]);
+		rc = read_file(pipeline, path, STRATA_JSON_BYTES_MAX, true, &arena, &bytes[i],
 			       &counts[i], err);
-	if (rc == 0 && bytes[0] && bytes[1]) {
-		const struct strata_tokenizer_files files = {
-			.vocab = bytes[0],
-			.vocab_length = counts[0],
-			.merges = bytes[1],
-			.merges_length = counts[1],
-			.config = bytes[2],
-			.config_length = counts[2],
-			.specials = bytes[3],
-			.specials_length = counts[3],
-		};
-		struct strata_error why = { 0 };
+	}
+	bool pairs = rc == 0 && bytes[VOCAB] && bytes[MERGES];
 
-		rc = strata_tokenizer_new(&files, it->memory, &it->tokenizer, &why);
+	if (rc == 0 && !pairs && !bytes[JSON])
+		rc = strata_fail(err, -ENOTSUP,
+				 "%.200s has no %s (vocab.json and merges.txt, or tokenizer.json)",
+				 pipeline->folder, part);
+	else if (rc == 0) {
+		const struct strata_tokenizer_files files = {
+			.vocab = bytes[VOCAB],
+			.vocab_length = counts[VOCAB],
+			.merges = bytes[MERGES],
+			.merges_length = counts[MERGES],
+			.config = bytes[CONFIG],
+			.config_length = counts[CONFIG],
+			.specials = bytes[SPECIALS],
+			.specials_length = counts[SPECIALS],
+			.json = pairs ? NULL : bytes[JSON],
+			.json_length = counts[JSON],
+		};
+
+		rc = strata_tokenizer_new(&files, pipeline->memory, ret_tokenizer, &why);
 		if (rc)
-			rc = strata_fail(err, rc, "%.200s/tokenizer: %s", it->folder, why.text);
+			rc = strata_fail(err, rc, "%.200s/%s: %s", pipeline->folder, part,
+					 why.text);
 	}
 	strata_arena_fini(&arena);
 	return rc;
@@ -277,7 +305,7 @@ static int open_tokenizer(struct strata_pipeline *it, struct strata_error *err)
 
 static int read_vae(struct strata_pipeline *it, struct strata_error *err)
 {
-	int rc = read_json(it, "vae_decoder/config.json", true, &it->vae_config, err);
+	int rc = pipeline_read_json(it, "vae_decoder/config.json", true, &it->vae_config, err);
 	size_t blocks = json_array_size(json_object_get(it->vae_config, "block_out_channels"));
 
 	if (rc)
@@ -302,7 +330,7 @@ static int read_configs(struct strata_pipeline *it, struct strata_error *err)
 	int rc;
 
 	snprintf(name, sizeof(name), "%s/config.json", it->cls->denoiser);
-	rc = read_json(it, name, true, &it->denoiser_config, err);
+	rc = pipeline_read_json(it, name, true, &it->denoiser_config, err);
 	it->latent_channels = (int64_t)pipeline_number(it->denoiser_config, "in_channels", 4);
 	it->latent_scale = 1;
 	it->scaling_factor = 1;
@@ -320,6 +348,19 @@ static int read_configs(struct strata_pipeline *it, struct strata_error *err)
 				   it->folder, name, side, (long long)it->latent_channels,
 				   (long long)(STRATA_IMAGE_SIDE_MAX / it->latent_scale));
 	it->default_side = (uint32_t)side * (uint32_t)it->latent_scale;
+	it->default_guidance =
+		pipeline_number(it->denoiser_config, "default_guidance", it->cls->guidance);
+	double steps =
+		pipeline_number(it->denoiser_config, "default_steps", (double)it->cls->steps);
+
+	if (!(steps >= 1 && steps <= STRATA_SOLVER_STEPS_MAX) ||
+	    !(it->default_guidance >= 0 && it->default_guidance <= 1000))
+		return strata_fail(err, -EBADMSG,
+				   "%.200s/%s has default_steps %g and default_guidance %g; "
+				   "expected 1 to %d and 0 to 1000",
+				   it->folder, name, steps, it->default_guidance,
+				   STRATA_SOLVER_STEPS_MAX);
+	it->default_steps = (int64_t)steps;
 	return read_file(it, "scheduler/scheduler_config.json", STRATA_PIPELINE_CONFIG_BYTES_MAX,
 			 true, &it->arena, &it->scheduler_json, &it->scheduler_length, err);
 }
@@ -328,8 +369,6 @@ int pipeline_folder_open(struct strata_pipeline *pipeline, struct strata_error *
 {
 	int rc = read_configs(pipeline, err);
 
-	if (rc == 0)
-		rc = open_tokenizer(pipeline, err);
 	if (rc == 0)
 		rc = share_budget(pipeline, err);
 	if (rc == 0)

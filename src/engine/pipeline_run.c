@@ -57,7 +57,7 @@ static int compile(struct strata_pipeline_run *run, const struct strata_pipeline
 	size_t length = request->scheduler_config ? strlen(request->scheduler_config)
 						  : it->scheduler_length;
 	struct strata_solver_request asked = {
-		.steps = request->steps ? request->steps : it->cls->steps,
+		.steps = request->steps ? request->steps : it->default_steps,
 		.has_strength = request->init != NULL,
 		.strength = request->strength,
 	};

@@ -1,11 +1,13 @@
 /*
  * Tokenizers: see strata/tokenizer.h. A text becomes characters, is cleaned as its family does, is cut at special tokens and into words
- * (tokenizer_split.c), and each word's bytes are merged (bpe.c).
+ * (tokenizer_split.c, unigram_rules.c), and each word's bytes are merged (bpe.c) or its pieces found (unigram.c).
  */
 #include "formats/bpe.h"
 #include "formats/tokenizer_conf.h"
 #include "formats/tokenizer_split.h"
 #include "formats/unicode.h"
+#include "formats/unigram_conf.h"
+#include "formats/unigram_rules.h"
 
 #include "core/buf.h"
 #include "core/text.h"
@@ -17,6 +19,8 @@ struct strata_tokenizer {
 	struct strata_memory *memory;
 	struct strata_arena arena; /* of the configuration */
 	struct bpe bpe;
+	struct unigram unigram; /* one of the two */
+	struct unigram_rules rules;
 	struct tokenizer_conf conf;
 };
 
@@ -27,11 +31,35 @@ static size_t length_of(const char *text, size_t length)
 
 /* ---- making ---- */
 
+static int make_unigram(struct strata_tokenizer *it, const struct strata_tokenizer_files *files,
+			struct strata_error *err)
+{
+	json_t *json = NULL, *config = NULL;
+	int rc = tokenizer_json_load(files->json, length_of(files->json, files->json_length),
+				     "tokenizer.json", &json, err);
+
+	if (rc == 0 && files->config)
+		rc = tokenizer_json_load(files->config,
+					 length_of(files->config, files->config_length),
+					 "tokenizer_config.json", &config, err);
+	if (rc == 0)
+		rc = unigram_read(json_object_get(json, "model"), &it->arena, &it->unigram, err);
+	if (rc == 0)
+		rc = unigram_rules_read(json, &it->arena, &it->rules, err);
+	if (rc == 0)
+		rc = unigram_conf_read(json, config, &it->unigram, &it->arena, &it->conf, err);
+	json_decref(config);
+	json_decref(json);
+	return rc;
+}
+
 static int make(struct strata_tokenizer *it, const struct strata_tokenizer_files *files,
 		struct strata_error *err)
 {
 	int rc;
 
+	if (files->json)
+		return make_unigram(it, files, err);
 	if (!files->vocab || !files->merges)
 		return strata_fail(err, -EINVAL,
 				   "a tokenizer needs vocab.json and merges.txt; there is no %s",
@@ -52,6 +80,7 @@ int strata_tokenizer_new(const struct strata_tokenizer_files *files, struct stra
 	it->memory = it->bpe.memory = memory;
 	map_text_init(&it->bpe.known, memory);
 	map_u64_init(&it->bpe.pairs, memory);
+	map_u64_init(&it->unigram.edges, memory);
 	strata_arena_init(&it->arena, memory, 0);
 	int rc = make(it, files, err);
 
@@ -68,6 +97,7 @@ void strata_tokenizer_free(struct strata_tokenizer *tokenizer)
 	if (!tokenizer)
 		return;
 	bpe_fini(&tokenizer->bpe);
+	unigram_fini(&tokenizer->unigram);
 	strata_arena_fini(&tokenizer->arena);
 	strata_memory_put(tokenizer->memory, tokenizer, sizeof(*tokenizer));
 }
@@ -101,8 +131,10 @@ struct encoding {
 	uint32_t *codes; /* the text, cleaned */
 	size_t code_count;
 	uint32_t *word; /* room for the bytes of all of it */
-	int64_t *ids;   /* likewise */
-	size_t id_count;
+	int64_t *ids;   /* likewise; of a unigram model as they come */
+	size_t id_count, id_room;
+	struct unigram_step *steps; /* for the longest word so far */
+	size_t step_room;
 };
 
 /* CLIP's cleaning: composed, white space as single blanks, lower case. */
@@ -188,6 +220,73 @@ static int add_words(struct encoding *text, size_t from, size_t to, struct strat
 	return rc;
 }
 
+/* ---- pieces of a unigram model ---- */
+
+static int reserve(struct encoding *text, size_t bytes, struct strata_error *err)
+{
+	if (text->id_room - text->id_count < bytes) {
+		size_t room = 2 * (text->id_count + bytes);
+		int64_t *ids = strata_arena_array(text->arena, room, sizeof(*ids));
+
+		if (!ids)
+			return strata_fail_memory(err);
+		if (text->id_count)
+			memcpy(ids, text->ids, text->id_count * sizeof(*ids));
+		text->ids = ids;
+		text->id_room = room;
+	}
+	if (text->step_room < bytes + 1) {
+		text->step_room = 2 * (bytes + 1);
+		text->steps =
+			strata_arena_array(text->arena, text->step_room, sizeof(*text->steps));
+		if (!text->steps) {
+			text->step_room = 0;
+			return strata_fail_memory(err);
+		}
+	}
+	return 0;
+}
+
+static int add_pieces(void *context, const char *word, size_t bytes, struct strata_error *err)
+{
+	struct encoding *text = context;
+	int rc = reserve(text, bytes, err);
+
+	if (rc == 0)
+		text->id_count += unigram_encode(&text->it->unigram, word, bytes, text->steps,
+						 text->ids + text->id_count);
+	return rc;
+}
+
+static int add_stretch(struct encoding *text, size_t from, size_t to, struct strata_error *err)
+{
+	if (text->it->conf.style != STRATA_TOKENIZER_UNIGRAM)
+		return add_words(text, from, to, err);
+	return unigram_rules_apply(&text->it->rules, text->codes + from, to - from,
+				   text->arena->memory, add_pieces, text, err);
+}
+
+/* A special token, with the white space around it that belongs to it. */
+static int add_special(struct encoding *text, size_t from, size_t at, size_t *ret_from,
+		       const struct tokenizer_special *special, struct strata_error *err)
+{
+	size_t to = at, next = at + special->count;
+	int rc;
+
+	while (special->left && to > from && unicode_is_space(text->codes[to - 1]))
+		to--;
+	while (special->right && next < text->code_count && unicode_is_space(text->codes[next]))
+		next++;
+	rc = add_stretch(text, from, to, err);
+	if (rc == 0 && text->it->conf.style == STRATA_TOKENIZER_UNIGRAM)
+		rc = reserve(text, 1, err);
+	if (rc)
+		return rc;
+	text->ids[text->id_count++] = special->id;
+	*ret_from = next;
+	return 0;
+}
+
 static int add_all(struct encoding *text, struct strata_error *err)
 {
 	size_t from = 0, at = 0;
@@ -201,12 +300,10 @@ static int add_all(struct encoding *text, struct strata_error *err)
 			at++;
 			continue;
 		}
-		rc = add_words(text, from, at, err);
-		if (rc == 0)
-			text->ids[text->id_count++] = special->id;
-		from = at += special->count;
+		rc = add_special(text, from, at, &from, special, err);
+		at = from;
 	}
-	return rc ? rc : add_words(text, from, at, err);
+	return rc ? rc : add_stretch(text, from, at, err);
 }
 
 int strata_tokenizer_encode(const struct strata_tokenizer *tokenizer, const char *text,
@@ -229,6 +326,7 @@ int strata_tokenizer_encode(const struct strata_tokenizer *tokenizer, const char
 	it.ids = strata_arena_array(arena, it.code_count, UNICODE_UTF8_MAX * sizeof(*it.ids));
 	if (!it.word || !it.ids)
 		return strata_fail_memory(err);
+	it.id_room = it.code_count * UNICODE_UTF8_MAX;
 	rc = add_all(&it, err);
 	if (rc)
 		return rc;
@@ -245,7 +343,9 @@ int strata_tokenizer_prompt(const struct strata_tokenizer *tokenizer, const char
 	size_t count, at = 0;
 	int64_t *ids;
 
-	if (start < 0 || end < 0 || room < 2)
+	bool unigram = tokenizer->conf.style == STRATA_TOKENIZER_UNIGRAM;
+
+	if ((start < 0 && !unigram) || end < 0 || room < 2)
 		return strata_fail(err, -EINVAL,
 				   "the tokenizer has no start and end for a prompt of %zu tokens",
 				   room);
@@ -253,7 +353,8 @@ int strata_tokenizer_prompt(const struct strata_tokenizer *tokenizer, const char
 
 	if (rc)
 		return rc;
-	ret_ids[at++] = start;
+	if (start >= 0)
+		ret_ids[at++] = start;
 	for (size_t i = 0; i < count && at < room - 1; i++)
 		ret_ids[at++] = ids[i];
 	ret_ids[at++] = end;
@@ -263,6 +364,24 @@ int strata_tokenizer_prompt(const struct strata_tokenizer *tokenizer, const char
 }
 
 /* ---- decoding ---- */
+
+/* A piece with blanks where its marks are; the first blank of a text is no blank. */
+static void add_piece(const struct strata_tokenizer *it, const struct unigram_piece *piece,
+		      struct buf *buf)
+{
+	size_t mark = it->rules.mark ? strlen(it->rules.mark) : 0;
+
+	for (size_t at = 0; at < piece->bytes;) {
+		bool blank = mark && piece->bytes - at >= mark &&
+			     memcmp(piece->text + at, it->rules.mark, mark) == 0;
+
+		if (!blank)
+			buf_add_char(buf, piece->text[at]);
+		else if (buf->length || !it->rules.prepends)
+			buf_add_char(buf, ' ');
+		at += blank ? mark : 1;
+	}
+}
 
 /* The bytes that a token's characters stand for; a word's end is a blank. */
 static void add_token(const struct strata_tokenizer *it, const struct bpe_token *token,
@@ -306,6 +425,8 @@ static int add_id(const struct strata_tokenizer *it, int64_t id, struct buf *buf
 		return 0;
 	if (special)
 		buf_add_bytes(buf, special->text, special->bytes);
+	else if (id >= 0 && (uint64_t)id < it->unigram.piece_count)
+		add_piece(it, &it->unigram.pieces[id], buf);
 	else if (id >= 0 && (uint64_t)id < it->bpe.token_count && it->bpe.tokens[id].text)
 		add_token(it, &it->bpe.tokens[id], buf);
 	else

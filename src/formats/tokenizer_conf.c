@@ -140,9 +140,8 @@ static void read_rest(struct reading *reading, const json_t *json)
 		reading->conf->longest = (int64_t)longest;
 }
 
-/* Whole numbers as reals: model_max_length may be past 64 bits. */
-static int load(const char *text, size_t length, const char *name, json_t **ret_json,
-		struct strata_error *err)
+int tokenizer_json_load(const char *text, size_t length, const char *name, json_t **ret_json,
+			struct strata_error *err)
 {
 	json_error_t where;
 
@@ -172,7 +171,8 @@ static int read_file(struct reading *reading, const char *text, size_t length, c
 
 	if (!text)
 		return 0;
-	int rc = load(text, length == STRATA_TEXT_NUL ? strlen(text) : length, name, &json, err);
+	int rc = tokenizer_json_load(text, length == STRATA_TEXT_NUL ? strlen(text) : length, name,
+				     &json, err);
 
 	if (rc)
 		return rc;

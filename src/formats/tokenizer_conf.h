@@ -6,6 +6,8 @@
 
 #include <strata/tokenizer.h>
 
+#include <jansson.h>
+
 /* A text that is one token, wherever it stands. */
 struct tokenizer_special {
 	const char *text; /* in the arena, as codes */
@@ -13,6 +15,7 @@ struct tokenizer_special {
 	uint32_t *codes;
 	size_t count;
 	int64_t id;
+	bool left, right; /* white space before it or behind it belongs to it */
 };
 
 struct tokenizer_conf {
@@ -24,6 +27,9 @@ struct tokenizer_conf {
 	int64_t longest;                  /* 0: not said */
 };
 
+/* A file of a tokenizer that is a JSON object. Whole numbers are reals: model_max_length may be past 64 bits. */
+int tokenizer_json_load(const char *text, size_t length, const char *name, json_t **ret_json,
+			struct strata_error *err);
 int tokenizer_conf_read(const struct strata_tokenizer_files *files, const struct bpe *bpe,
 			struct strata_arena *arena, struct tokenizer_conf *ret_conf,
 			struct strata_error *err);

@@ -81,6 +81,60 @@ bool unicode_is_space(uint32_t code)
 	return in_ranges(code, spaces, COUNT(spaces));
 }
 
+/* Of a Hangul syllable: lead, vowel, tail; 0: none of them. An LV syllable ends like a vowel, an LVT one like a tail. */
+static int hangul(uint32_t code, bool *ret_begins)
+{
+	bool syllable = code >= SYLLABLES && code < SYLLABLES + SYLLABLE_COUNT;
+
+	*ret_begins = syllable;
+	if (syllable)
+		return (code - SYLLABLES) % TAIL_COUNT == 0 ? 2 : 3;
+	if ((code >= 0x1100 && code <= 0x115F) || (code >= 0xA960 && code <= 0xA97C))
+		return 1;
+	if ((code >= 0x1160 && code <= 0x11A7) || (code >= 0xD7B0 && code <= 0xD7C6))
+		return 2;
+	return (code >= 0x11A8 && code <= 0x11FF) || (code >= 0xD7CB && code <= 0xD7FB) ? 3 : 0;
+}
+
+static bool is_region(uint32_t code)
+{
+	return code >= 0x1F1E6 && code <= 0x1F1FF;
+}
+
+/* Whether `second` belongs to the cluster that `first` is in, by these two alone. */
+static bool stay_together(uint32_t first, uint32_t second)
+{
+	bool first_begins, second_begins;
+	int left = hangul(first, &first_begins), right = hangul(second, &second_begins);
+
+	if (first == '\r' && second == '\n')
+		return true;
+	if (in_ranges(first, controls, COUNT(controls)) ||
+	    in_ranges(second, controls, COUNT(controls)))
+		return false;
+	if (in_ranges(second, joiners, COUNT(joiners)) ||
+	    in_ranges(first, prepends, COUNT(prepends)))
+		return true;
+	if (left == 1)
+		return right == 1 || right == 2 || second_begins;
+	return !second_begins &&
+	       ((left == 2 && (right == 2 || right == 3)) || (left == 3 && right == 3));
+}
+
+size_t unicode_cluster_end(const uint32_t *codes, size_t count, size_t at)
+{
+	size_t end = at + 1;
+
+	for (bool paired = false; end < count; end++) {
+		bool flag = !paired && is_region(codes[end - 1]) && is_region(codes[end]);
+
+		if (!flag && !stay_together(codes[end - 1], codes[end]))
+			break;
+		paired = flag;
+	}
+	return end < count ? end : count;
+}
+
 size_t unicode_lower(uint32_t code, uint32_t ret_codes[UNICODE_LOWER_MAX])
 {
 	const struct split *longer =

@@ -23,6 +23,10 @@ int unicode_decode(const char *text, size_t length, struct strata_arena *arena,
 /* The bytes of a character; how many. */
 size_t unicode_encode(uint32_t code, char ret_bytes[UNICODE_UTF8_MAX]);
 
+/* Where the grapheme cluster that begins at `at` ends: what a reader takes for one character (UAX 29). Emoji that a joiner ties together and Indic
+ * conjuncts count as several. */
+size_t unicode_cluster_end(const uint32_t *codes, size_t count, size_t at);
+
 /* Normalization form C. */
 int unicode_compose(const uint32_t *codes, size_t count, struct strata_arena *arena,
 		    uint32_t **ret_codes, size_t *ret_count, struct strata_error *err);

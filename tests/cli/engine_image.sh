@@ -44,6 +44,81 @@ run strata engine image "$digits" 7 --seed 5 --steps 3 --solver Heun -o heun.png
 gives 0
 prints_json 'd["solver"] == "flow_heun"'
 
+it 'draws with the model that comes with it, by name'
+run strata engine image digits 'a seven' --seed 5 -o seven.png --json
+gives 0
+prints_json 'd["width"] == 28 and d["steps"] == 12 and d["pipeline"] == "class_conditional"'
+run png seven.png
+prints_some 'CFG scale: 2, Seed: 5, Size: 28x28, Model: digits'
+run strata engine image digits 'The digit 7!' --seed 5 -o other.png
+gives 0
+python3 - <<'P' || problem 'two words for seven gave two pictures'
+import re
+def pixels(path):
+    data = open(path, "rb").read()
+    return data[data.index(b"IDAT"):]
+assert pixels("seven.png") == pixels("other.png")
+P
+run strata engine image digits 8 --seed 5 -o eight.png
+cmp -s seven.png eight.png && problem 'seven and eight are the same picture'
+
+it 'finds models where STRATA_MODELS says'
+mkdir -p a b
+cp -r "$digits" b/mine
+export STRATA_MODELS=a:b
+run strata engine image mine 7 --steps 2 --json
+gives 0
+prints_json 'd["width"] == 16'
+run strata engine image mein 7
+gives 3
+says_some 'there is no mein/model_index.json, and no model of that name; known by name: mine, digits'
+unset STRATA_MODELS
+
+it 'writes larger pictures'
+run strata engine image "$digits" 7 --seed 5 --steps 2 --scale 3 --json
+gives 0
+prints_json 'd["width"] == 48 and d["height"] == 48'
+run png image.png
+prints_some '48x48'
+prints_some 'Size: 16x16'
+
+it 'shows the picture while it is drawn, if it is asked to'
+run strata engine image "$digits" 7 --seed 5 --steps 2
+says 'strata: image.png: 16x16, 2 steps, seed 5'
+run strata engine image "$digits" 7 --seed 5 --steps 2 --preview blocks
+gives 0
+says_some "$(printf '\033[8A')"
+says_some '▀'
+run strata engine image "$digits" 7 --seed 5 --steps 2 --preview sixel
+says_some '"1;1;256;256#'
+run strata engine image "$digits" 7 --seed 5 --steps 2 --preview kitty
+says_some 's=16,v=16,c=32,r=16'
+run strata engine image "$digits" 7 --seed 5 --steps 2 --preview none
+says 'strata: image.png: 16x16, 2 steps, seed 5'
+run strata engine image "$digits" 7 --preview pink
+gives 2
+says_some 'auto, none, blocks, sixel or kitty'
+
+it 'shows it in a terminal, in place'
+python3 - "$digits" <<'P' || problem 'what the terminal got is not one picture over the other'
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ.update(TERM="xterm-256color", COLORTERM="truecolor")
+    os.execvp("strata", ["strata", "engine", "image", sys.argv[1], "7", "--seed", "5", "--steps", "3"])
+seen = b""
+try:
+    while chunk := os.read(terminal, 65536):
+        seen += chunk
+except OSError:
+    pass
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+lines, ups, downs = seen.split(b"\x1b[8A")[0].count(b"\n"), seen.count(b"\x1b[8A\x1b7"), seen.count(b"\x1b8\x1b[8B")
+assert lines == 8 and ups == downs >= 2, (lines, ups, downs)
+assert seen.count("▀".encode()) == ups * 128 and b"38;2;" in seen
+assert seen.rstrip().endswith(b"image.png: 16x16, 3 steps, seed 5"), seen[-100:]
+P
+
 it 'says what is wrong'
 run strata engine image nowhere 'a fox'
 gives 3
@@ -51,6 +126,10 @@ says_some 'nowhere/model_index.json'
 run strata engine image "$digits" 'a horse'
 gives 2
 says_some 'a horse'
+says_some 'it draws: zero, one, two, three, four, five, six, seven, eight, nine'
+run strata engine image "$digits" 'one seven'
+gives 2
+says_some 'names two classes, one and seven'
 run strata engine image "$digits" 7 --size 12by12
 gives 2
 says_some '--size 12by12 is not WIDTHxHEIGHT'

@@ -9,7 +9,7 @@
 set -u
 strata=$STRATA_BUILD/strata
 PATH=$STRATA_BUILD:$PATH
-unset NO_COLOR STRATA_CONFIG STRATA_SOCKET STRATA_SERVER STRATA_COLOR STRATA_PLUGINS 2>/dev/null
+unset NO_COLOR STRATA_CONFIG STRATA_SOCKET STRATA_SERVER STRATA_COLOR STRATA_PLUGINS STRATA_MODELS 2>/dev/null
 export LC_ALL=C.UTF-8 TERM=xterm
 top=$(mktemp -d "${TMPDIR:-/tmp}/strata-cli.XXXXXX")
 number=0 failed=0 name= problems= skipped=

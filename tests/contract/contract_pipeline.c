@@ -7,9 +7,12 @@
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct strata_memory memory;
 static struct strata_error err;
@@ -408,4 +411,53 @@ TEST(memory_may_run_out_anywhere)
 	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));
 	test_every_own_allocation(draw_once, NULL);
 	strata_engine_free(engine);
+}
+
+/* ---- text encoders ---- */
+
+static char over[512];
+
+/* A link in the folder that comes before the pipeline's, to a part of a shared pipeline. */
+static void link_part(const char *name, const char *from)
+{
+	char path[600], target[600], whole[PATH_MAX];
+
+	snprintf(target, sizeof(target), "golden/pipelines/%s/config.json", from);
+	if (strstr(from, "tokenizer"))
+		snprintf(target, sizeof(target), "golden/pipelines/%s/vocab.json", from);
+	snprintf(target, sizeof(target), "%s", test_shared_file(target));
+	*strrchr(target, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/%s", over, name);
+	CHECK(realpath(target, whole));
+	CHECK_INT(symlink(whole, path), 0);
+}
+
+static void prompt_is_refused(int code, const char *words)
+{
+	static const char *const prompts[] = { "a red fox" };
+	const struct strata_pipeline_request request = { .prompts = prompts };
+	struct strata_pipeline_run *run = NULL;
+
+	CHECK_ERROR(strata_pipeline_encode(pipeline, &request, &run, &err), code, words);
+	CHECK(!run);
+}
+
+TEST(what_text_encoders_lack_is_named)
+{
+	char path[600];
+
+	snprintf(over, sizeof(over), "%s", test_temp_dir());
+	snprintf(path, sizeof(path), "%s",
+		 test_shared_file("golden/pipelines/tiny-flow/model_index.json"));
+	*strrchr(path, '/') = '\0';
+	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));
+	CHECK_OK(strata_pipeline_open(engine, path, &(struct strata_pipeline_conf){ .over = over },
+				      &memory, &pipeline, &err));
+	prompt_is_refused(-ENOTSUP, "has no text encoders and no embeddings of the prompt");
+	link_part("text_encoder", "tiny-sd/text_encoder");
+	prompt_is_refused(-ENOTSUP,
+			  "has no tokenizer (vocab.json and merges.txt, or tokenizer.json)");
+	link_part("tokenizer", "tiny-sd/tokenizer");
+	prompt_is_refused(-ENOTSUP, "text_encoder/model.onnx has no output 'hidden_states.");
+	close_all();
 }

@@ -3,6 +3,7 @@
 #include "formats/unicode.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct strata_memory memory;
@@ -90,4 +91,41 @@ TEST(what_is_not_utf8_is_refused)
 	CHECK_ERROR(unicode_decode("\xe6\x97", 2, &arena, &codes, &count, &err), -EINVAL, "byte 1");
 	strata_arena_fini(&arena);
 	CHECK_INT(memory.used_bytes, 0);
+}
+
+/* The ends of all clusters of a text, as "2 3 5". */
+static const char *clusters(const char *text)
+{
+	static char shown[128];
+	struct strata_arena arena;
+	uint32_t *codes;
+	size_t count, at = 0;
+
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(unicode_decode(text, strlen(text), &arena, &codes, &count, &err));
+	shown[0] = '\0';
+	for (size_t end = 0; end < count;) {
+		end = unicode_cluster_end(codes, count, end);
+		at += (size_t)snprintf(shown + at, sizeof(shown) - at, "%s%zu", at ? " " : "", end);
+	}
+	strata_arena_fini(&arena);
+	return shown;
+}
+
+TEST(clusters_are_what_a_reader_takes_for_characters)
+{
+	CHECK_TEXT(clusters(""), "");
+	CHECK_TEXT(clusters("ab"), "1 2");
+	CHECK_TEXT(clusters("e\u0301\u0323x"), "3 4");
+	CHECK_TEXT(clusters("\r\n\n\r"), "2 3 4");
+	CHECK_TEXT(clusters("\n\u0301"), "1 2"); /* nothing joins a control character */
+	CHECK_TEXT(clusters("a\u200d\u200c"), "3");
+	CHECK_TEXT(clusters("a\u00ad\u0301"), "1 2 3");
+	CHECK_TEXT(clusters("\u0600\u0661x"), "2 3"); /* a sign before a number */
+	CHECK_TEXT(clusters("\u0e01\u0e33"), "2");
+	CHECK_TEXT(clusters("\u1100\u1161\u11a8\u1100"), "3 4");
+	CHECK_TEXT(clusters("\uac00\u11a8\uac01\u11a8\u1161"), "2 4 5");
+	CHECK_TEXT(clusters("\u1100\uac00\uac00"), "2 3");
+	CHECK_TEXT(clusters("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7\U0001f1fa"), "2 4 5");
+	CHECK_TEXT(clusters("\U0001f44d\U0001f3fd!"), "2 3");
 }
