@@ -1,4 +1,5 @@
-/* strata place experience: what engines have learned. place_experience.c does it, in the full program. */
+/* strata place experience: what engines have learned. place_experience.c does it, in the full
+ * program. */
 #include "cli/engine_options.h"
 
 const struct cli_command cli_place_experience = {

@@ -36,7 +36,8 @@ static int print_devices(struct cli *cli, const json_t *object)
 	return cli_table_print(table);
 }
 
-/* How much longer plans took with a feature than without it, as a part of what the best single device takes. */
+/* How much longer plans took with a feature than without it, as a part of what the best single
+ * device takes. */
 static void add_change(struct cli_table *table, const json_t *with, const json_t *without)
 {
 	long long seen = json_integer_value(json_array_get(with, 0));

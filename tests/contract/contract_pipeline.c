@@ -269,7 +269,7 @@ TEST(all_models_share_a_budget_of_bytes)
 	run = encode(prompts, &seed, 3, NULL);
 	finish(run);
 	CHECK_OK(strata_pipeline_decode(pipeline, run, 0, &arena, &bound_one, &err));
-	int64_t all = taken(pipeline->denoiser) + taken(pipeline->text_encoder) +
+	int64_t all = taken(pipeline->denoiser) + taken(pipeline->texts[0].encoder) +
 		      taken(pipeline->vae_decoder);
 
 	CHECK(all > 0 && all <= conf.budget_bytes);
