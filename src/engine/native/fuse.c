@@ -26,7 +26,7 @@ static const char fused_domain[] = "strata.fused"; /* known by its address */
 
 /* ---- who makes and reads what ---- */
 
-enum { NO_NODE = UINT32_MAX };
+#define NO_NODE UINT32_MAX
 
 struct fuse_value {
 	uint32_t maker;   /* NO_NODE: it comes from outside */

@@ -45,7 +45,7 @@ struct native_call {
 
 /* Before a loop whose elements do not depend on each other, although its result may stand where an operand does: it may be done in vectors. */
 #ifdef __clang__
-#define NATIVE_EACH _Pragma("clang loop vectorize(assume_safety)")
+#define NATIVE_EACH /* its own would warn where it cannot */
 #else
 #define NATIVE_EACH _Pragma("GCC ivdep")
 #endif
