@@ -124,6 +124,7 @@ TEST(pieces_have_a_longest)
 {
 	char *text = malloc(2 * STRATA_TOKENIZER_TOKEN_BYTES_MAX);
 
+	CHECK(text);
 	for (int more = 0; more < 2; more++) {
 		int at = sprintf(text, "{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"");
 

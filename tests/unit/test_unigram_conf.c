@@ -106,6 +106,7 @@ TEST(special_tokens_have_a_limit)
 {
 	char *text = malloc(64 * (STRATA_TOKENIZER_SPECIALS_MAX + 2));
 
+	CHECK(text);
 	for (int more = 0; more < 2; more++) {
 		struct tokenizer_conf conf;
 		struct strata_arena arena;
