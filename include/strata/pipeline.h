@@ -45,6 +45,13 @@ int strata_pipeline_open(struct strata_engine *engine, const char *folder,
 void strata_pipeline_close(struct strata_pipeline *pipeline);
 const struct strata_class *strata_pipeline_class(const struct strata_pipeline *pipeline);
 
+/*
+ * From now on the trace has a lane with what is asked of the pipeline: encode, a slice for each step with its rows inside, decode. A request
+ * that has a flow is tied to its slices by it. The trace is borrowed until the pipeline is closed; strata_engine_trace adds what is underneath.
+ */
+int strata_pipeline_trace(struct strata_pipeline *pipeline, struct strata_trace *trace,
+			  uint32_t tid, struct strata_error *err);
+
 /* A picture: rows of red, green and blue, a byte each. */
 struct strata_picture {
 	uint32_t width, height;
@@ -70,6 +77,7 @@ struct strata_pipeline_request {
 	uint32_t width, height;            /* 0: what the model was trained with */
 	const struct strata_picture *init; /* image to image; of that size. NULL: text to image */
 	double strength;                   /* with init: 0 to 1 */
+	uint64_t flow; /* what ties it together in a trace, such as the number of a task; 0: nothing */
 };
 
 struct strata_pipeline_run;

@@ -44,6 +44,8 @@ static const struct strata_option rows[] = {
 	  .help = "what computes subgraphs: `strata classes backend`" },
 	{ "budget", STRATA_TEXT, OFFSET(budget), .value = "SIZE",
 	  .help = "most that weights may take in memory: 2GiB for all models together, or 33% of each" },
+	{ "trace", STRATA_TEXT, OFFSET(trace), .value = "FILE",
+	  .help = "write what happened when, for ui.perfetto.dev" },
 	{ "experience", STRATA_TEXT, OFFSET(experience), .value = "FILE",
 	  .help = "what earlier runs learned about times, to which this one adds; none: nothing; "
 		  "the user's own when left out" },

@@ -22,6 +22,7 @@ struct drawing {
 	uint64_t seed;
 	struct strata_pipeline_request request;
 	struct strata_picture init;
+	struct engine_trace trace;
 };
 
 /* 512x768 */
@@ -97,6 +98,7 @@ static int make_request(struct drawing *it)
 		.guidance = options->guidance,
 		.seeds = &it->seed,
 		.seed_count = 1,
+		.flow = 1,
 	};
 	rc = read_size(it);
 	return rc ? rc : read_init(it);
@@ -274,15 +276,22 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 	if (rc)
 		return rc;
 	engine_interruptible(it.engine);
-	rc = strata_pipeline_open(it.engine, operands[0], &pipeline, &cli->memory, &it.pipeline,
-				  &cli->err);
+	rc = engine_trace_start(cli, options->trace, it.engine, &it.trace);
+	if (rc == 0)
+		rc = strata_pipeline_open(it.engine, operands[0], &pipeline, &cli->memory,
+					  &it.pipeline, &cli->err);
+	if (rc == 0 && it.trace.trace)
+		rc = strata_pipeline_trace(it.pipeline, it.trace.trace, 1, &cli->err);
 	if (rc == 0)
 		rc = draw(&it);
+	if (rc == 0)
+		rc = engine_trace_write(cli, &it.trace);
 	strata_pipeline_run_free(it.run);
 	strata_pipeline_close(it.pipeline);
 	engine_interruptible(NULL);
 	if (rc == 0)
 		rc = engine_keep(cli, it.engine, options->experience);
 	strata_engine_free(it.engine);
+	engine_trace_end(&it.trace);
 	return rc;
 }

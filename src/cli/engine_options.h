@@ -37,7 +37,7 @@ enum engine_preview_mode {
 
 struct engine_image_options {
 	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;
-	const char *experience;
+	const char *experience, *trace;
 	int64_t steps, seed, scale;
 	double guidance, strength;
 	int preview; /* enum engine_preview_mode */
@@ -67,6 +67,18 @@ int engine_experience_path(struct cli *cli, const char *option, const char **ret
 int engine_open(struct cli *cli, const struct strata_engine_conf *conf, const char *experience,
 		struct strata_engine **ret_engine);
 int engine_keep(struct cli *cli, const struct strata_engine *engine, const char *experience);
+
+/* engine_trace.c: what happened when, of an engine; without a path all of it is nothing. Lanes below ENGINE_TRACE_TID are the caller's. */
+enum { ENGINE_TRACE_TID = 10 };
+struct engine_trace {
+	const char *path; /* borrowed */
+	struct strata_trace *trace;
+	struct strata_memory memory;
+};
+int engine_trace_start(struct cli *cli, const char *path, struct strata_engine *engine,
+		       struct engine_trace *trace);
+int engine_trace_write(struct cli *cli, struct engine_trace *trace);
+void engine_trace_end(struct engine_trace *trace); /* after the engine is freed */
 
 /* engine_budget.c: "2GiB" is bytes, "33%" a share of each model's weights; NULL: neither. */
 int engine_budget_read(struct cli *cli, const char *text, int64_t *ret_bytes, double *ret_share);

@@ -22,8 +22,7 @@ struct session {
 	struct strata_engine_model *model;
 	struct strata_array *inputs, *outputs;
 	size_t input_count, output_count;
-	struct strata_trace *trace;
-	struct strata_memory trace_memory;
+	struct engine_trace trace;
 	double *took_ms; /* of each call */
 };
 
@@ -308,49 +307,6 @@ static int print_table(struct session *session)
 	return rc;
 }
 
-/* ---- trace ---- */
-
-static int start_trace(struct session *session)
-{
-	struct cli *cli = session->cli;
-	const struct strata_trace_conf conf = { .pid = 1,
-						.process_name = "strata engine",
-						.clock_name = "realtime",
-						.offset_ns = env_realtime_offset_ns(env_system()) };
-	int rc = session->options->trace ? strata_trace_new(&session->trace_memory, &conf,
-							    &session->trace, &cli->err)
-					 : 0;
-
-	return rc || !session->trace
-		       ? rc
-		       : strata_engine_trace(session->engine, session->trace, 1, &cli->err);
-}
-
-static int sink(void *context, const char *bytes, size_t count)
-{
-	return env_draft_add(context, bytes, count);
-}
-
-static int write_trace(struct session *session)
-{
-	struct cli *cli = session->cli;
-	struct env_draft draft;
-
-	if (!session->trace)
-		return 0;
-	int rc = env_draft_open(&draft, env_system(), AT_FDCWD, session->options->trace, &cli->err);
-
-	if (rc)
-		return rc;
-	const struct strata_trace_sink to = { sink, &draft };
-
-	rc = strata_trace_write(session->trace, INT64_MIN, &cli->arena, &to, &cli->err);
-	if (rc == 0)
-		return env_draft_keep(&draft, 0666, &cli->err);
-	env_draft_drop(&draft);
-	return rc;
-}
-
 /* What the plan says, before anything is computed. */
 static int announce(struct session *session)
 {
@@ -378,7 +334,7 @@ static int run_session(struct session *session, const char *path)
 	int rc = read_budget(session, path, &conf.budget_bytes);
 
 	if (rc == 0)
-		rc = start_trace(session);
+		rc = engine_trace_start(cli, session->options->trace, session->engine, &session->trace);
 	if (rc == 0)
 		rc = strata_engine_open(session->engine, path, &conf, &session->model, &cli->err);
 	if (rc == 0)
@@ -390,7 +346,7 @@ static int run_session(struct session *session, const char *path)
 	if (rc == 0)
 		rc = write_outputs(session);
 	if (rc == 0)
-		rc = write_trace(session);
+		rc = engine_trace_write(cli, &session->trace);
 	if (rc == 0)
 		rc = cli->globals.json ? print_json(session) : print_table(session);
 	drop_outputs(session);
@@ -416,6 +372,6 @@ int engine_run_run(struct cli *cli, const void *conf, char **operands, size_t op
 		return rc;
 	rc = run_session(&session, operands[0]);
 	strata_engine_free(session.engine);
-	strata_trace_free(session.trace);
+	engine_trace_end(&session.trace);
 	return rc;
 }

@@ -202,8 +202,11 @@ int strata_pipeline_decode(struct strata_pipeline *pipeline, struct strata_pipel
 	if (image >= run->image_count)
 		return strata_fail(err, -EINVAL, "there is no picture %zu; the run has %zu", image,
 				   run->image_count);
+	pipeline_trace_begin(pipeline, "decode", &run, 1);
 	int rc = pipeline_vae_decode(pipeline, geometry,
 				     run->latents + image * geometry->element_count, &decoded, err);
+
+	pipeline_trace_end(pipeline);
 
 	if (rc)
 		return rc;

@@ -89,6 +89,7 @@ struct strata_pipeline {
 	int64_t default_steps; /* the class's, unless the denoiser's config.json says otherwise */
 	double default_guidance;
 	struct pipeline_colours colours;
+	struct strata_trace_lane *lane; /* NULL: nothing is traced */
 };
 
 struct strata_pipeline_run {
@@ -112,7 +113,16 @@ struct strata_pipeline_run {
 	void **slots; /* slot_count for each picture */
 	struct strata_solver_item *items;
 	size_t calls_done;
+	uint64_t flow; /* in a trace; 0: none */
 };
+
+/* pipeline_trace.c: around what is done for runs; nothing where nothing is traced. */
+void pipeline_trace_begin(struct strata_pipeline *pipeline, const char *name,
+			  struct strata_pipeline_run *const *runs, size_t count);
+void pipeline_trace_end(struct strata_pipeline *pipeline);
+/* The solver's row of one run, inside of a step. */
+void pipeline_trace_row(const struct strata_pipeline_run *run, int64_t begin_ns);
+int64_t pipeline_trace_now(const struct strata_pipeline *pipeline); /* 0: nothing is traced */
 
 /* pipeline_folder.c */
 int pipeline_folder_open(struct strata_pipeline *pipeline, struct strata_error *err);

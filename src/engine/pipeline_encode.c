@@ -301,8 +301,11 @@ int strata_pipeline_encode(struct strata_pipeline *pipeline,
 	run->image_count = images;
 	run->guidance =
 		(float)(request->has_guidance ? request->guidance : pipeline->default_guidance);
+	run->flow = request->flow;
 	strata_arena_init(&run->arena, run->memory, 0);
+	pipeline_trace_begin(pipeline, "encode", &run, 1);
 	rc = fill(pipeline, request, run, err);
+	pipeline_trace_end(pipeline);
 	if (rc) {
 		strata_pipeline_run_free(run);
 		return rc;

@@ -243,6 +243,7 @@ int strata_pipeline_step(struct strata_pipeline *pipeline, struct strata_pipelin
 		if (!runs[i]->row)
 			return strata_fail(err, -EINVAL, "run %zu of the batch has no call left",
 					   i);
+	pipeline_trace_begin(pipeline, "step", runs, count);
 	strata_arena_init(&arena, pipeline->memory, 0);
 	struct strata_pipeline_run **group = strata_arena_array(&arena, count, sizeof(*group));
 	bool *done = strata_arena_array(&arena, count, sizeof(*done));
@@ -261,11 +262,15 @@ int strata_pipeline_step(struct strata_pipeline *pipeline, struct strata_pipelin
 			rc = pipeline_call(pipeline, group, members, err);
 	}
 	for (size_t i = 0; rc == 0 && i < count; i++) {
+		int64_t begin_ns = pipeline_trace_now(pipeline);
+
 		apply(runs[i], runs[i]->row);
+		pipeline_trace_row(runs[i], begin_ns);
 		runs[i]->calls_done++;
 		advance(runs[i]);
 	}
 	strata_arena_fini(&arena);
+	pipeline_trace_end(pipeline);
 	return rc;
 }
 

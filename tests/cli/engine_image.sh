@@ -143,3 +143,19 @@ run strata engine image "$digits" 7 --init nowhere.png
 gives 3
 says_some 'nowhere.png'
 [ ! -e image.png ] || problem 'a picture was written'
+
+it 'traces requests, rows, subgraphs and layers on one clock'
+run strata engine image digits 'a two' --steps 3 --budget 40% --trace t.json -o two.png
+gives 0
+run python3 -c '
+import json
+events = json.load(open("t.json"))["traceEvents"]
+lanes = {e["tid"]: e["args"]["name"] for e in events if e.get("name") == "thread_name"}
+names = {lane: [e["name"] for e in events if e.get("tid") == tid and e["ph"] in "XB"] for tid, lane in lanes.items()}
+assert names["pipeline"].count("step") == 3 and names["pipeline"].count("row") == 3, names["pipeline"]
+assert "encode" in names["pipeline"] and "decode" in names["pipeline"]
+assert len(names["cpu"]) >= 3 and len(lanes) > 2, lanes
+steps = [e for e in events if lanes.get(e.get("tid")) == "pipeline" and e.get("name") == "row"]
+assert [e["args"]["call"] for e in steps] == [0, 1, 2]
+'
+gives 0
