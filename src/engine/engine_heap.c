@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void engine_heap_init(struct engine_heap *heap, struct strata_memory *memory)
 {
@@ -39,11 +40,32 @@ static bool account(struct strata_memory *memory, size_t bytes)
 	return true;
 }
 
+/* Large blocks go back to the system when they are freed; malloc would keep them for itself. */
+static void *block_get(size_t bytes)
+{
+	void *block = NULL;
+
+	if (bytes < ENGINE_HEAP_MAPPED)
+		return posix_memalign(&block, ENGINE_ALIGN, bytes) ? NULL : block;
+	block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return block == MAP_FAILED ? NULL : block;
+}
+
+static void block_put(void *block, size_t bytes)
+{
+	if (bytes < ENGINE_HEAP_MAPPED)
+		free(block);
+	else
+		munmap(block, bytes);
+}
+
 static void drop(struct engine_heap *heap, size_t index)
 {
 	heap->memory->used_bytes -= heap->kept[index].bytes;
-	free(heap->kept[index].block);
-	heap->kept[index] = heap->kept[--heap->kept_count];
+	heap->kept_bytes -= heap->kept[index].bytes;
+	block_put(heap->kept[index].block, heap->kept[index].bytes);
+	memmove(&heap->kept[index], &heap->kept[index + 1],
+		(--heap->kept_count - index) * sizeof(heap->kept[0]));
 }
 
 /* A kept block of that size, which is accounted for already. */
@@ -56,6 +78,7 @@ static void *take_kept(struct engine_heap *heap, size_t bytes)
 			memmove(&heap->kept[i], &heap->kept[i + 1],
 				(heap->kept_count - i - 1) * sizeof(heap->kept[0]));
 			heap->kept_count--;
+			heap->kept_bytes -= bytes;
 			return block;
 		}
 	return NULL;
@@ -63,17 +86,15 @@ static void *take_kept(struct engine_heap *heap, size_t bytes)
 
 static void *fresh(struct engine_heap *heap, size_t bytes)
 {
-	void *block = NULL;
-
 	while (!account(heap->memory, bytes)) {
 		if (heap->kept_count == 0)
 			return NULL;
 		drop(heap, 0); /* the oldest makes room */
 	}
-	if (posix_memalign(&block, ENGINE_ALIGN, bytes)) {
+	void *block = block_get(bytes);
+
+	if (!block)
 		heap->memory->used_bytes -= bytes;
-		return NULL;
-	}
 	return block;
 }
 
@@ -105,10 +126,16 @@ void engine_heap_put(struct engine_heap *heap, void *block, size_t bytes)
 	pthread_mutex_lock(&heap->lock);
 	assert(heap->live_bytes >= bytes);
 	heap->live_bytes -= bytes;
+	size_t most = heap->live_peak / 4 > ENGINE_HEAP_KEPT_BYTES ? heap->live_peak / 4
+								   : ENGINE_HEAP_KEPT_BYTES;
+
 	if (heap->kept_count == ENGINE_HEAP_KEPT)
 		drop(heap, 0);
 	heap->kept[heap->kept_count].block = block;
 	heap->kept[heap->kept_count++].bytes = bytes;
+	heap->kept_bytes += bytes;
+	while (heap->kept_bytes > most && heap->kept_count > 1)
+		drop(heap, 0);
 	pthread_mutex_unlock(&heap->lock);
 }
 

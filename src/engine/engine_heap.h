@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-enum { ENGINE_ALIGN = 64, ENGINE_PAGE = 64 << 10, ENGINE_HEAP_KEPT = 64 };
+enum { ENGINE_ALIGN = 64, ENGINE_PAGE = 64 << 10, ENGINE_HEAP_KEPT = 64, ENGINE_HEAP_KEPT_BYTES = 32 << 20, ENGINE_HEAP_MAPPED = 1 << 20 };
 
 struct engine_heap {
 	struct strata_memory *memory; /* borrowed until _fini; limits, counts and fails */
@@ -21,6 +21,7 @@ struct engine_heap {
 		size_t bytes;
 	} kept[ENGINE_HEAP_KEPT];
 	size_t kept_count;
+	size_t kept_bytes; /* at most ENGINE_HEAP_KEPT_BYTES, or a quarter of what was ever in use */
 	size_t live_bytes; /* in use by tensors, without what is kept */
 	size_t live_peak;  /* most ever */
 };

@@ -68,6 +68,28 @@ TEST(what_grows_takes_a_new_block_once_in_a_page)
 	CHECK_INT(memory.used_bytes, 0);
 }
 
+TEST(kept_blocks_have_a_limit_of_bytes)
+{
+	struct strata_memory memory = { 0 };
+	struct engine_heap heap;
+	void *blocks[40];
+
+	engine_heap_init(&heap, &memory);
+	for (size_t i = 0; i < 40; i++) {
+		blocks[i] = engine_heap_get(&heap, (i + 1) << 20);
+		engine_heap_put(&heap, blocks[i], (i + 1) << 20);
+	}
+	CHECK(heap.kept_bytes <= (size_t)40 << 20); /* the newest stays, however large */
+	CHECK_INT(heap.kept_bytes, memory.used_bytes);
+	for (size_t i = 0; i < 40; i++)
+		engine_heap_put(&heap, engine_heap_get(&heap, 1 << 20), 1 << 20);
+	CHECK(heap.kept_bytes <= ENGINE_HEAP_KEPT_BYTES + ((size_t)40 << 20));
+	engine_heap_put(&heap, engine_heap_get(&heap, 3 << 20), 3 << 20);
+	CHECK(heap.kept_bytes <= ENGINE_HEAP_KEPT_BYTES);
+	engine_heap_fini(&heap);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
 TEST(a_limit_holds_and_kept_blocks_make_room)
 {
 	struct strata_memory memory = { .limit_bytes = 1024 };
