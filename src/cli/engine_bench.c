@@ -19,7 +19,7 @@ struct part {
 	const char *name, *heading;
 	json_t *(*measure)(struct cli *cli, const struct engine_bench_subject *subject);
 	bool large_only; /* of the usual models, only with the made-up one */
-	struct column columns[8];
+	struct column columns[9];
 };
 
 static const struct part parts[] = {
@@ -43,6 +43,7 @@ static const struct part parts[] = {
 	  { { "resident_ms", "RESIDENT ms", "%.1f" },
 	    { "budget_ms", "BUDGET ms", "%.1f" },
 	    { "ratio", "RATIO", "%.2f" },
+	    { "cpu_ratio", "OF CPU TIME", "%.2f" },
 	    { "predicted_ms", "PREDICTED ms", "%.1f" },
 	    { "bound_ms", "BOUND ms", "%.1f" },
 	    { "disk_mb_per_s", "DISK MB/s", "%.0f" },

@@ -244,7 +244,7 @@ static int reading_rate(struct cli *cli, const struct strata_weights *weights, i
 	return rc;
 }
 
-/* What the stage level says of subgraphs that compute as long as was observed, with frames of that size and a disk of that speed. */
+/* What the stage level says of subgraphs that compute as long as the fastest call did, with frames of that size and a disk of that speed. */
 static int predict(struct cli *cli, const struct engine_bench_runner *runner, double bytes_per_s,
 		   struct strata_stage_metrics *ret_metrics)
 {
@@ -259,7 +259,7 @@ static int predict(struct cli *cli, const struct engine_bench_runner *runner, do
 		return strata_fail_memory(&cli->err);
 	strata_engine_metrics(runner->model, &metrics);
 	for (size_t i = 0; strata_engine_subgraph_at(runner->model, i, &subgraph); i++) {
-		before_ns += subgraph.calls ? subgraph.total_ns / (int64_t)subgraph.calls : 0;
+		before_ns += subgraph.least_ns;
 		if (!subgraph.streams)
 			continue;
 		layers[used++] = (struct strata_stage_layer){ subgraph.first, subgraph.weight_bytes,
@@ -300,6 +300,10 @@ json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *
 	struct engine_bench_side sides[2] = { { engine_bench_call, &all }, { engine_bench_call, &some, chill, &weights } };
 
 	if (rc == 0)
+		rc = engine_bench_compare(sides, 2, CLOCK_PROCESS_CPUTIME_ID, subject->rounds);
+	double cpu_ratio = sides[0].ns > 0 ? sides[1].ns / sides[0].ns : 0;
+
+	if (rc == 0)
 		rc = engine_bench_compare(sides, 2, CLOCK_MONOTONIC, subject->rounds);
 	/* One more call, to see what the kernel read for it. */
 	int64_t read_bytes = 0, disk_bytes = stream_bench_disk_bytes();
@@ -318,9 +322,9 @@ json_t *engine_bench_budget(struct cli *cli, const struct engine_bench_subject *
 	if (rc == 0)
 		rc = predict(cli, &some, bytes_per_s, &stage);
 	row = rc ? engine_bench_why(cli, subject)
-		 : json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "model",
+		 : json_pack("{s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "model",
 			     subject->name, "resident_ms", sides[0].ns / 1e6, "budget_ms",
-			     sides[1].ns / 1e6, "ratio", sides[1].ns / sides[0].ns, "predicted_ms",
+			     sides[1].ns / 1e6, "ratio", sides[1].ns / sides[0].ns, "cpu_ratio", cpu_ratio, "predicted_ms",
 			     stage.step_ns / 1e6, "bound_ms", stage.lower_bound_ns / 1e6,
 			     "disk_mb_per_s", bytes_per_s / 1e6, "weight_bytes",
 			     (json_int_t)strata_engine_weight_bytes(some.model), "budget_bytes",

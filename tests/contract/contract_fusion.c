@@ -4,6 +4,8 @@
  */
 #include "fused_nodes.h"
 
+#include <errno.h>
+
 struct form {
 	int64_t rows, columns; /* of what goes in */
 	bool odd;              /* numbers and masks that the fused way is not made for */
@@ -143,5 +145,67 @@ TEST(what_others_want_is_not_fused_away)
 		engine_value_drop(&fused);
 		engine_value_drop(&apart);
 		fused_fini(&all);
+	}
+}
+
+struct starved {
+	void (*make)(struct fused_nodes *all, const struct form *form);
+	uint64_t fail_at; /* allocations from the beginning of the run */
+};
+
+/* False: the run had that many allocations and more. */
+static bool run_starved(const struct starved *starved)
+{
+	const struct form form = { 40, 16, starved->fail_at % 2 };
+	struct engine_team team = { 1 };
+	struct native_program *program;
+	struct strata_error err = { 0 };
+	const struct onnx_node *nodes[NODES_MAX];
+	struct engine_value output = { 0 };
+	struct fused_nodes all;
+
+	fused_init(&all, 1);
+	starved->make(&all, &form);
+	all.outputs[all.output_count++] = "y";
+	for (size_t i = 0; i < all.node_count; i++)
+		nodes[i] = &all.nodes[i];
+	const struct onnx_model model = { .opset = 13,
+					  .graph = { .initializers = all.weights,
+						     .initializer_count = all.weight_count } };
+	const struct native_source source = { .model = &model,
+					      .nodes = nodes,
+					      .node_count = all.node_count,
+					      .inputs = all.input_names,
+					      .input_count = all.input_count,
+					      .weights = all.weight_names,
+					      .weight_count = all.weight_count,
+					      .weights_stay = true,
+					      .outputs = all.outputs,
+					      .output_count = 1 };
+	const struct native_run run = { .inputs = all.inputs, .weights = all.weight_values };
+
+	CHECK_OK(native_program_new(&source, &all.heap, &team, &program, &err));
+	all.memory.fail_at = all.memory.calls + starved->fail_at;
+	int rc = native_program_run(program, &run, &output, &err);
+
+	CHECK(rc == 0 || (rc == -ENOMEM && err.text[0]));
+	all.memory.fail_at = 0;
+	if (rc) /* and it can be run again */
+		CHECK_OK(native_program_run(program, &run, &output, &err));
+	engine_value_drop(&output);
+	native_program_free(program);
+	fused_fini(&all);
+	return rc == 0;
+}
+
+TEST(memory_that_runs_out_leaves_nothing)
+{
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct starved starved = { cases[c].make, 1 };
+		int fine = 0; /* twice in a row: both forms have no more allocations */
+
+		for (; fine < 2; starved.fail_at++)
+			fine = run_starved(&starved) ? fine + 1 : 0;
+		CHECK(starved.fail_at > 3);
 	}
 }
