@@ -1,7 +1,7 @@
 /* Convolutions without a library: see conv_direct.h. */
 #include "engine/native/conv_direct.h"
 
-#include "engine/native/avx2.h"
+#include "engine/native/instructions.h"
 #include "engine/native/gemm.h"
 
 #include <assert.h>
@@ -176,7 +176,7 @@ static void run_rows(const struct conv_direct *conv, const struct taps *taps, co
 	static const rows_function vector[ROWS + 1] = { NULL, vector_rows_1, vector_rows_2,
 							vector_rows_3, vector_rows_4 };
 
-	if (avx2_works()) {
+	if (native_isa() >= NATIVE_AVX2) {
 		vector[rows](conv, taps, from, from_step, to);
 		return;
 	}

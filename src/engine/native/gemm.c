@@ -1,10 +1,11 @@
 /* Matrix products: see gemm.h. One tile is 12 × 32 sums in registers with AVX-512, 6 × 16 with AVX2. Rows of a are read where they are. */
 #include "engine/native/gemm.h"
 
-#include "engine/native/avx2.h"
+#include "engine/native/instructions.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { ROWS_MAX = 12, COLUMNS = GEMM_COLUMNS, ROW_BLOCK = 96, PANEL_BLOCK = 32 };
@@ -199,9 +200,9 @@ static const struct tiles *usual_tiles(void)
 	  wide_tile_10_##panels, wide_tile_11_##panels, wide_tile_12_##panels }
 	static const struct tiles wide = { 12, 2, WIDE(1), WIDE(2) };
 
-	if (avx512_works())
+	if (native_isa() >= NATIVE_AVX512)
 		return &wide;
-	if (avx2_works())
+	if (native_isa() >= NATIVE_AVX2)
 		return &vector;
 #endif
 	return &plain;
@@ -438,7 +439,7 @@ static void thin_parts(void *arg, int64_t first, int64_t past)
 	enum { WIDTH = 32 };
 	const struct thin_work *work = arg;
 	const struct gemm_work *gemm = &work->gemm;
-	bool vector = avx2_works();
+	bool vector = native_isa() >= NATIVE_AVX2;
 
 	for (int64_t part = first; part < past; part++) {
 		int64_t column = part * WIDTH, columns = least(WIDTH, gemm->n - column);

@@ -1,7 +1,7 @@
 /* Vector functions: see vmath.h. The names are those of the vector ABI that glibc documents: d is AVX2, N8 eight lanes, v one vector argument. */
 #include "engine/native/vmath.h"
 
-#include "engine/native/avx2.h"
+#include "engine/native/instructions.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,7 @@ void vmath_apply(enum vmath function, const float *values, int64_t count, float 
 		[VMATH_GELU_TANH] = vector_gelu_tanh,
 	};
 
-	if (avx2_works()) {
+	if (native_isa() >= NATIVE_AVX2) {
 		loops[function](values, count, ret_values);
 		return;
 	}
@@ -244,7 +244,7 @@ static float plain_exp_sum(const float *values, int64_t count, float largest, fl
 float vmath_exp_sum(const float *values, int64_t count, float largest, float *ret_values)
 {
 #ifdef __x86_64__
-	if (avx2_works())
+	if (native_isa() >= NATIVE_AVX2)
 		return vector_exp_sum(values, count, largest, ret_values);
 #endif
 	return plain_exp_sum(values, count, largest, ret_values);
@@ -255,7 +255,7 @@ float vmath_largest(const float *values, int64_t count)
 	float largest = -INFINITY;
 
 #ifdef __x86_64__
-	if (avx2_works())
+	if (native_isa() >= NATIVE_AVX2)
 		return vector_largest(values, count);
 #endif
 	for (int64_t i = 0; i < count; i++)
@@ -272,7 +272,7 @@ void vmath_softmax(const float *values, int64_t count, float *ret_values)
 	float factor = 1 / vmath_exp_sum(values, count, largest, ret_values);
 
 #ifdef __x86_64__
-	if (avx2_works()) {
+	if (native_isa() >= NATIVE_AVX2) {
 		vector_scale(ret_values, count, factor);
 		return;
 	}
