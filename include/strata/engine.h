@@ -61,6 +61,11 @@ struct strata_engine_conf {
 	/* How several devices are shared out (<strata/adaptive.h>): how much is tried, and for what. */
 	enum strata_mode mode;
 	enum strata_objective objective;
+	/*
+	 * experimental_optimizations: what is new, and perhaps less exact, is used: the native backend keeps weights of products in eight bits, and placing
+	 * searches longer. A picture is not the same to the bit then.
+	 */
+	bool experimental;
 	/* A file with what earlier engines learned about how long operators take; it need not be there. NULL: nothing is known. A damaged one is refused. */
 	const char *experience;
 };

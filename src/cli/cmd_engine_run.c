@@ -27,6 +27,8 @@ static const struct strata_option rows[] = {
 	  .choice = { place_objectives, STRATA_LATENCY }, .help = "and for what" },
 	{ "repeat", STRATA_INT, OFFSET(repeat), .integer = { 5, 1, 1000000 },
 	  .help = "how often it is called" },
+	{ "experimental", STRATA_BOOL, OFFSET(experimental),
+	  .help = "use what is new and less exact: weights of products in eight bits" },
 	{ "experience", STRATA_TEXT, OFFSET(experience), .value = "FILE",
 	  .help = "what earlier runs learned about times, to which this one adds; none: nothing; "
 		  "the user's own when left out" },

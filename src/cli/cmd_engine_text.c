@@ -24,6 +24,8 @@ static const struct strata_option rows[] = {
 	  .help = "most that weights may take in memory: 2GiB for all models together, or 33% of each" },
 	{ "cache", STRATA_BYTES, OFFSET(cache), .integer = { 0, 0, INT64_MAX },
 	  .help = "most that keys and values of earlier tokens may take; 0: no limit" },
+	{ "experimental", STRATA_BOOL, OFFSET(experimental),
+	  .help = "use what is new and less exact: weights of products in eight bits" },
 	{ "experience", STRATA_TEXT, OFFSET(experience), .value = "FILE",
 	  .help = "what earlier runs learned about times, to which this one adds; none: nothing; "
 		  "the user's own when left out" },

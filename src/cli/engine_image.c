@@ -265,7 +265,8 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 		.cli = cli, .options = options, .folder = operands[0], .prompt = operands[1]
 	};
 	const struct strata_engine_conf engine = { .devices = options->devices,
-						   .backend = options->backend };
+						   .backend = options->backend,
+						   .experimental = options->experimental };
 	struct strata_pipeline_conf pipeline = { .noise = options->noise };
 	int rc = engine_budget_read(cli, options->budget, &pipeline.budget_bytes,
 				    &pipeline.budget_share);

@@ -9,6 +9,7 @@ struct engine_run_options {
 	const char *output, *devices, *budget, *backend, *trace, *experience;
 	int mode, objective;
 	int64_t repeat;
+	bool experimental;
 };
 int engine_run_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
@@ -41,6 +42,7 @@ struct engine_image_options {
 	int64_t steps, seed, scale;
 	double guidance, strength;
 	int preview; /* enum engine_preview_mode */
+	bool experimental;
 };
 int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
@@ -48,7 +50,7 @@ struct engine_text_options {
 	const char *devices, *backend, *budget, *experience;
 	int64_t tokens, top_k, seed, cache;
 	double temperature, top_p;
-	bool ids;
+	bool ids, experimental;
 };
 int engine_text_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 

@@ -362,6 +362,7 @@ int engine_run_run(struct cli *cli, const void *conf, char **operands, size_t op
 	struct session session = { .cli = cli, .options = options };
 	const struct strata_engine_conf engine = { .devices = options->devices,
 						   .backend = options->backend,
+						   .experimental = options->experimental,
 						   .mode = (enum strata_mode)options->mode,
 						   .objective =
 							   (enum strata_objective)options->objective };

@@ -171,7 +171,8 @@ int engine_text_run(struct cli *cli, const void *conf, char **operands, size_t o
 {
 	const struct engine_text_options *options = conf;
 	const struct strata_engine_conf engine_conf = { .devices = options->devices,
-							.backend = options->backend };
+							.backend = options->backend,
+							.experimental = options->experimental };
 	struct strata_language_conf language = { .cache_bytes_max = options->cache };
 	struct talk it = { .cli = cli, .options = options };
 	struct strata_engine *engine;

@@ -18,6 +18,7 @@ struct engine_compile {
 	/* Weights stay where they are at the first run until the program is closed: what is made of them may be kept. Else they come with each run, at
 	 * addresses that may change. */
 	bool weights_stay;
+	bool experimental; /* what is new and perhaps less exact may be used */
 };
 
 /* Told of nodes as they are computed, where a backend can tell; and asked whether to go on. */

@@ -46,6 +46,7 @@ int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memor
 		return strata_fail_memory(err);
 	engine->memory = memory;
 	engine->mode = conf->mode;
+	engine->experimental = conf->experimental;
 	engine->objective = conf->objective;
 	strata_arena_init(&engine->arena, memory, 0);
 	engine_heap_init(&engine->heap, memory);
@@ -58,8 +59,12 @@ int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memor
 	if (rc == 0)
 		rc = strata_corrections_new(engine->device_count, memory, &engine->corrections, err);
 	if (rc == 0)
-		rc = strata_adaptive_new(&(struct strata_adaptive_conf){ .mode = conf->mode }, memory,
-					 &engine->adaptive, err);
+		rc = strata_adaptive_new(
+			&(struct strata_adaptive_conf){
+				.mode = conf->mode,
+				.enabled = conf->experimental ? 1u << STRATA_FEATURE_EXPERIMENTAL
+							      : 0 },
+			memory, &engine->adaptive, err);
 	if (rc == 0 && conf->experience)
 		rc = load_experience(engine, conf->experience, err);
 	if (rc == 0) {
@@ -170,6 +175,7 @@ int strata_engine_open(struct strata_engine *engine, const char *path,
 		.budget_bytes = conf ? conf->budget_bytes : 0,
 		.per_member_input = conf ? conf->per_member_input : NULL,
 		.wide = conf && conf->wide,
+		.experimental = engine->experimental,
 		.stop = &engine->stop,
 	};
 

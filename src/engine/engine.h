@@ -22,6 +22,7 @@ struct strata_engine {
 	const char *experience;                 /* path; NULL: not kept */
 	struct strata_trace *trace;             /* borrowed; NULL: none */
 	uint32_t next_tid;                      /* of it */
+	bool experimental;
 	enum strata_mode mode;
 	enum strata_objective objective;
 	_Atomic bool stop;

@@ -45,6 +45,7 @@ static int do_compile(void *arg, struct strata_error *err)
 		.device = &instance->conf.devices[subgraph->device],
 		.weights_stay = instance->residence.may_pack &&
 				!instance->residence.layers[errand->subgraph].stream,
+		.experimental = instance->conf.experimental,
 	};
 
 	return instance->conf.backend->compile(instance->conf.backend_conf, &what,

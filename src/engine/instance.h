@@ -20,6 +20,7 @@ struct engine_instance_conf {
 	int64_t budget_bytes;
 	const char *per_member_input; /* see strata/engine.h */
 	bool wide;                    /* likewise */
+	bool experimental;            /* what backends have that is new may be used */
 	const _Atomic bool *stop;
 };
 

@@ -2,6 +2,7 @@
 #include "engine_kept.h"
 
 #include <errno.h>
+#include <math.h>
 
 static struct strata_error err;
 
@@ -70,6 +71,33 @@ TEST(several_devices_change_no_bit)
 	CHECK(kept_engine_run(&kept) == expected);
 	CHECK(strata_engine_subgraph_count(kept.model) >= 2);
 	kept_engine_free(&kept);
+}
+
+TEST(what_is_experimental_is_near_and_off_unless_asked_for)
+{
+	struct kept_engine usual, fresh;
+	float most = 0, off = 0;
+
+	kept_engine_new(&usual, &(struct strata_engine_conf){ .devices = "cpu:0" });
+	kept_engine_new(&fresh, &(struct strata_engine_conf){ .devices = "cpu:0",
+							      .experimental = true });
+	kept_engine_open(&usual, kept_file("onnx", "gpt2_prefill.onnx"), 0);
+	kept_engine_open(&fresh, kept_file("onnx", "gpt2_prefill.onnx"), 0);
+	CHECK_OK(strata_engine_run(usual.model, usual.inputs, usual.outputs, &usual.err));
+	CHECK_OK(strata_engine_run(fresh.model, fresh.inputs, fresh.outputs, &fresh.err));
+	const float *one = usual.outputs[0].data, *two = fresh.outputs[0].data;
+
+	for (int64_t i = 0; i < strata_array_elements(&usual.outputs[0]); i++) {
+		most = fmaxf(most, fabsf(one[i]));
+		off = fmaxf(off, fabsf(one[i] - two[i]));
+	}
+	CHECK(off > 0 && off < 0.02f * most);
+	for (size_t i = 0; i < usual.output_count; i++) {
+		strata_array_drop(&usual.outputs[i]);
+		strata_array_drop(&fresh.outputs[i]);
+	}
+	kept_engine_free(&usual);
+	kept_engine_free(&fresh);
 }
 
 TEST(what_goes_between_devices_is_counted)

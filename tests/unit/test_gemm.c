@@ -92,3 +92,59 @@ TEST(a_transposed_right_hand_side_is_packed_to_the_same)
 	free(packed);
 	free(other);
 }
+
+/* Off by at most half a step of a column's scale for each element, and the same in any batch. */
+TEST(weights_of_eight_bits_are_near)
+{
+	struct engine_team one = { 1 }, three = { 3 };
+	static const int64_t sizes[][3] = { { 1, 16, 8 }, { 5, 33, 300 }, { 40, 48, 513 }, { 3, 200, 700 } };
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+		float *a = numbers(m * k, 1), *b = numbers(k * n, 2), *bias = numbers(n, 3);
+		float *c = numbers(m * n, 4), *other = numbers(m * n, 5), *scales = numbers(n, 6);
+		int8_t *at = malloc((size_t)gemm_packed_count(k, n));
+		const struct gemm_int8 packed = { at, scales };
+		const struct gemm_finish finish = { .scale = 2, .bias = bias };
+
+		gemm_pack_int8(&three, (struct gemm_matrix){ b, n, 1 }, k, n, &packed);
+		gemm_run_int8(&three, m, n, k, (struct gemm_matrix){ a, k, 1 }, &packed, c, n,
+			      &finish);
+		for (int64_t i = 0; i < m * n; i++) {
+			double sum = 0, most = 0;
+
+			for (int64_t j = 0; j < k; j++) {
+				sum += (double)a[i / n * k + j] * b[j * n + i % n];
+				most += fabs((double)a[i / n * k + j]);
+			}
+			CHECK_NEAR(c[i], 2 * sum + bias[i % n],
+				   2 * most * (double)scales[i % n] * 0.51 + 1e-4);
+		}
+		for (int64_t row = 0; row < m; row++) {
+			gemm_run_int8(&one, 1, n, k, (struct gemm_matrix){ a + row * k, k, 1 },
+				      &packed, other, n, &finish);
+			CHECK_BYTES(other, c + row * n, (size_t)n * sizeof(*c));
+		}
+		free(a);
+		free(b);
+		free(bias);
+		free(c);
+		free(other);
+		free(scales);
+		free(at);
+	}
+}
+
+TEST(a_column_of_zeros_stays_zero_in_eight_bits)
+{
+	struct engine_team one = { 1 };
+	const float a[2] = { 3, 4 }, b[4] = { 0, 1, 0, -1 };
+	int8_t at[32];
+	float scales[2], c[2];
+	const struct gemm_int8 packed = { at, scales };
+
+	gemm_pack_int8(&one, (struct gemm_matrix){ b, 2, 1 }, 2, 2, &packed);
+	gemm_run_int8(&one, 1, 2, 2, (struct gemm_matrix){ a, 2, 1 }, &packed, c, 2, NULL);
+	CHECK_NEAR(c[0], 0, 0);
+	CHECK_NEAR(c[1], -1, 1e-6);
+}

@@ -61,6 +61,44 @@ void gemm_pack(struct engine_team *team, struct gemm_matrix b, int64_t k, int64_
 			pack_panels, &work);
 }
 
+struct pack_int8_work {
+	struct gemm_matrix b;
+	int64_t k, n;
+	const struct gemm_int8 *to;
+};
+
+static void pack_int8_panels(void *arg, int64_t first, int64_t past)
+{
+	const struct pack_int8_work *work = arg;
+
+	for (int64_t panel = first; panel < past; panel++)
+		for (int64_t j = 0; j < COLUMNS; j++) {
+			int64_t column = panel * COLUMNS + j;
+			const float *from = work->b.at + column * work->b.column_step;
+			int8_t *to = work->to->at + panel * COLUMNS * work->k + j;
+			float most = 0;
+
+			for (int64_t i = 0; column < work->n && i < work->k; i++)
+				most = fmaxf(most, fabsf(from[i * work->b.row_step]));
+			for (int64_t i = 0; i < work->k; i++)
+				to[i * COLUMNS] = (int8_t)(
+					column < work->n && most > 0
+						? lrintf(from[i * work->b.row_step] / most * 127)
+						: 0);
+			if (column < work->n)
+				work->to->scales[column] = most / 127;
+		}
+}
+
+void gemm_pack_int8(struct engine_team *team, struct gemm_matrix b, int64_t k, int64_t n,
+		    const struct gemm_int8 *packed)
+{
+	struct pack_int8_work work = { b, k, n, packed };
+
+	engine_team_run(team, (n + COLUMNS - 1) / COLUMNS, 1 + 16384 / (k * COLUMNS + 1),
+			pack_int8_panels, &work);
+}
+
 /* Rows of a block whose numbers are not next to each other, row after row. */
 static void gather_rows(struct gemm_matrix a, int64_t rows, int64_t depth, float *to)
 {
@@ -215,6 +253,7 @@ struct gemm_work {
 	int64_t b_row, panel_step; /* of b: between rows of a panel, and between panels */
 	struct gemm_matrix a;
 	const float *b;
+	const struct gemm_int8 *b8; /* in its place; NULL: b */
 	float *c;
 	const struct gemm_finish *finish;
 	const struct tiles *tiles;
@@ -242,6 +281,9 @@ static void finish_block(const struct gemm_work *work, int64_t row, int64_t rows
 {
 	const struct gemm_finish *finish = work->finish;
 
+	for (int64_t r = row; r < row + rows && work->b8; r++)
+		for (int64_t j = column; j < column + columns; j++)
+			work->c[r * work->c_step + j] *= work->b8->scales[j];
 	for (int64_t r = row; r < row + rows && finish; r++) {
 		float *c = work->c + r * work->c_step + column;
 
@@ -280,6 +322,105 @@ static void run_rows(const struct gemm_work *work, const struct tile *tile, int6
 	}
 }
 
+/* Whole numbers of eight bits as floats; count is a multiple of COLUMNS. */
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static void widen_16(const int8_t *from, int64_t count, float *to)
+{
+	for (int64_t i = 0; i < count; i += 16)
+		_mm512_store_ps(to + i, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(
+						_mm_loadu_si128((const __m128i *)(from + i)))));
+}
+
+__attribute__((target("avx2"))) static void widen_8(const int8_t *from, int64_t count, float *to)
+{
+	for (int64_t i = 0; i < count; i += 8)
+		_mm256_store_ps(to + i, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(
+						_mm_loadl_epi64((const __m128i *)(from + i)))));
+}
+#endif
+
+static void widen(const int8_t *from, int64_t count, float *to)
+{
+#ifdef __x86_64__
+	if (native_isa() >= NATIVE_AVX512) {
+		widen_16(from, count, to);
+		return;
+	}
+	if (native_isa() >= NATIVE_AVX2) {
+		widen_8(from, count, to);
+		return;
+	}
+#endif
+	for (int64_t i = 0; i < count; i++)
+		to[i] = from[i];
+}
+
+/* One row with four panels, widened in registers: what is computed for one token reads every weight once, and waits for memory alone. */
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static void one_row_int8(const struct gemm_work *work,
+							    const struct tile *tile, const float *a,
+							    const int8_t *from, float *c)
+{
+	__m512 sums[4] = { _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(),
+			   _mm512_setzero_ps() };
+
+	for (int64_t k = 0; k < tile->depth; k++) {
+		__m512 left = _mm512_set1_ps(a[k]);
+
+		for (int p = 0; p < 4; p++) {
+			const int8_t *at = from + p * COLUMNS * work->k + k * COLUMNS;
+
+			sums[p] = _mm512_fmadd_ps(left,
+						  _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(
+							  _mm_loadu_si128((const __m128i *)at))),
+						  sums[p]);
+		}
+	}
+	for (int p = 0; p < 4; p++) {
+		float *to = c + p * COLUMNS;
+
+		_mm512_storeu_ps(to, tile->first ? sums[p]
+						 : _mm512_add_ps(_mm512_loadu_ps(to), sums[p]));
+	}
+}
+#endif
+
+/* Panels that are done so; the others are left to the usual way, which has the same bits. */
+static int64_t run_one_row_int8(const struct gemm_work *work, const struct tile *tile,
+				const float *a, int64_t k, int64_t panel, int64_t panel_past, float *c)
+{
+#ifdef __x86_64__
+	while (native_isa() >= NATIVE_AVX512 && panel + 4 <= panel_past &&
+	       (panel + 4) * COLUMNS <= work->n) {
+		one_row_int8(work, tile, a,
+			     work->b8->at + panel * COLUMNS * work->k + k * COLUMNS,
+			     c + panel * COLUMNS);
+		panel += 4;
+	}
+#endif
+	return panel;
+}
+
+/* The same with b of eight bits, which is widened where it is at hand: a block of a panel stays in the nearest cache. */
+static void run_rows_int8(const struct gemm_work *work, const struct tile *tile, int64_t rows,
+			  const float *a, int64_t k, int64_t panel, int64_t panel_past, float *c)
+{
+	float b[GEMM_BLOCK * COLUMNS] __attribute__((aligned(64)));
+
+	if (rows == 1)
+		panel = run_one_row_int8(work, tile, a, k, panel, panel_past, c);
+	for (; panel < panel_past; panel++) {
+		const int8_t *from = work->b8->at + panel * COLUMNS * work->k + k * COLUMNS;
+		int64_t width = work->n - panel * COLUMNS;
+
+		widen(from, tile->depth * COLUMNS, b);
+		if (width >= COLUMNS)
+			work->tiles->one[rows](tile, a, b, c + panel * COLUMNS);
+		else
+			edge_tile(work, tile, rows, width, a, b, c + panel * COLUMNS);
+	}
+}
+
 /* One block of rows with one block of panels, over all of k. */
 static void run_block(const struct gemm_work *work, int64_t row, int64_t panel_first,
 		      int64_t panel_past)
@@ -308,8 +449,9 @@ static void run_block(const struct gemm_work *work, int64_t row, int64_t panel_f
 				tile.a_step = tile.depth;
 				a = gathered;
 			}
-			run_rows(work, &tile, height, a, k, panel_first, panel_past,
-				 work->c + (row + r) * work->c_step);
+			(work->b8 ? run_rows_int8 : run_rows)(
+				work, &tile, height, a, k, panel_first, panel_past,
+				work->c + (row + r) * work->c_step);
 			part.at += work->tiles->rows * part.row_step;
 		}
 	}
@@ -359,6 +501,17 @@ void gemm_run(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct 
 	      const float *packed_b, float *c, int64_t c_step, const struct gemm_finish *finish)
 {
 	struct gemm_work work = { .m = m, .n = n, .k = k, .c_step = c_step, .a = a, .b = packed_b,
+				  .c = c, .finish = finish, .tiles = usual_tiles(),
+				  .b_row = COLUMNS, .panel_step = COLUMNS * k };
+
+	run_work(team, &work);
+}
+
+void gemm_run_int8(struct engine_team *team, int64_t m, int64_t n, int64_t k, struct gemm_matrix a,
+		   const struct gemm_int8 *packed_b, float *c, int64_t c_step,
+		   const struct gemm_finish *finish)
+{
+	struct gemm_work work = { .m = m, .n = n, .k = k, .c_step = c_step, .a = a, .b8 = packed_b,
 				  .c = c, .finish = finish, .tiles = usual_tiles(),
 				  .b_row = COLUMNS, .panel_step = COLUMNS * k };
 

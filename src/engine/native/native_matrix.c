@@ -18,25 +18,49 @@ struct packed {
 	struct engine_heap *heap;
 	const void *from; /* whose packed form it is */
 	int64_t k, n;
-	float *at;
+	float *at;            /* NULL: int8 has it */
+	struct gemm_int8 int8;
 };
 
 static void packed_free(struct native_state *state)
 {
 	struct packed *packed = (struct packed *)state;
+	size_t count = (size_t)gemm_packed_count(packed->k, packed->n);
 
-	engine_heap_put(packed->heap, packed->at,
-			(size_t)gemm_packed_count(packed->k, packed->n) * sizeof(float));
+	engine_heap_put(packed->heap, packed->at, count * sizeof(float));
+	engine_heap_put(packed->heap, packed->int8.at, count);
+	engine_heap_put(packed->heap, packed->int8.scales, (size_t)packed->n * sizeof(float));
 	engine_heap_put(packed->heap, packed, sizeof(*packed));
 }
 
+static int pack(struct native_call *call, struct gemm_matrix b, struct packed *packed,
+		struct strata_error *err)
+{
+	size_t count = (size_t)gemm_packed_count(packed->k, packed->n);
+
+	if (call->int8_weights) {
+		packed->int8.at = engine_heap_get(call->heap, count);
+		packed->int8.scales =
+			engine_heap_get(call->heap, (size_t)packed->n * sizeof(float));
+		if (!packed->int8.at || !packed->int8.scales)
+			return strata_fail_memory(err);
+		gemm_pack_int8(call->team, b, packed->k, packed->n, &packed->int8);
+		return 0;
+	}
+	packed->at = engine_heap_get(call->heap, count * sizeof(float));
+	if (!packed->at)
+		return strata_fail_memory(err);
+	gemm_pack(call->team, b, packed->k, packed->n, packed->at);
+	return 0;
+}
+
 static int keep_packed(struct native_call *call, struct gemm_matrix b, int64_t k, int64_t n,
-		       const float **ret_packed, struct strata_error *err)
+		       const struct packed **ret_packed, struct strata_error *err)
 {
 	struct packed *packed = (struct packed *)*call->state;
 
 	if (packed && packed->from == b.at && packed->k == k && packed->n == n) {
-		*ret_packed = packed->at;
+		*ret_packed = packed;
 		return 0;
 	}
 	if (packed) {
@@ -46,16 +70,15 @@ static int keep_packed(struct native_call *call, struct gemm_matrix b, int64_t k
 	packed = engine_heap_get(call->heap, sizeof(*packed));
 	if (!packed)
 		return strata_fail_memory(err);
-	*packed = (struct packed){ { packed_free }, call->heap, b.at, k, n, NULL };
-	packed->at = engine_heap_get(call->heap,
-				     (size_t)gemm_packed_count(k, n) * sizeof(float));
-	if (!packed->at) {
-		engine_heap_put(call->heap, packed, sizeof(*packed));
-		return strata_fail_memory(err);
+	*packed = (struct packed){ { packed_free }, call->heap, b.at, k, n, NULL, { 0 } };
+	int rc = pack(call, b, packed, err);
+
+	if (rc) {
+		packed_free(&packed->base);
+		return rc;
 	}
-	gemm_pack(call->team, b, k, n, packed->at);
 	*call->state = &packed->base;
-	*ret_packed = packed->at;
+	*ret_packed = packed;
 	return 0;
 }
 
@@ -64,14 +87,16 @@ static int product(struct native_call *call, int64_t m, int64_t n, int64_t k, st
 		   struct gemm_matrix b, float *c, const struct gemm_finish *finish,
 		   struct strata_error *err)
 {
-	const float *packed = NULL;
 	size_t bytes = (size_t)gemm_packed_count(k, n) * sizeof(float);
 
 	if (call->constant && call->constant[1] && call->state) {
+		const struct packed *packed = NULL;
 		int rc = keep_packed(call, b, k, n, &packed, err);
 
-		if (rc == 0)
-			gemm_run(call->team, m, n, k, a, packed, c, n, finish);
+		if (rc == 0 && packed->at)
+			gemm_run(call->team, m, n, k, a, packed->at, c, n, finish);
+		else if (rc == 0)
+			gemm_run_int8(call->team, m, n, k, a, &packed->int8, c, n, finish);
 		return rc;
 	}
 	if (m <= THIN_ROWS && b.column_step == 1) {

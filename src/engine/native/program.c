@@ -352,6 +352,7 @@ static int run_step(struct native_program *program, struct step *step, const str
 		.directory = program->source.directory,
 		.last_use = step->last_use,
 		.constant = step->constant,
+		.int8_weights = program->source.int8_weights,
 		.state = &step->state,
 		.bodies = step->bodies,
 		.body_count = step->body_count,

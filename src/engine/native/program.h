@@ -22,6 +22,7 @@ struct native_source {
 	bool weights_stay;
 	const char *const *outputs; /* values that are wanted */
 	size_t output_count;
+	bool int8_weights; /* products keep weights that stay in eight bits: smaller, quicker to read, less exact */
 	bool apart; /* each node is a step of its own: nothing is fused (fuse.h) */
 };
 
