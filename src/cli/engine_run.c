@@ -301,7 +301,7 @@ static int print_table(struct session *session)
 			   strata_size_print_short(metrics.transfer_bytes / session->options->repeat,
 						   bytes),
 			   (double)metrics.transfer_ns / 1e6 / (double)session->options->repeat);
-	cli_printf(cli, "memory: weights %s, activations up to %s\n",
+	cli_printf(cli, "memory: weights %s; with packed copies and tensors up to %s\n",
 		   strata_size_print_short(metrics.kept_bytes + metrics.frame_bytes, bytes),
 		   strata_size_print_short(metrics.activation_bytes_peak, other));
 	return rc;

@@ -4,6 +4,8 @@
  */
 #include "engine/engine_heap.h"
 
+#include "core/poison.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,15 +100,18 @@ static void *fresh(struct engine_heap *heap, size_t bytes)
 	return block;
 }
 
-void *engine_heap_get(struct engine_heap *heap, size_t bytes)
+static void *get(struct engine_heap *heap, size_t bytes, bool planned)
 {
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 	bytes = rounded(bytes);
 	pthread_mutex_lock(&heap->lock);
 	/* A memory that is told to fail sees every request. */
-	void *block = heap->memory->fail_at ? NULL : take_kept(heap, bytes);
+	bool fails = heap->memory->fail_at != 0;
+	void *block = planned && !fails ? engine_region_get(&heap->region, bytes) : NULL;
 
+	if (!block && !fails)
+		block = take_kept(heap, bytes);
 	if (!block)
 		block = fresh(heap, bytes);
 	if (block) {
@@ -118,6 +123,44 @@ void *engine_heap_get(struct engine_heap *heap, size_t bytes)
 	return block;
 }
 
+void *engine_heap_get(struct engine_heap *heap, size_t bytes)
+{
+	return get(heap, bytes, false);
+}
+
+void *engine_heap_get_planned(struct engine_heap *heap, size_t bytes)
+{
+	return get(heap, bytes, true);
+}
+
+/* Gives the region back, if nothing of it is in use. */
+static void drop_region(struct engine_heap *heap)
+{
+	struct engine_region *region = &heap->region;
+
+	if (!region->base || region->block_count)
+		return;
+	unpoison(region->base, region->bytes);
+	block_put(region->base, region->bytes);
+	heap->memory->used_bytes -= region->bytes;
+	*region = (struct engine_region){ 0 };
+}
+
+void engine_heap_reserve(struct engine_heap *heap, size_t bytes)
+{
+	bytes = rounded(bytes < ENGINE_HEAP_MAPPED ? ENGINE_HEAP_MAPPED : bytes);
+	pthread_mutex_lock(&heap->lock);
+	if (bytes > heap->region.bytes && !heap->memory->fail_at)
+		drop_region(heap);
+	if (!heap->region.base && !heap->memory->fail_at) {
+		void *base = fresh(heap, bytes);
+
+		if (base)
+			engine_region_init(&heap->region, base, bytes);
+	}
+	pthread_mutex_unlock(&heap->lock);
+}
+
 void engine_heap_put(struct engine_heap *heap, void *block, size_t bytes)
 {
 	if (!block)
@@ -126,6 +169,11 @@ void engine_heap_put(struct engine_heap *heap, void *block, size_t bytes)
 	pthread_mutex_lock(&heap->lock);
 	assert(heap->live_bytes >= bytes);
 	heap->live_bytes -= bytes;
+	if (engine_region_has(&heap->region, block)) {
+		engine_region_put(&heap->region, block, bytes);
+		pthread_mutex_unlock(&heap->lock);
+		return;
+	}
 	size_t most = heap->live_peak / 4 > ENGINE_HEAP_KEPT_BYTES ? heap->live_peak / 4
 								   : ENGINE_HEAP_KEPT_BYTES;
 
@@ -144,6 +192,7 @@ void engine_heap_trim(struct engine_heap *heap)
 	pthread_mutex_lock(&heap->lock);
 	while (heap->kept_count)
 		drop(heap, heap->kept_count - 1);
+	drop_region(heap);
 	pthread_mutex_unlock(&heap->lock);
 }
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { REGION_SLACK = 4 }; /* of what is planned, one part more: holes do not all fit */
+
 /* ---- preparing ---- */
 
 /* Where a model left most of what it made. */
@@ -85,6 +87,10 @@ static int prepare(struct strata_engine_model *model, const struct engine_value 
 		rc = engine_activations_plan(&model->instance, model->placing.dims,
 					     model->placing.dim_count, &model->planned_bytes,
 					     &model->broken);
+	if (rc == 0 && model->planned_bytes > 0)
+		engine_heap_reserve(&model->engine->heap,
+				    (size_t)model->planned_bytes / REGION_SLACK *
+					    (REGION_SLACK + 1));
 	if (rc && err)
 		*err = model->broken;
 	return rc;

@@ -90,9 +90,10 @@ static bool shape_bytes(int dtype, size_t rank, const int64_t *dims, size_t *ret
 	return true;
 }
 
-static struct engine_buffer *buffer_new(struct engine_heap *heap, size_t bytes)
+static struct engine_buffer *buffer_new(struct engine_heap *heap, size_t bytes, bool planned)
 {
-	struct engine_buffer *buffer = engine_heap_get(heap, HEADER_BYTES + bytes);
+	struct engine_buffer *buffer = planned ? engine_heap_get_planned(heap, HEADER_BYTES + bytes)
+					       : engine_heap_get(heap, HEADER_BYTES + bytes);
 
 	if (!buffer)
 		return NULL;
@@ -118,8 +119,8 @@ static int fail_size(size_t rank, const int64_t *dims, struct strata_error *err)
 			   rank ? (long long)dims[0] : 1);
 }
 
-int engine_value_make(struct engine_heap *heap, int dtype, size_t rank, const int64_t *dims,
-		      struct engine_value *ret_value, struct strata_error *err)
+static int make(struct engine_heap *heap, bool planned, int dtype, size_t rank, const int64_t *dims,
+		struct engine_value *ret_value, struct strata_error *err)
 {
 	struct engine_value value = { .kind = ONNX_TENSOR, .dtype = dtype, .rank = (uint32_t)rank };
 	size_t bytes;
@@ -132,7 +133,7 @@ int engine_value_make(struct engine_heap *heap, int dtype, size_t rank, const in
 				   rank, STRATA_TENSOR_RANK_MAX);
 	if (!shape_bytes(dtype, rank, dims, &bytes))
 		return fail_size(rank, dims, err);
-	value.buffer = buffer_new(heap, bytes);
+	value.buffer = buffer_new(heap, bytes, planned);
 	if (!value.buffer)
 		return strata_fail(err, -ENOMEM, "no memory for a tensor of %zu bytes", bytes);
 	value.data = contents(value.buffer);
@@ -140,6 +141,18 @@ int engine_value_make(struct engine_heap *heap, int dtype, size_t rank, const in
 		value.dims[i] = dims[i];
 	*ret_value = value;
 	return 0;
+}
+
+int engine_value_make(struct engine_heap *heap, int dtype, size_t rank, const int64_t *dims,
+		      struct engine_value *ret_value, struct strata_error *err)
+{
+	return make(heap, false, dtype, rank, dims, ret_value, err);
+}
+
+int engine_value_make_planned(struct engine_heap *heap, int dtype, size_t rank, const int64_t *dims,
+			      struct engine_value *ret_value, struct strata_error *err)
+{
+	return make(heap, true, dtype, rank, dims, ret_value, err);
 }
 
 int engine_value_texts(struct engine_heap *heap, size_t rank, const int64_t *dims,
@@ -157,7 +170,7 @@ int engine_value_texts(struct engine_heap *heap, size_t rank, const int64_t *dim
 	count = pointers / sizeof(char *);
 	for (size_t i = 0; i < count; i++)
 		bytes += strlen(texts[i]) + 1;
-	value.buffer = buffer_new(heap, bytes);
+	value.buffer = buffer_new(heap, bytes, false);
 	if (!value.buffer)
 		return strata_fail_memory(err);
 	value.data = contents(value.buffer);
@@ -208,7 +221,7 @@ int engine_value_list(struct engine_heap *heap, enum onnx_kind kind, int dtype,
 {
 	struct engine_value value = { .kind = kind, .dtype = dtype, .item_count = item_count };
 
-	value.buffer = buffer_new(heap, item_count * sizeof(*items));
+	value.buffer = buffer_new(heap, item_count * sizeof(*items), false);
 	if (!value.buffer)
 		return strata_fail_memory(err);
 	value.items = contents(value.buffer);

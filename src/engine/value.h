@@ -31,6 +31,9 @@ const char *engine_dtype_name(int dtype); /* "float32" */
 /* A tensor with room for its elements, which are not set. -E2BIG when the shape has too many, -ENOMEM. */
 int engine_value_make(struct engine_heap *heap, int dtype, size_t rank, const int64_t *dims,
 		      struct engine_value *ret_value, struct strata_error *err);
+/* The same out of the memory that was planned for what goes between operators. */
+int engine_value_make_planned(struct engine_heap *heap, int dtype, size_t rank, const int64_t *dims,
+			      struct engine_value *ret_value, struct strata_error *err);
 /* A tensor of texts, copied. */
 int engine_value_texts(struct engine_heap *heap, size_t rank, const int64_t *dims,
 		       const char *const *texts, struct engine_value *ret_value,

@@ -34,6 +34,7 @@ struct native_call {
 	const char *directory;          /* where the model's file is */
 	const bool *last_use;           /* of inputs: nobody reads it after this node */
 	const bool *constant;           /* of inputs: the same at every call, at the same address */
+	bool planned;                   /* outputs go to other operators of this call alone */
 	bool int8_weights;              /* products may keep constants in eight bits */
 	/* What an operator keeps from call to call of this node (packed weights, primitives), freed by its own function; NULL at first. */
 	struct native_state **state;

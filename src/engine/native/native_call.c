@@ -216,7 +216,8 @@ int native_make(struct native_call *call, size_t index, int dtype, size_t rank, 
 	struct strata_error why = { 0 };
 
 	assert(index < call->output_count);
-	int rc = engine_value_make(call->heap, dtype, rank, dims, &call->outputs[index], &why);
+	int rc = (call->planned ? engine_value_make_planned : engine_value_make)(
+		call->heap, dtype, rank, dims, &call->outputs[index], &why);
 
 	if (rc == -ENOMEM)
 		return strata_fail(err, rc, "%s", why.text);

@@ -335,6 +335,15 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* What it makes goes to later steps of this run alone: it neither leaves the program nor stays for the next run. */
+static bool passes_on(const struct native_program *program, const struct step *step)
+{
+	for (size_t i = 0; i < step->node->output_count; i++)
+		if (step->outputs[i] != NO_SLOT && program->slots[step->outputs[i]].wanted)
+			return false;
+	return !step->fixed;
+}
+
 static int run_step(struct native_program *program, struct step *step, const struct native_run *run,
 		    struct strata_error *err)
 {
@@ -352,6 +361,7 @@ static int run_step(struct native_program *program, struct step *step, const str
 		.directory = program->source.directory,
 		.last_use = step->last_use,
 		.constant = step->constant,
+		.planned = passes_on(program, step),
 		.int8_weights = program->source.int8_weights,
 		.state = &step->state,
 		.bodies = step->bodies,
