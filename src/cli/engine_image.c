@@ -176,8 +176,7 @@ static int write_picture(struct drawing *it, const struct strata_picture *pictur
 	if (rc == 0)
 		rc = engine_png_write(&file, &whole, &cli->err);
 	if (rc == 0)
-		rc = env_write_file(env_system(), AT_FDCWD, it->options->output, file.text,
-				    file.length, 0666, &cli->err);
+		rc = engine_file_write(cli, it->options->output, file.text, file.length);
 	if (rc == 0)
 		*ret_written = large;
 	buf_fini(&parameters);
@@ -268,10 +267,13 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 						   .backend = options->backend,
 						   .experimental = options->experimental };
 	struct strata_pipeline_conf pipeline = { .noise = options->noise };
+	const char *target;
 	int rc = engine_budget_read(cli, options->budget, &pipeline.budget_bytes,
 				    &pipeline.budget_share);
 
 	(void)operand_count;
+	if (rc == 0)
+		rc = engine_file_target(cli, options->output, &target);
 	if (rc == 0)
 		rc = engine_open(cli, &engine, options->experience, &it.engine);
 	if (rc)

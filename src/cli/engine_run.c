@@ -186,8 +186,7 @@ static int write_outputs(struct session *session)
 		for (char *at = path ? path + strlen(directory) + 1 : NULL; at && *at; at++)
 			*at = *at == '/' ? '_' : *at; /* names of exports have slashes */
 		rc = path && !buf.failed
-			     ? env_write_file(env_system(), AT_FDCWD, path, buf.text, buf.length,
-					      0666, &cli->err)
+			     ? engine_file_write(cli, path, buf.text, buf.length)
 			     : strata_fail_memory(&cli->err);
 		buf_fini(&buf);
 	}
