@@ -166,9 +166,9 @@ static int solve(const struct strata_pipeline *pipeline, const struct strata_pip
 	(void)arena, (void)err;
 	if (json_is_true(json_object_get(scheduler, "use_dynamic_shifting")) && patch >= 1) {
 		request->has_mu = true;
-		request->mu = pipeline_shift(
-			scheduler, (double)(run->geometry.rows / patch) *
-					   (double)(run->geometry.columns / patch));
+		request->mu =
+			pipeline_shift(scheduler, (double)(run->geometry.rows / patch) *
+							  (double)(run->geometry.columns / patch));
 	}
 	return 0;
 }

@@ -166,6 +166,17 @@ gives 3
 says_some 'nowhere.png'
 [ ! -e image.png ] || problem 'a picture was written'
 
+it 'starts from a picture of any size, in multiples of 64'
+sd=${STRATA_DATA:-$STRATA_SOURCE/../shared}/golden/pipelines/tiny-sd
+if [ -d "$sd" ]; then
+	strata engine image digits 7 --steps 1 -o from.png # 28x28
+	run strata engine image "$sd" 'a cat' --init from.png --steps 2 -o to.png
+	gives 0
+	says_some 'to.png: 64x64'
+else
+	skip "$sd is not there"
+fi
+
 it 'traces requests, rows, subgraphs and layers on one clock'
 run strata engine image digits 'a two' --steps 3 --budget 40% --trace t.json -o two.png
 gives 0
