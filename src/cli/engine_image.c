@@ -46,6 +46,12 @@ static int read_size(struct drawing *it)
 	return 0;
 }
 
+/* What a side of a picture is drawn as: decoder and UNet halve it several times, so multiples of 64. */
+static uint32_t drawn_side(uint32_t side)
+{
+	return side < 64 ? 64 : side / 64 * 64;
+}
+
 /* The picture to start from, in the size that is drawn: a multiple of 64 near its own, where none was asked for. */
 static int read_init(struct drawing *it)
 {
@@ -66,9 +72,8 @@ static int read_init(struct drawing *it)
 	if (rc)
 		return strata_fail(&cli->err, rc, "%s: %s", it->options->init, why.text);
 	if (!it->request.width) {
-		it->request.width = picture.width < 64 ? picture.width : picture.width / 64 * 64;
-		it->request.height = picture.height < 64 ? picture.height
-							 : picture.height / 64 * 64;
+		it->request.width = drawn_side(picture.width);
+		it->request.height = drawn_side(picture.height);
 	}
 	rc = engine_picture_resize(&picture, it->request.width, it->request.height, &cli->arena,
 				   &picture, &cli->err);
@@ -176,8 +181,7 @@ static int write_picture(struct drawing *it, const struct strata_picture *pictur
 	if (rc == 0)
 		rc = engine_png_write(&file, &whole, &cli->err);
 	if (rc == 0)
-		rc = env_write_file(env_system(), AT_FDCWD, it->options->output, file.text,
-				    file.length, 0666, &cli->err);
+		rc = engine_file_write(cli, it->options->output, file.text, file.length);
 	if (rc == 0)
 		*ret_written = large;
 	buf_fini(&parameters);
@@ -268,10 +272,13 @@ int engine_image_run(struct cli *cli, const void *conf, char **operands, size_t 
 						   .backend = options->backend,
 						   .experimental = options->experimental };
 	struct strata_pipeline_conf pipeline = { .noise = options->noise };
+	const char *target;
 	int rc = engine_budget_read(cli, options->budget, &pipeline.budget_bytes,
 				    &pipeline.budget_share);
 
 	(void)operand_count;
+	if (rc == 0)
+		rc = engine_file_target(cli, options->output, &target);
 	if (rc == 0)
 		rc = engine_open(cli, &engine, options->experience, &it.engine);
 	if (rc)

@@ -4,6 +4,8 @@
 
 #include "cli/cli.h"
 
+#include <sys/types.h>
+
 struct engine_run_options {
 	struct strata_map inputs, dims;
 	const char *output, *devices, *budget, *backend, *trace, *experience;
@@ -69,6 +71,12 @@ int engine_experience_path(struct cli *cli, const char *option, const char **ret
 int engine_open(struct cli *cli, const struct strata_engine_conf *conf, const char *experience,
 		struct strata_engine **ret_engine);
 int engine_keep(struct cli *cli, const struct strata_engine *engine, const char *experience);
+
+/* engine_file.c: files as the umask says. A target is where `path` leads to, past symbolic links; -EISDIR, -EINVAL when something is there that is
+ * no file. Asked before the work begins, it spares a run whose result could not be written. */
+int engine_file_target(struct cli *cli, const char *path, const char **ret_target);
+mode_t engine_file_mode(void);
+int engine_file_write(struct cli *cli, const char *path, const void *bytes, size_t count);
 
 /* engine_trace.c: what happened when, of an engine; without a path all of it is nothing. Lanes below ENGINE_TRACE_TID are the caller's. */
 enum { ENGINE_TRACE_TID = 10 };

@@ -92,10 +92,35 @@ static int read_input(struct session *session, const char *path, struct strata_a
 	return rc;
 }
 
+static bool has_dim(const struct strata_engine_port *port, const char *name)
+{
+	for (uint32_t i = 0; port->ranked && i < port->rank; i++)
+		if (port->dims[i] < 0 && port->dim_names[i] && strcmp(port->dim_names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A misspelt name would be 1 without a word. */
+static int check_dims(struct session *session)
+{
+	const struct strata_map *dims = &session->options->dims;
+
+	for (size_t i = 0; i < dims->count; i++) {
+		bool found = false;
+
+		for (size_t k = 0; !found && k < session->input_count; k++)
+			found = has_dim(strata_engine_input_at(session->model, k), dims->keys[i]);
+		if (!found)
+			return strata_fail(&session->cli->err, -EINVAL,
+					   "the model has no dimension '%s' that could be set",
+					   dims->keys[i]);
+	}
+	return 0;
+}
+
 static int prepare_inputs(struct session *session)
 {
 	struct cli *cli = session->cli;
-	int rc = 0;
 
 	session->input_count = strata_engine_input_count(session->model);
 	session->output_count = strata_engine_output_count(session->model);
@@ -105,6 +130,8 @@ static int prepare_inputs(struct session *session)
 					      sizeof(*session->outputs));
 	if (!session->inputs || !session->outputs)
 		return strata_fail_memory(&cli->err);
+	int rc = check_dims(session);
+
 	for (size_t i = 0; i < session->options->inputs.count && rc == 0; i++)
 		if (strata_engine_input_find(session->model,
 					     session->options->inputs.keys[i]) < 0)
@@ -186,8 +213,7 @@ static int write_outputs(struct session *session)
 		for (char *at = path ? path + strlen(directory) + 1 : NULL; at && *at; at++)
 			*at = *at == '/' ? '_' : *at; /* names of exports have slashes */
 		rc = path && !buf.failed
-			     ? env_write_file(env_system(), AT_FDCWD, path, buf.text, buf.length,
-					      0666, &cli->err)
+			     ? engine_file_write(cli, path, buf.text, buf.length)
 			     : strata_fail_memory(&cli->err);
 		buf_fini(&buf);
 	}
@@ -301,9 +327,11 @@ static int print_table(struct session *session)
 			   strata_size_print_short(metrics.transfer_bytes / session->options->repeat,
 						   bytes),
 			   (double)metrics.transfer_ns / 1e6 / (double)session->options->repeat);
-	cli_printf(cli, "memory: weights %s; with packed copies and tensors up to %s\n",
+	/* Weights that stay, what was laid out anew of them and activations are one figure of the heap. */
+	cli_printf(cli, "memory: weights %s, all tensors together up to %s\n",
 		   strata_size_print_short(metrics.kept_bytes + metrics.frame_bytes, bytes),
-		   strata_size_print_short(metrics.activation_bytes_peak, other));
+		   strata_size_print_short(metrics.activation_bytes_peak + metrics.frame_bytes,
+					   other));
 	return rc;
 }
 

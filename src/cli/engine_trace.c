@@ -15,11 +15,12 @@ int engine_trace_start(struct cli *cli, const char *path, struct strata_engine *
 						.clock_name = "realtime",
 						.offset_ns = env_realtime_offset_ns(env_system()) };
 
-	trace->path = path;
 	if (!path)
 		return 0;
-	int rc = strata_trace_new(&trace->memory, &conf, &trace->trace, &cli->err);
+	int rc = engine_file_target(cli, path, &trace->path);
 
+	if (rc == 0)
+		rc = strata_trace_new(&trace->memory, &conf, &trace->trace, &cli->err);
 	return rc ? rc : strata_engine_trace(engine, trace->trace, ENGINE_TRACE_TID, &cli->err);
 }
 
@@ -42,7 +43,7 @@ int engine_trace_write(struct cli *cli, struct engine_trace *trace)
 
 	rc = strata_trace_write(trace->trace, INT64_MIN, &cli->arena, &to, &cli->err);
 	if (rc == 0)
-		return env_draft_keep(&draft, 0666, &cli->err);
+		return env_draft_keep(&draft, engine_file_mode(), &cli->err);
 	env_draft_drop(&draft);
 	return rc;
 }

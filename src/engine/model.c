@@ -1,20 +1,13 @@
 /* Opening a model's file: see model.h. */
 #include "engine/model.h"
 
+#include "core/map.h"
 #include "formats/onnx/onnx_graph.h"
 #include "formats/onnx/onnx_scope.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-
-static bool is_initializer(const struct onnx_graph *graph, const char *name)
-{
-	for (size_t i = 0; i < graph->initializer_count; i++)
-		if (strcmp(graph->initializers[i].name, name) == 0)
-			return true;
-	return false;
-}
 
 static int order_nodes(struct engine_model *model, struct strata_error *err)
 {
@@ -32,21 +25,48 @@ static int order_nodes(struct engine_model *model, struct strata_error *err)
 	return 0;
 }
 
-/* Old files list initializers among the inputs, as defaults. */
+/* Old files list initializers among the inputs, as defaults. A name that is there twice would stand for two values. */
+static int add_inputs(struct engine_model *model, struct map_text *names, struct strata_error *err)
+{
+	const struct onnx_graph *graph = &model->onnx.graph;
+	void *old;
+
+	for (size_t i = 0; i < graph->initializer_count; i++) {
+		const char *name = graph->initializers[i].name;
+
+		if (map_text_put(names, name, strlen(name), names, NULL))
+			return strata_fail_memory(err);
+	}
+	for (size_t i = 0; i < graph->input_count; i++) {
+		const char *name = graph->inputs[i].name;
+
+		old = NULL;
+		if (map_text_put(names, name, strlen(name), model, &old))
+			return strata_fail_memory(err);
+		if (old == model)
+			return strata_fail(err, -EINVAL, "two inputs are called '%.64s'", name);
+		if (old)
+			continue;
+		model->inputs[model->input_count] = name;
+		model->input_infos[model->input_count++] = &graph->inputs[i];
+	}
+	return 0;
+}
+
 static int list_inputs(struct engine_model *model, struct strata_error *err)
 {
 	const struct onnx_graph *graph = &model->onnx.graph;
+	struct map_text names;
 
 	model->inputs = strata_arena_array(&model->arena, graph->input_count, sizeof(char *));
 	model->input_infos = strata_arena_array(&model->arena, graph->input_count, sizeof(void *));
 	if (!model->inputs || !model->input_infos)
 		return strata_fail_memory(err);
-	for (size_t i = 0; i < graph->input_count; i++)
-		if (!is_initializer(graph, graph->inputs[i].name)) {
-			model->inputs[model->input_count] = graph->inputs[i].name;
-			model->input_infos[model->input_count++] = &graph->inputs[i];
-		}
-	return 0;
+	map_text_init(&names, model->arena.memory);
+	int rc = add_inputs(model, &names, err);
+
+	map_text_fini(&names);
+	return rc;
 }
 
 static int read_model(struct engine_model *model, const char *path, struct strata_error *err)

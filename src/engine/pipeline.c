@@ -176,6 +176,22 @@ uint64_t strata_pipeline_batch_key(const struct strata_pipeline_run *run)
 
 /* ---- pictures ---- */
 
+/* What is not a number would be black, and nobody would know why. */
+static int check_image(const struct strata_pipeline *pipeline, const struct strata_array *image,
+		       struct strata_error *err)
+{
+	int64_t count = strata_array_elements(image);
+	const float *values = image->data;
+
+	for (int64_t i = 0; i < count; i++)
+		if (!isfinite(values[i]))
+			return strata_fail(err, -EBADMSG,
+					   "the picture that %.200s decodes has %g in it, which is "
+					   "no brightness",
+					   pipeline->folder, (double)values[i]);
+	return 0;
+}
+
 /* [1, 3 or 1, H, W] from -1 to 1, as bytes; halves go to the even one, as torch rounds. */
 static void to_bytes(const struct strata_array *image, uint8_t *rgb)
 {
@@ -187,7 +203,7 @@ static void to_bytes(const struct strata_array *image, uint8_t *rgb)
 		for (size_t c = 0; c < 3; c++) {
 			float value = values[(channels == 3 ? c : 0) * pixels + i] / 2 + 0.5F;
 
-			value = value > 0 ? value < 1 ? value : 1 : 0; /* NaN becomes 0 */
+			value = value > 0 ? value < 1 ? value : 1 : 0;
 			rgb[i * 3 + c] = (uint8_t)rintf(value * 255);
 		}
 }
@@ -208,6 +224,8 @@ int strata_pipeline_decode(struct strata_pipeline *pipeline, struct strata_pipel
 
 	pipeline_trace_end(pipeline);
 
+	if (rc == 0 && (rc = check_image(pipeline, &decoded, err)))
+		strata_array_drop(&decoded);
 	if (rc)
 		return rc;
 	struct strata_picture picture = {

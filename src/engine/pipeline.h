@@ -141,6 +141,8 @@ int pipeline_share_budget(struct strata_engine *engine, const char *const *paths
 			  int64_t budget_bytes, double *ret_share, struct strata_error *err);
 /* A number of a configuration, else the default. */
 double pipeline_number(const json_t *config, const char *key, double otherwise);
+/* The same, cut to a whole number; -1 for one that is too large to be meant. */
+int64_t pipeline_whole(const json_t *config, const char *key, int64_t otherwise);
 /* An .npy file of the folder as an array. -ENOENT where it is absent. */
 int pipeline_read_array(struct strata_pipeline *pipeline, const char *path,
 			struct strata_array *ret_array, struct strata_error *err);

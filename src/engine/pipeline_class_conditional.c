@@ -115,7 +115,7 @@ static int find_label(const struct strata_pipeline *pipeline, const char *prompt
 static int encode(struct strata_pipeline *pipeline, const struct strata_pipeline_request *request,
 		  struct strata_pipeline_run *run, struct strata_error *err)
 {
-	int64_t count = (int64_t)pipeline_number(pipeline->denoiser_config, "num_class_embeds", 11);
+	int64_t count = pipeline_whole(pipeline->denoiser_config, "num_class_embeds", 11);
 	const int64_t dims[] = { (int64_t)run->image_count };
 	struct strata_array labels = { 0 }, none = { 0 };
 	int rc = strata_array_make(pipeline->engine, STRATA_DTYPE_I64, 1, dims, &labels, err);

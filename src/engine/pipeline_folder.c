@@ -8,9 +8,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define WHOLE_MAX 9007199254740992.0 /* up to here every whole number is a double */
 
 /* A path in the folder that comes before ours if it has it, else in ours. */
 static const char *path_of(const struct strata_pipeline *it, const char *over, const char *name,
@@ -74,6 +77,13 @@ double pipeline_number(const json_t *config, const char *key, double otherwise)
 	const json_t *value = json_object_get(config, key);
 
 	return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+int64_t pipeline_whole(const json_t *config, const char *key, int64_t otherwise)
+{
+	double value = pipeline_number(config, key, (double)otherwise);
+
+	return value >= -WHOLE_MAX && value <= WHOLE_MAX ? (int64_t)value : -1;
 }
 
 /* ---- the class ---- */
@@ -312,14 +322,19 @@ static int read_vae(struct strata_pipeline *it, struct strata_error *err)
 		return rc;
 	it->scaling_factor = pipeline_number(it->vae_config, "scaling_factor", 0.18215);
 	it->shift_factor = pipeline_number(it->vae_config, "shift_factor", 0);
-	it->latent_channels = (int64_t)pipeline_number(it->vae_config, "latent_channels", 4);
-	if (blocks > 8 || it->latent_channels < 1 || it->latent_channels > 64 ||
-	    !(it->scaling_factor > 0))
+	it->latent_channels = pipeline_whole(it->vae_config, "latent_channels", 4);
+	if (blocks > 8 || it->latent_channels < 1 || it->latent_channels > 64)
 		return strata_fail(err, -EBADMSG,
-				   "%.200s/vae_decoder/config.json has %zu blocks, %lld channels "
-				   "and the scaling factor %g; expected up to 8, 1 to 64, above 0",
-				   it->folder, blocks, (long long)it->latent_channels,
-				   it->scaling_factor);
+				   "%.200s/vae_decoder/config.json has %zu blocks and %g latent "
+				   "channels; expected up to 8 and 1 to 64",
+				   it->folder, blocks,
+				   pipeline_number(it->vae_config, "latent_channels", 4));
+	if (!(it->scaling_factor >= 1e-6 && it->scaling_factor <= 1e6) ||
+	    !(fabs(it->shift_factor) <= 1e6))
+		return strata_fail(err, -EBADMSG,
+				   "%.200s/vae_decoder/config.json has the scaling factor %g and "
+				   "the shift factor %g; expected 1e-6 to 1e6 and -1e6 to 1e6",
+				   it->folder, it->scaling_factor, it->shift_factor);
 	it->latent_scale = INT64_C(1) << (blocks ? blocks - 1 : 3);
 	return 0;
 }
@@ -331,7 +346,7 @@ static int read_configs(struct strata_pipeline *it, struct strata_error *err)
 
 	snprintf(name, sizeof(name), "%s/config.json", it->cls->denoiser);
 	rc = pipeline_read_json(it, name, true, &it->denoiser_config, err);
-	it->latent_channels = (int64_t)pipeline_number(it->denoiser_config, "in_channels", 4);
+	it->latent_channels = pipeline_whole(it->denoiser_config, "in_channels", 4);
 	it->latent_scale = 1;
 	it->scaling_factor = 1;
 	if (rc == 0 && it->cls->has_vae)

@@ -68,9 +68,16 @@ static int compile(struct strata_pipeline_run *run, const struct strata_pipeline
 	strata_arena_init(&arena, run->memory, 0);
 	int rc = json ? python_json_load(json, length, &arena, &config, err) : 0;
 
-	if (rc == 0)
-		rc = read_solver(run, request, json, length, &arena, &setup, err);
+	if (rc == 0) {
+		struct strata_error why = { 0 };
 
+		rc = read_solver(run, request, json, length, &arena, &setup, &why);
+		if (rc && json == it->scheduler_json && !request->solver)
+			strata_fail(err, rc, "%.200s/scheduler/scheduler_config.json: %s",
+				    it->folder, why.text);
+		else if (rc && err)
+			*err = why;
+	}
 	if (rc == 0 && it->cls->solve)
 		rc = it->cls->solve(it, run, config, &arena, &asked, err);
 	if (rc == 0) {

@@ -28,8 +28,7 @@ static int ask_encoders(struct strata_pipeline *pipeline, const char *const *pro
 			struct strata_array *ret_tokens, struct said *said,
 			struct strata_error *err)
 {
-	int64_t width =
-		(int64_t)pipeline_number(pipeline->denoiser_config, "joint_attention_dim", 4096);
+	int64_t width = pipeline_whole(pipeline->denoiser_config, "joint_attention_dim", 4096);
 	const int64_t zeros[] = { (int64_t)count, T5_TOKENS, width };
 	int rc = 0;
 
@@ -162,14 +161,14 @@ static int solve(const struct strata_pipeline *pipeline, const struct strata_pip
 		 const json_t *scheduler, struct strata_arena *arena,
 		 struct strata_solver_request *request, struct strata_error *err)
 {
-	double patch = pipeline_number(pipeline->denoiser_config, "patch_size", 2);
+	int64_t patch = pipeline_whole(pipeline->denoiser_config, "patch_size", 2);
 
 	(void)arena, (void)err;
 	if (json_is_true(json_object_get(scheduler, "use_dynamic_shifting")) && patch >= 1) {
 		request->has_mu = true;
-		request->mu = pipeline_shift(
-			scheduler, (double)(run->geometry.rows / (int64_t)patch) *
-					   (double)(run->geometry.columns / (int64_t)patch));
+		request->mu =
+			pipeline_shift(scheduler, (double)(run->geometry.rows / patch) *
+							  (double)(run->geometry.columns / patch));
 	}
 	return 0;
 }

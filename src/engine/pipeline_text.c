@@ -125,8 +125,7 @@ int pipeline_text_clip(struct strata_pipeline *pipeline, size_t which,
 		       struct strata_array *ret_hidden, struct strata_array *ret_pooled,
 		       struct strata_error *err)
 {
-	int64_t layers =
-		(int64_t)pipeline_number(pipeline->texts[which].config, "num_hidden_layers", 0);
+	int64_t layers = pipeline_whole(pipeline->texts[which].config, "num_hidden_layers", 0);
 	struct strata_array got[2];
 	char hidden[32];
 

@@ -39,6 +39,28 @@ run strata engine image "$digits" 'a seven' --seed 5 --steps 4 -o one.png --json
 gives 0
 prints_json 'd["seed"] == 5 and d["width"] == 16 and d["solver"] == "flow_euler" and d["pipeline"] == "class_conditional"'
 
+it 'replaces a file and nothing else, follows links and heeds the umask'
+mkfifo pipe
+run strata engine image "$digits" 'a seven' --steps 4 -o pipe
+gives 2
+says_some 'pipe is a device or a pipe; expected the path of a file'
+test -p pipe || problem 'the pipe was replaced'
+run strata engine image "$digits" 'a seven' --steps 4 -o seven.png --trace pipe
+gives 2
+test -p pipe || problem 'the trace replaced the pipe'
+mkdir directory
+run strata engine image "$digits" 'a seven' --steps 4 -o directory
+gives 1
+says_some 'directory is a directory; expected the path of a file'
+: >target.png
+ln -s target.png link.png
+run sh -c 'umask 027; strata engine image "$1" 7 --steps 4 -o link.png --trace trace.json' sh "$digits"
+gives 0
+test -h link.png || problem 'the link was replaced'
+run stat -c %a target.png trace.json
+prints '640
+640'
+
 it 'takes solvers by the names that users know'
 run strata engine image "$digits" 7 --seed 5 --steps 3 --solver Heun -o heun.png --json
 gives 0
@@ -143,6 +165,17 @@ run strata engine image "$digits" 7 --init nowhere.png
 gives 3
 says_some 'nowhere.png'
 [ ! -e image.png ] || problem 'a picture was written'
+
+it 'starts from a picture of any size, in multiples of 64'
+sd=${STRATA_DATA:-$STRATA_SOURCE/../shared}/golden/pipelines/tiny-sd
+if [ -d "$sd" ]; then
+	strata engine image digits 7 --steps 1 -o from.png # 28x28
+	run strata engine image "$sd" 'a cat' --init from.png --steps 2 -o to.png
+	gives 0
+	says_some 'to.png: 64x64'
+else
+	skip "$sd is not there"
+fi
 
 it 'traces requests, rows, subgraphs and layers on one clock'
 run strata engine image digits 'a two' --steps 3 --budget 40% --trace t.json -o two.png

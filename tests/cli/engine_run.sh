@@ -13,6 +13,7 @@ prints_some 'DEVICE'
 prints_some 'cpu:0'
 prints_some 'median of 2'
 prints_some 'at the most'
+prints_some 'all tensors together up to'
 run sh -c 'strata engine run gpt2_prefill.onnx --repeat 1 --devices cpu:0 | head -n 1'
 prints_some 'activations: '
 
@@ -41,6 +42,14 @@ open("x.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) 
 run strata engine run resnet_mini.onnx --input nothing=x.npy
 gives 2
 says_some "the model has no input 'nothing'"
+
+it 'names a dimension that no input has'
+model gpt2_decode_dynamic
+run strata engine run gpt2_decode_dynamic.onnx --dim btach=2
+gives 2
+says_some "the model has no dimension 'btach' that could be set"
+run strata engine run gpt2_decode_dynamic.onnx --dim batch=2 --repeat 1
+gives 0
 
 it 'shares two devices out'
 model sd_unet_mini

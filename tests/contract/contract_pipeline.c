@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct strata_memory memory;
@@ -377,6 +378,79 @@ TEST(odd_folders_are_refused)
 		    -ENOTSUP, "unet/model.onnx");
 	strata_engine_free(engine);
 	CHECK_INT(memory.used_bytes, 0);
+}
+
+/* A file of a folder that comes before the pipeline's own. */
+static void put_over(const char *name, const char *text)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/%.*s", test_temp_dir(), (int)strcspn(name, "/"), name);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s", test_temp_dir(), name);
+	FILE *file = fopen(path, "w");
+
+	CHECK(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* tiny-sd with another configuration of its decoder. */
+static int open_with_vae(const char *text)
+{
+	char path[600];
+
+	put_over("vae_decoder/config.json", text);
+	snprintf(path, sizeof(path), "%s",
+		 test_shared_file("golden/pipelines/tiny-sd/model_index.json"));
+	*strrchr(path, '/') = '\0';
+	return strata_pipeline_open(engine, path,
+				    &(struct strata_pipeline_conf){ .over = test_temp_dir() },
+				    &memory, &pipeline, &err);
+}
+
+TEST(absurd_numbers_of_configurations_are_refused)
+{
+	static const char *const prompts[] = { "a cat" };
+	const struct strata_pipeline_request request = { .prompts = prompts };
+	struct strata_pipeline_run *run;
+
+	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));
+	CHECK_ERROR(open_with_vae("{\"latent_channels\":1e308}"), -EBADMSG,
+		    "1e+308 latent channels");
+	CHECK_ERROR(open_with_vae("{\"scaling_factor\":1e-320}"), -EBADMSG, "the scaling factor");
+	CHECK_ERROR(open_with_vae("{\"scaling_factor\":1e7}"), -EBADMSG, "1e+07");
+	CHECK_ERROR(open_with_vae("{\"shift_factor\":-1e300}"), -EBADMSG, "shift factor -1e+300");
+	put_over("scheduler/scheduler_config.json",
+		 "{\"_class_name\":\"DDIMScheduler\",\"num_train_timesteps\":-1}");
+	CHECK_OK(open_with_vae("{\"block_out_channels\":[8,16,16,32]}"));
+	CHECK_ERROR(strata_pipeline_encode(pipeline, &request, &run, &err), -ERANGE,
+		    "scheduler_config.json: num_train_timesteps is -1");
+	close_all();
+}
+
+/* A decoder whose result is no picture: its latents are far beyond what it was made for. */
+TEST(a_picture_of_no_numbers_is_refused)
+{
+	static const char *const prompts[] = { "a cat" };
+	const struct strata_pipeline_request request = { .prompts = prompts, .steps = 1 };
+	struct strata_picture picture = { 0 };
+	struct strata_pipeline_run *run;
+	struct strata_arena arena;
+	size_t count;
+
+	open_shared("tiny-sd");
+	strata_arena_init(&arena, &memory, 0);
+	CHECK_OK(strata_pipeline_encode(pipeline, &request, &run, &err));
+	float *latents = (float *)(uintptr_t)strata_pipeline_latents(run, &count);
+
+	latents[0] = INFINITY;
+	CHECK_ERROR(strata_pipeline_decode(pipeline, run, 0, &arena, &picture, &err), -EBADMSG,
+		    "nan in it");
+	CHECK(!picture.rgb);
+	strata_pipeline_run_free(run);
+	strata_arena_fini(&arena);
+	close_all();
 }
 
 static int draw_once(struct strata_memory *own, void *context, struct strata_error *why)

@@ -27,6 +27,23 @@ TEST(a_model_is_opened_with_its_nodes_in_order)
 	CHECK_INT(memory.used_bytes, 0);
 }
 
+TEST(a_name_of_two_inputs_is_refused)
+{
+	static struct message graph;
+	struct strata_memory memory = { 0 };
+	struct strata_error err = { 0 };
+	struct engine_model *model;
+
+	graph.length = 0;
+	put_node(&graph, "Abs", "x", "y");
+	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
+	put_value(&graph, 11, "x", ONNX_FLOAT, NULL);
+	put_value(&graph, 12, "y", ONNX_FLOAT, NULL);
+	CHECK_ERROR(engine_model_open(write_model(&graph), &memory, &model, &err), -EINVAL,
+		    "two inputs are called 'x'");
+	CHECK_INT(memory.used_bytes, 0);
+}
+
 TEST(what_is_no_model_is_refused_with_its_path)
 {
 	struct strata_memory memory = { 0 };
