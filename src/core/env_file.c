@@ -5,10 +5,12 @@
 #include "core/env_int.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TEMP_TRIES = 8, READ_FIRST_BYTES = 4096 };
 
@@ -105,6 +107,18 @@ static int create_temp(const struct env *env, int dir, char *name, struct strata
 
 /* ---- drafts ---- */
 
+/* A rename asks nothing of what it replaces: a device or a pipe of that name would be gone. */
+static int check_replaceable(int dir, const char *name, const char *path, struct strata_error *err)
+{
+	struct stat info;
+
+	if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) || S_ISREG(info.st_mode) ||
+	    S_ISLNK(info.st_mode) || S_ISDIR(info.st_mode)) /* of which rename says it itself */
+		return 0;
+	return strata_fail(err, -EINVAL, "%.250s is a device, a pipe or a socket; expected the path of a file",
+			   path);
+}
+
 int env_draft_open(struct env_draft *draft, const struct env *env, int dir, const char *path,
 		   struct strata_error *err)
 {
@@ -114,6 +128,11 @@ int env_draft_open(struct env_draft *draft, const struct env *env, int dir, cons
 
 	if (rc < 0)
 		return rc;
+	rc = check_replaceable(place.dir, place.name, path, err);
+	if (rc < 0) {
+		close_fd(env, place.dir);
+		return rc;
+	}
 	*draft = (struct env_draft){
 		.env = env, .path = path, .name = place.name, .dir = place.dir
 	};

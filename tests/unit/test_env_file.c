@@ -156,6 +156,27 @@ TEST(paths_without_a_name_are_refused)
 	close(dir);
 }
 
+TEST(a_pipe_is_not_replaced)
+{
+	struct fault_env fault;
+	struct env_draft draft;
+	struct strata_error err;
+	struct stat info;
+	int dir = open_dir();
+
+	fault_env_init(&fault);
+	CHECK_INT(mkfifoat(dir, "pipe", 0600), 0);
+	CHECK_ERROR(env_draft_open(&draft, &fault.env, dir, "pipe", &err), -EINVAL,
+		    "pipe is a device, a pipe or a socket");
+	CHECK_ERROR(env_write_file(&fault.env, dir, "pipe", "x", 1, 0644, &err), -EINVAL, "pipe");
+	CHECK_INT(fstatat(dir, "pipe", &info, 0), 0);
+	CHECK(S_ISFIFO(info.st_mode));
+	CHECK_INT(count_names(dir), 1);
+	CHECK_INT(fault.open_count, 0);
+	fault_env_fini(&fault);
+	close(dir);
+}
+
 TEST(a_draft_comes_a_part_at_a_time)
 {
 	struct fault_env fault;
