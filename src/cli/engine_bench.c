@@ -4,6 +4,7 @@
 #include "bench/unet.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,33 @@ static int add_usual(struct bench *bench)
 	return 0;
 }
 
+/* Files of 300 MB that must not stay: also when it is interrupted. */
+static char made_up_model[4096], made_up_data[4096 + 8];
+
+static void remove_made_up(void)
+{
+	if (made_up_model[0]) {
+		unlink(made_up_model);
+		unlink(made_up_data);
+	}
+	made_up_model[0] = '\0';
+}
+
+static void on_signal(int number)
+{
+	remove_made_up();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void note_made_up(const char *path)
+{
+	snprintf(made_up_model, sizeof(made_up_model), "%s", path);
+	snprintf(made_up_data, sizeof(made_up_data), "%s.data", made_up_model);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+}
+
 static int make_up(struct bench *bench)
 {
 	const char *directory = getenv("TMPDIR");
@@ -172,6 +200,8 @@ static int make_up(struct bench *bench)
 
 	if (!path)
 		return strata_fail_memory(&bench->cli->err);
+	if (!bench->options->keep)
+		note_made_up(path);
 	if (!bench->options->keep || access(path, R_OK)) {
 		int rc = unet_write(&conf, path, &bench->cli->memory, &made, &bench->cli->err);
 
@@ -181,17 +211,6 @@ static int make_up(struct bench *bench)
 	bench->made_up = path;
 	add_subject(bench, "made-up UNet", path, NULL);
 	return 0;
-}
-
-static void remove_made_up(struct bench *bench)
-{
-	char data[4096];
-
-	if (!bench->made_up || bench->options->keep)
-		return;
-	snprintf(data, sizeof(data), "%s.data", bench->made_up);
-	unlink(bench->made_up);
-	unlink(data);
 }
 
 /* ---- printing ---- */
@@ -304,6 +323,6 @@ int engine_bench_run(struct cli *cli, const void *conf, char **operands, size_t 
 		rc = make_up(&bench);
 	if (rc == 0)
 		rc = measure_all(&bench);
-	remove_made_up(&bench);
+	remove_made_up();
 	return rc;
 }

@@ -3,6 +3,10 @@
 
 #include "engine/conformance.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 static const char *const words[] = {
 	[CONFORMANCE_RIGHT] = "right",
 	[CONFORMANCE_WRONG] = "wrong",
@@ -18,6 +22,11 @@ int engine_conformance_run_cli(struct cli *cli, const void *conf_any, char **ope
 	size_t counts[CONFORMANCE_REFUSED + 1] = { 0 };
 	struct cli_progress progress;
 	struct strata_engine *engine;
+
+	for (size_t i = 0; i < operand_count; i++) /* a name that was mistyped is no model that was refused */
+		if (access(operands[i], F_OK))
+			return strata_fail(&cli->err, -errno, "%.250s: %s", operands[i],
+					   strerror(errno));
 	json_t *list = json_array();
 	int rc = strata_engine_new(&engine_conf, &cli->memory, &engine, &cli->err);
 
