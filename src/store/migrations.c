@@ -147,7 +147,7 @@ static const char *const ranges[] = {
 	NULL,
 };
 
-/* Generation tasks, the models they name, and which files their pictures are. */
+/* Generation tasks, the models they name, which files their pictures are, and who makes them. */
 static const char *const tasks[] = {
 	"CREATE TABLE tasks ("
 	"id @int PRIMARY KEY, user_id @text NOT NULL, uid @int NOT NULL, account @text, "
@@ -168,6 +168,8 @@ static const char *const tasks[] = {
 	"hash @text NOT NULL, task @int NOT NULL, size_bytes @int NOT NULL, "
 	"PRIMARY KEY (hash, task))@end",
 	"CREATE INDEX results_task ON results (task)",
+	"CREATE TABLE workers ("
+	"job @int PRIMARY KEY, model @text NOT NULL, created_at @int NOT NULL)@end",
 	NULL,
 };
 

@@ -1,7 +1,8 @@
 /*
  * The durable state of the service: jobs, steps, arrays, events, usage, users and accounts, tokens,
- * nodes, reservations, checkpoints, generation tasks and their models, and who leads. One interface, one back end per file: SQLite for
- * one machine, PostgreSQL for several servers. The address picks it:
+ * nodes, reservations, checkpoints, generation tasks and their models, and who leads. One
+ * interface, one back end per file: SQLite for one machine, PostgreSQL for several servers. The
+ * address picks it:
  *
  *	sqlite:/var/lib/strata/strata.db	(or the bare path)
  *	postgresql://strata@db/strata		(or postgres://; see libpq)
@@ -246,6 +247,13 @@ struct store_result {
 	int64_t size_bytes;
 };
 
+/* A job that the service started to compute tasks of a model: no other may ask for them. */
+struct store_worker {
+	int64_t job;
+	const char *model;
+	int64_t created_ns;
+};
+
 enum store_row {
 	STORE_BLOB, /* first, because jobs refer to them */
 	STORE_JOB,
@@ -262,8 +270,9 @@ enum store_row {
 	STORE_TASK,
 	STORE_MODEL,
 	STORE_RESULT,
+	STORE_WORKER,
 };
-enum { STORE_ROW_COUNT = STORE_RESULT + 1 };
+enum { STORE_ROW_COUNT = STORE_WORKER + 1 };
 
 /* clang-format off */
 #define STORE_ROW_OF(row) _Generic(*(row), \
@@ -272,7 +281,7 @@ enum { STORE_ROW_COUNT = STORE_RESULT + 1 };
 	struct store_entity: STORE_ENTITY, struct store_token: STORE_TOKEN, struct store_node: STORE_NODE, \
 	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
 	struct store_answer: STORE_ANSWER, struct store_task: STORE_TASK, struct store_model: STORE_MODEL, \
-	struct store_result: STORE_RESULT)
+	struct store_result: STORE_RESULT, struct store_worker: STORE_WORKER)
 /* clang-format on */
 
 /* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its
@@ -393,9 +402,9 @@ int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t 
 int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 			size_t *ret_count, struct strata_error *err);
 
-/* The same for tasks that ended before before_ns, oldest end first, and their rights to results; the
- * newest task stays. `each` gets every struct store_result whose file no task needs any more, once
- * that is durable. */
+/* The same for tasks that ended before before_ns, oldest end first, and their rights to results;
+ * the newest task stays. `each` gets every struct store_result whose file no task needs any
+ * more, once that is durable. */
 int store_forget_tasks(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 		       store_each *each, void *context, size_t *ret_count,
 		       struct strata_error *err);

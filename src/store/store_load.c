@@ -80,6 +80,7 @@ union row {
 	struct store_task task;
 	struct store_model model;
 	struct store_result result;
+	struct store_worker worker;
 };
 
 struct walk {

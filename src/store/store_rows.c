@@ -210,6 +210,12 @@ static const struct store_column result_columns[] = {
 	INT(result, size_bytes, "size_bytes"),
 };
 
+static const struct store_column worker_columns[] = {
+	ID(worker, job, "job"),
+	TEXT(worker, model, "model"),
+	INT(worker, created_ns, "created_at"),
+};
+
 #define OF_LIVE_JOBS "job IN (SELECT id FROM jobs WHERE completed_at = 0)"
 #define TABLE(row, keys, ...) { \
 	.row_bytes = sizeof(struct store_##row), .columns = row##_columns, \
@@ -232,6 +238,7 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 	[STORE_TASK] = TABLE(task, 1, .name = "tasks", .kept = true, .live = "ended_at = 0"),
 	[STORE_MODEL] = TABLE(model, 1, .name = "models"),
 	[STORE_RESULT] = TABLE(result, 2, .name = "results"),
+	[STORE_WORKER] = TABLE(worker, 1, .name = "workers"),
 };
 /* clang-format on */
 
