@@ -197,8 +197,8 @@ static char *parameters(const struct generate *asked, const struct model_conf *m
 	const char *schedule = asked->schedule ? asked->schedule : model->schedule;
 	int64_t width = asked->width ? asked->width : model->width;
 	int64_t height = asked->height ? asked->height : model->height;
-	double guidance =
-		asked->guidance_scale >= 0 ? asked->guidance_scale : model->guidance_scale;
+	double guidance = asked->guidance_scale >= 0 ? asked->guidance_scale
+						     : model->guidance_scale;
 	json_t *json = json_pack("{s:s,s:I,s:I,s:I}", "prompt", asked->prompt, "steps",
 				 (json_int_t)(asked->steps ? asked->steps : model->steps), "seed",
 				 (json_int_t)asked->seed, "n", (json_int_t)asked->n);
@@ -368,10 +368,10 @@ static void answer_classes(struct request *request, const char *name,
 	json_t *list = json_array();
 
 	for (size_t i = 0; kind->classes[i]; i++)
-		json_array_append_new(list, json_pack("{s:s,s:s?,s:s?}", "name",
-						      kind->classes[i]->name, "aliases",
-						      kind->classes[i]->aliases, "summary",
-						      kind->classes[i]->summary));
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s?,s:s?}", "name", kind->classes[i]->name,
+						"aliases", kind->classes[i]->aliases, "summary",
+						kind->classes[i]->summary));
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", name, list));
 }
 

@@ -28,7 +28,8 @@ static int64_t read_id(struct request *request)
 	const char *text = request->segments[0];
 	int64_t id = 0;
 
-	if (strata_int_parse(text + (text[0] == 'T'), STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL) == 0)
+	if (strata_int_parse(text + (text[0] == 'T'), STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL) ==
+	    0)
 		return id;
 	request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "there is no task %.40s", text);
 	return 0;
@@ -230,9 +231,9 @@ static void get_task(struct decider *decider, struct request *request)
 	const struct task *task = id ? task_find(decider, id) : NULL;
 
 	if (task) /* else the store is looked at then */
-		request_answer(request, MHD_HTTP_OK,
-			       task_view_live(decider, task,
-					      task_may_see(&request->who, &task->row)));
+		request_answer(
+			request, MHD_HTTP_OK,
+			task_view_live(decider, task, task_may_see(&request->who, &task->row)));
 }
 
 static void get_past_task(struct request *request)
@@ -266,8 +267,8 @@ static const struct strata_option change_options[] = {
 	  .flags = STRATA_REQUIRED, .help = "higher goes first" },
 	{ 0 }
 };
-static const struct strata_schema change_schema = { "change of a task", NULL,
-						    sizeof(struct change), change_options };
+static const struct strata_schema change_schema = { "change of a task", NULL, sizeof(struct change),
+						    change_options };
 
 static void parse_change(struct request *request)
 {

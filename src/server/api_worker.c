@@ -33,8 +33,7 @@ static bool is_job(struct request *request)
 /* ---- picking ---- */
 
 #define OF(field) offsetof(struct worker_ask, field)
-static const struct strata_option number = { .type = STRATA_INT,
-					     .integer = { 0, 0, INT64_MAX } };
+static const struct strata_option number = { .type = STRATA_INT, .integer = { 0, 0, INT64_MAX } };
 static const struct strata_option pick_options[] = {
 	{ "free_bytes", STRATA_INT, OF(free_bytes), .integer = { -1, -1, INT64_MAX },
 	  .help = "memory for more tasks; -1: not counted" },
@@ -72,9 +71,9 @@ static bool look(struct decider *decider, struct request *request, bool due)
 	else if (json)
 		request_answer(request, MHD_HTTP_OK, json);
 	else if (due)
-		request_answer(request, MHD_HTTP_OK,
-			       json_pack("{s:i,s:[],s:[],s:b}", "steps", 0, "tasks", "drop", "stop",
-					 0));
+		request_answer(
+			request, MHD_HTTP_OK,
+			json_pack("{s:i,s:[],s:[],s:b}", "steps", 0, "tasks", "drop", "stop", 0));
 	return request->answered;
 }
 
@@ -85,8 +84,7 @@ static void post_pick(struct decider *decider, struct request *request)
 
 	if (wait_ns > half_ns) /* it is heard of before its lease ends */
 		wait_ns = half_ns;
-	if (!look(decider, request, wait_ns == 0) &&
-	    !parked_add(decider, request, wait_ns, look))
+	if (!look(decider, request, wait_ns == 0) && !parked_add(decider, request, wait_ns, look))
 		look(decider, request, true);
 }
 
@@ -157,9 +155,9 @@ static void post_done(struct decider *decider, struct request *request)
 
 	if (!worker)
 		return;
-	int rc = report->rows.count ? lease_done(decider, worker, report->rows.items,
-						  report->rows.count, &err)
-				    : 0;
+	int rc = report->rows.count
+			 ? lease_done(decider, worker, report->rows.items, report->rows.count, &err)
+			 : 0;
 
 	if (rc) {
 		request_fail(request, rc, &err);

@@ -32,12 +32,12 @@ static const struct strata_option options[] = {
 	  .help = "which program makes its pictures" },
 	{ "gpus", STRATA_INT, OF(gpus), .integer = { 0, 0, 64 }, .help = "of one worker" },
 	{ "cpus", STRATA_REAL, OF(cpus), .real = { 1, 0.01, 4096 }, .help = "of one worker" },
-	{ "memory", STRATA_BYTES, OF(memory_bytes),
-	  .integer = { 512 * MIB, MIB, INT64_C(1) << 50 }, .help = "of one worker" },
-	{ "workers_min", STRATA_INT, OF(workers_min),
-	  .integer = { 0, 0, STRATA_MODEL_WORKERS_MAX }, .help = "workers that are always there" },
-	{ "workers_max", STRATA_INT, OF(workers_max),
-	  .integer = { 1, 0, STRATA_MODEL_WORKERS_MAX }, .help = "at most so many workers" },
+	{ "memory", STRATA_BYTES, OF(memory_bytes), .integer = { 512 * MIB, MIB, INT64_C(1) << 50 },
+	  .help = "of one worker" },
+	{ "workers_min", STRATA_INT, OF(workers_min), .integer = { 0, 0, STRATA_MODEL_WORKERS_MAX },
+	  .help = "workers that are always there" },
+	{ "workers_max", STRATA_INT, OF(workers_max), .integer = { 1, 0, STRATA_MODEL_WORKERS_MAX },
+	  .help = "at most so many workers" },
 	{ "batch", STRATA_INT, OF(batch), .integer = { 4, 1, STRATA_BATCH_MAX },
 	  .help = "tasks that a worker computes together" },
 	{ "solver", STRATA_TEXT, OF(solver), .text = { NULL, STRATA_NAME_BYTES_MAX },
@@ -185,11 +185,9 @@ struct model *models_find(const struct decider *decider, const char *name)
 
 struct model *model_next(const struct decider *decider, const struct model *model)
 {
-	const struct map_text_entry *entry =
-		map_text_next(&decider->models,
-			      model ? map_text_find(&decider->models, model->name,
-						    strlen(model->name))
-				    : NULL);
+	const struct map_text_entry *entry = map_text_next(
+		&decider->models,
+		model ? map_text_find(&decider->models, model->name, strlen(model->name)) : NULL);
 
 	return entry ? entry->value : NULL;
 }
@@ -214,7 +212,8 @@ static int change(struct decider *decider, struct model *model, const json_t *se
 	int rc = copy ? read_conf(model->name, settings, &arena, &conf, err)
 		      : strata_fail_memory(err);
 
-	if (rc == 0 && conf.batch != model->conf.batch && (model->task_count || model->worker_count))
+	if (rc == 0 && conf.batch != model->conf.batch &&
+	    (model->task_count || model->worker_count))
 		rc = strata_fail_at(err, -EBUSY, "batch",
 				    "model %.60s has tasks or workers; batch can change when they "
 				    "have ended",
@@ -338,12 +337,12 @@ json_t *model_view(const struct model *model)
 		"name", model->name, "folder", conf->folder, "backend", conf->backend, "worker",
 		workers[conf->worker].name, "gpus", (json_int_t)conf->gpus, "cpus", conf->cpus,
 		"memory_bytes", (json_int_t)conf->memory_bytes, "workers_min",
-		(json_int_t)conf->workers_min, "workers_max", (json_int_t)conf->workers_max, "batch",
-		(json_int_t)conf->batch, "paused", model->paused, "created_at",
+		(json_int_t)conf->workers_min, "workers_max", (json_int_t)conf->workers_max,
+		"batch", (json_int_t)conf->batch, "paused", model->paused, "created_at",
 		view_time(model->created_ns), "defaults", "solver", conf->solver, "schedule",
 		conf->schedule, "steps", (json_int_t)conf->steps, "width", (json_int_t)conf->width,
-		"height", (json_int_t)conf->height, "guidance_scale", conf->guidance_scale, "pending",
-		(json_int_t)metrics.tasks[STRATA_TASK_PENDING], "running",
+		"height", (json_int_t)conf->height, "guidance_scale", conf->guidance_scale,
+		"pending", (json_int_t)metrics.tasks[STRATA_TASK_PENDING], "running",
 		(json_int_t)(metrics.tasks[STRATA_TASK_ENCODING] +
 			     metrics.tasks[STRATA_TASK_DENOISING] +
 			     metrics.tasks[STRATA_TASK_DECODING]),

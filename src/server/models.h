@@ -37,8 +37,8 @@ struct model {
 	size_t worker_count; /* jobs of it that have not ended */
 	/* why the last worker did not work; "": it does. Shown on tasks that wait */
 	char trouble[300];
-	int failures;      /* workers in a row that asked for nothing */
-	int64_t start_ns;  /* no worker is started before; monotonic */
+	int failures;     /* workers in a row that asked for nothing */
+	int64_t start_ns; /* no worker is started before; monotonic */
 };
 
 #define MODEL_BUILT_IN "digits"

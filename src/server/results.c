@@ -6,6 +6,7 @@
 
 #include <strata/limits.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -42,7 +43,9 @@ int results_check_png(const void *bytes_any, size_t size_bytes, uint32_t *ret_wi
 {
 	static const unsigned char begin[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n',
 					       0,    0,   0,   13,  'I',  'H',  'D',  'R' };
-	static const unsigned char end[] = { 0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82 };
+	static const unsigned char end[] = {
+		0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82
+	};
 	const unsigned char *bytes = bytes_any;
 
 	if (size_bytes < 33 + sizeof(end) || memcmp(bytes, begin, sizeof(begin)) != 0 ||
@@ -156,6 +159,30 @@ void results_remove(const char *state_dir, const char *hash)
 	path_of(path, state_dir, hash);
 	if (is_hash(hash))
 		unlink(path);
+}
+
+void results_each(const char *state_dir, int64_t before_s,
+		  void (*each)(void *context, const char *hash), void *context)
+{
+	char path[PATH_BYTES];
+	struct dirent *entry;
+	struct stat info;
+
+	path_of(path, state_dir, "");
+	DIR *dir = opendir(path);
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' ||
+		    fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) ||
+		    info.st_mtime >= before_s)
+			continue;
+		if (is_hash(entry->d_name))
+			each(context, entry->d_name);
+		else if (strncmp(entry->d_name, "part-", 5) == 0)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 bool results_have(const char *state_dir, const char *hash, int64_t *ret_bytes)

@@ -27,6 +27,10 @@ int results_open_file(const char *state_dir, const char *hash, uint64_t *ret_byt
 /* Removes it; one that is gone already is as asked. The decider's, as is accepting one: so that a
  * file is not removed between the two. */
 void results_remove(const char *state_dir, const char *hash);
+/* Every file that was not changed since then (seconds since 1970), by its name. Those that were not
+ * written to the end have names that are no hashes: they are removed. */
+void results_each(const char *state_dir, int64_t before_s,
+		  void (*each)(void *context, const char *hash), void *context);
 /* Is it a hash, and is such a file there? */
 bool results_have(const char *state_dir, const char *hash, int64_t *ret_bytes);
 

@@ -14,6 +14,8 @@
 
 #define PROGRESS_NS INT64_C(1000000000) /* so often its progress is an event, at most */
 
+enum { ORPHAN_S = 3600 }; /* a picture that no task names is kept for so long */
+
 struct task *task_find(const struct decider *decider, int64_t id)
 {
 	return id > 0 ? map_u64_get(&decider->tasks, (uint64_t)id) : NULL;
@@ -22,7 +24,8 @@ struct task *task_find(const struct decider *decider, int64_t id)
 enum strata_task_status task_status(const struct task *task)
 {
 	for (int i = 0; i < STRATA_TASK_STATUS_COUNT; i++)
-		if (strcmp(strata_task_status_name((enum strata_task_status)i), task->row.status) == 0)
+		if (strcmp(strata_task_status_name((enum strata_task_status)i), task->row.status) ==
+		    0)
 			return (enum strata_task_status)i;
 	assert(!"a status that there is");
 	return STRATA_TASK_PENDING;
@@ -205,8 +208,7 @@ static int check_room(struct decider *decider, const struct task_request *reques
 		return strata_fail(err, -EDQUOT,
 				   "%.60s has %zu tasks that have not ended; at most %lld are "
 				   "allowed",
-				   request->user, *count,
-				   (long long)decider->conf->task_queue_max);
+				   request->user, *count, (long long)decider->conf->task_queue_max);
 	return 0;
 }
 
@@ -274,8 +276,8 @@ void task_end(struct decider *decider, struct task *task, const char *images, co
 	assert(strata_task_ended(view.status));
 	task->row.status = strata_task_status_name(view.status);
 	task->row.ended_ns = decider_now_ns(decider);
-	task->row.steps_done =
-		view.status == STRATA_TASK_FINISHED ? task->row.steps : view.steps_done;
+	task->row.steps_done = view.status == STRATA_TASK_FINISHED ? task->row.steps
+								   : view.steps_done;
 	task->row.cost_ns = view.used_ns;
 	set_text(&task->row.images, images);
 	set_text(&task->row.error, error);
@@ -303,8 +305,8 @@ int task_cancel(struct decider *decider, struct task *task, const char *by,
 }
 
 /* Where a priority counts between users only operators may raise it. */
-int task_check_priority(const struct decider *decider, const struct identity *who,
-			int64_t priority, struct strata_error *err)
+int task_check_priority(const struct decider *decider, const struct identity *who, int64_t priority,
+			struct strata_error *err)
 {
 	const char *policy = decider->policy.cls->name;
 
@@ -434,7 +436,7 @@ static int load_task(void *context, const void *row_any, struct strata_error *er
 	const struct store_task *row = row_any;
 	struct model *model = models_find(decider, row->model);
 	struct task *task = model ? new_task(row, model) : NULL;
-	int rc = task	 ? enter(decider, task, err)
+	int rc = task    ? enter(decider, task, err)
 		 : model ? strata_fail_memory(err)
 			 : strata_fail(err, -ENOENT, "there is no model %.60s", row->model);
 
@@ -450,6 +452,11 @@ static int load_task(void *context, const void *row_any, struct strata_error *er
 	return 0;
 }
 
+static void doom_each(void *context, const char *hash)
+{
+	tasks_doom(context, hash);
+}
+
 /* In the order of their numbers, each as of its own time: so each gets its old place. */
 int tasks_load(struct decider *decider, struct strata_error *err)
 {
@@ -461,6 +468,9 @@ int tasks_load(struct decider *decider, struct strata_error *err)
 	if (rc == 0)
 		rc = store_last(decider->store, STORE_TASK, &decider->next_task, err);
 	decider->next_task++;
+	if (rc == 0 && decider->exec) /* pictures whose tasks never ended with them */
+		results_each(decider->conf->state_dir,
+			     decider_now_ns(decider) / 1000000000 - ORPHAN_S, doom_each, decider);
 	return rc;
 }
 

@@ -46,8 +46,8 @@ void task_withdraw(struct decider *decider, struct task *task);
 int task_cancel(struct decider *decider, struct task *task, const char *by,
 		struct strata_error *err);
 /* May this caller ask for it? */
-int task_check_priority(const struct decider *decider, const struct identity *who,
-			int64_t priority, struct strata_error *err);
+int task_check_priority(const struct decider *decider, const struct identity *who, int64_t priority,
+			struct strata_error *err);
 int task_set_priority(struct decider *decider, struct task *task, int64_t priority,
 		      struct strata_error *err);
 /* What the pool says of it is its state now; told as an event when it is worth it. */

@@ -48,8 +48,9 @@ static int find_user(const struct decider *decider, struct os_user *ret_user,
 			       : strata_fail(err, -ENOENT, "the service's own user has no name");
 	if (os_user_by_name("strata", ret_user) || os_user_by_name("nobody", ret_user))
 		return 0;
-	return strata_fail(err, -ENOENT,
-			   "there is neither a user strata nor nobody for workers; set worker_user");
+	return strata_fail(
+		err, -ENOENT,
+		"there is neither a user strata nor nobody for workers; set worker_user");
 }
 
 /* ---- starting ---- */
@@ -93,10 +94,10 @@ static json_t *job_of(const struct model *model, const char *program)
 
 	snprintf(name, sizeof(name), "worker-%.100s", model->name);
 	return json_pack("{s:s,s:o,s:s,s:s,s:f,s:I,s:I,s:s,s:b,s:s}", "name", name, "command",
-			 command_of(model, program), "working_dir", "/", "output",
-			 "/dev/null", "cpus_per_task", conf->cpus, "memory",
-			 (json_int_t)conf->memory_bytes, "gpus", (json_int_t)conf->gpus,
-			 "time_limit", "unlimited", "preemptible", 1, "priority", "low");
+			 command_of(model, program), "working_dir", "/", "output", "/dev/null",
+			 "cpus_per_task", conf->cpus, "memory", (json_int_t)conf->memory_bytes,
+			 "gpus", (json_int_t)conf->gpus, "time_limit", "unlimited", "preemptible",
+			 1, "priority", "low");
 }
 
 static int submit_job(struct decider *decider, struct model *model, struct strata_error *err)

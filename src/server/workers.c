@@ -74,8 +74,8 @@ void workers_free(struct decider *decider)
 struct worker *lease_worker(struct decider *decider, struct request *request)
 {
 	const struct identity *who = &request->who;
-	struct worker *worker =
-		who->job ? map_u64_get(&decider->workers, (uint64_t)who->job) : NULL;
+	struct worker *worker = who->job ? map_u64_get(&decider->workers, (uint64_t)who->job)
+					 : NULL;
 	const struct live *live = worker ? live_get(decider, who->job) : NULL;
 
 	if (!live || live->job.completed_ns || live->job.attempt != who->attempt) {
@@ -218,10 +218,9 @@ static int settle(struct decider *decider, struct worker *worker, const struct w
 		for (size_t j = 0; j < ask->holding.count; j++)
 			holds |= ids[j] == worker->held[i];
 		if (task && !task->ended)
-			rows[count++] = (struct strata_done){
-				.task = task->handle,
-				.kind = holds ? STRATA_DONE_STEPS : STRATA_DONE_BACK
-			};
+			rows[count++] = (struct strata_done){ .task = task->handle,
+							      .kind = holds ? STRATA_DONE_STEPS
+									    : STRATA_DONE_BACK };
 	}
 	worker->open = false;
 	int rc = strata_pool_done(worker->model->pool, worker->handle, rows, count,
@@ -335,7 +334,7 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 }
 
 int lease_pick(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
-		json_t **ret_json, struct strata_error *err)
+	       json_t **ret_json, struct strata_error *err)
 {
 	struct strata_ask asked = { .free_bytes = ask->free_bytes };
 	struct strata_batch batch = { 0 };
@@ -393,10 +392,10 @@ static int images_of(struct decider *decider, const struct worker_row *row, char
 			return strata_fail_at(err, -ENOENT, "images",
 					      "the picture %.64s was not sent", hashes[i]);
 		}
-		json_array_append_new(list, json_pack("{s:s,s:I,s:I,s:I}", "hash", hashes[i],
-						      "bytes", (json_int_t)bytes, "width",
-						      (json_int_t)row->width, "height",
-						      (json_int_t)row->height));
+		json_array_append_new(list,
+				      json_pack("{s:s,s:I,s:I,s:I}", "hash", hashes[i], "bytes",
+						(json_int_t)bytes, "width", (json_int_t)row->width,
+						"height", (json_int_t)row->height));
 	}
 	*ret_text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
@@ -515,7 +514,7 @@ static int make_rows(struct decider *decider, struct worker *worker, const struc
 }
 
 int lease_done(struct decider *decider, struct worker *worker, const struct worker_row *rows,
-		size_t count, struct strata_error *err)
+	       size_t count, struct strata_error *err)
 {
 	struct strata_done done[2 * STRATA_BATCH_MAX];
 	char *images[STRATA_BATCH_MAX] = { 0 };

@@ -14,13 +14,13 @@
 struct worker {
 	int64_t job;
 	struct model *model;
-	uint64_t handle;    /* in the model's pool; 0: it has no lease */
-	int64_t heard_ns;   /* monotonic */
-	int64_t busy_ns;    /* it had tasks then; monotonic */
-	int64_t created_ns; /* since 1970 */
-	bool asked;         /* it has asked for tasks */
-	bool open;          /* it has a batch that it has not reported */
-	bool stop;          /* it is told to end when it asks the next time */
+	uint64_t handle;                /* in the model's pool; 0: it has no lease */
+	int64_t heard_ns;               /* monotonic */
+	int64_t busy_ns;                /* it had tasks then; monotonic */
+	int64_t created_ns;             /* since 1970 */
+	bool asked;                     /* it has asked for tasks */
+	bool open;                      /* it has a batch that it has not reported */
+	bool stop;                      /* it is told to end when it asks the next time */
 	int64_t held[STRATA_BATCH_MAX]; /* the tasks of its last batch */
 	uint32_t held_count;
 };
@@ -50,10 +50,10 @@ void lease_lose(struct decider *decider, struct worker *worker);
 
 /* A batch, as JSON in ret_json, or NULL there: nothing to do now. */
 int lease_pick(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
-		json_t **ret_json, struct strata_error *err);
+	       json_t **ret_json, struct strata_error *err);
 /* What came of the batch. -ESTALE: the lease is lost. */
 int lease_done(struct decider *decider, struct worker *worker, const struct worker_row *rows,
-		size_t count, struct strata_error *err);
+	       size_t count, struct strata_error *err);
 
 /* Once a round: leases that end, jobs that have ended, workers that are wanted or not. */
 void workers_look(struct decider *decider);

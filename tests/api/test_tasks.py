@@ -152,6 +152,23 @@ def lists_have_pages_and_filters(service):
     equal(service.ask("GET", "/api/v1/tasks?limit=1001")[0], 400)
 
 
+def a_picture_that_no_task_names_goes_after_a_while(service):
+    generate(service)
+    worker = Worker(service)
+    worker.work()
+    kept = task(service, 1)["images"][0]["hash"]
+    lost = worker.send(png(77))
+    folder = os.path.join(service.state, "results")
+    for hash in (kept, lost):
+        os.utime(os.path.join(folder, hash), (1, 1))
+    service.kill()
+    service.start()
+    deadline = time.time() + 30
+    while os.listdir(folder) != [kept]:
+        assert time.time() < deadline, os.listdir(folder)
+        time.sleep(0.05)
+
+
 @arguments("--keep", "1s")
 def old_tasks_and_their_pictures_go(service):
     generate(service)
@@ -173,4 +190,4 @@ def nothing_is_lost_nor_finished_twice_postgres(service):
 
 
 run_with(make, nothing_is_lost_nor_finished_twice_postgres, a_picture_has_its_etag_and_can_be_removed, one_of_many_is_cancelled, a_higher_priority_goes_first, two_users_take_turns,
-         nothing_is_lost_nor_finished_twice, lists_have_pages_and_filters, old_tasks_and_their_pictures_go)
+         nothing_is_lost_nor_finished_twice, lists_have_pages_and_filters, a_picture_that_no_task_names_goes_after_a_while, old_tasks_and_their_pictures_go)

@@ -123,3 +123,29 @@ TEST(a_half_written_file_is_written_again)
 	CHECK(results_have(dir, hash, &there));
 	CHECK_INT(there, 5);
 }
+
+static void count_each(void *context, const char *hash)
+{
+	CHECK_INT(strlen(hash), STORE_HASH_BYTES - 1);
+	++*(int *)context;
+}
+
+TEST(old_files_are_found_and_unfinished_ones_go)
+{
+	const char *dir = test_temp_dir();
+	char hash[STORE_HASH_BYTES], path[600];
+	int count = 0;
+
+	CHECK_OK(results_open(env_system(), dir, &err));
+	CHECK_OK(results_put(dir, "seven", 5, hash, &err));
+	snprintf(path, sizeof(path), "%s/results/part-1-1", dir);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	results_each(dir, 0, count_each, &count); /* none is so old */
+	CHECK_INT(count, 0);
+	CHECK_INT(access(path, F_OK), 0);
+	results_each(dir, INT64_MAX, count_each, &count);
+	CHECK_INT(count, 1);
+	CHECK(access(path, F_OK) < 0);
+	results_each("/nonexistent", INT64_MAX, count_each, &count);
+	CHECK_INT(count, 1);
+}
