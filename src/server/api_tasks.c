@@ -9,6 +9,7 @@
 #include "server/route.h"
 #include "server/tasks.h"
 #include "server/view.h"
+#include "server/workers.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -302,7 +303,7 @@ static void get_why(struct decider *decider, struct request *request)
 	int64_t id = read_id(request), now_ns = decider_now_ns(decider);
 	const struct task *task = id ? task_find(decider, id) : NULL;
 	struct strata_why why = { 0 };
-	char text[300];
+	char text[300], trouble[300];
 
 	if (!task || task->ended)
 		return; /* the store is looked at then */
@@ -319,10 +320,19 @@ static void get_why(struct decider *decider, struct request *request)
 		strata_pool_why(model->pool, task->handle, now_ns, &why, NULL);
 		strata_why_print(&why, now_ns, text, sizeof(text));
 	}
-	json_t *json = json_pack("{s:I,s:s,s:s,s:s,s:I,s:s?}", "id", (json_int_t)id, "status",
+	bool started = false;
+	json_t *jobs = worker_jobs_of(decider, model, &started);
+
+	snprintf(trouble, sizeof(trouble), "%s", model->trouble);
+	if (!trouble[0] && !started && json_array_size(jobs))
+		snprintf(trouble, sizeof(trouble),
+			 "its worker, job %lld, has not asked for a task yet; `strata why %lld`",
+			 (long long)json_integer_value(json_array_get(jobs, 0)),
+			 (long long)json_integer_value(json_array_get(jobs, 0)));
+	json_t *json = json_pack("{s:I,s:s,s:s,s:s,s:I,s:s?,s:o}", "id", (json_int_t)id, "status",
 				 task->row.status, "reason", strata_wait_name(why.wait), "text",
 				 text, "ahead", (json_int_t)why.ahead, "trouble",
-				 model->trouble[0] ? model->trouble : NULL);
+				 trouble[0] ? trouble : NULL, "worker_jobs", jobs);
 
 	request_answer(request, MHD_HTTP_OK, json);
 }
@@ -339,9 +349,9 @@ static void get_past_why(struct request *request)
 	snprintf(text, sizeof(text), "it does not wait: it is %.20s%s%.200s", row.status,
 		 all && row.error ? ": " : "", all && row.error ? row.error : "");
 	request_answer(request, MHD_HTTP_OK,
-		       json_pack("{s:I,s:s,s:s,s:s,s:i,s:n}", "id", (json_int_t)row.id, "status",
-				 row.status, "reason", strata_wait_name(STRATA_WAIT_NONE), "text",
-				 text, "ahead", 0, "trouble"));
+		       json_pack("{s:I,s:s,s:s,s:s,s:i,s:n,s:[]}", "id", (json_int_t)row.id,
+				 "status", row.status, "reason", strata_wait_name(STRATA_WAIT_NONE),
+				 "text", text, "ahead", 0, "trouble", "worker_jobs"));
 }
 
 /* ---- pictures ---- */

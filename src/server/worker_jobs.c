@@ -208,6 +208,22 @@ void worker_jobs_look(struct decider *decider, struct model *model)
 		fail(decider, model, err.text);
 }
 
+json_t *worker_jobs_of(const struct decider *decider, const struct model *model, bool *ret_started)
+{
+	const struct map_u64_entry *entry = NULL;
+	json_t *list = json_array();
+
+	while ((entry = map_u64_next(&decider->workers, entry))) {
+		const struct worker *worker = entry->value;
+
+		if (worker->model != model)
+			continue;
+		json_array_append_new(list, json_integer(worker->job));
+		*ret_started |= worker->asked;
+	}
+	return list;
+}
+
 /* ---- the end of a job ---- */
 
 static void say_why(const struct live *live, char *ret_text, size_t room)

@@ -62,6 +62,8 @@ int64_t workers_due_ns(const struct decider *decider);
 
 /* worker_jobs.c: starts and stops the jobs of a model. */
 void worker_jobs_look(struct decider *decider, struct model *model);
+/* The numbers of the model's jobs; whether one of them has asked for tasks. NULL: no memory. */
+json_t *worker_jobs_of(const struct decider *decider, const struct model *model, bool *ret_started);
 /* Its job has ended, or is not there: true when it was `worker`'s and it is to go. */
 bool worker_jobs_ended(struct decider *decider, struct worker *worker);
 

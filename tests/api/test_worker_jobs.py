@@ -39,6 +39,21 @@ def a_worker_that_cannot_start_is_told_of(service):
     equal(found["status"], "pending")
 
 
+def a_worker_that_waits_for_its_place_is_told_of(service):
+    service.api("PUT", "/models/big", {"folder": "/models/big", "gpus": 4}, 201)
+    filler = [service.submit("sleep", "600", output="/dev/null", gpus=4)["id"] for _ in range(3)]
+    for job in filler:
+        service.wait(job, "running")
+    generate(service, model="big")
+    deadline = time.time() + 30
+    while not (why := service.api("GET", "/tasks/1/why"))["worker_jobs"]:
+        assert time.time() < deadline
+    equal(service.job(why["worker_jobs"][0])["state"], "queued")
+    assert f"job {why['worker_jobs'][0]}, has not asked" in why["trouble"], why
+    for job in filler:
+        service.ask("DELETE", f"/api/v1/jobs/{job}")
+
+
 def a_worker_that_dies_is_started_again(service):
     generate(service)
     worker = Worker(service)
@@ -52,4 +67,5 @@ def a_worker_that_dies_is_started_again(service):
     equal(service.api("GET", "/models/digits")["workers"], 1)  # never more than allowed
 
 
-run_with(make, an_idle_worker_ends_and_comes_back, a_worker_that_cannot_start_is_told_of, a_worker_that_dies_is_started_again)
+run_with(make, an_idle_worker_ends_and_comes_back, a_worker_that_cannot_start_is_told_of, a_worker_that_dies_is_started_again,
+         a_worker_that_waits_for_its_place_is_told_of)
