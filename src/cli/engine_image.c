@@ -3,6 +3,7 @@
 #include "cli/engine_preview.h"
 
 #include "core/env.h"
+#include "engine/picture_text.h"
 #include "engine/png.h"
 
 #include <strata/pipeline.h>
@@ -102,33 +103,25 @@ static int make_request(struct drawing *it)
 	return rc ? rc : read_init(it);
 }
 
-/* The settings as A1111 writes them, so that its users and their tools can read them. */
 static void add_parameters(const struct drawing *it, const struct strata_picture *picture,
 			   struct buf *buf)
 {
 	const struct engine_image_options *options = it->options;
-	size_t length = strlen(it->folder);
-	const char *name = it->folder + length;
-	char number[STRATA_FORM_BYTES];
+	const struct engine_settings settings = {
+		.prompt = it->prompt,
+		.negative = options->negative,
+		.solver = options->solver ? options->solver : strata_pipeline_solver(it->run),
+		.model = it->folder,
+		.seed = it->seed,
+		.steps = strata_pipeline_steps(it->run),
+		.guidance = strata_pipeline_guidance(it->run),
+		.width = picture->width,
+		.height = picture->height,
+		.has_strength = options->init != NULL,
+		.strength = options->strength,
+	};
 
-	while (length && it->folder[length - 1] == '/')
-		length--;
-	for (name = it->folder + length; name > it->folder && name[-1] != '/';)
-		name--;
-	buf_add(buf, it->prompt);
-	if (options->negative)
-		buf_printf(buf, "\nNegative prompt: %s", options->negative);
-	buf_printf(buf, "\nSteps: %zu", strata_pipeline_steps(it->run));
-	buf_printf(buf, ", Sampler: %s",
-		   options->solver ? options->solver : strata_pipeline_solver(it->run));
-	buf_printf(buf, ", CFG scale: %s",
-		   strata_real_print(strata_pipeline_guidance(it->run), number));
-	buf_printf(buf, ", Seed: %llu, Size: %ux%u, Model: %.*s", (unsigned long long)it->seed,
-		   picture->width, picture->height, (int)(it->folder + length - name), name);
-	if (options->init)
-		buf_printf(buf, ", Denoising strength: %s",
-			   strata_real_print(options->strength, number));
-	buf_add(buf, ", Version: strata " STRATA_VERSION);
+	engine_picture_text(&settings, buf);
 }
 
 /* Each pixel becomes a square. */
