@@ -44,6 +44,10 @@ struct client_place {
 int client_find(const struct client_hints *hints, struct strata_arena *arena,
 		struct client_place *ret_place, struct strata_error *err);
 
+/* That token, for who shows it on a socket as well; NULL where there is none. */
+int client_find_token(const struct client_hints *hints, struct strata_arena *arena,
+		      const char **ret_token, struct strata_error *err);
+
 /* -EACCES when others can read the file of a token. ret_there: is there one? */
 int client_check_private(const char *path, bool must_exist, bool *ret_there,
 			 struct strata_error *err);

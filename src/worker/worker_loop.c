@@ -211,7 +211,7 @@ static int tell(struct worker *worker, int64_t steps, struct strata_error *err)
  * is said with the next pick. */
 static int refused(struct worker *worker, int rc, struct strata_error *err)
 {
-	if (!worker_is_lost(rc) && rc != -EINVAL)
+	if (!worker_is_lost(rc) && rc != -EINVAL && rc != -ENOENT)
 		return rc;
 	if (++worker->refusals > REFUSALS_MAX)
 		return rc;
