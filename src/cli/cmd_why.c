@@ -1,25 +1,30 @@
-/* strata why: why a job waits, in sentences. */
-#include "cli/service.h"
+/* strata why: why a job or a task waits, in sentences. */
+#include "cli/task.h"
 
 static int get(struct cli *cli, const char *id, const void *context, json_t **ret_json)
 {
 	struct buf path;
 
 	(void)context;
-	service_path(cli, &path, "jobs", id, "/why");
-	return service_get(cli, &path, ret_json);
+	if (!task_is_word(id)) {
+		service_path(cli, &path, "jobs", id, "/why");
+		return service_get(cli, &path, ret_json);
+	}
+	int rc = task_path(cli, &path, id, "/why");
+
+	return rc ? rc : service_get(cli, &path, ret_json);
 }
 
 static int print(struct cli *cli, const char *id, const json_t *json)
 {
-	int64_t start_ns = when_json(json, "expected_start_at");
+	int64_t start_ns =
+		when_json(json, task_is_word(id) ? "expected_start" : "expected_start_at");
 	const char *node = grid_string(json, "expected_node");
 	bool promised = json_is_true(json_object_get(json, "promised"));
 	char text[STRATA_FORM_BYTES];
 	json_t *sentence;
 	size_t i;
 
-	(void)id;
 	json_array_foreach(json_object_get(json, "sentences"), i, sentence)
 		cli_printf(cli, "%s\n", grid_or(sentence, ""));
 	if (start_ns)
@@ -39,8 +44,9 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 const struct cli_command cli_why = {
 	.name = "why",
 	.operands = "ID…",
-	.summary = "say why a job waits, and until when",
-	.examples = "  strata why 17",
+	.summary = "say why a job or a task waits, and until when",
+	.examples = "  strata why 17\n"
+		    "  strata why T3",
 	.operands_min = 1,
 	.operands_max = -1,
 	.run = run,

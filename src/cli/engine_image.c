@@ -1,6 +1,7 @@
 /* strata engine image, in the full program: a request from flags, a bar while it is drawn, a PNG file with the settings in it. */
 #include "cli/engine_options.h"
 #include "cli/engine_preview.h"
+#include "cli/task.h"
 
 #include "core/env.h"
 #include "engine/picture_text.h"
@@ -24,27 +25,6 @@ struct drawing {
 	struct strata_pipeline_request request;
 	struct strata_picture init;
 };
-
-/* 512x768 */
-static int read_size(struct drawing *it)
-{
-	const char *text = it->options->size, *x = text ? strpbrk(text, "xX") : NULL;
-	struct strata_error why;
-	int64_t width, height;
-
-	if (!text)
-		return 0;
-	if (!x ||
-	    strata_int_parse(text, (size_t)(x - text), 1, STRATA_IMAGE_SIDE_MAX, &width, &why) ||
-	    strata_int_parse(x + 1, STRATA_TEXT_NUL, 1, STRATA_IMAGE_SIDE_MAX, &height, &why))
-		return strata_fail(&it->cli->err, -EINVAL,
-				   "--size %s is not WIDTHxHEIGHT with 1 to %d pixels each way, as "
-				   "512x768",
-				   text, STRATA_IMAGE_SIDE_MAX);
-	it->request.width = (uint32_t)width;
-	it->request.height = (uint32_t)height;
-	return 0;
-}
 
 /* The picture to start from, in the size that is drawn: a multiple of 64 near its own, where none was asked for. */
 static int read_init(struct drawing *it)
@@ -99,7 +79,7 @@ static int make_request(struct drawing *it)
 		.seeds = &it->seed,
 		.seed_count = 1,
 	};
-	rc = read_size(it);
+	rc = task_size(it->cli, options->size, &it->request.width, &it->request.height);
 	return rc ? rc : read_init(it);
 }
 

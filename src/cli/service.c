@@ -119,7 +119,9 @@ int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *b
 
 	if (rc == 0)
 		rc = service_open(cli, &client);
-	if (rc == 0 && strcmp(method, "POST") == 0 && strcmp(path->text, "/api/v1/jobs") == 0) {
+	if (rc == 0 && strcmp(method, "POST") == 0 &&
+	    (strcmp(path->text, "/api/v1/jobs") == 0 ||
+	     strcmp(path->text, "/api/v1/generate") == 0)) {
 		rc = client_new_key(key, &cli->err);
 		request.key = key;
 	}

@@ -97,15 +97,17 @@ static int ask(const struct worker_link *link, const char *path, json_t *body, j
 	return rc;
 }
 
-int worker_api_pick(const struct worker_link *link, const int64_t *holding, size_t holding_count,
-		    int64_t wait_ms, struct worker_pick *ret_pick, struct strata_error *err)
+int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
+		    struct worker_pick *ret_pick, struct strata_error *err)
 {
-	json_t *body = json_pack("{s:i,s:I,s:[]}", "free_bytes", -1, "wait_ms", (json_int_t)wait_ms,
-				 "holding");
-	json_t *list = json_object_get(body, "holding"), *answer;
+	json_t *body = json_pack("{s:i,s:I,s:[],s:[]}", "free_bytes", -1, "wait_ms",
+				 (json_int_t)wait_ms, "holding", "holding_steps");
+	json_t *ids = json_object_get(body, "holding"), *answer;
+	json_t *steps = json_object_get(body, "holding_steps");
 
-	for (size_t i = 0; list && i < holding_count; i++)
-		if (json_array_append_new(list, json_integer(holding[i]))) {
+	for (size_t i = 0; body && i < held->count; i++)
+		if (json_array_append_new(ids, json_integer(held->ids[i])) ||
+		    json_array_append_new(steps, json_integer(held->steps[i]))) {
 			json_decref(body);
 			return strata_fail_memory(err);
 		}

@@ -47,9 +47,15 @@ struct worker_pick {
 /* -EBADMSG for what is no such answer. Holds a reference to it on success. */
 int worker_pick_read(json_t *answer, struct worker_pick *ret_pick, struct strata_error *err);
 
+/* What a worker has when it asks. */
+struct worker_held {
+	int64_t ids[STRATA_BATCH_MAX];
+	int64_t steps[STRATA_BATCH_MAX]; /* done of each, in the service's count */
+	size_t count;
+};
 /* The tasks until the next step boundary; waits up to wait_ms for some. */
-int worker_api_pick(const struct worker_link *link, const int64_t *holding, size_t holding_count,
-		    int64_t wait_ms, struct worker_pick *ret_pick, struct strata_error *err);
+int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
+		    struct worker_pick *ret_pick, struct strata_error *err);
 
 enum worker_kind { WORKER_STEPS, WORKER_FINISHED, WORKER_FAILED, WORKER_BACK };
 

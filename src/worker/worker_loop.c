@@ -81,16 +81,18 @@ static bool again_lost(struct worker *worker, int rc, int64_t *back_off_ns)
 
 static int pick(struct worker *worker, struct worker_pick *ret_pick, struct strata_error *err)
 {
-	int64_t holding[STRATA_BATCH_MAX], back_off_ns = BACK_OFF_NS;
+	struct worker_held held = { .count = worker->batch.count };
+	int64_t back_off_ns = BACK_OFF_NS;
 	int rc;
 
-	for (size_t i = 0; i < worker->batch.count; i++)
-		holding[i] = worker->batch.runs[i].id;
+	for (size_t i = 0; i < held.count; i++) {
+		held.ids[i] = worker->batch.runs[i].id;
+		held.steps[i] = worker_run_steps(&worker->batch.runs[i]);
+	}
 	do {
 		bool wait = worker->batch.count == 0 && !ending(worker);
 
-		rc = worker_api_pick(worker->link, holding, worker->batch.count, wait ? WAIT_MS : 0,
-				     ret_pick, err);
+		rc = worker_api_pick(worker->link, &held, wait ? WAIT_MS : 0, ret_pick, err);
 	} while (again(worker, rc, &back_off_ns, err) || again_lost(worker, rc, &back_off_ns));
 	if (rc == 0) {
 		worker->stop = ret_pick->stop;

@@ -17,3 +17,10 @@ it 'knows no job that is not there'
 serve '{}'
 run strata why 99
 gives 3
+
+it 'says the same of a task'
+serve '{"GET /api/v1/tasks/3/why": {"body": {"id": 3, "sentences": ["Four tasks are before it."], "expected_start": "2000-01-01T14:05:00Z"}}}'
+run strata why T3
+gives 0
+prints 'Four tasks are before it.
+It starts ≈ 2000-01-01 14:05.'
