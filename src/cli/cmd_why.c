@@ -15,16 +15,28 @@ static int get(struct cli *cli, const char *id, const void *context, json_t **re
 	return rc ? rc : service_get(cli, &path, ret_json);
 }
 
+static int print_task(struct cli *cli, const json_t *json)
+{
+	const char *text = grid_string(json, "text"), *trouble = grid_string(json, "trouble");
+
+	if (text)
+		cli_printf(cli, "%s\n", text);
+	if (trouble)
+		cli_printf(cli, "%s\n", trouble);
+	return 0;
+}
+
 static int print(struct cli *cli, const char *id, const json_t *json)
 {
-	int64_t start_ns =
-		when_json(json, task_is_word(id) ? "expected_start" : "expected_start_at");
+	int64_t start_ns = when_json(json, "expected_start_at");
 	const char *node = grid_string(json, "expected_node");
 	bool promised = json_is_true(json_object_get(json, "promised"));
 	char text[STRATA_FORM_BYTES];
 	json_t *sentence;
 	size_t i;
 
+	if (task_is_word(id))
+		return print_task(cli, json);
 	json_array_foreach(json_object_get(json, "sentences"), i, sentence)
 		cli_printf(cli, "%s\n", grid_or(sentence, ""));
 	if (start_ns)
