@@ -100,6 +100,16 @@ enum {
 	STRATA_ALLOWED_NAMES_MAX = 4096,      /* names of one list of who or what is allowed */
 	STRATA_PATH_BYTES_MAX = 4096,         /* the name of a file */
 
+	/* generation */
+	STRATA_PROMPT_BYTES_MAX = 1 << 14,      /* a prompt */
+	STRATA_GENERATE_STEPS_MAX = 1000,       /* steps of a picture */
+	STRATA_GENERATE_BODY_BYTES_MAX = 1 << 18, /* a request for one */
+	STRATA_RESULT_BYTES_MAX = 64 << 20,     /* a picture, as a file */
+	STRATA_PREVIEW_BYTES_MAX = 256 << 10,   /* a preview */
+	STRATA_TASKS_MAX = 100000,              /* tasks that have not ended */
+	STRATA_MODELS_MAX = 1000,               /* models that a service knows */
+	STRATA_MODEL_WORKERS_MAX = 256,         /* workers of one model */
+
 	/* pool */
 	STRATA_BATCH_MAX = 32,            /* tasks of one batch */
 	STRATA_WORKER_MODELS_MAX = 64,    /* models that a worker says it has loaded */

@@ -1,8 +1,10 @@
 /* strata engine image, in the full program: a request from flags, a bar while it is drawn, a PNG file with the settings in it. */
 #include "cli/engine_options.h"
 #include "cli/engine_preview.h"
+#include "cli/task.h"
 
 #include "core/env.h"
+#include "engine/picture_text.h"
 #include "engine/png.h"
 
 #include <strata/pipeline.h>
@@ -24,27 +26,6 @@ struct drawing {
 	struct strata_picture init;
 	struct engine_trace trace;
 };
-
-/* 512x768 */
-static int read_size(struct drawing *it)
-{
-	const char *text = it->options->size, *x = text ? strpbrk(text, "xX") : NULL;
-	struct strata_error why;
-	int64_t width, height;
-
-	if (!text)
-		return 0;
-	if (!x ||
-	    strata_int_parse(text, (size_t)(x - text), 1, STRATA_IMAGE_SIDE_MAX, &width, &why) ||
-	    strata_int_parse(x + 1, STRATA_TEXT_NUL, 1, STRATA_IMAGE_SIDE_MAX, &height, &why))
-		return strata_fail(&it->cli->err, -EINVAL,
-				   "--size %s is not WIDTHxHEIGHT with 1 to %d pixels each way, as "
-				   "512x768",
-				   text, STRATA_IMAGE_SIDE_MAX);
-	it->request.width = (uint32_t)width;
-	it->request.height = (uint32_t)height;
-	return 0;
-}
 
 /* What a side of a picture is drawn as: decoder and UNet halve it several times, so multiples of 64. */
 static uint32_t drawn_side(uint32_t side)
@@ -105,37 +86,29 @@ static int make_request(struct drawing *it)
 		.seed_count = 1,
 		.flow = 1,
 	};
-	rc = read_size(it);
+	rc = task_size(it->cli, options->size, &it->request.width, &it->request.height);
 	return rc ? rc : read_init(it);
 }
 
-/* The settings as A1111 writes them, so that its users and their tools can read them. */
 static void add_parameters(const struct drawing *it, const struct strata_picture *picture,
 			   struct buf *buf)
 {
 	const struct engine_image_options *options = it->options;
-	size_t length = strlen(it->folder);
-	const char *name = it->folder + length;
-	char number[STRATA_FORM_BYTES];
+	const struct engine_settings settings = {
+		.prompt = it->prompt,
+		.negative = options->negative,
+		.solver = options->solver ? options->solver : strata_pipeline_solver(it->run),
+		.model = it->folder,
+		.seed = it->seed,
+		.steps = strata_pipeline_steps(it->run),
+		.guidance = strata_pipeline_guidance(it->run),
+		.width = picture->width,
+		.height = picture->height,
+		.has_strength = options->init != NULL,
+		.strength = options->strength,
+	};
 
-	while (length && it->folder[length - 1] == '/')
-		length--;
-	for (name = it->folder + length; name > it->folder && name[-1] != '/';)
-		name--;
-	buf_add(buf, it->prompt);
-	if (options->negative)
-		buf_printf(buf, "\nNegative prompt: %s", options->negative);
-	buf_printf(buf, "\nSteps: %zu", strata_pipeline_steps(it->run));
-	buf_printf(buf, ", Sampler: %s",
-		   options->solver ? options->solver : strata_pipeline_solver(it->run));
-	buf_printf(buf, ", CFG scale: %s",
-		   strata_real_print(strata_pipeline_guidance(it->run), number));
-	buf_printf(buf, ", Seed: %llu, Size: %ux%u, Model: %.*s", (unsigned long long)it->seed,
-		   picture->width, picture->height, (int)(it->folder + length - name), name);
-	if (options->init)
-		buf_printf(buf, ", Denoising strength: %s",
-			   strata_real_print(options->strength, number));
-	buf_add(buf, ", Version: strata " STRATA_VERSION);
+	engine_picture_text(&settings, buf);
 }
 
 /* Each pixel becomes a square. */

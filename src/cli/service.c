@@ -30,6 +30,17 @@ int service_find(struct cli *cli, struct client_place *ret_place)
 	return client_find(&hints, &cli->arena, ret_place, &cli->err);
 }
 
+int service_token(struct cli *cli, const char **ret_token)
+{
+	struct client_hints hints = { .get = get_variable };
+
+	if (!getenv("STRATA_TOKEN") && !getenv("STRATA_TOKEN_FILE"))
+		return strata_fail(&cli->err, -ENOKEY,
+				   "STRATA_TOKEN_FILE does not name the token of a job: this is "
+				   "run by the service, as a job");
+	return client_find_token(&hints, &cli->arena, ret_token, &cli->err);
+}
+
 int service_open(struct cli *cli, struct client **ret_client)
 {
 	struct client_place place;
@@ -108,7 +119,9 @@ int service_ask(struct cli *cli, const char *method, struct buf *path, json_t *b
 
 	if (rc == 0)
 		rc = service_open(cli, &client);
-	if (rc == 0 && strcmp(method, "POST") == 0 && strcmp(path->text, "/api/v1/jobs") == 0) {
+	if (rc == 0 && strcmp(method, "POST") == 0 &&
+	    (strcmp(path->text, "/api/v1/jobs") == 0 ||
+	     strcmp(path->text, "/api/v1/generate") == 0)) {
 		rc = client_new_key(key, &cli->err);
 		request.key = key;
 	}

@@ -17,6 +17,8 @@
 
 /* Where the server is. */
 int service_find(struct cli *cli, struct client_place *ret_place);
+/* The token of the job that this runs in, in the arena. -ENOKEY where it is none. */
+int service_token(struct cli *cli, const char **ret_token);
 /* The client, opened at the first call. */
 int service_open(struct cli *cli, struct client **ret_client);
 /* Starts a path: "/api/v1/jobs/17/why" for ("jobs", "17", "/why"). name (escaped) and rest may be

@@ -1,6 +1,7 @@
 /* The small program: what is here is the full one's to do. */
 #include "cli/cli.h"
 #include "cli/engine_options.h"
+#include "cli/worker_options.h"
 
 const struct client_web *cli_web(void)
 {
@@ -34,6 +35,7 @@ HANDS_OVER(engine_run_run)
 HANDS_OVER(engine_text_run)
 HANDS_OVER(place_experience_run)
 HANDS_OVER(serve_run)
+HANDS_OVER(worker_run_cli)
 
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
 		size_t *ret_guessed)

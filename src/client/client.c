@@ -45,7 +45,7 @@ int client_open(const struct client_place *place, struct strata_memory *memory,
 		client->socket = strata_arena_printf(&client->arena, "%s", place->socket);
 	client->base = strata_arena_printf(&client->arena, "%s",
 					   place->socket ? "http://localhost" : place->url);
-	if (place->token && !place->socket)
+	if (place->token)
 		client->authorization = strata_arena_printf(
 			&client->arena, "Authorization: Bearer %s", place->token);
 	client->web = place->socket ? NULL : place->web;
@@ -53,7 +53,7 @@ int client_open(const struct client_place *place, struct strata_memory *memory,
 		client->handle = client->web->open();
 	if ((client->web && !client->handle) || !client->base ||
 	    (place->socket && !client->socket) ||
-	    (place->token && !place->socket && !client->authorization)) {
+	    (place->token && !client->authorization)) {
 		client_close(client);
 		return strata_fail_memory(err);
 	}
@@ -104,15 +104,18 @@ int client_fail_time(const struct client *client, struct strata_error *err)
 
 /* ---- over a socket ---- */
 
-static void print_head(const struct client_request *request, const char *body, struct buf *head)
+static void print_head(const struct client *client, const struct client_request *request,
+		       const struct client_body *body, struct buf *head)
 {
 	buf_printf(head,
 		   "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: strata/" STRATA_VERSION
 		   "\r\nAccept: */*\r\nConnection: close\r\n",
 		   request->method, request->path);
-	if (body)
-		buf_printf(head, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
-			   strlen(body));
+	if (body->bytes)
+		buf_printf(head, "Content-Type: %s\r\nContent-Length: %zu\r\n", body->type,
+			   body->count);
+	if (client->authorization)
+		buf_printf(head, "%s\r\n", client->authorization);
 	if (request->key)
 		buf_printf(head, "Idempotency-Key: %s\r\n", request->key);
 	buf_add(head, "\r\n");
@@ -127,21 +130,22 @@ static int take_local(void *context, int status, const char *bytes, size_t count
 }
 
 static int send_local(struct transfer *transfer, const struct client_request *request,
-		      const char *body, struct strata_error *err)
+		      const struct client_body *body, struct strata_error *err)
 {
 	struct client *client = transfer->client;
 	struct buf head;
 	int status = 0;
 
 	buf_init(&head, client->memory, 0);
-	print_head(request, body, &head);
+	print_head(client, request, body, &head);
 	int rc = buf_check(&head, err);
 
 	if (rc == 0) {
 		const struct local_request local = {
 			.socket = client->socket,
 			.head = head.text,
-			.body = body,
+			.body = body->bytes,
+			.body_bytes = body->count,
 			.timeout_ns = transfer->sink ? 0 : client->timeout_ns,
 			.take = take_local,
 			.context = transfer,
@@ -171,7 +175,7 @@ static int send_local(struct transfer *transfer, const struct client_request *re
 
 /* 0 when there is an answer, whatever it is. */
 static int send_once(struct transfer *transfer, const struct client_request *request,
-		     const char *body, struct strata_error *err)
+		     const struct client_body *body, struct strata_error *err)
 {
 	buf_reset(&transfer->body);
 	transfer->status = 0;
@@ -193,17 +197,20 @@ int client_json(struct client *client, const struct client_request *request, jso
 {
 	bool repeatable = strcmp(request->method, "GET") == 0 || request->key;
 	struct transfer transfer = { .client = client, .err = err };
-	char *body = request->body ? json_dumps(request->body, JSON_COMPACT | JSON_ENCODE_ANY)
+	char *text = request->body ? json_dumps(request->body, JSON_COMPACT | JSON_ENCODE_ANY)
 				   : NULL;
+	struct client_body body = { text, text ? strlen(text) : 0, "application/json" };
 	int rc = 0;
 
-	if (request->body && !body)
+	if (request->body && !text)
 		return strata_fail_memory(err);
+	if (request->bytes)
+		body = (struct client_body){ request->bytes, request->byte_count, request->type };
 	buf_init(&transfer.body, client->memory, STRATA_JSON_BYTES_MAX);
 	for (int tried = 0; tried < TRIES; tried++) {
 		if (tried)
 			pause_for(client->retry_ns << (tried - 1));
-		rc = send_once(&transfer, request, body, err);
+		rc = send_once(&transfer, request, &body, err);
 		if (rc == 0)
 			rc = answer_read(transfer.status, transfer.body.text, transfer.body.length,
 					 ret_json, err);
@@ -211,7 +218,7 @@ int client_json(struct client *client, const struct client_request *request, jso
 			break;
 	}
 	buf_fini(&transfer.body);
-	free(body);
+	free(text);
 	return rc;
 }
 
@@ -225,7 +232,7 @@ int client_stream(struct client *client, const char *path, client_sink *sink, vo
 	json_t *json = NULL;
 
 	buf_init(&transfer.body, client->memory, STRATA_JSON_BYTES_MAX);
-	int rc = send_once(&transfer, &request, NULL, err);
+	int rc = send_once(&transfer, &request, &(struct client_body){ 0 }, err);
 
 	if (rc == 0 && (transfer.status < 200 || transfer.status >= 300))
 		rc = answer_read(transfer.status, transfer.body.text, transfer.body.length, &json,

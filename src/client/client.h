@@ -29,7 +29,7 @@ struct client_hints {
 struct client_place {
 	const char *socket;           /* path; NULL: the url says it */
 	const char *url;              /* "http://host:port", without a slash at the end */
-	const char *token;            /* for a url; NULL: none */
+	const char *token;            /* NULL: none, over a socket the uid counts then */
 	const struct client_web *web; /* the way to a url (web.h); NULL: there is none */
 	int64_t retry_ns;             /* before the first repetition; 0: the usual */
 	int64_t timeout_ns;           /* of one request but a stream; 0: the usual */
@@ -43,6 +43,10 @@ struct client_place {
  */
 int client_find(const struct client_hints *hints, struct strata_arena *arena,
 		struct client_place *ret_place, struct strata_error *err);
+
+/* That token, for who shows it on a socket as well; NULL where there is none. */
+int client_find_token(const struct client_hints *hints, struct strata_arena *arena,
+		      const char **ret_token, struct strata_error *err);
 
 /* -EACCES when others can read the file of a token. ret_there: is there one? */
 int client_check_private(const char *path, bool must_exist, bool *ret_there,
@@ -58,6 +62,10 @@ struct client_request {
 	const char *method; /* "GET" … */
 	const char *path;   /* "/api/v1/queue?user=ann", escaped */
 	const json_t *body; /* NULL: none; borrowed */
+	/* In place of it bytes of another type, as "image/png"; NULL: none. Borrowed. */
+	const void *bytes;
+	size_t byte_count;
+	const char *type;
 	const char *key;    /* of idempotency: a POST with one may be repeated; NULL: none */
 };
 

@@ -15,6 +15,13 @@ struct client {
 	int64_t retry_ns, timeout_ns;
 };
 
+/* The body of a request as it is sent. */
+struct client_body {
+	const char *bytes; /* NULL: there is none */
+	size_t count;
+	const char *type; /* of its content */
+};
+
 /* One request on its way. */
 struct transfer {
 	struct client *client;
@@ -33,7 +40,7 @@ struct client_web {
 	void (*close)(void *handle);
 	/* 0 when there is an answer, whatever it is. */
 	int (*send)(struct transfer *transfer, const struct client_request *request,
-		    const char *body, struct strata_error *err);
+		    const struct client_body *body, struct strata_error *err);
 };
 
 /* Takes in a part of the answer's body; not 0 ends the transfer, and is worded by client_fail_take. */

@@ -89,7 +89,7 @@ static int read_token(const char *path, bool must_exist, struct strata_arena *ar
 	return 0;
 }
 
-static int find_token(const struct client_hints *hints, struct strata_arena *arena,
+int client_find_token(const struct client_hints *hints, struct strata_arena *arena,
 		      const char **ret_token, struct strata_error *err)
 {
 	const char *token = variable(hints, "STRATA_TOKEN");
@@ -128,7 +128,7 @@ int client_find(const struct client_hints *hints, struct strata_arena *arena,
 	if (first < count && is_url[first]) {
 		rc = take_url(named[first], arena, &place.url, err);
 		if (rc == 0)
-			rc = find_token(hints, arena, &place.token, err);
+			rc = client_find_token(hints, arena, &place.token, err);
 		if (rc)
 			return rc;
 	} else {

@@ -84,17 +84,15 @@ static int receive(struct exchange *exchange)
 	return rc ? rc : exchange->reply.state == REPLY_BROKEN ? -ECONNRESET : 0;
 }
 
-/* Sends a text, and looks for an answer that comes before its end, as when it is too long. */
-static int send_text(struct exchange *exchange, const char *text)
+/* Sends bytes, and looks for an answer that comes before its end, as when it is too long. */
+static int send_bytes(struct exchange *exchange, const char *bytes, size_t left)
 {
-	size_t left = strlen(text);
-
 	while (left && !exchange->stopped && exchange->reply.state != REPLY_COMPLETE) {
-		ssize_t done = send(exchange->fd, text, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t done = send(exchange->fd, bytes, left, MSG_NOSIGNAL | MSG_DONTWAIT);
 		short events;
 
 		if (done > 0) {
-			text += done;
+			bytes += done;
 			left -= (size_t)done;
 			continue;
 		}
@@ -125,9 +123,9 @@ int local_ask(const struct local_request *request, int *ret_status)
 	if (request->timeout_ns)
 		exchange.end_ns = env_now_ns(env_system(), ENV_MONOTONIC) + request->timeout_ns;
 	reply_init(&exchange.reply);
-	rc = send_text(&exchange, request->head);
+	rc = send_bytes(&exchange, request->head, strlen(request->head));
 	if (rc == 0 && request->body)
-		rc = send_text(&exchange, request->body);
+		rc = send_bytes(&exchange, request->body, request->body_bytes);
 	while (rc == 0 && exchange.reply.state != REPLY_COMPLETE) {
 		short events;
 

@@ -5,12 +5,14 @@
 
 #include <strata/error.h>
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct local_request {
 	const char *socket; /* path */
 	const char *head;   /* all of it, with the empty line */
 	const char *body;   /* NULL: none */
+	size_t body_bytes;
 	int64_t timeout_ns; /* of the whole; 0: as long as it takes */
 	/* What comes of the body, with the status; not 0 ends it, and is returned. */
 	int (*take)(void *context, int status, const char *bytes, size_t count);

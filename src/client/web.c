@@ -50,16 +50,19 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
 
 /* Headers of a request; NULL for lack of memory. */
 static struct curl_slist *make_headers(const struct client *client,
-				       const struct client_request *request)
+				       const struct client_request *request,
+				       const struct client_body *body)
 {
-	char key[128];
+	char key[128], type[128];
 	const char *lines[4];
 	size_t count = 0;
 	struct curl_slist *list = NULL;
 
 	lines[count++] = "Expect:"; /* no second round trip for a large body */
-	if (request->body)
-		lines[count++] = "Content-Type: application/json";
+	if (body->bytes) {
+		snprintf(type, sizeof(type), "Content-Type: %s", body->type);
+		lines[count++] = type;
+	}
 	if (client->authorization)
 		lines[count++] = client->authorization;
 	if (request->key) {
@@ -79,7 +82,8 @@ static struct curl_slist *make_headers(const struct client *client,
 }
 
 static void set_options(struct transfer *transfer, const struct client_request *request,
-			const char *url, const char *body, struct curl_slist *headers)
+			const char *url, const struct client_body *body,
+			struct curl_slist *headers)
 {
 	struct client *client = transfer->client;
 	struct handle *handle = client->handle;
@@ -103,9 +107,9 @@ static void set_options(struct transfer *transfer, const struct client_request *
 				 (long)(client->timeout_ns / STRATA_MS_NS));
 	if (strcmp(request->method, "GET") != 0)
 		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
-	if (body) {
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+	if (body->bytes) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->count);
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->bytes);
 	}
 }
 
@@ -139,11 +143,11 @@ static int fail_transfer(const struct transfer *transfer, CURLcode code, struct 
 }
 
 static int send_web(struct transfer *transfer, const struct client_request *request,
-		    const char *body, struct strata_error *err)
+		    const struct client_body *body, struct strata_error *err)
 {
 	struct client *client = transfer->client;
 	struct handle *handle = client->handle;
-	struct curl_slist *headers = make_headers(client, request);
+	struct curl_slist *headers = make_headers(client, request, body);
 	struct buf url;
 
 	handle->problem[0] = '\0';

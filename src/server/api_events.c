@@ -32,6 +32,21 @@ static json_t *view_event(const struct store_event *row)
 			 row->kind, "about", about ? about : json_object());
 }
 
+/* What becomes of a picture is for its owner and for operators. */
+static bool is_for(const char *user, enum role role, const struct store_event *row)
+{
+	bool shown = role >= ROLE_OPERATOR || strcmp(row->kind, "task") != 0;
+
+	if (!shown && row->about) {
+		json_t *about = json_loads(row->about, 0, NULL);
+		const char *owner = json_string_value(json_object_get(about, "user"));
+
+		shown = owner && strcmp(owner, user) == 0;
+		json_decref(about);
+	}
+	return shown;
+}
+
 static int read_page(struct front *front, int64_t after, size_t limit, store_each *each,
 		     void *context, struct strata_error *err)
 {
@@ -47,23 +62,32 @@ static int read_page(struct front *front, int64_t after, size_t limit, store_eac
 
 /* ---- a page ---- */
 
+struct page {
+	const struct identity *who;
+	json_t *list;
+};
+
 static int add_event(void *context, const void *row, struct strata_error *err)
 {
-	return json_array_append_new(context, view_event(row)) ? strata_fail_memory(err) : 0;
+	const struct page *page = context;
+
+	if (!is_for(page->who->user, page->who->role, row))
+		return 0;
+	return json_array_append_new(page->list, view_event(row)) ? strata_fail_memory(err) : 0;
 }
 
 static void answer_page(struct request *request, int64_t after, int64_t limit)
 {
 	struct strata_error err = { 0 };
-	json_t *list = json_array();
-	int rc = read_page(request->front, after, (size_t)limit, add_event, list, &err);
+	struct page page = { .who = &request->who, .list = json_array() };
+	int rc = read_page(request->front, after, (size_t)limit, add_event, &page, &err);
 
 	if (rc) {
-		json_decref(list);
+		json_decref(page.list);
 		request_fail(request, rc, &err);
 		return;
 	}
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "events", list));
+	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "events", page.list));
 }
 
 /* ---- a stream ---- */
@@ -75,12 +99,18 @@ struct events {
 	size_t sent;
 	int64_t after;
 	int64_t said_ns; /* monotonic */
+	char user[sizeof(((struct identity *)0)->user)]; /* who reads it */
+	enum role role;
 };
 
 static int add_text(void *context, const void *row_any, struct strata_error *err)
 {
 	struct events *events = context;
 	const struct store_event *row = row_any;
+
+	events->after = row->sequence;
+	if (!is_for(events->user, events->role, row))
+		return 0;
 	json_t *json = view_event(row);
 	char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
 
@@ -92,7 +122,6 @@ static int add_text(void *context, const void *row_any, struct strata_error *err
 	text_show_json(&events->text, data, strlen(data));
 	buf_add(&events->text, "\n\n");
 	free(data);
-	events->after = row->sequence;
 	return events->text.failed ? strata_fail_memory(err) : 0;
 }
 
@@ -159,6 +188,8 @@ static void answer_stream(struct request *request, int64_t after)
 	}
 	events->base.cls = &events_class;
 	events->after = after;
+	memcpy(events->user, request->who.user, sizeof(events->user));
+	events->role = request->who.role;
 	events->said_ns = env_now_ns(request->front->env, ENV_MONOTONIC);
 	buf_init(&events->text, &events->memory, 0);
 	buf_add(&events->text, "retry: 1000\n\n");

@@ -5,12 +5,15 @@
 #include "server/http.h"
 #include "server/entities.h"
 #include "server/live.h"
+#include "server/parked.h"
 #include "server/recorder.h"
 #include "server/reload.h"
 #include "server/reservation.h"
 #include "server/retain.h"
 #include "server/route.h"
+#include "server/tasks.h"
 #include "server/token.h"
+#include "server/workers.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -29,6 +32,10 @@ void decider_init(struct decider *decider, struct common *common)
 	map_text_init(&decider->uuids, &decider->memory);
 	live_init(decider);
 	map_text_init(&decider->gangs, &decider->memory);
+	map_text_init(&decider->models, &decider->memory);
+	map_u64_init(&decider->tasks, &decider->memory);
+	map_text_init(&decider->task_users, &decider->memory);
+	map_u64_init(&decider->workers, &decider->memory);
 	entities_init(decider);
 	batch_init(decider);
 }
@@ -38,6 +45,10 @@ void decider_fini(struct decider *decider)
 	map_u64_fini(&decider->jobs);
 	map_text_fini(&decider->uuids);
 	map_text_fini(&decider->gangs);
+	map_text_fini(&decider->models);
+	map_u64_fini(&decider->tasks);
+	map_text_fini(&decider->task_users);
+	map_u64_fini(&decider->workers);
 	batch_fini(decider);
 	strata_arena_fini(&decider->pass);
 	strata_arena_fini(&decider->scratch);
@@ -75,6 +86,10 @@ static void wait_for_something(struct decider *decider)
 		wait_ms = 0;
 	else if (due_ns != INT64_MAX)
 		wait_ms = earlier(wait_ms, ms_until(due_ns, decider_now_ns(decider)));
+	due_ns = earlier(parked_due_ns(decider), workers_due_ns(decider));
+	if (due_ns != INT64_MAX && wait_ms > 0 && !decider->batch.held)
+		wait_ms = earlier(wait_ms,
+				  ms_until(due_ns, env_now_ns(decider->env, ENV_MONOTONIC)));
 	decider->again = false;
 	poll(fds, 2, (int)wait_ms);
 }
@@ -116,7 +131,9 @@ static void decide_requests(struct decider *decider)
 			break;
 		}
 		decide(decider, request);
-		if (request->durable && !decider->batch.held) {
+		if (request->parked) {
+			/* who parked it answers it */
+		} else if (request->durable && !decider->batch.held) {
 			batch_wait(decider, request);
 		} else {
 			http_answered(request);
@@ -161,12 +178,22 @@ static int pass(struct decider *decider, struct strata_error *err)
 	return 0;
 }
 
+/* What generation does by itself: leases end, workers come and go, those who wait hear of it. */
+static void look_at_tasks(struct decider *decider)
+{
+	if (decider->batch.held)
+		return;
+	workers_look(decider);
+	parked_look(decider);
+}
+
 static int go_round(struct decider *decider, struct strata_error *err)
 {
 	wait_for_something(decider);
 	reload_look(decider->common);
 	decide_requests(decider);
 	act_events(decider);
+	look_at_tasks(decider);
 	int rc = pass(decider, err);
 
 	recorder_write(decider);
@@ -178,6 +205,7 @@ static int go_round(struct decider *decider, struct strata_error *err)
 		act_do(decider, decider->effects, decider->effect_count);
 		trace_part(decider, "carrying out", start_ns, "effects", decider->effect_count);
 		act_forget(decider);
+		tasks_committed(decider);
 		live_sweep(decider);
 		decider->again |= decider->effect_count >
 				  0; /* what was done may have failed at once */
@@ -206,6 +234,7 @@ void decider_end(struct decider *decider)
 {
 	struct request *request = inbox_end(&decider->common->inbox);
 
+	parked_end(decider, "the service ends");
 	while (request) {
 		struct request *next = request->next;
 

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,6 +36,8 @@ static void free_request(struct request *request)
 		atomic_fetch_sub(&request->front->body_bytes, request->body_reserved);
 	if (request->release)
 		request->release(request);
+	if (request->has_file)
+		close(request->file_fd);
 	free(request->body);
 	free(request->text);
 	strata_arena_fini(&request->arena);
@@ -84,6 +87,15 @@ static void refuse_stranger(struct request *request)
 }
 
 #define OF_A_JOB "/api/v1/jobs/*" /* of which the route asks whether it is this one */
+#define OF_WORKERS "/api/v1/worker/" /* of which the route asks whether the job is one */
+
+/* May a job's own token be good for it? */
+static bool is_for_jobs(const struct route *route)
+{
+	return route->role <= ROLE_READER ||
+	       strncmp(route->path, OF_A_JOB, strlen(OF_A_JOB)) == 0 ||
+	       strncmp(route->path, OF_WORKERS, strlen(OF_WORKERS)) == 0;
+}
 
 static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
 				    const char *value)
@@ -167,8 +179,7 @@ static void look_at_head(struct request *request)
 			       "%s needs the role %s; %s has %s", request->route->summary,
 			       role_name(request->route->role), request->who.user,
 			       role_name(request->who.role));
-	else if (request->who.job && request->route->role > ROLE_READER &&
-		 strncmp(request->route->path, OF_A_JOB, strlen(OF_A_JOB)) != 0)
+	else if (request->who.job && !is_for_jobs(request->route))
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
 			       "a job's own token is good for that job only");
 	else if (!is_framed(request))
@@ -234,30 +245,59 @@ static bool add_body(struct request *request, const char *bytes, size_t count)
 
 /* ---- an answer goes ---- */
 
+static struct MHD_Response *make_response(const struct request *request)
+{
+	size_t length = request->text_bytes ? request->text_bytes
+			: request->text     ? strlen(request->text)
+					    : 0;
+
+	if (request->stream)
+		return stream_response(request->stream);
+	if (request->has_file)
+		return MHD_create_response_from_fd64(request->file_bytes, request->file_fd);
+	return MHD_create_response_from_buffer(
+		length, request->text ? request->text : (char *)"",
+		request->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+}
+
+static void add_headers(const struct request *request, struct MHD_Response *response)
+{
+	char number[24];
+
+	MHD_add_response_header(response, "Cache-Control",
+				request->etag ? "private, no-cache" : "no-store");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (request->status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (request->etag)
+		MHD_add_response_header(response, "ETag", request->etag);
+	if (request->retry_after_s) {
+		snprintf(number, sizeof(number), "%d", request->retry_after_s);
+		MHD_add_response_header(response, "Retry-After", number);
+	}
+}
+
 static enum MHD_Result send_answer(struct request *request)
 {
 	struct stream *stream = request->stream;
-	size_t length = request->text ? strlen(request->text) : 0;
-	struct MHD_Response *response =
-		stream ? stream_response(stream)
-		       : MHD_create_response_from_buffer(
-				 length, request->text ? request->text : (char *)"",
-				 request->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response = make_response(request);
+	bool filled = request->text;
 	enum MHD_Result result;
 
 	request->stream = NULL; /* the response's now */
 	request->streamed = stream;
 	if (!response)
 		return MHD_NO;
-	request->text = stream ? request->text : NULL; /* so is this */
-	MHD_add_response_header(response, "Content-Type",
-				stream           ? stream->cls->media
-				: request->media ? request->media
-						 : "application/json");
-	MHD_add_response_header(response, "Cache-Control", "no-store");
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (request->status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (request->has_file && !stream)
+		request->has_file = false; /* so is this … */
+	else if (!stream)
+		request->text = NULL; /* … or this */
+	if (stream || request->media || filled)
+		MHD_add_response_header(response, "Content-Type",
+					stream           ? stream->cls->media
+					: request->media ? request->media
+							 : "application/json");
+	add_headers(request, response);
 	result = MHD_queue_response(request->connection, (unsigned)request->status, response);
 	MHD_destroy_response(response);
 	return result;

@@ -5,11 +5,14 @@
 #include "server/descriptors.h"
 #include "server/live.h"
 #include "server/nodes.h"
+#include "server/parked.h"
 #include "server/entities.h"
 #include "server/recorder.h"
 #include "server/recover.h"
 #include "server/remote.h"
 #include "server/reservation.h"
+#include "server/tasks.h"
+#include "server/workers.h"
 
 #include <strata/limits.h>
 
@@ -54,6 +57,13 @@ static int open_cluster(struct decider *decider, bool lead, struct strata_error 
 		rc = strata_cluster_new(&cluster, &decider->memory, &decider->cluster, err);
 	if (rc == 0 && ((const struct exec_class *)decider->exec_spec.cls)->keeps_descriptors)
 		strata_cluster_set_jobs_max(decider->cluster, descriptors_own().jobs);
+	if (rc == 0)
+		rc = strata_registry_new(&strata_policy_kind, &decider->memory, &decider->policies,
+					 err);
+	if (rc == 0)
+		rc = strata_spec_read(decider->policies, conf->pool_policy,
+				      strlen(conf->pool_policy), &decider->confs, &decider->policy,
+				      err);
 	decider->rules.time_limit_ns = conf->time_limit_ns;
 	decider->rules.time_limit_ns_max = conf->time_limit_ns_max;
 	return rc ? rc : nodes_open(decider, err);
@@ -124,6 +134,11 @@ void decider_unload(struct decider *decider)
 		decider->exec->cls->close(decider->exec);
 	decider->exec = NULL;
 	batch_drop(decider, "another server leads now");
+	parked_end(decider, "another server leads now");
+	workers_free(decider);
+	tasks_free(decider);
+	strata_registry_free(decider->policies);
+	decider->policies = NULL;
 	while ((live = live_first(decider)))
 		live_free(decider, live);
 	decider->ended_first = decider->ended_last = NULL;

@@ -13,7 +13,9 @@
 #include "server/entities.h"
 #include "server/reservation.h"
 #include "core/env_log.h"
+#include "server/tasks.h"
 #include "server/token.h"
+#include "server/workers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -407,6 +409,10 @@ int recover(struct decider *decider, struct strata_error *err)
 	rc = reservations_recover(decider, err);
 	if (rc == 0)
 		rc = replace_all(decider, err);
+	if (rc == 0)
+		rc = tasks_load(decider, err);
+	if (rc == 0)
+		rc = workers_load(decider, err);
 	if (!decider->exec) {
 		batch_drop(decider, "");
 		strata_arena_reset(&decider->scratch);

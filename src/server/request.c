@@ -76,8 +76,26 @@ void request_give_text(struct request *request, int status, const char *media, c
 		media = NULL;
 	}
 	request->text = text;
+	request->text_bytes = 0;
 	request->status = status;
 	request->media = media;
+	request->answered = true;
+}
+
+void request_give_bytes(struct request *request, int status, const char *media, char *bytes,
+			size_t count)
+{
+	request_give_text(request, status, media, bytes);
+	if (bytes)
+		request->text_bytes = count;
+}
+
+void request_answer_empty(struct request *request, int status)
+{
+	free(request->text);
+	request->text = NULL;
+	request->text_bytes = 0;
+	request->status = status;
 	request->answered = true;
 }
 

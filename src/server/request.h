@@ -61,8 +61,16 @@ struct request {
 	void *parsed;         /* the route's own, in the arena */
 	/* Gives back what parsed holds beside the arena, decided or not; NULL: nothing. */
 	void (*release)(struct request *request);
+	/* The decider keeps it for a while and answers it later: parked.h. */
+	bool parked;
 	int status;
 	char *text;            /* answer; malloc's; NULL: none */
+	size_t text_bytes;     /* of bytes that are no text; 0: up to the NUL */
+	bool has_file;         /* the answer is a file instead of the text: */
+	int file_fd;           /* open, the request's … */
+	uint64_t file_bytes;   /* … and so long */
+	const char *etag;      /* of the answer, in quotes, in the arena; NULL: none */
+	int retry_after_s;     /* said to whom it may be worth asking again; 0: nothing */
 	const char *media;     /* NULL: JSON */
 	struct stream *stream; /* the answer instead of the text; see event_stream.h */
 	bool streamed;
@@ -74,6 +82,11 @@ void request_answer(struct request *request, int status, json_t *json);
 void request_answer_text(struct request *request, int status, const char *media, const char *text);
 /* The same with a text that is malloc's, and is taken over. */
 void request_give_text(struct request *request, int status, const char *media, char *text);
+/* Bytes, malloc's, which are taken over. */
+void request_give_bytes(struct request *request, int status, const char *media, char *bytes,
+			size_t count);
+/* Nothing but the status. */
+void request_answer_empty(struct request *request, int status);
 /* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403
  * …). */
 void request_fail(struct request *request, int code, const struct strata_error *err);

@@ -1,11 +1,12 @@
 /*
- * Retention: ended jobs that are older than `keep`, and tokens that are over, are forgotten, a few
+ * Retention: ended jobs and tasks that are older than `keep`, and tokens that are over, go, a few
  * at a time, in a transaction of its own between two rounds, so that nobody who submits waits long
  * for it. After a few the next follow soon; when there are none it looks again after a while.
  */
 #include "server/retain.h"
 
 #include "core/env_log.h"
+#include "server/results.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -32,10 +33,19 @@ int64_t retain_wait_ms(const struct decider *decider)
 	return decider->retain_ns <= now_ns ? 1 : (decider->retain_ns - now_ns) / 1000000 + 1;
 }
 
+static int remove_result(void *context, const void *row, struct strata_error *err)
+{
+	const struct decider *decider = context;
+
+	(void)err;
+	results_remove(decider->conf->state_dir, ((const struct store_result *)row)->hash);
+	return 0;
+}
+
 int retain(struct decider *decider, struct strata_error *err)
 {
 	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
-	size_t jobs = 0, tokens = 0;
+	size_t jobs = 0, tokens = 0, tasks = 0;
 	int rc = 0;
 
 	if (now_ns < decider->retain_ns)
@@ -43,11 +53,15 @@ int retain(struct decider *decider, struct strata_error *err)
 	if (decider->conf->keep_ns)
 		rc = store_forget(decider->store, decider_now_ns(decider) - decider->conf->keep_ns,
 				  AT_ONCE, decider->epoch, &jobs, err);
+	if (rc == 0 && decider->conf->keep_ns)
+		rc = store_forget_tasks(decider->store,
+					decider_now_ns(decider) - decider->conf->keep_ns, AT_ONCE,
+					decider->epoch, remove_result, decider, &tasks, err);
 	if (rc == 0)
 		rc = token_forget(decider, AT_ONCE, &tokens, err);
-	decider->retain_ns = now_ns + (jobs || tokens ? SECOND / 4 : pause_ns(decider));
+	decider->retain_ns = now_ns + (jobs || tokens || tasks ? SECOND / 4 : pause_ns(decider));
 	if (rc && rc != -ESTALE)
-		log_warning("retention", "old jobs and tokens are not forgotten yet: %s",
+		log_warning("retention", "old jobs, tasks and tokens are not forgotten yet: %s",
 			    err->text);
 	return rc == -ESTALE ? rc : 0; /* all else can wait */
 }

@@ -42,9 +42,11 @@ extern const struct route api_change_routes[];
 extern const struct route api_checkpoints_routes[];
 extern const struct route api_cluster_routes[];
 extern const struct route api_events_routes[];
+extern const struct route api_generate_routes[];
 extern const struct route api_health_routes[];
 extern const struct route api_inventory_routes[];
 extern const struct route api_jobs_routes[];
+extern const struct route api_models_routes[];
 extern const struct route api_openapi_routes[];
 extern const struct route api_output_routes[];
 extern const struct route api_passes_routes[];
@@ -53,8 +55,10 @@ extern const struct route api_queue_routes[];
 extern const struct route api_slurm_routes[];
 extern const struct route api_steps_routes[];
 extern const struct route api_submit_routes[];
+extern const struct route api_tasks_routes[];
 extern const struct route api_token_routes[];
 extern const struct route api_trace_routes[];
 extern const struct route api_why_routes[];
+extern const struct route api_worker_routes[];
 
 #endif

@@ -6,6 +6,7 @@
 #include "machine/inventory.h"
 
 #include <strata/cluster.h>
+#include <strata/pool.h>
 #include <strata/text.h>
 
 #include <errno.h>
@@ -63,6 +64,27 @@ static const struct strata_option server_options[] = {
 	  .help = "how long jobs are taken to run" },
 	{ "preempt", STRATA_TEXT, OFFSET(preempt), .text = { "least_lost" }, .value = "SPEC",
 	  .help = "whom to stop for jobs of a higher band; none: nobody" },
+	{ "pool_policy", STRATA_TEXT, OFFSET(pool_policy),
+	  .text = { "fair:within=priority" }, .value = "SPEC",
+	  .help = "which generation task is next" },
+	{ "pool_preempt", STRATA_BOOL, OFFSET(pool_preempt),
+	  .help = "a generation task gives way between two steps to one that goes before it" },
+	{ "task_queue_max", STRATA_INT, OFFSET(task_queue_max),
+	  .integer = { 1000, 1, STRATA_TASKS_MAX },
+	  .help = "generation tasks that one user may have waiting or running" },
+	{ "worker_user", STRATA_TEXT, OFFSET(worker_user), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .value = "USER",
+	  .help = "whom workers run as; when left out strata if there is such a user, else the "
+		  "service's own, and nobody when that is root" },
+	{ "worker_program", STRATA_TEXT, OFFSET(worker_program),
+	  .text = { NULL, STRATA_PATH_BYTES_MAX }, .value = "PATH",
+	  .help = "run as `PATH worker --model NAME`; this program when left out" },
+	{ "worker_idle", STRATA_DURATION, OFFSET(worker_idle_ns),
+	  .integer = { 300 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "a worker without tasks ends after so long" },
+	{ "worker_lease", STRATA_DURATION, OFFSET(worker_lease_ns),
+	  .integer = { 30 * SECOND, SECOND, 86400 * SECOND }, .unit = "s",
+	  .help = "a worker that is not heard of for so long has lost its tasks" },
 	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
 	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
 		  "left out" },
@@ -85,7 +107,7 @@ static const struct strata_option server_options[] = {
 	  .help = "larger checkpoints are not recorded; any size when 0" },
 	{ "keep", STRATA_DURATION, OFFSET(keep_ns),
 	  .integer = { 90 * 86400 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
-	  .help = "ended jobs are forgotten after so long; 0: never" },
+	  .help = "ended jobs and tasks are forgotten after so long; 0: never" },
 	{ "inventory_url", STRATA_TEXT, OFFSET(inventory_url), .value = "URL",
 	  .help = "inventory service to read nodes from and to reserve GPUs with: http://…, "
 		  "https://… or unix:/PATH" },
@@ -119,7 +141,8 @@ bool conf_is_live(const char *name)
 {
 	static const char *const live[] = {
 		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
-		"request_timeout", "time_limit", "time_limit_max", "token_from_token"
+		"request_timeout", "task_queue_max", "time_limit", "time_limit_max",
+		"token_from_token", "worker_idle"
 	};
 
 	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
@@ -194,6 +217,7 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 			{ &strata_placement_kind, "placement", conf->placement },
 			{ &strata_backfill_kind, "backfill", conf->backfill },
 			{ &strata_prediction_kind, "predict", conf->predict },
+			{ &strata_policy_kind, "pool_policy", conf->pool_policy },
 			{ &strata_victims_kind, "preempt", conf->preempt } };
 	int rc = 0;
 

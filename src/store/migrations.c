@@ -147,8 +147,34 @@ static const char *const ranges[] = {
 	NULL,
 };
 
+/* Generation tasks, the models they name, which files their pictures are, and who makes them. */
+static const char *const tasks[] = {
+	"CREATE TABLE tasks ("
+	"id @int PRIMARY KEY, user_id @text NOT NULL, uid @int NOT NULL, account @text, "
+	"model @text NOT NULL, status @text NOT NULL, parameters @text NOT NULL, "
+	"priority @int NOT NULL, deadline_at @int NOT NULL, created_at @int NOT NULL, "
+	"started_at @int NOT NULL, ended_at @int NOT NULL, steps @int NOT NULL, "
+	"steps_done @int NOT NULL, attempts @int NOT NULL, seed @int NOT NULL, error @text, "
+	"cancelled_by @text, cost @int NOT NULL, images @text)@end",
+	"CREATE INDEX tasks_live ON tasks (id) WHERE ended_at = 0",
+	"CREATE INDEX tasks_ended ON tasks (ended_at, id) WHERE ended_at > 0",
+	"CREATE INDEX tasks_user ON tasks (user_id, id)",
+	"CREATE INDEX tasks_status ON tasks (status, id)",
+	"CREATE INDEX tasks_model ON tasks (model, id)",
+	"CREATE TABLE models ("
+	"name @text PRIMARY KEY, settings @text NOT NULL, paused @int NOT NULL, "
+	"created_at @int NOT NULL)@end",
+	"CREATE TABLE results ("
+	"hash @text NOT NULL, task @int NOT NULL, size_bytes @int NOT NULL, "
+	"PRIMARY KEY (hash, task))@end",
+	"CREATE INDEX results_task ON results (task)",
+	"CREATE TABLE workers ("
+	"job @int PRIMARY KEY, model @text NOT NULL, created_at @int NOT NULL)@end",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
-	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made }, { ranges },
+	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made }, { ranges }, { tasks },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

@@ -1,7 +1,8 @@
 /*
  * The durable state of the service: jobs, steps, arrays, events, usage, users and accounts, tokens,
- * nodes, reservations, checkpoints, and who leads. One interface, one back end per file: SQLite for
- * one machine, PostgreSQL for several servers. The address picks it:
+ * nodes, reservations, checkpoints, generation tasks and their models, and who leads. One
+ * interface, one back end per file: SQLite for one machine, PostgreSQL for several servers. The
+ * address picks it:
  *
  *	sqlite:/var/lib/strata/strata.db	(or the bare path)
  *	postgresql://strata@db/strata		(or postgres://; see libpq)
@@ -208,6 +209,51 @@ struct store_answer {
 	size_t body_bytes;
 };
 
+/* A generation request: a task of the pool. */
+struct store_task {
+	int64_t id; /* public, > 0, never used twice; counted apart from jobs */
+	const char *user;
+	int64_t uid;         /* of the user */
+	const char *account; /* NULL: none */
+	const char *model;
+	const char *status;     /* "pending" …; of one that runs the last that was worth a commit */
+	const char *parameters; /* JSON: the request with its defaults filled in */
+	int64_t priority;
+	int64_t deadline_ns; /* 0: none */
+	int64_t created_ns;
+	int64_t started_ns; /* first with a worker */
+	int64_t ended_ns;   /* however; 0: the task is live */
+	int64_t steps, steps_done;
+	int64_t attempts; /* so often a worker took it */
+	int64_t seed;     /* that it is drawn with */
+	const char *error;        /* why it failed or cannot start, as a sentence; NULL: none */
+	const char *cancelled_by; /* the user who did; NULL: nobody */
+	int64_t cost_ns;          /* measured, of a worker */
+	const char *images;       /* JSON: its pictures; NULL: none, or removed */
+};
+
+/* What pictures are made with. */
+struct store_model {
+	const char *name;
+	const char *settings; /* JSON: folder, backend, what its workers need, defaults */
+	int64_t paused;       /* 1: its tasks wait */
+	int64_t created_ns;
+};
+
+/* A task's right to a file of results: a file that no row names may go. */
+struct store_result {
+	const char *hash; /* store_blob_hash of the file */
+	int64_t task;
+	int64_t size_bytes;
+};
+
+/* A job that the service started to compute tasks of a model: no other may ask for them. */
+struct store_worker {
+	int64_t job;
+	const char *model;
+	int64_t created_ns;
+};
+
 enum store_row {
 	STORE_BLOB, /* first, because jobs refer to them */
 	STORE_JOB,
@@ -221,8 +267,12 @@ enum store_row {
 	STORE_RESERVATION,
 	STORE_CHECKPOINT,
 	STORE_ANSWER,
+	STORE_TASK,
+	STORE_MODEL,
+	STORE_RESULT,
+	STORE_WORKER,
 };
-enum { STORE_ROW_COUNT = STORE_ANSWER + 1 };
+enum { STORE_ROW_COUNT = STORE_WORKER + 1 };
 
 /* clang-format off */
 #define STORE_ROW_OF(row) _Generic(*(row), \
@@ -230,7 +280,8 @@ enum { STORE_ROW_COUNT = STORE_ANSWER + 1 };
 	struct store_array: STORE_ARRAY, struct store_event: STORE_EVENT, struct store_usage: STORE_USAGE, \
 	struct store_entity: STORE_ENTITY, struct store_token: STORE_TOKEN, struct store_node: STORE_NODE, \
 	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
-	struct store_answer: STORE_ANSWER)
+	struct store_answer: STORE_ANSWER, struct store_task: STORE_TASK, struct store_model: STORE_MODEL, \
+	struct store_result: STORE_RESULT, struct store_worker: STORE_WORKER)
 /* clang-format on */
 
 /* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its
@@ -306,6 +357,10 @@ int store_beat(struct store *store, uint64_t epoch, struct strata_error *err);
  */
 int store_depose(struct store *store, struct strata_error *err);
 
+/* What is done with a row (a struct of the kind asked for). Anything but 0 ends the walk and is
+ * returned. */
+typedef int store_each(void *context, const void *row, struct strata_error *err);
+
 /* ---- writing ---- */
 
 /*
@@ -347,14 +402,17 @@ int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t 
 int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 			size_t *ret_count, struct strata_error *err);
 
+/* The same for tasks that ended before before_ns, oldest end first, and their rights to results;
+ * the newest task stays. `each` gets every struct store_result whose file no task needs any
+ * more, once that is durable. */
+int store_forget_tasks(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
+		       store_each *each, void *context, size_t *ret_count,
+		       struct strata_error *err);
+
 /* ---- reading ---- */
 
-/* What is done with a row (a struct of the kind asked for). Anything but 0 ends the walk and is
- * returned. */
-typedef int store_each(void *context, const void *row, struct strata_error *err);
-
 struct store_filter {
-	bool live;   /* jobs that have not ended, and what belongs to the ids of such rows */
+	bool live;   /* jobs and tasks that have not ended, and what belongs to such jobs */
 	int64_t job; /* what belongs to this job: steps, events, checkpoints; 0: any */
 };
 
@@ -364,7 +422,7 @@ struct store_filter {
 int store_load(struct store *store, enum store_row kind, const struct store_filter *filter,
 	       store_each *each, void *context, struct strata_error *err);
 
-/* The highest number given out: of jobs, arrays or events; 0: none. */
+/* The highest number given out: of jobs, arrays, events or tasks; 0: none. */
 int store_last(struct store *store, enum store_row kind, int64_t *ret_number,
 	       struct strata_error *err);
 
@@ -405,6 +463,27 @@ int store_job_find(struct store *store, const char *uuid, struct strata_arena *a
 int store_job_requested(struct store *store, const char *user, const char *request_key,
 			struct strata_arena *arena, struct store_job *ret_job,
 			struct strata_error *err);
+
+/* Which tasks. Zeroed but for its limit it asks for all of them, from the lowest id on. */
+struct store_task_query {
+	const char *const *statuses; /* any of these; none: any */
+	size_t status_count;         /* up to STRATA_STORE_STATES_MAX */
+	const char *user;            /* NULL: any */
+	const char *model;           /* NULL: any */
+	int64_t after; /* beyond this id in the direction of the walk; 0: from the start */
+	size_t limit;  /* 1 … STRATA_STORE_PAGE_MAX */
+	bool descending;
+};
+
+/* One page of tasks, as store_jobs_page. */
+int store_tasks_page(struct store *store, const struct store_task_query *query, store_each *each,
+		     void *context, struct strata_error *err);
+/* One task on the arena. -ENOENT. */
+int store_task_get(struct store *store, int64_t id, struct strata_arena *arena,
+		   struct store_task *ret_task, struct strata_error *err);
+/* Does a task name the file of this hash? */
+int store_result_used(struct store *store, const char *hash, bool *ret_used,
+		      struct strata_error *err);
 
 /* What a request with this key was answered, on the arena. -ENOENT. */
 int store_answer_get(struct store *store, const char *user, const char *request_key,

@@ -196,3 +196,117 @@ int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, ui
 		*ret_count = forget.count;
 	return rc;
 }
+
+/* ---- tasks ---- */
+
+/* The rights to results of tasks that go, copied until it is durable that they do. */
+struct forget_tasks {
+	int64_t before_ns;
+	size_t limit;
+	struct strata_arena arena;
+	int64_t *ids; /* room for limit */
+	size_t id_count;
+	struct gone {
+		struct gone *next;
+		struct store_result row;
+	} *gone;
+};
+
+static int list_task(void *context, const struct store_value *cells, size_t count,
+		     struct strata_error *err)
+{
+	struct forget_tasks *forget = context;
+
+	(void)count, (void)err;
+	forget->ids[forget->id_count++] = cells[0].number;
+	return 0;
+}
+
+static int list_result(void *context, const struct store_value *cells, size_t count,
+		       struct strata_error *err)
+{
+	struct forget_tasks *forget = context;
+	struct gone *gone = strata_arena_get(&forget->arena, sizeof(*gone));
+
+	(void)count;
+	if (gone)
+		gone->row = (struct store_result){
+			.hash = strata_arena_text(&forget->arena, cells[0].bytes,
+						  cells[0].size_bytes),
+			.task = cells[1].number,
+			.size_bytes = cells[2].number,
+		};
+	if (!gone || !gone->row.hash)
+		return strata_fail_memory(err);
+	gone->next = forget->gone;
+	forget->gone = gone;
+	return 0;
+}
+
+static int forget_task(struct store *store, struct forget_tasks *forget, int64_t id,
+		       struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_TEXT, STORE_INT, STORE_INT };
+	struct store_value value = STORE_INT_OF(id);
+	int rc = store_ask(store, "SELECT hash, task, size_bytes FROM results WHERE task = $1",
+			   &value, 1, types, 3, list_result, forget, err);
+
+	if (rc == 0)
+		rc = store_run(store, "DELETE FROM results WHERE task = $1", &value, 1, err);
+	return rc ? rc : store_run(store, "DELETE FROM tasks WHERE id = $1", &value, 1, err);
+}
+
+static int forget_old_tasks(struct store *store, void *context, struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_INT };
+	struct forget_tasks *forget = context;
+	struct store_value values[] = { STORE_INT_OF(forget->before_ns),
+					STORE_INT_OF((int64_t)forget->limit) };
+
+	forget->id_count = 0; /* this may be the second try */
+	forget->gone = NULL;
+	int rc = store_ask(store,
+			   "SELECT id FROM tasks WHERE ended_at > 0 AND ended_at < $1 "
+			   "AND id < (SELECT max(id) FROM tasks) ORDER BY ended_at, id LIMIT $2",
+			   values, 2, types, 1, list_task, forget, err);
+
+	for (size_t i = 0; i < forget->id_count && rc == 0; i++)
+		rc = forget_task(store, forget, forget->ids[i], err);
+	return rc;
+}
+
+/* Hands out what no other task needs. */
+static int give_gone(struct store *store, const struct forget_tasks *forget, store_each *each,
+		     void *context, struct strata_error *err)
+{
+	int rc = 0;
+
+	for (const struct gone *gone = forget->gone; gone && rc == 0; gone = gone->next) {
+		bool used = true;
+
+		rc = store_result_used(store, gone->row.hash, &used, err);
+		if (rc == 0 && !used)
+			rc = each(context, &gone->row, err);
+	}
+	return rc;
+}
+
+int store_forget_tasks(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
+		       store_each *each, void *context, size_t *ret_count, struct strata_error *err)
+{
+	struct forget_tasks forget = { .before_ns = before_ns, .limit = limit };
+	int rc = check_limit(limit, err);
+
+	if (rc)
+		return rc;
+	strata_arena_init(&forget.arena, store->memory, 0);
+	forget.ids = strata_arena_array(&forget.arena, limit, sizeof(*forget.ids));
+	rc = forget.ids ? store_transact(store, &epoch, forget_old_tasks, &forget, err)
+			: strata_fail_memory(err);
+	if (rc == 0)
+		rc = give_gone(store, &forget, each, context, err);
+	if (rc == 0)
+		*ret_count = forget.id_count;
+	strata_arena_fini(&forget.arena);
+	return rc;
+}

@@ -77,6 +77,10 @@ union row {
 	struct store_node node;
 	struct store_reservation reservation;
 	struct store_checkpoint checkpoint;
+	struct store_task task;
+	struct store_model model;
+	struct store_result result;
+	struct store_worker worker;
 };
 
 struct walk {
@@ -251,7 +255,8 @@ int store_last(struct store *store, enum store_row kind, int64_t *ret_number,
 	const struct store_table *table = store_table(kind);
 	char sql[96] = "SELECT max(";
 
-	assert(kind == STORE_JOB || kind == STORE_ARRAY || kind == STORE_EVENT);
+	assert(kind == STORE_JOB || kind == STORE_ARRAY || kind == STORE_EVENT ||
+	       kind == STORE_TASK);
 	strcat(sql, table->columns[0].name);
 	strcat(sql, ") FROM ");
 	strcat(sql, table->name);
@@ -370,6 +375,50 @@ static int find_beyond(struct store *store, int64_t after, int64_t *ret_beyond,
 	*ret_beyond = after;
 	return store_ask(store, "SELECT id, elements FROM jobs WHERE id >= $1 ORDER BY id LIMIT 1",
 			 &STORE_INT_OF(after), 1, types, 2, note_beyond, ret_beyond, err);
+}
+
+static void add_task_query(struct request *request, const struct store_task_query *query)
+{
+	if (query->user)
+		add_condition(request, "user_id =", store_text_of(query->user));
+	if (query->model)
+		add_condition(request, "model =", store_text_of(query->model));
+	if (query->status_count) {
+		add_where(request);
+		buf_add(&request->sql, "status IN (");
+		for (size_t i = 0; i < query->status_count; i++) {
+			buf_add(&request->sql, i ? ", " : "");
+			add_value(request, store_text_of(query->statuses[i]));
+		}
+		buf_add(&request->sql, ")");
+	}
+	if (query->after)
+		add_condition(request, query->descending ? "id <" : "id >",
+			      STORE_INT_OF(query->after));
+	add_order(request, query->descending, query->limit);
+}
+
+int store_tasks_page(struct store *store, const struct store_task_query *query, store_each *each,
+		     void *context, struct strata_error *err)
+{
+	struct walk walk = { .each = each, .context = context };
+	struct request request;
+	int rc = check_limit(query->limit, err);
+
+	if (rc == 0 && query->status_count > STRATA_STORE_STATES_MAX)
+		return strata_fail_at(err, -ERANGE, "statuses", "%zu statuses; expected up to %d",
+				      query->status_count, STRATA_STORE_STATES_MAX);
+	for (size_t i = 0; i < query->status_count && rc == 0; i++)
+		rc = check_text("statuses", query->statuses[i], err);
+	if (rc == 0)
+		rc = check_text("user", query->user, err);
+	if (rc == 0)
+		rc = check_text("model", query->model, err);
+	if (rc < 0)
+		return rc;
+	request_init(&request, store, STORE_TASK);
+	add_task_query(&request, query);
+	return request_run(&request, store, &walk, err);
 }
 
 int store_jobs_page(struct store *store, const struct store_query *query, store_each *each,
@@ -539,6 +588,34 @@ int store_job_requested(struct store *store, const char *user, const char *reque
 		return strata_fail(err, -ENOENT, "there is no job with this idempotency key");
 	*ret_job = *(const struct store_job *)keep.row;
 	return 0;
+}
+
+int store_task_get(struct store *store, int64_t id, struct strata_arena *arena,
+		   struct store_task *ret_task, struct strata_error *err)
+{
+	struct keep keep = { .kind = STORE_TASK, .arena = arena };
+	int rc = get_row(store, &keep, (const char *const[]){ "id =" }, &STORE_INT_OF(id), 1, err);
+
+	if (rc < 0)
+		return rc;
+	if (!keep.row)
+		return strata_fail(err, -ENOENT, "there is no task %lld", (long long)id);
+	*ret_task = *(const struct store_task *)keep.row;
+	return 0;
+}
+
+int store_result_used(struct store *store, const char *hash, bool *ret_used,
+		      struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_INT };
+	struct store_value value = store_text_of(hash);
+	int64_t task = 0;
+	int rc = store_ask(store, "SELECT task FROM results WHERE hash = $1 LIMIT 1", &value, 1,
+			   types, 1, note_number, &task, err);
+
+	if (rc == 0)
+		*ret_used = task != 0;
+	return rc;
 }
 
 int store_answer_get(struct store *store, const char *user, const char *request_key,

@@ -251,13 +251,17 @@ static int postgres_begin(struct store *store, struct strata_error *err)
 	return rc < 0 ? rc : store_run(store, "BEGIN", NULL, 0, err);
 }
 
+/* Not a prepared statement: to make room for one another may have to be deallocated, which a
+ * transaction that has failed refuses, and with it all that follows in the pipeline. */
 static void postgres_rollback(struct store *store)
 {
 	struct postgres *self = self_of(store);
 
 	if (PQstatus(self->conn) == CONNECTION_OK && !self->broken &&
-	    store_run(store, "ROLLBACK", NULL, 0, NULL) == 0)
+	    PQsendQueryParams(self->conn, "ROLLBACK", 0, NULL, NULL, NULL, NULL, 1)) {
+		self->queued++;
 		drain(self, NULL);
+	}
 }
 
 static int postgres_commit(struct store *store, struct strata_error *err)

@@ -174,6 +174,48 @@ static const struct store_column answer_columns[] = {
 	COLUMN(answer, body, "body", STORE_BYTES, true),
 };
 
+static const struct store_column task_columns[] = {
+	ID(task, id, "id"),
+	TEXT(task, user, "user_id"),
+	INT(task, uid, "uid"),
+	MAYBE(task, account, "account"),
+	TEXT(task, model, "model"),
+	TEXT(task, status, "status"),
+	TEXT(task, parameters, "parameters"),
+	INT(task, priority, "priority"),
+	INT(task, deadline_ns, "deadline_at"),
+	INT(task, created_ns, "created_at"),
+	INT(task, started_ns, "started_at"),
+	INT(task, ended_ns, "ended_at"),
+	INT(task, steps, "steps"),
+	INT(task, steps_done, "steps_done"),
+	INT(task, attempts, "attempts"),
+	INT(task, seed, "seed"),
+	MAYBE(task, error, "error"),
+	MAYBE(task, cancelled_by, "cancelled_by"),
+	INT(task, cost_ns, "cost"),
+	MAYBE(task, images, "images"),
+};
+
+static const struct store_column model_columns[] = {
+	TEXT(model, name, "name"),
+	TEXT(model, settings, "settings"),
+	INT(model, paused, "paused"),
+	INT(model, created_ns, "created_at"),
+};
+
+static const struct store_column result_columns[] = {
+	TEXT(result, hash, "hash"),
+	ID(result, task, "task"),
+	INT(result, size_bytes, "size_bytes"),
+};
+
+static const struct store_column worker_columns[] = {
+	ID(worker, job, "job"),
+	TEXT(worker, model, "model"),
+	INT(worker, created_ns, "created_at"),
+};
+
 #define OF_LIVE_JOBS "job IN (SELECT id FROM jobs WHERE completed_at = 0)"
 #define TABLE(row, keys, ...) { \
 	.row_bytes = sizeof(struct store_##row), .columns = row##_columns, \
@@ -193,6 +235,10 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 	[STORE_RESERVATION] = TABLE(reservation, 1, .name = "reservations"),
 	[STORE_CHECKPOINT] = TABLE(checkpoint, 2, .name = "checkpoints", .job = "job", .live = OF_LIVE_JOBS),
 	[STORE_ANSWER] = TABLE(answer, 2, .name = "answers", .kept = true),
+	[STORE_TASK] = TABLE(task, 1, .name = "tasks", .kept = true, .live = "ended_at = 0"),
+	[STORE_MODEL] = TABLE(model, 1, .name = "models"),
+	[STORE_RESULT] = TABLE(result, 2, .name = "results"),
+	[STORE_WORKER] = TABLE(worker, 1, .name = "workers"),
 };
 /* clang-format on */
 

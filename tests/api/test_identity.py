@@ -49,6 +49,23 @@ TABLE = {
     ("GET", "/api/v1/trace"): READERS,
     ("POST", "/api/v1/slurm/sbatch"): [422 if status == 400 else status for status in USERS],  # no script
 }
+TABLE.update({
+    ("POST", "/api/v1/generate"): USERS,
+    ("GET", "/api/v1/samplers"): READERS, ("GET", "/api/v1/schedules"): READERS,
+    ("GET", "/api/v1/tasks"): READERS, ("GET", "/api/v1/tasks/*"): READERS, ("GET", "/api/v1/tasks/*/why"): READERS,
+    ("PATCH", "/api/v1/tasks/*"): OWNERS, ("DELETE", "/api/v1/tasks/*"): OWNERS,
+    ("GET", "/api/v1/tasks/*/image"): [403, 401, 401, 403, 403, 404, 404],  # there is none yet
+    ("GET", "/api/v1/tasks/*/image/*"): [403, 401, 401, 403, 403, 404, 404],
+    ("DELETE", "/api/v1/tasks/*/image"): [403, 401, 401, 403, 403, 409, 409],
+    ("GET", "/api/v1/tasks/*/preview"): [403, 401, 401, 403, 403, 404, 404],
+    ("GET", "/api/v1/models"): READERS, ("GET", "/api/v1/models/*"): READERS,
+    ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
+    ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
+    # only a job that the service started for a model
+    ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
+    ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
+    ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
+})
 for KIND in ("users", "accounts", "qos", "partitions"):
     TABLE[("GET", f"/api/v1/{KIND}")] = READERS
     TABLE[("PUT", f"/api/v1/{KIND}/*")] = TABLE[("PATCH", f"/api/v1/{KIND}/*")] = TABLE[("DELETE", f"/api/v1/{KIND}/*")] = ADMINS
@@ -72,7 +89,8 @@ TOKENS = [({}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 201, 20
           ({"role": "operator"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 201, 201]),
           ({"user": "root"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 403, 403])]
 
-BODIES = {("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
+BODIES = {("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
+          ("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
           ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"},
           ("POST", "/api/v1/jobs/*/checkpoints"): {"path": "/tmp"}, ("PATCH", "/api/v1/jobs/*/steps/*"): {"exit_code": 0}}
@@ -82,8 +100,8 @@ def settings(path):
     return {"weight": 1} if "users" in path or "accounts" in path else {"priority": 1}
 
 
-def real(path, job, token):
-    return (path.replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}").replace("steps/*", "steps/0")
+def real(path, job, token, task=1):
+    return (path.replace("tasks/*", f"tasks/{task}").replace("image/*", "image/0").replace("models/*", "models/digits").replace("nodes/*", "nodes/n1").replace("tokens/*", f"tokens/{token}").replace("jobs/*", f"jobs/{job}").replace("steps/*", "steps/0")
             .replace("*", "someone").replace("v1/events", "v1/events?format=json"))
 
 
@@ -118,13 +136,15 @@ def every_cell_of_the_table_holds(service):
                                                                  ("POST", "/api/v1/jobs/*/steps"))
             job = service.submit("sleep", "60", output="/dev/null", hold=not runs)["id"]
             mine = service.api("POST", "/tokens", {}, 201)["id"]
+            task = service.api("POST", "/generate", {"prompt": "a seven"}, 201)["id"]
             if runs:
                 service.wait(job, "running")
-            target = real(path, job, mine)
+            target = real(path, job, mine, task)
             got = ask_as(service, caller, tokens, method, target, body)
             assert got[0] == want, f"{method} {path} by {caller} gave {got}, expected {want}"
             service.ask("DELETE", f"/api/v1/jobs/{job}")
             service.ask("DELETE", f"/api/v1/tokens/{mine}")
+            service.ask("DELETE", f"/api/v1/tasks/{task}")
 
 
 @TCP

@@ -5,7 +5,7 @@
 
 SOCKET is a path; a number is a TCP port of the loopback (0: any; the port goes to the file port). ROUTES is a JSON object: "GET /api/v1/queue" (without
 the query) → an answer, or a list of answers, one per request, the last one again and again. An answer is {"status": 200, "body": any JSON} or
-{"text": "…"}; {"chunks": ["…", …]} is sent piece by piece, with "break" true the connection ends in the middle; {"drop": true} closes without
+{"text": "…"} or {"hex": "89504e"}; a body that is not JSON is written down in hex; {"chunks": ["…", …]} is sent piece by piece, with "break" true the connection ends in the middle; {"drop": true} closes without
 answering. REQUESTS gets one line of JSON per request.
 """
 import http.server
@@ -43,12 +43,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def handle_any(self):
         length = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(length).decode() if length else ""
+        raw = self.rfile.read(length) if length else b""
+        json_body = raw and (self.headers.get("Content-Type") or "").startswith("application/json")
         path, _, query = self.path.partition("?")
         with LOCK:
             REQUESTS.write(json.dumps({"method": self.command, "path": path, "query": query,
                                        "headers": {key.lower(): value for key, value in self.headers.items()},
-                                       "body": json.loads(body) if body else None}) + "\n")
+                                       "body": json.loads(raw) if json_body else raw.hex() or None}) + "\n")
             REQUESTS.flush()
         answer = self.answer_of(path)
         if answer.get("drop"):
@@ -58,7 +59,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "chunks" in answer:
             self.send_chunks(answer)
             return
-        data = (answer["text"] if "text" in answer else json.dumps(answer.get("body"))).encode()
+        data = (bytes.fromhex(answer["hex"]) if "hex" in answer else
+                (answer["text"] if "text" in answer else json.dumps(answer.get("body"))).encode())
         self.send_response(answer.get("status", 200))
         self.send_header("Content-Type", "text/plain" if "text" in answer else "application/json")
         self.send_header("Content-Length", str(len(data)))

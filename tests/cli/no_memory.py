@@ -160,7 +160,8 @@ def files(_):
 
 
 QUESTIONS = ("queue", "queue --json", "nodes", "nodes --json", "gpus", "show 1", "show 3 --json", "why 3", "events", "events --json",
-             "accounting", "accounts", "users", "qos", "partitions", "logs 1", "checkpoints 1", "token list", "hold 6_[2-3]")
+             "accounting", "accounts", "users", "qos", "partitions", "logs 1", "checkpoints 1", "token list", "hold 6_[2-3]", "models", "models show digits", "tasks",
+             "tasks --json", "tasks show T1", "why T1")
 
 
 def fill(service):
@@ -170,6 +171,8 @@ def fill(service):
     service.wait(service.submit("sleep", "600", gpus=12, name="large")["id"], "running")
     service.submit("true", gpus=1, name="waits")
     service.submit("true", array="1-4", hold=True)
+    service.api("POST", "/models/digits/pause")
+    service.api("POST", "/generate", {"prompt": "a seven", "seed": 1}, 201)
 
 
 @with_service

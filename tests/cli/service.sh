@@ -56,3 +56,31 @@ for pair in sys.argv[1:]:
 print(json.dumps(job), end="")
 EOF
 }
+
+# A generation task as the server tells of it: task KEY=JSON …, the rest being usual.
+task() {
+	python3 - "$@" <<'EOF'
+import json, sys
+task = json.loads('''{"id": 17, "user": "ann", "account": null, "model": "digits", "status": "pending", "priority": 5, "steps": 20, "steps_done": 0,
+"attempts": 0, "created_at": "2000-01-01T14:00:00Z", "started_at": null, "ended_at": null, "deadline": null, "cancelled_by": null, "cost_ns": 0, "seed": 5,
+"error": null, "parameters": {"prompt": "a seven", "steps": 20, "seed": 5, "n": 1}, "images": []}''')
+for pair in sys.argv[1:]:
+    key, _, value = pair.partition("=")
+    task[key] = json.loads(value)
+print(json.dumps(task), end="")
+EOF
+}
+
+# A model, the same way.
+model() {
+	python3 - "$@" <<'EOF'
+import json, sys
+model = json.loads('''{"name": "digits", "folder": null, "backend": "native", "worker": "strata", "gpus": 0, "cpus": 1.0, "memory_bytes": 536870912,
+"workers_min": 0, "workers_max": 1, "batch": 4, "paused": false, "created_at": "2000-01-01T14:00:00Z", "defaults": {"solver": null, "steps": 20},
+"pending": 3, "running": 2, "workers": 1, "trouble": null, "policy": "fair"}''')
+for pair in sys.argv[1:]:
+    key, _, value = pair.partition("=")
+    model[key] = json.loads(value)
+print(json.dumps(model), end="")
+EOF
+}

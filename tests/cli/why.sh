@@ -17,3 +17,12 @@ it 'knows no job that is not there'
 serve '{}'
 run strata why 99
 gives 3
+
+it 'says the same of a task'
+serve '{"GET /api/v1/tasks/3/why": {"body": {"id": 3, "status": "pending", "reason": "line", "text": "4 tasks are before it", "ahead": 4, "trouble": "no worker: job 7 failed"}}}'
+run strata why T3
+gives 0
+prints '4 tasks are before it
+no worker: job 7 failed'
+run strata why T3 --json
+prints_json 'd["ahead"] == 4'

@@ -133,6 +133,32 @@ TEST(a_request_is_what_the_api_expects)
 	stop();
 }
 
+TEST(bytes_go_as_they_are_with_a_token_on_the_socket)
+{
+	const char *answers[] = { "HTTP/1.1 204 No Content\r\nConnection: close\r\n"
+				  "Content-Length: 0\r\n\r\n" };
+	struct client_request request = { .method = "PUT",
+					  .path = "/api/v1/worker/image",
+					  .bytes = "a\0b",
+					  .byte_count = 3,
+					  .type = "image/png" };
+	json_t *json;
+
+	start(1, answers);
+	client_close(client);
+	open_client((struct client_place){ .socket = server.path, .token = "strata_job_1.1.x" });
+	CHECK_OK(client_json(client, &request, &json, &err));
+	CHECK(json_is_null(json));
+	const char *body = strstr(server.requests[0], "\r\n\r\n");
+
+	CHECK(strstr(server.requests[0], "\r\nAuthorization: Bearer strata_job_1.1.x\r\n"));
+	CHECK(strstr(server.requests[0], "\r\nContent-Type: image/png\r\n"));
+	CHECK(strstr(server.requests[0], "\r\nContent-Length: 3\r\n"));
+	CHECK_BYTES(body + 4, "a\0b", 3);
+	json_decref(json);
+	stop();
+}
+
 TEST(a_get_is_repeated_and_gives_up_after_a_while)
 {
 	const char *busy = "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";

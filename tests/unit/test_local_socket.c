@@ -61,6 +61,7 @@ static int ask(const char *body, int64_t timeout_ns, int *ret_status)
 	struct local_request request = { .socket = path,
 					 .head = "GET / HTTP/1.1\r\n\r\n",
 					 .body = body,
+					 .body_bytes = body ? strlen(body) : 0,
 					 .timeout_ns = timeout_ns,
 					 .take = take,
 					 .context = &seen };

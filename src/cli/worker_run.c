@@ -1,0 +1,138 @@
+/* strata worker, in the full program: from the job's variables to a worker that runs
+ * (src/worker). */
+#include "cli/engine_options.h"
+#include "cli/service.h"
+#include "cli/worker_options.h"
+
+#include "core/env.h"
+#include "worker/worker_loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile sig_atomic_t told_to_end; /* for the signal handler */
+
+static void end(int signal)
+{
+	(void)signal;
+	told_to_end = 1;
+}
+
+static int ask(void *context, const struct client_request *request, json_t **ret_json,
+	       struct strata_error *err)
+{
+	return client_json(((struct cli *)context)->client, request, ret_json, err);
+}
+
+static int64_t now_ns(void *context)
+{
+	(void)context;
+	return env_now_ns(env_system(), ENV_MONOTONIC);
+}
+
+/* In pieces, so that the end is not waited for. */
+static void pause_for(void *context, int64_t ns)
+{
+	const int64_t piece_ns = 100 * STRATA_MS_NS;
+
+	(void)context;
+	for (; ns > 0 && !told_to_end; ns -= piece_ns)
+		follow_sleep(ns < piece_ns ? ns : piece_ns);
+}
+
+static bool ending(void *context)
+{
+	(void)context;
+	return told_to_end;
+}
+
+static void say(void *context, const char *sentence)
+{
+	cli_note(context, "%s", sentence);
+}
+
+/* The client shows the job's token, on the socket too: there it counts instead of the uid. */
+static int open_client(struct cli *cli)
+{
+	struct client_place place;
+	int rc = service_find(cli, &place);
+
+	if (rc == 0)
+		rc = service_token(cli, &place.token);
+	place.web = cli_web();
+	return rc ? rc : client_open(&place, &cli->memory, &cli->client, &cli->err);
+}
+
+/* What the service knows of the model, for what the flags do not say. A model without a folder
+ * comes with the program. */
+static int ask_model(struct cli *cli, struct worker_options *options)
+{
+	struct buf path;
+	json_t *json;
+
+	if (options->folder && options->backend)
+		return 0;
+	service_path(cli, &path, "models", options->model, NULL);
+	int rc = service_get(cli, &path, &json);
+
+	if (rc)
+		return rc;
+	const char *folder = grid_string(json, "folder"), *backend = grid_string(json, "backend");
+
+	if (!options->folder)
+		options->folder =
+			strata_arena_printf(&cli->arena, "%s", folder ? folder : options->model);
+	if (!options->backend)
+		options->backend =
+			strata_arena_printf(&cli->arena, "%s", backend ? backend : "native");
+	json_decref(json);
+	return options->folder && options->backend ? 0 : strata_fail_memory(&cli->err);
+}
+
+static int work(struct cli *cli, const struct worker_options *options, struct strata_engine *engine)
+{
+	struct strata_pipeline_conf conf = { .noise = options->noise };
+	const struct worker_link link = { cli, ask, now_ns, pause_for, ending, say };
+	struct worker_conf worker = { .model = options->model, .link = &link };
+	int rc = engine_budget_read(cli, options->budget, &conf.budget_bytes, &conf.budget_share);
+
+	if (rc == 0)
+		rc = strata_pipeline_open(engine, options->folder, &conf, &cli->memory,
+					  &worker.pipeline, &cli->err);
+	if (rc)
+		return rc;
+	rc = worker_run(&worker, &cli->memory, &cli->err);
+	strata_pipeline_close(worker.pipeline);
+	return rc;
+}
+
+int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	struct worker_options options = *(const struct worker_options *)conf;
+	struct sigaction action = { .sa_handler = end };
+	struct strata_engine *engine;
+
+	(void)operands, (void)operand_count;
+	if (!options.model)
+		return strata_fail_at(&cli->err, -EINVAL, "model",
+				      "--model is missing; `strata models` lists them");
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	int rc = open_client(cli);
+
+	if (rc == 0)
+		rc = ask_model(cli, &options);
+	if (rc)
+		return rc;
+	const struct strata_engine_conf engine_conf = { .devices = options.devices,
+							.backend = options.backend };
+
+	rc = engine_open(cli, &engine_conf, "none", &engine);
+	if (rc)
+		return rc;
+	rc = work(cli, &options, engine);
+	strata_engine_free(engine);
+	return rc;
+}

@@ -1,0 +1,274 @@
+/*
+ * /api/v1/worker/…: what workers ask and report, each with its job's own token. Whether the job is
+ * a worker is asked before its body is looked at by anybody who decides; pictures are written by
+ * HTTP threads, so that nobody who decides waits for a disk.
+ */
+#include "server/decider.h"
+#include "server/front.h"
+#include "server/parked.h"
+#include "server/results.h"
+#include "server/route.h"
+#include "server/workers.h"
+
+#include <strata/limits.h>
+#include <strata/text.h>
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAIT_MS_MAX = 30000 };
+
+/* Before anything is read: only a job's token may be good here. */
+static bool is_job(struct request *request)
+{
+	if (request->who.job)
+		return true;
+	request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+		       "only a job that the service started for a model may do this");
+	return false;
+}
+
+/* ---- picking ---- */
+
+#define OF(field) offsetof(struct worker_ask, field)
+static const struct strata_option number = { .type = STRATA_INT, .integer = { 0, 0, INT64_MAX } };
+static const struct strata_option pick_options[] = {
+	{ "free_bytes", STRATA_INT, OF(free_bytes), .integer = { -1, -1, INT64_MAX },
+	  .help = "memory for more tasks; -1: not counted" },
+	{ "wait_ms", STRATA_INT, OF(wait_ms), .integer = { 0, 0, WAIT_MS_MAX },
+	  .help = "answered after so long when there is nothing to do" },
+	{ "holding", STRATA_LIST, OF(holding), .list = { &number, STRATA_BATCH_MAX },
+	  .help = "tasks that it has" },
+	{ "holding_steps", STRATA_LIST, OF(holding_steps), .list = { &number, STRATA_BATCH_MAX },
+	  .help = "how far each of them is; may be left out" },
+	{ 0 }
+};
+#undef OF
+static const struct strata_schema pick_schema = { "pick", "what a worker asks",
+						  sizeof(struct worker_ask), pick_options };
+
+static void parse_pick(struct request *request)
+{
+	if (is_job(request))
+		request_read(request, &pick_schema);
+}
+
+/* There is an answer: tasks, an order to end, or that it is none of ours. */
+static bool look(struct decider *decider, struct request *request, bool due)
+{
+	struct worker *worker = lease_worker(decider, request);
+	struct strata_error err = { 0 };
+	json_t *json = NULL;
+
+	if (!worker)
+		return true;
+	int rc = lease_pick(decider, worker, request->parsed, &json, &err);
+
+	if (rc)
+		request_fail(request, rc, &err);
+	else if (json)
+		request_answer(request, MHD_HTTP_OK, json);
+	else if (due)
+		request_answer(
+			request, MHD_HTTP_OK,
+			json_pack("{s:i,s:[],s:[],s:b}", "steps", 0, "tasks", "drop", "stop", 0));
+	return request->answered;
+}
+
+static void post_pick(struct decider *decider, struct request *request)
+{
+	const struct worker_ask *ask = request->parsed;
+	int64_t wait_ns = ask->wait_ms * STRATA_MS_NS, half_ns = decider->conf->worker_lease_ns / 2;
+
+	if (wait_ns > half_ns) /* it is heard of before its lease ends */
+		wait_ns = half_ns;
+	if (!look(decider, request, wait_ns == 0) && !parked_add(decider, request, wait_ns, look))
+		look(decider, request, true);
+}
+
+/* ---- reporting ---- */
+
+static const struct strata_choice kinds[] = { { "steps", STRATA_DONE_STEPS, "it goes on" },
+					      { "finished", STRATA_DONE_FINISHED, NULL },
+					      { "failed", STRATA_DONE_FAILED, NULL },
+					      { "back", STRATA_DONE_BACK, "it is given back" },
+					      { 0 } };
+static const struct strata_choice statuses[] = { { "encoding", STRATA_TASK_ENCODING, NULL },
+						 { "denoising", STRATA_TASK_DENOISING, NULL },
+						 { "decoding", STRATA_TASK_DECODING, NULL },
+						 { 0 } };
+static const struct strata_option hash = { .type = STRATA_TEXT,
+					   .text = { NULL, STORE_HASH_BYTES - 1 } };
+
+#define OF(field) offsetof(struct worker_row, field)
+static const struct strata_option row_options[] = {
+	{ "id", STRATA_INT, OF(id), .integer = { 0, 0, INT64_MAX }, .flags = STRATA_REQUIRED,
+	  .help = "of the task" },
+	{ "kind", STRATA_ENUM, OF(kind), .choice = { kinds, STRATA_DONE_STEPS },
+	  .help = "what came of it" },
+	{ "steps", STRATA_INT, OF(steps), .integer = { 0, 0, STRATA_TASK_STEPS_MAX },
+	  .help = "done since it was picked" },
+	{ "cost_ns", STRATA_INT, OF(cost_ns), .integer = { 0, 0, STRATA_TASK_COST_NS_MAX },
+	  .help = "measured, this task's part" },
+	{ "status", STRATA_ENUM, OF(status), .choice = { statuses, STRATA_TASK_DENOISING },
+	  .help = "where it is" },
+	{ "error", STRATA_TEXT, OF(error), .text = { NULL, 4096 }, .flags = STRATA_OPAQUE,
+	  .help = "why it failed" },
+	{ "images", STRATA_LIST, OF(images), .list = { &hash, STRATA_PIPELINE_IMAGES_MAX },
+	  .help = "hashes of its pictures, which were sent before" },
+	{ "width", STRATA_INT, OF(width), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
+	  .help = "of its pictures" },
+	{ "height", STRATA_INT, OF(height), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
+	  .help = "of its pictures" },
+	{ 0 }
+};
+#undef OF
+static const struct strata_schema row_schema = { "row", NULL, sizeof(struct worker_row),
+						 row_options };
+
+struct report {
+	struct strata_list rows; /* of struct worker_row */
+};
+static const struct strata_option row_item = { .type = STRATA_TABLE, .table = &row_schema };
+static const struct strata_option done_options[] = {
+	{ "rows", STRATA_LIST, offsetof(struct report, rows),
+	  .list = { &row_item, STRATA_BATCH_MAX }, .flags = STRATA_REQUIRED,
+	  .help = "one for each task of the batch" },
+	{ 0 }
+};
+static const struct strata_schema done_schema = { "done", "what came of a batch",
+						  sizeof(struct report), done_options };
+
+static void parse_done(struct request *request)
+{
+	if (is_job(request))
+		request_read(request, &done_schema);
+}
+
+static void post_done(struct decider *decider, struct request *request)
+{
+	const struct report *report = request->parsed;
+	struct worker *worker = lease_worker(decider, request);
+	struct strata_error err = { 0 };
+
+	if (!worker)
+		return;
+	int rc = report->rows.count
+			 ? lease_done(decider, worker, report->rows.items, report->rows.count, &err)
+			 : 0;
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, json_object());
+}
+
+/* ---- pictures ---- */
+
+static void parse_image(struct request *request)
+{
+	struct strata_error err = { 0 };
+	uint32_t width, height;
+
+	if (!is_job(request))
+		return;
+	int rc = results_check_png(request->body ? request->body : "", request->body_length, &width,
+				   &height, &err);
+
+	if (rc)
+		request_fail(request, rc, &err);
+}
+
+/* Is the caller a worker? Its picture is written when that is known, by an HTTP thread again. */
+static void put_image(struct decider *decider, struct request *request)
+{
+	lease_worker(decider, request);
+}
+
+static void keep_image(struct request *request)
+{
+	char name[STORE_HASH_BYTES];
+	struct strata_error err = { 0 };
+
+	if (request->answered)
+		return;
+	int rc = results_put(request->front->conf->state_dir, request->body, request->body_length,
+			     name, &err);
+
+	if (rc)
+		request_fail(request, rc, &err);
+	else
+		request_answer(request, MHD_HTTP_CREATED,
+			       json_pack("{s:s,s:I}", "hash", name, "bytes",
+					 (json_int_t)request->body_length));
+}
+
+static void put_preview(struct decider *decider, struct request *request)
+{
+	struct worker *worker = lease_worker(decider, request);
+	struct task *task = NULL;
+	int64_t id = 0;
+
+	if (!worker)
+		return;
+	if (strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL) == 0)
+		for (uint32_t i = 0; i < worker->held_count; i++)
+			if (worker->held[i] == id)
+				task = task_find(decider, id);
+	if (!task || task->ended) {
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "task %.40s is not this worker's", request->segments[0]);
+		return;
+	}
+	free(task->preview);
+	task->preview = request->body; /* malloc's */
+	task->preview_bytes = request->body_length;
+	request->body = NULL;
+	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
+/* ---- routes ---- */
+
+const struct route api_worker_routes[] = {
+	{ .method = "POST",
+	  .path = "/api/v1/worker/pick",
+	  .summary = "a worker asks for tasks",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_pick,
+	  .decide = post_pick,
+	  .body = &pick_schema,
+	  .answer = "steps tasks drop stop" },
+	{ .method = "POST",
+	  .path = "/api/v1/worker/done",
+	  .summary = "a worker says what came of them",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_done,
+	  .decide = post_done,
+	  .body = &done_schema,
+	  .answer = "" },
+	{ .method = "PUT",
+	  .path = "/api/v1/worker/image",
+	  .summary = "a worker sends a picture",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_RESULT_BYTES_MAX,
+	  .parse = parse_image,
+	  .decide = put_image,
+	  .finish = keep_image,
+	  .answer = "hash bytes",
+	  .also = 201 },
+	{ .method = "PUT",
+	  .path = "/api/v1/worker/tasks/*/preview",
+	  .summary = "a worker sends a preview",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_PREVIEW_BYTES_MAX,
+	  .parse = parse_image,
+	  .decide = put_preview,
+	  .also = 204 },
+	{ 0 },
+};

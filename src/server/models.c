@@ -1,0 +1,351 @@
+/* The table of models: see models.h. A model's pool is made with it and goes with it, so it stays
+ * as long as tasks of it are live. */
+#include "server/models.h"
+
+#include "core/env_log.h"
+#include "core/option.h"
+#include "core/text.h"
+#include "server/tasks.h"
+#include "server/view.h"
+
+#include <strata/limits.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OF(field) offsetof(struct model_conf, field)
+#define MIB (INT64_C(1) << 20)
+
+static const struct strata_choice workers[] = {
+	{ "strata", MODEL_WORKER_STRATA, "`strata worker`, with the engine" },
+	{ "python", MODEL_WORKER_PYTHON, "the Python package" },
+	{ 0 },
+};
+
+static const struct strata_option options[] = {
+	{ "folder", STRATA_TEXT, OF(folder), .text = { NULL, STRATA_PATH_BYTES_MAX },
+	  .help = "absolute path of the model; left out: one that comes with the program" },
+	{ "backend", STRATA_TEXT, OF(backend), .text = { "native", STRATA_NAME_BYTES_MAX },
+	  .help = "what computes it: native or onnxruntime" },
+	{ "worker", STRATA_ENUM, OF(worker), .choice = { workers, MODEL_WORKER_STRATA },
+	  .help = "which program makes its pictures" },
+	{ "gpus", STRATA_INT, OF(gpus), .integer = { 0, 0, 64 }, .help = "of one worker" },
+	{ "cpus", STRATA_REAL, OF(cpus), .real = { 1, 0.01, 4096 }, .help = "of one worker" },
+	{ "memory", STRATA_BYTES, OF(memory_bytes), .integer = { 512 * MIB, MIB, INT64_C(1) << 50 },
+	  .help = "of one worker" },
+	{ "workers_min", STRATA_INT, OF(workers_min), .integer = { 0, 0, STRATA_MODEL_WORKERS_MAX },
+	  .help = "workers that are always there" },
+	{ "workers_max", STRATA_INT, OF(workers_max), .integer = { 1, 0, STRATA_MODEL_WORKERS_MAX },
+	  .help = "at most so many workers" },
+	{ "batch", STRATA_INT, OF(batch), .integer = { 4, 1, STRATA_BATCH_MAX },
+	  .help = "tasks that a worker computes together" },
+	{ "solver", STRATA_TEXT, OF(solver), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .aliases = "scheduler, sampler", .help = "of requests that name none" },
+	{ "schedule", STRATA_TEXT, OF(schedule), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of requests that name none" },
+	{ "steps", STRATA_INT, OF(steps), .integer = { 20, 1, STRATA_GENERATE_STEPS_MAX },
+	  .help = "of requests that say nothing" },
+	{ "width", STRATA_INT, OF(width), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
+	  .help = "of requests that say nothing; 0: the model's own" },
+	{ "height", STRATA_INT, OF(height), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
+	  .help = "of requests that say nothing; 0: the model's own" },
+	{ "guidance_scale", STRATA_REAL, OF(guidance_scale), .real = { -1, -1, 100 },
+	  .help = "of requests that say nothing; -1: the model's own" },
+	{ 0 }
+};
+const struct strata_schema model_schema = { "model", "what pictures are made with",
+					    sizeof(struct model_conf), options };
+#undef OF
+
+/* ---- settings ---- */
+
+static bool is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 0 && length <= STRATA_NAME_BYTES_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+		       length &&
+	       name[0] != '.' && name[0] != '-';
+}
+
+static int read_conf(const char *name, const json_t *settings, struct strata_arena *arena,
+		     struct model_conf *ret_conf, struct strata_error *err)
+{
+	struct model_conf conf = { 0 };
+	int rc = strata_schema_defaults(&model_schema, arena, &conf, err);
+
+	if (rc == 0)
+		rc = option_read_json(&model_schema, settings, 0, arena, &conf, err);
+	if (rc)
+		return rc;
+	if (conf.folder && conf.folder[0] != '/')
+		return strata_fail_at(err, -EINVAL, "folder",
+				      "folder is %.100s; expected an absolute path", conf.folder);
+	if (!conf.folder && strcmp(name, MODEL_BUILT_IN) != 0)
+		return strata_fail_at(err, -EINVAL, "folder",
+				      "folder is missing: only %s comes with the program",
+				      MODEL_BUILT_IN);
+	if (strcmp(conf.backend, "native") != 0 && strcmp(conf.backend, "onnxruntime") != 0)
+		return strata_fail_at(err, -EINVAL, "backend",
+				      "backend is %.60s; expected native or onnxruntime",
+				      conf.backend);
+	if (conf.workers_min > conf.workers_max)
+		return strata_fail_at(err, -EINVAL, "workers_min",
+				      "workers_min is %lld; expected at most workers_max, %lld",
+				      (long long)conf.workers_min, (long long)conf.workers_max);
+	*ret_conf = conf;
+	return 0;
+}
+
+int model_check(const char *name, const json_t *settings, struct strata_error *err)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+	struct model_conf conf;
+
+	if (!is_name(name))
+		return strata_fail(err, -EINVAL,
+				   "%.60s is no name of a model; expected letters, digits, '.', "
+				   "'_' and '-', up to %d",
+				   name, STRATA_NAME_BYTES_MAX);
+	strata_arena_init(&arena, &memory, 0);
+	int rc = read_conf(name, settings, &arena, &conf, err);
+
+	strata_arena_fini(&arena);
+	return rc;
+}
+
+/* ---- making and taking away ---- */
+
+static void free_model(struct model *model)
+{
+	strata_pool_free(model->pool);
+	strata_arena_fini(&model->arena);
+	json_decref(model->settings);
+	free(model->name);
+	free(model);
+}
+
+static int new_pool(struct decider *decider, struct model *model, struct strata_error *err)
+{
+	struct strata_pool_conf conf = { .policy = decider->policy,
+					 .steps_per_pick = UINT32_MAX,
+					 .batch_max = (uint32_t)model->conf.batch,
+					 .lease_ns = decider->conf->worker_lease_ns,
+					 .preempt = decider->conf->pool_preempt };
+
+	return strata_pool_new(&conf, &decider->memory, &model->pool, err);
+}
+
+static int new_model(struct decider *decider, const char *name, const json_t *settings,
+		     struct model **ret_model, struct strata_error *err)
+{
+	struct model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return strata_fail_memory(err);
+	strata_arena_init(&model->arena, &decider->memory, 0);
+	model->name = strdup(name);
+	model->settings = json_deep_copy(settings);
+	int rc = model->name && model->settings
+			 ? read_conf(name, settings, &model->arena, &model->conf, err)
+			 : strata_fail_memory(err);
+
+	if (rc == 0)
+		rc = new_pool(decider, model, err);
+	if (rc == 0 && map_text_put(&decider->models, name, strlen(name), model, NULL))
+		rc = strata_fail_memory(err);
+	if (rc) {
+		free_model(model);
+		return rc;
+	}
+	model->created_ns = decider_now_ns(decider);
+	*ret_model = model;
+	return 0;
+}
+
+static void put_row(struct decider *decider, const struct model *model)
+{
+	char *text = batch_need(json_dumps(model->settings, JSON_COMPACT));
+	struct store_model row = { .name = model->name,
+				   .settings = text,
+				   .paused = model->paused,
+				   .created_ns = model->created_ns };
+
+	batch_put(decider, STORE_PUT(&row));
+	free(text);
+}
+
+struct model *models_find(const struct decider *decider, const char *name)
+{
+	return map_text_get(&decider->models, name, strlen(name));
+}
+
+struct model *model_next(const struct decider *decider, const struct model *model)
+{
+	const struct map_text_entry *entry = map_text_next(
+		&decider->models,
+		model ? map_text_find(&decider->models, model->name, strlen(model->name)) : NULL);
+
+	return entry ? entry->value : NULL;
+}
+
+struct model *model_default(const struct decider *decider)
+{
+	struct model *model = models_find(decider, MODEL_BUILT_IN);
+
+	return model ? model : model_next(decider, NULL);
+}
+
+/* Takes other settings; the pool stays unless its size of a batch changes, which it was made
+ * with. */
+static int change(struct decider *decider, struct model *model, const json_t *settings,
+		  struct strata_error *err)
+{
+	struct strata_arena arena;
+	struct model_conf conf;
+
+	strata_arena_init(&arena, &decider->memory, 0);
+	json_t *copy = json_deep_copy(settings);
+	int rc = copy ? read_conf(model->name, settings, &arena, &conf, err)
+		      : strata_fail_memory(err);
+
+	if (rc == 0 && conf.batch != model->conf.batch &&
+	    (model->task_count || model->worker_count))
+		rc = strata_fail_at(err, -EBUSY, "batch",
+				    "model %.60s has tasks or workers; batch can change when they "
+				    "have ended",
+				    model->name);
+	if (rc == 0 && conf.batch != model->conf.batch) {
+		struct strata_pool *old = model->pool;
+
+		model->conf.batch = conf.batch;
+		rc = new_pool(decider, model, err);
+		if (rc == 0)
+			strata_pool_free(old);
+		else
+			model->pool = old;
+	}
+	if (rc) {
+		json_decref(copy);
+		strata_arena_fini(&arena);
+		return rc;
+	}
+	json_decref(model->settings);
+	strata_arena_fini(&model->arena);
+	model->settings = copy;
+	model->arena = arena;
+	model->conf = conf;
+	model->trouble[0] = '\0'; /* what was wrong may be right now */
+	model->failures = 0;
+	model->start_ns = 0;
+	return 0;
+}
+
+int model_set(struct decider *decider, const char *name, const json_t *settings,
+	      struct strata_error *err)
+{
+	struct model *model = models_find(decider, name);
+	int rc;
+
+	if (!model && decider->models.count >= STRATA_MODELS_MAX)
+		return strata_fail(err, -EDQUOT, "there are %d models, and may be no more",
+				   STRATA_MODELS_MAX);
+	rc = model ? change(decider, model, settings, err)
+		   : new_model(decider, name, settings, &model, err);
+	if (rc == 0)
+		put_row(decider, model);
+	return rc;
+}
+
+int model_remove(struct decider *decider, struct model *model, struct strata_error *err)
+{
+	struct store_model row = { .name = model->name };
+
+	if (model->task_count || model->worker_count)
+		return strata_fail(err, -EBUSY,
+				   "model %.60s has %zu tasks and %zu workers that have not ended",
+				   model->name, model->task_count, model->worker_count);
+	batch_put(decider, STORE_DELETE(&row));
+	map_text_remove(&decider->models, model->name, strlen(model->name));
+	free_model(model);
+	return 0;
+}
+
+void model_pause(struct decider *decider, struct model *model, bool paused)
+{
+	model->paused = paused;
+	put_row(decider, model);
+}
+
+/* ---- beginning and end ---- */
+
+static int load_model(void *context, const void *row_any, struct strata_error *err)
+{
+	struct decider *decider = context;
+	const struct store_model *row = row_any;
+	json_t *settings = json_loads(row->settings, 0, NULL);
+	struct model *model;
+	int rc = settings ? new_model(decider, row->name, settings, &model, err)
+			  : strata_fail(err, -EBADMSG, "its settings are not JSON");
+
+	json_decref(settings);
+	if (rc)
+		return strata_fail(err, rc, "model %.60s cannot be restored: %s", row->name,
+				   err->text);
+	model->paused = row->paused;
+	model->created_ns = row->created_ns;
+	return 0;
+}
+
+int models_load(struct decider *decider, struct strata_error *err)
+{
+	int rc = store_load(decider->store, STORE_MODEL, NULL, load_model, decider, err);
+
+	if (rc || decider->models.count)
+		return rc;
+	json_t *settings = json_object();
+
+	rc = settings ? model_set(decider, MODEL_BUILT_IN, settings, err) : strata_fail_memory(err);
+	json_decref(settings);
+	return rc;
+}
+
+void models_free(struct decider *decider)
+{
+	const struct map_text_entry *entry = NULL;
+
+	while ((entry = map_text_next(&decider->models, entry)))
+		free_model(entry->value);
+	map_text_fini(&decider->models);
+	map_text_init(&decider->models, &decider->memory);
+}
+
+/* ---- as JSON ---- */
+
+json_t *model_view(const struct model *model)
+{
+	const struct model_conf *conf = &model->conf;
+	struct strata_pool_metrics metrics;
+
+	strata_pool_metrics(model->pool, &metrics);
+	return json_pack(
+		"{s:s,s:s?,s:s,s:s,s:I,s:f,s:I,s:I,s:I,s:I,s:b,s:o,s:{s:s?,s:s?,s:I,s:I,s:I,s:f},"
+		"s:I,s:I,s:I,s:s?,s:s}",
+		"name", model->name, "folder", conf->folder, "backend", conf->backend, "worker",
+		workers[conf->worker].name, "gpus", (json_int_t)conf->gpus, "cpus", conf->cpus,
+		"memory_bytes", (json_int_t)conf->memory_bytes, "workers_min",
+		(json_int_t)conf->workers_min, "workers_max", (json_int_t)conf->workers_max,
+		"batch", (json_int_t)conf->batch, "paused", model->paused, "created_at",
+		view_time(model->created_ns), "defaults", "solver", conf->solver, "schedule",
+		conf->schedule, "steps", (json_int_t)conf->steps, "width", (json_int_t)conf->width,
+		"height", (json_int_t)conf->height, "guidance_scale", conf->guidance_scale,
+		"pending", (json_int_t)metrics.tasks[STRATA_TASK_PENDING], "running",
+		(json_int_t)(metrics.tasks[STRATA_TASK_ENCODING] +
+			     metrics.tasks[STRATA_TASK_DENOISING] +
+			     metrics.tasks[STRATA_TASK_DECODING]),
+		"workers", (json_int_t)model->worker_count, "trouble",
+		model->trouble[0] ? model->trouble : NULL, "policy", metrics.policy);
+}

@@ -1,0 +1,67 @@
+/*
+ * Models: what pictures are made with, each with a pool of its own (strata/pool.h), in which its
+ * tasks wait for its workers. The decider's.
+ */
+#ifndef SERVER_MODELS_H
+#define SERVER_MODELS_H
+
+#include "server/decider.h"
+
+#include <strata/pool.h>
+
+#include <jansson.h>
+
+/* As an operator says it: one table for the API, the documents and the stored row. */
+struct model_conf {
+	const char *folder; /* NULL: one that comes with the program, by its name */
+	const char *backend;
+	int worker; /* enum model_worker */
+	int64_t gpus, memory_bytes, workers_min, workers_max, batch;
+	double cpus;
+	const char *solver, *schedule; /* of requests that name none; NULL: the model's own */
+	int64_t steps, width, height;
+	double guidance_scale;
+};
+enum model_worker { MODEL_WORKER_STRATA, MODEL_WORKER_PYTHON };
+extern const struct strata_schema model_schema;
+
+struct model {
+	char *name;
+	json_t *settings; /* as they were said; owned */
+	struct strata_arena arena;
+	struct model_conf conf; /* texts in the arena */
+	bool paused;
+	int64_t created_ns;
+	struct strata_pool *pool;
+	size_t task_count;   /* live tasks */
+	size_t worker_count; /* jobs of it that have not ended */
+	/* why the last worker did not work; "": it does. Shown on tasks that wait */
+	char trouble[300];
+	int failures;     /* workers in a row that asked for nothing */
+	int64_t start_ns; /* no worker is started before; monotonic */
+};
+
+#define MODEL_BUILT_IN "digits"
+
+/* Reads what is stored; a service that knows none makes the one that comes with it. */
+int models_load(struct decider *decider, struct strata_error *err);
+void models_free(struct decider *decider);
+/* NULL: there is none of this name. */
+struct model *models_find(const struct decider *decider, const char *name);
+/* The one to use when a request names none; NULL: there is none. */
+struct model *model_default(const struct decider *decider);
+/* In the order of their making; NULL: the first, or past the last. */
+struct model *model_next(const struct decider *decider, const struct model *model);
+
+/* Is it a name, and are these the settings of a model? Any thread. */
+int model_check(const char *name, const json_t *settings, struct strata_error *err);
+/* Makes or changes one: goes into the batch. The settings were checked. -EBUSY for what cannot be
+ * changed while tasks of it are live. */
+int model_set(struct decider *decider, const char *name, const json_t *settings,
+	      struct strata_error *err);
+/* -EBUSY while it has tasks or workers that have not ended. */
+int model_remove(struct decider *decider, struct model *model, struct strata_error *err);
+void model_pause(struct decider *decider, struct model *model, bool paused);
+json_t *model_view(const struct model *model); /* NULL: no memory */
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * Runs brought forward together; worker_batch.h says how they are kept. What a call took is shared
+ * out by the numbers of latents: in a batch they are what the time goes by. A call that fails has
+ * changed no run, so each is tried alone, and only who fails alone has failed.
+ */
+#include "worker/worker_batch.h"
+
+#include "engine/picture_text.h"
+#include "engine/png.h"
+
+#include <strata/text.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREVIEW_NS STRATA_SECOND_NS
+
+void worker_batch_init(struct worker_batch *batch, struct strata_pipeline *pipeline,
+		       const char *model, const struct worker_link *link,
+		       struct strata_memory *memory)
+{
+	memset(batch, 0, sizeof(*batch));
+	batch->memory = memory;
+	batch->pipeline = pipeline;
+	batch->model = model;
+	batch->link = link;
+}
+
+static void run_fini(struct worker_run *run)
+{
+	strata_pipeline_run_free(run->run);
+	strata_arena_fini(&run->arena);
+}
+
+void worker_batch_fini(struct worker_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		run_fini(&batch->runs[i]);
+	batch->count = 0;
+}
+
+void worker_batch_drop(struct worker_batch *batch, size_t index)
+{
+	run_fini(&batch->runs[index]);
+	batch->count--;
+	memmove(&batch->runs[index], &batch->runs[index + 1],
+		(batch->count - index) * sizeof(batch->runs[0]));
+}
+
+static void break_run(struct worker_run *run, const struct strata_error *why)
+{
+	strata_pipeline_run_free(run->run);
+	run->run = NULL;
+	run->state = WORKER_BROKEN;
+	run->why = *why;
+}
+
+/* ---- the batch that was picked ---- */
+
+static const struct worker_task *find_task(const struct worker_pick *pick, int64_t id)
+{
+	for (size_t i = 0; i < pick->count; i++)
+		if (pick->tasks[i].id == id)
+			return &pick->tasks[i];
+	return NULL;
+}
+
+static bool is_held(const struct worker_batch *batch, int64_t id)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		if (batch->runs[i].id == id)
+			return true;
+	return false;
+}
+
+static void add_task(struct worker_batch *batch, const struct worker_task *task)
+{
+	struct worker_run *run = &batch->runs[batch->count++];
+	struct strata_error why;
+
+	*run = (struct worker_run){ .id = task->id, .told = task->steps_done };
+	strata_arena_init(&run->arena, batch->memory, 0);
+	if (worker_request_read(task, &run->arena, &run->request, &why))
+		break_run(run, &why);
+}
+
+void worker_batch_take(struct worker_batch *batch, const struct worker_pick *pick)
+{
+	for (size_t i = batch->count; i-- > 0;) {
+		const struct worker_task *task = find_task(pick, batch->runs[i].id);
+
+		if (task)
+			batch->runs[i].told = task->steps_done;
+		else
+			worker_batch_drop(batch, i);
+	}
+	for (size_t i = 0; i < pick->count; i++)
+		if (!is_held(batch, pick->tasks[i].id))
+			add_task(batch, &pick->tasks[i]);
+}
+
+/* ---- forward ---- */
+
+static int64_t now(const struct worker_batch *batch)
+{
+	return batch->link->now_ns(batch->link->context);
+}
+
+int64_t worker_run_steps(const struct worker_run *run)
+{
+	int64_t steps = run->request.steps;
+
+	if (!run->run)
+		return 0;
+	if (!steps)
+		steps = (int64_t)strata_pipeline_steps(run->run);
+	int64_t calls = (int64_t)strata_pipeline_calls(run->run);
+	int64_t left = (int64_t)strata_pipeline_left(run->run);
+
+	return left ? (calls - left) * steps / calls : steps;
+}
+
+static void encode(struct worker_batch *batch, struct worker_run *run)
+{
+	int64_t start_ns = now(batch);
+	struct strata_error why;
+
+	if (strata_pipeline_encode(batch->pipeline, &run->request.pipeline, &run->run, &why)) {
+		break_run(run, &why);
+		return;
+	}
+	run->preview_ns = now(batch);
+	run->cost_ns += run->preview_ns - start_ns;
+	run->state = strata_pipeline_left(run->run) ? WORKER_RUNNING : WORKER_DRAWN;
+}
+
+/* Shares out what a call took. */
+static void charge(struct worker_run *const *active, size_t count, int64_t ns)
+{
+	size_t all = 0, own;
+
+	for (size_t i = 0; i < count; i++) {
+		strata_pipeline_latents(active[i]->run, &own);
+		all += own;
+	}
+	for (size_t i = 0; i < count; i++) {
+		strata_pipeline_latents(active[i]->run, &own);
+		active[i]->cost_ns += (int64_t)((double)ns * (double)own / (double)all);
+	}
+}
+
+/* One call for all of them; what fails is broken. */
+static void call(struct worker_batch *batch, struct worker_run **active, size_t count)
+{
+	struct strata_pipeline_run *runs[STRATA_BATCH_MAX];
+	int64_t start_ns = now(batch);
+	struct strata_error why;
+
+	for (size_t i = 0; i < count; i++)
+		runs[i] = active[i]->run;
+	int rc = strata_pipeline_step(batch->pipeline, runs, count, &why);
+
+	charge(active, count, now(batch) - start_ns);
+	for (size_t i = 0; rc && count > 1 && i < count; i++)
+		call(batch, &active[i], 1);
+	if (rc && count == 1)
+		break_run(active[0], &why);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (!strata_pipeline_left(active[i]->run))
+			active[i]->state = WORKER_DRAWN;
+}
+
+/* A look at a run for who waits for it, at most one in a second; where that fails, there is
+ * none. */
+static void show(struct worker_batch *batch, struct worker_run *run)
+{
+	struct strata_picture picture;
+	struct strata_arena arena;
+	struct buf file;
+
+	if (now(batch) - run->preview_ns < PREVIEW_NS)
+		return;
+	run->preview_ns = now(batch);
+	strata_arena_init(&arena, batch->memory, 0);
+	buf_init(&file, batch->memory, 0);
+	if (strata_pipeline_preview(batch->pipeline, run->run, 0, &arena, &picture, NULL) == 0) {
+		const struct engine_picture whole = { picture.width, picture.height, picture.rgb,
+						      NULL };
+
+		if (engine_png_write(&file, &whole, NULL) == 0)
+			(void)worker_api_preview(batch->link, run->id, file.text, file.length,
+						 NULL);
+	}
+	buf_fini(&file);
+	strata_arena_fini(&arena);
+}
+
+void worker_batch_advance(struct worker_batch *batch, int64_t steps, int64_t until_ns)
+{
+	struct worker_run *active[STRATA_BATCH_MAX];
+	int64_t goals[STRATA_BATCH_MAX];
+
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->runs[i].state == WORKER_NEW)
+			encode(batch, &batch->runs[i]);
+		goals[i] = worker_run_steps(&batch->runs[i]) + steps;
+	}
+	while (!batch->link->ending(batch->link->context) && now(batch) < until_ns) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < batch->count; i++)
+			if (batch->runs[i].state == WORKER_RUNNING &&
+			    worker_run_steps(&batch->runs[i]) < goals[i])
+				active[count++] = &batch->runs[i];
+		if (count == 0)
+			break;
+		call(batch, active, count);
+		for (size_t i = 0; i < count; i++)
+			if (active[i]->state == WORKER_RUNNING)
+				show(batch, active[i]);
+	}
+}
+
+/* ---- to the end ---- */
+
+static void describe(const struct worker_batch *batch, const struct worker_run *run,
+		     const struct strata_picture *picture, struct buf *text)
+{
+	const struct worker_request *request = &run->request;
+	const struct engine_settings settings = {
+		.prompt = request->prompt,
+		.negative = request->negative,
+		.solver = request->pipeline.solver ? request->pipeline.solver
+						   : strata_pipeline_solver(run->run),
+		.model = batch->model,
+		.seed = request->pipeline.seeds[run->hash_count],
+		.steps = strata_pipeline_steps(run->run),
+		.guidance = strata_pipeline_guidance(run->run),
+		.width = picture->width,
+		.height = picture->height,
+		.has_strength = request->pipeline.init != NULL,
+		.strength = request->strength,
+	};
+
+	engine_picture_text(&settings, text);
+}
+
+int worker_batch_picture(struct worker_batch *batch, struct worker_run *run, struct buf *file,
+			 struct strata_error *err)
+{
+	int64_t start_ns = now(batch);
+	struct strata_picture picture;
+	struct strata_arena arena;
+	struct buf text;
+
+	strata_arena_init(&arena, batch->memory, 0);
+	buf_init(&text, batch->memory, 0);
+	int rc = strata_pipeline_decode(batch->pipeline, run->run, run->hash_count, &arena,
+					&picture, err);
+
+	if (rc == 0) {
+		describe(batch, run, &picture, &text);
+		rc = buf_check(&text, err);
+	}
+	if (rc == 0) {
+		const struct engine_picture whole = { picture.width, picture.height, picture.rgb,
+						      text.text };
+
+		rc = engine_png_write(file, &whole, err);
+	}
+	if (rc == 0) {
+		run->width = picture.width;
+		run->height = picture.height;
+	}
+	run->cost_ns += now(batch) - start_ns;
+	buf_fini(&text);
+	strata_arena_fini(&arena);
+	return rc;
+}
