@@ -152,6 +152,27 @@ def lists_have_pages_and_filters(service):
     equal(service.ask("GET", "/api/v1/tasks?limit=1001")[0], 400)
 
 
+def what_it_cost_goes_to_the_fair_share(service):
+    service.api("PUT", "/models/big", {"folder": "/models/big", "gpus": 2}, 201)
+    generate(service, model="big")
+    worker = Worker(service, "big")
+    worker.pick(1000)
+    user = task(service, 1)["user"]
+    service.api("PUT", f"/users/{user}", {})  # so that it is listed
+
+    def hours():
+        return sum(one["gpu_hours"] for one in service.api("GET", "/users")["users"] if one["name"] == user)
+
+    before = hours()
+    row = {"id": 1, "kind": "finished", "steps": 20, "cost_ns": 1800 * 10**9, "images": [worker.send(png())]}
+    equal(worker.ask("POST", "/done", {"rows": [row]})[0], 200)
+    assert 0.99 < hours() - before < 1.01, (before, hours())  # half an hour on two GPUs
+    service.kill()
+    service.start()
+    assert 0.99 < hours() - before < 1.01, (before, hours())
+    equal(task(service, 1)["cost_ns"], 1800 * 10**9)
+
+
 def a_picture_that_no_task_names_goes_after_a_while(service):
     generate(service)
     worker = Worker(service)
@@ -189,5 +210,6 @@ def nothing_is_lost_nor_finished_twice_postgres(service):
     nothing_is_lost_nor_finished_twice(service)
 
 
-run_with(make, nothing_is_lost_nor_finished_twice_postgres, a_picture_has_its_etag_and_can_be_removed, one_of_many_is_cancelled, a_higher_priority_goes_first, two_users_take_turns,
-         nothing_is_lost_nor_finished_twice, lists_have_pages_and_filters, a_picture_that_no_task_names_goes_after_a_while, old_tasks_and_their_pictures_go)
+run_with(make, nothing_is_lost_nor_finished_twice_postgres, a_picture_has_its_etag_and_can_be_removed, one_of_many_is_cancelled,
+         a_higher_priority_goes_first, two_users_take_turns, nothing_is_lost_nor_finished_twice, lists_have_pages_and_filters,
+         what_it_cost_goes_to_the_fair_share, a_picture_that_no_task_names_goes_after_a_while, old_tasks_and_their_pictures_go)
