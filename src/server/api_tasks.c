@@ -214,6 +214,8 @@ static void get_tasks(struct decider *decider, struct request *request)
 			continue;
 		bool all = task_may_see(&request->who, row);
 
+		request->durable |= task && task->ended; /* its end may be of this very round */
+
 		json_array_append_new(list, task ? task_view_live(decider, task, all)
 						 : task_view(row, all));
 	}
@@ -231,10 +233,13 @@ static void get_task(struct decider *decider, struct request *request)
 	int64_t id = read_id(request);
 	const struct task *task = id ? task_find(decider, id) : NULL;
 
-	if (task) /* else the store is looked at then */
-		request_answer(
-			request, MHD_HTTP_OK,
-			task_view_live(decider, task, task_may_see(&request->who, &task->row)));
+	if (!task) /* the store is looked at then */
+		return;
+	/* An end of this very round is told when it is durable: who hears of it asks for the
+	 * picture next. */
+	request->durable = task->ended;
+	request_answer(request, MHD_HTTP_OK,
+		       task_view_live(decider, task, task_may_see(&request->who, &task->row)));
 }
 
 static void get_past_task(struct request *request)
