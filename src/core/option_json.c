@@ -326,9 +326,17 @@ int option_load_json(const char *text, size_t length, json_t **ret_json, struct 
 	/* jansson does not always get as far as saying that memory ran out */
 	if (!json && (json_error_code(&where) == json_error_out_of_memory || !where.text[0]))
 		return strata_fail_memory(err);
-	if (!json)
-		return strata_fail(err, -EINVAL, "not valid JSON: line %d, column %d: %s",
-				   where.line, where.column, option_json_words(&where));
+	if (!json) {
+		/* "':' expected" is what jansson says where it leaves out what is near. */
+		static const char tail[] = " expected";
+		const char *words = option_json_words(&where);
+		size_t count = strlen(words), cut = sizeof(tail) - 1;
+		bool turned = count > cut && strcmp(words + count - cut, tail) == 0;
+
+		return strata_fail(err, -EINVAL, "not valid JSON: line %d, column %d: %s%.*s",
+				   where.line, where.column, turned ? "expected " : "",
+				   (int)(turned ? count - cut : count), words);
+	}
 	*ret_json = json;
 	return 0;
 }

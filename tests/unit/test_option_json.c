@@ -236,3 +236,12 @@ TEST(loading_without_memory_fails_and_loses_nothing)
 {
 	CHECK(test_every_allocation(load, NULL) > 5);
 }
+
+TEST(what_is_missing_in_a_text_is_named_last)
+{
+	static const char text[] = "{\"path\" \"99999999999999999999\"}";
+	struct strata_error err = { 0 };
+	json_t *json;
+
+	CHECK_ERROR(option_load_json(text, sizeof(text) - 1, &json, &err), -EINVAL, "expected ':'");
+}
