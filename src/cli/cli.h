@@ -154,6 +154,8 @@ void cli_printf(struct cli *cli, const char *format, ...) __attribute__((format(
 void cli_print(struct cli *cli, const char *text);
 /* Prints a JSON document and gives back the reference; NULL is out of memory. */
 int cli_print_json(struct cli *cli, json_t *json);
+/* Of a file that a command writes: what the umask leaves. A draft asks for its mode as it is. */
+mode_t cli_file_mode(void);
 /* Writes what is waiting. A reader that went away ends the program with 0, a full disk with 1. */
 void cli_flush(struct cli *cli);
 /* A trace straight into a file that is being written, and its end: the file is kept when rc is 0,

@@ -34,20 +34,12 @@ int engine_file_target(struct cli *cli, const char *path, const char **ret_targe
 	return *ret_target ? 0 : strata_fail_memory(&cli->err);
 }
 
-mode_t engine_file_mode(void)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return 0666 & ~mask;
-}
-
 int engine_file_write(struct cli *cli, const char *path, const void *bytes, size_t count)
 {
 	const char *target;
 	int rc = engine_file_target(cli, path, &target);
 
 	return rc ? rc
-		  : env_write_file(env_system(), AT_FDCWD, target, bytes, count, engine_file_mode(),
+		  : env_write_file(env_system(), AT_FDCWD, target, bytes, count, cli_file_mode(),
 				   &cli->err);
 }

@@ -75,7 +75,6 @@ int engine_keep(struct cli *cli, const struct strata_engine *engine, const char 
 /* engine_file.c: files as the umask says. A target is where `path` leads to, past symbolic links; -EISDIR, -EINVAL when something is there that is
  * no file. Asked before the work begins, it spares a run whose result could not be written. */
 int engine_file_target(struct cli *cli, const char *path, const char **ret_target);
-mode_t engine_file_mode(void);
 int engine_file_write(struct cli *cli, const char *path, const void *bytes, size_t count);
 
 /* engine_trace.c: what happened when, of an engine; without a path all of it is nothing. Lanes below ENGINE_TRACE_TID are the caller's. */

@@ -43,7 +43,7 @@ int engine_trace_write(struct cli *cli, struct engine_trace *trace)
 
 	rc = strata_trace_write(trace->trace, INT64_MIN, &cli->arena, &to, &cli->err);
 	if (rc == 0)
-		return env_draft_keep(&draft, engine_file_mode(), &cli->err);
+		return env_draft_keep(&draft, cli_file_mode(), &cli->err);
 	env_draft_drop(&draft);
 	return rc;
 }

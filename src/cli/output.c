@@ -7,6 +7,7 @@
 #include "core/env.h"
 #include "core/text.h"
 
+#include <sys/stat.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,4 +184,12 @@ int cli_draft_end(struct cli *cli, struct env_draft *draft, int rc)
 		return env_draft_keep(draft, 0644, &cli->err);
 	env_draft_drop(draft);
 	return rc;
+}
+
+mode_t cli_file_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
 }

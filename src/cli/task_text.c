@@ -191,7 +191,7 @@ int task_picture(struct cli *cli, const char *id, size_t number, const char *pat
 		rc = client_stream(client, ask.text, take, &picture, &cli->err);
 	if (rc == 0)
 		rc = env_write_file(env_system(), AT_FDCWD, path, picture.text, picture.length,
-				    0666, &cli->err);
+				    cli_file_mode(), &cli->err);
 	buf_fini(&picture);
 	buf_fini(&ask);
 	return rc;

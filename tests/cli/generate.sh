@@ -9,9 +9,11 @@ it 'asks for a picture, waits for it and saves it'
 serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
 	"GET /api/v1/tasks/17": [{"body": '"$(task position=2)"'}, {"body": '"$(task 'status="denoising"' steps_done=9)"'}, {"body": '"$(task $done "$one")"'}],
 	"GET /api/v1/tasks/17/image/0": {"hex": "89504e"}}'
+umask 027
 run strata generate 'a seven' --seed 5 -o seven.png
 gives 0
 says_some 'seven.png: 28x28, 20 steps, seed 5'
+[ "$(stat -c %a seven.png)" = 640 ] || problem "the umask was 027, the mode is $(stat -c %a seven.png)"
 [ "$(od -An -tx1 seven.png)" = ' 89 50 4e' ] || problem "the file is not what was sent: $(od -An -tx1 seven.png)"
 asked 'r[0]["body"] == {"prompt": "a seven", "seed": 5} and len(r[0]["headers"]["idempotency-key"]) == 32'
 
