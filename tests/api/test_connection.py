@@ -18,6 +18,7 @@ def limit(name):
 
 
 SHARE = limit("STRATA_SERVER_CONNECTIONS_EACH_MAX")
+TOGETHER = 16  # threads that let callers in: of so many that come together any may be the first
 
 
 def raise_limit(wanted):
@@ -56,6 +57,11 @@ def settle(socks, wanted):
     while (count := sum(map(is_open, socks))) > wanted and time.time() < deadline:
         time.sleep(0.05)
     return count
+
+
+def one_of_the_oldest_is_gone(socks):
+    gone = [n for n, sock in enumerate(socks) if not is_open(sock)]
+    assert len(gone) == 1 and gone[0] < TOGETHER, gone
 
 
 def drip(service, data, pause):
@@ -100,7 +106,7 @@ def a_user_has_a_share_and_the_newest_gets_in(service):
     equal(settle(held, SHARE), SHARE)
     held.append(connect(service))  # one more
     equal(settle(held, SHARE), SHARE)
-    equal([is_open(held[0]), is_open(held[1]), is_open(held[-1])], [False, True, True])
+    one_of_the_oldest_is_gone(held)
     equal(service.ask("GET", "/healthz")[0], 200)
     for sock in held:
         sock.close()
@@ -169,7 +175,7 @@ def an_address_has_a_share_until_a_token_is_shown(service):
     port, token = service.port(), service.api("POST", "/tokens", {}, 201)["token"]
     strangers = [connect(service, port) for _ in range(SHARE + 1)]
     equal(settle(strangers, SHARE), SHARE)
-    equal(is_open(strangers[0]), False)
+    one_of_the_oldest_is_gone(strangers)
     stream = f"GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     known = []
     for _ in range(SHARE + 1):
