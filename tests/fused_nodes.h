@@ -99,6 +99,18 @@ static inline void fused_scalar(struct fused_nodes *all, const char *name, float
 	*(float *)all->inputs[all->input_count - 1].data = number;
 }
 
+/* Whole numbers, as Reshape takes them. */
+static inline void fused_shape(struct fused_nodes *all, const char *name, int64_t count,
+			       const int64_t *dims)
+{
+	struct strata_error err = { 0 };
+	size_t at = all->input_count++;
+
+	all->input_names[at] = name;
+	CHECK_OK(engine_value_make(&all->heap, ONNX_INT64, 1, &count, &all->inputs[at], &err));
+	memcpy(all->inputs[at].data, dims, (size_t)count * sizeof(*dims));
+}
+
 static inline void fused_weight(struct fused_nodes *all, const char *name, size_t rank,
 				const int64_t *dims)
 {

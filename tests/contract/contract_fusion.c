@@ -83,11 +83,36 @@ static void attention(struct fused_nodes *all, const struct form *form)
 	fused_node(all, "MatMul", "y", "shares", "v");
 }
 
+static void group_norm(struct fused_nodes *all, const struct form *form)
+{
+	int64_t back[] = { 2, 6, form->odd ? -1 : form->rows, form->columns };
+
+	fused_input_of(all, "x", 4, (int64_t[]){ 2, 6, form->rows, form->columns });
+	fused_shape(all, "groups", 3, (int64_t[]){ 0, 3, -1 });
+	fused_shape(all, "whole", 4, back);
+	fused_weight(all, "scale", 1, (int64_t[]){ 3 });
+	fused_weight(all, "bias", 1, (int64_t[]){ 3 });
+	fused_weight(all, "each_scale", 3, (int64_t[]){ 6, 1, 1 });
+	fused_weight(all, "each_bias", 3, (int64_t[]){ 6, 1, 1 });
+	fused_node(all, "Reshape", "g", "x", "groups");
+	struct onnx_node *norm = fused_node(all, "InstanceNormalization", "n", "g", "scale");
+
+	all->texts[1][2] = "bias";
+	norm->input_count = 3;
+	all->attributes[1][0] =
+		(struct onnx_attribute){ .name = "epsilon", .type = ONNX_ATTR_FLOAT, .real = 1e-3 };
+	norm->attribute_count = 1;
+	fused_node(all, "Reshape", "back", "n", "whole");
+	fused_node(all, "Mul", "scaled", "back", "each_scale");
+	fused_node(all, "Add", "y", "each_bias", "scaled");
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct fused_nodes *all, const struct form *form);
 } cases[] = {
-	{ "Attention", attention }, { "GELU", gelu },         { "LayerNorm", layer_norm },
+	{ "Attention", attention }, { "GELU", gelu },         { "GroupNorm", group_norm },
+	{ "LayerNorm", layer_norm },
 	{ "MatMulAdd", matmul_add }, { "SiLU", silu },
 };
 

@@ -326,6 +326,43 @@ static float float_at(const struct engine_value *value, int64_t index)
 	return ((const float *)value->data)[index];
 }
 
+/* Rows of results are computed otherwise when nobody wants to know where the largest was. NaN is the largest. */
+TEST(largest_elements_are_the_same_with_and_without_their_places)
+{
+	static const int64_t pads[] = { 1, 2, 2, 1 }, kernels[] = { 3, 4 };
+	struct strata_error err = { 0 };
+
+	for (int64_t form = 0; form < 24; form++) {
+		const int64_t strides[] = { 1 + form % 2, 1 + form % 4 };
+		const int64_t gaps[] = { 1 + form / 8, 1 + form / 12 };
+		struct engine_sample sample;
+		struct engine_value x, alone[1], both[2];
+
+		engine_sample_init(&sample, 1);
+		x = sample_floats(&sample, 4, (int64_t[]){ 2, 3, 9 + form, 31 - form }, 1);
+		((float *)x.data)[form * 7] = __builtin_nanf("");
+		const struct engine_value *inputs[1] = { &x };
+
+		for (int outputs = 1; outputs <= 2; outputs++) {
+			struct sample_node node = { .kind = "MaxPool", .outputs = (size_t)outputs };
+
+			sample_ints(&node, "kernel_shape", kernels, 2);
+			sample_ints(&node, "strides", strides, 2);
+			sample_ints(&node, "dilations", gaps, 2);
+			sample_ints(&node, "pads", pads, 4);
+			CHECK_OK(sample_run(&sample, &node, inputs, 1, outputs == 1 ? alone : both,
+					    &err));
+		}
+		CHECK_INT(engine_value_bytes(alone), engine_value_bytes(both));
+		CHECK_BYTES(alone[0].data, both[0].data, engine_value_bytes(alone));
+		engine_value_drop(alone);
+		engine_value_drop(&both[0]);
+		engine_value_drop(&both[1]);
+		engine_value_drop(&x);
+		engine_sample_fini(&sample);
+	}
+}
+
 TEST(attention_is_softmax_of_scaled_products)
 {
 	struct engine_sample sample;

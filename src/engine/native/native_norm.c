@@ -4,43 +4,13 @@
  */
 #include "engine/native/native.h"
 
+#include "engine/native/sums.h"
 #include "engine/native/vmath.h"
 #include "engine/team.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-
-/* ---- rows ---- */
-
-/* Mean and variance of a run of floats: eight partial sums in double, added up in order. */
-static void moments(const float *at, int64_t count, double *ret_mean, double *ret_variance)
-{
-	double sums[8] = { 0 }, squares[8] = { 0 }, sum = 0, square = 0;
-	int64_t i = 0;
-
-	for (; i + 8 <= count; i += 8)
-		for (int k = 0; k < 8; k++)
-			sums[k] += at[i + k];
-	for (int k = 0; k < 8; k++)
-		sum += sums[k];
-	for (; i < count; i++)
-		sum += at[i];
-	double mean = count ? sum / (double)count : 0;
-
-	for (i = 0; i + 8 <= count; i += 8)
-		for (int k = 0; k < 8; k++) {
-			double off = at[i + k] - mean;
-
-			squares[k] += off * off;
-		}
-	for (int k = 0; k < 8; k++)
-		square += squares[k];
-	for (; i < count; i++)
-		square += (at[i] - mean) * (at[i] - mean);
-	*ret_mean = mean;
-	*ret_variance = count ? square / (double)count : 0;
-}
 
 /* ---- layer normalisation ---- */
 
@@ -61,7 +31,7 @@ static void layer_rows(void *arg, int64_t first, int64_t past)
 		float *to = work->to + r * work->row;
 		double mean, variance;
 
-		moments(from, work->row, &mean, &variance);
+		sums_moments(from, work->row, &mean, &variance);
 		if (!work->centred) {
 			variance += mean * mean;
 			mean = 0;
@@ -167,7 +137,7 @@ static void channel_groups(void *arg, int64_t first, int64_t past)
 			mean = work->mean[group];
 			variance = work->variance[group];
 		} else {
-			moments(from, width * work->area, &mean, &variance);
+			sums_moments(from, width * work->area, &mean, &variance);
 		}
 		double inverse = 1 / sqrt(variance + work->epsilon);
 

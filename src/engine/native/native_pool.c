@@ -96,6 +96,58 @@ MAX_PLANE(double, -INFINITY)
 MAX_PLANE(int8_t, INT8_MIN)
 MAX_PLANE(uint8_t, 0)
 
+/* The columns of a row of results whose element `k` of the window is inside the input: first … past − 1. */
+static void columns_inside(const struct window *w, int64_t k, int64_t *ret_first, int64_t *ret_past)
+{
+	int64_t offset = k * w->dilations[2] - w->before[2], stride = w->strides[2];
+	int64_t room = w->in[2] - 1 - offset;
+	int64_t past = room < 0 ? 0 : room / stride + 1;
+
+	*ret_first = offset < 0 ? (-offset + stride - 1) / stride : 0;
+	*ret_past = past < w->out[2] ? past : w->out[2];
+}
+
+/* to = the larger of `to` and x, as max_float compares. The stride is a constant where it is called: then it is done in vectors. */
+static inline void keep_larger(const float *from, int64_t stride, int64_t first, int64_t past,
+			       float *restrict to)
+{
+	for (int64_t i = first; i < past; i++) {
+		float x = from[i * stride];
+
+		to[i] = x > to[i] || x != x ? x : to[i];
+	}
+}
+
+/* One element of the kernel for a row of results at a time; for each result in the order of max_float. */
+static void max_rows(const struct pool_work *work, const void *from_any, void *to_any, int64_t plane)
+{
+	const struct window *w = &work->window;
+	float *to = to_any;
+	struct spot spot = { 0 };
+
+	(void)plane;
+	spot.begin[2] = -w->before[2];
+	for (int64_t o = 0; o < w->out[0] * w->out[1]; o++, to += w->out[2]) {
+		spot_at(w, 0, o / w->out[1], &spot);
+		spot_at(w, 1, o % w->out[1], &spot);
+		for (int64_t i = 0; i < w->out[2]; i++)
+			to[i] = -INFINITY;
+		EACH_ROW(w, spot, row)
+		for (int64_t k = 0; k < w->kernel[2]; k++) {
+			const float *from = (const float *)from_any + row + k * w->dilations[2];
+			int64_t first, past;
+
+			columns_inside(w, k, &first, &past);
+			if (w->strides[2] == 1)
+				keep_larger(from, 1, first, past, to);
+			else if (w->strides[2] == 2)
+				keep_larger(from, 2, first, past, to);
+			else
+				keep_larger(from, w->strides[2], first, past, to);
+		}
+	}
+}
+
 /* How many elements a mean is of: those of the window that are inside the input, or inside the padded one. */
 static int64_t mean_count(const struct pool_work *work, const struct spot *spot)
 {
@@ -175,11 +227,11 @@ static void planes(void *arg, int64_t first, int64_t past)
 			    (char *)work->to + (size_t)(plane * work->out_area) * width, plane);
 }
 
-static bool choose_plane(struct pool_work *work, enum pool form, int dtype)
+static bool choose_plane(struct pool_work *work, enum pool form, int dtype, bool indices)
 {
 	switch (form) {
 	case POOL_MAX:
-		work->plane = dtype == ONNX_FLOAT    ? max_float
+		work->plane = dtype == ONNX_FLOAT    ? (indices ? max_float : max_rows)
 			      : dtype == ONNX_DOUBLE ? max_double
 			      : dtype == ONNX_INT8   ? max_int8_t
 			      : dtype == ONNX_UINT8  ? max_uint8_t
@@ -208,7 +260,7 @@ static int run_windows(struct native_call *call, enum pool form, struct strata_e
 		rc = window_read(call, x, NULL, &work.window, err);
 	if (rc)
 		return rc;
-	if (!choose_plane(&work, form, x->dtype))
+	if (!choose_plane(&work, form, x->dtype, native_wants(call, 1)))
 		return native_lacks(call, err, "it is not built for %s",
 				    engine_dtype_name(x->dtype));
 	memcpy(dims, x->dims, 2 * sizeof(*dims));

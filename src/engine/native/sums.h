@@ -26,4 +26,34 @@ SUMS_OF(sums_of_floats, float, v)
 SUMS_OF(sums_of_doubles, double, v)
 SUMS_OF(sums_of_squares, float, v *v) /* squares as float32: rounded before they are added */
 
+/* Mean and variance of a run of floats: eight partial sums in double, added up in order. */
+static inline void sums_moments(const float *at, int64_t count, double *ret_mean,
+				double *ret_variance)
+{
+	double sums[8] = { 0 }, squares[8] = { 0 }, sum = 0, square = 0;
+	int64_t i = 0;
+
+	for (; i + 8 <= count; i += 8)
+		for (int k = 0; k < 8; k++)
+			sums[k] += at[i + k];
+	for (int k = 0; k < 8; k++)
+		sum += sums[k];
+	for (; i < count; i++)
+		sum += at[i];
+	double mean = count ? sum / (double)count : 0;
+
+	for (i = 0; i + 8 <= count; i += 8)
+		for (int k = 0; k < 8; k++) {
+			double off = at[i + k] - mean;
+
+			squares[k] += off * off;
+		}
+	for (int k = 0; k < 8; k++)
+		square += squares[k];
+	for (; i < count; i++)
+		square += (at[i] - mean) * (at[i] - mean);
+	*ret_mean = mean;
+	*ret_variance = count ? square / (double)count : 0;
+}
+
 #endif
