@@ -186,7 +186,7 @@ struct strata_engine_metrics {
 	int64_t transfer_bytes, transfer_ns;
 	/* Of what goes between operators in one call, the most at a time, by the shapes that the first inputs lead to; -1: a shape is not known beforehand. */
 	int64_t planned_bytes;
-	int64_t activation_bytes_peak; /* of all tensors of the engine but fetched weights, most at a time */
+	int64_t tensor_bytes_peak; /* of all tensors of the engine but fetched weights, most at a time */
 };
 void strata_engine_metrics(const struct strata_engine_model *model,
 			   struct strata_engine_metrics *ret_metrics);

@@ -227,7 +227,8 @@ void doctor_engine(struct doctor *doctor)
 			   ort->version, path);
 	else
 		doctor_say(doctor, getenv("STRATA_ONNXRUNTIME") ? DOCTOR_WARN : DOCTOR_OK,
-			   "onnxruntime", NULL, "%s", doctor->cli->err.text);
+			   "onnxruntime", NULL, "models run by the backend native: %s",
+			   doctor->cli->err.text);
 }
 
 /* ---- the process that serves ---- */

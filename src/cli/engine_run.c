@@ -275,8 +275,8 @@ static int print_json(struct session *session)
 	if (object)
 		json_object_update_new(
 			object,
-			json_pack("{s:I,s:I,s:I,s:I,s:I,s:o}", "activation_bytes",
-				  (json_int_t)metrics.activation_bytes_peak, "planned_bytes",
+			json_pack("{s:I,s:I,s:I,s:I,s:I,s:o}", "tensor_bytes",
+				  (json_int_t)metrics.tensor_bytes_peak, "planned_bytes",
 				  (json_int_t)metrics.planned_bytes, "transfers",
 				  (json_int_t)metrics.transfers, "transfer_bytes",
 				  (json_int_t)metrics.transfer_bytes, "transfer_ns",
@@ -330,7 +330,7 @@ static int print_table(struct session *session)
 	/* Weights that stay, what was laid out anew of them and activations are one figure of the heap. */
 	cli_printf(cli, "memory: weights %s, all tensors together up to %s\n",
 		   strata_size_print_short(metrics.kept_bytes + metrics.frame_bytes, bytes),
-		   strata_size_print_short(metrics.activation_bytes_peak + metrics.frame_bytes,
+		   strata_size_print_short(metrics.tensor_bytes_peak + metrics.frame_bytes,
 					   other));
 	return rc;
 }

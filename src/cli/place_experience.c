@@ -7,6 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+/* A factor that the file has as a logarithm; "?" where the file has nonsense. */
+static void add_factor(struct cli_table *table, const json_t *pair, const char *key)
+{
+	const json_t *logarithm = json_object_get(pair, key);
+
+	if (json_is_number(logarithm) && fabs(json_number_value(logarithm)) < 64)
+		cli_table_add(table, "%.2f", exp2(json_number_value(logarithm)));
+	else
+		cli_table_add(table, "?");
+}
+
 static int print_devices(struct cli *cli, const json_t *object)
 {
 	static const struct cli_column columns[] = { { "DEVICE" },
@@ -26,10 +37,8 @@ static int print_devices(struct cli *cli, const json_t *object)
 		{
 			cli_table_add(table, "%s", device);
 			cli_table_add(table, "%s", kind);
-			cli_table_add(table, "%.2f",
-				      exp2(json_number_value(json_object_get(pair, "slow"))));
-			cli_table_add(table, "%.2f",
-				      exp2(json_number_value(json_object_get(pair, "fast"))));
+			add_factor(table, pair, "slow");
+			add_factor(table, pair, "fast");
 			cli_table_add(table, "%lld",
 				      (long long)json_integer_value(json_object_get(pair, "count")));
 		}

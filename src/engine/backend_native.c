@@ -1,6 +1,7 @@
 /* The backend that is always there: operators in plain C and oneDNN (native/). */
 #include "engine/backend.h"
 
+#include "engine/native/instructions.h"
 #include "engine/native/program.h"
 
 #include <errno.h>
@@ -36,8 +37,11 @@ static int compile(const void *conf, const struct engine_compile *what, void **r
 				   "%s: the backend native computes on processors; GPUs need the "
 				   "backend onnxruntime",
 				   what->device->name);
-	int rc = native_program_new(&source, what->device->heap, &what->device->team, &program, err);
+	int rc = native_isa_check(err);
 
+	if (rc == 0)
+		rc = native_program_new(&source, what->device->heap, &what->device->team, &program,
+					err);
 	if (rc == 0)
 		*ret_program = program;
 	return rc;

@@ -309,7 +309,7 @@ void strata_engine_metrics(const struct strata_engine_model *model,
 		.transfers = model->instance.transfers,
 		.transfer_bytes = model->instance.transfer_bytes,
 		.transfer_ns = model->instance.transfer_ns,
-		.activation_bytes_peak = (int64_t)model->engine->heap.live_peak,
+		.tensor_bytes_peak = (int64_t)model->engine->heap.live_peak,
 		.planned_bytes = model->instance.prepared ? model->planned_bytes : -1,
 	};
 

@@ -27,3 +27,9 @@ echo '[]' >odd.json
 run strata place experience odd.json
 gives 1
 says_some 'odd.json is not a file of experience'
+
+it 'shows nonsense as what it is'
+echo '{"strata_experience":1,"devices":{"cpu":{"MatMul":{"slow":1e300,"fast":0.5,"count":3}}}}' >odd.json
+run strata place experience odd.json
+gives 0
+prints_some 'cpu     MatMul        ?    1.41     3'

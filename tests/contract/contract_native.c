@@ -329,7 +329,7 @@ static float float_at(const struct engine_value *value, int64_t index)
 /* Rows of results are computed otherwise when nobody wants to know where the largest was. NaN is the largest. */
 TEST(largest_elements_are_the_same_with_and_without_their_places)
 {
-	static const int64_t pads[] = { 1, 2, 2, 1 }, kernels[] = { 3, 4 };
+	static const int64_t margins[] = { 1, 2, 2, 1 }, kernels[] = { 3, 4 };
 	struct strata_error err = { 0 };
 
 	for (int64_t form = 0; form < 24; form++) {
@@ -349,7 +349,7 @@ TEST(largest_elements_are_the_same_with_and_without_their_places)
 			sample_ints(&node, "kernel_shape", kernels, 2);
 			sample_ints(&node, "strides", strides, 2);
 			sample_ints(&node, "dilations", gaps, 2);
-			sample_ints(&node, "pads", pads, 4);
+			sample_ints(&node, "pads", margins, 4);
 			CHECK_OK(sample_run(&sample, &node, inputs, 1, outputs == 1 ? alone : both,
 					    &err));
 		}

@@ -52,7 +52,7 @@ TEST(ports_and_subgraphs_are_told)
 	      subgraph.least_ns <= subgraph.total_ns);
 	CHECK_INT(subgraph.weight_bytes, strata_engine_weight_bytes(kept.model));
 	strata_engine_metrics(kept.model, &metrics);
-	CHECK(metrics.flops > 0 && metrics.activation_bytes_peak > 0 && metrics.read_bytes == 0);
+	CHECK(metrics.flops > 0 && metrics.tensor_bytes_peak > 0 && metrics.read_bytes == 0);
 	kept_engine_free(&kept);
 }
 

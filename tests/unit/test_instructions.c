@@ -3,6 +3,7 @@
 
 #include "engine/native/instructions.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,4 +18,23 @@ TEST(it_is_at_most_what_was_asked_for)
 	if (most && strcmp(most, "avx2") == 0)
 		CHECK(isa <= NATIVE_AVX2);
 	CHECK_INT(native_isa(), isa);
+}
+
+TEST(a_word_that_is_not_known_is_refused)
+{
+	struct strata_error err = { 0 };
+
+	CHECK_OK(native_isa_check(&err));
+	char *before = getenv("STRATA_ISA") ? strdup(getenv("STRATA_ISA")) : NULL;
+
+	setenv("STRATA_ISA", "avx3", 1);
+	CHECK_INT(native_isa_check(&err), -EINVAL);
+	CHECK_TEXT(err.text, "STRATA_ISA is avx3; expected plain, avx2 or avx512");
+	setenv("STRATA_ISA", "", 1);
+	CHECK_OK(native_isa_check(&err));
+	if (before)
+		setenv("STRATA_ISA", before, 1);
+	else
+		unsetenv("STRATA_ISA");
+	free(before);
 }

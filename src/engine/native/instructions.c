@@ -1,24 +1,45 @@
 /* The instruction set: see instructions.h. */
 #include "engine/native/instructions.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const char variable[] = "STRATA_ISA";
+static const char *const words[] = { [NATIVE_PLAIN] = "plain",
+				     [NATIVE_AVX2] = "avx2",
+				     [NATIVE_AVX512] = "avx512" };
+
+/* The most that is allowed; 0: the word is not known. */
+static enum native_isa allowed(void)
+{
+	const char *most = getenv(variable);
+
+	if (!most || !most[0])
+		return NATIVE_AVX512;
+	for (size_t i = NATIVE_PLAIN; i <= NATIVE_AVX512; i++)
+		if (strcmp(most, words[i]) == 0)
+			return (enum native_isa)i;
+	return 0;
+}
+
+int native_isa_check(struct strata_error *err)
+{
+	return allowed() ? 0
+			 : strata_fail(err, -EINVAL, "%s is %s; expected plain, avx2 or avx512",
+				       variable, getenv(variable));
+}
+
 static enum native_isa find(void)
 {
-	const char *most = getenv("STRATA_ISA");
-	enum native_isa isa = NATIVE_PLAIN;
+	enum native_isa most = allowed(), isa = NATIVE_PLAIN;
 
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		isa = __builtin_cpu_supports("avx512f") ? NATIVE_AVX512 : NATIVE_AVX2;
 #endif
-	if (most && strcmp(most, "plain") == 0)
-		isa = NATIVE_PLAIN;
-	if (most && strcmp(most, "avx2") == 0 && isa > NATIVE_AVX2)
-		isa = NATIVE_AVX2;
-	return isa;
+	return most && most < isa ? most : isa;
 }
 
 enum native_isa native_isa(void)
