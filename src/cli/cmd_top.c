@@ -1,9 +1,10 @@
 /*
  * strata top: the cluster on one screen, drawn again and again: how full the nodes are, what runs,
- * what waits, why, and until when.
+ * what waits, why, and until when; and the generation tasks that wait or are being drawn.
  */
-#include "cli/service.h"
+#include "cli/task.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ static const struct strata_option top_options[] = {
 static const struct strata_schema top_schema = { "top", NULL, sizeof(struct top_conf),
 						 top_options };
 
-enum { BAR_CELLS = 10, LINES_AROUND = 9, NODES_MIN = 3 };
+enum { NODES, RUNNING, WAITING, TASKS, PART_COUNT };
+enum { BAR_CELLS = 10, LINES_TOP = 3, LINES_AROUND = 2, ROWS_MIN = 3 };
 
 static double number(const json_t *object, const char *key)
 {
@@ -102,16 +104,32 @@ static const struct grid_column node_bars[] = {
 /* ---- the screen ---- */
 
 struct look {
-	json_t *nodes, *queue; /* answers */
-	json_t *running, *waiting;
+	json_t *nodes, *queue, *tasks; /* answers */
+	json_t *parts[PART_COUNT];     /* what is shown of them */
 };
 
 static void free_look(struct look *look)
 {
 	json_decref(look->nodes);
 	json_decref(look->queue);
-	json_decref(look->running);
-	json_decref(look->waiting);
+	json_decref(look->tasks);
+	for (size_t i = 0; i < PART_COUNT; i++)
+		json_decref(look->parts[i]);
+}
+
+/* A service without tasks has none to show. */
+static int get_tasks(struct cli *cli, json_t **ret_json)
+{
+	struct buf path;
+
+	service_path(cli, &path, "tasks", NULL, NULL);
+	client_query(&path, "status", "pending,encoding,denoising,decoding");
+	int rc = service_get(cli, &path, ret_json);
+
+	if (rc != -ENOENT)
+		return rc;
+	*ret_json = json_object();
+	return 0;
 }
 
 static int take_look(struct cli *cli, struct look *look)
@@ -122,26 +140,34 @@ static int take_look(struct cli *cli, struct look *look)
 
 	if (rc == 0)
 		rc = service_list(cli, "queue", &look->queue);
+	if (rc == 0)
+		rc = get_tasks(cli, &look->tasks);
 	if (rc)
 		return rc;
-	look->running = json_array();
-	look->waiting = json_array();
+	look->parts[NODES] = json_incref(json_object_get(look->nodes, "nodes"));
+	look->parts[TASKS] = json_incref(json_object_get(look->tasks, "tasks"));
+	look->parts[RUNNING] = json_array();
+	look->parts[WAITING] = json_array();
 	json_array_foreach(json_object_get(look->queue, "jobs"), i, job) json_array_append(
-		json_array_size(json_object_get(job, "node_names")) ? look->running : look->waiting,
+		look->parts[json_array_size(json_object_get(job, "node_names")) ? RUNNING : WAITING],
 		job);
-	return look->running && look->waiting ? 0 : strata_fail_memory(&cli->err);
+	return look->parts[RUNNING] && look->parts[WAITING] ? 0 : strata_fail_memory(&cli->err);
 }
 
 static void print_totals(struct cli *cli, const struct look *look)
 {
-	const json_t *nodes = json_object_get(look->nodes, "nodes");
+	const json_t *nodes = look->parts[NODES];
+	size_t tasks = json_array_size(look->parts[TASKS]);
 	int64_t now_ns = when_now_ns();
 	char time[STRATA_FORM_BYTES];
 
-	cli_printf(cli, "%s%s%s  %zu node%s, %zu running, %zu waiting\n", cli_style(cli, CLI_BOLD),
+	cli_printf(cli, "%s%s%s  %zu node%s, %zu running, %zu waiting", cli_style(cli, CLI_BOLD),
 		   when_print(now_ns, now_ns, time), cli_style(cli, CLI_PLAIN),
 		   json_array_size(nodes), cli_plural(json_array_size(nodes)),
-		   json_array_size(look->running), json_array_size(look->waiting));
+		   json_array_size(look->parts[RUNNING]), json_array_size(look->parts[WAITING]));
+	if (tasks)
+		cli_printf(cli, ", %zu generation task%s", tasks, cli_plural(tasks));
+	cli_print(cli, "\n");
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
 		double all = 0, used = 0;
 		struct buf bar;
@@ -181,51 +207,73 @@ static int print_part(struct cli *cli, const struct grid_column *columns, size_t
 	return rc;
 }
 
-/* The rows of a terminal among nodes, running and waiting jobs: none gets more than it can use. */
-static void share_rows(const struct cli *cli, const struct look *look, size_t ret_rooms[3])
+/* The rows of a terminal among the parts: none gets more than it can use. */
+static void share_rows(const struct cli *cli, const struct look *look, size_t ret_rooms[PART_COUNT])
 {
-	const size_t wanted[3] = { json_array_size(json_object_get(look->nodes, "nodes")),
-				   json_array_size(look->running), json_array_size(look->waiting) };
-	size_t left = cli->rows > LINES_AROUND + 3 * NODES_MIN ? (size_t)cli->rows - LINES_AROUND
-							       : 3 * NODES_MIN;
+	size_t around = LINES_TOP, parts = 0, left;
 
-	for (size_t i = 0; i < 3; i++) {
-		size_t fair = left / (3 - i), later = 0;
+	for (size_t i = 0; i < PART_COUNT; i++)
+		parts += json_array_size(look->parts[i]) > 0;
+	around += parts * LINES_AROUND;
+	left = (size_t)cli->rows > around + parts * ROWS_MIN ? (size_t)cli->rows - around
+							     : parts * ROWS_MIN;
+	for (size_t i = 0; i < PART_COUNT; i++) {
+		size_t wanted = json_array_size(look->parts[i]), later = 0;
 
-		for (size_t k = i + 1; k < 3; k++)
-			later += wanted[k];
+		ret_rooms[i] = 0;
+		if (wanted == 0)
+			continue;
+		size_t fair = left / parts--;
+
+		for (size_t k = i + 1; k < PART_COUNT; k++)
+			later += json_array_size(look->parts[k]);
 		if (later < left - fair)
 			fair = left - later;
-		ret_rooms[i] = wanted[i] < fair ? wanted[i] : fair > 1 ? fair - 1 : 1;
-		left -= wanted[i] < fair ? wanted[i] : fair;
+		ret_rooms[i] = wanted < fair ? wanted : fair > 1 ? fair - 1 : 1;
+		left -= wanted < fair ? wanted : fair;
 		if (cli->rows == 0)
 			ret_rooms[i] = 0;
 	}
 }
 
+static int print_parts(struct cli *cli, const struct look *look)
+{
+	const struct {
+		const struct grid_column *columns;
+		size_t count;
+	} how[PART_COUNT] = {
+		[NODES] = { node_bars, sizeof(node_bars) / sizeof(node_bars[0]) },
+		[RUNNING] = { job_columns, job_column_count },
+		[WAITING] = { job_columns, job_column_count },
+		[TASKS] = { task_columns, task_column_count },
+	};
+	size_t rooms[PART_COUNT];
+	int rc = 0;
+
+	share_rows(cli, look, rooms);
+	print_totals(cli, look);
+	for (size_t i = 0; rc == 0 && i < PART_COUNT; i++)
+		rc = print_part(cli, how[i].columns, how[i].count, look->parts[i], rooms[i]);
+	return rc;
+}
+
 static int draw(struct cli *cli, void *context)
 {
 	struct look look = { 0 };
-	size_t rooms[3];
 	int rc = take_look(cli, &look);
 
 	(void)context;
 	if (rc == 0 && cli->globals.json) {
 		json_t *at = json_object_get(look.queue, "at");
 
-		rc = cli_print_json(cli, json_pack("{s:O?,s:O?,s:O?,s:O?}", "at", at, "nodes",
-						   json_object_get(look.nodes, "nodes"), "jobs",
-						   json_object_get(look.queue, "jobs"), "counts",
-						   json_object_get(look.queue, "counts")));
+		rc = cli_print_json(
+			cli, json_pack("{s:O?,s:O?,s:O?,s:O?,s:O?}", "at", at, "nodes",
+				       look.parts[NODES], "jobs",
+				       json_object_get(look.queue, "jobs"), "counts",
+				       json_object_get(look.queue, "counts"), "tasks",
+				       look.parts[TASKS]));
 	} else if (rc == 0) {
-		share_rows(cli, &look, rooms);
-		print_totals(cli, &look);
-		rc = print_part(cli, node_bars, sizeof(node_bars) / sizeof(node_bars[0]),
-				json_object_get(look.nodes, "nodes"), rooms[0]);
-		if (rc == 0)
-			rc = print_part(cli, job_columns, job_column_count, look.running, rooms[1]);
-		if (rc == 0)
-			rc = print_part(cli, job_columns, job_column_count, look.waiting, rooms[2]);
+		rc = print_parts(cli, &look);
 	}
 	free_look(&look);
 	return rc;
@@ -247,7 +295,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 
 const struct cli_command cli_top = {
 	.name = "top",
-	.summary = "show nodes, running and waiting jobs on one screen, live",
+	.summary = "show nodes, jobs and generation tasks on one screen, live",
 	.about = "Bars show what is in use. Waiting jobs come in the order in which they are "
 		 "considered, with the reason and the\n"
 		 "expected start (≈), or the promised one (by). q or ctrl-C ends it, any other key "

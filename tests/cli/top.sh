@@ -19,9 +19,20 @@ prints_some 'n1    up       █████████░ 3.5/4  ████�
 prints_some 'n2    drained  -                 ░░░░░░░░░░ 0/8'
 prints_some 'running'
 prints_some '≈ 2000-01-01 14:05'
-asked 'len(r) == 2'
+asked 'len(r) == 3'
 run strata top --json
-prints_json 'set(d) == {"at", "nodes", "jobs", "counts"} and len(d["jobs"]) == 2'
+prints_json 'set(d) == {"at", "nodes", "jobs", "counts", "tasks"} and len(d["jobs"]) == 2 and d["tasks"] is None'
+
+it 'shows generation tasks that wait or are being drawn'
+serve "{$nodes, \"GET /api/v1/queue\": {\"body\": {\"jobs\": [$running]}}, \"GET /api/v1/tasks\": {\"body\": {\"tasks\": [$(task 'status="denoising"' steps_done=4), $(task id=18 position=1)]}}}"
+run strata top
+gives 0
+prints_some '2 nodes, 1 running, 0 waiting, 2 generation tasks'
+prints_some 'T17  ann   digits  denoising   4/20'
+prints_some 'T18  ann   digits  pending     0/20'
+asked 'p["query"] == "status=pending,encoding,denoising,decoding"'
+run strata top --json
+prints_json '[t["id"] for t in d["tasks"]] == [17, 18]'
 
 it 'is drawn over on a terminal, and fits it'
 many=$(for i in $(seq 100 140); do printf ', '; job id=$i; done)
