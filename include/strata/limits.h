@@ -90,6 +90,10 @@ enum {
 	STRATA_SERVER_BODIES_BYTES_MAX = 512 << 20, /* … larger ones up to so much in all */
 	STRATA_SERVER_CONNECTIONS_MAX = 12000, /* connections by the socket, and as many by TCP */
 	STRATA_SERVER_CONNECTIONS_EACH_MAX = 1000, /* of one user, or an address without token */
+	STRATA_WEBHOOK_URL_BYTES_MAX = 2048,       /* the address of a webhook */
+	STRATA_WEBHOOK_ALLOWED_MAX = 64,           /* ranges of addresses that an operator allows */
+	STRATA_WEBHOOK_LINE_BYTES_MAX = 1 << 20,   /* a message to one, as it is handed over */
+	STRATA_WEBHOOK_USER_MAX = 1000,            /* messages of one user that have not arrived */
 	STRATA_SERVER_PLACED_MAX = 1 << 20,        /* jobs that have a place at a time */
 	STRATA_TASK_CPU_MILLI_MIN = 10,            /* of a core, that a task takes at least */
 	STRATA_BULK_COUNT_MAX = 10000,             /* entries of one submission */

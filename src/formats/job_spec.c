@@ -124,6 +124,8 @@ static const struct strata_option options[] = {
 		  "left out" },
 	{ "append", STRATA_BOOL, OFFSET(append), .help = "adds to files that are there" },
 	{ "comment", STRATA_TEXT, OFFSET(comment), .text = { NULL, 1024 }, .help = "a note" },
+	{ "webhook", STRATA_TEXT, OFFSET(webhook), .text = { NULL, STRATA_WEBHOOK_URL_BYTES_MAX },
+	  .value = "URL", .help = "hears how it ended: http://… or https://…" },
 	{ "request_key", STRATA_TEXT, OFFSET(request_key), .text = { NULL, STRATA_NAME_BYTES_MAX },
 	  .flags = STRATA_HIDDEN, .help = "the same key twice is one submission" },
 	{ 0 }

@@ -40,6 +40,7 @@ struct job_spec {
 	bool cancel_if_never;
 	const char *gang;
 	int64_t gang_size;
+	const char *webhook; /* URL; NULL: none */
 	const char *request_key;
 };
 

@@ -11,6 +11,7 @@
 #include "server/tasks.h"
 
 #include "core/text.h"
+#include "webhook/webhook_address.h"
 
 #include <strata/limits.h>
 #include <strata/solver.h>
@@ -28,6 +29,7 @@ enum { RETRY_S = 5 };
 
 struct generate {
 	const char *prompt, *negative_prompt, *model, *scheduler, *schedule, *account, *deadline;
+	const char *webhook;
 	int64_t steps, seed, width, height, n, priority, num_frames;
 	double guidance_scale, strength;
 	/* beside the table: */
@@ -70,6 +72,8 @@ static const struct strata_option options[] = {
 	  .help = "to be finished by then: a time, or now+10minutes" },
 	{ "account", STRATA_TEXT, OF(account), .text = { NULL, STRATA_NAME_BYTES_MAX },
 	  .help = "that is charged" },
+	{ "webhook", STRATA_TEXT, OF(webhook), .text = { NULL, STRATA_WEBHOOK_URL_BYTES_MAX },
+	  .help = "a URL that hears how it ended" },
 	{ "num_frames", STRATA_INT, OF(num_frames), .integer = { 1, 1, 1000000 },
 	  .help = "of a video: 1, as there is no pipeline for videos" },
 	{ 0 }
@@ -151,6 +155,8 @@ static int check(struct request *request, struct generate *asked, struct strata_
 {
 	int rc = check_solver(request, asked, err);
 
+	if (rc == 0 && asked->webhook && webhook_url_check(asked->webhook, err))
+		return strata_fail_under(err, -EINVAL, "webhook");
 	if (rc == 0 && asked->num_frames > 1)
 		return strata_fail_at(err, -EINVAL, "num_frames",
 				      "num_frames is %lld; expected 1: there is no pipeline for "
@@ -217,6 +223,8 @@ static char *parameters(const struct generate *asked, const struct model_conf *m
 		json_object_set_new(json, "guidance_scale", json_real(guidance));
 	if (asked->strength < 1)
 		json_object_set_new(json, "strength", json_real(asked->strength));
+	if (asked->webhook)
+		json_object_set_new(json, "webhook", json_string(asked->webhook));
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 
 	json_decref(json);

@@ -13,6 +13,7 @@
 #include "server/route.h"
 #include "server/tasks.h"
 #include "server/token.h"
+#include "server/webhooks.h"
 #include "server/workers.h"
 
 #include <errno.h>
@@ -77,6 +78,7 @@ static void wait_for_something(struct decider *decider)
 		earlier(strata_cluster_next_ns(decider->cluster), reservations_sweep(decider));
 	int64_t wait_ms = earlier(LONGEST_MS, retain_wait_ms(decider));
 
+	due_ns = earlier(due_ns, webhooks_due_ns(decider));
 	if (store_shared(decider->store))
 		wait_ms = earlier(wait_ms, BEAT_MS);
 	if (decider->batch.held)
@@ -178,13 +180,15 @@ static int pass(struct decider *decider, struct strata_error *err)
 	return 0;
 }
 
-/* What generation does by itself: leases end, workers come and go, those who wait hear of it. */
-static void look_at_tasks(struct decider *decider)
+/* What happens by itself: leases end, workers come and go, those who wait hear of it, messages
+ * arrive. */
+static void look_around(struct decider *decider)
 {
 	if (decider->batch.held)
 		return;
 	workers_look(decider);
 	parked_look(decider);
+	webhooks_look(decider);
 }
 
 static int go_round(struct decider *decider, struct strata_error *err)
@@ -193,7 +197,7 @@ static int go_round(struct decider *decider, struct strata_error *err)
 	reload_look(decider->common);
 	decide_requests(decider);
 	act_events(decider);
-	look_at_tasks(decider);
+	look_around(decider);
 	int rc = pass(decider, err);
 
 	recorder_write(decider);
@@ -206,6 +210,7 @@ static int go_round(struct decider *decider, struct strata_error *err)
 		trace_part(decider, "carrying out", start_ns, "effects", decider->effect_count);
 		act_forget(decider);
 		tasks_committed(decider);
+		webhooks_committed(decider);
 		live_sweep(decider);
 		decider->again |= decider->effect_count >
 				  0; /* what was done may have failed at once */

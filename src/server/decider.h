@@ -78,6 +78,7 @@ struct decider {
 	struct doomed *doomed_results;  /* files that may go after the commit */
 	struct map_u64 workers;         /* of struct worker, by job */
 	struct parked *parked;          /* requests that are answered later: parked.h */
+	struct webhooks *webhooks;      /* webhooks.h; NULL: not loaded */
 
 	/* the store, and what is to be written to it */
 	char mark[STRATA_PATH_BYTES_MAX + 16]; /* path of the store's mark */

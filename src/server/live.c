@@ -5,6 +5,7 @@
 #include "server/nodes.h"
 #include "server/output.h"
 #include "server/remote.h"
+#include "server/webhooks.h"
 
 #include <strata/limits.h>
 #include <strata/text.h>
@@ -416,6 +417,7 @@ void live_ended(struct decider *decider, struct live *live, const struct exec_st
 	remember(decider, live, env_now_ns(decider->env, ENV_MONOTONIC) + REMEMBERED_NS);
 	batch_job(decider, live);
 	output_ended(decider, live);
+	webhook_job_ended(decider, live);
 }
 
 void live_sweep(struct decider *decider)

@@ -12,6 +12,7 @@
 #include "server/remote.h"
 #include "server/reservation.h"
 #include "server/tasks.h"
+#include "server/webhooks.h"
 #include "server/workers.h"
 
 #include <strata/limits.h>
@@ -137,6 +138,7 @@ void decider_unload(struct decider *decider)
 	parked_end(decider, "another server leads now");
 	workers_free(decider);
 	tasks_free(decider);
+	webhooks_free(decider);
 	strata_registry_free(decider->policies);
 	decider->policies = NULL;
 	while ((live = live_first(decider)))

@@ -15,6 +15,7 @@
 #include "core/env_log.h"
 #include "server/tasks.h"
 #include "server/token.h"
+#include "server/webhooks.h"
 #include "server/workers.h"
 
 #include <errno.h>
@@ -413,6 +414,8 @@ int recover(struct decider *decider, struct strata_error *err)
 		rc = tasks_load(decider, err);
 	if (rc == 0)
 		rc = workers_load(decider, err);
+	if (rc == 0)
+		rc = webhooks_load(decider, err);
 	if (!decider->exec) {
 		batch_drop(decider, "");
 		strata_arena_reset(&decider->scratch);

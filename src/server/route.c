@@ -29,6 +29,7 @@ static const struct route *const tables[] = {
 	api_passes_routes,
 	api_trace_routes,
 	api_events_routes,
+	api_webhooks_routes,
 };
 /* clang-format on */
 enum { TABLE_COUNT = sizeof(tables) / sizeof(tables[0]) };

@@ -58,6 +58,7 @@ extern const struct route api_submit_routes[];
 extern const struct route api_tasks_routes[];
 extern const struct route api_token_routes[];
 extern const struct route api_trace_routes[];
+extern const struct route api_webhooks_routes[];
 extern const struct route api_why_routes[];
 extern const struct route api_worker_routes[];
 

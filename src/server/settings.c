@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "exec/exec.h"
 #include "machine/inventory.h"
+#include "webhook/webhook_address.h"
 
 #include <strata/cluster.h>
 #include <strata/pool.h>
@@ -85,6 +86,10 @@ static const struct strata_option server_options[] = {
 	{ "worker_lease", STRATA_DURATION, OFFSET(worker_lease_ns),
 	  .integer = { 30 * SECOND, SECOND, 86400 * SECOND }, .unit = "s",
 	  .help = "a worker that is not heard of for so long has lost its tasks" },
+	{ "webhook_allow", STRATA_TEXT, OFFSET(webhook_allow), .text = { NULL, 4096 },
+	  .value = "ADDRESSES",
+	  .help = "webhooks may be there although messages go to no loopback or link-local "
+		  "address: 127.0.0.1,169.254.7.0/24" },
 	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
 	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
 		  "left out" },
@@ -230,6 +235,10 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 				    "time_limit is longer than time_limit_max");
 	if (rc == 0 && conf->inventory_url)
 		rc = conf_check_url(conf->inventory_url, err);
+	struct webhook_allowed allowed;
+
+	if (rc == 0 && webhook_allowed_read(conf->webhook_allow, &allowed, err))
+		rc = strata_fail_under(err, -EINVAL, "webhook_allow");
 	return rc ? rc : check_nodes(conf, &memory, err);
 }
 

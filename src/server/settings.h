@@ -15,6 +15,7 @@ struct server_conf {
 	const char *executor;
 	const char *pool_policy;
 	bool pool_preempt;
+	const char *webhook_allow;
 	int64_t task_queue_max;
 	const char *worker_user;    /* NULL: chosen */
 	const char *worker_program; /* NULL: the one beside this */

@@ -2,6 +2,7 @@
 #include "server/spec.h"
 
 #include "slurm/slurm_value.h"
+#include "webhook/webhook_address.h"
 
 #include <strata/limits.h>
 #include <strata/slurm.h>
@@ -32,6 +33,10 @@ static int check_program(const struct job_spec *spec, struct strata_error *err)
 		return strata_fail_at(err, -EINVAL, "working_dir",
 				      "working_dir is '%.80s'; expected an absolute path",
 				      spec->working_dir);
+	struct strata_error why = { 0 };
+
+	if (spec->webhook && webhook_url_check(spec->webhook, &why))
+		return strata_fail_at(err, -EINVAL, "webhook", "%s", why.text);
 	if (!job_spec_umask(spec->umask, &mask))
 		return strata_fail_at(err, -EINVAL, "umask",
 				      "umask is '%.20s'; expected 000 to 777 in octal, as in 027",

@@ -4,6 +4,7 @@
 #include "core/env_log.h"
 #include "server/results.h"
 #include "server/view.h"
+#include "server/webhooks.h"
 
 #include <strata/limits.h>
 
@@ -287,6 +288,7 @@ void task_end(struct decider *decider, struct task *task, const char *images, co
 	uncount(decider, task);
 	put_row(decider, task);
 	put_event(decider, task);
+	webhook_task_ended(decider, task);
 }
 
 int task_cancel(struct decider *decider, struct task *task, const char *by,

@@ -173,8 +173,18 @@ static const char *const tasks[] = {
 	NULL,
 };
 
+/* Messages to webhooks that have not arrived yet. */
+static const char *const webhooks[] = {
+	"CREATE TABLE deliveries ("
+	"id @text PRIMARY KEY, user_id @text NOT NULL, event @text NOT NULL, url @text NOT NULL, "
+	"body @text NOT NULL, error @text, attempts @int NOT NULL, created_at @int NOT NULL, "
+	"due_at @int NOT NULL)@end",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
 	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made }, { ranges }, { tasks },
+	{ webhooks },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

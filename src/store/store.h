@@ -254,6 +254,19 @@ struct store_worker {
 	int64_t created_ns;
 };
 
+/* A message to a webhook that has not arrived yet. */
+struct store_delivery {
+	const char *id;      /* uuid_make: receivers know by it what they have had */
+	const char *user;    /* whose it is */
+	const char *event;   /* "job.ended", "task.ended" */
+	const char *url;     /* where it goes */
+	const char *body;    /* JSON */
+	const char *error;   /* what the last attempt came to; NULL: there was none */
+	int64_t attempts;    /* so far */
+	int64_t created_ns;
+	int64_t due_ns;      /* the next attempt is not before then */
+};
+
 enum store_row {
 	STORE_BLOB, /* first, because jobs refer to them */
 	STORE_JOB,
@@ -271,8 +284,9 @@ enum store_row {
 	STORE_MODEL,
 	STORE_RESULT,
 	STORE_WORKER,
+	STORE_DELIVERY,
 };
-enum { STORE_ROW_COUNT = STORE_WORKER + 1 };
+enum { STORE_ROW_COUNT = STORE_DELIVERY + 1 };
 
 /* clang-format off */
 #define STORE_ROW_OF(row) _Generic(*(row), \
@@ -281,7 +295,8 @@ enum { STORE_ROW_COUNT = STORE_WORKER + 1 };
 	struct store_entity: STORE_ENTITY, struct store_token: STORE_TOKEN, struct store_node: STORE_NODE, \
 	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
 	struct store_answer: STORE_ANSWER, struct store_task: STORE_TASK, struct store_model: STORE_MODEL, \
-	struct store_result: STORE_RESULT, struct store_worker: STORE_WORKER)
+	struct store_result: STORE_RESULT, struct store_worker: STORE_WORKER, \
+	struct store_delivery: STORE_DELIVERY)
 /* clang-format on */
 
 /* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its

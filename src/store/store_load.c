@@ -81,6 +81,7 @@ union row {
 	struct store_model model;
 	struct store_result result;
 	struct store_worker worker;
+	struct store_delivery delivery;
 };
 
 struct walk {

@@ -216,6 +216,18 @@ static const struct store_column worker_columns[] = {
 	INT(worker, created_ns, "created_at"),
 };
 
+static const struct store_column delivery_columns[] = {
+	TEXT(delivery, id, "id"),
+	TEXT(delivery, user, "user_id"),
+	TEXT(delivery, event, "event"),
+	TEXT(delivery, url, "url"),
+	TEXT(delivery, body, "body"),
+	MAYBE(delivery, error, "error"),
+	INT(delivery, attempts, "attempts"),
+	INT(delivery, created_ns, "created_at"),
+	INT(delivery, due_ns, "due_at"),
+};
+
 #define OF_LIVE_JOBS "job IN (SELECT id FROM jobs WHERE completed_at = 0)"
 #define TABLE(row, keys, ...) { \
 	.row_bytes = sizeof(struct store_##row), .columns = row##_columns, \
@@ -239,6 +251,7 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 	[STORE_MODEL] = TABLE(model, 1, .name = "models"),
 	[STORE_RESULT] = TABLE(result, 2, .name = "results"),
 	[STORE_WORKER] = TABLE(worker, 1, .name = "workers"),
+	[STORE_DELIVERY] = TABLE(delivery, 1, .name = "deliveries"),
 };
 /* clang-format on */
 

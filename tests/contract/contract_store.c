@@ -231,17 +231,18 @@ EACH(every_kind_of_row_comes_back)
 	struct store_node node = { "gpu-01", "drained", "fan", 77, NULL };
 	struct store_reservation reservation = { "night", 1, 2, "{}" };
 	struct store_checkpoint checkpoint = { 7, 1, "/ckpt/7", 1 << 20, 5, 1000 };
+	struct store_delivery delivery = { "u1", "ada", "job.ended", "http://h", "{}", NULL, 2, 3, 4 };
 	struct store_change changes[] = { STORE_PUT(&step),      STORE_PUT(&array),
 					  STORE_PUT(&event),     STORE_PUT(&usage),
 					  STORE_PUT(&entity),    STORE_PUT(&token),
 					  STORE_PUT(&node),      STORE_PUT(&reservation),
-					  STORE_PUT(&checkpoint) };
+					  STORE_PUT(&checkpoint), STORE_PUT(&delivery) };
 	uint64_t epoch;
 	struct store *store = open_leading(address, &epoch);
 	struct copies found;
 
-	CHECK_OK(store_apply(store, changes, 9, epoch, &err));
-	for (int i = 0; i < 9; i++) {
+	CHECK_OK(store_apply(store, changes, 10, epoch, &err));
+	for (int i = 0; i < 10; i++) {
 		load(store, changes[i].kind, NULL, &found);
 		CHECK_INT(found.count, 1);
 		if (changes[i].kind == STORE_USAGE) {
@@ -268,6 +269,12 @@ EACH(every_kind_of_row_comes_back)
 
 			CHECK_TEXT(got->path, "/ckpt/7");
 			CHECK_INT(got->step, 1000);
+		} else if (changes[i].kind == STORE_DELIVERY) {
+			const struct store_delivery *got = found.rows[0];
+
+			CHECK_TEXT(got->url, "http://h");
+			CHECK_TEXT(got->error, NULL);
+			CHECK_INT(got->due_ns, 4);
 		} else if (changes[i].kind == STORE_ENTITY) {
 			const struct store_entity *got = found.rows[0];
 

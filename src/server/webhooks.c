@@ -1,0 +1,459 @@
+/* Messages to webhooks: see webhooks.h. */
+#include "server/webhooks.h"
+
+#include "server/live.h"
+#include "server/tasks.h"
+#include "server/view.h"
+#include "server/webhook_process.h"
+#include "core/env_log.h"
+#include "store/uuid.h"
+
+#include <strata/limits.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+enum { ATTEMPTS_MAX = 10, SECRET_BYTES = 32, SECRET_TEXT = 2 * SECRET_BYTES + 1 };
+enum { GONE = 410 }; /* the answer of one that wants no more messages */
+
+/* The row that has the service's own key. */
+static const char key_kind[] = "secret", key_name[] = "webhooks";
+
+struct delivery {
+	struct store_delivery row; /* texts are owned */
+	struct delivery *next, *previous;
+	bool durable;
+	bool with_process; /* it is being sent */
+};
+
+struct webhooks {
+	struct delivery *first;
+	struct map_text by_id;  /* of struct delivery */
+	struct map_text counts; /* of each user: size_t */
+	struct webhook_process *process; /* NULL: not yet */
+	unsigned char key[SECRET_BYTES];
+	bool has_key;
+	bool fresh; /* some are not durable */
+	int64_t due_ns;
+};
+
+/* ---- the list ---- */
+
+static void delivery_free(struct delivery *delivery)
+{
+	free((void *)delivery->row.id);
+	free((void *)delivery->row.user);
+	free((void *)delivery->row.event);
+	free((void *)delivery->row.url);
+	free((void *)delivery->row.body);
+	free((void *)delivery->row.error);
+	free(delivery);
+}
+
+static const char *own(const char *text)
+{
+	return text ? batch_need(strdup(text)) : NULL;
+}
+
+static size_t *count_of(struct webhooks *webhooks, const char *user)
+{
+	size_t *count = map_text_get(&webhooks->counts, user, strlen(user));
+
+	if (!count) {
+		count = batch_need(calloc(1, sizeof(*count)));
+		if (map_text_put(&webhooks->counts, user, strlen(user), count, NULL))
+			batch_need(NULL);
+	}
+	return count;
+}
+
+static struct delivery *add(struct webhooks *webhooks, const struct store_delivery *row)
+{
+	struct delivery *delivery = batch_need(calloc(1, sizeof(*delivery)));
+
+	delivery->row = *row;
+	delivery->row.id = own(row->id);
+	delivery->row.user = own(row->user);
+	delivery->row.event = own(row->event);
+	delivery->row.url = own(row->url);
+	delivery->row.body = own(row->body);
+	delivery->row.error = own(row->error);
+	delivery->next = webhooks->first;
+	if (delivery->next)
+		delivery->next->previous = delivery;
+	webhooks->first = delivery;
+	if (map_text_put(&webhooks->by_id, delivery->row.id, strlen(delivery->row.id), delivery, NULL))
+		batch_need(NULL);
+	++*count_of(webhooks, delivery->row.user);
+	return delivery;
+}
+
+static void remove_delivery(struct decider *decider, struct delivery *delivery)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	const char *user = delivery->row.user;
+	size_t *count = count_of(webhooks, user);
+
+	batch_put(decider, STORE_DELETE(&delivery->row));
+	if (--*count == 0) {
+		map_text_remove(&webhooks->counts, user, strlen(user));
+		free(count);
+	}
+	map_text_remove(&webhooks->by_id, delivery->row.id, strlen(delivery->row.id));
+	if (delivery->next)
+		delivery->next->previous = delivery->previous;
+	*(delivery->previous ? &delivery->previous->next : &webhooks->first) = delivery->next;
+	delivery_free(delivery);
+}
+
+/* ---- loading ---- */
+
+static int load_delivery(void *context, const void *row, struct strata_error *err)
+{
+	(void)err;
+	add(context, row)->durable = true;
+	return 0;
+}
+
+static int load_key(void *context, const void *row_any, struct strata_error *err)
+{
+	struct webhooks *webhooks = context;
+	const struct store_entity *row = row_any;
+	size_t length;
+
+	(void)err;
+	if (strcmp(row->kind, key_kind) == 0 && strcmp(row->name, key_name) == 0 && row->settings)
+		webhooks->has_key = sodium_hex2bin(webhooks->key, SECRET_BYTES, row->settings,
+						   strlen(row->settings), "\"", &length, NULL) == 0 &&
+				    length == SECRET_BYTES;
+	return 0;
+}
+
+int webhooks_load(struct decider *decider, struct strata_error *err)
+{
+	struct webhooks *webhooks = calloc(1, sizeof(*webhooks));
+
+	if (!webhooks || sodium_init() < 0) {
+		free(webhooks);
+		return strata_fail_memory(err);
+	}
+	map_text_init(&webhooks->by_id, &decider->memory);
+	map_text_init(&webhooks->counts, &decider->memory);
+	decider->webhooks = webhooks;
+	int rc = store_load(decider->store, STORE_ENTITY, NULL, load_key, webhooks, err);
+
+	return rc ? rc
+		  : store_load(decider->store, STORE_DELIVERY, NULL, load_delivery, webhooks, err);
+}
+
+void webhooks_free(struct decider *decider)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	struct delivery *delivery;
+
+	if (!webhooks)
+		return;
+	webhook_process_stop(webhooks->process);
+	while ((delivery = webhooks->first)) {
+		webhooks->first = delivery->next;
+		delivery_free(delivery);
+	}
+	for (const struct map_text_entry *at = map_text_next(&webhooks->counts, NULL); at;
+	     at = map_text_next(&webhooks->counts, at))
+		free(at->value);
+	map_text_fini(&webhooks->counts);
+	map_text_fini(&webhooks->by_id);
+	sodium_memzero(webhooks->key, sizeof(webhooks->key));
+	free(webhooks);
+	decider->webhooks = NULL;
+}
+
+/* ---- secrets ---- */
+
+static void need_key(struct decider *decider)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	char text[SECRET_TEXT], json[SECRET_TEXT + 2];
+
+	if (webhooks->has_key)
+		return;
+	randombytes_buf(webhooks->key, sizeof(webhooks->key));
+	sodium_bin2hex(text, sizeof(text), webhooks->key, sizeof(webhooks->key));
+	snprintf(json, sizeof(json), "\"%s\"", text);
+	const struct store_entity row = { .kind = key_kind, .name = key_name, .settings = json };
+
+	batch_put(decider, STORE_PUT(&row));
+	webhooks->has_key = true;
+}
+
+static void mac(const unsigned char *key, const char *a, const char *b, char ret_text[SECRET_TEXT])
+{
+	crypto_auth_hmacsha256_state state;
+	unsigned char bytes[crypto_auth_hmacsha256_BYTES];
+
+	crypto_auth_hmacsha256_init(&state, key, SECRET_BYTES);
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)a, strlen(a));
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)b, strlen(b));
+	crypto_auth_hmacsha256_final(&state, bytes);
+	sodium_bin2hex(ret_text, SECRET_TEXT, bytes, sizeof(bytes));
+}
+
+/* Of one user: from the service's own key and the name. As text: what a receiver is told. */
+static void secret_of(const struct webhooks *webhooks, const char *user, char ret_text[SECRET_TEXT])
+{
+	mac(webhooks->key, "webhooks of ", user, ret_text);
+}
+
+/* "t=1700000000,v1=…": of the time, a dot and the body, by the secret's text as the key. */
+static void sign(const struct webhooks *webhooks, const struct delivery *delivery, int64_t now_ns,
+		 char *ret_header, size_t room)
+{
+	char secret[SECRET_TEXT], time[32], text[SECRET_TEXT];
+	crypto_auth_hmacsha256_state state;
+	unsigned char bytes[crypto_auth_hmacsha256_BYTES];
+
+	secret_of(webhooks, delivery->row.user, secret);
+	snprintf(time, sizeof(time), "%lld", (long long)(now_ns / SECOND_NS));
+	crypto_auth_hmacsha256_init(&state, (const unsigned char *)secret, strlen(secret));
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)time, strlen(time));
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)".", 1);
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)delivery->row.body,
+				      strlen(delivery->row.body));
+	crypto_auth_hmacsha256_final(&state, bytes);
+	sodium_bin2hex(text, sizeof(text), bytes, sizeof(bytes));
+	snprintf(ret_header, room, "Strata-Signature: t=%s,v1=%s", time, text);
+	sodium_memzero(secret, sizeof(secret));
+}
+
+/* ---- messages ---- */
+
+static void put(struct decider *decider, const char *user, const char *url, const char *event,
+		const char *what, json_t *about)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	int64_t now_ns = decider_now_ns(decider);
+	char id[UUID_TEXT_BYTES];
+	struct strata_error err = { 0 };
+
+	if (!webhooks || uuid_make(decider->env, id, &err)) {
+		json_decref(about);
+		return;
+	}
+	json_t *json = json_pack("{s:s,s:s,s:o,s:o}", "id", id, "event", event, "at",
+				 view_exact_time(now_ns), what, about);
+	char *body = batch_need(json ? json_dumps(json, JSON_COMPACT) : NULL);
+
+	json_decref(json);
+	if (*count_of(webhooks, user) >= STRATA_WEBHOOK_USER_MAX) {
+		log_warning("webhooks",
+			    "%.60s has %d messages that have not arrived; one more is not sent", user,
+			    STRATA_WEBHOOK_USER_MAX);
+		free(body);
+		return;
+	}
+	const struct store_delivery row = { .id = id,
+					    .user = user,
+					    .event = event,
+					    .url = url,
+					    .body = body,
+					    .created_ns = now_ns,
+					    .due_ns = now_ns };
+
+	need_key(decider);
+	batch_put(decider, STORE_PUT(&row));
+	add(webhooks, &row);
+	webhooks->fresh = true;
+	free(body);
+}
+
+void webhook_job_ended(struct decider *decider, const struct live *live)
+{
+	const struct job *job = &live->job;
+	const char *url = live->spec ? live->spec->spec.webhook : NULL;
+
+	if (url)
+		put(decider, job->user, url, "job.ended", "job",
+		    json_pack("{s:I,s:s?,s:s,s:s,s:s?,s:I,s:I,s:I,s:o,s:o,s:o}", "id",
+			      (json_int_t)job->id, "name", job->name, "user", job->user, "state",
+			      strata_job_state_name(job->state), "error", job->failure, "exit_code",
+			      (json_int_t)job->exit_code, "exit_signal", (json_int_t)job->exit_signal,
+			      "elements", (json_int_t)job_elements(job), "created_at",
+			      view_exact_time(job->created_ns), "started_at",
+			      view_exact_time(job->started_ns), "ended_at",
+			      view_exact_time(job->completed_ns)));
+}
+
+void webhook_task_ended(struct decider *decider, const struct task *task)
+{
+	json_t *parameters = json_loads(task->row.parameters, 0, NULL);
+	const char *url = json_string_value(json_object_get(parameters, "webhook"));
+	json_t *about = url ? task_view(&task->row, true) : NULL;
+
+	if (about)
+		put(decider, task->row.user, url, "task.ended", "task", about);
+	json_decref(parameters);
+}
+
+/* ---- sending ---- */
+
+/* 10 s, 30 s, 90 s …: the last attempt is a day after the first. */
+static int64_t wait_ns(int64_t attempts)
+{
+	int64_t wait = 10 * SECOND_NS;
+
+	for (int64_t i = 1; i < attempts; i++)
+		wait *= 3;
+	return wait;
+}
+
+static const char *find_program(struct strata_arena *arena)
+{
+	char self[STRATA_PATH_BYTES_MAX];
+	static const char *const places[] = { "strata-webhooks", "../libexec/strata/strata-webhooks" };
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[length > 0 ? length : 0] = '\0';
+	char *slash = strrchr(self, '/');
+
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *path =
+			strata_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
+
+		if (path && access(path, X_OK) == 0)
+			return path;
+	}
+	return places[0];
+}
+
+static char *line_of(const struct webhooks *webhooks, const struct delivery *delivery, int64_t now_ns)
+{
+	char signature[SECRET_TEXT + 64], id[64 + UUID_TEXT_BYTES], event[STRATA_NAME_BYTES_MAX];
+
+	sign(webhooks, delivery, now_ns, signature, sizeof(signature));
+	snprintf(id, sizeof(id), "Strata-Delivery: %s", delivery->row.id);
+	snprintf(event, sizeof(event), "Strata-Event: %s", delivery->row.event);
+	json_t *json = json_pack("{s:s,s:s,s:s,s:[s,s,s,s]}", "id", delivery->row.id, "url",
+				 delivery->row.url, "body", delivery->row.body, "headers",
+				 "Content-Type: application/json", id, event, signature);
+	char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+	json_decref(json);
+	return line;
+}
+
+static void hand_over(struct decider *decider, struct delivery *delivery, int64_t now_ns)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	const struct webhook_process_conf conf = { .program = find_program(&decider->scratch),
+						   .addresses = decider->conf->webhook_allow,
+						   .inbox = &decider->common->inbox };
+	struct strata_error err = { 0 };
+	char *line = NULL;
+
+	if (!webhooks->process && webhook_process_start(&conf, &webhooks->process, &err))
+		log_warning("webhooks", "%s", err.text);
+	else
+		line = line_of(webhooks, delivery, now_ns);
+	delivery->with_process = line && webhook_process_put(webhooks->process, delivery->row.id, line);
+	if (!delivery->with_process)
+		delivery->row.due_ns = now_ns + wait_ns(1); /* here only: it is no attempt */
+}
+
+void webhooks_committed(struct decider *decider)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	int64_t now_ns = decider_now_ns(decider);
+
+	if (!webhooks || (!webhooks->fresh && now_ns < webhooks->due_ns))
+		return;
+	webhooks->fresh = false;
+	webhooks->due_ns = INT64_MAX;
+	for (struct delivery *at = webhooks->first; at; at = at->next) {
+		at->durable = true;
+		if (!at->with_process && at->row.due_ns <= now_ns)
+			hand_over(decider, at, now_ns);
+		if (!at->with_process && at->row.due_ns < webhooks->due_ns)
+			webhooks->due_ns = at->row.due_ns;
+	}
+}
+
+int64_t webhooks_due_ns(const struct decider *decider)
+{
+	return decider->webhooks ? decider->webhooks->due_ns : INT64_MAX;
+}
+
+static void take_result(struct decider *decider, const struct webhook_result *result)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	struct delivery *delivery =
+		map_text_get(&webhooks->by_id, result->id, strlen(result->id));
+
+	if (!delivery)
+		return;
+	assert(delivery->durable);
+	delivery->with_process = false;
+	if (!result->error) {
+		remove_delivery(decider, delivery);
+		return;
+	}
+	delivery->row.attempts++;
+	if (result->status == GONE || delivery->row.attempts >= ATTEMPTS_MAX) {
+		log_warning("webhooks", "a message of %.60s to %.200s is given up after %lld attempts: %s",
+			    delivery->row.user, delivery->row.url, (long long)delivery->row.attempts,
+			    result->error);
+		remove_delivery(decider, delivery);
+		return;
+	}
+	free((void *)delivery->row.error);
+	delivery->row.error = own(result->error);
+	delivery->row.due_ns = decider_now_ns(decider) + wait_ns(delivery->row.attempts);
+	if (delivery->row.due_ns < webhooks->due_ns)
+		webhooks->due_ns = delivery->row.due_ns;
+	batch_put(decider, STORE_PUT(&delivery->row));
+}
+
+void webhooks_look(struct decider *decider)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	struct webhook_result *result =
+		webhooks && webhooks->process ? webhook_process_take(webhooks->process) : NULL;
+
+	while (result) {
+		struct webhook_result *next = result->next;
+
+		take_result(decider, result);
+		webhook_result_free(result);
+		result = next;
+	}
+}
+
+/* ---- for the user ---- */
+
+json_t *webhooks_view(struct decider *decider, const char *user)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	char secret[SECRET_TEXT];
+	json_t *list = json_array();
+
+	need_key(decider);
+	secret_of(webhooks, user, secret);
+	for (const struct delivery *at = webhooks->first; at; at = at->next)
+		if (strcmp(at->row.user, user) == 0)
+			json_array_insert_new(
+				list, 0,
+				json_pack("{s:s,s:s,s:s,s:I,s:s?,s:o,s:o}", "id", at->row.id, "event",
+					  at->row.event, "url", at->row.url, "attempts",
+					  (json_int_t)at->row.attempts, "error", at->row.error,
+					  "created_at", view_exact_time(at->row.created_ns), "due_at",
+					  view_exact_time(at->row.due_ns)));
+	json_t *json = json_pack("{s:s,s:o}", "secret", secret, "waiting", list);
+
+	sodium_memzero(secret, sizeof(secret));
+	return json;
+}
