@@ -107,6 +107,7 @@ enum {
 	STRATA_GENERATE_REQUESTS_MAX = 256,     /* pictures that one request asks for, each its own */
 	STRATA_INIT_BYTES_MAX = 16 << 20,       /* a picture to start from, as a file … */
 	STRATA_INIT_PIXELS_MAX = 1 << 24,       /* … and its pixels */
+	STRATA_TASK_PRIORITY_MAX = 10,          /* of a task, from 0 on */
 	STRATA_RESULT_BYTES_MAX = 64 << 20,     /* a picture, as a file */
 	STRATA_PREVIEW_BYTES_MAX = 256 << 10,   /* a preview */
 	STRATA_TASKS_MAX = 100000,              /* tasks that have not ended */

@@ -1,16 +1,19 @@
 /* strata generate: a picture from the service. What is not said is the model's. */
 #include "cli/task.h"
 
+#include "core/env.h"
+
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
 struct generate_conf {
-	const char *model, *solver, *schedule, *size, *negative, *deadline, *output;
+	const char *model, *solver, *schedule, *size, *negative, *deadline, *output, *init;
 	int64_t steps, seed, n, priority;
-	double guidance;
+	double guidance, strength;
 	bool no_wait;
 };
 
@@ -24,7 +27,7 @@ static const struct strata_option rows[] = {
 	  .help = "any name that users know, as \"DPM++ 2M Karras\"" },
 	{ "schedule", STRATA_TEXT, OFFSET(schedule), .value = "NAME",
 	  .help = "the solver's noise levels, as karras" },
-	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_SOLVER_STEPS_MAX },
+	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_GENERATE_STEPS_MAX },
 	  .help = "solver steps; 0: the model's default" },
 	{ "seed", STRATA_INT, OFFSET(seed), .integer = { -1, -1, INT64_MAX },
 	  .help = "where the noise starts; -1: somewhere else each time" },
@@ -35,9 +38,14 @@ static const struct strata_option rows[] = {
 	  .help = "how much the prompt counts; -1: the model's default" },
 	{ "negative", STRATA_TEXT, OFFSET(negative), .value = "PROMPT",
 	  .aliases = "negative_prompt", .help = "what should not be in the picture" },
+	{ "init", STRATA_TEXT, OFFSET(init), .value = "FILE",
+	  .help = "a PNG file to start from, in place of noise alone" },
+	{ "strength", STRATA_REAL, OFFSET(strength), .real = { -1, -1, 1 },
+	  .aliases = "denoising_strength",
+	  .help = "how much of that picture is drawn anew, above 0; -1: 0.75" },
 	{ "n", STRATA_INT, OFFSET(n), .integer = { 1, 1, STRATA_PIPELINE_IMAGES_MAX },
 	  .letter = 'n', .help = "pictures, each with the next seed" },
-	{ "priority", STRATA_INT, OFFSET(priority), .integer = { -1, -1, STRATA_PRIORITY_MAX },
+	{ "priority", STRATA_INT, OFFSET(priority), .integer = { -1, -1, STRATA_TASK_PRIORITY_MAX },
 	  .help = "0 to 10, the higher the sooner among your own; -1: the usual, 5" },
 	{ "deadline", STRATA_TEXT, OFFSET(deadline), .value = "TIME",
 	  .help = "when it is of no use any more: 10m from now, or a time" },
@@ -73,6 +81,26 @@ static int add_int(json_t *body, const char *key, int64_t value, int64_t otherwi
 	return value == otherwise ? 0 : json_object_set_new(body, key, json_integer(value));
 }
 
+/* The file as base64, as the API takes it. */
+static int add_init(struct cli *cli, json_t *body, const char *path)
+{
+	struct buf text;
+	char *bytes;
+	size_t count;
+	int rc = env_read_file(env_system(), AT_FDCWD, path, STRATA_INIT_BYTES_MAX, &cli->arena,
+			       &bytes, &count, &cli->err);
+
+	if (rc)
+		return rc;
+	buf_init(&text, &cli->memory, 0);
+	buf_add_base64(&text, bytes, count);
+	rc = buf_check(&text, &cli->err);
+	if (rc == 0 && json_object_set_new(body, "init_image", json_string(text.text)))
+		rc = strata_fail_memory(&cli->err);
+	buf_fini(&text);
+	return rc;
+}
+
 /* Only what was said. */
 static int make_body(struct cli *cli, const struct generate_conf *conf, const char *prompt,
 		     json_t **ret_body)
@@ -101,12 +129,16 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 
 	if (!bad && conf->guidance >= 0)
 		bad = json_object_set_new(body, "guidance_scale", json_real(conf->guidance));
-	if (bad) {
+	if (!bad && conf->strength >= 0)
+		bad = json_object_set_new(body, "strength", json_real(conf->strength));
+	rc = bad ? strata_fail_memory(&cli->err) : 0;
+	if (rc == 0 && conf->init)
+		rc = add_init(cli, body, conf->init);
+	if (rc)
 		json_decref(body);
-		return strata_fail_memory(&cli->err);
-	}
-	*ret_body = body;
-	return 0;
+	else
+		*ret_body = body;
+	return rc;
 }
 
 static int wait_and_save(struct cli *cli, const struct generate_conf *conf, const char *id)
@@ -168,6 +200,7 @@ const struct cli_command cli_generate = {
 		"  strata generate 'a seven' -o seven.png\n"
 		"  strata generate 'a red fox' --model sdxl --solver 'DPM++ 2M Karras' --steps 30 "
 		"--seed 7\n"
+		"  strata generate 'a red fox' --model sdxl --init photo.png --strength 0.6\n"
 		"  strata generate 'a fox' -n 4 --no-wait",
 	.options = &schema,
 	.operands_min = 1,

@@ -269,7 +269,8 @@ struct change {
 	int64_t priority;
 };
 static const struct strata_option change_options[] = {
-	{ "priority", STRATA_INT, offsetof(struct change, priority), .integer = { 5, 0, 10 },
+	{ "priority", STRATA_INT, offsetof(struct change, priority),
+	  .integer = { STRATA_PRIORITY_DEFAULT, 0, STRATA_TASK_PRIORITY_MAX },
 	  .flags = STRATA_REQUIRED, .help = "higher goes first" },
 	{ 0 }
 };
@@ -386,7 +387,6 @@ static void get_image(struct request *request)
 {
 	const char *known =
 		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "If-None-Match");
-	struct strata_error err = { 0 };
 	struct store_task row;
 
 	if (!read_task(request, &row) || !may(request, &row))
@@ -400,18 +400,18 @@ static void get_image(struct request *request)
 		request_answer_empty(request, MHD_HTTP_NOT_MODIFIED);
 		return;
 	}
-	int fd = results_open_file(request->front->conf->state_dir, hash, &request->file_bytes,
-				   &err);
+	results_answer(request, hash);
+}
 
-	if (fd < 0) {
-		request->etag = NULL;
-		request_fail(request, fd, &err);
+/* A picture that the task made, or started from; NULL: none. */
+static void drop_picture(struct decider *decider, int64_t task, const json_t *hash)
+{
+	struct store_result result = { .hash = json_string_value(hash), .task = task };
+
+	if (!result.hash)
 		return;
-	}
-	request_answer_empty(request, MHD_HTTP_OK);
-	request->media = "image/png";
-	request->has_file = true;
-	request->file_fd = fd;
+	batch_put(decider, STORE_DELETE(&result));
+	tasks_doom(decider, result.hash);
 }
 
 static void delete_image(struct decider *decider, struct request *request)
@@ -437,18 +437,13 @@ static void delete_image(struct decider *decider, struct request *request)
 	if (!may(request, &row))
 		return;
 	json_t *images = row.images ? json_loads(row.images, 0, NULL) : NULL, *image;
+	json_t *parameters = json_loads(row.parameters, 0, NULL);
 	size_t i;
 
 	json_array_foreach(images, i, image)
-	{
-		const char *hash = json_string_value(json_object_get(image, "hash"));
-		struct store_result result = { .hash = hash, .task = id };
-
-		if (!hash)
-			continue;
-		batch_put(decider, STORE_DELETE(&result));
-		tasks_doom(decider, hash);
-	}
+		drop_picture(decider, id, json_object_get(image, "hash"));
+	drop_picture(decider, id, json_object_get(parameters, "init_image"));
+	json_decref(parameters);
 	json_decref(images);
 	row.images = NULL;
 	batch_put(decider, STORE_PUT(&row));

@@ -74,7 +74,20 @@ gives 0
 says_some 'waiting for it'
 says_some 'image.png: 28x28'
 
+it 'sends a picture to start from'
+serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'}}'
+printf 'PNG!' >start.png
+run strata generate 'a fox' --init start.png --strength 0.6 --no-wait
+gives 0
+asked 'p["body"] == {"prompt": "a fox", "init_image": "UE5HIQ==", "strength": 0.6}'
+run strata generate 'a fox' --init nosuch.png
+gives 3
+says_some 'nosuch.png'
+
 it 'refuses what it cannot read'
+run strata generate 'a seven' --priority 11
+gives 2
+says_some '10'
 run strata generate 'a seven' --size 30
 gives 2
 says_some 'WIDTHxHEIGHT'
