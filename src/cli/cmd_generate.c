@@ -1,4 +1,5 @@
 /* strata generate: a picture from the service. What is not said is the model's. */
+#include "cli/engine_options.h"
 #include "cli/task.h"
 
 #include "core/env.h"
@@ -15,6 +16,7 @@ struct generate_conf {
 	int64_t steps, seed, n, priority;
 	double guidance, strength;
 	bool no_wait;
+	int preview; /* enum engine_preview_mode */
 };
 
 #define OFFSET(field) offsetof(struct generate_conf, field)
@@ -49,6 +51,10 @@ static const struct strata_option rows[] = {
 	  .help = "0 to 10, the higher the sooner among your own; -1: the usual, 5" },
 	{ "deadline", STRATA_TEXT, OFFSET(deadline), .value = "TIME",
 	  .help = "when it is of no use any more: 10m from now, or a time" },
+	{ "preview", STRATA_ENUM, OFFSET(preview),
+	  .choice = { engine_previews, ENGINE_PREVIEW_NONE },
+	  .help = "show the picture in the terminal while it is drawn; auto: half blocks where "
+		  "there are colours" },
 	{ "no_wait", STRATA_BOOL, OFFSET(no_wait),
 	  .help = "print the task and end; `strata tasks image` gets the picture later" },
 	{ 0 }
@@ -134,18 +140,19 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 	rc = bad ? strata_fail_memory(&cli->err) : 0;
 	if (rc == 0 && conf->init)
 		rc = add_init(cli, body, conf->init);
-	if (rc)
-		json_decref(body);
-	else
+	if (rc == 0)
 		*ret_body = body;
+	else
+		json_decref(body);
 	return rc;
 }
 
-static int wait_and_save(struct cli *cli, const struct generate_conf *conf, const char *id)
+static int wait_and_save(struct cli *cli, const struct generate_conf *conf, const char *id,
+			 struct task_preview *preview)
 {
 	json_t *task;
 	struct buf sentence;
-	int rc = task_follow(cli, id, &task);
+	int rc = task_follow(cli, id, preview, &task);
 
 	if (rc)
 		return rc;
@@ -164,18 +171,25 @@ static int wait_and_save(struct cli *cli, const struct generate_conf *conf, cons
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	const struct generate_conf *conf = conf_any;
+	struct task_preview *preview = NULL;
 	struct buf path;
 	json_t *body = NULL, *task;
 	char id[24];
 	int rc = make_body(cli, conf, operands[0], &body);
 
 	(void)operand_count;
-	if (rc)
+	if (rc == 0 && conf->preview != ENGINE_PREVIEW_NONE && !conf->no_wait)
+		rc = task_preview_open(cli, conf->preview, &preview);
+	if (rc) {
+		json_decref(body);
 		return rc;
+	}
 	service_path(cli, &path, "generate", NULL, NULL);
 	rc = service_ask(cli, "POST", &path, body, &task);
-	if (rc)
+	if (rc) {
+		task_preview_close(preview);
 		return rc;
+	}
 	snprintf(id, sizeof(id), "%" PRId64, grid_int(task, "id"));
 	if (conf->no_wait && cli->globals.json)
 		return cli_print_json(cli, task);
@@ -184,7 +198,11 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		cli_print(cli, "\n");
 	}
 	json_decref(task);
-	return conf->no_wait ? 0 : wait_and_save(cli, conf, id);
+	if (conf->no_wait)
+		return 0;
+	rc = wait_and_save(cli, conf, id, preview);
+	task_preview_close(preview);
+	return rc;
 }
 
 const struct cli_command cli_generate = {

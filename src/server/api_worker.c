@@ -271,6 +271,7 @@ static void put_preview(struct decider *decider, struct request *request)
 	free(task->preview);
 	task->preview = request->body; /* malloc's */
 	task->preview_bytes = request->body_length;
+	task->preview_number++;
 	request->body = NULL;
 	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
 }

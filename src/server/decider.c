@@ -13,6 +13,7 @@
 #include "server/route.h"
 #include "server/tasks.h"
 #include "server/token.h"
+#include "server/task_feed.h"
 #include "server/workers.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static void wait_for_something(struct decider *decider)
 	else if (due_ns != INT64_MAX)
 		wait_ms = earlier(wait_ms, ms_until(due_ns, decider_now_ns(decider)));
 	due_ns = earlier(parked_due_ns(decider), workers_due_ns(decider));
+	due_ns = earlier(due_ns, task_feeds_due_ns(decider));
 	if (due_ns != INT64_MAX && wait_ms > 0 && !decider->batch.held)
 		wait_ms = earlier(wait_ms,
 				  ms_until(due_ns, env_now_ns(decider->env, ENV_MONOTONIC)));
@@ -205,6 +207,7 @@ static int go_round(struct decider *decider, struct strata_error *err)
 		act_do(decider, decider->effects, decider->effect_count);
 		trace_part(decider, "carrying out", start_ns, "effects", decider->effect_count);
 		act_forget(decider);
+		task_feeds_look(decider);
 		tasks_committed(decider);
 		live_sweep(decider);
 		decider->again |= decider->effect_count >

@@ -19,6 +19,7 @@ static const struct route *const tables[] = {
 	api_queue_routes,
 	api_generate_routes,
 	api_tasks_routes,
+	api_task_events_routes,
 	api_models_routes,
 	api_worker_routes,
 	api_cluster_routes,

@@ -55,6 +55,7 @@ extern const struct route api_queue_routes[];
 extern const struct route api_slurm_routes[];
 extern const struct route api_steps_routes[];
 extern const struct route api_submit_routes[];
+extern const struct route api_task_events_routes[];
 extern const struct route api_tasks_routes[];
 extern const struct route api_token_routes[];
 extern const struct route api_trace_routes[];

@@ -3,6 +3,7 @@
 
 #include "core/env_log.h"
 #include "server/results.h"
+#include "server/task_feed.h"
 #include "server/view.h"
 
 #include <strata/limits.h>
@@ -495,5 +496,6 @@ void tasks_free(struct decider *decider)
 		decider->doomed_results = doomed->next;
 		free(doomed);
 	}
+	task_feeds_free(decider);
 	models_free(decider);
 }

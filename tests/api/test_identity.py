@@ -58,6 +58,7 @@ TABLE.update({
     ("GET", "/api/v1/tasks/*/image/*"): [403, 401, 401, 403, 403, 404, 404],
     ("DELETE", "/api/v1/tasks/*/image"): [403, 401, 401, 403, 403, 409, 409],
     ("GET", "/api/v1/tasks/*/preview"): [403, 401, 401, 403, 403, 404, 404],
+    ("GET", "/api/v1/tasks/*/events"): OWNERS,
     ("GET", "/api/v1/models"): READERS, ("GET", "/api/v1/models/*"): READERS,
     ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
     ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
@@ -140,6 +141,8 @@ def every_cell_of_the_table_holds(service):
             task = service.api("POST", "/generate", {"prompt": "a seven"}, 201)["id"]
             if runs:
                 service.wait(job, "running")
+            if path.endswith("tasks/*/events"):  # a stream that ends
+                service.ask("DELETE", f"/api/v1/tasks/{task}")
             target = real(path, job, mine, task)
             got = ask_as(service, caller, tokens, method, target, body)
             assert got[0] == want, f"{method} {path} by {caller} gave {got}, expected {want}"

@@ -28,6 +28,23 @@ gives 0
 prints_json 'd["id"] == 17 and d["position"] == 3'
 asked 'p["body"]["deadline"] > "2026"'
 
+it 'follows the task by its events, and asks where they end too soon'
+serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
+	"GET /api/v1/tasks/17/events": {"chunks": ["retry: 1000\n\nevent: progress\ndata: ", '"$(task position=2 | python3 -c 'import json, sys; print(json.dumps(sys.stdin.read()))')"', "\n\n: here\n\nevent: preview\ndata: {\"id\": 17, \"preview\": 1}\n\n",
+		"event: end\ndata: ", '"$(task $done "$one" | python3 -c 'import json, sys; print(json.dumps(sys.stdin.read()))')"', "\n\n"]},
+	"GET /api/v1/tasks/17/image/0": {"hex": "89504e"}}'
+run strata generate 'a seven' --seed 5 -o seven.png
+gives 0
+says_some 'seven.png: 28x28, 20 steps, seed 5'
+asked 'not any(q["path"] == "/api/v1/tasks/17" for q in r)'
+serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
+	"GET /api/v1/tasks/17/events": {"chunks": ["event: progress\ndata: {"], "break": true},
+	"GET /api/v1/tasks/17": {"body": '"$(task $done "$one")"'},
+	"GET /api/v1/tasks/17/image/0": {"hex": "89504e"}}'
+run strata generate 'a seven' --seed 5 -o seven.png --preview auto
+gives 0
+says_some 'seven.png: 28x28, 20 steps, seed 5'
+
 it 'saves several pictures in a file each'
 serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
 	"GET /api/v1/tasks/17": {"body": '"$(task $done 'images=[{"hash":"aa","bytes":1,"width":28,"height":28},{"hash":"bb","bytes":1,"width":28,"height":28}]')"'},
