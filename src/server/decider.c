@@ -36,6 +36,7 @@ void decider_init(struct decider *decider, struct common *common)
 	map_text_init(&decider->models, &decider->memory);
 	map_u64_init(&decider->tasks, &decider->memory);
 	map_text_init(&decider->task_users, &decider->memory);
+	map_text_init(&decider->chosen_models, &decider->memory);
 	map_u64_init(&decider->workers, &decider->memory);
 	entities_init(decider);
 	batch_init(decider);
@@ -49,6 +50,7 @@ void decider_fini(struct decider *decider)
 	map_text_fini(&decider->models);
 	map_u64_fini(&decider->tasks);
 	map_text_fini(&decider->task_users);
+	map_text_fini(&decider->chosen_models);
 	map_u64_fini(&decider->workers);
 	batch_fini(decider);
 	strata_arena_fini(&decider->pass);

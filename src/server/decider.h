@@ -73,6 +73,7 @@ struct decider {
 	struct map_text models;           /* of struct model, by name */
 	struct map_u64 tasks;             /* of struct task, by id */
 	struct map_text task_users;       /* how many live tasks each user has: of size_t */
+	struct map_text chosen_models;    /* of names, by user: api_sdapi.c */
 	size_t task_count;                /* of live ones */
 	struct task *ended_tasks;         /* that go after the commit */
 	struct doomed *doomed_results;    /* files that may go after the commit */

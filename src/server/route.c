@@ -21,6 +21,8 @@ static const struct route *const tables[] = {
 	api_tasks_routes,
 	api_task_events_routes,
 	api_models_routes,
+	api_openai_routes,
+	api_sdapi_routes,
 	api_worker_routes,
 	api_cluster_routes,
 	api_inventory_routes,

@@ -62,6 +62,12 @@ TABLE.update({
     ("GET", "/api/v1/models"): READERS, ("GET", "/api/v1/models/*"): READERS,
     ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
     ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
+    ("POST", "/v1/images/generations"): USERS, ("GET", "/v1/models"): READERS, ("GET", "/v1/models/*"): READERS,
+    ("GET", "/api/v1/pictures/*/*/*/*"): [403] * 7,  # a link that nobody made
+    ("POST", "/sdapi/v1/txt2img"): USERS, ("POST", "/sdapi/v1/img2img"): USERS, ("GET", "/sdapi/v1/progress"): READERS,
+    ("POST", "/sdapi/v1/interrupt"): [200, 401, 401, 403, 200, 200, 200],  # of nothing of his
+    ("GET", "/sdapi/v1/samplers"): READERS, ("GET", "/sdapi/v1/schedulers"): READERS, ("GET", "/sdapi/v1/sd-models"): READERS,
+    ("GET", "/sdapi/v1/options"): READERS, ("POST", "/sdapi/v1/options"): USERS,
     # only a job that the service started for a model
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
     ("GET", "/api/v1/worker/tasks/*/init"): [403, 401, 401, 403, 403, 403, 403],
@@ -91,7 +97,8 @@ TOKENS = [({}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 201, 20
           ({"role": "operator"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 201, 201]),
           ({"user": "root"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 403, 403])]
 
-BODIES = {("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
+BODIES = {("POST", "/v1/images/generations"): {"nonsense": 1}, ("POST", "/sdapi/v1/txt2img"): {"n_iter": 0}, ("POST", "/sdapi/v1/img2img"): {},
+          ("POST", "/sdapi/v1/options"): {"sd_model_checkpoint": "nosuch"}, ("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
           ("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
           ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"},
