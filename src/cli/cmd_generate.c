@@ -115,6 +115,10 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 	uint32_t width = 0, height = 0;
 	int rc = task_size(cli, conf->size, &width, &height);
 
+	if (rc == 0 && conf->strength >= 0 && !conf->init)
+		rc = strata_fail_at(&cli->err, -EINVAL, "strength",
+				    "--strength %g needs a picture to start from: --init FILE",
+				    conf->strength);
 	if (rc == 0 && conf->deadline)
 		rc = read_deadline(cli, conf->deadline, deadline);
 	if (rc)

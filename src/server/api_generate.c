@@ -22,7 +22,10 @@
 #include <string.h>
 
 #define WAIT_NS_MAX (600 * STRATA_SECOND_NS)
-enum { RETRY_S = 5 };
+enum {
+	RETRY_S = 5,
+	PIXELS_MAX = 4 * STRATA_INIT_PIXELS_MAX, /* looked at for one request */
+};
 
 struct post {
 	struct generate *asked; /* so many; in the arena */
@@ -116,6 +119,8 @@ static bool read_json(struct request *request, struct post *post)
 		return false;
 	int rc;
 
+	if (json_is_null(json_object_get(json, "requests"))) /* not said */
+		json_object_del(json, "requests");
 	if (json_object_get(json, "requests")) {
 		rc = read_list(request, post, json, &err);
 	} else {
@@ -132,10 +137,19 @@ static bool read_json(struct request *request, struct post *post)
 
 static int check(struct request *request, struct post *post, struct strata_error *err)
 {
+	uint64_t pixels = 0;
 	int rc = read_key(request, post, err);
 
 	for (size_t i = 0; rc == 0 && i < post->count; i++) {
+		const struct init_image *init = &post->asked[i].init;
+
 		rc = generate_check(request, &post->asked[i], err);
+		pixels += (uint64_t)init->width * init->height;
+		if (rc == 0 && pixels > PIXELS_MAX)
+			rc = strata_fail_at(err, -E2BIG, "init_image",
+					    "the pictures to start from have more than %d pixels "
+					    "together; send several requests",
+					    PIXELS_MAX);
 		if (rc && post->list)
 			rc = strata_fail_under(err, rc, "requests[%zu]", i);
 	}

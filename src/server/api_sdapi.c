@@ -85,8 +85,7 @@ static int copy_init(const json_t *theirs, json_t *ours, struct strata_error *er
 
 	if (json_array_size(list) != 1 || !json_is_string(json_array_get(list, 0)))
 		return strata_fail_at(err, -EINVAL, "init_images",
-				      "init_images has %zu pictures; expected 1, as base64",
-				      json_array_size(list));
+				      "init_images is not a list of one picture as base64");
 	if (is_said(json_object_get(theirs, "mask")))
 		return strata_fail_at(err, -EINVAL, "mask",
 				      "mask is given; there is no pipeline that fills in parts of "

@@ -72,7 +72,7 @@ static const struct strata_option list_options[] = {
 	  .help = "several pictures; all are taken, or none" },
 	{ 0 }
 };
-const struct strata_schema generate_list_schema = { "generate list", NULL,
+const struct strata_schema generate_list_schema = { "a list of requests", NULL,
 						    sizeof(struct generate_list), list_options };
 
 struct post {

@@ -16,16 +16,18 @@ int init_image_read(struct request *request, const void *bytes, size_t length,
 		    struct init_image *ret_image, struct strata_error *err)
 {
 	struct init_image image = { .bytes = bytes, .length = length };
+	struct strata_error why = { 0 };
 
 	if (length > STRATA_INIT_BYTES_MAX)
 		return strata_fail(err, -E2BIG, "the picture has %zu bytes; expected at most %d",
 				   length, STRATA_INIT_BYTES_MAX);
 	int rc = engine_png_check(bytes, length, STRATA_INIT_PIXELS_MAX, &request->memory,
-				  &image.width, &image.height, err);
+				  &image.width, &image.height, &why);
 
-	if (rc == 0)
-		*ret_image = image;
-	return rc;
+	if (rc)
+		return strata_fail(err, rc, "the picture to start from: %s", why.text);
+	*ret_image = image;
+	return 0;
 }
 
 int init_image_keep(struct request *request, struct init_image *image, struct strata_error *err)

@@ -71,9 +71,11 @@ def several_are_taken_in_or_none(service):
         status, error = service.ask("POST", "/api/v1/generate", body)
         equal((status, error["error"]["field"]), (400, field))
     equal(len(service.api("GET", "/tasks")["tasks"]), 2)
+    equal(generate(service, requests=None)["id"], 4)  # null is not said; a number is not given out twice
+    service.api("DELETE", "/tasks/4")
     service.kill()
     service.start()
-    equal([one["parameters"]["prompt"] for one in service.api("GET", "/tasks")["tasks"]], ["two", "one"])
+    equal([one["parameters"]["prompt"] for one in service.api("GET", "/tasks")["tasks"]], ["a seven", "two", "one"])
     equal(len(service.api("POST", "/generate", {"requests": [{"prompt": "x"}] * 256}, 201)["tasks"]), 256)
 
 

@@ -110,6 +110,9 @@ def what_is_no_picture_is_refused_and_nothing_is_kept(service):
     connection.close()
     status, answer = service.ask("POST", "/api/v1/generate", {"requests": [{"prompt": "x", "init_image": coded(good)}, {"prompt": "x", "steps": 2000}]})
     equal((status, answer["error"]["field"]), (400, "requests[1].steps"))
+    large = coded(bomb(4096, 4096, zlib.compress((b"\0" + b"\0" * 4096) * 4096, 9)))
+    status, answer = service.ask("POST", "/api/v1/generate", {"requests": [{"prompt": "x", "init_image": large}] * 100})
+    equal((status, answer["error"]["field"]), (413, "requests[4].init_image"))
     equal(kept(service), [])
 
 

@@ -46,7 +46,7 @@ def what_makes_no_sense_is_said(service):
     picture = base64.b64encode(png(1)).decode()
     for path, body, word in [("txt2img", {"sampler_name": "eulr"}, "did you mean"), ("txt2img", {"batch_size": 0}, "batch_size"), ("txt2img", {"n_iter": 65}, "n_iter"),
                              ("txt2img", {"batch_size": 64, "n_iter": 2}, "64"), ("txt2img", {"n_iter": 1.5}, "n_iter"), ("txt2img", {"steps": "many"}, "steps"),
-                             ("img2img", {"prompt": "x"}, "init_images"), ("img2img", {"init_images": [picture] * 2}, "2 pictures"),
+                             ("img2img", {"prompt": "x"}, "init_images"), ("img2img", {"init_images": [picture] * 2}, "one picture"),
                              ("img2img", {"init_images": [7]}, "init_images"), ("img2img", {"init_images": ["x"]}, "base64"),
                              ("img2img", {"init_images": [picture], "mask": picture}, "mask"), ("txt2img", {"override_settings": {"sd_model_checkpoint": "q"}}, "no model q"),
                              ("options", {"sd_model_checkpoint": "q"}, "no model q")]:

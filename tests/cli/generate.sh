@@ -102,6 +102,9 @@ gives 3
 says_some 'nosuch.png'
 
 it 'refuses what it cannot read'
+run strata generate 'a seven' --strength 0.5
+gives 2
+says_some '--init FILE'
 run strata generate 'a seven' --priority 11
 gives 2
 says_some '10'
