@@ -5,6 +5,7 @@
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those)
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
+#   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 SAN    ?=
 T      ?=
 PREFIX ?= /usr/local
@@ -38,6 +39,7 @@ run: all
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
 	@$(if $(findstring python-torch,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
+	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T)
 

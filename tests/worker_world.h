@@ -30,8 +30,26 @@ struct world {
 		char *bytes;
 		size_t count;
 	} pictures[WORLD_PICTURES_MAX];
+	/* What GET …/init gives; init_rc in its place, so often as init_fails says. */
+	const char *init;
+	size_t init_bytes, init_fails, inits;
+	int init_rc;
 	char said[1 << 12];
 };
+
+static int world_fetch(void *context, const char *path, struct buf *bytes, struct strata_error *err)
+{
+	struct world *world = context;
+
+	CHECK(strstr(path, "/api/v1/worker/tasks/") == path && strstr(path, "/init"));
+	world->inits++;
+	if (world->init_fails) {
+		world->init_fails--;
+		return strata_fail(err, world->init_rc, "no picture to start from");
+	}
+	buf_add_bytes(bytes, world->init, world->init_bytes);
+	return buf_check(bytes, err);
+}
 
 static int world_ask(void *context, const struct client_request *request, json_t **ret_json,
 		     struct strata_error *err)
@@ -100,7 +118,7 @@ static void world_say(void *context, const char *sentence)
 
 static inline struct worker_link world_link(struct world *world)
 {
-	return (struct worker_link){ world,       world_ask,    world_now,
+	return (struct worker_link){ world,       world_ask,    world_fetch, world_now,
 				     world_pause, world_ending, world_say };
 }
 

@@ -107,7 +107,11 @@ enum {
 	/* generation */
 	STRATA_PROMPT_BYTES_MAX = 1 << 14,      /* a prompt */
 	STRATA_GENERATE_STEPS_MAX = 1000,       /* steps of a picture */
-	STRATA_GENERATE_BODY_BYTES_MAX = 1 << 18, /* a request for one */
+	STRATA_GENERATE_BODY_BYTES_MAX = 32 << 20, /* a request for some, with what they start from */
+	STRATA_GENERATE_REQUESTS_MAX = 256,     /* pictures that one request asks for, each its own */
+	STRATA_INIT_BYTES_MAX = 16 << 20,       /* a picture to start from, as a file … */
+	STRATA_INIT_PIXELS_MAX = 1 << 24,       /* … and its pixels */
+	STRATA_TASK_PRIORITY_MAX = 10,          /* of a task, from 0 on */
 	STRATA_RESULT_BYTES_MAX = 64 << 20,     /* a picture, as a file */
 	STRATA_PREVIEW_BYTES_MAX = 256 << 10,   /* a preview */
 	STRATA_TASKS_MAX = 100000,              /* tasks that have not ended */

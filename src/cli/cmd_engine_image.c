@@ -3,7 +3,7 @@
 
 #include <strata/limits.h>
 
-static const struct strata_choice previews[] = {
+const struct strata_choice engine_previews[] = {
 	{ "auto", ENGINE_PREVIEW_AUTO },     { "none", ENGINE_PREVIEW_NONE },
 	{ "blocks", ENGINE_PREVIEW_BLOCKS }, { "sixel", ENGINE_PREVIEW_SIXEL },
 	{ "kitty", ENGINE_PREVIEW_KITTY },   { 0 },
@@ -33,7 +33,7 @@ static const struct strata_option rows[] = {
 	  .aliases = "denoising_strength", .help = "how much of that picture is drawn anew" },
 	{ "scale", STRATA_INT, OFFSET(scale), .integer = { 1, 1, 64 },
 	  .help = "write each pixel as a square of so many each way" },
-	{ "preview", STRATA_ENUM, OFFSET(preview), .choice = { previews, ENGINE_PREVIEW_AUTO },
+	{ "preview", STRATA_ENUM, OFFSET(preview), .choice = { engine_previews, ENGINE_PREVIEW_AUTO },
 	  .help = "show the picture in the terminal while it is drawn; auto: half blocks where "
 		  "there are colours" },
 	{ "noise", STRATA_TEXT, OFFSET(noise), .text = { "torch" }, .value = "SOURCE",

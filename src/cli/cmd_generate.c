@@ -1,17 +1,23 @@
 /* strata generate: a picture from the service. What is not said is the model's. */
+#include "cli/engine_options.h"
 #include "cli/task.h"
+
+#include "core/env.h"
 
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
 struct generate_conf {
-	const char *model, *solver, *schedule, *size, *negative, *deadline, *output;
+	const char *model, *solver, *schedule, *size, *negative, *deadline, *output, *init;
+	const char *webhook;
 	int64_t steps, seed, n, priority;
-	double guidance;
+	double guidance, strength;
 	bool no_wait;
+	int preview; /* enum engine_preview_mode */
 };
 
 #define OFFSET(field) offsetof(struct generate_conf, field)
@@ -24,7 +30,7 @@ static const struct strata_option rows[] = {
 	  .help = "any name that users know, as \"DPM++ 2M Karras\"" },
 	{ "schedule", STRATA_TEXT, OFFSET(schedule), .value = "NAME",
 	  .help = "the solver's noise levels, as karras" },
-	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_SOLVER_STEPS_MAX },
+	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_GENERATE_STEPS_MAX },
 	  .help = "solver steps; 0: the model's default" },
 	{ "seed", STRATA_INT, OFFSET(seed), .integer = { -1, -1, INT64_MAX },
 	  .help = "where the noise starts; -1: somewhere else each time" },
@@ -35,12 +41,23 @@ static const struct strata_option rows[] = {
 	  .help = "how much the prompt counts; -1: the model's default" },
 	{ "negative", STRATA_TEXT, OFFSET(negative), .value = "PROMPT",
 	  .aliases = "negative_prompt", .help = "what should not be in the picture" },
+	{ "init", STRATA_TEXT, OFFSET(init), .value = "FILE",
+	  .help = "a PNG file to start from, in place of noise alone" },
+	{ "strength", STRATA_REAL, OFFSET(strength), .real = { -1, -1, 1 },
+	  .aliases = "denoising_strength",
+	  .help = "how much of that picture is drawn anew, above 0; -1: 0.75" },
 	{ "n", STRATA_INT, OFFSET(n), .integer = { 1, 1, STRATA_PIPELINE_IMAGES_MAX },
 	  .letter = 'n', .help = "pictures, each with the next seed" },
-	{ "priority", STRATA_INT, OFFSET(priority), .integer = { -1, -1, STRATA_PRIORITY_MAX },
+	{ "priority", STRATA_INT, OFFSET(priority), .integer = { -1, -1, STRATA_TASK_PRIORITY_MAX },
 	  .help = "0 to 10, the higher the sooner among your own; -1: the usual, 5" },
+	{ "webhook", STRATA_TEXT, OFFSET(webhook), .value = "URL",
+	  .help = "hears how it ended: http://… or https://…" },
 	{ "deadline", STRATA_TEXT, OFFSET(deadline), .value = "TIME",
 	  .help = "when it is of no use any more: 10m from now, or a time" },
+	{ "preview", STRATA_ENUM, OFFSET(preview),
+	  .choice = { engine_previews, ENGINE_PREVIEW_NONE },
+	  .help = "show the picture in the terminal while it is drawn; auto: half blocks where "
+		  "there are colours" },
 	{ "no_wait", STRATA_BOOL, OFFSET(no_wait),
 	  .help = "print the task and end; `strata tasks image` gets the picture later" },
 	{ 0 }
@@ -73,6 +90,26 @@ static int add_int(json_t *body, const char *key, int64_t value, int64_t otherwi
 	return value == otherwise ? 0 : json_object_set_new(body, key, json_integer(value));
 }
 
+/* The file as base64, as the API takes it. */
+static int add_init(struct cli *cli, json_t *body, const char *path)
+{
+	struct buf text;
+	char *bytes;
+	size_t count;
+	int rc = env_read_file(env_system(), AT_FDCWD, path, STRATA_INIT_BYTES_MAX, &cli->arena,
+			       &bytes, &count, &cli->err);
+
+	if (rc)
+		return rc;
+	buf_init(&text, &cli->memory, 0);
+	buf_add_base64(&text, bytes, count);
+	rc = buf_check(&text, &cli->err);
+	if (rc == 0 && json_object_set_new(body, "init_image", json_string(text.text)))
+		rc = strata_fail_memory(&cli->err);
+	buf_fini(&text);
+	return rc;
+}
+
 /* Only what was said. */
 static int make_body(struct cli *cli, const struct generate_conf *conf, const char *prompt,
 		     json_t **ret_body)
@@ -81,6 +118,10 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 	uint32_t width = 0, height = 0;
 	int rc = task_size(cli, conf->size, &width, &height);
 
+	if (rc == 0 && conf->strength >= 0 && !conf->init)
+		rc = strata_fail_at(&cli->err, -EINVAL, "strength",
+				    "--strength %g needs a picture to start from: --init FILE",
+				    conf->strength);
 	if (rc == 0 && conf->deadline)
 		rc = read_deadline(cli, conf->deadline, deadline);
 	if (rc)
@@ -94,6 +135,7 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 		   add_text(body, "scheduler", conf->solver) ||
 		   add_text(body, "schedule", conf->schedule) ||
 		   add_text(body, "deadline", conf->deadline ? deadline : NULL) ||
+		   add_text(body, "webhook", conf->webhook) ||
 		   add_int(body, "steps", conf->steps, 0) ||
 		   add_int(body, "seed", conf->seed, -1) || add_int(body, "n", conf->n, 1) ||
 		   add_int(body, "priority", conf->priority, -1) ||
@@ -101,19 +143,24 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 
 	if (!bad && conf->guidance >= 0)
 		bad = json_object_set_new(body, "guidance_scale", json_real(conf->guidance));
-	if (bad) {
+	if (!bad && conf->strength >= 0)
+		bad = json_object_set_new(body, "strength", json_real(conf->strength));
+	rc = bad ? strata_fail_memory(&cli->err) : 0;
+	if (rc == 0 && conf->init)
+		rc = add_init(cli, body, conf->init);
+	if (rc == 0)
+		*ret_body = body;
+	else
 		json_decref(body);
-		return strata_fail_memory(&cli->err);
-	}
-	*ret_body = body;
-	return 0;
+	return rc;
 }
 
-static int wait_and_save(struct cli *cli, const struct generate_conf *conf, const char *id)
+static int wait_and_save(struct cli *cli, const struct generate_conf *conf, const char *id,
+			 struct task_preview *preview)
 {
 	json_t *task;
 	struct buf sentence;
-	int rc = task_follow(cli, id, &task);
+	int rc = task_follow(cli, id, preview, &task);
 
 	if (rc)
 		return rc;
@@ -132,18 +179,25 @@ static int wait_and_save(struct cli *cli, const struct generate_conf *conf, cons
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	const struct generate_conf *conf = conf_any;
+	struct task_preview *preview = NULL;
 	struct buf path;
 	json_t *body = NULL, *task;
 	char id[24];
 	int rc = make_body(cli, conf, operands[0], &body);
 
 	(void)operand_count;
-	if (rc)
+	if (rc == 0 && conf->preview != ENGINE_PREVIEW_NONE && !conf->no_wait)
+		rc = task_preview_open(cli, conf->preview, &preview);
+	if (rc) {
+		json_decref(body);
 		return rc;
+	}
 	service_path(cli, &path, "generate", NULL, NULL);
 	rc = service_ask(cli, "POST", &path, body, &task);
-	if (rc)
+	if (rc) {
+		task_preview_close(preview);
 		return rc;
+	}
 	snprintf(id, sizeof(id), "%" PRId64, grid_int(task, "id"));
 	if (conf->no_wait && cli->globals.json)
 		return cli_print_json(cli, task);
@@ -152,7 +206,11 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		cli_print(cli, "\n");
 	}
 	json_decref(task);
-	return conf->no_wait ? 0 : wait_and_save(cli, conf, id);
+	if (conf->no_wait)
+		return 0;
+	rc = wait_and_save(cli, conf, id, preview);
+	task_preview_close(preview);
+	return rc;
 }
 
 const struct cli_command cli_generate = {
@@ -168,6 +226,7 @@ const struct cli_command cli_generate = {
 		"  strata generate 'a seven' -o seven.png\n"
 		"  strata generate 'a red fox' --model sdxl --solver 'DPM++ 2M Karras' --steps 30 "
 		"--seed 7\n"
+		"  strata generate 'a red fox' --model sdxl --init photo.png --strength 0.6\n"
 		"  strata generate 'a fox' -n 4 --no-wait",
 	.options = &schema,
 	.operands_min = 1,

@@ -193,7 +193,7 @@ static int image(struct cli *cli, const void *conf_any, char **operands, size_t 
 
 	(void)operand_count;
 	if (rc == 0)
-		rc = conf->wait ? task_follow(cli, id, &task) : get(cli, id, NULL, &task);
+		rc = conf->wait ? task_follow(cli, id, NULL, &task) : get(cli, id, NULL, &task);
 	if (rc)
 		return rc;
 	rc = save(cli, id, conf->output, task);

@@ -29,7 +29,7 @@ static int watch_one(struct cli *cli, const char *word)
 	int rc = task_id(cli, word, &id);
 
 	if (rc == 0)
-		rc = task_follow(cli, id, &task);
+		rc = task_follow(cli, id, NULL, &task);
 	if (rc || service_printed(cli, task, &rc))
 		return rc;
 	rc = say(cli, id, task);

@@ -27,12 +27,6 @@ struct drawing {
 	struct engine_trace trace;
 };
 
-/* What a side of a picture is drawn as: decoder and UNet halve it several times, so multiples of 64. */
-static uint32_t drawn_side(uint32_t side)
-{
-	return side < 64 ? 64 : side / 64 * 64;
-}
-
 /* The picture to start from, in the size that is drawn: a multiple of 64 near its own, where none was asked for. */
 static int read_init(struct drawing *it)
 {
@@ -53,8 +47,8 @@ static int read_init(struct drawing *it)
 	if (rc)
 		return strata_fail(&cli->err, rc, "%s: %s", it->options->init, why.text);
 	if (!it->request.width) {
-		it->request.width = drawn_side(picture.width);
-		it->request.height = drawn_side(picture.height);
+		it->request.width = engine_init_side(picture.width);
+		it->request.height = engine_init_side(picture.height);
 	}
 	rc = engine_picture_resize(&picture, it->request.width, it->request.height, &cli->arena,
 				   &picture, &cli->err);

@@ -37,6 +37,7 @@ enum engine_preview_mode {
 	ENGINE_PREVIEW_SIXEL,
 	ENGINE_PREVIEW_KITTY,
 };
+extern const struct strata_choice engine_previews[]; /* their names; cmd_engine_image.c */
 
 struct engine_image_options {
 	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;

@@ -1,6 +1,7 @@
 /* The small program: what is here is the full one's to do. */
 #include "cli/cli.h"
 #include "cli/engine_options.h"
+#include "cli/task.h"
 #include "cli/worker_options.h"
 
 const struct client_web *cli_web(void)
@@ -36,6 +37,22 @@ HANDS_OVER(engine_text_run)
 HANDS_OVER(place_experience_run)
 HANDS_OVER(serve_run)
 HANDS_OVER(worker_run_cli)
+
+int task_preview_open(struct cli *cli, int mode, struct task_preview **ret_preview)
+{
+	(void)mode, (void)ret_preview;
+	return cli_hand_over(cli);
+}
+
+void task_preview_show(struct task_preview *preview, const char *id, const char *rest)
+{
+	(void)preview, (void)id, (void)rest;
+}
+
+void task_preview_close(struct task_preview *preview)
+{
+	(void)preview;
+}
 
 int cli_devices(struct cli *cli, struct strata_machine *ret_machine, struct strata_error *ret_note,
 		size_t *ret_guessed)

@@ -30,10 +30,18 @@ const char *task_file(struct cli *cli, const char *path, size_t number, size_t c
  * the task. */
 int task_save(struct cli *cli, const json_t *task, const char *path);
 
-/* task_follow.c: until it has ended, with a bar where there is a terminal; the task as it is
- * then (a new reference). ^C ends the waiting, not the task: the exit code of that, with what to
- * type next said. */
-int task_follow(struct cli *cli, const char *id, json_t **ret_task);
+/* task_follow.c: until it has ended, with a bar where there is a terminal, and a look at it
+ * above the bar where preview is not NULL; the task as it is then (a new reference). ^C ends the
+ * waiting, not the task: the exit code of that, with what to type next said. */
+struct task_preview;
+int task_follow(struct cli *cli, const char *id, struct task_preview *preview, json_t **ret_task);
+
+/* task_preview.c, in the full program: a look at the task above the bar, by its previews; `mode` is
+ * an enum engine_preview_mode. The small program becomes the full one when it opens one. */
+int task_preview_open(struct cli *cli, int mode, struct task_preview **ret_preview);
+/* The picture that GET /api/v1/tasks/ID/REST gives; where that fails, there is none. */
+void task_preview_show(struct task_preview *preview, const char *id, const char *rest);
+void task_preview_close(struct task_preview *preview); /* NULL is nothing */
 
 /* WIDTHxHEIGHT, for flag --size; NULL leaves both as they are. */
 int task_size(struct cli *cli, const char *text, uint32_t *width, uint32_t *height);

@@ -26,6 +26,19 @@ static int ask(void *context, const struct client_request *request, json_t **ret
 	return client_json(((struct cli *)context)->client, request, ret_json, err);
 }
 
+static int take(void *context, const char *bytes, size_t count, struct strata_error *err)
+{
+	struct buf *all = context;
+
+	buf_add_bytes(all, bytes, count);
+	return buf_check(all, err);
+}
+
+static int fetch(void *context, const char *path, struct buf *bytes, struct strata_error *err)
+{
+	return client_stream(((struct cli *)context)->client, path, take, bytes, err);
+}
+
 static int64_t now_ns(void *context)
 {
 	(void)context;
@@ -94,7 +107,7 @@ static int ask_model(struct cli *cli, struct worker_options *options)
 static int work(struct cli *cli, const struct worker_options *options, struct strata_engine *engine)
 {
 	struct strata_pipeline_conf conf = { .noise = options->noise };
-	const struct worker_link link = { cli, ask, now_ns, pause_for, ending, say };
+	const struct worker_link link = { cli, ask, fetch, now_ns, pause_for, ending, say };
 	struct worker_conf worker = { .model = options->model, .link = &link };
 	int rc = engine_budget_read(cli, options->budget, &conf.budget_bytes, &conf.budget_share);
 

@@ -82,6 +82,26 @@ void buf_add_repeat(struct buf *buf, char c, size_t count)
 	buf->text[buf->length] = '\0';
 }
 
+void buf_add_base64(struct buf *buf, const void *bytes_any, size_t count)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+	const uint8_t *bytes = bytes_any;
+
+	if (!reserve(buf, (count + 2) / 3 * 4))
+		return;
+	for (size_t i = 0; i < count; i += 3) {
+		uint32_t word = (uint32_t)bytes[i] << 16 |
+				(i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0) |
+				(i + 2 < count ? bytes[i + 2] : 0);
+
+		buf_add_char(buf, digits[word >> 18]);
+		buf_add_char(buf, digits[word >> 12 & 63]);
+		buf_add_char(buf, i + 1 < count ? digits[word >> 6 & 63] : '=');
+		buf_add_char(buf, i + 2 < count ? digits[word & 63] : '=');
+	}
+}
+
 void buf_vprintf(struct buf *buf, const char *format, va_list args)
 {
 	va_list again;

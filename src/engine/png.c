@@ -111,17 +111,25 @@ static int check_size(uint32_t width, uint32_t height, struct strata_error *err)
 }
 
 /* Width and height stand at the beginning: what is too large is refused before anything is taken apart. */
-static int claimed_size(const unsigned char *bytes, size_t length, struct strata_error *err)
+static int claimed_size(const unsigned char *bytes, size_t length, uint64_t pixels_max,
+			struct strata_error *err)
 {
 	uint32_t sides[2] = { 1, 1 };
 
 	for (size_t i = 0; length >= 24 && i < 8; i++)
 		sides[i / 4] = (i % 4 ? sides[i / 4] << 8 : 0) | bytes[16 + i];
-	return check_size(sides[0], sides[1], err);
+	int rc = check_size(sides[0], sides[1], err);
+
+	if (rc == 0 && pixels_max && (uint64_t)sides[0] * sides[1] > pixels_max)
+		rc = strata_fail(err, -E2BIG,
+				 "the picture is %ux%u: %llu pixels; expected at most %llu",
+				 sides[0], sides[1], (unsigned long long)sides[0] * sides[1],
+				 (unsigned long long)pixels_max);
+	return rc;
 }
 
-/* Whatever the file has, rows come as 8-bit red, green and blue. */
-static void ask_for_rgb(png_structp png, png_infop info)
+/* Whatever the file has, rows come as 8-bit red, green and blue. How often each row comes. */
+static int ask_for_rgb(png_structp png, png_infop info)
 {
 	static const png_color_16 black = { 0 };
 
@@ -132,8 +140,10 @@ static void ask_for_rgb(png_structp png, png_infop info)
 	    png_get_valid(png, info, PNG_INFO_tRNS))
 		png_set_background(png, &black, PNG_BACKGROUND_GAMMA_SCREEN, 0, 1.0);
 	png_set_strip_alpha(png);
-	png_set_interlace_handling(png);
+	int passes = png_set_interlace_handling(png);
+
 	png_read_update_info(png, info);
+	return passes;
 }
 
 static const char *find_parameters(png_structp png, png_infop info)
@@ -152,7 +162,24 @@ struct reading {
 	struct strata_arena *arena;
 	struct engine_picture picture;
 	png_bytep *rows;
+	uint64_t look_pixels_max; /* whether it is one of at most so many, and no more; 0: all of it */
 };
+
+/* Every row in the memory of one; those of an interlaced picture come several times. */
+static int look_at_rows(struct reading *reading, png_structp png, png_infop info,
+			struct strata_error *err)
+{
+	int passes = ask_for_rgb(png, info);
+
+	reading->picture.rgb = strata_arena_get(reading->arena, png_get_rowbytes(png, info));
+	if (!reading->picture.rgb)
+		return strata_fail_memory(err);
+	for (int pass = 0; pass < passes; pass++)
+		for (uint32_t y = 0; y < reading->picture.height; y++)
+			png_read_row(png, reading->picture.rgb, NULL);
+	png_read_end(png, info);
+	return 0;
+}
 
 static int read_rows(struct reading *reading, png_structp png, png_infop info,
 		     struct strata_error *err)
@@ -191,7 +218,33 @@ static int read_with(struct reading *reading, png_structp png, png_infop info,
 	png_read_info(png, info);
 	reading->picture.width = png_get_image_width(png, info);
 	reading->picture.height = png_get_image_height(png, info);
-	return read_rows(reading, png, info, err);
+	return reading->look_pixels_max ? look_at_rows(reading, png, info, err)
+			     : read_rows(reading, png, info, err);
+}
+
+static int read_file(struct reading *reading, const void *bytes, size_t length,
+		     struct strata_error *err)
+{
+	if (length > STRATA_PNG_BYTES_MAX)
+		return strata_fail(err, -E2BIG, "the PNG file has %zu bytes; at most %d", length,
+				   STRATA_PNG_BYTES_MAX);
+	if (length < 8 || png_sig_cmp(bytes, 0, 8))
+		return strata_fail(err, -EBADMSG, "it is not a PNG file");
+	int rc = claimed_size(bytes, length, reading->look_pixels_max, err);
+
+	if (rc)
+		return rc;
+	struct context *context = &reading->context;
+	png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, context, fail, ignore,
+						   context, get_memory, put_memory);
+	png_infop info = png ? png_create_info_struct(png) : NULL;
+
+	rc = info ? read_with(reading, png, info, err) : strata_fail_memory(err);
+
+	png_destroy_read_struct(&png, &info, NULL);
+	if (rc == 0 && context->no_memory)
+		rc = strata_fail_memory(err); /* libpng does without a text */
+	return rc;
 }
 
 int engine_png_read(const void *bytes, size_t length, struct strata_arena *arena,
@@ -200,28 +253,29 @@ int engine_png_read(const void *bytes, size_t length, struct strata_arena *arena
 	struct reading reading = {
 		.context = { .memory = arena->memory, .at = bytes, .left = length }, .arena = arena
 	};
+	int rc = read_file(&reading, bytes, length, err);
 
-	if (length > STRATA_PNG_BYTES_MAX)
-		return strata_fail(err, -E2BIG, "the PNG file has %zu bytes; at most %d", length,
-				   STRATA_PNG_BYTES_MAX);
-	if (length < 8 || png_sig_cmp(bytes, 0, 8))
-		return strata_fail(err, -EBADMSG, "it is not a PNG file");
-	int rc = claimed_size(bytes, length, err);
-
-	if (rc)
-		return rc;
-	png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reading.context, fail,
-						   ignore, &reading.context, get_memory,
-						   put_memory);
-	png_infop info = png ? png_create_info_struct(png) : NULL;
-
-	rc = info ? read_with(&reading, png, info, err) : strata_fail_memory(err);
-
-	png_destroy_read_struct(&png, &info, NULL);
-	if (rc == 0 && reading.context.no_memory)
-		rc = strata_fail_memory(err); /* libpng does without a text */
 	if (rc == 0)
 		*ret_picture = reading.picture;
+	return rc;
+}
+
+int engine_png_check(const void *bytes, size_t length, uint64_t pixels_max,
+		     struct strata_memory *memory, uint32_t *ret_width, uint32_t *ret_height, struct strata_error *err)
+{
+	struct strata_arena arena;
+	struct reading reading = { .context = { .memory = memory, .at = bytes, .left = length },
+				   .arena = &arena,
+				   .look_pixels_max = pixels_max };
+
+	strata_arena_init(&arena, memory, 0);
+	int rc = read_file(&reading, bytes, length, err);
+
+	strata_arena_fini(&arena);
+	if (rc == 0) {
+		*ret_width = reading.picture.width;
+		*ret_height = reading.picture.height;
+	}
 	return rc;
 }
 
@@ -277,6 +331,11 @@ int engine_png_write(struct buf *buf, const struct engine_picture *picture,
 }
 
 /* ---- sizes ---- */
+
+uint32_t engine_init_side(uint32_t side)
+{
+	return side < 64 ? 64 : side / 64 * 64;
+}
 
 /* Which pixels of a side a new pixel takes, and how much of each: a triangle as wide as the larger of both pixels. */
 struct weights {

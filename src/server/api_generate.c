@@ -1,17 +1,16 @@
 /*
- * POST /api/v1/generate: a picture is asked for. An HTTP thread reads and checks what is asked; the
- * decider fills in what the model says and takes the task in. `wait` blocks until the task has
- * ended. Beside it what may be asked for: /samplers and /schedules.
+ * POST /api/v1/generate: pictures are asked for, one or several, as JSON or as a form. What is
+ * asked is generate.h's; here are the key that makes it once and `wait`, which blocks until all of
+ * it has ended. Beside it what may be asked for: /samplers and /schedules.
  */
 #include "server/decider.h"
-#include "server/entities.h"
-#include "server/front.h"
+#include "server/generate.h"
+#include "server/multipart.h"
 #include "server/parked.h"
 #include "server/route.h"
-#include "server/tasks.h"
 
+#include "core/option.h"
 #include "core/text.h"
-#include "webhook/webhook_address.h"
 
 #include <strata/limits.h>
 #include <strata/solver.h>
@@ -21,66 +20,23 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define WAIT_NS_MAX (600 * STRATA_SECOND_NS)
-#define SEED_MAX ((INT64_C(1) << 53) - 1) /* that every reader of JSON keeps */
-enum { RETRY_S = 5 };
+enum {
+	RETRY_S = 5,
+	PIXELS_MAX = 4 * STRATA_INIT_PIXELS_MAX, /* looked at for one request */
+};
 
-struct generate {
-	const char *prompt, *negative_prompt, *model, *scheduler, *schedule, *account, *deadline;
-	const char *webhook;
-	int64_t steps, seed, width, height, n, priority, num_frames;
-	double guidance_scale, strength;
-	/* beside the table: */
-	int64_t deadline_ns, wait_ns;
+struct post {
+	struct generate *asked; /* so many; in the arena */
+	size_t count;
+	bool list;       /* they came as a list, and so they are answered */
 	const char *key; /* NULL: none */
 	char hash[STORE_HASH_BYTES];
-	int64_t id; /* once it is taken in, and waited for */
+	int64_t wait_ns;
+	int64_t *ids;  /* of the tasks, once they are taken in */
+	json_t *views; /* of who waits: the tasks as they are answered, by their places */
 };
-
-#define OF(field) offsetof(struct generate, field)
-static const struct strata_option options[] = {
-	{ "prompt", STRATA_TEXT, OF(prompt), .text = { NULL, STRATA_PROMPT_BYTES_MAX },
-	  .flags = STRATA_REQUIRED | STRATA_OPAQUE, .help = "what the picture shows" },
-	{ "negative_prompt", STRATA_TEXT, OF(negative_prompt),
-	  .text = { NULL, STRATA_PROMPT_BYTES_MAX }, .flags = STRATA_OPAQUE,
-	  .help = "what it does not show" },
-	{ "model", STRATA_TEXT, OF(model), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "what it is made with; the service's own when left out" },
-	{ "scheduler", STRATA_TEXT, OF(scheduler), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .aliases = "solver, sampler",
-	  .help = "by any name of `strata solver list`; the model's own when left out" },
-	{ "schedule", STRATA_TEXT, OF(schedule), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "of noise levels; the solver's own when left out" },
-	{ "steps", STRATA_INT, OF(steps), .integer = { 0, 0, STRATA_GENERATE_STEPS_MAX },
-	  .help = "0: as many as the model says" },
-	{ "seed", STRATA_INT, OF(seed), .integer = { -1, -1, SEED_MAX }, .help = "-1: any" },
-	{ "width", STRATA_INT, OF(width), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
-	  .help = "0: the model's" },
-	{ "height", STRATA_INT, OF(height), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
-	  .help = "0: the model's" },
-	{ "guidance_scale", STRATA_REAL, OF(guidance_scale), .real = { -1, -1, 100 },
-	  .help = "how closely it keeps to the prompt; -1: the model's" },
-	{ "strength", STRATA_REAL, OF(strength), .real = { 1, 0, 1 },
-	  .help = "how much of a first picture is made anew" },
-	{ "n", STRATA_INT, OF(n), .integer = { 1, 1, STRATA_PIPELINE_IMAGES_MAX },
-	  .help = "so many pictures" },
-	{ "priority", STRATA_INT, OF(priority), .integer = { STRATA_PRIORITY_DEFAULT, 0, 10 },
-	  .help = "higher goes first" },
-	{ "deadline", STRATA_TEXT, OF(deadline), .text = { NULL, 100 },
-	  .help = "to be finished by then: a time, or now+10minutes" },
-	{ "account", STRATA_TEXT, OF(account), .text = { NULL, STRATA_NAME_BYTES_MAX },
-	  .help = "that is charged" },
-	{ "webhook", STRATA_TEXT, OF(webhook), .text = { NULL, STRATA_WEBHOOK_URL_BYTES_MAX },
-	  .help = "a URL that hears how it ended" },
-	{ "num_frames", STRATA_INT, OF(num_frames), .integer = { 1, 1, 1000000 },
-	  .help = "of a video: 1, as there is no pipeline for videos" },
-	{ 0 }
-};
-#undef OF
-static const struct strata_schema generate_schema = { "generate", "a picture",
-						      sizeof(struct generate), options };
 
 struct asked {
 	int64_t wait_ns;
@@ -96,44 +52,7 @@ static const struct strata_schema generate_query = { "the query", NULL, sizeof(s
 
 /* ---- reading ---- */
 
-/* A name that is not known is a wrong value here, not a page that is not there. */
-static int refuse_name(struct strata_error *err, const char *field)
-{
-	struct strata_error why = *err;
-
-	return strata_fail_at(err, -EINVAL, field, "%s", why.text);
-}
-
-/* Are there a solver and a schedule of these names? The sentence names the nearest ones. */
-static int check_solver(struct request *request, const struct generate *asked,
-			struct strata_error *err)
-{
-	struct strata_registry *solvers = NULL, *schedules = NULL;
-	struct strata_solver_name name;
-	int rc = strata_registry_new(&strata_solver_kind, &request->memory, &solvers, err);
-
-	if (rc == 0)
-		rc = strata_registry_new(&strata_schedule_kind, &request->memory, &schedules, err);
-	if (rc == 0 && asked->scheduler) {
-		rc = strata_solver_find(solvers, schedules, asked->scheduler,
-					strlen(asked->scheduler), &name, err);
-		if (rc == -ENOENT)
-			rc = refuse_name(err, "scheduler");
-	}
-	if (rc == 0 && asked->schedule) {
-		const struct strata_class *cls = NULL;
-
-		rc = strata_registry_find(schedules, asked->schedule, strlen(asked->schedule), &cls,
-					  err);
-		if (rc == -ENOENT)
-			rc = refuse_name(err, "schedule");
-	}
-	strata_registry_free(schedules);
-	strata_registry_free(solvers);
-	return rc;
-}
-
-static int read_key(struct request *request, struct generate *asked, struct strata_error *err)
+static int read_key(struct request *request, struct post *post, struct strata_error *err)
 {
 	const char *key = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
 						      "Idempotency-Key");
@@ -146,164 +65,169 @@ static int read_key(struct request *request, struct generate *asked, struct stra
 				      "the idempotency key has %zu bytes; expected 1 to %d, all "
 				      "of them printable",
 				      length, STRATA_NAME_BYTES_MAX);
-	asked->key = key;
-	store_blob_hash(request->body ? request->body : "", request->body_length, asked->hash);
+	post->key = key;
+	store_blob_hash(request->body ? request->body : "", request->body_length, post->hash);
 	return 0;
 }
 
-static int check(struct request *request, struct generate *asked, struct strata_error *err)
+static int new_one(struct request *request, struct post *post, struct strata_error *err)
 {
-	int rc = check_solver(request, asked, err);
+	post->asked = strata_arena_get(&request->arena, sizeof(*post->asked));
+	post->count = 1;
+	return post->asked
+		       ? strata_schema_defaults(&generate_schema, &request->arena, post->asked, err)
+		       : strata_fail_memory(err);
+}
 
-	if (rc == 0 && asked->webhook && webhook_url_check(asked->webhook, err))
-		return strata_fail_under(err, -EINVAL, "webhook");
-	if (rc == 0 && asked->num_frames > 1)
-		return strata_fail_at(err, -EINVAL, "num_frames",
-				      "num_frames is %lld; expected 1: there is no pipeline for "
-				      "videos yet",
-				      (long long)asked->num_frames);
-	if (rc == 0 && asked->deadline)
-		rc = strata_time_parse(asked->deadline, STRATA_TEXT_NUL,
-				       common_now_ns(request->front->common), 0,
-				       &asked->deadline_ns, err)
-			     ? strata_fail_under(err, -EINVAL, "deadline")
-			     : 0;
-	uint32_t seed;
+static int read_form(struct request *request, struct post *post, struct multipart *form,
+		     struct strata_error *err)
+{
+	struct multipart_part part;
+	int rc = new_one(request, post, err);
 
-	if (rc == 0 && asked->seed < 0) {
-		if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-			return strata_fail(err, -EIO, "no random numbers");
-		asked->seed = seed;
+	while (rc == 0 && (rc = multipart_next(form, &part, err)) > 0)
+		rc = generate_read_field(request, post->asked, part.name, part.bytes, part.length,
+					 err);
+	if (rc == 0 && !post->asked->prompt)
+		rc = strata_fail_at(err, -EINVAL, "prompt", "the form has no prompt");
+	return rc;
+}
+
+static int read_list(struct request *request, struct post *post, const json_t *json,
+		     struct strata_error *err)
+{
+	struct generate_list list = { 0 };
+	int rc = option_read_json(&generate_list_schema, json, 0, &request->arena, &list, err);
+
+	post->list = true;
+	post->asked = list.requests.items;
+	post->count = list.requests.count;
+	if (rc == 0 && post->count == 0)
+		rc = strata_fail_at(err, -EINVAL, "requests",
+				    "requests is empty; expected 1 to %d pictures",
+				    STRATA_GENERATE_REQUESTS_MAX);
+	return rc;
+}
+
+/* False: answered. */
+static bool read_json(struct request *request, struct post *post)
+{
+	struct strata_error err = { 0 };
+	json_t *json = request_json(request);
+
+	if (!json)
+		return false;
+	int rc;
+
+	if (json_is_null(json_object_get(json, "requests"))) /* not said */
+		json_object_del(json, "requests");
+	if (json_object_get(json, "requests")) {
+		rc = read_list(request, post, json, &err);
+	} else {
+		rc = new_one(request, post, &err);
+		if (rc == 0)
+			rc = option_read_json(&generate_schema, json, 0, &request->arena,
+					      post->asked, &err);
 	}
-	return rc ? rc : read_key(request, asked, err);
+	json_decref(json);
+	if (rc)
+		request_fail(request, rc, &err);
+	return rc == 0;
+}
+
+static int check(struct request *request, struct post *post, struct strata_error *err)
+{
+	uint64_t pixels = 0;
+	int rc = read_key(request, post, err);
+
+	for (size_t i = 0; rc == 0 && i < post->count; i++) {
+		const struct init_image *init = &post->asked[i].init;
+
+		rc = generate_check(request, &post->asked[i], err);
+		pixels += (uint64_t)init->width * init->height;
+		if (rc == 0 && pixels > PIXELS_MAX)
+			rc = strata_fail_at(err, -E2BIG, "init_image",
+					    "the pictures to start from have more than %d pixels "
+					    "together; send several requests",
+					    PIXELS_MAX);
+		if (rc && post->list)
+			rc = strata_fail_under(err, rc, "requests[%zu]", i);
+	}
+	for (size_t i = 0; rc == 0 && i < post->count; i++)
+		rc = init_image_keep(request, &post->asked[i].init, err);
+	return rc;
+}
+
+static void release(struct request *request)
+{
+	struct post *post = request->parsed;
+
+	json_decref(post->views);
 }
 
 static void parse_generate(struct request *request)
 {
 	const struct asked *query = request->query;
+	const char *type =
+		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Content-Type");
+	struct post *post = strata_arena_get(&request->arena, sizeof(*post));
 	struct strata_error err = { 0 };
+	struct multipart form;
+	int rc = post ? multipart_init(&form, type, request->body ? request->body : "",
+				       request->body_length, &err)
+		      : strata_fail_memory(&err);
 
-	if (!request_read(request, &generate_schema))
+	request->parsed = post;
+	if (rc > 0)
+		rc = read_form(request, post, &form, &err);
+	else if (rc == 0 && !read_json(request, post))
 		return;
-	struct generate *asked = request->parsed;
-
-	asked->wait_ns = query->wait_ns;
-	int rc = check(request, asked, &err);
-
-	if (rc)
+	if (rc == 0)
+		rc = check(request, post, &err);
+	if (rc) {
 		request_fail(request, rc, &err);
+		return;
+	}
+	post->wait_ns = query->wait_ns;
+	post->ids = strata_arena_array(&request->arena, post->count, sizeof(*post->ids));
+	post->views = json_array();
+	request->release = release;
+	if (!post->ids || !post->views)
+		request_answer(request, MHD_HTTP_OK, NULL);
 }
 
 /* ---- deciding ---- */
 
-/* The request with its defaults filled in: what a worker gets, the same for ever. */
-static char *parameters(const struct generate *asked, const struct model_conf *model)
-{
-	const char *solver = asked->scheduler ? asked->scheduler : model->solver;
-	const char *schedule = asked->schedule ? asked->schedule : model->schedule;
-	int64_t width = asked->width ? asked->width : model->width;
-	int64_t height = asked->height ? asked->height : model->height;
-	double guidance = asked->guidance_scale >= 0 ? asked->guidance_scale
-						     : model->guidance_scale;
-	json_t *json = json_pack("{s:s,s:I,s:I,s:I}", "prompt", asked->prompt, "steps",
-				 (json_int_t)(asked->steps ? asked->steps : model->steps), "seed",
-				 (json_int_t)asked->seed, "n", (json_int_t)asked->n);
-
-	if (asked->negative_prompt)
-		json_object_set_new(json, "negative_prompt", json_string(asked->negative_prompt));
-	if (solver)
-		json_object_set_new(json, "scheduler", json_string(solver));
-	if (schedule)
-		json_object_set_new(json, "schedule", json_string(schedule));
-	if (width)
-		json_object_set_new(json, "width", json_integer(width));
-	if (height)
-		json_object_set_new(json, "height", json_integer(height));
-	if (guidance >= 0)
-		json_object_set_new(json, "guidance_scale", json_real(guidance));
-	if (asked->strength < 1)
-		json_object_set_new(json, "strength", json_real(asked->strength));
-	if (asked->webhook)
-		json_object_set_new(json, "webhook", json_string(asked->webhook));
-	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-
-	json_decref(json);
-	return text;
-}
-
-static int find_model(struct decider *decider, const struct generate *asked,
-		      struct model **ret_model, struct strata_error *err)
-{
-	struct model *model = asked->model ? models_find(decider, asked->model)
-					   : model_default(decider);
-
-	if (!model && asked->model)
-		return strata_fail_at(err, -EINVAL, "model",
-				      "there is no model %.60s; `strata models` lists them",
-				      asked->model);
-	if (!model)
-		return strata_fail_at(err, -EINVAL, "model",
-				      "there is no model; `strata models add` makes one");
-	*ret_model = model;
-	return 0;
-}
-
-static int take(struct decider *decider, struct request *request, struct task **ret_task,
-		struct strata_error *err)
-{
-	const struct generate *asked = request->parsed;
-	struct strata_rules rules = entities_rules(decider);
-	struct strata_admission_request admission = { .user = request->who.user,
-						      .account = asked->account };
-	struct model *model = NULL;
-	int rc = find_model(decider, asked, &model, err);
-
-	if (rc == 0)
-		rc = task_check_priority(decider, &request->who, asked->priority, err);
-	if (rc == 0)
-		rc = strata_rules_admit(&rules, &admission, err);
-	if (rc)
-		return rc;
-	char *text = parameters(asked, &model->conf);
-	struct task_request wanted = { .user = request->who.user,
-				       .uid = request->who.uid,
-				       .account = admission.account,
-				       .model = model,
-				       .parameters = text,
-				       .priority = asked->priority,
-				       .deadline_ns = asked->deadline_ns,
-				       .steps = asked->steps ? asked->steps : model->conf.steps,
-				       .seed = asked->seed };
-
-	rc = text ? task_add(decider, &wanted, ret_task, err) : strata_fail_memory(err);
-	free(text);
-	return rc;
-}
-
 /* The same key as before: the same answer as before. False: nobody has asked with it. */
 static bool answered_before(struct decider *decider, struct request *request)
 {
-	struct generate *asked = request->parsed;
+	struct post *post = request->parsed;
 	struct strata_error err = { 0 };
 	struct store_answer answer;
 
-	if (!asked->key)
+	if (!post->key)
 		return false;
-	int rc = batch_answered(decider, request->who.user, asked->key, &request->arena, &answer,
+	int rc = batch_answered(decider, request->who.user, post->key, &request->arena, &answer,
 				&err);
 
 	if (rc == -ENOENT)
 		return false;
 	if (rc) {
 		request_fail(request, rc, &err);
-	} else if (strcmp(answer.request, asked->hash) != 0) {
+	} else if (strcmp(answer.request, post->hash) != 0) {
 		request_refuse(request, MHD_HTTP_CONFLICT, "conflict",
 			       "the key %.128s was used for another request; take another key",
-			       asked->key);
+			       post->key);
 	} else {
 		json_t *json = json_loadb(answer.body, answer.body_bytes, 0, NULL);
+		const json_t *tasks = json_object_get(json, "tasks");
 
-		asked->id = json_integer_value(json_object_get(json, "id"));
+		for (size_t i = 0; i < post->count; i++) {
+			json_t *task = post->list ? json_array_get(tasks, i) : json;
+
+			json_array_append(post->views, task);
+			post->ids[i] = json_integer_value(json_object_get(task, "id"));
+		}
 		json_decref(json);
 		request->durable = true; /* it may be of this very round */
 		request_give_text(request, MHD_HTTP_OK, NULL,
@@ -312,51 +236,109 @@ static bool answered_before(struct decider *decider, struct request *request)
 	return true;
 }
 
-/* Of one who waits: it has ended, or the time is up. */
+/* The tasks as they are now; one that was seen to end is as it was then. */
+static void answer_all(struct decider *decider, struct request *request, int status)
+{
+	struct post *post = request->parsed;
+
+	for (size_t i = 0; i < post->count; i++) {
+		const struct task *task = task_find(decider, post->ids[i]);
+		json_t *view = task ? task_view_live(decider, task, true) : NULL;
+
+		if (view && i < json_array_size(post->views))
+			json_array_set_new(post->views, i, view);
+		else if (view)
+			json_array_append_new(post->views, view);
+	}
+	bool whole = json_array_size(post->views) == post->count;
+
+	request_answer(request, status,
+		       !whole       ? NULL
+		       : post->list ? json_pack("{s:O}", "tasks", post->views)
+				    : json_incref(json_array_get(post->views, 0)));
+}
+
+/* Of one who waits: all have ended, or the time is up. */
 static bool look(struct decider *decider, struct request *request, bool due)
 {
-	const struct generate *asked = request->parsed;
-	struct task *task = task_find(decider, asked->id);
+	struct post *post = request->parsed;
+	bool waits = false;
 
-	if (task && !task->ended && !due)
+	for (size_t i = 0; i < post->count; i++) {
+		const struct task *task = task_find(decider, post->ids[i]);
+
+		waits |= task && !task->ended;
+		if (task && task->ended && post->list) /* before it is forgotten */
+			json_array_set_new(post->views, i, task_view_live(decider, task, true));
+	}
+	if (waits && !due)
 		return false;
-	if (task)
-		request_answer(request, request->status, task_view_live(decider, task, true));
+	answer_all(decider, request, request->status);
 	return true;
 }
 
-static void wait_for_it(struct decider *decider, struct request *request)
+static void wait_for_them(struct decider *decider, struct request *request)
 {
-	struct generate *asked = request->parsed;
-	struct task *task = task_find(decider, asked->id);
+	struct post *post = request->parsed;
+	bool waits = false;
 
-	if (asked->wait_ns && task && !task->ended)
-		parked_add(decider, request, asked->wait_ns, look);
+	for (size_t i = 0; i < post->count; i++) {
+		const struct task *task = task_find(decider, post->ids[i]);
+
+		waits |= task && !task->ended;
+	}
+	if (post->wait_ns && waits && json_array_size(post->views) == post->count)
+		parked_add(decider, request, post->wait_ns, look);
+}
+
+static void withdraw(struct decider *decider, const struct post *post, size_t count)
+{
+	while (count--)
+		task_withdraw(decider, task_find(decider, post->ids[count]));
+}
+
+/* All of them, or none. */
+static int take(struct decider *decider, struct request *request, struct strata_error *err)
+{
+	struct post *post = request->parsed;
+	struct task *task;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < post->count; i++) {
+		rc = generate_take(decider, &request->who, &post->asked[i], &task, err);
+		if (rc == 0)
+			post->ids[i] = task->row.id;
+		else
+			withdraw(decider, post, i);
+		if (rc && post->list)
+			rc = strata_fail_under(err, rc, "requests[%zu]", i);
+	}
+	return rc;
 }
 
 static void take_and_answer(struct decider *decider, struct request *request)
 {
-	struct generate *asked = request->parsed;
+	struct post *post = request->parsed;
 	struct batch_mark mark = batch_mark(decider);
 	struct strata_error err = { 0 };
-	struct task *task;
-	int rc = take(decider, request, &task, &err);
+	int rc = take(decider, request, &err);
 
-	if (rc == -EDQUOT)
-		request->retry_after_s = RETRY_S;
-	if (rc) {
+	if (rc == 0) {
+		answer_all(decider, request, MHD_HTTP_CREATED);
+		if (request->status != MHD_HTTP_CREATED) /* no memory for the answer */
+			withdraw(decider, post, post->count);
+	} else {
+		request->retry_after_s = rc == -EDQUOT ? RETRY_S : 0;
 		request_fail(request, rc, &err);
-		return;
 	}
-	asked->id = task->row.id;
-	request_answer(request, MHD_HTTP_CREATED, task_view_live(decider, task, true));
-	if (request->status != MHD_HTTP_CREATED) { /* no memory for the answer */
-		task_withdraw(decider, task);
+	if (request->status != MHD_HTTP_CREATED) {
 		batch_undo(decider, &mark);
+		for (size_t i = 0; i < post->count; i++)
+			generate_refused(decider, &post->asked[i]);
 		return;
 	}
-	if (asked->key)
-		batch_answer(decider, request->who.user, asked->key, asked->hash, request->text);
+	if (post->key)
+		batch_answer(decider, request->who.user, post->key, post->hash, request->text);
 	request->durable = true;
 }
 
@@ -365,7 +347,7 @@ static void post_generate(struct decider *decider, struct request *request)
 	if (!answered_before(decider, request))
 		take_and_answer(decider, request);
 	if (request->durable)
-		wait_for_it(decider, request);
+		wait_for_them(decider, request);
 }
 
 /* ---- what may be asked for ---- */
@@ -398,14 +380,14 @@ static void get_schedules(struct request *request)
 const struct route api_generate_routes[] = {
 	{ .method = "POST",
 	  .path = "/api/v1/generate",
-	  .summary = "ask for a picture",
+	  .summary = "ask for pictures",
 	  .role = ROLE_USER,
 	  .body_bytes_max = STRATA_GENERATE_BODY_BYTES_MAX,
 	  .parse = parse_generate,
 	  .decide = post_generate,
-	  .body = &generate_schema,
+	  .body = &generate_post_schema,
 	  .query = &generate_query,
-	  .answer = "id status model",
+	  .answer = "",
 	  .also = 201 },
 	{ .method = "GET",
 	  .path = "/api/v1/samplers",

@@ -115,10 +115,10 @@ static bool is_first(const struct strata_error_kind *kind, size_t index)
 
 static json_t *view_errors(void)
 {
-	json_t *codes = json_array(), *code = json_string("method");
+	/* of requests: no such method; of tasks that were waited for; of links */
+	json_t *codes = json_pack("[ssss]", "method", "failed", "cancelled", "gone");
 	const struct strata_error_kind *kind;
 
-	json_array_append_new(codes, code);
 	for (size_t i = 0; (kind = strata_error_kind_at(i)); i++)
 		if (is_first(kind, i))
 			json_array_append_new(codes, json_string(kind->name));

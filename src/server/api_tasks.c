@@ -7,6 +7,7 @@
 #include "server/front.h"
 #include "server/results.h"
 #include "server/route.h"
+#include "server/task_routes.h"
 #include "server/tasks.h"
 #include "server/view.h"
 #include "server/workers.h"
@@ -23,8 +24,7 @@
 
 /* ---- what routes about one task have in common ---- */
 
-/* "17" or "T17". 0: answered. */
-static int64_t read_id(struct request *request)
+int64_t task_route_id(struct request *request)
 {
 	const char *text = request->segments[0];
 	int64_t id = 0;
@@ -36,7 +36,7 @@ static int64_t read_id(struct request *request)
 	return 0;
 }
 
-static bool may(struct request *request, const struct store_task *row)
+bool task_route_may(struct request *request, const struct store_task *row)
 {
 	if (task_may_see(&request->who, row))
 		return true;
@@ -48,18 +48,18 @@ static bool may(struct request *request, const struct store_task *row)
 /* The live task of the path, its owner's or an operator's to change; NULL: answered. */
 static struct task *find_own(struct decider *decider, struct request *request)
 {
-	int64_t id = read_id(request);
+	int64_t id = task_route_id(request);
 	struct task *task = id ? task_find(decider, id) : NULL;
 	struct strata_error err = { 0 };
 	struct store_task row;
 
-	if (!id || (task && !may(request, &task->row)))
+	if (!id || (task && !task_route_may(request, &task->row)))
 		return NULL;
 	if (task && !task->ended)
 		return task;
 	int rc = store_task_get(decider->store, id, &request->arena, &row, &err);
 
-	if (rc == 0 && may(request, &row))
+	if (rc == 0 && task_route_may(request, &row))
 		rc = strata_fail(&err, -ESTALE, "task %lld has ended: it is %s", (long long)id,
 				 task ? task->row.status : row.status);
 	if (!request->answered)
@@ -67,12 +67,11 @@ static struct task *find_own(struct decider *decider, struct request *request)
 	return NULL;
 }
 
-/* The task as the store has it, on an HTTP thread. False: answered. */
-static bool read_task(struct request *request, struct store_task *ret_row)
+bool task_route_read(struct request *request, struct store_task *ret_row)
 {
 	struct strata_error err = { 0 };
 	struct store *store;
-	int64_t id = request->answered ? 0 : read_id(request);
+	int64_t id = request->answered ? 0 : task_route_id(request);
 
 	if (!id)
 		return false;
@@ -230,7 +229,7 @@ static void get_tasks(struct decider *decider, struct request *request)
 
 static void get_task(struct decider *decider, struct request *request)
 {
-	int64_t id = read_id(request);
+	int64_t id = task_route_id(request);
 	const struct task *task = id ? task_find(decider, id) : NULL;
 
 	if (!task) /* the store is looked at then */
@@ -246,7 +245,7 @@ static void get_past_task(struct request *request)
 {
 	struct store_task row;
 
-	if (read_task(request, &row))
+	if (task_route_read(request, &row))
 		request_answer(request, MHD_HTTP_OK,
 			       task_view(&row, task_may_see(&request->who, &row)));
 }
@@ -269,7 +268,8 @@ struct change {
 	int64_t priority;
 };
 static const struct strata_option change_options[] = {
-	{ "priority", STRATA_INT, offsetof(struct change, priority), .integer = { 5, 0, 10 },
+	{ "priority", STRATA_INT, offsetof(struct change, priority),
+	  .integer = { STRATA_PRIORITY_DEFAULT, 0, STRATA_TASK_PRIORITY_MAX },
 	  .flags = STRATA_REQUIRED, .help = "higher goes first" },
 	{ 0 }
 };
@@ -305,7 +305,7 @@ static void patch_task(struct decider *decider, struct request *request)
 
 static void get_why(struct decider *decider, struct request *request)
 {
-	int64_t id = read_id(request), now_ns = decider_now_ns(decider);
+	int64_t id = task_route_id(request), now_ns = decider_now_ns(decider);
 	const struct task *task = id ? task_find(decider, id) : NULL;
 	struct strata_why why = { 0 };
 	char text[300], trouble[300];
@@ -347,7 +347,7 @@ static void get_past_why(struct request *request)
 	struct store_task row;
 	char text[300];
 
-	if (!read_task(request, &row))
+	if (!task_route_read(request, &row))
 		return;
 	bool all = task_may_see(&request->who, &row);
 
@@ -386,10 +386,9 @@ static void get_image(struct request *request)
 {
 	const char *known =
 		MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "If-None-Match");
-	struct strata_error err = { 0 };
 	struct store_task row;
 
-	if (!read_task(request, &row) || !may(request, &row))
+	if (!task_route_read(request, &row) || !task_route_may(request, &row))
 		return;
 	const char *hash = hash_of(request, &row);
 
@@ -400,23 +399,23 @@ static void get_image(struct request *request)
 		request_answer_empty(request, MHD_HTTP_NOT_MODIFIED);
 		return;
 	}
-	int fd = results_open_file(request->front->conf->state_dir, hash, &request->file_bytes,
-				   &err);
+	results_answer(request, hash);
+}
 
-	if (fd < 0) {
-		request->etag = NULL;
-		request_fail(request, fd, &err);
+/* A picture that the task made, or started from; NULL: none. */
+static void drop_picture(struct decider *decider, int64_t task, const json_t *hash)
+{
+	struct store_result result = { .hash = json_string_value(hash), .task = task };
+
+	if (!result.hash)
 		return;
-	}
-	request_answer_empty(request, MHD_HTTP_OK);
-	request->media = "image/png";
-	request->has_file = true;
-	request->file_fd = fd;
+	batch_put(decider, STORE_DELETE(&result));
+	tasks_doom(decider, result.hash);
 }
 
 static void delete_image(struct decider *decider, struct request *request)
 {
-	int64_t id = read_id(request);
+	int64_t id = task_route_id(request);
 	struct strata_error err = { 0 };
 	struct store_task row;
 	const struct task *task = id ? task_find(decider, id) : NULL;
@@ -428,27 +427,22 @@ static void delete_image(struct decider *decider, struct request *request)
 				    (long long)id)
 		      : store_task_get(decider->store, id, &request->arena, &row, &err);
 
-	if (task && !may(request, &task->row))
+	if (task && !task_route_may(request, &task->row))
 		return;
 	if (rc) {
 		request_fail(request, rc, &err);
 		return;
 	}
-	if (!may(request, &row))
+	if (!task_route_may(request, &row))
 		return;
 	json_t *images = row.images ? json_loads(row.images, 0, NULL) : NULL, *image;
+	json_t *parameters = json_loads(row.parameters, 0, NULL);
 	size_t i;
 
 	json_array_foreach(images, i, image)
-	{
-		const char *hash = json_string_value(json_object_get(image, "hash"));
-		struct store_result result = { .hash = hash, .task = id };
-
-		if (!hash)
-			continue;
-		batch_put(decider, STORE_DELETE(&result));
-		tasks_doom(decider, hash);
-	}
+		drop_picture(decider, id, json_object_get(image, "hash"));
+	drop_picture(decider, id, json_object_get(parameters, "init_image"));
+	json_decref(parameters);
 	json_decref(images);
 	row.images = NULL;
 	batch_put(decider, STORE_PUT(&row));
@@ -458,10 +452,10 @@ static void delete_image(struct decider *decider, struct request *request)
 
 static void get_preview(struct decider *decider, struct request *request)
 {
-	int64_t id = read_id(request);
+	int64_t id = task_route_id(request);
 	const struct task *task = id ? task_find(decider, id) : NULL;
 
-	if (!id || (task && !may(request, &task->row)))
+	if (!id || (task && !task_route_may(request, &task->row)))
 		return;
 	if (!task || !task->preview) {
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",

@@ -207,18 +207,62 @@ static void keep_image(struct request *request)
 					 (json_int_t)request->body_length));
 }
 
-static void put_preview(struct decider *decider, struct request *request)
+/* The task of the path, if the worker has it. */
+static struct task *held_task(struct decider *decider, const struct request *request,
+			      const struct worker *worker)
+{
+	int64_t id = 0;
+
+	if (strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL))
+		return NULL;
+	for (uint32_t i = 0; i < worker->held_count; i++)
+		if (worker->held[i] == id)
+			return task_find(decider, id);
+	return NULL;
+}
+
+static void parse_init(struct request *request)
+{
+	is_job(request);
+}
+
+/* Whose is it, and does it start from a picture? */
+static void get_init(struct decider *decider, struct request *request)
 {
 	struct worker *worker = lease_worker(decider, request);
-	struct task *task = NULL;
-	int64_t id = 0;
+	const struct task *task = worker ? held_task(decider, request, worker) : NULL;
 
 	if (!worker)
 		return;
-	if (strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL) == 0)
-		for (uint32_t i = 0; i < worker->held_count; i++)
-			if (worker->held[i] == id)
-				task = task_find(decider, id);
+	if (!task || task->ended) {
+		request_refuse(request, MHD_HTTP_CONFLICT, "stale",
+			       "the lease is lost: task %.40s is not this worker's",
+			       request->segments[0]);
+		return;
+	}
+	json_t *parameters = json_loads(task->row.parameters, 0, NULL);
+	const char *name = json_string_value(json_object_get(parameters, "init_image"));
+
+	request->parsed = name ? strata_arena_text(&request->arena, name, strlen(name)) : NULL;
+	json_decref(parameters);
+	if (!request->parsed)
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "task %.40s does not start from a picture", request->segments[0]);
+}
+
+static void send_init(struct request *request)
+{
+	if (!request->answered)
+		results_answer(request, request->parsed);
+}
+
+static void put_preview(struct decider *decider, struct request *request)
+{
+	struct worker *worker = lease_worker(decider, request);
+	struct task *task = worker ? held_task(decider, request, worker) : NULL;
+
+	if (!worker)
+		return;
 	if (!task || task->ended) {
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       "task %.40s is not this worker's", request->segments[0]);
@@ -227,6 +271,7 @@ static void put_preview(struct decider *decider, struct request *request)
 	free(task->preview);
 	task->preview = request->body; /* malloc's */
 	task->preview_bytes = request->body_length;
+	task->preview_number++;
 	request->body = NULL;
 	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
 }
@@ -262,6 +307,13 @@ const struct route api_worker_routes[] = {
 	  .finish = keep_image,
 	  .answer = "hash bytes",
 	  .also = 201 },
+	{ .method = "GET",
+	  .path = "/api/v1/worker/tasks/*/init",
+	  .summary = "the picture that a worker's task starts from",
+	  .role = ROLE_USER,
+	  .parse = parse_init,
+	  .decide = get_init,
+	  .finish = send_init },
 	{ .method = "PUT",
 	  .path = "/api/v1/worker/tasks/*/preview",
 	  .summary = "a worker sends a preview",

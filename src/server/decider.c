@@ -13,6 +13,7 @@
 #include "server/route.h"
 #include "server/tasks.h"
 #include "server/token.h"
+#include "server/task_feed.h"
 #include "server/webhooks.h"
 #include "server/workers.h"
 
@@ -36,6 +37,7 @@ void decider_init(struct decider *decider, struct common *common)
 	map_text_init(&decider->models, &decider->memory);
 	map_u64_init(&decider->tasks, &decider->memory);
 	map_text_init(&decider->task_users, &decider->memory);
+	map_text_init(&decider->chosen_models, &decider->memory);
 	map_u64_init(&decider->workers, &decider->memory);
 	entities_init(decider);
 	batch_init(decider);
@@ -49,6 +51,7 @@ void decider_fini(struct decider *decider)
 	map_text_fini(&decider->models);
 	map_u64_fini(&decider->tasks);
 	map_text_fini(&decider->task_users);
+	map_text_fini(&decider->chosen_models);
 	map_u64_fini(&decider->workers);
 	batch_fini(decider);
 	strata_arena_fini(&decider->pass);
@@ -89,6 +92,7 @@ static void wait_for_something(struct decider *decider)
 	else if (due_ns != INT64_MAX)
 		wait_ms = earlier(wait_ms, ms_until(due_ns, decider_now_ns(decider)));
 	due_ns = earlier(parked_due_ns(decider), workers_due_ns(decider));
+	due_ns = earlier(due_ns, task_feeds_due_ns(decider));
 	if (due_ns != INT64_MAX && wait_ms > 0 && !decider->batch.held)
 		wait_ms = earlier(wait_ms,
 				  ms_until(due_ns, env_now_ns(decider->env, ENV_MONOTONIC)));
@@ -209,6 +213,7 @@ static int go_round(struct decider *decider, struct strata_error *err)
 		act_do(decider, decider->effects, decider->effect_count);
 		trace_part(decider, "carrying out", start_ns, "effects", decider->effect_count);
 		act_forget(decider);
+		task_feeds_look(decider);
 		tasks_committed(decider);
 		webhooks_committed(decider);
 		live_sweep(decider);

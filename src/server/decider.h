@@ -69,16 +69,18 @@ struct decider {
 
 	/* generation: tasks.h, models.h, workers.h */
 	struct strata_registry *policies;
-	struct strata_spec policy;      /* of every model's pool */
-	struct map_text models;         /* of struct model, by name */
-	struct map_u64 tasks;           /* of struct task, by id */
-	struct map_text task_users;     /* how many live tasks each user has: of size_t */
-	size_t task_count;              /* of live ones */
-	struct task *ended_tasks;       /* that go after the commit */
-	struct doomed *doomed_results;  /* files that may go after the commit */
-	struct map_u64 workers;         /* of struct worker, by job */
-	struct parked *parked;          /* requests that are answered later: parked.h */
-	struct webhooks *webhooks;      /* webhooks.h; NULL: not loaded */
+	struct strata_spec policy;        /* of every model's pool */
+	struct map_text models;           /* of struct model, by name */
+	struct map_u64 tasks;             /* of struct task, by id */
+	struct map_text task_users;       /* how many live tasks each user has: of size_t */
+	struct map_text chosen_models;    /* of names, by user: api_sdapi.c */
+	size_t task_count;                /* of live ones */
+	struct task *ended_tasks;         /* that go after the commit */
+	struct doomed *doomed_results;    /* files that may go after the commit */
+	struct map_u64 workers;           /* of struct worker, by job */
+	struct task_feed_row *task_feeds; /* who follows a task: task_feed.h */
+	struct parked *parked;            /* requests that are answered later: parked.h */
+	struct webhooks *webhooks;        /* webhooks.h; NULL: not loaded */
 
 	/* the store, and what is to be written to it */
 	char mark[STRATA_PATH_BYTES_MAX + 16]; /* path of the store's mark */

@@ -158,7 +158,7 @@ static void look_at_head(struct request *request)
 	const char *length = header(request, "Content-Length");
 	bool known = false;
 
-	identify(request->front, request->connection, &request->who);
+	identify(request->front, request->connection, request->path, &request->who);
 	request->route = path ? route_find(request->method, path, request->segments, &known) : NULL;
 	request->refused = true;
 	if (request->who.role == ROLE_NONE &&

@@ -10,12 +10,14 @@
 #include "server/token.h"
 
 #include <microhttpd.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { BASIC_BYTES_MAX = 512 }; /* of a name and a token */
 #define READER_WAIT_NS (INT64_C(5) * 1000000000)
 
 static void identify_peer(struct MHD_Connection *connection, struct identity *who)
@@ -83,7 +85,39 @@ static bool identify_token(struct front *front, const char *token, struct identi
 		       : token_identify(front, token, who);
 }
 
-void identify(struct front *front, struct MHD_Connection *connection, struct identity *ret_who)
+/* HTTP Basic, with any name and the token as password. Only where clients know nothing else: a
+ * browser that keeps it would send it along with whatever another page makes it ask, and nobody
+ * makes one ask for it here (no answer has such a challenge). */
+static bool identify_basic(struct front *front, const char *coded, struct identity *who)
+{
+	char text[BASIC_BYTES_MAX + 1];
+	const char *end = NULL;
+	size_t count = 0, length = strlen(coded);
+
+	bool good = sodium_base642bin((unsigned char *)text, BASIC_BYTES_MAX, coded, length, NULL,
+				      &count, &end, sodium_base64_VARIANT_ORIGINAL) == 0 &&
+		    end == coded + length;
+
+	text[good ? count : 0] = '\0';
+	const char *colon = strchr(text, ':');
+
+	good = good && strlen(text) == count && colon && identify_token(front, colon + 1, who);
+	sodium_memzero(text, sizeof(text));
+	return good;
+}
+
+static bool identify_shown(struct front *front, const char *shown, const char *path,
+			   struct identity *who)
+{
+	if (strncasecmp(shown, "Bearer ", 7) == 0)
+		return identify_token(front, shown + 7, who);
+	return strncasecmp(shown, "Basic ", 6) == 0 &&
+	       strncmp(path, IDENTITY_BASIC_PATHS, strlen(IDENTITY_BASIC_PATHS)) == 0 &&
+	       identify_basic(front, shown + 6, who);
+}
+
+void identify(struct front *front, struct MHD_Connection *connection, const char *path,
+	      struct identity *ret_who)
 {
 	const char *shown =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
@@ -98,6 +132,5 @@ void identify(struct front *front, struct MHD_Connection *connection, struct ide
 	else if (!shown)
 		identify_peer(connection, ret_who);
 	else
-		ret_who->wrong = strncasecmp(shown, "Bearer ", 7) != 0 ||
-				 !identify_token(front, shown + 7, ret_who);
+		ret_who->wrong = !identify_shown(front, shown, path, ret_who);
 }

@@ -6,6 +6,9 @@
 #include "server/request.h"
 
 /* Any thread. ROLE_NONE: nobody that is known. */
-void identify(struct front *front, struct MHD_Connection *connection, struct identity *ret_who);
+#define IDENTITY_BASIC_PATHS "/sdapi/" /* below which HTTP Basic is understood */
+/* `path` is that of the request, as it was sent. */
+void identify(struct front *front, struct MHD_Connection *connection, const char *path,
+	      struct identity *ret_who);
 
 #endif

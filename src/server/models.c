@@ -306,7 +306,7 @@ int models_load(struct decider *decider, struct strata_error *err)
 
 	if (rc || decider->models.count)
 		return rc;
-	json_t *settings = json_object();
+	json_t *settings = json_pack("{s:i}", "steps", MODEL_BUILT_IN_STEPS);
 
 	rc = settings ? model_set(decider, MODEL_BUILT_IN, settings, err) : strata_fail_memory(err);
 	json_decref(settings);

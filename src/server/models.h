@@ -42,6 +42,7 @@ struct model {
 };
 
 #define MODEL_BUILT_IN "digits"
+enum { MODEL_BUILT_IN_STEPS = 12 }; /* as models/digits/README.md says */
 
 /* Reads what is stored; a service that knows none makes the one that comes with it. */
 int models_load(struct decider *decider, struct strata_error *err);

@@ -99,12 +99,28 @@ void request_answer_empty(struct request *request, int status)
 	request->answered = true;
 }
 
+#define OPENAI "/v1/" /* whose clients know errors of another form, which ours can have as well */
+
+static const char *openai_type(int status)
+{
+	return status == 401   ? "authentication_error"
+	       : status == 403 ? "permission_error"
+	       : status == 429 ? "rate_limit_error"
+	       : status >= 500 ? "server_error"
+			       : "invalid_request_error";
+}
+
 static void answer_error(struct request *request, int status, const char *code, const char *message,
 			 const char *field)
 {
 	json_t *error = json_pack("{s:s,s:s,s:s?}", "code", code, "message", message, "field",
 				  field && *field ? field : NULL);
 
+	if (error && request->path && strncmp(request->path, OPENAI, strlen(OPENAI)) == 0) {
+		json_object_set_new(error, "type", json_string(openai_type(status)));
+		json_object_set_new(error, "param",
+				    field && *field ? json_string(field) : json_null());
+	}
 	request_answer(request, status, json_pack("{s:o}", "error", error));
 }
 

@@ -3,6 +3,7 @@
 #include "server/results.h"
 
 #include "core/env_trust.h"
+#include "server/front.h"
 
 #include <strata/limits.h>
 
@@ -150,6 +151,23 @@ int results_open_file(const char *state_dir, const char *hash, uint64_t *ret_byt
 	if (fd >= 0)
 		close(fd);
 	return strata_fail(err, -ENOENT, "the picture %.64s is not there any more", hash);
+}
+
+void results_answer(struct request *request, const char *hash)
+{
+	struct strata_error err = { 0 };
+	int fd = results_open_file(request->front->conf->state_dir, hash, &request->file_bytes,
+				   &err);
+
+	if (fd < 0) {
+		request->etag = NULL;
+		request_fail(request, fd, &err);
+		return;
+	}
+	request_answer_empty(request, 200);
+	request->media = "image/png";
+	request->has_file = true;
+	request->file_fd = fd;
 }
 
 void results_remove(const char *state_dir, const char *hash)

@@ -6,6 +6,7 @@
 #define SERVER_RESULTS_H
 
 #include "core/env.h"
+#include "server/request.h"
 #include "store/store.h"
 
 #include <strata/error.h>
@@ -24,6 +25,8 @@ int results_put(const char *state_dir, const void *bytes, size_t size_bytes,
 /* Opens it to be read: the descriptor, or -ENOENT … Any thread. */
 int results_open_file(const char *state_dir, const char *hash, uint64_t *ret_bytes,
 		      struct strata_error *err);
+/* It is the answer, or that it is gone. */
+void results_answer(struct request *request, const char *hash);
 /* Removes it; one that is gone already is as asked. The decider's, as is accepting one: so that a
  * file is not removed between the two. */
 void results_remove(const char *state_dir, const char *hash);

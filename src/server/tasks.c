@@ -3,6 +3,7 @@
 
 #include "core/env_log.h"
 #include "server/results.h"
+#include "server/task_feed.h"
 #include "server/view.h"
 #include "server/webhooks.h"
 
@@ -489,6 +490,10 @@ void tasks_free(struct decider *decider)
 		free(user->value);
 	map_text_fini(&decider->task_users);
 	map_text_init(&decider->task_users, &decider->memory);
+	while ((user = map_text_next(&decider->chosen_models, user)))
+		free(user->value);
+	map_text_fini(&decider->chosen_models);
+	map_text_init(&decider->chosen_models, &decider->memory);
 	decider->ended_tasks = NULL;
 	decider->task_count = 0;
 	while (decider->doomed_results) {
@@ -497,5 +502,6 @@ void tasks_free(struct decider *decider)
 		decider->doomed_results = doomed->next;
 		free(doomed);
 	}
+	task_feeds_free(decider);
 	models_free(decider);
 }

@@ -20,6 +20,7 @@ struct task {
 	int64_t said_ns; /* when its progress was last an event; monotonic */
 	char *preview;   /* PNG; NULL: none */
 	size_t preview_bytes;
+	uint64_t preview_number; /* so many came */
 	struct task *next_ended; /* of those that go after the commit */
 	bool ended;
 };

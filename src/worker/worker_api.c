@@ -1,4 +1,4 @@
-/* Bodies and answers of the worker's four calls; worker_api.h says what they are. */
+/* Bodies and answers of the worker's calls; worker_api.h says what they are. */
 #include "worker/worker_api.h"
 
 #include <errno.h>
@@ -189,6 +189,15 @@ int worker_api_image(const struct worker_link *link, const void *bytes, size_t c
 		rc = strata_fail(err, -EBADMSG, "the service's answer has no hash of the picture");
 	json_decref(json);
 	return rc;
+}
+
+int worker_api_init(const struct worker_link *link, int64_t task, struct buf *file,
+		    struct strata_error *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/init", task);
+	return link->fetch(link->context, path, file, err);
 }
 
 int worker_api_preview(const struct worker_link *link, int64_t task, const void *bytes,

@@ -1,6 +1,6 @@
 /*
- * The service as a worker sees it: pick a batch, say what came of it, hand over pictures
- * (docs/api.md). Over whatever a struct worker_link asks through, so that tests answer in the
+ * The service as a worker sees it: pick a batch, get what it starts from, say what came of it,
+ * hand over pictures (docs/api.md). Over whatever a struct worker_link asks through, so that tests answer in the
  * service's place. Nothing is repeated here: whether the service is away, and what follows from
  * that, is worker_loop.c's to say.
  */
@@ -8,6 +8,8 @@
 #define WORKER_WORKER_API_H
 
 #include "client/client.h"
+
+#include "core/buf.h"
 
 #include <strata/limits.h>
 
@@ -17,6 +19,8 @@ struct worker_link {
 	/* One request; as client_json. */
 	int (*ask)(void *context, const struct client_request *request, json_t **ret_json,
 		   struct strata_error *err);
+	/* The bytes of a GET, at the end of `bytes`. */
+	int (*fetch)(void *context, const char *path, struct buf *bytes, struct strata_error *err);
 	int64_t (*now_ns)(void *context); /* of a clock that never goes back */
 	void (*pause)(void *context, int64_t ns);
 	bool (*ending)(void *context); /* it was told to end (SIGTERM) */
@@ -77,6 +81,9 @@ int worker_api_done(const struct worker_link *link, const struct worker_row *row
 /* Keeps a PNG file; its hash names it from then on. */
 int worker_api_image(const struct worker_link *link, const void *bytes, size_t count,
 		     char ret_hash[WORKER_HASH_BYTES], struct strata_error *err);
+/* The picture that a task starts from, as a PNG file; into the buffer. */
+int worker_api_init(const struct worker_link *link, int64_t task, struct buf *file,
+		    struct strata_error *err);
 int worker_api_preview(const struct worker_link *link, int64_t task, const void *bytes,
 		       size_t count, struct strata_error *err);
 

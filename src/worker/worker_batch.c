@@ -122,11 +122,33 @@ int64_t worker_run_steps(const struct worker_run *run)
 	return left ? (calls - left) * steps / calls : steps;
 }
 
+/* Gets the picture that it starts from. A service that is away, or has lost the lease, is asked
+ * again in the next round. */
+static int fetch_init(struct worker_batch *batch, struct worker_run *run, struct strata_error *err)
+{
+	struct buf file;
+
+	buf_init(&file, batch->memory, STRATA_INIT_BYTES_MAX);
+	int rc = worker_api_init(batch->link, run->id, &file, err);
+
+	if (rc == 0)
+		rc = worker_request_begin(&run->request, file.text, file.length, &run->arena, err);
+	buf_fini(&file);
+	return rc;
+}
+
 static void encode(struct worker_batch *batch, struct worker_run *run)
 {
 	int64_t start_ns = now(batch);
 	struct strata_error why;
+	int rc = run->request.init_image ? fetch_init(batch, run, &why) : 0;
 
+	if (worker_is_away(rc) || worker_is_lost(rc))
+		return;
+	if (rc) {
+		break_run(run, &why);
+		return;
+	}
 	if (strata_pipeline_encode(batch->pipeline, &run->request.pipeline, &run->run, &why)) {
 		break_run(run, &why);
 		return;

@@ -2,6 +2,7 @@
 #include "worker/worker_request.h"
 
 #include "core/option.h"
+#include "engine/png.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,6 +32,8 @@ static const struct strata_option rows[] = {
 	  .aliases = "guidance", .help = "how much the prompt counts; -1: as the model has it" },
 	{ "strength", STRATA_REAL, OFFSET(strength), .real = { 0, 0, 1 },
 	  .help = "how much of a picture to start from is drawn anew" },
+	{ "init_image", STRATA_TEXT, OFFSET(init_image), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "the hash of the picture to start from" },
 	{ "n", STRATA_INT, OFFSET(n), .integer = { 1, 1, STRATA_PIPELINE_IMAGES_MAX },
 	  .help = "pictures" },
 	{ "priority", STRATA_INT, OFFSET(priority),
@@ -115,4 +118,31 @@ int worker_request_read(const struct worker_task *task, struct strata_arena *are
 	if (rc == 0)
 		*ret_request = it;
 	return rc;
+}
+
+int worker_request_begin(struct worker_request *request, const void *bytes, size_t length,
+			 struct strata_arena *arena, struct strata_error *err)
+{
+	struct strata_pipeline_request *pipeline = &request->pipeline;
+	struct engine_picture picture;
+	int rc = engine_png_read(bytes, length, arena, &picture, err);
+
+	if (rc)
+		return rc;
+	if (!pipeline->width || !pipeline->height) {
+		pipeline->width = engine_init_side(picture.width);
+		pipeline->height = engine_init_side(picture.height);
+	}
+	rc = engine_picture_resize(&picture, pipeline->width, pipeline->height, arena, &picture,
+				   err);
+	if (rc)
+		return rc;
+	struct strata_picture *init = strata_arena_get(arena, sizeof(*init));
+
+	if (!init)
+		return strata_fail_memory(err);
+	*init = (struct strata_picture){ picture.width, picture.height, picture.rgb };
+	pipeline->init = init;
+	pipeline->strength = request->strength;
+	return 0;
 }

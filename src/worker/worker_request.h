@@ -17,6 +17,7 @@ struct worker_request {
 		priority; /* steps, width, height: 0 is the model's */
 	double guidance;  /* -1: the model's */
 	double strength;
+	const char *init_image; /* the hash of the picture to start from; NULL: none */
 	struct strata_pipeline_request pipeline; /* its arrays are in the arena */
 };
 
@@ -26,5 +27,8 @@ extern const struct strata_schema worker_request_schema;
  * A1111 does. */
 int worker_request_read(const struct worker_task *task, struct strata_arena *arena,
 			struct worker_request *ret_request, struct strata_error *err);
+/* The picture that it starts from, as a PNG file: in the arena, in the size that is drawn. */
+int worker_request_begin(struct worker_request *request, const void *bytes, size_t length,
+			 struct strata_arena *arena, struct strata_error *err);
 
 #endif

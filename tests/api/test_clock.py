@@ -4,7 +4,7 @@ import datetime
 import os
 import time
 
-from service import STRATA, Service, Skip, equal, run_with
+from service import STRATA, Connection, Service, Skip, equal, run_with
 
 HOUR = 3600
 NODES = "n:cpus=8:memory=32G:gpus=4:gpu_type=a100"
@@ -118,5 +118,26 @@ def usage_in_two_accounts_is_kept_apart(clocked):
     assert abs(gpu_seconds(service) - used) < 0.05 * used, (used, gpu_seconds(service))
 
 
+def a_link_to_a_picture_expires(clocked):
+    service = clocked.service
+    status, answer = service.ask("POST", "/v1/images/generations", {"prompt": "a seven", "steps": 2, "response_format": "url"})
+    equal(status, 200)
+    path = answer["data"][0]["url"].removeprefix("http://localhost")
+
+    def get():
+        connection = Connection(service.socket)
+        connection.request("GET", path)
+        found = connection.getresponse().status
+        connection.close()
+        return found
+
+    equal(get(), 200)
+    clocked.set(HOUR - 60)
+    equal(get(), 200)
+    clocked.set(HOUR + 60)
+    equal(get(), 410)
+
+
 run_with(lambda test: Clocked(), the_clock_is_set_forward_by_a_year, the_clock_is_set_back_by_a_day, the_clock_is_set_forward_and_right_again,
-         a_job_that_runs_while_the_service_is_away_is_charged_for_that_time, usage_in_two_accounts_is_kept_apart)
+         a_job_that_runs_while_the_service_is_away_is_charged_for_that_time, usage_in_two_accounts_is_kept_apart,
+         a_link_to_a_picture_expires)

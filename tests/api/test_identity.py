@@ -58,11 +58,19 @@ TABLE.update({
     ("GET", "/api/v1/tasks/*/image/*"): [403, 401, 401, 403, 403, 404, 404],
     ("DELETE", "/api/v1/tasks/*/image"): [403, 401, 401, 403, 403, 409, 409],
     ("GET", "/api/v1/tasks/*/preview"): [403, 401, 401, 403, 403, 404, 404],
+    ("GET", "/api/v1/tasks/*/events"): OWNERS,
     ("GET", "/api/v1/models"): READERS, ("GET", "/api/v1/models/*"): READERS,
     ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
     ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
+    ("POST", "/v1/images/generations"): USERS, ("GET", "/v1/models"): READERS, ("GET", "/v1/models/*"): READERS,
+    ("GET", "/api/v1/pictures/*/*/*/*"): [403] * 7,  # a link that nobody made
+    ("POST", "/sdapi/v1/txt2img"): USERS, ("POST", "/sdapi/v1/img2img"): USERS, ("GET", "/sdapi/v1/progress"): READERS,
+    ("POST", "/sdapi/v1/interrupt"): [200, 401, 401, 403, 200, 200, 200],  # of nothing of his
+    ("GET", "/sdapi/v1/samplers"): READERS, ("GET", "/sdapi/v1/schedulers"): READERS, ("GET", "/sdapi/v1/sd-models"): READERS,
+    ("GET", "/sdapi/v1/options"): READERS, ("POST", "/sdapi/v1/options"): USERS,
     # only a job that the service started for a model
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
+    ("GET", "/api/v1/worker/tasks/*/init"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
 })
@@ -89,7 +97,8 @@ TOKENS = [({}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 201, 20
           ({"role": "operator"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 201, 201]),
           ({"user": "root"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 403, 403])]
 
-BODIES = {("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
+BODIES = {("POST", "/v1/images/generations"): {"nonsense": 1}, ("POST", "/sdapi/v1/txt2img"): {"n_iter": 0}, ("POST", "/sdapi/v1/img2img"): {},
+          ("POST", "/sdapi/v1/options"): {"sd_model_checkpoint": "nosuch"}, ("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
           ("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
           ("POST", "/api/v1/tokens"): {"user": "root", "role": "read-only"},
@@ -139,6 +148,8 @@ def every_cell_of_the_table_holds(service):
             task = service.api("POST", "/generate", {"prompt": "a seven"}, 201)["id"]
             if runs:
                 service.wait(job, "running")
+            if path.endswith("tasks/*/events"):  # a stream that ends
+                service.ask("DELETE", f"/api/v1/tasks/{task}")
             target = real(path, job, mine, task)
             got = ask_as(service, caller, tokens, method, target, body)
             assert got[0] == want, f"{method} {path} by {caller} gave {got}, expected {want}"

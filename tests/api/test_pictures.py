@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Pictures from the service, end to end: a service, its workers, the model that comes with the program. Whatever happens on the way, the same request gives the
 bytes that `strata engine image` writes: in a batch, after a worker that gave back or was killed, after a service that was killed."""
+import base64
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
-from service import PATIENCE_S, STRATA, equal, run
+from fake_worker import png
+from service import PATIENCE_S, STRATA, Skip, equal, run
 
 LONG = 200  # steps of a task in whose middle something happens
 
@@ -195,6 +198,31 @@ def a_paused_model_lets_its_tasks_wait(service):
         assert file.read() == drawn_at_once("a seven", "--steps", 3, "--seed", 1)
 
 
+def it_may_start_from_a_picture(service):
+    folder = os.path.join(os.environ.get("STRATA_DATA", "../shared"), "golden/pipelines/tiny-sd")
+    if not os.path.isdir(folder):
+        raise Skip(f"there is no {folder}")
+    start, want = os.path.join(service.dir, "start.png"), os.path.join(service.dir, "want.png")
+    with open(start, "wb") as file:
+        file.write(png(90, 100, 70))
+    shutil.copytree(folder, os.path.join(service.dir, "tiny"))
+    tiny = os.path.join(service.dir, "tiny")
+    service.api("PUT", "/models/" + os.path.basename(tiny), {"folder": tiny, "steps": 40}, 201)
+    subprocess.run([STRATA, "engine", "image", "tiny", "a fox", "--init", start, "--strength", "0.6", "--seed", "3", "--steps", "40", "-o", want,
+                    "--experience", "none"], check=True, stderr=subprocess.DEVNULL, timeout=PATIENCE_S, cwd=service.dir)
+    strata(service, "generate", "a fox", "--model", "tiny", "--init", start, "--strength", "0.6", "--seed", "3", "-o", "got.png")
+    with open(want, "rb") as one, open(os.path.join(service.dir, "got.png"), "rb") as two:
+        wanted, got = one.read(), two.read()
+    assert wanted == got, "it is another picture"
+    for harm in (lambda: end_workers(service, signal.SIGKILL), lambda: (service.kill(), service.start())):
+        with open(start, "rb") as file:
+            number = ask_for(service, "a fox", model="tiny", init_image=base64.b64encode(file.read()).decode(), strength=0.6, seed=3)
+        wait_until("it is under way", lambda number=number: task(service, number)["attempts"] or task(service, number)["ended_at"])
+        harm()
+        ended(service, number)
+        assert picture(service, number) == wanted, "it is another picture after a kill"
+
+
 def kills_at_random_lose_nothing_and_finish_nothing_twice(service):
     seed = int(os.environ.get("STRATA_SEED", "1"))
     chance, count = random.Random(seed), int(os.environ.get("STRATA_GENERATE_TASKS", "10"))
@@ -236,4 +264,4 @@ if __name__ == "__main__":
         several_pictures_have_the_seeds_that_follow, what_cannot_be_fails_alone_with_a_sentence,
         a_cancelled_task_leaves_its_batch_and_the_others_go_on, a_worker_that_is_told_to_end_gives_back_and_another_draws_the_same,
         a_killed_worker_loses_nothing, a_worker_goes_on_when_the_service_was_killed, nothing_is_lost_when_both_are_killed,
-        a_paused_model_lets_its_tasks_wait, kills_at_random_lose_nothing_and_finish_nothing_twice)
+        a_paused_model_lets_its_tasks_wait, it_may_start_from_a_picture, kills_at_random_lose_nothing_and_finish_nothing_twice)

@@ -19,14 +19,31 @@ asked 'r[0]["body"] == {"prompt": "a seven", "seed": 5} and len(r[0]["headers"][
 
 it 'says what was said and leaves out the rest'
 serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task position=3 'expected_start="2199-01-01T14:05:00Z"')"'}}'
-run strata generate 'a fox' --model sdxl --solver 'DPM++ 2M' --schedule karras --steps 30 --size 512x768 --guidance 7.5 --negative 'a dog' -n 4 --priority 7 --deadline 2199-01-01T00:00:00Z --no-wait
+run strata generate 'a fox' --model sdxl --webhook https://h/x --solver 'DPM++ 2M' --schedule karras --steps 30 --size 512x768 --guidance 7.5 --negative 'a dog' -n 4 --priority 7 --deadline 2199-01-01T00:00:00Z --no-wait
 gives 0
 prints 'task T17 is pending: number 3 in line, starts ≈ 2199-01-01 14:05'
-asked 'p["body"] == {"prompt": "a fox", "model": "sdxl", "scheduler": "DPM++ 2M", "schedule": "karras", "steps": 30, "width": 512, "height": 768, "guidance_scale": 7.5, "negative_prompt": "a dog", "n": 4, "priority": 7, "deadline": "2199-01-01T00:00:00Z"}'
+asked 'p["body"] == {"prompt": "a fox", "webhook": "https://h/x", "model": "sdxl", "scheduler": "DPM++ 2M", "schedule": "karras", "steps": 30, "width": 512, "height": 768, "guidance_scale": 7.5, "negative_prompt": "a dog", "n": 4, "priority": 7, "deadline": "2199-01-01T00:00:00Z"}'
 run strata generate 'a fox' --deadline 10m --no-wait --json
 gives 0
 prints_json 'd["id"] == 17 and d["position"] == 3'
 asked 'p["body"]["deadline"] > "2026"'
+
+it 'follows the task by its events, and asks where they end too soon'
+serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
+	"GET /api/v1/tasks/17/events": {"chunks": ["retry: 1000\n\nevent: progress\ndata: ", '"$(task position=2 | python3 -c 'import json, sys; print(json.dumps(sys.stdin.read()))')"', "\n\n: here\n\nevent: preview\ndata: {\"id\": 17, \"preview\": 1}\n\n",
+		"event: end\ndata: ", '"$(task $done "$one" | python3 -c 'import json, sys; print(json.dumps(sys.stdin.read()))')"', "\n\n"]},
+	"GET /api/v1/tasks/17/image/0": {"hex": "89504e"}}'
+run strata generate 'a seven' --seed 5 -o seven.png
+gives 0
+says_some 'seven.png: 28x28, 20 steps, seed 5'
+asked 'not any(q["path"] == "/api/v1/tasks/17" for q in r)'
+serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
+	"GET /api/v1/tasks/17/events": {"chunks": ["event: progress\ndata: {"], "break": true},
+	"GET /api/v1/tasks/17": {"body": '"$(task $done "$one")"'},
+	"GET /api/v1/tasks/17/image/0": {"hex": "89504e"}}'
+run strata generate 'a seven' --seed 5 -o seven.png --preview auto
+gives 0
+says_some 'seven.png: 28x28, 20 steps, seed 5'
 
 it 'saves several pictures in a file each'
 serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'},
@@ -74,7 +91,23 @@ gives 0
 says_some 'waiting for it'
 says_some 'image.png: 28x28'
 
+it 'sends a picture to start from'
+serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'}}'
+printf 'PNG!' >start.png
+run strata generate 'a fox' --init start.png --strength 0.6 --no-wait
+gives 0
+asked 'p["body"] == {"prompt": "a fox", "webhook": "https://h/x", "init_image": "UE5HIQ==", "strength": 0.6}'
+run strata generate 'a fox' --init nosuch.png
+gives 3
+says_some 'nosuch.png'
+
 it 'refuses what it cannot read'
+run strata generate 'a seven' --strength 0.5
+gives 2
+says_some '--init FILE'
+run strata generate 'a seven' --priority 11
+gives 2
+says_some '10'
 run strata generate 'a seven' --size 30
 gives 2
 says_some 'WIDTHxHEIGHT'

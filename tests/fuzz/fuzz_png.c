@@ -1,7 +1,9 @@
-/* PNG files: what is read can be written, and is the same when read again. */
+/* PNG files: what is read can be written, and is the same when read again; a look at a file says the same as
+ * reading it. */
 #include "engine/png.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,11 +14,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct engine_picture picture, again;
 	struct strata_error err = { 0 };
 	struct strata_arena arena;
+	uint32_t width, height;
 	struct buf buf;
 
 	strata_arena_init(&arena, &memory, 0);
 	buf_init(&buf, &memory, 0);
-	if (engine_png_read(data, size, &arena, &picture, &err)) {
+	int looked = engine_png_check(data, size, UINT64_MAX, &memory, &width, &height, &err);
+	int rc = engine_png_read(data, size, &arena, &picture, &err);
+
+	assert(rc == looked || rc == -ENOMEM);
+	if (rc == 0)
+		assert(picture.width == width && picture.height == height);
+	if (rc) {
 		assert(err.text[0]);
 	} else if ((size_t)picture.width * picture.height < 1 << 20) {
 		picture.parameters = NULL;

@@ -42,6 +42,24 @@ TEST(a_limit_is_met_exactly_and_failure_sticks)
 	buf_fini(&buf);
 }
 
+TEST(bytes_become_base64)
+{
+	struct strata_memory memory = { 0 };
+	struct buf buf;
+
+	buf_init(&buf, &memory, 16);
+	buf_add_base64(&buf, "", 0);
+	CHECK_TEXT(buf.text, "");
+	buf_add_base64(&buf, "f", 1);
+	buf_add_base64(&buf, "fo", 2);
+	buf_add_base64(&buf, "\xff\xfe\xfd", 3);
+	CHECK_TEXT(buf.text, "Zg==Zm8=//79");
+	buf_add_base64(&buf, "four", 4);
+	CHECK(buf.failed);
+	CHECK_TEXT(buf.text, "Zg==Zm8=//79");
+	buf_fini(&buf);
+}
+
 static int build(struct strata_memory *memory, void *context, struct strata_error *err)
 {
 	struct buf buf;

@@ -130,6 +130,32 @@ TEST(sizes_are_bounded)
 	strata_arena_fini(&arena);
 }
 
+TEST(a_look_says_what_reading_would)
+{
+	struct engine_picture picture = small();
+	uint32_t width = 0, height = 0;
+	struct buf buf;
+
+	buf_init(&buf, &memory, 0);
+	CHECK_OK(engine_png_write(&buf, &picture, &err));
+	CHECK_OK(engine_png_check(buf.text, buf.length, 30, &memory, &width, &height, &err));
+	CHECK_INT(width, 6);
+	CHECK_INT(height, 5);
+	CHECK_ERROR(engine_png_check(buf.text, buf.length, 29, &memory, &width, &height, &err),
+		    -E2BIG, "6x5: 30 pixels; expected at most 29");
+	for (size_t length = 0; length < buf.length - 12; length++)
+		CHECK(engine_png_check(buf.text, length, 30, &memory, &width, &height, &err) ==
+		      -EBADMSG);
+	buf.text[buf.length / 2] ^= 1;
+	CHECK_ERROR(engine_png_check(buf.text, buf.length, 30, &memory, &width, &height, &err),
+		    -EBADMSG, "cannot be read");
+	buf_fini(&buf);
+	CHECK_INT(memory.used_bytes, 0);
+	CHECK_INT(engine_init_side(28), 64);
+	CHECK_INT(engine_init_side(127), 64);
+	CHECK_INT(engine_init_side(512), 512);
+}
+
 TEST(pictures_change_their_size)
 {
 	uint8_t grey[4 * 4 * 3];

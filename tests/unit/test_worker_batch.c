@@ -60,6 +60,31 @@ static void take(size_t count, const char *const *parameters)
 	json_decref(pick.answer);
 }
 
+TEST(a_picture_to_start_from_is_fetched_and_asked_for_again)
+{
+	static const char *const wanted[] = { "{'prompt':'a seven','steps':5,'init_image':'ab'}",
+					      "{'prompt':'a seven','steps':5}" };
+	static const int again[] = { -ECONNREFUSED, -ESTALE };
+
+	open_all();
+	world.init = "no picture";
+	world.init_bytes = 10;
+	take(2, wanted);
+	for (size_t i = 0; i < 2; i++) {
+		world.init_rc = again[i];
+		world.init_fails = 1;
+		worker_batch_advance(&batch, 1, INT64_MAX);
+		CHECK_INT(batch.runs[0].state, WORKER_NEW);
+		CHECK_INT(worker_run_steps(&batch.runs[1]), i + 1);
+	}
+	worker_batch_advance(&batch, 1, INT64_MAX);
+	CHECK_INT(world.inits, 3);
+	CHECK_INT(batch.runs[0].state, WORKER_BROKEN);
+	CHECK(strstr(batch.runs[0].why.text, "not a PNG"));
+	CHECK_INT(worker_run_steps(&batch.runs[1]), 3);
+	close_all();
+}
+
 TEST(runs_go_forward_by_steps_each_from_where_it_stands)
 {
 	static const char *const wanted[] = { "{'prompt':'a seven','steps':5}",

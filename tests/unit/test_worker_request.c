@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "engine/png.h"
 #include "worker/worker_request.h"
 
 #include <errno.h>
@@ -135,4 +136,33 @@ TEST(no_memory_is_no_half_request)
 
 	test_every_own_allocation(read_all, parameters);
 	json_decref(parameters);
+}
+
+TEST(a_picture_to_start_from_gets_the_size_that_is_drawn)
+{
+	uint8_t grey[100 * 70 * 3];
+	const struct engine_picture picture = { 100, 70, grey, NULL };
+	struct worker_request request;
+	struct buf file;
+
+	memset(grey, 77, sizeof(grey));
+	buf_init(&file, &memory, 0);
+	CHECK_OK(engine_png_write(&file, &picture, &err));
+	CHECK_OK(read_with("{'prompt':'x','init_image':'ab','strength':0.25}", 1, &request));
+	CHECK_TEXT(request.init_image, "ab");
+	CHECK(!request.pipeline.init);
+	CHECK_OK(worker_request_begin(&request, file.text, file.length, &arena, &err));
+	CHECK_INT(request.pipeline.width, 64);
+	CHECK_INT(request.pipeline.height, 64);
+	CHECK_INT(request.pipeline.init->width, 64);
+	CHECK_INT(request.pipeline.init->rgb[5], 77);
+	CHECK(request.pipeline.strength == 0.25);
+	strata_arena_fini(&arena);
+	CHECK_OK(read_with("{'prompt':'x','init_image':'ab','width':128,'height':192}", 1,
+			   &request));
+	CHECK_OK(worker_request_begin(&request, file.text, file.length, &arena, &err));
+	CHECK_INT(request.pipeline.init->height, 192);
+	CHECK_ERROR(worker_request_begin(&request, "no", 2, &arena, &err), -EBADMSG, "PNG");
+	buf_fini(&file);
+	end();
 }
