@@ -88,6 +88,38 @@ static void post_pick(struct decider *decider, struct request *request)
 		look(decider, request, true);
 }
 
+/* ---- beating ---- */
+
+#define OF(field) offsetof(struct worker_ask, field)
+static const struct strata_option beat_options[] = {
+	{ "holding", STRATA_LIST, OF(holding), .list = { &number, STRATA_BATCH_MAX },
+	  .help = "tasks that it has" },
+	{ "holding_steps", STRATA_LIST, OF(holding_steps), .list = { &number, STRATA_BATCH_MAX },
+	  .help = "how far each of them is; may be left out" },
+	{ 0 }
+};
+#undef OF
+static const struct strata_schema beat_schema = { "beat", "what a worker that computes says",
+						  sizeof(struct worker_ask), beat_options };
+
+static void parse_beat(struct request *request)
+{
+	if (is_job(request))
+		request_read(request, &beat_schema);
+}
+
+static void post_beat(struct decider *decider, struct request *request)
+{
+	struct worker *worker = lease_worker(decider, request);
+	struct strata_error err = { 0 };
+	int rc = worker ? lease_beat(decider, worker, request->parsed, &err) : 0;
+
+	if (rc)
+		request_fail(request, rc, &err);
+	else if (worker)
+		request_answer(request, MHD_HTTP_OK, json_object());
+}
+
 /* ---- reporting ---- */
 
 static const struct strata_choice kinds[] = { { "steps", STRATA_DONE_STEPS, "it goes on" },
@@ -243,6 +275,15 @@ const struct route api_worker_routes[] = {
 	  .decide = post_pick,
 	  .body = &pick_schema,
 	  .answer = "steps tasks drop stop" },
+	{ .method = "POST",
+	  .path = "/api/v1/worker/beat",
+	  .summary = "a worker that computes says that it lives",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_beat,
+	  .decide = post_beat,
+	  .body = &beat_schema,
+	  .answer = "" },
 	{ .method = "POST",
 	  .path = "/api/v1/worker/done",
 	  .summary = "a worker says what came of them",

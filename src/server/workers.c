@@ -10,6 +10,7 @@
 #include "server/results.h"
 
 #include <strata/limits.h>
+#include <strata/text.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -51,8 +52,10 @@ static int load_worker(void *context, const void *row_any, struct strata_error *
 
 	if (model && !worker)
 		return strata_fail_memory(err);
-	if (worker)
+	if (worker) {
 		worker->created_ns = row->created_ns;
+		worker->restored = true;
+	}
 	return 0;
 }
 
@@ -132,6 +135,16 @@ static uint32_t least(int64_t a, int64_t b)
 	return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+/* What it has done that the pool does not know of. */
+static uint32_t more_steps(const struct task *task, int64_t steps)
+{
+	struct strata_task_view view;
+
+	if (strata_pool_get(task->model->pool, task->handle, &view, NULL))
+		return 0;
+	return least(steps - view.steps_done, (int64_t)view.steps - view.steps_done);
+}
+
 /* What a worker says it holds is its again, as far as nobody else has it. `steps` may be NULL. */
 static int take_up(struct decider *decider, struct worker *worker, const int64_t *ids,
 		   const int64_t *steps, size_t count, struct strata_error *err)
@@ -155,7 +168,7 @@ static int take_up(struct decider *decider, struct worker *worker, const int64_t
 		rows[batch.count] = (struct strata_done){
 			.task = task->handle,
 			.kind = STRATA_DONE_STEPS,
-			.steps = steps ? least(steps[i], task->row.steps) : 0,
+			.steps = steps ? more_steps(task, steps[i]) : 0,
 		};
 		worker->held[batch.count] = ids[i];
 		batch.tasks[batch.count++] = task->handle;
@@ -171,19 +184,41 @@ static int take_up(struct decider *decider, struct worker *worker, const int64_t
 	if (rc)
 		return rc;
 	worker->held_count = batch.count;
-	for (uint32_t i = 0; i < batch.count; i++)
+	for (uint32_t i = 0; i < batch.count; i++) {
 		held(decider, worker, i)->row.attempts++;
+		task_update(decider, held(decider, worker, i));
+	}
 	return 0;
 }
 
 static int begin_lease(struct decider *decider, struct worker *worker, const int64_t *ids,
 		       const int64_t *steps, size_t count, struct strata_error *err)
 {
+	assert(!worker->handle);
 	worker->held_count = 0;
 	int rc = strata_pool_add_worker(worker->model->pool, 0, decider_now_ns(decider),
 					&worker->handle, err);
 
 	return rc ? rc : take_up(decider, worker, ids, steps, count, err);
+}
+
+/* The same with what it says in a request. */
+static int begin_asked(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
+		       struct strata_error *err)
+{
+	bool paired = ask->holding_steps.count == ask->holding.count;
+
+	return begin_lease(decider, worker, ask->holding.items,
+			   paired ? ask->holding_steps.items : NULL, ask->holding.count, err);
+}
+
+int lease_beat(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
+	       struct strata_error *err)
+{
+	if (worker->handle)
+		return strata_pool_beat(worker->model->pool, worker->handle,
+					decider_now_ns(decider), err);
+	return ask->holding.count ? begin_asked(decider, worker, ask, err) : 0;
 }
 
 /* Only what it still has is held. */
@@ -333,6 +368,32 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 	return list;
 }
 
+/* After a start: until when a worker that lives may say what it holds, before others get it;
+ * monotonic. 0: it has said so, or has nothing to say. */
+static int64_t unheard_until_ns(const struct decider *decider, const struct worker *worker)
+{
+	const struct live *live =
+		worker->restored && !worker->asked ? live_get(decider, worker->job) : NULL;
+
+	return live && live->job.place && !live->job.completed_ns
+		       ? worker->heard_ns + decider->conf->worker_lease_ns / 2
+		       : 0;
+}
+
+static bool others_may_hold(const struct decider *decider, const struct worker *worker)
+{
+	const struct map_u64_entry *entry = NULL;
+
+	while ((entry = map_u64_next(&decider->workers, entry))) {
+		const struct worker *other = entry->value;
+
+		if (other->model == worker->model &&
+		    unheard_until_ns(decider, other) > now_mono(decider))
+			return true;
+	}
+	return false;
+}
+
 int lease_pick(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
 	       json_t **ret_json, struct strata_error *err)
 {
@@ -341,15 +402,12 @@ int lease_pick(struct decider *decider, struct worker *worker, const struct work
 	int64_t now_ns = decider_now_ns(decider);
 	int rc = 0;
 
-	if (!worker->handle) {
-		bool paired = ask->holding_steps.count == ask->holding.count;
-
-		rc = begin_lease(decider, worker, ask->holding.items,
-				 paired ? ask->holding_steps.items : NULL, ask->holding.count, err);
-	}
+	if (!worker->handle)
+		rc = begin_asked(decider, worker, ask, err);
 	asked.worker = worker->handle;
 	/* one whose model is paused goes on with what it has */
-	bool rests = (worker->model->paused || worker->stop) && !worker->held_count;
+	bool rests = (worker->model->paused || worker->stop || others_may_hold(decider, worker)) &&
+		     !worker->held_count;
 
 	if (rc == 0 && !rests)
 		rc = strata_pool_pick(worker->model->pool, &asked, now_ns, &batch, NULL, err);
@@ -369,9 +427,10 @@ int lease_pick(struct decider *decider, struct worker *worker, const struct work
 		*ret_json = NULL;
 		return 0;
 	}
-	*ret_json = json_pack("{s:I,s:o,s:o,s:b}", "steps",
+	*ret_json = json_pack("{s:I,s:o,s:o,s:b,s:I}", "steps",
 			      (json_int_t)(batch.count ? steps_of(worker, &batch) : 0), "tasks",
-			      tasks, "drop", drop, "stop", worker->stop && !batch.count);
+			      tasks, "drop", drop, "stop", worker->stop && !batch.count, "lease_ms",
+			      (json_int_t)(decider->conf->worker_lease_ns / STRATA_MS_NS));
 	return *ret_json ? 0 : strata_fail_memory(err);
 }
 
@@ -586,8 +645,12 @@ int64_t workers_due_ns(const struct decider *decider)
 		const struct worker *worker = entry->value;
 		int64_t lease_ns = worker->heard_ns + decider->conf->worker_lease_ns;
 
+		int64_t unheard_ns = unheard_until_ns(decider, worker);
+
 		if (worker->handle && lease_ns < due_ns)
 			due_ns = lease_ns;
+		if (unheard_ns > now_mono(decider) && unheard_ns < due_ns)
+			due_ns = unheard_ns;
 	}
 	for (const struct model *model = model_next(decider, NULL); model;
 	     model = model_next(decider, model))

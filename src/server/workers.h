@@ -19,6 +19,7 @@ struct worker {
 	int64_t busy_ns;                /* it had tasks then; monotonic */
 	int64_t created_ns;             /* since 1970 */
 	bool asked;                     /* it has asked for tasks */
+	bool restored;                  /* from the store: it may hold something */
 	bool open;                      /* it has a batch that it has not reported */
 	bool stop;                      /* it is told to end when it asks the next time */
 	int64_t held[STRATA_BATCH_MAX]; /* the tasks of its last batch */
@@ -51,6 +52,9 @@ void lease_lose(struct decider *decider, struct worker *worker);
 /* A batch, as JSON in ret_json, or NULL there: nothing to do now. */
 int lease_pick(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
 	       json_t **ret_json, struct strata_error *err);
+/* It lives; after a restart it may say what it holds, and has it again where nobody else does. */
+int lease_beat(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
+	       struct strata_error *err);
 /* What came of the batch. -ESTALE: the lease is lost. */
 int lease_done(struct decider *decider, struct worker *worker, const struct worker_row *rows,
 	       size_t count, struct strata_error *err);

@@ -1,5 +1,7 @@
-/* Bodies and answers of the worker's four calls; worker_api.h says what they are. */
+/* Bodies and answers of the worker's calls; worker_api.h says what they are. */
 #include "worker/worker_api.h"
+
+#include <strata/text.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -74,8 +76,12 @@ int worker_pick_read(json_t *answer, struct worker_pick *ret_pick, struct strata
 					 pick.tasks[i].id);
 		pick.count += rc == 0;
 	}
+	if (rc == 0)
+		rc = read_int(answer, "lease_ms", 0, 1, INT64_MAX / STRATA_MS_NS, &pick.lease_ns,
+			      err);
 	if (rc)
 		return rc;
+	pick.lease_ns *= STRATA_MS_NS;
 	pick.answer = json_incref(answer);
 	*ret_pick = pick;
 	return 0;
@@ -97,20 +103,32 @@ static int ask(const struct worker_link *link, const char *path, json_t *body, j
 	return rc;
 }
 
-int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
-		    struct worker_pick *ret_pick, struct strata_error *err)
+/* What is held, as the body of a request; NULL: no memory. */
+static json_t *held_json(const struct worker_held *held)
 {
-	json_t *body = json_pack("{s:i,s:I,s:[],s:[]}", "free_bytes", -1, "wait_ms",
-				 (json_int_t)wait_ms, "holding", "holding_steps");
-	json_t *ids = json_object_get(body, "holding"), *answer;
+	json_t *body = json_pack("{s:[],s:[]}", "holding", "holding_steps");
+	json_t *ids = json_object_get(body, "holding");
 	json_t *steps = json_object_get(body, "holding_steps");
 
 	for (size_t i = 0; body && i < held->count; i++)
 		if (json_array_append_new(ids, json_integer(held->ids[i])) ||
 		    json_array_append_new(steps, json_integer(held->steps[i]))) {
 			json_decref(body);
-			return strata_fail_memory(err);
+			return NULL;
 		}
+	return body;
+}
+
+int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
+		    struct worker_pick *ret_pick, struct strata_error *err)
+{
+	json_t *body = held_json(held), *answer;
+
+	if (!body || json_object_set_new(body, "free_bytes", json_integer(-1)) ||
+	    json_object_set_new(body, "wait_ms", json_integer(wait_ms))) {
+		json_decref(body);
+		return strata_fail_memory(err);
+	}
 	int rc = ask(link, "/api/v1/worker/pick", body, &answer, err);
 
 	if (rc)
@@ -118,6 +136,12 @@ int worker_api_pick(const struct worker_link *link, const struct worker_held *he
 	rc = worker_pick_read(answer, ret_pick, err);
 	json_decref(answer);
 	return rc;
+}
+
+int worker_api_beat(const struct worker_link *link, const struct worker_held *held,
+		    struct strata_error *err)
+{
+	return ask(link, "/api/v1/worker/beat", held_json(held), NULL, err);
 }
 
 /* A row as the service reads it; NULL: no memory. */

@@ -37,8 +37,9 @@ struct worker_task {
 };
 
 struct worker_pick {
-	int64_t steps; /* to bring each task forward by */
-	bool stop;     /* the worker is to end */
+	int64_t steps;    /* to bring each task forward by */
+	bool stop;        /* the worker is to end */
+	int64_t lease_ns; /* so long it may be silent; 0: not said */
 	size_t count;
 	struct worker_task tasks[STRATA_BATCH_MAX];
 	json_t *answer; /* owned; json_decref */
@@ -56,6 +57,10 @@ struct worker_held {
 /* The tasks until the next step boundary; waits up to wait_ms for some. */
 int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
 		    struct worker_pick *ret_pick, struct strata_error *err);
+
+/* It lives, and still has these. */
+int worker_api_beat(const struct worker_link *link, const struct worker_held *held,
+		    struct strata_error *err);
 
 enum worker_kind { WORKER_STEPS, WORKER_FINISHED, WORKER_FAILED, WORKER_BACK };
 

@@ -127,6 +127,7 @@ static void encode(struct worker_batch *batch, struct worker_run *run)
 	int64_t start_ns = now(batch);
 	struct strata_error why;
 
+	worker_beat_sign(batch->beat);
 	if (strata_pipeline_encode(batch->pipeline, &run->request.pipeline, &run->run, &why)) {
 		break_run(run, &why);
 		return;
@@ -160,6 +161,7 @@ static void call(struct worker_batch *batch, struct worker_run **active, size_t 
 
 	for (size_t i = 0; i < count; i++)
 		runs[i] = active[i]->run;
+	worker_beat_sign(batch->beat);
 	int rc = strata_pipeline_step(batch->pipeline, runs, count, &why);
 
 	charge(active, count, now(batch) - start_ns);
@@ -257,6 +259,7 @@ int worker_batch_picture(struct worker_batch *batch, struct worker_run *run, str
 
 	strata_arena_init(&arena, batch->memory, 0);
 	buf_init(&text, batch->memory, 0);
+	worker_beat_sign(batch->beat);
 	int rc = strata_pipeline_decode(batch->pipeline, run->run, run->hash_count, &arena,
 					&picture, err);
 

@@ -6,6 +6,7 @@
 #ifndef WORKER_WORKER_BATCH_H
 #define WORKER_WORKER_BATCH_H
 
+#include "worker/worker_beat.h"
 #include "worker/worker_request.h"
 
 enum worker_state {
@@ -36,6 +37,7 @@ struct worker_batch {
 	struct strata_pipeline *pipeline; /* borrowed until _fini */
 	const struct worker_link *link;   /* borrowed until _fini */
 	const char *model;                /* its name, for the pictures' settings */
+	struct worker_beat *beat;         /* told of each call; NULL: there is none. Borrowed */
 	struct worker_run runs[STRATA_BATCH_MAX];
 	size_t count;
 };

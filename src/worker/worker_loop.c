@@ -28,9 +28,11 @@ struct worker {
 	const struct worker_link *link;
 	struct worker_batch batch;
 	struct strata_memory *memory;
-	bool away;    /* the service was, since the last pick */
-	bool stop;    /* the service wants it to end */
-	int refusals; /* of done, since one was taken */
+	bool away;                    /* the service was, since the last pick */
+	int64_t away_ns, away_ns_max; /* since when it is; for how long it may be */
+	bool gone;                    /* for longer */
+	bool stop;                    /* the service wants it to end */
+	int refusals;                 /* of done, since one was taken */
 };
 
 static bool ending(const struct worker *worker)
@@ -56,11 +58,21 @@ static void say(const struct worker *worker, const char *format, ...)
 static bool again(struct worker *worker, int rc, int64_t *back_off_ns,
 		  const struct strata_error *why)
 {
+	int64_t now_ns = worker->link->now_ns(worker->link->context);
+
 	if (!worker_is_away(rc) || ending(worker))
 		return false;
-	if (!worker->away)
+	if (!worker->away) {
 		say(worker, "%s; waiting for it", why->text);
+		worker->away_ns = now_ns;
+	}
 	worker->away = true;
+	worker->gone = now_ns - worker->away_ns > worker->away_ns_max;
+	if (worker->gone) {
+		say(worker, "the service does not come back");
+		return false;
+	}
+	worker_beat_sign(worker->batch.beat); /* it waits, it does not hang */
 	worker->link->pause(worker->link->context, *back_off_ns);
 	*back_off_ns = *back_off_ns * 2 < BACK_OFF_NS_MAX ? *back_off_ns * 2 : BACK_OFF_NS_MAX;
 	return true;
@@ -79,16 +91,24 @@ static bool again_lost(struct worker *worker, int rc, int64_t *back_off_ns)
 	return true;
 }
 
+static struct worker_held held_of(const struct worker_batch *batch)
+{
+	struct worker_held held = { .count = batch->count };
+
+	for (size_t i = 0; i < held.count; i++) {
+		held.ids[i] = batch->runs[i].id;
+		held.steps[i] = worker_run_steps(&batch->runs[i]);
+	}
+	return held;
+}
+
 static int pick(struct worker *worker, struct worker_pick *ret_pick, struct strata_error *err)
 {
-	struct worker_held held = { .count = worker->batch.count };
+	struct worker_held held = held_of(&worker->batch);
 	int64_t back_off_ns = BACK_OFF_NS;
 	int rc;
 
-	for (size_t i = 0; i < held.count; i++) {
-		held.ids[i] = worker->batch.runs[i].id;
-		held.steps[i] = worker_run_steps(&worker->batch.runs[i]);
-	}
+	worker_beat_hold(worker->batch.beat, &held, 0);
 	do {
 		bool wait = worker->batch.count == 0 && !ending(worker);
 
@@ -233,6 +253,9 @@ static int do_round(struct worker *worker, const struct worker_pick *picked,
 	int64_t until_ns = link->now_ns(link->context) + ROUND_NS;
 
 	worker_batch_take(&worker->batch, picked);
+	struct worker_held held = held_of(&worker->batch);
+
+	worker_beat_hold(worker->batch.beat, &held, picked->lease_ns);
 	if (picked->count == 0) {
 		/* Who is told at once that there is nothing need not ask at once again. */
 		if (!ending(worker))
@@ -261,9 +284,11 @@ static int work(struct worker *worker, struct strata_error *err)
 		rc = do_round(worker, &picked, err);
 		json_decref(picked.answer);
 	}
-	/* The service is away, or has lost the lease, and the worker is to end: there is nobody to
-	 * tell. */
-	return ending(worker) && (worker_is_away(rc) || worker_is_lost(rc)) ? 0 : rc;
+	/* The service is away, or has lost the lease, and the worker is to end or the service does
+	 * not come back: there is nobody to tell. */
+	bool alone = worker->gone || ending(worker);
+
+	return alone && (worker_is_away(rc) || worker_is_lost(rc)) ? 0 : rc;
 }
 
 int worker_run(const struct worker_conf *conf, struct strata_memory *memory,
@@ -276,6 +301,8 @@ int worker_run(const struct worker_conf *conf, struct strata_memory *memory,
 	worker->link = conf->link;
 	worker->memory = memory;
 	worker_batch_init(&worker->batch, conf->pipeline, conf->model, conf->link, memory);
+	worker->batch.beat = conf->beat;
+	worker->away_ns_max = conf->away_ns_max;
 	int rc = work(worker, err);
 
 	worker_batch_fini(&worker->batch);

@@ -63,6 +63,7 @@ TABLE.update({
     ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
     # only a job that the service started for a model
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
+    ("POST", "/api/v1/worker/beat"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
 })

@@ -64,4 +64,60 @@ def a_batch_that_was_not_heard_of_comes_again(service):
     equal(worker.ask("POST", "/done", {"rows": [{"id": 1}]})[0], 409)
 
 
-run_with(fake_service, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)
+@arguments("--worker-lease", "1s")
+def a_beat_keeps_the_lease_of_a_long_call(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2, "batch": 1})
+    first = Worker(service)
+    second = Worker(service, but=[first.job])
+    generate(service)
+    answer = first.pick(1000)
+    equal((len(answer["tasks"]), answer["lease_ms"]), (1, 1000))
+    for _ in range(15):
+        equal(first.ask("POST", "/beat", {"holding": [1], "holding_steps": [0]}), (200, {}))
+        equal(second.pick(200)["tasks"], [])
+    first.finish(png(1))
+    equal((task(service, 1)["status"], task(service, 1)["attempts"]), ("finished", 1))
+    generate(service)
+    equal(len(second.pick(1000)["tasks"]), 1)
+    equal(second.ask("POST", "/beat", {"holding": [17, 1]})[0], 200)  # of what it has not nothing comes
+    equal(first.pick(0, [])["tasks"], [])
+
+
+def a_beat_says_what_is_held_after_a_restart(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2, "batch": 1})
+    generate(service, steps=10)
+    first = Worker(service)
+    second = Worker(service, but=[first.job])
+    first.pick(1000)
+    first.report("steps", 4)
+    service.kill()
+    service.start()
+    equal(second.pick(500)["tasks"], [])  # the first one may have it
+    equal(first.ask("POST", "/beat", {"holding": [1], "holding_steps": [4]})[0], 200)
+    equal(second.pick(500)["tasks"], [])
+    found = task(service, 1)
+    equal((found["status"], found["steps_done"], found["attempts"]), ("denoising", 4, 1))
+    equal(first.report("steps", 3)[0], 200)
+    first.finish(png(4))
+    equal(task(service, 1)["status"], "finished")
+
+
+@arguments("--worker-lease", "2s")
+def who_does_not_say_what_it_holds_is_waited_for_a_while(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2, "batch": 1})
+    generate(service, steps=10)
+    first = Worker(service)
+    second = Worker(service, but=[first.job])
+    first.pick(1000)
+    service.kill()
+    service.start()
+    deadline = time.time() + 30
+    while not second.pick(1000)["tasks"]:
+        assert time.time() < deadline
+    equal(first.ask("POST", "/beat", {"holding": [1], "holding_steps": [4]})[0], 200)  # too late
+    equal(first.pick(0, [1])["drop"], [1])
+    second.finish(png(4))
+
+
+run_with(fake_service, a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
+         who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)

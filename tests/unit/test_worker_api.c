@@ -1,5 +1,7 @@
 #include "worker_world.h"
 
+#include <strata/text.h>
+
 static struct strata_error err;
 static struct world world;
 static char last_path[128], last_body[1 << 12];
@@ -35,7 +37,7 @@ TEST(a_pick_says_what_is_held_and_reads_what_is_to_do)
 	struct worker_link link = open_world(
 		"{\"steps\":4,\"tasks\":[{\"id\":17,\"steps_done\":3,\"parameters\":{\"prompt\":"
 		"\"x\"},\"seed\":123,\"later\":1},{\"id\":18,\"parameters\":{}}],\"drop\":[16],"
-		"\"stop\":false,\"later\":[]}");
+		"\"stop\":false,\"lease_ms\":30000,\"later\":[]}");
 	const struct worker_held held = { { 17, 16 }, { 3, 0 }, 2 };
 	struct worker_pick pick;
 
@@ -46,6 +48,7 @@ TEST(a_pick_says_what_is_held_and_reads_what_is_to_do)
 		"{\"free_bytes\":-1,\"holding\":[17,16],\"holding_steps\":[3,0],\"wait_ms\":500}");
 	CHECK_INT(pick.steps, 4);
 	CHECK(!pick.stop);
+	CHECK_INT(pick.lease_ns, 30 * STRATA_SECOND_NS);
 	CHECK_INT(pick.count, 2);
 	CHECK_INT(pick.tasks[0].id, 17);
 	CHECK_INT(pick.tasks[0].steps_done, 3);

@@ -2,6 +2,8 @@
 
 #include "worker/worker_loop.h"
 
+#include <strata/text.h>
+
 static struct strata_memory memory;
 static struct strata_error err;
 static struct strata_engine *engine;
@@ -146,7 +148,10 @@ static void open_service(size_t count, const struct task *tasks)
 static int work(void)
 {
 	const struct worker_link link = world_link(&service.world);
-	const struct worker_conf conf = { pipeline, "digits", &link };
+	const struct worker_conf conf = { .pipeline = pipeline,
+					  .model = "digits",
+					  .link = &link,
+					  .away_ns_max = 60 * STRATA_SECOND_NS };
 
 	return worker_run(&conf, &memory, &err);
 }
@@ -326,6 +331,21 @@ TEST(to_end_while_the_service_is_away_is_no_failure)
 	CHECK_OK(work());
 	CHECK_INT(service.tasks[0].state, OPEN);
 	close_service();
+}
+
+TEST(a_service_that_does_not_come_back_is_given_up)
+{
+	for (size_t from = 1; from <= 4; from++) {
+		open_service(3, three);
+		service.away_from = from;
+		service.away_to = NEVER;
+		CHECK_OK(work());
+		CHECK(strstr(service.world.said, "the service does not come back"));
+		CHECK(service.world.now_ns > 60 * STRATA_SECOND_NS);
+		CHECK(service.calls < 60);
+		CHECK_INT(service.tasks[0].state, OPEN);
+		close_service();
+	}
 }
 
 TEST(what_is_refused_again_and_again_ends_it)
