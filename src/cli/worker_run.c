@@ -32,6 +32,19 @@ static int ask(void *context, const struct client_request *request, json_t **ret
 	return client_json(((struct line *)context)->client, request, ret_json, err);
 }
 
+static int take(void *context, const char *bytes, size_t count, struct strata_error *err)
+{
+	struct buf *all = context;
+
+	buf_add_bytes(all, bytes, count);
+	return buf_check(all, err);
+}
+
+static int fetch(void *context, const char *path, struct buf *bytes, struct strata_error *err)
+{
+	return client_stream(((struct line *)context)->client, path, take, bytes, err);
+}
+
 static int64_t now_ns(void *context)
 {
 	(void)context;
@@ -103,7 +116,7 @@ static int work_with_beat(struct cli *cli, const struct worker_options *options,
 {
 	struct strata_memory memory = { 0 };
 	struct line line = { .cli = cli };
-	const struct worker_link link = { &line, ask, now_ns, pause_for, ending, say };
+	const struct worker_link link = { &line, ask, fetch, now_ns, pause_for, ending, say };
 	struct worker_beat beat;
 	int rc = open_client(cli, &memory, &line.client);
 
@@ -125,7 +138,7 @@ static int work(struct cli *cli, const struct worker_options *options, struct st
 {
 	struct strata_pipeline_conf conf = { .noise = options->noise };
 	struct line line = { cli, cli->client };
-	const struct worker_link link = { &line, ask, now_ns, pause_for, ending, say };
+	const struct worker_link link = { &line, ask, fetch, now_ns, pause_for, ending, say };
 	struct worker_conf worker = { .model = options->model,
 				      .link = &link,
 				      .away_ns_max = options->away_ns };

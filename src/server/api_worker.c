@@ -5,6 +5,7 @@
  */
 #include "server/decider.h"
 #include "server/front.h"
+#include "server/latents.h"
 #include "server/parked.h"
 #include "server/results.h"
 #include "server/route.h"
@@ -239,28 +240,127 @@ static void keep_image(struct request *request)
 					 (json_int_t)request->body_length));
 }
 
-static void put_preview(struct decider *decider, struct request *request)
+/* The task of the path: one that the caller has, or had until it was taken from it. NULL:
+ * answered. */
+static struct task *own_task(struct decider *decider, struct request *request, bool had)
 {
 	struct worker *worker = lease_worker(decider, request);
-	struct task *task = NULL;
+	struct task *task = NULL, *left;
 	int64_t id = 0;
 
 	if (!worker)
-		return;
+		return NULL;
 	if (strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL) == 0)
-		for (uint32_t i = 0; i < worker->held_count; i++)
-			if (worker->held[i] == id)
-				task = task_find(decider, id);
-	if (!task || task->ended) {
+		task = lease_find(decider, worker, id);
+	left = had ? task_find(decider, id) : NULL;
+	if (!task && left && !left->ended && left->left_job == worker->job)
+		task = left;
+	if (!task)
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       "task %.40s is not this worker's", request->segments[0]);
+	return task;
+}
+
+static void put_preview(struct decider *decider, struct request *request)
+{
+	struct task *task = own_task(decider, request, false);
+
+	if (!task)
 		return;
-	}
 	free(task->preview);
 	task->preview = request->body; /* malloc's */
 	task->preview_bytes = request->body_length;
 	request->body = NULL;
 	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
+/* ---- latents ---- */
+
+struct latents_query {
+	int64_t steps;
+};
+static const struct strata_option latents_options[] = {
+	{ "steps", STRATA_INT, offsetof(struct latents_query, steps),
+	  .integer = { 0, 0, STRATA_TASK_STEPS_MAX }, .help = "that are done" },
+	{ 0 }
+};
+static const struct strata_schema latents_query = { "the query", NULL, sizeof(struct latents_query),
+						    latents_options };
+
+/* What has not become a task's goes with the request. */
+static void discard(struct request *request)
+{
+	latents_discard(request->front->conf->state_dir, request->parsed);
+}
+
+/* Written before the decider knows of them, and by nobody who decides; they are the task's when it
+ * says so. */
+static void parse_latents(struct request *request)
+{
+	struct strata_error err = { 0 };
+	char *part;
+
+	if (!is_job(request))
+		return;
+	part = strata_arena_get(&request->arena, LATENTS_PART_BYTES);
+	int rc = part ? latents_write(request->front->conf->state_dir, request->body,
+				      request->body_length, part, &err)
+		      : strata_fail_memory(&err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->parsed = part;
+	request->release = discard;
+}
+
+static void put_latents(struct decider *decider, struct request *request)
+{
+	const struct latents_query *asked = request->query;
+	struct task *task = own_task(decider, request, true);
+	struct strata_error err = { 0 };
+
+	if (!task)
+		return;
+	if (asked->steps >= task->latents_steps) { /* newer ones are better */
+		int rc = latents_accept(decider->conf->state_dir, request->parsed, task->row.id,
+					asked->steps, task->latents_steps, &err);
+
+		if (rc) {
+			request_fail(request, rc, &err);
+			return;
+		}
+		request->release = NULL;
+		task->latents_steps = asked->steps;
+	}
+	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
+/* Opening a file is no waiting for a disk; it is read by an HTTP thread. */
+static void get_latents(struct decider *decider, struct request *request)
+{
+	const struct task *task = own_task(decider, request, false);
+	struct strata_error err = { 0 };
+
+	if (!task)
+		return;
+	int fd = latents_open_file(decider->conf->state_dir, task->row.id, task->latents_steps,
+				   &request->file_bytes, &err);
+
+	if (fd < 0) {
+		request_fail(request, fd, &err);
+		return;
+	}
+	request_answer_empty(request, MHD_HTTP_OK);
+	request->media = "application/octet-stream";
+	request->has_file = true;
+	request->file_fd = fd;
+}
+
+static void parse_nothing(struct request *request)
+{
+	is_job(request);
 }
 
 /* ---- routes ---- */
@@ -311,5 +411,20 @@ const struct route api_worker_routes[] = {
 	  .parse = parse_image,
 	  .decide = put_preview,
 	  .also = 204 },
+	{ .method = "PUT",
+	  .path = "/api/v1/worker/tasks/*/latents",
+	  .summary = "a worker saves where a task stands",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_LATENTS_BYTES_MAX,
+	  .parse = parse_latents,
+	  .decide = put_latents,
+	  .query = &latents_query,
+	  .also = 204 },
+	{ .method = "GET",
+	  .path = "/api/v1/worker/tasks/*/latents",
+	  .summary = "where a task stands, as a worker saved it",
+	  .role = ROLE_USER,
+	  .parse = parse_nothing,
+	  .decide = get_latents },
 	{ 0 },
 };

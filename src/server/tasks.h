@@ -21,6 +21,8 @@ struct task {
 	char *preview;   /* PNG; NULL: none */
 	size_t preview_bytes;
 	struct task *next_ended; /* of those that go after the commit */
+	int64_t latents_steps; /* saved latents are of after so many; -1: there are none */
+	int64_t left_job;      /* of the worker that it was taken from last; 0: none */
 	bool ended;
 };
 

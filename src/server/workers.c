@@ -100,6 +100,18 @@ static struct task *held(const struct decider *decider, const struct worker *wor
 	return task_find(decider, worker->held[index]);
 }
 
+struct task *lease_find(const struct decider *decider, const struct worker *worker, int64_t id)
+{
+	struct task *task = task_find(decider, id);
+
+	if (!task || task->ended)
+		return NULL;
+	for (uint32_t i = 0; i < worker->held_count; i++)
+		if (worker->held[i] == id)
+			return task;
+	return NULL;
+}
+
 void lease_lose(struct decider *decider, struct worker *worker)
 {
 	if (!worker->handle)
@@ -305,9 +317,9 @@ static json_t *task_json(struct decider *decider, const struct worker *worker, u
 	json_t *parameters = json_loads(task->row.parameters, 0, NULL);
 
 	(void)decider;
-	return json_pack("{s:I,s:I,s:o,s:I}", "id", (json_int_t)task->row.id, "steps_done",
+	return json_pack("{s:I,s:I,s:o,s:I,s:b}", "id", (json_int_t)task->row.id, "steps_done",
 			 (json_int_t)view.steps_done, "parameters", parameters, "seed",
-			 (json_int_t)task->row.seed);
+			 (json_int_t)task->row.seed, "latents", task->latents_steps >= 0);
 }
 
 /* Those that it says it holds and does not go on with. */
@@ -358,10 +370,16 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 		task_update(decider, task);
 		json_array_append_new(list, task_json(decider, worker, batch->tasks[i]));
 	}
-	for (uint32_t i = 0; i < before_count; i++) /* given way */
-		if (!was_held(worker->held, worker->held_count, before[i]) &&
-		    task_find(decider, before[i]))
-			task_update(decider, task_find(decider, before[i]));
+	for (uint32_t i = 0; i < before_count; i++) { /* given way */
+		struct task *task = was_held(worker->held, worker->held_count, before[i])
+					    ? NULL
+					    : task_find(decider, before[i]);
+
+		if (!task)
+			continue;
+		task->left_job = worker->job;
+		task_update(decider, task);
+	}
 	worker->open = worker->held_count > 0;
 	if (worker->open)
 		worker->busy_ns = now_mono(decider);
@@ -427,10 +445,12 @@ int lease_pick(struct decider *decider, struct worker *worker, const struct work
 		*ret_json = NULL;
 		return 0;
 	}
-	*ret_json = json_pack("{s:I,s:o,s:o,s:b,s:I}", "steps",
+	*ret_json = json_pack("{s:I,s:o,s:o,s:b,s:I,s:I}", "steps",
 			      (json_int_t)(batch.count ? steps_of(worker, &batch) : 0), "tasks",
 			      tasks, "drop", drop, "stop", worker->stop && !batch.count, "lease_ms",
-			      (json_int_t)(decider->conf->worker_lease_ns / STRATA_MS_NS));
+			      (json_int_t)(decider->conf->worker_lease_ns / STRATA_MS_NS),
+			      "save_ms",
+			      (json_int_t)(decider->conf->worker_save_ns / STRATA_MS_NS));
 	return *ret_json ? 0 : strata_fail_memory(err);
 }
 

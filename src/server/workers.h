@@ -46,6 +46,8 @@ void workers_free(struct decider *decider);
 /* The caller's worker; NULL: answered, it is none. */
 struct worker *lease_worker(struct decider *decider, struct request *request);
 struct worker *lease_add(struct decider *decider, int64_t job, struct model *model);
+/* A task that it has; NULL: it has it not. */
+struct task *lease_find(const struct decider *decider, const struct worker *worker, int64_t id);
 /* Its tasks go back to their places. */
 void lease_lose(struct decider *decider, struct worker *worker);
 

@@ -29,7 +29,8 @@ static int read_int(const json_t *object, const char *key, int64_t otherwise, in
 
 static int read_task(const json_t *json, struct worker_task *ret_task, struct strata_error *err)
 {
-	struct worker_task task = { .parameters = json_object_get(json, "parameters") };
+	struct worker_task task = { .parameters = json_object_get(json, "parameters"),
+				    .latents = json_is_true(json_object_get(json, "latents")) };
 	int rc = read_int(json, "id", 0, 1, INT64_MAX, &task.id, err);
 
 	if (rc == 0)
@@ -79,9 +80,13 @@ int worker_pick_read(json_t *answer, struct worker_pick *ret_pick, struct strata
 	if (rc == 0)
 		rc = read_int(answer, "lease_ms", 0, 1, INT64_MAX / STRATA_MS_NS, &pick.lease_ns,
 			      err);
+	if (rc == 0)
+		rc = read_int(answer, "save_ms", -1, 0, INT64_MAX / STRATA_MS_NS, &pick.save_ns,
+			      err);
 	if (rc)
 		return rc;
 	pick.lease_ns *= STRATA_MS_NS;
+	pick.save_ns *= pick.save_ns < 0 ? 1 : STRATA_MS_NS;
 	pick.answer = json_incref(answer);
 	*ret_pick = pick;
 	return 0;
@@ -185,14 +190,12 @@ int worker_api_done(const struct worker_link *link, const struct worker_row *row
 	return ask(link, "/api/v1/worker/done", body, NULL, err);
 }
 
-static int put(const struct worker_link *link, const char *path, const void *bytes, size_t count,
-	       json_t **ret_json, struct strata_error *err)
+static int put(const struct worker_link *link, const char *path, const char *type,
+	       const void *bytes, size_t count, json_t **ret_json, struct strata_error *err)
 {
-	const struct client_request request = { .method = "PUT",
-						.path = path,
-						.bytes = bytes,
-						.byte_count = count,
-						.type = "image/png" };
+	const struct client_request request = {
+		.method = "PUT", .path = path, .bytes = bytes, .byte_count = count, .type = type
+	};
 
 	return link->ask(link->context, &request, ret_json, err);
 }
@@ -201,7 +204,7 @@ int worker_api_image(const struct worker_link *link, const void *bytes, size_t c
 		     char ret_hash[WORKER_HASH_BYTES], struct strata_error *err)
 {
 	json_t *json;
-	int rc = put(link, "/api/v1/worker/image", bytes, count, &json, err);
+	int rc = put(link, "/api/v1/worker/image", "image/png", bytes, count, &json, err);
 
 	if (rc)
 		return rc;
@@ -225,11 +228,35 @@ int worker_api_preview(const struct worker_link *link, int64_t task, const void 
 		return strata_fail(err, -E2BIG, "the preview has %zu bytes; at most %d", count,
 				   WORKER_PREVIEW_BYTES_MAX);
 	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/preview", task);
-	int rc = put(link, path, bytes, count, &json, err);
+	int rc = put(link, path, "image/png", bytes, count, &json, err);
 
 	if (rc == 0)
 		json_decref(json);
 	return rc;
+}
+
+int worker_api_save(const struct worker_link *link, int64_t task, int64_t steps, const void *bytes,
+		    size_t count, struct strata_error *err)
+{
+	char path[96];
+	json_t *json;
+
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/latents?steps=%" PRId64,
+		 task, steps);
+	int rc = put(link, path, "application/octet-stream", bytes, count, &json, err);
+
+	if (rc == 0)
+		json_decref(json);
+	return rc;
+}
+
+int worker_api_saved(const struct worker_link *link, int64_t task, struct buf *bytes,
+		     struct strata_error *err)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/latents", task);
+	return link->fetch(link->context, path, bytes, err);
 }
 
 bool worker_is_away(int rc)

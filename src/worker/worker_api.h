@@ -9,6 +9,8 @@
 
 #include "client/client.h"
 
+#include "core/buf.h"
+
 #include <strata/limits.h>
 
 /* The outside world of a worker. */
@@ -17,6 +19,8 @@ struct worker_link {
 	/* One request; as client_json. */
 	int (*ask)(void *context, const struct client_request *request, json_t **ret_json,
 		   struct strata_error *err);
+	/* The bytes of a GET, at the end of `bytes`. */
+	int (*fetch)(void *context, const char *path, struct buf *bytes, struct strata_error *err);
 	int64_t (*now_ns)(void *context); /* of a clock that never goes back */
 	void (*pause)(void *context, int64_t ns);
 	bool (*ending)(void *context); /* it was told to end (SIGTERM) */
@@ -34,12 +38,14 @@ struct worker_task {
 	int64_t steps_done;       /* that the service knows of */
 	int64_t seed;             /* -1: the parameters have it */
 	const json_t *parameters; /* an object, borrowed from the answer */
+	bool latents;             /* a worker has saved where it stands */
 };
 
 struct worker_pick {
 	int64_t steps;    /* to bring each task forward by */
 	bool stop;        /* the worker is to end */
 	int64_t lease_ns; /* so long it may be silent; 0: not said */
+	int64_t save_ns;  /* latents are saved so often; -1: not said */
 	size_t count;
 	struct worker_task tasks[STRATA_BATCH_MAX];
 	json_t *answer; /* owned; json_decref */
@@ -84,6 +90,12 @@ int worker_api_image(const struct worker_link *link, const void *bytes, size_t c
 		     char ret_hash[WORKER_HASH_BYTES], struct strata_error *err);
 int worker_api_preview(const struct worker_link *link, int64_t task, const void *bytes,
 		       size_t count, struct strata_error *err);
+
+/* Where a task stands, for who goes on with it: up to STRATA_LATENTS_BYTES_MAX. */
+int worker_api_save(const struct worker_link *link, int64_t task, int64_t steps, const void *bytes,
+		    size_t count, struct strata_error *err);
+int worker_api_saved(const struct worker_link *link, int64_t task, struct buf *bytes,
+		     struct strata_error *err);
 
 /* The service cannot be reached just now: it may come back. */
 bool worker_is_away(int rc);

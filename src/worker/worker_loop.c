@@ -200,7 +200,7 @@ static struct worker_row row_of(const struct worker *worker, struct worker_run *
 	}
 	if (row.kind == WORKER_STEPS && ending(worker)) {
 		row.kind = WORKER_BACK;
-		row.steps = 0; /* who gets it next begins anew */
+		row.steps = run->saved_steps ? row.steps : 0; /* who gets it next begins there */
 	}
 	return row;
 }
@@ -213,6 +213,8 @@ static int tell(struct worker *worker, int64_t steps, struct strata_error *err)
 	int64_t back_off_ns = BACK_OFF_NS;
 	int rc;
 
+	for (size_t i = 0; ending(worker) && i < batch->count; i++)
+		worker_batch_save(batch, &batch->runs[i]);
 	for (size_t i = 0; i < batch->count; i++)
 		rows[i] = row_of(worker, &batch->runs[i], steps);
 	do
