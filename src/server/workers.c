@@ -634,6 +634,8 @@ static void look_at_worker(struct decider *decider, struct worker *worker)
 
 	if (worker_jobs_ended(decider, worker))
 		return;
+	if (decider->batch.held) /* the store is away: nobody can be heard */
+		worker->heard_ns = now_ns;
 	if (worker->handle && now_ns - worker->heard_ns >= decider->conf->worker_lease_ns) {
 		log_say(LOG_LEVEL_WARNING, "tasks", worker->job,
 			"the worker is silent; its tasks go back to their places");

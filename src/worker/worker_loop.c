@@ -138,9 +138,15 @@ static int hand_over(struct worker *worker, struct worker_run *run, struct buf *
 	return rc;
 }
 
+/* It does not know this worker, or not any more: that is no fault of a picture. */
+static bool is_shut_out(int rc)
+{
+	return rc == -EACCES || rc == -EPERM || rc == -ENOKEY;
+}
+
 /* Decodes what was drawn and hands it over. What cannot be is broken; a service that is away stays
  * to be asked. */
-static void finish(struct worker *worker, struct worker_run *run)
+static int finish(struct worker *worker, struct worker_run *run, struct strata_error *err)
 {
 	size_t images = run->request.pipeline.image_count;
 	struct strata_error why = { 0 };
@@ -159,12 +165,17 @@ static void finish(struct worker *worker, struct worker_run *run)
 		run->hash_count += rc == 0;
 		buf_fini(&file);
 	}
+	if (is_shut_out(rc)) {
+		*err = why;
+		return rc;
+	}
 	if (rc == 0) {
 		run->state = WORKER_ENDED;
 	} else if (!worker_is_away(rc)) {
 		run->state = WORKER_BROKEN;
 		run->why = why;
 	}
+	return 0;
 }
 
 /* ---- done ---- */
@@ -266,11 +277,14 @@ static int do_round(struct worker *worker, const struct worker_pick *picked,
 	}
 	if (!ending(worker))
 		worker_batch_advance(&worker->batch, picked->steps, until_ns);
-	for (size_t i = 0; i < worker->batch.count; i++)
-		if (worker->batch.runs[i].state == WORKER_DRAWN)
-			finish(worker, &worker->batch.runs[i]);
-	int rc = tell(worker, picked->steps, err);
+	int rc = 0;
 
+	for (size_t i = 0; rc == 0 && i < worker->batch.count; i++)
+		if (worker->batch.runs[i].state == WORKER_DRAWN)
+			rc = finish(worker, &worker->batch.runs[i], err);
+	if (rc)
+		return rc;
+	rc = tell(worker, picked->steps, err);
 	return rc ? refused(worker, rc, err) : 0;
 }
 

@@ -2,8 +2,9 @@
 """Leases: lost ones give their tasks back, and a worker goes on with what it holds after a restart."""
 import time
 
-from fake_worker import Worker, fake_service, generate, png, raw
-from service import arguments, equal, run_with
+import postgres
+from fake_worker import FAKE, Worker, fake_service, generate, png, raw
+from service import Service, Skip, arguments, equal, run_with
 
 
 def task(service, number):
@@ -119,5 +120,35 @@ def who_does_not_say_what_it_holds_is_waited_for_a_while(service):
     second.finish(png(4))
 
 
-run_with(fake_service, a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
+def a_store_that_is_away_makes_no_token_wrong(service):
+    generate(service)
+    worker = Worker(service)
+    equal(len(worker.pick(1000)["tasks"]), 1)
+    service.database.stop()
+    deadline = time.time() + 30
+    while (answer := worker.ask("POST", "/beat", {}))[0] == 200:  # until somebody notices
+        assert time.time() < deadline
+    equal((answer[0], answer[1]["error"]["code"]), (503, "unavailable"))
+    time.sleep(1.5)  # longer than a lease
+    equal(worker.ask("POST", "/beat", {})[0], 503)
+    service.database.start()
+    while worker.ask("POST", "/beat", {})[0] != 200:
+        assert time.time() < deadline
+        time.sleep(0.02)
+    worker.finish(png(1))  # what it has computed is not lost
+    equal(task(service, 1)["status"], "finished")
+
+
+def make(test):
+    if test is not a_store_that_is_away_makes_no_token_wrong:
+        return fake_service(test)
+    if not postgres.possible():
+        raise Skip("there is no PostgreSQL")
+    database = postgres.Postgres()
+    service = Service(*FAKE, "--worker-lease", "1s", store=database.address())
+    service.database = database
+    return service
+
+
+run_with(make, a_store_that_is_away_makes_no_token_wrong, a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
          who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)

@@ -290,6 +290,11 @@ TEST(a_picture_waits_for_the_service_or_fails_its_task)
 	CHECK_INT(service.tasks[0].state, FAILED);
 	CHECK_TEXT(service.tasks[0].error, "no picture today");
 	close_service();
+	open_service(1, three);
+	service.world.image_rc = -EACCES; /* that is no fault of the picture's */
+	CHECK_ERROR(work(), -EACCES, "no picture today");
+	CHECK_INT(service.tasks[0].state, OPEN);
+	close_service();
 	done_with_alone();
 }
 
