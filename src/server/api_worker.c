@@ -40,6 +40,8 @@ static const struct strata_option pick_options[] = {
 	  .help = "memory for more tasks; -1: not counted" },
 	{ "wait_ms", STRATA_INT, OF(wait_ms), .integer = { 0, 0, WAIT_MS_MAX },
 	  .help = "answered after so long when there is nothing to do" },
+	{ "ask_ns", STRATA_INT, OF(ask_ns), .integer = { 0, 0, 60 * STRATA_SECOND_NS },
+	  .help = "what asking and reporting cost it lately, by its own clock; 0: not known" },
 	{ "holding", STRATA_LIST, OF(holding), .list = { &number, STRATA_BATCH_MAX },
 	  .help = "tasks that it has" },
 	{ "holding_steps", STRATA_LIST, OF(holding_steps), .list = { &number, STRATA_BATCH_MAX },
@@ -180,6 +182,11 @@ static void parse_done(struct request *request)
 		request_read(request, &done_schema);
 }
 
+static bool is_end(const struct worker_row *row)
+{
+	return row->kind == STRATA_DONE_FINISHED || row->kind == STRATA_DONE_FAILED;
+}
+
 static void post_done(struct decider *decider, struct request *request)
 {
 	const struct report *report = request->parsed;
@@ -196,7 +203,9 @@ static void post_done(struct decider *decider, struct request *request)
 		request_fail(request, rc, &err);
 		return;
 	}
-	request->durable = true;
+	/* progress is nobody's promise: only who has ended waits for the commit */
+	for (size_t i = 0; i < report->rows.count; i++)
+		request->durable |= is_end(&((const struct worker_row *)report->rows.items)[i]);
 	request_answer(request, MHD_HTTP_OK, json_object());
 }
 

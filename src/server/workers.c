@@ -1,7 +1,7 @@
 /*
  * Leases: what workers ask for and report, put to the pool of their model. A pick covers whole
- * tasks in the pool; how many steps a worker does before it asks again is decided here: few when
- * somebody waits, so that he can join, else as many as make the asking cheap.
+ * tasks in the pool; how many steps a worker does before it asks again is decided here: as few as
+ * keep the asking cheap when somebody waits who may join, else somewhat more.
  */
 #include "server/workers.h"
 
@@ -18,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASK_NS INT64_C(250000000) /* a worker asks about so often when nobody waits */
+#define ROUND_NS INT64_C(250000000)   /* a worker asks about so often when nobody waits */
+#define ASK_NS_USUAL INT64_C(2000000) /* what asking costs one that has not said */
+
+enum { ASK_SHARE = 50 };
 
 static int64_t now_mono(const struct decider *decider)
 {
@@ -280,12 +283,13 @@ static int settle(struct decider *decider, struct worker *worker, const struct w
 
 /* ---- picking ---- */
 
-/* Steps until it asks again. */
+/* Steps until it asks again: so many that asking costs less than one part in ASK_SHARE of the
+ * computing. When nobody waits it may be more: who comes meanwhile joins a little later. */
 static uint32_t steps_of(const struct worker *worker, const struct strata_batch *batch)
 {
 	struct strata_pool *pool = worker->model->pool;
 	uint32_t left = UINT32_MAX;
-	int64_t step_ns = 0;
+	int64_t step_ns = 0; /* of the whole batch */
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct strata_task_view view;
@@ -295,16 +299,17 @@ static uint32_t steps_of(const struct worker *worker, const struct strata_batch 
 		uint32_t own = view.steps > view.steps_done ? view.steps - view.steps_done : 1;
 
 		left = own < left ? own : left;
-		if (view.steps_done && view.used_ns / view.steps_done > step_ns)
-			step_ns = view.used_ns / view.steps_done;
+		step_ns += view.left_ns / own;
 	}
 	bool full = batch->count >= (uint32_t)worker->model->conf.batch;
+	bool waits = strata_pool_pending_count(pool) && !full;
+	int64_t round_ns = (worker->ask_ns ? worker->ask_ns : ASK_NS_USUAL) * ASK_SHARE;
 
-	if (!step_ns || (strata_pool_pending_count(pool) && !full))
-		return 1;
-	int64_t steps = ASK_NS / step_ns;
-
-	return steps < 1 ? 1 : least(steps, left);
+	if (!step_ns)
+		return 1; /* nothing is known of it yet */
+	if (!waits && round_ns < ROUND_NS)
+		round_ns = ROUND_NS;
+	return least((round_ns + step_ns - 1) / step_ns, left);
 }
 
 static json_t *task_json(struct decider *decider, const struct worker *worker, uint64_t handle)
@@ -423,6 +428,7 @@ int lease_pick(struct decider *decider, struct worker *worker, const struct work
 	if (!worker->handle)
 		rc = begin_asked(decider, worker, ask, err);
 	asked.worker = worker->handle;
+	worker->ask_ns = ask->ask_ns;
 	/* one whose model is paused goes on with what it has */
 	bool rests = (worker->model->paused || worker->stop || others_may_hold(decider, worker)) &&
 		     !worker->held_count;

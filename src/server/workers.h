@@ -24,11 +24,12 @@ struct worker {
 	bool stop;                      /* it is told to end when it asks the next time */
 	int64_t held[STRATA_BATCH_MAX]; /* the tasks of its last batch */
 	uint32_t held_count;
+	int64_t ask_ns; /* what asking and reporting cost it last, by its own clock; 0: not said */
 };
 
 /* What a worker says. */
 struct worker_ask {
-	int64_t free_bytes, wait_ms;
+	int64_t free_bytes, wait_ms, ask_ns;
 	struct strata_list holding, holding_steps; /* of int64_t */
 };
 struct worker_row {

@@ -125,12 +125,13 @@ static json_t *held_json(const struct worker_held *held)
 }
 
 int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
-		    struct worker_pick *ret_pick, struct strata_error *err)
+		    int64_t ask_ns, struct worker_pick *ret_pick, struct strata_error *err)
 {
 	json_t *body = held_json(held), *answer;
 
 	if (!body || json_object_set_new(body, "free_bytes", json_integer(-1)) ||
-	    json_object_set_new(body, "wait_ms", json_integer(wait_ms))) {
+	    json_object_set_new(body, "wait_ms", json_integer(wait_ms)) ||
+	    json_object_set_new(body, "ask_ns", json_integer(ask_ns))) {
 		json_decref(body);
 		return strata_fail_memory(err);
 	}

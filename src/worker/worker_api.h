@@ -60,9 +60,10 @@ struct worker_held {
 	int64_t steps[STRATA_BATCH_MAX]; /* done of each, in the service's count */
 	size_t count;
 };
-/* The tasks until the next step boundary; waits up to wait_ms for some. */
+/* The tasks until the next step boundary; waits up to wait_ms for some. ask_ns: what asking cost
+ * lately. */
 int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
-		    struct worker_pick *ret_pick, struct strata_error *err);
+		    int64_t ask_ns, struct worker_pick *ret_pick, struct strata_error *err);
 
 /* It lives, and still has these. */
 int worker_api_beat(const struct worker_link *link, const struct worker_held *held,

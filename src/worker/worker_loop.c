@@ -21,6 +21,7 @@ enum {
 	REFUSALS_MAX = 16, /* of done, one after the other */
 };
 #define ROUND_NS (10 * STRATA_SECOND_NS) /* a third of the pool's lease */
+#define ASK_NS_MAX STRATA_SECOND_NS
 #define BACK_OFF_NS (200 * STRATA_MS_NS)
 #define BACK_OFF_NS_MAX (5 * STRATA_SECOND_NS)
 
@@ -33,7 +34,14 @@ struct worker {
 	bool gone;                    /* for longer */
 	bool stop;                    /* the service wants it to end */
 	int refusals;                 /* of done, since one was taken */
+	int64_t ask_ns;               /* what a pick and a done cost lately, together */
+	int64_t pick_ns;              /* the last pick, if it did not wait for tasks; else -1 */
 };
+
+static int64_t now(const struct worker *worker)
+{
+	return worker->link->now_ns(worker->link->context);
+}
 
 static bool ending(const struct worker *worker)
 {
@@ -112,7 +120,11 @@ static int pick(struct worker *worker, struct worker_pick *ret_pick, struct stra
 	do {
 		bool wait = worker->batch.count == 0 && !ending(worker);
 
-		rc = worker_api_pick(worker->link, &held, wait ? WAIT_MS : 0, ret_pick, err);
+		int64_t start_ns = now(worker);
+
+		rc = worker_api_pick(worker->link, &held, wait ? WAIT_MS : 0, worker->ask_ns,
+				     ret_pick, err);
+		worker->pick_ns = wait ? -1 : now(worker) - start_ns;
 	} while (again(worker, rc, &back_off_ns, err) || again_lost(worker, rc, &back_off_ns));
 	if (rc == 0) {
 		worker->stop = ret_pick->stop;
@@ -216,6 +228,18 @@ static struct worker_row row_of(const struct worker *worker, struct worker_run *
 	return row;
 }
 
+/* What a pick and a done cost, as a mean that forgets. A pick that waited says nothing. */
+static void note_cost(struct worker *worker, int64_t done_ns)
+{
+	if (worker->pick_ns < 0)
+		return;
+	int64_t both_ns = worker->pick_ns + done_ns;
+
+	if (both_ns > ASK_NS_MAX)
+		both_ns = ASK_NS_MAX;
+	worker->ask_ns += worker->ask_ns ? (both_ns - worker->ask_ns) / 8 : both_ns;
+}
+
 /* Tells what came of the round, and drops what has ended. */
 static int tell(struct worker *worker, int64_t steps, struct strata_error *err)
 {
@@ -228,9 +252,13 @@ static int tell(struct worker *worker, int64_t steps, struct strata_error *err)
 		worker_batch_save(batch, &batch->runs[i]);
 	for (size_t i = 0; i < batch->count; i++)
 		rows[i] = row_of(worker, &batch->runs[i], steps);
-	do
+	do {
+		int64_t start_ns = now(worker);
+
 		rc = worker_api_done(worker->link, rows, batch->count, err);
-	while (again(worker, rc, &back_off_ns, err));
+		if (rc == 0)
+			note_cost(worker, now(worker) - start_ns);
+	} while (again(worker, rc, &back_off_ns, err));
 	if (rc)
 		return rc;
 	worker->refusals = 0;

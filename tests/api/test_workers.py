@@ -139,6 +139,25 @@ def a_store_that_is_away_makes_no_token_wrong(service):
     equal(task(service, 1)["status"], "finished")
 
 
+def asking_costs_little_and_who_waits_joins_soon(service):
+    service.api("PUT", "/models/digits", {"batch": 2})
+    generate(service, steps=1000)
+    worker = Worker(service)
+    equal(worker.pick(1000)["steps"], 1)  # nothing is known of a step yet
+
+    def next_steps(ask_ns, cost_ns=2000000):
+        equal(worker.report("steps", 1, cost_ns=cost_ns)[0], 200)
+        return worker.pick(ask_ns=ask_ns)["steps"]
+    equal(next_steps(1000000), 125)  # nobody waits: 250 ms
+    equal(next_steps(10000000), 250)  # that is 2 % of it
+    generate(service, "another shape", steps=5, n=2)  # it waits, and there is room
+    equal(next_steps(1000000), 25)
+    equal(next_steps(10000), 1)
+    generate(service, "the same shape", steps=50)
+    equal((next_steps(1000000), len(worker.held)), (50, 2))  # together 4 ms; the second has 50 left
+    equal(next_steps(1, 100000000000), 1)
+
+
 def make(test):
     if test is not a_store_that_is_away_makes_no_token_wrong:
         return fake_service(test)
@@ -150,5 +169,6 @@ def make(test):
     return service
 
 
-run_with(make, a_store_that_is_away_makes_no_token_wrong, a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
+run_with(make, asking_costs_little_and_who_waits_joins_soon, a_store_that_is_away_makes_no_token_wrong,
+         a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
          who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)

@@ -41,11 +41,11 @@ TEST(a_pick_says_what_is_held_and_reads_what_is_to_do)
 	const struct worker_held held = { { 17, 16 }, { 3, 0 }, 2 };
 	struct worker_pick pick;
 
-	CHECK_OK(worker_api_pick(&link, &held, 500, &pick, &err));
+	CHECK_OK(worker_api_pick(&link, &held, 500, 7, &pick, &err));
 	CHECK_TEXT(last_path, "/api/v1/worker/pick");
 	CHECK_TEXT(
 		last_body,
-		"{\"free_bytes\":-1,\"holding\":[17,16],\"holding_steps\":[3,0],\"wait_ms\":500}");
+		"{\"ask_ns\":7,\"free_bytes\":-1,\"holding\":[17,16],\"holding_steps\":[3,0],\"wait_ms\":500}");
 	CHECK_INT(pick.steps, 4);
 	CHECK(!pick.stop);
 	CHECK_INT(pick.lease_ns, 30 * STRATA_SECOND_NS);
@@ -63,11 +63,11 @@ TEST(nothing_to_do_and_an_end_are_answers)
 	struct worker_link link = open_world("{\"steps\":0,\"tasks\":[]}");
 	struct worker_pick pick;
 
-	CHECK_OK(worker_api_pick(&link, &nothing, 0, &pick, &err));
+	CHECK_OK(worker_api_pick(&link, &nothing, 0, 0, &pick, &err));
 	CHECK_INT(pick.count, 0);
 	json_decref(pick.answer);
 	reply = "{\"stop\":true}";
-	CHECK_OK(worker_api_pick(&link, &nothing, 0, &pick, &err));
+	CHECK_OK(worker_api_pick(&link, &nothing, 0, 0, &pick, &err));
 	CHECK(pick.stop);
 	json_decref(pick.answer);
 }
@@ -97,7 +97,7 @@ TEST(what_is_no_answer_is_refused)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct worker_link link = open_world(bad[i]);
 
-		CHECK_ERROR(worker_api_pick(&link, &nothing, 0, &pick, &err), -EBADMSG, "answer");
+		CHECK_ERROR(worker_api_pick(&link, &nothing, 0, 0, &pick, &err), -EBADMSG, "answer");
 		CHECK_INT(pick.steps, 77);
 	}
 }
@@ -229,7 +229,7 @@ static int tell_all(struct strata_memory *memory, void *context, struct strata_e
 	int rc = worker_api_done(&link, rows, 4, why);
 
 	if (rc == 0)
-		rc = worker_api_pick(&link, &held, 1, &pick, why);
+		rc = worker_api_pick(&link, &held, 1, 0, &pick, why);
 	if (rc == 0)
 		json_decref(pick.answer);
 	return rc;
