@@ -157,6 +157,8 @@ static const struct strata_option row_options[] = {
 	  .help = "of its pictures" },
 	{ "height", STRATA_INT, OF(height), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
 	  .help = "of its pictures" },
+	{ "cap", STRATA_INT, OF(cap), .integer = { 0, 0, STRATA_BATCH_MAX },
+	  .help = "more tasks like it at once do not pay or do not fit; 0: not known" },
 	{ 0 }
 };
 #undef OF

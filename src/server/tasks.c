@@ -151,7 +151,7 @@ static int enter(struct decider *decider, struct task *task, struct strata_error
 	request.payload = task;
 	size_t *count = count_of(decider, task->row.user);
 	int rc = count ? strata_pool_set_cap(pool, request.model, request.shape,
-					     (uint32_t)task->model->conf.batch, err)
+					     model_cap(task->model, request.shape), err)
 		       : strata_fail_memory(err);
 
 	if (rc == 0 && *count == 0)

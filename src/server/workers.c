@@ -504,6 +504,10 @@ static void put_results(struct decider *decider, const struct task *task,
 static void take_row(struct decider *decider, struct task *task, const struct worker_row *row,
 		     const char *images)
 {
+	struct strata_task_view view;
+
+	if (strata_pool_get(task->model->pool, task->handle, &view, NULL) == 0)
+		model_learn_cap(task->model, view.shape, (uint32_t)row->cap);
 	if (row->cost_ns)
 		task_charge(decider, task, row->cost_ns);
 	if (task->ended)

@@ -40,6 +40,7 @@ struct worker_row {
 	const char *error;
 	struct strata_list images; /* of const char * */
 	int64_t width, height;
+	int64_t cap; /* more tasks like it at once do not pay; 0: not known */
 };
 
 int workers_load(struct decider *decider, struct strata_error *err);

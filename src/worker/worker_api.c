@@ -159,6 +159,8 @@ static json_t *row_json(const struct worker_row *row)
 				 (json_int_t)row->cost_ns);
 	bool bad = !json;
 
+	if (row->cap)
+		bad = bad || json_object_set_new(json, "cap", json_integer(row->cap));
 	if (row->kind == WORKER_STEPS && row->status)
 		bad = bad || json_object_set_new(json, "status", json_string(row->status));
 	if (row->kind == WORKER_FAILED)

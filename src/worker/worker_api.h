@@ -82,6 +82,7 @@ struct worker_row {
 	const char (*hashes)[WORKER_HASH_BYTES]; /* of one that is finished: its pictures */
 	size_t hash_count;
 	uint32_t width, height;
+	uint32_t cap; /* more tasks like it at once do not pay, or do not fit; 0: not known */
 };
 int worker_api_done(const struct worker_link *link, const struct worker_row *rows, size_t count,
 		    struct strata_error *err);

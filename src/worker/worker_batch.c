@@ -211,6 +211,21 @@ static void charge(struct worker_run *const *active, size_t count, int64_t ns)
 	}
 }
 
+/* What a call took says something of its size when all of it was one call of the model. */
+static void learn(struct worker_batch *batch, struct worker_run *const *active, size_t count,
+		  int rc, int64_t ns)
+{
+	uint64_t key = strata_pipeline_batch_key(active[0]->run);
+
+	for (size_t i = 1; i < count; i++)
+		if (strata_pipeline_batch_key(active[i]->run) != key)
+			return;
+	if (rc == 0)
+		worker_caps_note(&batch->caps, key, count, ns);
+	else if (rc == -ENOMEM)
+		worker_caps_misfit(&batch->caps, key, count);
+}
+
 /* One call for all of them; what fails is broken. */
 static void call(struct worker_batch *batch, struct worker_run **active, size_t count)
 {
@@ -223,7 +238,10 @@ static void call(struct worker_batch *batch, struct worker_run **active, size_t 
 	worker_beat_sign(batch->beat);
 	int rc = strata_pipeline_step(batch->pipeline, runs, count, &why);
 
-	charge(active, count, now(batch) - start_ns);
+	int64_t ns = now(batch) - start_ns;
+
+	charge(active, count, ns);
+	learn(batch, active, count, rc, ns);
 	for (size_t i = 0; rc && count > 1 && i < count; i++)
 		call(batch, &active[i], 1);
 	if (rc && count == 1)

@@ -7,6 +7,7 @@
 #define WORKER_WORKER_BATCH_H
 
 #include "worker/worker_beat.h"
+#include "worker/worker_caps.h"
 #include "worker/worker_request.h"
 
 enum worker_state {
@@ -43,6 +44,7 @@ struct worker_batch {
 	const char *model;                /* its name, for the pictures' settings */
 	struct worker_beat *beat;         /* told of each call; NULL: there is none. Borrowed */
 	struct worker_run runs[STRATA_BATCH_MAX];
+	struct worker_caps caps; /* what was learned about how many together pay */
 	size_t count;
 	int64_t save_ns; /* a run is saved so often; -1: never */
 };
@@ -53,8 +55,8 @@ void worker_batch_init(struct worker_batch *batch, struct strata_pipeline *pipel
 void worker_batch_fini(struct worker_batch *batch); /* drops all runs */
 void worker_batch_drop(struct worker_batch *batch, size_t index);
 
-/* The batch that was picked: runs that are not of it are saved and dropped, new tasks are added, and read;
- * one that cannot be is broken. */
+/* The batch that was picked: runs that are not of it are saved and dropped, new tasks are added,
+ * and read; one that cannot be is broken. */
 void worker_batch_take(struct worker_batch *batch, const struct worker_pick *pick);
 
 /* Hands the run's latents to the service, if it has gone further than those the service has; where

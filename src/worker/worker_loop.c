@@ -198,6 +198,9 @@ static struct worker_row row_of(const struct worker *worker, struct worker_run *
 	struct worker_row row = { .id = run->id, .cost_ns = run->cost_ns, .status = "denoising" };
 
 	row.steps = further < 0 ? 0 : further < steps ? further : steps;
+	if (run->run)
+		row.cap =
+			worker_caps_most(&worker->batch.caps, strata_pipeline_batch_key(run->run));
 	switch (run->state) {
 	case WORKER_ENDED:
 		row.kind = WORKER_FINISHED;

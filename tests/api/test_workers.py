@@ -158,6 +158,26 @@ def asking_costs_little_and_who_waits_joins_soon(service):
     equal(next_steps(1, 100000000000), 1)
 
 
+def batches_are_as_large_as_workers_found_to_pay(service):
+    for _ in range(6):
+        generate(service, steps=10)
+    generate(service, steps=10, n=2)  # of another shape
+    worker = Worker(service)
+    equal(len(worker.pick(1000)["tasks"]), 4)
+    equal(worker.report("back", 0, cap=2)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 2)
+    generate(service, steps=10)  # what was learned stays
+    equal(worker.report("back", 0, cap=2)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 2)
+    equal(worker.report("back", 0, cap=33)[0], 400)
+    equal(worker.report("back", 0, cap=32)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 4)  # never more than the model's batch
+    equal(worker.report("back", 0, cap=1)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 1)
+    equal(worker.report("back", 0)[0], 200)  # it is to be learned anew
+    equal(len(worker.pick(1000)["tasks"]), 4)
+
+
 def make(test):
     if test is not a_store_that_is_away_makes_no_token_wrong:
         return fake_service(test)
@@ -169,6 +189,6 @@ def make(test):
     return service
 
 
-run_with(make, asking_costs_little_and_who_waits_joins_soon, a_store_that_is_away_makes_no_token_wrong,
+run_with(make, batches_are_as_large_as_workers_found_to_pay, asking_costs_little_and_who_waits_joins_soon, a_store_that_is_away_makes_no_token_wrong,
          a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
          who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)
