@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORLD_CALLS_MAX = 512, WORLD_PICTURES_MAX = 64 };
+enum { WORLD_CALLS_MAX = 512, WORLD_PICTURES_MAX = 64, WORLD_TASKS_MAX = 64 };
 
 struct world {
 	/* Answers a POST; NULL: {}. Returns as client_json. */
@@ -34,20 +34,58 @@ struct world {
 	const char *init;
 	size_t init_bytes, init_fails, inits;
 	int init_rc;
+	struct {
+		char *bytes;
+		size_t count;
+		long steps;
+	} latents[WORLD_TASKS_MAX]; /* by task */
+	size_t saves;
+	int save_rc; /* of PUT …/latents */
 	char said[1 << 12];
 };
+
+static int world_keep(struct world *world, const struct client_request *request, json_t **ret_json,
+		      struct strata_error *err)
+{
+	long task = 0, steps = 0;
+
+	CHECK_INT(
+		sscanf(request->path, "/api/v1/worker/tasks/%ld/latents?steps=%ld", &task, &steps),
+		2);
+	CHECK(task > 0 && task < WORLD_TASKS_MAX);
+	CHECK_TEXT(request->type, "application/octet-stream");
+	world->saves++;
+	if (world->save_rc)
+		return strata_fail(err, world->save_rc, "no latents today");
+	free(world->latents[task].bytes);
+	world->latents[task].bytes = malloc(request->byte_count);
+	world->latents[task].count = request->byte_count;
+	world->latents[task].steps = steps;
+	CHECK(world->latents[task].bytes);
+	memcpy(world->latents[task].bytes, request->bytes, request->byte_count);
+	*ret_json = json_null();
+	return 0;
+}
 
 static int world_fetch(void *context, const char *path, struct buf *bytes, struct strata_error *err)
 {
 	struct world *world = context;
+	long task = 0;
 
-	CHECK(strstr(path, "/api/v1/worker/tasks/") == path && strstr(path, "/init"));
-	world->inits++;
-	if (world->init_fails) {
-		world->init_fails--;
-		return strata_fail(err, world->init_rc, "no picture to start from");
+	if (strstr(path, "/init")) {
+		world->inits++;
+		if (world->init_fails) {
+			world->init_fails--;
+			return strata_fail(err, world->init_rc, "no picture to start from");
+		}
+		buf_add_bytes(bytes, world->init, world->init_bytes);
+		return buf_check(bytes, err);
 	}
-	buf_add_bytes(bytes, world->init, world->init_bytes);
+	CHECK_INT(sscanf(path, "/api/v1/worker/tasks/%ld/latents", &task), 1);
+	CHECK(task > 0 && task < WORLD_TASKS_MAX);
+	if (!world->latents[task].bytes)
+		return strata_fail(err, -ENOENT, "there are none");
+	buf_add_bytes(bytes, world->latents[task].bytes, world->latents[task].count);
 	return buf_check(bytes, err);
 }
 
@@ -62,6 +100,8 @@ static int world_ask(void *context, const struct client_request *request, json_t
 		return world->post(world, request->path, request->body, ret_json, err);
 	}
 	CHECK_TEXT(request->method, "PUT");
+	if (strstr(request->path, "/latents"))
+		return world_keep(world, request, ret_json, err);
 	CHECK_TEXT(request->type, "image/png");
 	CHECK_BYTES(request->bytes, "\x89PNG", 4);
 	if (strstr(request->path, "/preview")) {
@@ -127,6 +167,10 @@ static inline void world_fini(struct world *world)
 	for (size_t i = 0; i < world->picture_count; i++)
 		free(world->pictures[i].bytes);
 	world->picture_count = 0;
+	for (size_t i = 0; i < WORLD_TASKS_MAX; i++) {
+		free(world->latents[i].bytes);
+		world->latents[i].bytes = NULL;
+	}
 }
 
 #endif

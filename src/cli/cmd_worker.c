@@ -2,6 +2,8 @@
  * program. */
 #include "cli/worker_options.h"
 
+#include <strata/text.h>
+
 #define OFFSET(field) offsetof(struct worker_options, field)
 static const struct strata_option rows[] = {
 	{ "model", STRATA_TEXT, OFFSET(model), .value = "NAME", .flags = STRATA_REQUIRED,
@@ -17,6 +19,13 @@ static const struct strata_option rows[] = {
 		  "each" },
 	{ "noise", STRATA_TEXT, OFFSET(noise), .text = { "torch" }, .value = "SOURCE",
 	  .help = "whose noise a seed stands for: `strata classes noise`" },
+	{ "call_limit", STRATA_DURATION, OFFSET(call_limit_ns),
+	  .integer = { 600 * STRATA_SECOND_NS, STRATA_SECOND_NS, STRATA_DURATION_NS_MAX },
+	  .value = "TIME",
+	  .help = "a call of the model that takes longer hangs: its tasks go to another worker" },
+	{ "away", STRATA_DURATION, OFFSET(away_ns),
+	  .integer = { 600 * STRATA_SECOND_NS, 0, STRATA_DURATION_NS_MAX }, .value = "TIME",
+	  .help = "it ends when the service is away for longer" },
 	{ 0 }
 };
 static const struct strata_schema schema = { "worker", NULL, sizeof(struct worker_options), rows };

@@ -6,6 +6,7 @@
 
 struct worker_options {
 	const char *model, *folder, *devices, *backend, *budget, *noise;
+	int64_t call_limit_ns, away_ns;
 };
 int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 

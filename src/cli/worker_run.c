@@ -20,10 +20,29 @@ static void end(int signal)
 	told_to_end = 1;
 }
 
+/* What a thread asks the service through. */
+struct line {
+	struct cli *cli;
+	struct client *client; /* the thread's own */
+};
+
 static int ask(void *context, const struct client_request *request, json_t **ret_json,
 	       struct strata_error *err)
 {
-	return client_json(((struct cli *)context)->client, request, ret_json, err);
+	return client_json(((struct line *)context)->client, request, ret_json, err);
+}
+
+static int take(void *context, const char *bytes, size_t count, struct strata_error *err)
+{
+	struct buf *all = context;
+
+	buf_add_bytes(all, bytes, count);
+	return buf_check(all, err);
+}
+
+static int fetch(void *context, const char *path, struct buf *bytes, struct strata_error *err)
+{
+	return client_stream(((struct line *)context)->client, path, take, bytes, err);
 }
 
 static int take(void *context, const char *bytes, size_t count, struct strata_error *err)
@@ -63,11 +82,11 @@ static bool ending(void *context)
 
 static void say(void *context, const char *sentence)
 {
-	cli_note(context, "%s", sentence);
+	cli_note(((struct line *)context)->cli, "%s", sentence);
 }
 
 /* The client shows the job's token, on the socket too: there it counts instead of the uid. */
-static int open_client(struct cli *cli)
+static int open_client(struct cli *cli, struct strata_memory *memory, struct client **ret_client)
 {
 	struct client_place place;
 	int rc = service_find(cli, &place);
@@ -75,7 +94,7 @@ static int open_client(struct cli *cli)
 	if (rc == 0)
 		rc = service_token(cli, &place.token);
 	place.web = cli_web();
-	return rc ? rc : client_open(&place, &cli->memory, &cli->client, &cli->err);
+	return rc ? rc : client_open(&place, memory, ret_client, &cli->err);
 }
 
 /* What the service knows of the model, for what the flags do not say. A model without a folder
@@ -104,11 +123,38 @@ static int ask_model(struct cli *cli, struct worker_options *options)
 	return options->folder && options->backend ? 0 : strata_fail_memory(&cli->err);
 }
 
+/* With a heartbeat beside it, which has its own memory and client. */
+static int work_with_beat(struct cli *cli, const struct worker_options *options,
+			  struct worker_conf *conf)
+{
+	struct strata_memory memory = { 0 };
+	struct line line = { .cli = cli };
+	const struct worker_link link = { &line, ask, fetch, now_ns, pause_for, ending, say };
+	struct worker_beat beat;
+	int rc = open_client(cli, &memory, &line.client);
+
+	if (rc)
+		return rc;
+	rc = worker_beat_init(&beat, &link, options->call_limit_ns, &cli->err);
+	if (rc == 0) {
+		conf->beat = &beat;
+		rc = worker_beat_start(&beat, &cli->err);
+		if (rc == 0)
+			rc = worker_run(conf, &cli->memory, &cli->err);
+		worker_beat_fini(&beat);
+	}
+	client_close(line.client);
+	return rc;
+}
+
 static int work(struct cli *cli, const struct worker_options *options, struct strata_engine *engine)
 {
 	struct strata_pipeline_conf conf = { .noise = options->noise };
-	const struct worker_link link = { cli, ask, fetch, now_ns, pause_for, ending, say };
-	struct worker_conf worker = { .model = options->model, .link = &link };
+	struct line line = { cli, cli->client };
+	const struct worker_link link = { &line, ask, fetch, now_ns, pause_for, ending, say };
+	struct worker_conf worker = { .model = options->model,
+				      .link = &link,
+				      .away_ns_max = options->away_ns };
 	int rc = engine_budget_read(cli, options->budget, &conf.budget_bytes, &conf.budget_share);
 
 	if (rc == 0)
@@ -116,7 +162,7 @@ static int work(struct cli *cli, const struct worker_options *options, struct st
 					  &worker.pipeline, &cli->err);
 	if (rc)
 		return rc;
-	rc = worker_run(&worker, &cli->memory, &cli->err);
+	rc = work_with_beat(cli, options, &worker);
 	strata_pipeline_close(worker.pipeline);
 	return rc;
 }
@@ -133,7 +179,7 @@ int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t op
 				      "--model is missing; `strata models` lists them");
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	int rc = open_client(cli);
+	int rc = open_client(cli, &cli->memory, &cli->client);
 
 	if (rc == 0)
 		rc = ask_model(cli, &options);

@@ -63,7 +63,9 @@ static void spend(struct strata_pool *pool, struct task *task, const struct stra
 	task->steps_done += row->steps;
 	user->used_ns += row->cost_ns;
 	pool->metrics.used_ns += row->cost_ns;
-	if (row->steps > 0 || (task->steps == 0 && row->kind == STRATA_DONE_FINISHED))
+	/* steps that cost nothing were done before, elsewhere: they say nothing of the shape */
+	if ((row->steps > 0 && row->cost_ns > 0) ||
+	    (task->steps == 0 && row->kind == STRATA_DONE_FINISHED))
 		shape_measure(shape_of(pool, task), row->steps, row->cost_ns);
 	if (pool->hooks && pool->hooks->spend)
 		pool->hooks->spend(pool, task, row->cost_ns);

@@ -5,6 +5,7 @@
  */
 #include "server/decider.h"
 #include "server/front.h"
+#include "server/latents.h"
 #include "server/parked.h"
 #include "server/results.h"
 #include "server/route.h"
@@ -39,6 +40,8 @@ static const struct strata_option pick_options[] = {
 	  .help = "memory for more tasks; -1: not counted" },
 	{ "wait_ms", STRATA_INT, OF(wait_ms), .integer = { 0, 0, WAIT_MS_MAX },
 	  .help = "answered after so long when there is nothing to do" },
+	{ "ask_ns", STRATA_INT, OF(ask_ns), .integer = { 0, 0, 60 * STRATA_SECOND_NS },
+	  .help = "what asking and reporting cost it lately, by its own clock; 0: not known" },
 	{ "holding", STRATA_LIST, OF(holding), .list = { &number, STRATA_BATCH_MAX },
 	  .help = "tasks that it has" },
 	{ "holding_steps", STRATA_LIST, OF(holding_steps), .list = { &number, STRATA_BATCH_MAX },
@@ -88,6 +91,38 @@ static void post_pick(struct decider *decider, struct request *request)
 		look(decider, request, true);
 }
 
+/* ---- beating ---- */
+
+#define OF(field) offsetof(struct worker_ask, field)
+static const struct strata_option beat_options[] = {
+	{ "holding", STRATA_LIST, OF(holding), .list = { &number, STRATA_BATCH_MAX },
+	  .help = "tasks that it has" },
+	{ "holding_steps", STRATA_LIST, OF(holding_steps), .list = { &number, STRATA_BATCH_MAX },
+	  .help = "how far each of them is; may be left out" },
+	{ 0 }
+};
+#undef OF
+static const struct strata_schema beat_schema = { "beat", "what a worker that computes says",
+						  sizeof(struct worker_ask), beat_options };
+
+static void parse_beat(struct request *request)
+{
+	if (is_job(request))
+		request_read(request, &beat_schema);
+}
+
+static void post_beat(struct decider *decider, struct request *request)
+{
+	struct worker *worker = lease_worker(decider, request);
+	struct strata_error err = { 0 };
+	int rc = worker ? lease_beat(decider, worker, request->parsed, &err) : 0;
+
+	if (rc)
+		request_fail(request, rc, &err);
+	else if (worker)
+		request_answer(request, MHD_HTTP_OK, json_object());
+}
+
 /* ---- reporting ---- */
 
 static const struct strata_choice kinds[] = { { "steps", STRATA_DONE_STEPS, "it goes on" },
@@ -122,6 +157,8 @@ static const struct strata_option row_options[] = {
 	  .help = "of its pictures" },
 	{ "height", STRATA_INT, OF(height), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
 	  .help = "of its pictures" },
+	{ "cap", STRATA_INT, OF(cap), .integer = { 0, 0, STRATA_BATCH_MAX },
+	  .help = "more tasks like it at once do not pay or do not fit; 0: not known" },
 	{ 0 }
 };
 #undef OF
@@ -147,6 +184,11 @@ static void parse_done(struct request *request)
 		request_read(request, &done_schema);
 }
 
+static bool is_end(const struct worker_row *row)
+{
+	return row->kind == STRATA_DONE_FINISHED || row->kind == STRATA_DONE_FAILED;
+}
+
 static void post_done(struct decider *decider, struct request *request)
 {
 	const struct report *report = request->parsed;
@@ -163,7 +205,9 @@ static void post_done(struct decider *decider, struct request *request)
 		request_fail(request, rc, &err);
 		return;
 	}
-	request->durable = true;
+	/* progress is nobody's promise: only who has ended waits for the commit */
+	for (size_t i = 0; i < report->rows.count; i++)
+		request->durable |= is_end(&((const struct worker_row *)report->rows.items)[i]);
 	request_answer(request, MHD_HTTP_OK, json_object());
 }
 
@@ -207,34 +251,20 @@ static void keep_image(struct request *request)
 					 (json_int_t)request->body_length));
 }
 
-/* The task of the path, if the worker has it. */
-static struct task *held_task(struct decider *decider, const struct request *request,
-			      const struct worker *worker)
-{
-	int64_t id = 0;
-
-	if (strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL))
-		return NULL;
-	for (uint32_t i = 0; i < worker->held_count; i++)
-		if (worker->held[i] == id)
-			return task_find(decider, id);
-	return NULL;
-}
-
-static void parse_init(struct request *request)
-{
-	is_job(request);
-}
-
 /* Whose is it, and does it start from a picture? */
 static void get_init(struct decider *decider, struct request *request)
 {
 	struct worker *worker = lease_worker(decider, request);
-	const struct task *task = worker ? held_task(decider, request, worker) : NULL;
+	int64_t id = 0;
+	const struct task *task =
+		worker && strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id,
+					   NULL) == 0
+			? lease_find(decider, worker, id)
+			: NULL;
 
 	if (!worker)
 		return;
-	if (!task || task->ended) {
+	if (!task) {
 		request_refuse(request, MHD_HTTP_CONFLICT, "stale",
 			       "the lease is lost: task %.40s is not this worker's",
 			       request->segments[0]);
@@ -256,24 +286,128 @@ static void send_init(struct request *request)
 		results_answer(request, request->parsed);
 }
 
-static void put_preview(struct decider *decider, struct request *request)
+/* The task of the path: one that the caller has, or had until it was taken from it. NULL:
+ * answered. */
+static struct task *own_task(struct decider *decider, struct request *request, bool had)
 {
 	struct worker *worker = lease_worker(decider, request);
-	struct task *task = worker ? held_task(decider, request, worker) : NULL;
+	struct task *task = NULL, *left;
+	int64_t id = 0;
 
 	if (!worker)
-		return;
-	if (!task || task->ended) {
+		return NULL;
+	if (strata_int_parse(request->segments[0], STRATA_TEXT_NUL, 1, INT64_MAX, &id, NULL) == 0)
+		task = lease_find(decider, worker, id);
+	left = had ? task_find(decider, id) : NULL;
+	if (!task && left && !left->ended && left->left_job == worker->job)
+		task = left;
+	if (!task)
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       "task %.40s is not this worker's", request->segments[0]);
+	return task;
+}
+
+static void put_preview(struct decider *decider, struct request *request)
+{
+	struct task *task = own_task(decider, request, false);
+
+	if (!task)
 		return;
-	}
 	free(task->preview);
 	task->preview = request->body; /* malloc's */
 	task->preview_bytes = request->body_length;
 	task->preview_number++;
 	request->body = NULL;
 	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
+/* ---- latents ---- */
+
+struct latents_query {
+	int64_t steps;
+};
+static const struct strata_option latents_options[] = {
+	{ "steps", STRATA_INT, offsetof(struct latents_query, steps),
+	  .integer = { 0, 0, STRATA_TASK_STEPS_MAX }, .help = "that are done" },
+	{ 0 }
+};
+static const struct strata_schema latents_query = { "the query", NULL, sizeof(struct latents_query),
+						    latents_options };
+
+/* What has not become a task's goes with the request. */
+static void discard(struct request *request)
+{
+	latents_discard(request->front->conf->state_dir, request->parsed);
+}
+
+/* Written before the decider knows of them, and by nobody who decides; they are the task's when it
+ * says so. */
+static void parse_latents(struct request *request)
+{
+	struct strata_error err = { 0 };
+	char *part;
+
+	if (!is_job(request))
+		return;
+	part = strata_arena_get(&request->arena, LATENTS_PART_BYTES);
+	int rc = part ? latents_write(request->front->conf->state_dir, request->body,
+				      request->body_length, part, &err)
+		      : strata_fail_memory(&err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->parsed = part;
+	request->release = discard;
+}
+
+static void put_latents(struct decider *decider, struct request *request)
+{
+	const struct latents_query *asked = request->query;
+	struct task *task = own_task(decider, request, true);
+	struct strata_error err = { 0 };
+
+	if (!task)
+		return;
+	if (asked->steps >= task->latents_steps) { /* newer ones are better */
+		int rc = latents_accept(decider->conf->state_dir, request->parsed, task->row.id,
+					asked->steps, task->latents_steps, &err);
+
+		if (rc) {
+			request_fail(request, rc, &err);
+			return;
+		}
+		request->release = NULL;
+		task->latents_steps = asked->steps;
+	}
+	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
+/* Opening a file is no waiting for a disk; it is read by an HTTP thread. */
+static void get_latents(struct decider *decider, struct request *request)
+{
+	const struct task *task = own_task(decider, request, false);
+	struct strata_error err = { 0 };
+
+	if (!task)
+		return;
+	int fd = latents_open_file(decider->conf->state_dir, task->row.id, task->latents_steps,
+				   &request->file_bytes, &err);
+
+	if (fd < 0) {
+		request_fail(request, fd, &err);
+		return;
+	}
+	request_answer_empty(request, MHD_HTTP_OK);
+	request->media = "application/octet-stream";
+	request->has_file = true;
+	request->file_fd = fd;
+}
+
+static void parse_nothing(struct request *request)
+{
+	is_job(request);
 }
 
 /* ---- routes ---- */
@@ -288,6 +422,15 @@ const struct route api_worker_routes[] = {
 	  .decide = post_pick,
 	  .body = &pick_schema,
 	  .answer = "steps tasks drop stop" },
+	{ .method = "POST",
+	  .path = "/api/v1/worker/beat",
+	  .summary = "a worker that computes says that it lives",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_beat,
+	  .decide = post_beat,
+	  .body = &beat_schema,
+	  .answer = "" },
 	{ .method = "POST",
 	  .path = "/api/v1/worker/done",
 	  .summary = "a worker says what came of them",
@@ -311,7 +454,7 @@ const struct route api_worker_routes[] = {
 	  .path = "/api/v1/worker/tasks/*/init",
 	  .summary = "the picture that a worker's task starts from",
 	  .role = ROLE_USER,
-	  .parse = parse_init,
+	  .parse = parse_nothing,
 	  .decide = get_init,
 	  .finish = send_init },
 	{ .method = "PUT",
@@ -322,5 +465,20 @@ const struct route api_worker_routes[] = {
 	  .parse = parse_image,
 	  .decide = put_preview,
 	  .also = 204 },
+	{ .method = "PUT",
+	  .path = "/api/v1/worker/tasks/*/latents",
+	  .summary = "a worker saves where a task stands",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_LATENTS_BYTES_MAX,
+	  .parse = parse_latents,
+	  .decide = put_latents,
+	  .query = &latents_query,
+	  .also = 204 },
+	{ .method = "GET",
+	  .path = "/api/v1/worker/tasks/*/latents",
+	  .summary = "where a task stands, as a worker saved it",
+	  .role = ROLE_USER,
+	  .parse = parse_nothing,
+	  .decide = get_latents },
 	{ 0 },
 };

@@ -76,6 +76,9 @@ static void refuse_stranger(struct request *request)
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
 			       "this service serves the user it runs as; %s is another",
 			       request->who.user);
+	else if (request->who.unsure)
+		request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable",
+			       "the store is away: the token cannot be looked up now; try again");
 	else if (request->who.wrong)
 		request_refuse(request, MHD_HTTP_UNAUTHORIZED, "unauthorized",
 			       "the token is not known, has expired or was revoked; "

@@ -9,6 +9,7 @@
 #include "server/os_user.h"
 #include "server/token.h"
 
+#include <errno.h>
 #include <microhttpd.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -58,12 +59,17 @@ static bool identify_job(struct front *front, const char *token, struct identity
 	struct store *store;
 	int64_t job, attempt;
 
-	if (!job_token_read(front->common->job_key, token, &job, &attempt) ||
-	    store_readers_take(front->readers, READER_WAIT_NS, &store, NULL))
+	if (!job_token_read(front->common->job_key, token, &job, &attempt))
+		return false;
+	/* a store that is away does not make a good token a wrong one */
+	who->unsure = store_readers_take(front->readers, READER_WAIT_NS, &store, NULL) != 0;
+	if (who->unsure)
 		return false;
 	strata_arena_init(&arena, &memory, 0);
-	bool good = store_job_get(store, job, &arena, &row, NULL) == 0 && row.attempt == attempt &&
-		    row.place && !row.completed_ns;
+	int rc = store_job_get(store, job, &arena, &row, NULL);
+	bool good = rc == 0 && row.attempt == attempt && row.place && !row.completed_ns;
+
+	who->unsure = rc && rc != -ENOENT;
 
 	store_readers_give(front->readers, store);
 	if (good) {

@@ -122,6 +122,7 @@ int model_check(const char *name, const json_t *settings, struct strata_error *e
 static void free_model(struct model *model)
 {
 	strata_pool_free(model->pool);
+	map_u64_fini(&model->caps);
 	strata_arena_fini(&model->arena);
 	json_decref(model->settings);
 	free(model->name);
@@ -139,6 +140,29 @@ static int new_pool(struct decider *decider, struct model *model, struct strata_
 	return strata_pool_new(&conf, &decider->memory, &model->pool, err);
 }
 
+enum { CAPS_MAX = 1024 }; /* shapes of which something was learned */
+
+uint32_t model_cap(const struct model *model, uint64_t shape)
+{
+	uint32_t learned = (uint32_t)(uintptr_t)map_u64_get(&model->caps, shape);
+	uint32_t batch = (uint32_t)model->conf.batch;
+
+	return learned && learned < batch ? learned : batch;
+}
+
+void model_learn_cap(struct model *model, uint64_t shape, uint32_t cap)
+{
+	uint32_t before = (uint32_t)(uintptr_t)map_u64_get(&model->caps, shape);
+
+	if (cap == before)
+		return;
+	if (cap == 0)
+		map_u64_remove(&model->caps, shape);
+	else if (before || model->caps.count < CAPS_MAX) /* without memory nothing was learned */
+		(void)map_u64_put(&model->caps, shape, (void *)(uintptr_t)cap, NULL);
+	strata_pool_set_cap(model->pool, 1, shape, model_cap(model, shape), NULL);
+}
+
 static int new_model(struct decider *decider, const char *name, const json_t *settings,
 		     struct model **ret_model, struct strata_error *err)
 {
@@ -147,6 +171,7 @@ static int new_model(struct decider *decider, const char *name, const json_t *se
 	if (!model)
 		return strata_fail_memory(err);
 	strata_arena_init(&model->arena, &decider->memory, 0);
+	map_u64_init(&model->caps, &decider->memory);
 	model->name = strdup(name);
 	model->settings = json_deep_copy(settings);
 	int rc = model->name && model->settings

@@ -33,6 +33,7 @@ struct model {
 	bool paused;
 	int64_t created_ns;
 	struct strata_pool *pool;
+	struct map_u64 caps; /* by shape: batches that its workers found to pay, as numbers */
 	size_t task_count;   /* live tasks */
 	size_t worker_count; /* jobs of it that have not ended */
 	/* why the last worker did not work; "": it does. Shown on tasks that wait */
@@ -53,6 +54,11 @@ struct model *models_find(const struct decider *decider, const char *name);
 struct model *model_default(const struct decider *decider);
 /* In the order of their making; NULL: the first, or past the last. */
 struct model *model_next(const struct decider *decider, const struct model *model);
+
+/* How many tasks of a shape go together: what was learned (0: nothing), never more than its
+ * batch. */
+uint32_t model_cap(const struct model *model, uint64_t shape);
+void model_learn_cap(struct model *model, uint64_t shape, uint32_t cap);
 
 /* Is it a name, and are these the settings of a model? Any thread. */
 int model_check(const char *name, const json_t *settings, struct strata_error *err);

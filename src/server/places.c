@@ -7,6 +7,7 @@
 #include "server/places.h"
 
 #include "core/env_trust.h"
+#include "server/latents.h"
 #include "server/results.h"
 
 #include <errno.h>
@@ -64,5 +65,7 @@ int places_open(const struct env *env, const struct server_conf *conf, struct st
 		rc = open_own(env, conf->checkpoint_dir, "the checkpoint directory", err);
 	if (rc == 0)
 		rc = results_open(env, conf->state_dir, err);
+	if (rc == 0)
+		rc = latents_open(env, conf->state_dir, err);
 	return rc ? rc : open_socket_dir(env, conf->socket, err);
 }

@@ -30,6 +30,7 @@ struct identity {
 	enum role role;
 	bool local;           /* by the socket: it is this uid on this machine */
 	bool wrong;           /* what was shown is no token that is good */
+	bool unsure;          /* whether it is cannot be looked up now */
 	int64_t job, attempt; /* by a job's own token: of this one; 0: not so */
 	char token[24];       /* by a token: its id; "": not so */
 	int64_t expires_ns;   /* by a token: it ends then; 0: when it is revoked */

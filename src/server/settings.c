@@ -90,6 +90,9 @@ static const struct strata_option server_options[] = {
 	  .value = "ADDRESSES",
 	  .help = "webhooks may be there although messages go to no loopback or link-local "
 		  "address: 127.0.0.1,169.254.7.0/24" },
+	{ "worker_save", STRATA_DURATION, OFFSET(worker_save_ns),
+	  .integer = { 30 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "a worker saves the latents of a task so often; 0: after each round" },
 	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
 	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
 		  "left out" },
@@ -147,7 +150,7 @@ bool conf_is_live(const char *name)
 	static const char *const live[] = {
 		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
 		"request_timeout", "task_queue_max", "time_limit", "time_limit_max",
-		"token_from_token", "worker_idle"
+		"token_from_token", "worker_idle", "worker_save"
 	};
 
 	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)

@@ -2,6 +2,7 @@
 #include "server/tasks.h"
 
 #include "core/env_log.h"
+#include "server/latents.h"
 #include "server/results.h"
 #include "server/task_feed.h"
 #include "server/view.h"
@@ -92,6 +93,7 @@ static struct task *new_task(const struct store_task *row, struct model *model)
 	if (!task)
 		return NULL;
 	task->row = *row;
+	task->latents_steps = -1;
 	task->model = model;
 	task->row.model = model->name;
 	task->row.status = strata_task_status_name(STRATA_TASK_PENDING);
@@ -151,7 +153,7 @@ static int enter(struct decider *decider, struct task *task, struct strata_error
 	request.payload = task;
 	size_t *count = count_of(decider, task->row.user);
 	int rc = count ? strata_pool_set_cap(pool, request.model, request.shape,
-					     (uint32_t)task->model->conf.batch, err)
+					     model_cap(task->model, request.shape), err)
 		       : strata_fail_memory(err);
 
 	if (rc == 0 && *count == 0)
@@ -419,6 +421,9 @@ void tasks_committed(struct decider *decider)
 	while (*link) {
 		struct task *task = *link;
 
+		if (task->latents_steps >= 0)
+			latents_remove(decider->conf->state_dir, task->row.id, task->latents_steps);
+		task->latents_steps = -1;
 		/* a worker that has not heard of it yet still has it */
 		if (strata_pool_forget(task->model->pool, task->handle, NULL) == -EBUSY) {
 			link = &task->next_ended;
@@ -455,6 +460,44 @@ static int load_task(void *context, const void *row_any, struct strata_error *er
 	return 0;
 }
 
+/* A task that has saved latents goes on from there: the pool knows of its steps. */
+static void go_on_from(struct decider *decider, struct task *task, int64_t steps)
+{
+	struct strata_pool *pool = task->model->pool;
+	struct strata_pool_metrics metrics;
+	struct strata_batch batch = { .now_ns = decider_now_ns(decider),
+				      .until_ns = INT64_MAX,
+				      .steps = UINT32_MAX,
+				      .count = 1,
+				      .tasks = { task->handle } };
+	struct strata_done row = { .task = task->handle, .kind = STRATA_DONE_BACK };
+
+	row.steps = (uint32_t)(steps < task->row.steps ? steps : task->row.steps);
+	strata_pool_metrics(pool, &metrics);
+	batch.number = metrics.decisions + 1;
+	if (strata_pool_add_worker(pool, 0, batch.now_ns, &batch.worker, NULL))
+		return; /* it only seems to have done nothing yet */
+	if (strata_pool_apply(pool, &batch, NULL) == 0)
+		strata_pool_done(pool, batch.worker, &row, 1, batch.now_ns, NULL);
+	strata_pool_remove_worker(pool, batch.worker, batch.now_ns, NULL);
+	task->row.steps_done = row.steps;
+}
+
+static bool restore_latents(void *context, int64_t id, int64_t steps)
+{
+	struct decider *decider = context;
+	struct task *task = task_find(decider, id);
+
+	if (!task || task->latents_steps >= steps)
+		return false;
+	if (task->latents_steps >= 0)
+		latents_remove(decider->conf->state_dir, id, task->latents_steps);
+	else
+		go_on_from(decider, task, steps);
+	task->latents_steps = steps;
+	return true;
+}
+
 static void doom_each(void *context, const char *hash)
 {
 	tasks_doom(context, hash);
@@ -471,6 +514,8 @@ int tasks_load(struct decider *decider, struct strata_error *err)
 	if (rc == 0)
 		rc = store_last(decider->store, STORE_TASK, &decider->next_task, err);
 	decider->next_task++;
+	if (rc == 0 && decider->exec)
+		latents_each(decider->conf->state_dir, restore_latents, decider);
 	if (rc == 0 && decider->exec) /* pictures whose tasks never ended with them */
 		results_each(decider->conf->state_dir,
 			     decider_now_ns(decider) / 1000000000 - ORPHAN_S, doom_each, decider);

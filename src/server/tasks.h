@@ -22,6 +22,8 @@ struct task {
 	size_t preview_bytes;
 	uint64_t preview_number; /* so many came */
 	struct task *next_ended; /* of those that go after the commit */
+	int64_t latents_steps; /* saved latents are of after so many; -1: there are none */
+	int64_t left_job;      /* of the worker that it was taken from last; 0: none */
 	bool ended;
 };
 

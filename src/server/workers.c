@@ -1,7 +1,7 @@
 /*
  * Leases: what workers ask for and report, put to the pool of their model. A pick covers whole
- * tasks in the pool; how many steps a worker does before it asks again is decided here: few when
- * somebody waits, so that he can join, else as many as make the asking cheap.
+ * tasks in the pool; how many steps a worker does before it asks again is decided here: as few as
+ * keep the asking cheap when somebody waits who may join, else somewhat more.
  */
 #include "server/workers.h"
 
@@ -10,6 +10,7 @@
 #include "server/results.h"
 
 #include <strata/limits.h>
+#include <strata/text.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASK_NS INT64_C(250000000) /* a worker asks about so often when nobody waits */
+#define ROUND_NS INT64_C(250000000)   /* a worker asks about so often when nobody waits */
+#define ASK_NS_USUAL INT64_C(2000000) /* what asking costs one that has not said */
+
+enum { ASK_SHARE = 50 };
 
 static int64_t now_mono(const struct decider *decider)
 {
@@ -51,8 +55,10 @@ static int load_worker(void *context, const void *row_any, struct strata_error *
 
 	if (model && !worker)
 		return strata_fail_memory(err);
-	if (worker)
+	if (worker) {
 		worker->created_ns = row->created_ns;
+		worker->restored = true;
+	}
 	return 0;
 }
 
@@ -97,6 +103,18 @@ static struct task *held(const struct decider *decider, const struct worker *wor
 	return task_find(decider, worker->held[index]);
 }
 
+struct task *lease_find(const struct decider *decider, const struct worker *worker, int64_t id)
+{
+	struct task *task = task_find(decider, id);
+
+	if (!task || task->ended)
+		return NULL;
+	for (uint32_t i = 0; i < worker->held_count; i++)
+		if (worker->held[i] == id)
+			return task;
+	return NULL;
+}
+
 void lease_lose(struct decider *decider, struct worker *worker)
 {
 	if (!worker->handle)
@@ -132,6 +150,16 @@ static uint32_t least(int64_t a, int64_t b)
 	return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+/* What it has done that the pool does not know of. */
+static uint32_t more_steps(const struct task *task, int64_t steps)
+{
+	struct strata_task_view view;
+
+	if (strata_pool_get(task->model->pool, task->handle, &view, NULL))
+		return 0;
+	return least(steps - view.steps_done, (int64_t)view.steps - view.steps_done);
+}
+
 /* What a worker says it holds is its again, as far as nobody else has it. `steps` may be NULL. */
 static int take_up(struct decider *decider, struct worker *worker, const int64_t *ids,
 		   const int64_t *steps, size_t count, struct strata_error *err)
@@ -155,7 +183,7 @@ static int take_up(struct decider *decider, struct worker *worker, const int64_t
 		rows[batch.count] = (struct strata_done){
 			.task = task->handle,
 			.kind = STRATA_DONE_STEPS,
-			.steps = steps ? least(steps[i], task->row.steps) : 0,
+			.steps = steps ? more_steps(task, steps[i]) : 0,
 		};
 		worker->held[batch.count] = ids[i];
 		batch.tasks[batch.count++] = task->handle;
@@ -171,19 +199,41 @@ static int take_up(struct decider *decider, struct worker *worker, const int64_t
 	if (rc)
 		return rc;
 	worker->held_count = batch.count;
-	for (uint32_t i = 0; i < batch.count; i++)
+	for (uint32_t i = 0; i < batch.count; i++) {
 		held(decider, worker, i)->row.attempts++;
+		task_update(decider, held(decider, worker, i));
+	}
 	return 0;
 }
 
 static int begin_lease(struct decider *decider, struct worker *worker, const int64_t *ids,
 		       const int64_t *steps, size_t count, struct strata_error *err)
 {
+	assert(!worker->handle);
 	worker->held_count = 0;
 	int rc = strata_pool_add_worker(worker->model->pool, 0, decider_now_ns(decider),
 					&worker->handle, err);
 
 	return rc ? rc : take_up(decider, worker, ids, steps, count, err);
+}
+
+/* The same with what it says in a request. */
+static int begin_asked(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
+		       struct strata_error *err)
+{
+	bool paired = ask->holding_steps.count == ask->holding.count;
+
+	return begin_lease(decider, worker, ask->holding.items,
+			   paired ? ask->holding_steps.items : NULL, ask->holding.count, err);
+}
+
+int lease_beat(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
+	       struct strata_error *err)
+{
+	if (worker->handle)
+		return strata_pool_beat(worker->model->pool, worker->handle,
+					decider_now_ns(decider), err);
+	return ask->holding.count ? begin_asked(decider, worker, ask, err) : 0;
 }
 
 /* Only what it still has is held. */
@@ -233,12 +283,13 @@ static int settle(struct decider *decider, struct worker *worker, const struct w
 
 /* ---- picking ---- */
 
-/* Steps until it asks again. */
+/* Steps until it asks again: so many that asking costs less than one part in ASK_SHARE of the
+ * computing. When nobody waits it may be more: who comes meanwhile joins a little later. */
 static uint32_t steps_of(const struct worker *worker, const struct strata_batch *batch)
 {
 	struct strata_pool *pool = worker->model->pool;
 	uint32_t left = UINT32_MAX;
-	int64_t step_ns = 0;
+	int64_t step_ns = 0; /* of the whole batch */
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct strata_task_view view;
@@ -248,16 +299,17 @@ static uint32_t steps_of(const struct worker *worker, const struct strata_batch 
 		uint32_t own = view.steps > view.steps_done ? view.steps - view.steps_done : 1;
 
 		left = own < left ? own : left;
-		if (view.steps_done && view.used_ns / view.steps_done > step_ns)
-			step_ns = view.used_ns / view.steps_done;
+		step_ns += view.left_ns / own;
 	}
 	bool full = batch->count >= (uint32_t)worker->model->conf.batch;
+	bool waits = strata_pool_pending_count(pool) && !full;
+	int64_t round_ns = (worker->ask_ns ? worker->ask_ns : ASK_NS_USUAL) * ASK_SHARE;
 
-	if (!step_ns || (strata_pool_pending_count(pool) && !full))
-		return 1;
-	int64_t steps = ASK_NS / step_ns;
-
-	return steps < 1 ? 1 : least(steps, left);
+	if (!step_ns)
+		return 1; /* nothing is known of it yet */
+	if (!waits && round_ns < ROUND_NS)
+		round_ns = ROUND_NS;
+	return least((round_ns + step_ns - 1) / step_ns, left);
 }
 
 static json_t *task_json(struct decider *decider, const struct worker *worker, uint64_t handle)
@@ -270,9 +322,9 @@ static json_t *task_json(struct decider *decider, const struct worker *worker, u
 	json_t *parameters = json_loads(task->row.parameters, 0, NULL);
 
 	(void)decider;
-	return json_pack("{s:I,s:I,s:o,s:I}", "id", (json_int_t)task->row.id, "steps_done",
+	return json_pack("{s:I,s:I,s:o,s:I,s:b}", "id", (json_int_t)task->row.id, "steps_done",
 			 (json_int_t)view.steps_done, "parameters", parameters, "seed",
-			 (json_int_t)task->row.seed);
+			 (json_int_t)task->row.seed, "latents", task->latents_steps >= 0);
 }
 
 /* Those that it says it holds and does not go on with. */
@@ -323,14 +375,46 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 		task_update(decider, task);
 		json_array_append_new(list, task_json(decider, worker, batch->tasks[i]));
 	}
-	for (uint32_t i = 0; i < before_count; i++) /* given way */
-		if (!was_held(worker->held, worker->held_count, before[i]) &&
-		    task_find(decider, before[i]))
-			task_update(decider, task_find(decider, before[i]));
+	for (uint32_t i = 0; i < before_count; i++) { /* given way */
+		struct task *task = was_held(worker->held, worker->held_count, before[i])
+					    ? NULL
+					    : task_find(decider, before[i]);
+
+		if (!task)
+			continue;
+		task->left_job = worker->job;
+		task_update(decider, task);
+	}
 	worker->open = worker->held_count > 0;
 	if (worker->open)
 		worker->busy_ns = now_mono(decider);
 	return list;
+}
+
+/* After a start: until when a worker that lives may say what it holds, before others get it;
+ * monotonic. 0: it has said so, or has nothing to say. */
+static int64_t unheard_until_ns(const struct decider *decider, const struct worker *worker)
+{
+	const struct live *live =
+		worker->restored && !worker->asked ? live_get(decider, worker->job) : NULL;
+
+	return live && live->job.place && !live->job.completed_ns
+		       ? worker->heard_ns + decider->conf->worker_lease_ns / 2
+		       : 0;
+}
+
+static bool others_may_hold(const struct decider *decider, const struct worker *worker)
+{
+	const struct map_u64_entry *entry = NULL;
+
+	while ((entry = map_u64_next(&decider->workers, entry))) {
+		const struct worker *other = entry->value;
+
+		if (other->model == worker->model &&
+		    unheard_until_ns(decider, other) > now_mono(decider))
+			return true;
+	}
+	return false;
 }
 
 int lease_pick(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
@@ -341,15 +425,13 @@ int lease_pick(struct decider *decider, struct worker *worker, const struct work
 	int64_t now_ns = decider_now_ns(decider);
 	int rc = 0;
 
-	if (!worker->handle) {
-		bool paired = ask->holding_steps.count == ask->holding.count;
-
-		rc = begin_lease(decider, worker, ask->holding.items,
-				 paired ? ask->holding_steps.items : NULL, ask->holding.count, err);
-	}
+	if (!worker->handle)
+		rc = begin_asked(decider, worker, ask, err);
 	asked.worker = worker->handle;
+	worker->ask_ns = ask->ask_ns;
 	/* one whose model is paused goes on with what it has */
-	bool rests = (worker->model->paused || worker->stop) && !worker->held_count;
+	bool rests = (worker->model->paused || worker->stop || others_may_hold(decider, worker)) &&
+		     !worker->held_count;
 
 	if (rc == 0 && !rests)
 		rc = strata_pool_pick(worker->model->pool, &asked, now_ns, &batch, NULL, err);
@@ -369,9 +451,12 @@ int lease_pick(struct decider *decider, struct worker *worker, const struct work
 		*ret_json = NULL;
 		return 0;
 	}
-	*ret_json = json_pack("{s:I,s:o,s:o,s:b}", "steps",
+	*ret_json = json_pack("{s:I,s:o,s:o,s:b,s:I,s:I}", "steps",
 			      (json_int_t)(batch.count ? steps_of(worker, &batch) : 0), "tasks",
-			      tasks, "drop", drop, "stop", worker->stop && !batch.count);
+			      tasks, "drop", drop, "stop", worker->stop && !batch.count, "lease_ms",
+			      (json_int_t)(decider->conf->worker_lease_ns / STRATA_MS_NS),
+			      "save_ms",
+			      (json_int_t)(decider->conf->worker_save_ns / STRATA_MS_NS));
 	return *ret_json ? 0 : strata_fail_memory(err);
 }
 
@@ -419,6 +504,10 @@ static void put_results(struct decider *decider, const struct task *task,
 static void take_row(struct decider *decider, struct task *task, const struct worker_row *row,
 		     const char *images)
 {
+	struct strata_task_view view;
+
+	if (strata_pool_get(task->model->pool, task->handle, &view, NULL) == 0)
+		model_learn_cap(task->model, view.shape, (uint32_t)row->cap);
 	if (row->cost_ns)
 		task_charge(decider, task, row->cost_ns);
 	if (task->ended)
@@ -555,6 +644,8 @@ static void look_at_worker(struct decider *decider, struct worker *worker)
 
 	if (worker_jobs_ended(decider, worker))
 		return;
+	if (decider->batch.held) /* the store is away: nobody can be heard */
+		worker->heard_ns = now_ns;
 	if (worker->handle && now_ns - worker->heard_ns >= decider->conf->worker_lease_ns) {
 		log_say(LOG_LEVEL_WARNING, "tasks", worker->job,
 			"the worker is silent; its tasks go back to their places");
@@ -586,8 +677,12 @@ int64_t workers_due_ns(const struct decider *decider)
 		const struct worker *worker = entry->value;
 		int64_t lease_ns = worker->heard_ns + decider->conf->worker_lease_ns;
 
+		int64_t unheard_ns = unheard_until_ns(decider, worker);
+
 		if (worker->handle && lease_ns < due_ns)
 			due_ns = lease_ns;
+		if (unheard_ns > now_mono(decider) && unheard_ns < due_ns)
+			due_ns = unheard_ns;
 	}
 	for (const struct model *model = model_next(decider, NULL); model;
 	     model = model_next(decider, model))

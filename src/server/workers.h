@@ -19,15 +19,17 @@ struct worker {
 	int64_t busy_ns;                /* it had tasks then; monotonic */
 	int64_t created_ns;             /* since 1970 */
 	bool asked;                     /* it has asked for tasks */
+	bool restored;                  /* from the store: it may hold something */
 	bool open;                      /* it has a batch that it has not reported */
 	bool stop;                      /* it is told to end when it asks the next time */
 	int64_t held[STRATA_BATCH_MAX]; /* the tasks of its last batch */
 	uint32_t held_count;
+	int64_t ask_ns; /* what asking and reporting cost it last, by its own clock; 0: not said */
 };
 
 /* What a worker says. */
 struct worker_ask {
-	int64_t free_bytes, wait_ms;
+	int64_t free_bytes, wait_ms, ask_ns;
 	struct strata_list holding, holding_steps; /* of int64_t */
 };
 struct worker_row {
@@ -38,6 +40,7 @@ struct worker_row {
 	const char *error;
 	struct strata_list images; /* of const char * */
 	int64_t width, height;
+	int64_t cap; /* more tasks like it at once do not pay; 0: not known */
 };
 
 int workers_load(struct decider *decider, struct strata_error *err);
@@ -45,12 +48,17 @@ void workers_free(struct decider *decider);
 /* The caller's worker; NULL: answered, it is none. */
 struct worker *lease_worker(struct decider *decider, struct request *request);
 struct worker *lease_add(struct decider *decider, int64_t job, struct model *model);
+/* A task that it has; NULL: it has it not. */
+struct task *lease_find(const struct decider *decider, const struct worker *worker, int64_t id);
 /* Its tasks go back to their places. */
 void lease_lose(struct decider *decider, struct worker *worker);
 
 /* A batch, as JSON in ret_json, or NULL there: nothing to do now. */
 int lease_pick(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
 	       json_t **ret_json, struct strata_error *err);
+/* It lives; after a restart it may say what it holds, and has it again where nobody else does. */
+int lease_beat(struct decider *decider, struct worker *worker, const struct worker_ask *ask,
+	       struct strata_error *err);
 /* What came of the batch. -ESTALE: the lease is lost. */
 int lease_done(struct decider *decider, struct worker *worker, const struct worker_row *rows,
 	       size_t count, struct strata_error *err);

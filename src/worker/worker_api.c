@@ -1,6 +1,8 @@
 /* Bodies and answers of the worker's calls; worker_api.h says what they are. */
 #include "worker/worker_api.h"
 
+#include <strata/text.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +29,8 @@ static int read_int(const json_t *object, const char *key, int64_t otherwise, in
 
 static int read_task(const json_t *json, struct worker_task *ret_task, struct strata_error *err)
 {
-	struct worker_task task = { .parameters = json_object_get(json, "parameters") };
+	struct worker_task task = { .parameters = json_object_get(json, "parameters"),
+				    .latents = json_is_true(json_object_get(json, "latents")) };
 	int rc = read_int(json, "id", 0, 1, INT64_MAX, &task.id, err);
 
 	if (rc == 0)
@@ -74,8 +77,16 @@ int worker_pick_read(json_t *answer, struct worker_pick *ret_pick, struct strata
 					 pick.tasks[i].id);
 		pick.count += rc == 0;
 	}
+	if (rc == 0)
+		rc = read_int(answer, "lease_ms", 0, 1, INT64_MAX / STRATA_MS_NS, &pick.lease_ns,
+			      err);
+	if (rc == 0)
+		rc = read_int(answer, "save_ms", -1, 0, INT64_MAX / STRATA_MS_NS, &pick.save_ns,
+			      err);
 	if (rc)
 		return rc;
+	pick.lease_ns *= STRATA_MS_NS;
+	pick.save_ns *= pick.save_ns < 0 ? 1 : STRATA_MS_NS;
 	pick.answer = json_incref(answer);
 	*ret_pick = pick;
 	return 0;
@@ -97,20 +108,33 @@ static int ask(const struct worker_link *link, const char *path, json_t *body, j
 	return rc;
 }
 
-int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
-		    struct worker_pick *ret_pick, struct strata_error *err)
+/* What is held, as the body of a request; NULL: no memory. */
+static json_t *held_json(const struct worker_held *held)
 {
-	json_t *body = json_pack("{s:i,s:I,s:[],s:[]}", "free_bytes", -1, "wait_ms",
-				 (json_int_t)wait_ms, "holding", "holding_steps");
-	json_t *ids = json_object_get(body, "holding"), *answer;
+	json_t *body = json_pack("{s:[],s:[]}", "holding", "holding_steps");
+	json_t *ids = json_object_get(body, "holding");
 	json_t *steps = json_object_get(body, "holding_steps");
 
 	for (size_t i = 0; body && i < held->count; i++)
 		if (json_array_append_new(ids, json_integer(held->ids[i])) ||
 		    json_array_append_new(steps, json_integer(held->steps[i]))) {
 			json_decref(body);
-			return strata_fail_memory(err);
+			return NULL;
 		}
+	return body;
+}
+
+int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
+		    int64_t ask_ns, struct worker_pick *ret_pick, struct strata_error *err)
+{
+	json_t *body = held_json(held), *answer;
+
+	if (!body || json_object_set_new(body, "free_bytes", json_integer(-1)) ||
+	    json_object_set_new(body, "wait_ms", json_integer(wait_ms)) ||
+	    json_object_set_new(body, "ask_ns", json_integer(ask_ns))) {
+		json_decref(body);
+		return strata_fail_memory(err);
+	}
 	int rc = ask(link, "/api/v1/worker/pick", body, &answer, err);
 
 	if (rc)
@@ -118,6 +142,12 @@ int worker_api_pick(const struct worker_link *link, const struct worker_held *he
 	rc = worker_pick_read(answer, ret_pick, err);
 	json_decref(answer);
 	return rc;
+}
+
+int worker_api_beat(const struct worker_link *link, const struct worker_held *held,
+		    struct strata_error *err)
+{
+	return ask(link, "/api/v1/worker/beat", held_json(held), NULL, err);
 }
 
 /* A row as the service reads it; NULL: no memory. */
@@ -129,6 +159,8 @@ static json_t *row_json(const struct worker_row *row)
 				 (json_int_t)row->cost_ns);
 	bool bad = !json;
 
+	if (row->cap)
+		bad = bad || json_object_set_new(json, "cap", json_integer(row->cap));
 	if (row->kind == WORKER_STEPS && row->status)
 		bad = bad || json_object_set_new(json, "status", json_string(row->status));
 	if (row->kind == WORKER_FAILED)
@@ -161,14 +193,12 @@ int worker_api_done(const struct worker_link *link, const struct worker_row *row
 	return ask(link, "/api/v1/worker/done", body, NULL, err);
 }
 
-static int put(const struct worker_link *link, const char *path, const void *bytes, size_t count,
-	       json_t **ret_json, struct strata_error *err)
+static int put(const struct worker_link *link, const char *path, const char *type,
+	       const void *bytes, size_t count, json_t **ret_json, struct strata_error *err)
 {
-	const struct client_request request = { .method = "PUT",
-						.path = path,
-						.bytes = bytes,
-						.byte_count = count,
-						.type = "image/png" };
+	const struct client_request request = {
+		.method = "PUT", .path = path, .bytes = bytes, .byte_count = count, .type = type
+	};
 
 	return link->ask(link->context, &request, ret_json, err);
 }
@@ -177,7 +207,7 @@ int worker_api_image(const struct worker_link *link, const void *bytes, size_t c
 		     char ret_hash[WORKER_HASH_BYTES], struct strata_error *err)
 {
 	json_t *json;
-	int rc = put(link, "/api/v1/worker/image", bytes, count, &json, err);
+	int rc = put(link, "/api/v1/worker/image", "image/png", bytes, count, &json, err);
 
 	if (rc)
 		return rc;
@@ -210,11 +240,35 @@ int worker_api_preview(const struct worker_link *link, int64_t task, const void 
 		return strata_fail(err, -E2BIG, "the preview has %zu bytes; at most %d", count,
 				   WORKER_PREVIEW_BYTES_MAX);
 	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/preview", task);
-	int rc = put(link, path, bytes, count, &json, err);
+	int rc = put(link, path, "image/png", bytes, count, &json, err);
 
 	if (rc == 0)
 		json_decref(json);
 	return rc;
+}
+
+int worker_api_save(const struct worker_link *link, int64_t task, int64_t steps, const void *bytes,
+		    size_t count, struct strata_error *err)
+{
+	char path[96];
+	json_t *json;
+
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/latents?steps=%" PRId64,
+		 task, steps);
+	int rc = put(link, path, "application/octet-stream", bytes, count, &json, err);
+
+	if (rc == 0)
+		json_decref(json);
+	return rc;
+}
+
+int worker_api_saved(const struct worker_link *link, int64_t task, struct buf *bytes,
+		     struct strata_error *err)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/latents", task);
+	return link->fetch(link->context, path, bytes, err);
 }
 
 bool worker_is_away(int rc)

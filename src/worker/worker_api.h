@@ -38,11 +38,14 @@ struct worker_task {
 	int64_t steps_done;       /* that the service knows of */
 	int64_t seed;             /* -1: the parameters have it */
 	const json_t *parameters; /* an object, borrowed from the answer */
+	bool latents;             /* a worker has saved where it stands */
 };
 
 struct worker_pick {
-	int64_t steps; /* to bring each task forward by */
-	bool stop;     /* the worker is to end */
+	int64_t steps;    /* to bring each task forward by */
+	bool stop;        /* the worker is to end */
+	int64_t lease_ns; /* so long it may be silent; 0: not said */
+	int64_t save_ns;  /* latents are saved so often; -1: not said */
 	size_t count;
 	struct worker_task tasks[STRATA_BATCH_MAX];
 	json_t *answer; /* owned; json_decref */
@@ -57,9 +60,14 @@ struct worker_held {
 	int64_t steps[STRATA_BATCH_MAX]; /* done of each, in the service's count */
 	size_t count;
 };
-/* The tasks until the next step boundary; waits up to wait_ms for some. */
+/* The tasks until the next step boundary; waits up to wait_ms for some. ask_ns: what asking cost
+ * lately. */
 int worker_api_pick(const struct worker_link *link, const struct worker_held *held, int64_t wait_ms,
-		    struct worker_pick *ret_pick, struct strata_error *err);
+		    int64_t ask_ns, struct worker_pick *ret_pick, struct strata_error *err);
+
+/* It lives, and still has these. */
+int worker_api_beat(const struct worker_link *link, const struct worker_held *held,
+		    struct strata_error *err);
 
 enum worker_kind { WORKER_STEPS, WORKER_FINISHED, WORKER_FAILED, WORKER_BACK };
 
@@ -74,6 +82,7 @@ struct worker_row {
 	const char (*hashes)[WORKER_HASH_BYTES]; /* of one that is finished: its pictures */
 	size_t hash_count;
 	uint32_t width, height;
+	uint32_t cap; /* more tasks like it at once do not pay, or do not fit; 0: not known */
 };
 int worker_api_done(const struct worker_link *link, const struct worker_row *rows, size_t count,
 		    struct strata_error *err);
@@ -86,6 +95,12 @@ int worker_api_init(const struct worker_link *link, int64_t task, struct buf *fi
 		    struct strata_error *err);
 int worker_api_preview(const struct worker_link *link, int64_t task, const void *bytes,
 		       size_t count, struct strata_error *err);
+
+/* Where a task stands, for who goes on with it: up to STRATA_LATENTS_BYTES_MAX. */
+int worker_api_save(const struct worker_link *link, int64_t task, int64_t steps, const void *bytes,
+		    size_t count, struct strata_error *err);
+int worker_api_saved(const struct worker_link *link, int64_t task, struct buf *bytes,
+		     struct strata_error *err);
 
 /* The service cannot be reached just now: it may come back. */
 bool worker_is_away(int rc);

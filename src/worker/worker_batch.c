@@ -5,6 +5,8 @@
  */
 #include "worker/worker_batch.h"
 
+#include "worker/worker_latents.h"
+
 #include "engine/picture_text.h"
 #include "engine/png.h"
 
@@ -26,6 +28,7 @@ void worker_batch_init(struct worker_batch *batch, struct strata_pipeline *pipel
 	batch->pipeline = pipeline;
 	batch->model = model;
 	batch->link = link;
+	batch->save_ns = -1;
 }
 
 static void run_fini(struct worker_run *run)
@@ -80,7 +83,10 @@ static void add_task(struct worker_batch *batch, const struct worker_task *task)
 	struct worker_run *run = &batch->runs[batch->count++];
 	struct strata_error why;
 
-	*run = (struct worker_run){ .id = task->id, .told = task->steps_done };
+	*run = (struct worker_run){ .id = task->id,
+				    .told = task->steps_done,
+				    .key = worker_latents_key(batch->model, task),
+				    .latents = task->latents };
 	strata_arena_init(&run->arena, batch->memory, 0);
 	if (worker_request_read(task, &run->arena, &run->request, &why))
 		break_run(run, &why);
@@ -91,11 +97,15 @@ void worker_batch_take(struct worker_batch *batch, const struct worker_pick *pic
 	for (size_t i = batch->count; i-- > 0;) {
 		const struct worker_task *task = find_task(pick, batch->runs[i].id);
 
-		if (task)
+		if (task) {
 			batch->runs[i].told = task->steps_done;
-		else
-			worker_batch_drop(batch, i);
+			continue;
+		}
+		worker_batch_save(batch, &batch->runs[i]);
+		worker_batch_drop(batch, i);
 	}
+	if (pick->save_ns >= 0)
+		batch->save_ns = pick->save_ns;
 	for (size_t i = 0; i < pick->count; i++)
 		if (!is_held(batch, pick->tasks[i].id))
 			add_task(batch, &pick->tasks[i]);
@@ -137,6 +147,53 @@ static int fetch_init(struct worker_batch *batch, struct worker_run *run, struct
 	return rc;
 }
 
+/* Goes on where another worker left it; what is no good is left alone. */
+static void restore(struct worker_batch *batch, struct worker_run *run)
+{
+	char text[STRATA_ERROR_TEXT_BYTES + 64];
+	struct strata_error why = { 0 };
+	struct buf bytes;
+
+	buf_init(&bytes, batch->memory, STRATA_LATENTS_BYTES_MAX);
+	int rc = worker_api_saved(batch->link, run->id, &bytes, &why);
+
+	if (rc == 0)
+		rc = worker_latents_restore(run->run, run->key, bytes.text, bytes.length, &why);
+	if (rc) {
+		snprintf(text, sizeof(text),
+			 "task %" PRId64 " begins anew; its saved latents are no good: %s", run->id,
+			 why.text);
+		batch->link->say(batch->link->context, text);
+	} else {
+		run->saved_steps = worker_run_steps(run);
+	}
+	buf_fini(&bytes);
+}
+
+void worker_batch_save(struct worker_batch *batch, struct worker_run *run)
+{
+	int64_t steps = worker_run_steps(run);
+	struct buf bytes;
+
+	if (batch->save_ns < 0 || steps <= run->saved_steps ||
+	    (run->state != WORKER_RUNNING && run->state != WORKER_DRAWN))
+		return;
+	run->saved_ns = now(batch);
+	buf_init(&bytes, batch->memory, STRATA_LATENTS_BYTES_MAX);
+	if (worker_latents_save(run->run, run->key, &bytes, NULL) == 0 &&
+	    worker_api_save(batch->link, run->id, steps, bytes.text, bytes.length, NULL) == 0)
+		run->saved_steps = steps;
+	buf_fini(&bytes);
+}
+
+static void save_due(struct worker_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		if (batch->runs[i].state == WORKER_RUNNING &&
+		    now(batch) - batch->runs[i].saved_ns >= batch->save_ns)
+			worker_batch_save(batch, &batch->runs[i]);
+}
+
 static void encode(struct worker_batch *batch, struct worker_run *run)
 {
 	int64_t start_ns = now(batch);
@@ -149,11 +206,14 @@ static void encode(struct worker_batch *batch, struct worker_run *run)
 		break_run(run, &why);
 		return;
 	}
+	worker_beat_sign(batch->beat);
 	if (strata_pipeline_encode(batch->pipeline, &run->request.pipeline, &run->run, &why)) {
 		break_run(run, &why);
 		return;
 	}
-	run->preview_ns = now(batch);
+	if (run->latents)
+		restore(batch, run);
+	run->preview_ns = run->saved_ns = now(batch);
 	run->cost_ns += run->preview_ns - start_ns;
 	run->state = strata_pipeline_left(run->run) ? WORKER_RUNNING : WORKER_DRAWN;
 }
@@ -173,6 +233,21 @@ static void charge(struct worker_run *const *active, size_t count, int64_t ns)
 	}
 }
 
+/* What a call took says something of its size when all of it was one call of the model. */
+static void learn(struct worker_batch *batch, struct worker_run *const *active, size_t count,
+		  int rc, int64_t ns)
+{
+	uint64_t key = strata_pipeline_batch_key(active[0]->run);
+
+	for (size_t i = 1; i < count; i++)
+		if (strata_pipeline_batch_key(active[i]->run) != key)
+			return;
+	if (rc == 0)
+		worker_caps_note(&batch->caps, key, count, ns);
+	else if (rc == -ENOMEM)
+		worker_caps_misfit(&batch->caps, key, count);
+}
+
 /* One call for all of them; what fails is broken. */
 static void call(struct worker_batch *batch, struct worker_run **active, size_t count)
 {
@@ -182,9 +257,13 @@ static void call(struct worker_batch *batch, struct worker_run **active, size_t 
 
 	for (size_t i = 0; i < count; i++)
 		runs[i] = active[i]->run;
+	worker_beat_sign(batch->beat);
 	int rc = strata_pipeline_step(batch->pipeline, runs, count, &why);
 
-	charge(active, count, now(batch) - start_ns);
+	int64_t ns = now(batch) - start_ns;
+
+	charge(active, count, ns);
+	learn(batch, active, count, rc, ns);
 	for (size_t i = 0; rc && count > 1 && i < count; i++)
 		call(batch, &active[i], 1);
 	if (rc && count == 1)
@@ -243,6 +322,7 @@ void worker_batch_advance(struct worker_batch *batch, int64_t steps, int64_t unt
 			if (active[i]->state == WORKER_RUNNING)
 				show(batch, active[i]);
 	}
+	save_due(batch);
 }
 
 /* ---- to the end ---- */
@@ -279,6 +359,7 @@ int worker_batch_picture(struct worker_batch *batch, struct worker_run *run, str
 
 	strata_arena_init(&arena, batch->memory, 0);
 	buf_init(&text, batch->memory, 0);
+	worker_beat_sign(batch->beat);
 	int rc = strata_pipeline_decode(batch->pipeline, run->run, run->hash_count, &arena,
 					&picture, err);
 

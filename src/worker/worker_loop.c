@@ -21,6 +21,7 @@ enum {
 	REFUSALS_MAX = 16, /* of done, one after the other */
 };
 #define ROUND_NS (10 * STRATA_SECOND_NS) /* a third of the pool's lease */
+#define ASK_NS_MAX STRATA_SECOND_NS
 #define BACK_OFF_NS (200 * STRATA_MS_NS)
 #define BACK_OFF_NS_MAX (5 * STRATA_SECOND_NS)
 
@@ -28,10 +29,19 @@ struct worker {
 	const struct worker_link *link;
 	struct worker_batch batch;
 	struct strata_memory *memory;
-	bool away;    /* the service was, since the last pick */
-	bool stop;    /* the service wants it to end */
-	int refusals; /* of done, since one was taken */
+	bool away;                    /* the service was, since the last pick */
+	int64_t away_ns, away_ns_max; /* since when it is; for how long it may be */
+	bool gone;                    /* for longer */
+	bool stop;                    /* the service wants it to end */
+	int refusals;                 /* of done, since one was taken */
+	int64_t ask_ns;               /* what a pick and a done cost lately, together */
+	int64_t pick_ns;              /* the last pick, if it did not wait for tasks; else -1 */
 };
+
+static int64_t now(const struct worker *worker)
+{
+	return worker->link->now_ns(worker->link->context);
+}
 
 static bool ending(const struct worker *worker)
 {
@@ -56,11 +66,21 @@ static void say(const struct worker *worker, const char *format, ...)
 static bool again(struct worker *worker, int rc, int64_t *back_off_ns,
 		  const struct strata_error *why)
 {
+	int64_t now_ns = worker->link->now_ns(worker->link->context);
+
 	if (!worker_is_away(rc) || ending(worker))
 		return false;
-	if (!worker->away)
+	if (!worker->away) {
 		say(worker, "%s; waiting for it", why->text);
+		worker->away_ns = now_ns;
+	}
 	worker->away = true;
+	worker->gone = now_ns - worker->away_ns > worker->away_ns_max;
+	if (worker->gone) {
+		say(worker, "the service does not come back");
+		return false;
+	}
+	worker_beat_sign(worker->batch.beat); /* it waits, it does not hang */
 	worker->link->pause(worker->link->context, *back_off_ns);
 	*back_off_ns = *back_off_ns * 2 < BACK_OFF_NS_MAX ? *back_off_ns * 2 : BACK_OFF_NS_MAX;
 	return true;
@@ -79,20 +99,32 @@ static bool again_lost(struct worker *worker, int rc, int64_t *back_off_ns)
 	return true;
 }
 
+static struct worker_held held_of(const struct worker_batch *batch)
+{
+	struct worker_held held = { .count = batch->count };
+
+	for (size_t i = 0; i < held.count; i++) {
+		held.ids[i] = batch->runs[i].id;
+		held.steps[i] = worker_run_steps(&batch->runs[i]);
+	}
+	return held;
+}
+
 static int pick(struct worker *worker, struct worker_pick *ret_pick, struct strata_error *err)
 {
-	struct worker_held held = { .count = worker->batch.count };
+	struct worker_held held = held_of(&worker->batch);
 	int64_t back_off_ns = BACK_OFF_NS;
 	int rc;
 
-	for (size_t i = 0; i < held.count; i++) {
-		held.ids[i] = worker->batch.runs[i].id;
-		held.steps[i] = worker_run_steps(&worker->batch.runs[i]);
-	}
+	worker_beat_hold(worker->batch.beat, &held, 0);
 	do {
 		bool wait = worker->batch.count == 0 && !ending(worker);
 
-		rc = worker_api_pick(worker->link, &held, wait ? WAIT_MS : 0, ret_pick, err);
+		int64_t start_ns = now(worker);
+
+		rc = worker_api_pick(worker->link, &held, wait ? WAIT_MS : 0, worker->ask_ns,
+				     ret_pick, err);
+		worker->pick_ns = wait ? -1 : now(worker) - start_ns;
 	} while (again(worker, rc, &back_off_ns, err) || again_lost(worker, rc, &back_off_ns));
 	if (rc == 0) {
 		worker->stop = ret_pick->stop;
@@ -118,9 +150,15 @@ static int hand_over(struct worker *worker, struct worker_run *run, struct buf *
 	return rc;
 }
 
+/* It does not know this worker, or not any more: that is no fault of a picture. */
+static bool is_shut_out(int rc)
+{
+	return rc == -EACCES || rc == -EPERM || rc == -ENOKEY;
+}
+
 /* Decodes what was drawn and hands it over. What cannot be is broken; a service that is away stays
  * to be asked. */
-static void finish(struct worker *worker, struct worker_run *run)
+static int finish(struct worker *worker, struct worker_run *run, struct strata_error *err)
 {
 	size_t images = run->request.pipeline.image_count;
 	struct strata_error why = { 0 };
@@ -139,12 +177,17 @@ static void finish(struct worker *worker, struct worker_run *run)
 		run->hash_count += rc == 0;
 		buf_fini(&file);
 	}
+	if (is_shut_out(rc)) {
+		*err = why;
+		return rc;
+	}
 	if (rc == 0) {
 		run->state = WORKER_ENDED;
 	} else if (!worker_is_away(rc)) {
 		run->state = WORKER_BROKEN;
 		run->why = why;
 	}
+	return 0;
 }
 
 /* ---- done ---- */
@@ -155,6 +198,9 @@ static struct worker_row row_of(const struct worker *worker, struct worker_run *
 	struct worker_row row = { .id = run->id, .cost_ns = run->cost_ns, .status = "denoising" };
 
 	row.steps = further < 0 ? 0 : further < steps ? further : steps;
+	if (run->run)
+		row.cap =
+			worker_caps_most(&worker->batch.caps, strata_pipeline_batch_key(run->run));
 	switch (run->state) {
 	case WORKER_ENDED:
 		row.kind = WORKER_FINISHED;
@@ -180,9 +226,21 @@ static struct worker_row row_of(const struct worker *worker, struct worker_run *
 	}
 	if (row.kind == WORKER_STEPS && ending(worker)) {
 		row.kind = WORKER_BACK;
-		row.steps = 0; /* who gets it next begins anew */
+		row.steps = run->saved_steps ? row.steps : 0; /* who gets it next begins there */
 	}
 	return row;
+}
+
+/* What a pick and a done cost, as a mean that forgets. A pick that waited says nothing. */
+static void note_cost(struct worker *worker, int64_t done_ns)
+{
+	if (worker->pick_ns < 0)
+		return;
+	int64_t both_ns = worker->pick_ns + done_ns;
+
+	if (both_ns > ASK_NS_MAX)
+		both_ns = ASK_NS_MAX;
+	worker->ask_ns += worker->ask_ns ? (both_ns - worker->ask_ns) / 8 : both_ns;
 }
 
 /* Tells what came of the round, and drops what has ended. */
@@ -193,11 +251,17 @@ static int tell(struct worker *worker, int64_t steps, struct strata_error *err)
 	int64_t back_off_ns = BACK_OFF_NS;
 	int rc;
 
+	for (size_t i = 0; ending(worker) && i < batch->count; i++)
+		worker_batch_save(batch, &batch->runs[i]);
 	for (size_t i = 0; i < batch->count; i++)
 		rows[i] = row_of(worker, &batch->runs[i], steps);
-	do
+	do {
+		int64_t start_ns = now(worker);
+
 		rc = worker_api_done(worker->link, rows, batch->count, err);
-	while (again(worker, rc, &back_off_ns, err));
+		if (rc == 0)
+			note_cost(worker, now(worker) - start_ns);
+	} while (again(worker, rc, &back_off_ns, err));
 	if (rc)
 		return rc;
 	worker->refusals = 0;
@@ -233,6 +297,9 @@ static int do_round(struct worker *worker, const struct worker_pick *picked,
 	int64_t until_ns = link->now_ns(link->context) + ROUND_NS;
 
 	worker_batch_take(&worker->batch, picked);
+	struct worker_held held = held_of(&worker->batch);
+
+	worker_beat_hold(worker->batch.beat, &held, picked->lease_ns);
 	if (picked->count == 0) {
 		/* Who is told at once that there is nothing need not ask at once again. */
 		if (!ending(worker))
@@ -241,11 +308,14 @@ static int do_round(struct worker *worker, const struct worker_pick *picked,
 	}
 	if (!ending(worker))
 		worker_batch_advance(&worker->batch, picked->steps, until_ns);
-	for (size_t i = 0; i < worker->batch.count; i++)
-		if (worker->batch.runs[i].state == WORKER_DRAWN)
-			finish(worker, &worker->batch.runs[i]);
-	int rc = tell(worker, picked->steps, err);
+	int rc = 0;
 
+	for (size_t i = 0; rc == 0 && i < worker->batch.count; i++)
+		if (worker->batch.runs[i].state == WORKER_DRAWN)
+			rc = finish(worker, &worker->batch.runs[i], err);
+	if (rc)
+		return rc;
+	rc = tell(worker, picked->steps, err);
 	return rc ? refused(worker, rc, err) : 0;
 }
 
@@ -261,9 +331,11 @@ static int work(struct worker *worker, struct strata_error *err)
 		rc = do_round(worker, &picked, err);
 		json_decref(picked.answer);
 	}
-	/* The service is away, or has lost the lease, and the worker is to end: there is nobody to
-	 * tell. */
-	return ending(worker) && (worker_is_away(rc) || worker_is_lost(rc)) ? 0 : rc;
+	/* The service is away, or has lost the lease, and the worker is to end or the service does
+	 * not come back: there is nobody to tell. */
+	bool alone = worker->gone || ending(worker);
+
+	return alone && (worker_is_away(rc) || worker_is_lost(rc)) ? 0 : rc;
 }
 
 int worker_run(const struct worker_conf *conf, struct strata_memory *memory,
@@ -276,6 +348,8 @@ int worker_run(const struct worker_conf *conf, struct strata_memory *memory,
 	worker->link = conf->link;
 	worker->memory = memory;
 	worker_batch_init(&worker->batch, conf->pipeline, conf->model, conf->link, memory);
+	worker->batch.beat = conf->beat;
+	worker->away_ns_max = conf->away_ns_max;
 	int rc = work(worker, err);
 
 	worker_batch_fini(&worker->batch);

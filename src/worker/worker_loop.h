@@ -6,7 +6,7 @@
 #ifndef WORKER_WORKER_LOOP_H
 #define WORKER_WORKER_LOOP_H
 
-#include "worker/worker_api.h"
+#include "worker/worker_beat.h"
 
 #include <strata/pipeline.h>
 
@@ -14,11 +14,14 @@ struct worker_conf {
 	struct strata_pipeline *pipeline; /* borrowed during the call */
 	const char *model;                /* the name that the service knows it by */
 	const struct worker_link *link;
+	struct worker_beat *beat; /* NULL: none. Borrowed during the call */
+	int64_t away_ns_max;      /* a service that is away for longer does not come back */
 };
 
 /*
  * Works until link->ending, or until the service says so: 0, and what it held is given back. A
- * service that is away is waited for, with what was drawn so far. Otherwise what went wrong with
+ * service that is away is waited for, with what was drawn so far; 0 when it does not come back.
+ * Otherwise what went wrong with
  * the service: -EACCES or -ENOKEY when this is no worker of its, -EBADMSG for answers that are none
  * …
  */

@@ -71,8 +71,11 @@ TABLE.update({
     # only a job that the service started for a model
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
     ("GET", "/api/v1/worker/tasks/*/init"): [403, 401, 401, 403, 403, 403, 403],
+    ("POST", "/api/v1/worker/beat"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
+    ("PUT", "/api/v1/worker/tasks/*/latents"): [403, 401, 401, 403, 403, 403, 403],
+    ("GET", "/api/v1/worker/tasks/*/latents"): [403, 401, 401, 403, 403, 403, 403],
 })
 for KIND in ("users", "accounts", "qos", "partitions"):
     TABLE[("GET", f"/api/v1/{KIND}")] = READERS

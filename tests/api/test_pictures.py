@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from fake_worker import png
-from service import PATIENCE_S, STRATA, Skip, equal, run
+from service import PATIENCE_S, STRATA, Skip, arguments, equal, run
 
 LONG = 200  # steps of a task in whose middle something happens
 
@@ -140,7 +140,12 @@ def a_cancelled_task_leaves_its_batch_and_the_others_go_on(service):
     assert picture(service, second) == drawn_at_once("a seven", "--steps", LONG, "--seed", 2)
 
 
-def a_worker_that_is_told_to_end_gives_back_and_another_draws_the_same(service):
+def saved(service):
+    """The latents that are kept: "17.40" is task 17 after 40 steps."""
+    return sorted(os.listdir(os.path.join(service.state, "latents")))
+
+
+def a_worker_that_is_told_to_end_gives_back_and_another_goes_on(service):
     numbers = [ask_for(service, "a seven", steps=LONG, seed=seed) for seed in (1, 2)]
     is_under_way(service, numbers[0])
     end_workers(service, signal.SIGTERM)
@@ -149,6 +154,48 @@ def a_worker_that_is_told_to_end_gives_back_and_another_draws_the_same(service):
         assert found["attempts"] >= 2, found
         equal(found["steps_done"], LONG)
         assert picture(service, number) == drawn_at_once("a seven", "--steps", LONG, "--seed", seed)
+
+
+@arguments("--pool-preempt", "--pool-policy", "priority")
+def a_task_gives_way_and_goes_on(service):
+    service.api("PUT", "/models/digits", {"batch": 1})
+    solvers = ("dpmpp_2m", "heun", "Euler a")
+    numbers = [ask_for(service, "a seven", steps=LONG, seed=seed, scheduler=solver, priority=1) for seed, solver in enumerate(solvers)]
+    for turn in range(6):
+        wait_until("something is under way", lambda: any(0 < task(service, number)["steps_done"] < LONG for number in numbers) or turn > 3)
+        ended(service, ask_for(service, "an eight", steps=2, seed=turn, priority=9))
+    for number, (seed, solver) in zip(numbers, enumerate(solvers)):
+        ended(service, number)
+        assert picture(service, number) == drawn_at_once("a seven", "--steps", LONG, "--seed", seed, "--solver", solver), solver
+    wait_until("nothing is kept of it", lambda: not saved(service))
+
+
+@arguments("--worker-save", "0")
+def a_killed_worker_is_followed_from_the_last_saved_step(service):
+    number = ask_for(service, "a seven", steps=LONG, seed=3, scheduler="dpmpp_2m")
+    is_under_way(service, number)
+    wait_until("something is saved", lambda: saved(service))
+    end_workers(service, signal.SIGKILL)
+    wait_until("it goes on", lambda: task(service, number)["attempts"] >= 2)
+    ended(service, number)
+    assert picture(service, number) == drawn_at_once("a seven", "--steps", LONG, "--seed", 3, "--solver", "dpmpp_2m")
+    wait_until("nothing is kept of it", lambda: not saved(service))
+
+
+@arguments("--worker-lease", "2s")
+def a_stopped_worker_loses_its_tasks(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2})
+    number = ask_for(service, "a seven", steps=LONG, seed=3)
+    is_under_way(service, number)
+    wait_until("there are two workers", lambda: len(workers(service)) == 2)
+    stopped = [pid for pid in workers(service)]
+    os.kill(stopped[0], signal.SIGSTOP)  # the one that has it, or the other
+    ended(service, number)
+    os.kill(stopped[0], signal.SIGCONT)
+    other = ask_for(service, "a seven", steps=LONG, seed=4)
+    ended(service, other)
+    for seed, one in ((3, number), (4, other)):
+        assert picture(service, one) == drawn_at_once("a seven", "--steps", LONG, "--seed", seed)
 
 
 def a_killed_worker_loses_nothing(service):
@@ -262,6 +309,7 @@ def kills_at_random_lose_nothing_and_finish_nothing_twice(service):
 if __name__ == "__main__":
     run(a_prompt_becomes_the_picture_that_the_engine_draws, in_a_batch_at_unlike_steps_each_has_the_bytes_it_has_alone,
         several_pictures_have_the_seeds_that_follow, what_cannot_be_fails_alone_with_a_sentence,
-        a_cancelled_task_leaves_its_batch_and_the_others_go_on, a_worker_that_is_told_to_end_gives_back_and_another_draws_the_same,
+        a_cancelled_task_leaves_its_batch_and_the_others_go_on, a_worker_that_is_told_to_end_gives_back_and_another_goes_on, a_task_gives_way_and_goes_on, a_stopped_worker_loses_its_tasks,
+        a_killed_worker_is_followed_from_the_last_saved_step,
         a_killed_worker_loses_nothing, a_worker_goes_on_when_the_service_was_killed, nothing_is_lost_when_both_are_killed,
         a_paused_model_lets_its_tasks_wait, it_may_start_from_a_picture, kills_at_random_lose_nothing_and_finish_nothing_twice)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The protocol of workers: progress, previews and pictures; only jobs that the service started may speak it."""
 import os
+import time
 
 from fake_worker import Worker, fake_service, generate, png, raw
-from service import equal, run_with
+from service import PATIENCE_S, arguments, equal, run_with
 
 
 def task(service, number):
@@ -63,4 +64,76 @@ def only_workers_may_ask(service):
     equal(service.ask("POST", "/api/v1/generate", {"prompt": "x"}, token=token)[0], 403)
 
 
-run_with(fake_service, progress_is_shown_to_the_end, hostile_pictures_are_refused, only_workers_may_ask)
+def latents(service):
+    return sorted(os.listdir(os.path.join(service.state, "latents")))
+
+
+def latents_become(service, wanted):
+    """Files go after their tasks are known to have ended."""
+    deadline = time.time() + PATIENCE_S
+    while (found := latents(service)) != wanted:
+        assert time.time() < deadline, found
+        time.sleep(0.01)
+
+
+def saved_latents_go_to_the_next_worker(service):
+    generate(service, steps=10)
+    generate(service, "another", steps=10)
+    worker = Worker(service)
+    equal([one["latents"] for one in worker.pick(1000)["tasks"]], [False, False])
+    equal(worker.ask("GET", "/tasks/1/latents")[0], 404)
+    equal(worker.ask("PUT", "/tasks/1/latents?steps=4", b"after four")[0], 204)
+    latents_become(service, ["1.4"])
+    equal(worker.ask("PUT", "/tasks/1/latents?steps=6", b"after six")[0], 204)
+    equal(worker.ask("PUT", "/tasks/1/latents?steps=5", b"late")[0], 204)  # the newer ones stay
+    equal(worker.ask("PUT", "/tasks/2/latents?steps=2", b"another's")[0], 204)
+    latents_become(service, ["1.6", "2.2"])
+    equal(worker.ask("PUT", "/tasks/3/latents?steps=2", b"nobody's")[0], 404)
+    equal(worker.ask("PUT", "/tasks/1/latents?steps=-1", b"x")[0], 400)
+    for count, status in ((64 << 20, 204), ((64 << 20) + 1, 413)):  # the larger one is refused before it is sent
+        body = bytes(count) if status == 204 else None
+        equal(service.ask("PUT", "/api/v1/worker/tasks/1/latents?steps=1", body, {"Content-Length": str(count)}, token=worker.token)[0], status)
+    latents_become(service, ["1.6", "2.2"])
+    worker.report("steps", 6)
+    service.kill()
+    for name in ("9.1", "part-1-1", "1.3"):  # of a task that is not there, never accepted, older
+        with open(os.path.join(service.state, "latents", name), "w") as file:
+            file.write("x")
+    service.start()
+    latents_become(service, ["1.6", "2.2"])
+    equal([(task(service, n)["status"], task(service, n)["steps_done"]) for n in (1, 2)], [("pending", 6), ("pending", 2)])
+    worker.held = {}
+    answer = worker.pick(1000)
+    equal([(one["id"], one["steps_done"], one["latents"]) for one in answer["tasks"]], [(1, 6, True), (2, 2, True)])
+    equal(worker.ask("GET", "/tasks/1/latents"), (200, "after six"))
+    equal(worker.ask("GET", "/tasks/2/latents"), (200, "another's"))
+    service.api("DELETE", "/tasks/2")
+    worker.finish(only=1)
+    equal(task(service, 1)["status"], "finished")
+    latents_become(service, [])
+    equal(worker.ask("PUT", "/tasks/1/latents?steps=7", b"late")[0], 404)
+    latents_become(service, [])
+
+
+@arguments("--pool-preempt", "--pool-policy", "priority")
+def a_task_that_gives_way_keeps_what_it_has_done(service):
+    service.api("PUT", "/models/digits", {"batch": 1})
+    generate(service, steps=10, priority=1)
+    worker = Worker(service)
+    worker.pick(1000)
+    worker.report("steps", 4)
+    generate(service, "urgent", steps=2, priority=9)
+    answer = worker.pick(0)
+    equal(([one["id"] for one in answer["tasks"]], answer["drop"]), ([2], [1]))
+    equal((task(service, 1)["status"], task(service, 1)["steps_done"]), ("pending", 4))
+    equal(worker.ask("PUT", "/tasks/1/latents?steps=4", b"after four")[0], 204)
+    worker.finish()
+    answer = worker.pick(1000)
+    equal([(one["id"], one["steps_done"], one["latents"]) for one in answer["tasks"]], [(1, 4, True)])
+    equal(worker.ask("GET", "/tasks/1/latents"), (200, "after four"))
+    worker.finish()
+    latents_become(service, [])
+    equal([task(service, n)["status"] for n in (1, 2)], ["finished", "finished"])
+
+
+run_with(fake_service, saved_latents_go_to_the_next_worker, a_task_that_gives_way_keeps_what_it_has_done, progress_is_shown_to_the_end, hostile_pictures_are_refused, only_workers_may_ask)

@@ -2,8 +2,9 @@
 """Leases: lost ones give their tasks back, and a worker goes on with what it holds after a restart."""
 import time
 
-from fake_worker import Worker, fake_service, generate, png, raw
-from service import arguments, equal, run_with
+import postgres
+from fake_worker import FAKE, Worker, fake_service, generate, png, raw
+from service import Service, Skip, arguments, equal, run_with
 
 
 def task(service, number):
@@ -64,4 +65,130 @@ def a_batch_that_was_not_heard_of_comes_again(service):
     equal(worker.ask("POST", "/done", {"rows": [{"id": 1}]})[0], 409)
 
 
-run_with(fake_service, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)
+@arguments("--worker-lease", "1s")
+def a_beat_keeps_the_lease_of_a_long_call(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2, "batch": 1})
+    first = Worker(service)
+    second = Worker(service, but=[first.job])
+    generate(service)
+    answer = first.pick(1000)
+    equal((len(answer["tasks"]), answer["lease_ms"]), (1, 1000))
+    for _ in range(15):
+        equal(first.ask("POST", "/beat", {"holding": [1], "holding_steps": [0]}), (200, {}))
+        equal(second.pick(200)["tasks"], [])
+    first.finish(png(1))
+    equal((task(service, 1)["status"], task(service, 1)["attempts"]), ("finished", 1))
+    generate(service)
+    equal(len(second.pick(1000)["tasks"]), 1)
+    equal(second.ask("POST", "/beat", {"holding": [17, 1]})[0], 200)  # of what it has not nothing comes
+    equal(first.pick(0, [])["tasks"], [])
+
+
+def a_beat_says_what_is_held_after_a_restart(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2, "batch": 1})
+    generate(service, steps=10)
+    first = Worker(service)
+    second = Worker(service, but=[first.job])
+    first.pick(1000)
+    first.report("steps", 4)
+    service.kill()
+    service.start()
+    equal(second.pick(500)["tasks"], [])  # the first one may have it
+    equal(first.ask("POST", "/beat", {"holding": [1], "holding_steps": [4]})[0], 200)
+    equal(second.pick(500)["tasks"], [])
+    found = task(service, 1)
+    equal((found["status"], found["steps_done"], found["attempts"]), ("denoising", 4, 1))
+    equal(first.report("steps", 3)[0], 200)
+    first.finish(png(4))
+    equal(task(service, 1)["status"], "finished")
+
+
+@arguments("--worker-lease", "2s")
+def who_does_not_say_what_it_holds_is_waited_for_a_while(service):
+    service.api("PUT", "/models/digits", {"workers_min": 2, "workers_max": 2, "batch": 1})
+    generate(service, steps=10)
+    first = Worker(service)
+    second = Worker(service, but=[first.job])
+    first.pick(1000)
+    service.kill()
+    service.start()
+    deadline = time.time() + 30
+    while not second.pick(1000)["tasks"]:
+        assert time.time() < deadline
+    equal(first.ask("POST", "/beat", {"holding": [1], "holding_steps": [4]})[0], 200)  # too late
+    equal(first.pick(0, [1])["drop"], [1])
+    second.finish(png(4))
+
+
+def a_store_that_is_away_makes_no_token_wrong(service):
+    generate(service)
+    worker = Worker(service)
+    equal(len(worker.pick(1000)["tasks"]), 1)
+    service.database.stop()
+    deadline = time.time() + 30
+    while (answer := worker.ask("POST", "/beat", {}))[0] == 200:  # until somebody notices
+        assert time.time() < deadline
+    equal((answer[0], answer[1]["error"]["code"]), (503, "unavailable"))
+    time.sleep(1.5)  # longer than a lease
+    equal(worker.ask("POST", "/beat", {})[0], 503)
+    service.database.start()
+    while worker.ask("POST", "/beat", {})[0] != 200:
+        assert time.time() < deadline
+        time.sleep(0.02)
+    worker.finish(png(1))  # what it has computed is not lost
+    equal(task(service, 1)["status"], "finished")
+
+
+def asking_costs_little_and_who_waits_joins_soon(service):
+    service.api("PUT", "/models/digits", {"batch": 2})
+    generate(service, steps=1000)
+    worker = Worker(service)
+    equal(worker.pick(1000)["steps"], 1)  # nothing is known of a step yet
+
+    def next_steps(ask_ns, cost_ns=2000000):
+        equal(worker.report("steps", 1, cost_ns=cost_ns)[0], 200)
+        return worker.pick(ask_ns=ask_ns)["steps"]
+    equal(next_steps(1000000), 125)  # nobody waits: 250 ms
+    equal(next_steps(10000000), 250)  # that is 2 % of it
+    generate(service, "another shape", steps=5, n=2)  # it waits, and there is room
+    equal(next_steps(1000000), 25)
+    equal(next_steps(10000), 1)
+    generate(service, "the same shape", steps=50)
+    equal((next_steps(1000000), len(worker.held)), (50, 2))  # together 4 ms; the second has 50 left
+    equal(next_steps(1, 100000000000), 1)
+
+
+def batches_are_as_large_as_workers_found_to_pay(service):
+    for _ in range(6):
+        generate(service, steps=10)
+    generate(service, steps=10, n=2)  # of another shape
+    worker = Worker(service)
+    equal(len(worker.pick(1000)["tasks"]), 4)
+    equal(worker.report("back", 0, cap=2)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 2)
+    generate(service, steps=10)  # what was learned stays
+    equal(worker.report("back", 0, cap=2)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 2)
+    equal(worker.report("back", 0, cap=33)[0], 400)
+    equal(worker.report("back", 0, cap=32)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 4)  # never more than the model's batch
+    equal(worker.report("back", 0, cap=1)[0], 200)
+    equal(len(worker.pick(1000)["tasks"]), 1)
+    equal(worker.report("back", 0)[0], 200)  # it is to be learned anew
+    equal(len(worker.pick(1000)["tasks"]), 4)
+
+
+def make(test):
+    if test is not a_store_that_is_away_makes_no_token_wrong:
+        return fake_service(test)
+    if not postgres.possible():
+        raise Skip("there is no PostgreSQL")
+    database = postgres.Postgres()
+    service = Service(*FAKE, "--worker-lease", "1s", store=database.address())
+    service.database = database
+    return service
+
+
+run_with(make, batches_are_as_large_as_workers_found_to_pay, asking_costs_little_and_who_waits_joins_soon, a_store_that_is_away_makes_no_token_wrong,
+         a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
+         who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)

@@ -1,5 +1,7 @@
 #include "worker_world.h"
 
+#include <strata/text.h>
+
 static struct strata_error err;
 static struct world world;
 static char last_path[128], last_body[1 << 12];
@@ -35,17 +37,18 @@ TEST(a_pick_says_what_is_held_and_reads_what_is_to_do)
 	struct worker_link link = open_world(
 		"{\"steps\":4,\"tasks\":[{\"id\":17,\"steps_done\":3,\"parameters\":{\"prompt\":"
 		"\"x\"},\"seed\":123,\"later\":1},{\"id\":18,\"parameters\":{}}],\"drop\":[16],"
-		"\"stop\":false,\"later\":[]}");
+		"\"stop\":false,\"lease_ms\":30000,\"later\":[]}");
 	const struct worker_held held = { { 17, 16 }, { 3, 0 }, 2 };
 	struct worker_pick pick;
 
-	CHECK_OK(worker_api_pick(&link, &held, 500, &pick, &err));
+	CHECK_OK(worker_api_pick(&link, &held, 500, 7, &pick, &err));
 	CHECK_TEXT(last_path, "/api/v1/worker/pick");
 	CHECK_TEXT(
 		last_body,
-		"{\"free_bytes\":-1,\"holding\":[17,16],\"holding_steps\":[3,0],\"wait_ms\":500}");
+		"{\"ask_ns\":7,\"free_bytes\":-1,\"holding\":[17,16],\"holding_steps\":[3,0],\"wait_ms\":500}");
 	CHECK_INT(pick.steps, 4);
 	CHECK(!pick.stop);
+	CHECK_INT(pick.lease_ns, 30 * STRATA_SECOND_NS);
 	CHECK_INT(pick.count, 2);
 	CHECK_INT(pick.tasks[0].id, 17);
 	CHECK_INT(pick.tasks[0].steps_done, 3);
@@ -60,11 +63,11 @@ TEST(nothing_to_do_and_an_end_are_answers)
 	struct worker_link link = open_world("{\"steps\":0,\"tasks\":[]}");
 	struct worker_pick pick;
 
-	CHECK_OK(worker_api_pick(&link, &nothing, 0, &pick, &err));
+	CHECK_OK(worker_api_pick(&link, &nothing, 0, 0, &pick, &err));
 	CHECK_INT(pick.count, 0);
 	json_decref(pick.answer);
 	reply = "{\"stop\":true}";
-	CHECK_OK(worker_api_pick(&link, &nothing, 0, &pick, &err));
+	CHECK_OK(worker_api_pick(&link, &nothing, 0, 0, &pick, &err));
 	CHECK(pick.stop);
 	json_decref(pick.answer);
 }
@@ -94,7 +97,7 @@ TEST(what_is_no_answer_is_refused)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct worker_link link = open_world(bad[i]);
 
-		CHECK_ERROR(worker_api_pick(&link, &nothing, 0, &pick, &err), -EBADMSG, "answer");
+		CHECK_ERROR(worker_api_pick(&link, &nothing, 0, 0, &pick, &err), -EBADMSG, "answer");
 		CHECK_INT(pick.steps, 77);
 	}
 }
@@ -226,7 +229,7 @@ static int tell_all(struct strata_memory *memory, void *context, struct strata_e
 	int rc = worker_api_done(&link, rows, 4, why);
 
 	if (rc == 0)
-		rc = worker_api_pick(&link, &held, 1, &pick, why);
+		rc = worker_api_pick(&link, &held, 1, 0, &pick, why);
 	if (rc == 0)
 		json_decref(pick.answer);
 	return rc;

@@ -2,6 +2,8 @@
 
 #include "worker/worker_loop.h"
 
+#include <strata/text.h>
+
 static struct strata_memory memory;
 static struct strata_error err;
 static struct strata_engine *engine;
@@ -33,6 +35,9 @@ static struct service {
 	size_t calls, held_most;
 	bool restarted; /* leases are unknown until the next pick */
 	int deny;
+	int64_t save_ms;  /* so often latents are saved */
+	size_t away_task; /* this task is not given out in picks from … to */
+	size_t away_pick_from, away_pick_to;
 } service;
 
 static json_t *load(const char *text)
@@ -43,6 +48,11 @@ static json_t *load(const char *text)
 	for (char *at = json; *at; at++)
 		*at = *at == '\'' ? '"' : *at;
 	return json_loads(json, 0, NULL);
+}
+
+static bool kept(size_t task)
+{
+	return service.world.latents[task].bytes != NULL;
 }
 
 static int give(const json_t *body, json_t **ret_json, struct strata_error *why)
@@ -61,17 +71,20 @@ static int give(const json_t *body, json_t **ret_json, struct strata_error *why)
 	for (size_t i = 0; i < TASKS && json_array_size(tasks) < service.together; i++) {
 		struct task *task = &service.tasks[i];
 
+		if (i + 1 == service.away_task && service.world.picks >= service.away_pick_from &&
+		    service.world.picks < service.away_pick_to)
+			continue;
 		if (task->parameters && task->state == OPEN)
-			json_array_append_new(tasks, json_pack("{s:I,s:I,s:o,s:I}", "id",
-							       (json_int_t)i + 1, "steps_done",
-							       (json_int_t)task->done, "parameters",
-							       load(task->parameters), "seed",
-							       (json_int_t)task->seed));
+			json_array_append_new(
+				tasks, json_pack("{s:I,s:I,s:o,s:I,s:b}", "id", (json_int_t)i + 1,
+						 "steps_done", (json_int_t)task->done, "parameters",
+						 load(task->parameters), "seed",
+						 (json_int_t)task->seed, "latents", kept(i + 1)));
 	}
 	if (json_array_size(tasks) == 0)
 		stop = true; /* all is done */
-	*ret_json = json_pack("{s:I,s:o,s:[],s:b}", "steps", (json_int_t)service.steps, "tasks",
-			      tasks, "drop", "stop", stop);
+	*ret_json = json_pack("{s:I,s:o,s:[],s:b,s:I}", "steps", (json_int_t)service.steps, "tasks",
+			      tasks, "drop", "stop", stop, "save_ms", (json_int_t)service.save_ms);
 	return *ret_json ? 0 : strata_fail_memory(why);
 }
 
@@ -139,14 +152,19 @@ static void open_service(size_t count, const struct task *tasks)
 	memory = (struct strata_memory){ 0 };
 	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));
 	CHECK_OK(strata_pipeline_open(engine, folder, NULL, &memory, &pipeline, &err));
-	service = (struct service){ .world.post = post, .together = TASKS, .steps = 2 };
+	service = (struct service){
+		.world.post = post, .together = TASKS, .steps = 2, .save_ms = 1000000
+	};
 	memcpy(service.tasks, tasks, count * sizeof(*tasks));
 }
 
 static int work(void)
 {
 	const struct worker_link link = world_link(&service.world);
-	const struct worker_conf conf = { pipeline, "digits", &link };
+	const struct worker_conf conf = { .pipeline = pipeline,
+					  .model = "digits",
+					  .link = &link,
+					  .away_ns_max = 60 * STRATA_SECOND_NS };
 
 	return worker_run(&conf, &memory, &err);
 }
@@ -272,6 +290,11 @@ TEST(a_picture_waits_for_the_service_or_fails_its_task)
 	CHECK_INT(service.tasks[0].state, FAILED);
 	CHECK_TEXT(service.tasks[0].error, "no picture today");
 	close_service();
+	open_service(1, three);
+	service.world.image_rc = -EACCES; /* that is no fault of the picture's */
+	CHECK_ERROR(work(), -EACCES, "no picture today");
+	CHECK_INT(service.tasks[0].state, OPEN);
+	close_service();
 	done_with_alone();
 }
 
@@ -289,6 +312,82 @@ TEST(told_to_end_it_gives_back_what_it_holds)
 		service.world.end = false;
 		CHECK_OK(work()); /* another one begins anew */
 		check_pictures();
+		close_service();
+	}
+	done_with_alone();
+}
+
+TEST(what_was_given_back_goes_on_from_there)
+{
+	draw_alone();
+	open_service(3, three);
+	service.end_at = 3;
+	CHECK_OK(work());
+	CHECK_INT(service.tasks[0].done, 4); /* of 7: what was done is not lost */
+	CHECK(kept(1));
+	CHECK_INT(service.world.latents[1].steps, 4);
+	service.end_at = 0;
+	service.world.end = false;
+	size_t before = service.world.picks;
+
+	CHECK_OK(work());                           /* another one */
+	CHECK_INT(service.world.picks - before, 3); /* 3 steps are left, 2 at a time */
+	check_pictures();
+	CHECK_TEXT(service.world.said, "");
+	close_service();
+	done_with_alone();
+}
+
+TEST(a_task_that_gives_way_goes_on_from_there)
+{
+	draw_alone();
+	open_service(3, three);
+	service.away_task = 1;
+	service.away_pick_from = 3;
+	service.away_pick_to = 4;
+	CHECK_OK(work());
+	check_pictures();
+	CHECK_INT(service.world.saves, 1);
+	CHECK_INT(service.world.latents[1].steps, 4);
+	CHECK_TEXT(service.world.said, "");
+	close_service();
+	done_with_alone();
+}
+
+TEST(latents_that_are_no_good_make_a_task_begin_anew)
+{
+	draw_alone();
+	for (int how = 0; how < 3; how++) {
+		open_service(3, three);
+		service.end_at = 3;
+		CHECK_OK(work());
+		if (how == 0)
+			service.world.latents[1].count /= 2;
+		else if (how == 1)
+			service.world.latents[1].bytes[200] ^= 1;
+		else
+			memcpy(service.world.latents[1].bytes, "another", 7);
+		service.end_at = 0;
+		service.world.end = false;
+		CHECK_OK(work());
+		check_pictures();
+		CHECK(strstr(service.world.said, "task 1 begins anew; its saved latents"));
+		close_service();
+	}
+	done_with_alone();
+}
+
+TEST(latents_are_saved_now_and_then_and_never_in_the_way)
+{
+	draw_alone();
+	for (int refused = 0; refused < 2; refused++) {
+		open_service(3, three);
+		service.save_ms = 0;
+		service.world.save_rc = refused ? -ECONNRESET : 0;
+		CHECK_OK(work());
+		check_pictures();
+		/* after each round but the last of each: 7, 4 and 5 steps, 2 at a time */
+		CHECK_INT(service.world.saves, 3 + 1 + 2);
 		close_service();
 	}
 	done_with_alone();
@@ -326,6 +425,21 @@ TEST(to_end_while_the_service_is_away_is_no_failure)
 	CHECK_OK(work());
 	CHECK_INT(service.tasks[0].state, OPEN);
 	close_service();
+}
+
+TEST(a_service_that_does_not_come_back_is_given_up)
+{
+	for (size_t from = 1; from <= 4; from++) {
+		open_service(3, three);
+		service.away_from = from;
+		service.away_to = NEVER;
+		CHECK_OK(work());
+		CHECK(strstr(service.world.said, "the service does not come back"));
+		CHECK(service.world.now_ns > 60 * STRATA_SECOND_NS);
+		CHECK(service.calls < 60);
+		CHECK_INT(service.tasks[0].state, OPEN);
+		close_service();
+	}
 }
 
 TEST(what_is_refused_again_and_again_ends_it)
