@@ -234,6 +234,10 @@ struct policy_hooks {
 
 /* The pool's clock, which does not go back; the policy hears of it. */
 void pool_tick(struct strata_pool *pool, int64_t now_ns);
+/* Tells the listener, if there is one. */
+void pool_say(const struct strata_pool *pool, const struct strata_pool_event *event);
+/* The clock of a question, which the listener hears of when it moves. */
+void pool_ask(struct strata_pool *pool, int64_t now_ns);
 static inline const void *pool_policy_conf(const struct strata_pool *pool)
 {
 	return pool->conf.policy.conf;

@@ -88,6 +88,8 @@ static int no_shares(const struct strata_pool *pool, struct strata_error *err)
 int strata_pool_set_account(struct strata_pool *pool, const char *name, double weight,
 			    struct strata_error *err)
 {
+	pool_say(pool, &(struct strata_pool_event){
+			       .kind = STRATA_POOL_EVENT_ACCOUNT, .name = name, .weight = weight });
 	if (!pool->hooks || !pool->hooks->set_account)
 		return no_shares(pool, err);
 	int rc = check_name("account", name, err);
@@ -100,6 +102,11 @@ int strata_pool_set_user(struct strata_pool *pool, const char *user, const char 
 {
 	struct user *found;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_USER,
+						    .name = user,
+						    .account = account,
+						    .weight = weight,
+						    .quota = quota });
 	if (!pool->hooks || !pool->hooks->set_user)
 		return no_shares(pool, err);
 	int rc = user_get(pool, user, account, &found, err);

@@ -136,6 +136,8 @@ static int new_pool(struct decider *decider, struct model *model, struct strata_
 					 .lease_ns = decider->conf->worker_lease_ns,
 					 .preempt = decider->conf->pool_preempt };
 
+	recorder_pool(decider, &model->record, &model->pool, model->name,
+		      decider->conf->pool_policy, &conf);
 	return strata_pool_new(&conf, &decider->memory, &model->pool, err);
 }
 

@@ -6,6 +6,7 @@
 #define SERVER_MODELS_H
 
 #include "server/decider.h"
+#include "server/recorder.h"
 
 #include <strata/pool.h>
 
@@ -33,6 +34,7 @@ struct model {
 	bool paused;
 	int64_t created_ns;
 	struct strata_pool *pool;
+	struct recorder_pool record; /* of the pool */
 	size_t task_count;   /* live tasks */
 	size_t worker_count; /* jobs of it that have not ended */
 	/* why the last worker did not work; "": it does. Shown on tasks that wait */
