@@ -200,6 +200,11 @@ int strata_pool_set_account(struct strata_pool *pool, const char *name, double w
 int strata_pool_set_user(struct strata_pool *pool, const char *user, const char *account,
 			 double weight, const struct strata_quota *quota, struct strata_error *err);
 
+/* The user has used so much elsewhere, of what one share counts together with this pool: its turn
+ * comes later by as much as if it had been used here. -ENOTSUP when the policy keeps no shares. */
+int strata_pool_charge(struct strata_pool *pool, const char *user, const char *account,
+		       int64_t cost_ns, int64_t now_ns, struct strata_error *err);
+
 /* ---- what happens ---- */
 
 /*
@@ -395,6 +400,7 @@ enum strata_pool_event_kind {
 	STRATA_POOL_EVENT_CAP,
 	STRATA_POOL_EVENT_ACCOUNT,
 	STRATA_POOL_EVENT_USER,
+	STRATA_POOL_EVENT_CHARGE,
 	STRATA_POOL_EVENT_ADD_WORKER,
 	STRATA_POOL_EVENT_REMOVE_WORKER,
 	STRATA_POOL_EVENT_BEAT,
@@ -417,8 +423,9 @@ struct strata_pool_event {
 	int64_t priority;                          /* PRIORITY */
 	uint64_t model, shape;                     /* CAP … */
 	uint32_t cap;                              /* … so many */
-	const char *name;                          /* ACCOUNT, USER: whose */
-	const char *account;                       /* USER; NULL: none */
+	const char *name;                          /* ACCOUNT, USER, CHARGE: whose */
+	const char *account;                       /* USER, CHARGE; NULL: none */
+	int64_t cost_ns;                           /* CHARGE */
 	double weight;                             /* ACCOUNT, USER */
 	const struct strata_quota *quota;          /* USER; NULL: the policy's own */
 	int64_t memory_bytes;                      /* ADD_WORKER */

@@ -281,6 +281,7 @@ static int check_pool_event(const struct strata_pool_event *event, struct strata
 						       "there is no request of a task");
 	case STRATA_POOL_EVENT_ACCOUNT:
 	case STRATA_POOL_EVENT_USER:
+	case STRATA_POOL_EVENT_CHARGE:
 		return event->name ? 0
 				   : strata_fail_at(err, -EINVAL, "name", "there is no name");
 	case STRATA_POOL_EVENT_PICK:

@@ -14,6 +14,7 @@ const char *strata_pool_event_name(enum strata_pool_event_kind kind)
 		[STRATA_POOL_EVENT_CAP] = "cap",
 		[STRATA_POOL_EVENT_ACCOUNT] = "account",
 		[STRATA_POOL_EVENT_USER] = "user",
+		[STRATA_POOL_EVENT_CHARGE] = "charge",
 		[STRATA_POOL_EVENT_ADD_WORKER] = "add_worker",
 		[STRATA_POOL_EVENT_REMOVE_WORKER] = "remove_worker",
 		[STRATA_POOL_EVENT_BEAT] = "beat",
@@ -51,6 +52,9 @@ static int tell_tasks(struct strata_pool *pool, const struct strata_pool_event *
 	case STRATA_POOL_EVENT_USER:
 		return strata_pool_set_user(pool, event->name, event->account, event->weight,
 					    event->quota, err);
+	case STRATA_POOL_EVENT_CHARGE:
+		return strata_pool_charge(pool, event->name, event->account, event->cost_ns, now_ns,
+					  err);
 	case STRATA_POOL_EVENT_EARLIEST:
 		strata_pool_earliest(pool, event->request, now_ns);
 		return 0;

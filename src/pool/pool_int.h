@@ -227,6 +227,8 @@ struct policy_hooks {
 			   struct strata_error *err);
 	int (*set_user)(struct strata_pool *pool, struct user *user, double weight,
 			const struct strata_quota *quota, struct strata_error *err);
+	/* What a user has used elsewhere counts here; NULL: it keeps no shares. */
+	void (*charge)(struct strata_pool *pool, struct user *user, int64_t cost_ns);
 	double (*virtual_time)(const struct strata_pool *pool, const struct user *user);
 };
 

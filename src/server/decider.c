@@ -36,6 +36,7 @@ void decider_init(struct decider *decider, struct common *common)
 	map_u64_init(&decider->tasks, &decider->memory);
 	map_text_init(&decider->task_users, &decider->memory);
 	map_u64_init(&decider->workers, &decider->memory);
+	map_u64_init(&decider->worker_jobs, &decider->memory);
 	entities_init(decider);
 	batch_init(decider);
 }
@@ -49,6 +50,7 @@ void decider_fini(struct decider *decider)
 	map_u64_fini(&decider->tasks);
 	map_text_fini(&decider->task_users);
 	map_u64_fini(&decider->workers);
+	map_u64_fini(&decider->worker_jobs);
 	batch_fini(decider);
 	strata_arena_fini(&decider->pass);
 	strata_arena_fini(&decider->scratch);

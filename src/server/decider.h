@@ -77,6 +77,7 @@ struct decider {
 	struct task *ended_tasks;       /* that go after the commit */
 	struct doomed *doomed_results;  /* files that may go after the commit */
 	struct map_u64 workers;         /* of struct worker, by job */
+	struct map_u64 worker_jobs;     /* while it is loaded: the jobs of workers */
 	struct parked *parked;          /* requests that are answered later: parked.h */
 
 	/* the store, and what is to be written to it */

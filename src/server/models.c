@@ -16,6 +16,8 @@
 
 #define OF(field) offsetof(struct model_conf, field)
 #define MIB (INT64_C(1) << 20)
+#define KEPT "measured" /* beside the settings in a stored row; no setting is called so */
+#define KEEP_NS INT64_C(10000000000) /* so often what was measured is written, at most */
 
 static const struct strata_choice workers[] = {
 	{ "strata", MODEL_WORKER_STRATA, "`strata worker`, with the engine" },
@@ -134,7 +136,8 @@ static int new_pool(struct decider *decider, struct model *model, struct strata_
 					 .steps_per_pick = UINT32_MAX,
 					 .batch_max = (uint32_t)model->conf.batch,
 					 .lease_ns = decider->conf->worker_lease_ns,
-					 .preempt = decider->conf->pool_preempt };
+					 .preempt = decider->conf->pool_preempt,
+					 .attribute = task_attribute };
 
 	recorder_pool(decider, &model->record, &model->pool, model->name,
 		      decider->conf->pool_policy, &conf);
@@ -170,7 +173,10 @@ static int new_model(struct decider *decider, const char *name, const json_t *se
 
 static void put_row(struct decider *decider, const struct model *model)
 {
-	char *text = batch_need(json_dumps(model->settings, JSON_COMPACT));
+	json_t *kept = batch_need(json_copy(model->settings));
+
+	json_object_set_new(kept, KEPT, model_measure_keep(&model->measures));
+	char *text = batch_need(json_dumps(kept, JSON_COMPACT));
 	struct store_model row = { .name = model->name,
 				   .settings = text,
 				   .paused = model->paused,
@@ -178,6 +184,18 @@ static void put_row(struct decider *decider, const struct model *model)
 
 	batch_put(decider, STORE_PUT(&row));
 	free(text);
+	json_decref(kept);
+}
+
+void model_keep(struct decider *decider, struct model *model)
+{
+	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
+
+	if (!model->measures.changed || decider->batch.held || now_ns - model->kept_ns < KEEP_NS)
+		return;
+	model->measures.changed = false;
+	model->kept_ns = now_ns;
+	put_row(decider, model);
 }
 
 struct model *models_find(const struct decider *decider, const char *name)
@@ -289,11 +307,17 @@ static int load_model(void *context, const void *row_any, struct strata_error *e
 	struct decider *decider = context;
 	const struct store_model *row = row_any;
 	json_t *settings = json_loads(row->settings, 0, NULL);
+	json_t *kept = json_incref(json_object_get(settings, KEPT));
 	struct model *model;
+
+	json_object_del(settings, KEPT);
 	int rc = settings ? new_model(decider, row->name, settings, &model, err)
 			  : strata_fail(err, -EBADMSG, "its settings are not JSON");
 
 	json_decref(settings);
+	if (rc == 0)
+		model_measure_restore(&model->measures, kept);
+	json_decref(kept);
 	if (rc)
 		return strata_fail(err, rc, "model %.60s cannot be restored: %s", row->name,
 				   err->text);

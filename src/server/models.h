@@ -6,6 +6,7 @@
 #define SERVER_MODELS_H
 
 #include "server/decider.h"
+#include "server/model_measure.h"
 #include "server/recorder.h"
 
 #include <strata/pool.h>
@@ -35,6 +36,8 @@ struct model {
 	int64_t created_ns;
 	struct strata_pool *pool;
 	struct recorder_pool record; /* of the pool */
+	struct model_measures measures;
+	int64_t kept_ns; /* they were written; monotonic */
 	size_t task_count;   /* live tasks */
 	size_t worker_count; /* jobs of it that have not ended */
 	/* why the last worker did not work; "": it does. Shown on tasks that wait */
@@ -64,6 +67,8 @@ int model_set(struct decider *decider, const char *name, const json_t *settings,
 /* -EBUSY while it has tasks or workers that have not ended. */
 int model_remove(struct decider *decider, struct model *model, struct strata_error *err);
 void model_pause(struct decider *decider, struct model *model, bool paused);
+/* Once a round: what was measured goes into the batch, now and then. */
+void model_keep(struct decider *decider, struct model *model);
 json_t *model_view(const struct model *model); /* NULL: no memory */
 
 #endif

@@ -36,6 +36,12 @@ static const struct strata_choice log_levels[] = {
 	{ NULL, 0, NULL },
 };
 
+static const struct strata_choice pool_scopes[] = {
+	{ "model", POOL_SCOPE_MODEL, "each model has its own share" },
+	{ "shared", POOL_SCOPE_SHARED, "what a user used of one model counts in the lines of all" },
+	{ NULL, 0, NULL },
+};
+
 static const struct strata_option server_options[] = {
 	{ "state_dir", STRATA_TEXT, OFFSET(state_dir), .value = "DIR", .aliases = "state",
 	  .help = "where everything is kept" },
@@ -67,6 +73,9 @@ static const struct strata_option server_options[] = {
 	{ "pool_policy", STRATA_TEXT, OFFSET(pool_policy),
 	  .text = { "fair:within=priority" }, .value = "SPEC",
 	  .help = "which generation task is next" },
+	{ "pool_scope", STRATA_ENUM, OFFSET(pool_scope),
+	  .choice = { pool_scopes, POOL_SCOPE_MODEL },
+	  .help = "over what users share: the pictures of each model, or of all of them" },
 	{ "pool_preempt", STRATA_BOOL, OFFSET(pool_preempt),
 	  .help = "a generation task gives way between two steps to one that goes before it" },
 	{ "task_queue_max", STRATA_INT, OFFSET(task_queue_max),
@@ -153,13 +162,42 @@ bool conf_is_live(const char *name)
 
 /* ---- do they make sense? ---- */
 
-static int check_class(const struct strata_kind *kind, const char *name, const char *text,
-		       struct strata_memory *memory, struct strata_error *err)
+int conf_registry(const struct server_conf *conf, const struct strata_kind *kind,
+		  struct strata_memory *memory, struct strata_registry **ret_registry,
+		  struct strata_error *err)
+{
+	const char *const *paths = conf->plugins.items;
+	struct strata_registry *registry;
+	struct strata_arena arena;
+	int rc = strata_registry_new(kind, memory, &registry, err);
+
+	if (rc)
+		return rc;
+	strata_arena_init(&arena, memory, 0);
+	for (size_t i = 0; rc == 0 && i < conf->plugins.count; i++) {
+		const char *of_kind;
+
+		rc = strata_plugin_kind(paths[i], &arena, &of_kind, err);
+		if (rc == 0 && strcmp(of_kind, kind->name) == 0)
+			rc = strata_registry_load(registry, paths[i], err);
+	}
+	strata_arena_fini(&arena);
+	if (rc) {
+		strata_registry_free(registry);
+		return rc;
+	}
+	*ret_registry = registry;
+	return 0;
+}
+
+static int check_class(const struct server_conf *conf, const struct strata_kind *kind,
+		       const char *name, const char *text, struct strata_memory *memory,
+		       struct strata_error *err)
 {
 	struct strata_registry *registry;
 	struct strata_arena arena;
 	struct strata_spec spec;
-	int rc = strata_registry_new(kind, memory, &registry, err);
+	int rc = conf_registry(conf, kind, memory, &registry, err);
 
 	if (rc)
 		return rc;
@@ -223,8 +261,8 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 
 	for (size_t i = 0; rc == 0 && i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (classes[i].kind != &strata_victims_kind || strcmp(classes[i].text, "none") != 0)
-			rc = check_class(classes[i].kind, classes[i].name, classes[i].text, &memory,
-					 err);
+			rc = check_class(conf, classes[i].kind, classes[i].name, classes[i].text,
+					 &memory, err);
 	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
 		rc = strata_fail_at(err, -EINVAL, "time_limit",
 				    "time_limit is longer than time_limit_max");

@@ -5,7 +5,10 @@
 #ifndef SERVER_SETTINGS_H
 #define SERVER_SETTINGS_H
 
+#include <strata/class.h>
 #include <strata/option.h>
+
+enum pool_scope { POOL_SCOPE_MODEL, POOL_SCOPE_SHARED };
 
 struct server_conf {
 	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
@@ -14,6 +17,7 @@ struct server_conf {
 	const char *order, *placement, *backfill, *predict, *preempt;
 	const char *executor;
 	const char *pool_policy;
+	int pool_scope; /* enum pool_scope */
 	bool pool_preempt;
 	int64_t task_queue_max;
 	const char *worker_user;    /* NULL: chosen */
@@ -30,8 +34,16 @@ struct server_conf {
 	int log_form, log_level; /* enum log_form, enum log_level */
 	bool token_from_token;
 	bool accept_store;
+	/* of const char *: paths of plug-ins, which are common to all commands and not in the
+	 * table */
+	struct strata_list plugins;
 };
 extern const struct strata_schema server_schema;
+
+/* The classes of a kind, those of plug-ins included; the caller frees it. */
+int conf_registry(const struct server_conf *conf, const struct strata_kind *kind,
+		  struct strata_memory *memory, struct strata_registry **ret_registry,
+		  struct strata_error *err);
 
 /* May the setting change while the service runs? */
 bool conf_is_live(const char *name);

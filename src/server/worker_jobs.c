@@ -119,6 +119,7 @@ static int submit_job(struct decider *decider, struct model *model, struct strat
 		snprintf(who.user, sizeof(who.user), "%.127s", user.name);
 		who.uid = user.uid;
 		who.gid = user.gid;
+		submission.uncharged = true; /* its tasks are charged */
 		rc = submit_take(decider, &submission, &who, &decider->scratch, err);
 	}
 	json_decref(json);
@@ -199,6 +200,7 @@ void worker_jobs_look(struct decider *decider, struct model *model)
 
 	if (!decider->exec || decider->batch.held)
 		return;
+	model_keep(decider, model);
 	stop_idle(decider, model);
 	if (model->worker_count >= wanted(model) ||
 	    (model->start_ns && now_mono(decider) < model->start_ns))

@@ -420,7 +420,7 @@ static void take_row(struct decider *decider, struct task *task, const struct wo
 		     const char *images)
 {
 	if (row->cost_ns)
-		task_charge(decider, task, row->cost_ns);
+		task_charge(decider, task, row->steps, row->cost_ns);
 	if (task->ended)
 		return; /* cancelled meanwhile: only what it cost counts */
 	if (row->kind == STRATA_DONE_FINISHED)

@@ -97,6 +97,7 @@ TEST(a_pool_that_is_told_the_same_is_the_same)
 		open_twins(policies[i]);
 		strata_pool_set_account(pool, "lab", 2, NULL);
 		strata_pool_set_user(pool, "ann", NULL, 3, NULL, NULL);
+		strata_pool_charge(pool, "ben", NULL, SECOND, 0, NULL);
 		strata_pool_set_cap(pool, 0, 1, 4, &err);
 		uint64_t worker = play_worker(0, 0), lost = play_worker(0, 0);
 
