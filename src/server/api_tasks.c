@@ -5,6 +5,7 @@
  */
 #include "server/decider.h"
 #include "server/front.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 #include "server/route.h"
 #include "server/tasks.h"
@@ -374,7 +375,10 @@ static const char *hash_of(struct request *request, const struct store_task *row
 			json_object_get(json_array_get(images, (size_t)number), "hash"));
 	hash = hash ? strata_arena_text(&request->arena, hash, strlen(hash)) : NULL;
 	json_decref(images);
-	if (!hash)
+	if (!hash && !row->images && strcmp(row->status, "finished") == 0)
+		request_refuse(request, MHD_HTTP_GONE, "gone",
+			       "the picture of task %lld was removed", (long long)row->id);
+	else if (!hash)
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       row->ended_ns ? "task %lld has no such picture"
 					     : "task %lld has no picture yet",
@@ -405,7 +409,13 @@ static void get_image(struct request *request)
 
 	if (fd < 0) {
 		request->etag = NULL;
-		request_fail(request, fd, &err);
+		if (fd == -ENOENT)
+			request_refuse(request, MHD_HTTP_GONE, "gone",
+				       "the picture of task %lld is not kept any more (result_keep, "
+				       "result_max)",
+				       (long long)row.id);
+		else
+			request_fail(request, fd, &err);
 		return;
 	}
 	request_answer_empty(request, MHD_HTTP_OK);
@@ -447,6 +457,8 @@ static void delete_image(struct decider *decider, struct request *request)
 		if (!hash)
 			continue;
 		batch_put(decider, STORE_DELETE(&result));
+		if (results_have(decider->conf->state_dir, hash, &result.size_bytes))
+			result_budget_take(decider, row.user, result.size_bytes);
 		tasks_doom(decider, hash);
 	}
 	json_decref(images);

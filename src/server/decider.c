@@ -35,6 +35,7 @@ void decider_init(struct decider *decider, struct common *common)
 	map_text_init(&decider->models, &decider->memory);
 	map_u64_init(&decider->tasks, &decider->memory);
 	map_text_init(&decider->task_users, &decider->memory);
+	map_text_init(&decider->result_users, &decider->memory);
 	map_u64_init(&decider->workers, &decider->memory);
 	map_u64_init(&decider->worker_jobs, &decider->memory);
 	entities_init(decider);
@@ -49,6 +50,7 @@ void decider_fini(struct decider *decider)
 	map_text_fini(&decider->models);
 	map_u64_fini(&decider->tasks);
 	map_text_fini(&decider->task_users);
+	map_text_fini(&decider->result_users);
 	map_u64_fini(&decider->workers);
 	map_u64_fini(&decider->worker_jobs);
 	batch_fini(decider);

@@ -94,6 +94,15 @@ static const struct strata_option server_options[] = {
 	{ "worker_lease", STRATA_DURATION, OFFSET(worker_lease_ns),
 	  .integer = { 30 * SECOND, SECOND, 86400 * SECOND }, .unit = "s",
 	  .help = "a worker that is not heard of for so long has lost its tasks" },
+	{ "result_keep", STRATA_DURATION, OFFSET(result_keep_ns),
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "pictures are removed after so long, their tasks stay; 0: with their tasks" },
+	{ "result_max", STRATA_BYTES, OFFSET(result_bytes_max),
+	  .integer = { INT64_C(64) << 30, 0, INT64_MAX },
+	  .help = "when all pictures take more the oldest are removed; 0: any size" },
+	{ "result_user_max", STRATA_BYTES, OFFSET(result_user_bytes_max),
+	  .integer = { 0, 0, INT64_MAX },
+	  .help = "who has so many bytes of pictures asks for no more; 0: any size" },
 	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
 	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
 		  "left out" },
@@ -150,7 +159,7 @@ bool conf_is_live(const char *name)
 {
 	static const char *const live[] = {
 		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
-		"request_timeout", "task_queue_max", "time_limit", "time_limit_max",
+		"request_timeout", "result_keep", "result_max", "result_user_max", "task_queue_max", "time_limit", "time_limit_max",
 		"token_from_token", "worker_idle"
 	};
 

@@ -3,6 +3,7 @@
 
 #include "core/env_log.h"
 #include "server/entities.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 #include "server/view.h"
 
@@ -240,6 +241,10 @@ static int check_room(struct decider *decider, const struct task_request *reques
 	if (decider->task_count >= STRATA_TASKS_MAX)
 		return strata_fail(err, -EDQUOT, "the queue is full: %d tasks have not ended",
 				   STRATA_TASKS_MAX);
+	int rc = result_budget_check(decider, request->user, err);
+
+	if (rc)
+		return rc;
 	if (count && *count >= (size_t)decider->conf->task_queue_max)
 		return strata_fail(err, -EDQUOT,
 				   "%.60s has %zu tasks that have not ended; at most %lld are "
@@ -524,6 +529,8 @@ int tasks_load(struct decider *decider, struct strata_error *err)
 	if (rc == 0)
 		rc = store_last(decider->store, STORE_TASK, &decider->next_task, err);
 	decider->next_task++;
+	if (rc == 0)
+		rc = result_budget_load(decider, err);
 	if (rc == 0 && decider->exec) /* pictures whose tasks never ended with them */
 		results_each(decider->conf->state_dir,
 			     decider_now_ns(decider) / 1000000000 - ORPHAN_S, doom_each, decider);
@@ -543,6 +550,7 @@ void tasks_free(struct decider *decider)
 		free(user->value);
 	map_text_fini(&decider->task_users);
 	map_text_init(&decider->task_users, &decider->memory);
+	result_budget_free(decider);
 	decider->ended_tasks = NULL;
 	decider->task_count = 0;
 	while (decider->doomed_results) {

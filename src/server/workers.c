@@ -7,6 +7,7 @@
 
 #include "core/env_log.h"
 #include "server/live.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 
 #include <strata/limits.h>
@@ -412,6 +413,7 @@ static void put_results(struct decider *decider, const struct task *task,
 
 		results_have(decider->conf->state_dir, hashes[i], &result.size_bytes);
 		batch_put(decider, STORE_PUT(&result));
+		result_budget_add(decider, task->row.user, result.size_bytes);
 	}
 }
 
