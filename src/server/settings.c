@@ -91,6 +91,9 @@ static const struct strata_option server_options[] = {
 	{ "worker_idle", STRATA_DURATION, OFFSET(worker_idle_ns),
 	  .integer = { 300 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "a worker without tasks ends after so long" },
+	{ "worker_wait_target", STRATA_DURATION, OFFSET(worker_wait_target_ns),
+	  .integer = { 30 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "a model gets another worker when its line is expected to take longer" },
 	{ "worker_lease", STRATA_DURATION, OFFSET(worker_lease_ns),
 	  .integer = { 30 * SECOND, SECOND, 86400 * SECOND }, .unit = "s",
 	  .help = "a worker that is not heard of for so long has lost its tasks" },
@@ -160,7 +163,7 @@ bool conf_is_live(const char *name)
 	static const char *const live[] = {
 		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
 		"request_timeout", "result_keep", "result_max", "result_user_max", "task_queue_max", "time_limit", "time_limit_max",
-		"token_from_token", "worker_idle"
+		"token_from_token", "worker_idle", "worker_wait_target"
 	};
 
 	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)

@@ -61,6 +61,7 @@ TABLE.update({
     ("GET", "/api/v1/models"): READERS, ("GET", "/api/v1/models/*"): READERS,
     ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
     ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
+    ("POST", "/api/v1/models/*/default"): OPERATORS, ("POST", "/api/v1/models/*/warm"): OPERATORS,
     # only a job that the service started for a model
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
