@@ -8,6 +8,7 @@
 #include "server/decider.h"
 #include "server/model_measure.h"
 #include "server/recorder.h"
+#include "server/task_metrics.h"
 
 #include <strata/pool.h>
 
@@ -43,6 +44,7 @@ struct model {
 	struct strata_pool *pool;
 	struct recorder_pool record; /* of the pool */
 	struct model_measures measures;
+	struct task_metrics metrics;
 	int64_t kept_ns; /* they were written; monotonic */
 	size_t task_count;   /* live tasks */
 	size_t worker_count; /* jobs of it that have not ended */

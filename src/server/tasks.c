@@ -307,6 +307,15 @@ static void set_text(const char **field, const char *text)
 	*field = text ? batch_need(strdup(text)) : NULL;
 }
 
+static void count_images(struct task *task)
+{
+	int64_t count = task->shape.n > 0 ? task->shape.n : 1;
+
+	model_measure_images(&task->model->measures, &task->shape, count);
+	task->model->metrics.images += (uint64_t)count;
+	task->model->metrics.image_cost_ns += task->row.cost_ns;
+}
+
 void task_end(struct decider *decider, struct task *task, const char *images, const char *error)
 {
 	struct strata_task_view view;
@@ -321,8 +330,7 @@ void task_end(struct decider *decider, struct task *task, const char *images, co
 								   : view.steps_done;
 	task->row.cost_ns = view.used_ns;
 	if (images)
-		model_measure_images(&task->model->measures, &task->shape,
-				     task->shape.n > 0 ? task->shape.n : 1);
+		count_images(task);
 	set_text(&task->row.images, images);
 	set_text(&task->row.error, error);
 	task->ended = true;
@@ -392,8 +400,11 @@ void task_update(struct decider *decider, struct task *task)
 	task->row.status = status;
 	task->row.steps_done = view.steps_done;
 	task->row.cost_ns = view.used_ns;
-	if (!task->row.started_ns && view.started_ns != STRATA_TIME_NONE)
+	if (!task->row.started_ns && view.started_ns != STRATA_TIME_NONE) {
 		task->row.started_ns = decider_now_ns(decider);
+		metrics_time(&decider->common->metrics, METRIC_TASK_WAIT,
+			     task->row.started_ns - task->row.created_ns);
+	}
 	if (changed || (moved && now_ns - task->said_ns >= PROGRESS_NS))
 		put_event(decider, task);
 }
@@ -417,6 +428,7 @@ void task_charge(struct decider *decider, const struct task *task, int64_t steps
 	double gpu_hours = (double)cost_ns / 3600e9 * bill;
 	struct strata_error err = { 0 };
 
+	task->model->metrics.steps += steps > 0 ? (uint64_t)steps : 0;
 	model_measure_steps(&task->model->measures, &task->shape, steps, cost_ns);
 	if (decider->conf->pool_scope == POOL_SCOPE_SHARED)
 		charge_others(decider, task, cost_ns);

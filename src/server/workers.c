@@ -102,6 +102,7 @@ void lease_lose(struct decider *decider, struct worker *worker)
 {
 	if (!worker->handle)
 		return;
+	worker->model->metrics.leases_lost += worker->held_count > 0;
 	strata_pool_remove_worker(worker->model->pool, worker->handle, decider_now_ns(decider),
 				  NULL);
 	worker->handle = 0;
@@ -329,8 +330,11 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 		    task_find(decider, before[i]))
 			task_update(decider, task_find(decider, before[i]));
 	worker->open = worker->held_count > 0;
-	if (worker->open)
+	if (worker->open) {
 		worker->busy_ns = now_mono(decider);
+		worker->model->metrics.batches++;
+		worker->model->metrics.members += worker->held_count;
+	}
 	return list;
 }
 
