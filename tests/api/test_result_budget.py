@@ -4,7 +4,7 @@ import os
 import time
 
 from fake_worker import Worker, fake_service, generate, png, raw
-from service import PATIENCE_S, arguments, equal, run_with
+from service import PATIENCE_S, Connection, arguments, equal, run_with
 
 
 def draw(service, worker, count, first=0):
@@ -98,5 +98,22 @@ def a_kill_in_the_middle_loses_nothing_else(service):
     equal({one["status"] for one in service.api("GET", "/tasks?limit=1000")["tasks"]}, {"finished"})
 
 
+def a_picture_is_no_larger_than_allowed(service):
+    generate(service)
+    worker = Worker(service)
+    whole = png(3, 40, 40)
+    end = whole.rindex(b"IEND") - 4
+    most = 64 << 20
+    status, answer = worker.ask("PUT", "/image", whole[:end] + bytes(most - len(whole)) + whole[end:])
+    equal((status, answer["bytes"]), (201, most))
+    connection = Connection(service.socket)
+    connection.putrequest("PUT", "/api/v1/worker/image")
+    connection.putheader("Authorization", f"Bearer {worker.token}")
+    connection.putheader("Content-Length", str(most + 1))
+    connection.endheaders()  # it is refused before a byte of it is sent
+    equal(connection.getresponse().status, 413)
+    connection.close()
+
+
 run_with(fake_service, old_pictures_go_and_their_tasks_stay, the_oldest_go_when_there_are_too_many, who_has_many_asks_for_no_more,
-         a_kill_in_the_middle_loses_nothing_else)
+         a_kill_in_the_middle_loses_nothing_else, a_picture_is_no_larger_than_allowed)
