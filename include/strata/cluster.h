@@ -138,6 +138,7 @@ struct strata_job_request {
 	bool held;
 	bool requeue; /* goes back to the queue when its node dies; else it fails */
 
+	bool uncharged; /* nobody's usage grows by what it holds: those whom it works for are charged */
 	bool preemptible; /* may be stopped for a job of a higher band, where the cluster does that */
 	int64_t checkpoint_ns; /* it is asked to write a checkpoint so often; 0: only before it is stopped */
 
@@ -454,6 +455,10 @@ void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 /* What a user has used in one account (NULL: as in a request), in GPU-hours as of the latest time seen: what a store keeps. */
 double strata_cluster_association_usage(struct strata_cluster *cluster, const char *user,
 					const char *account);
+
+/* GPU-hours that an hour of so much counts for: what a job that holds it is charged. */
+double strata_cluster_bill(const struct strata_cluster *cluster, double gpus, double cpus,
+			   int64_t memory_bytes);
 
 /* ---- what happens ---- */
 

@@ -131,6 +131,7 @@ extern const struct strata_kind strata_policy_kind;
 /* ---- the pool ---- */
 
 struct strata_pool;
+struct strata_pool_event;
 
 #define STRATA_OVERTAKE_NEVER (UINT32_MAX - 1)
 
@@ -159,6 +160,10 @@ struct strata_pool_conf {
 	uint32_t tasks_max; /* it holds, ended ones included; 0: STRATA_SLAB_COUNT_MAX */
 	strata_task_attribute attribute; /* for policies that look at payloads; may be NULL */
 	void *attribute_context;         /* borrowed until strata_pool_free */
+	/* Hears of everything that the pool is told, in order and before it is done, also of what is
+	 * refused; of a pick when it has decided. May be NULL. */
+	void (*told)(void *context, const struct strata_pool_event *event);
+	void *told_context; /* borrowed until strata_pool_free */
 };
 
 /* -EINVAL for a conf that contradicts itself, -ENOMEM. */
@@ -194,6 +199,11 @@ int strata_pool_set_account(struct strata_pool *pool, const char *name, double w
 			    struct strata_error *err);
 int strata_pool_set_user(struct strata_pool *pool, const char *user, const char *account,
 			 double weight, const struct strata_quota *quota, struct strata_error *err);
+
+/* The user has used so much elsewhere, of what one share counts together with this pool: its turn
+ * comes later by as much as if it had been used here. -ENOTSUP when the policy keeps no shares. */
+int strata_pool_charge(struct strata_pool *pool, const char *user, const char *account,
+		       int64_t cost_ns, int64_t now_ns, struct strata_error *err);
 
 /* ---- what happens ---- */
 
@@ -377,6 +387,61 @@ char *strata_why_print(const struct strata_why *why, int64_t now_ns, char *ret_t
  * the policy promises nothing. */
 int64_t strata_pool_earliest(struct strata_pool *pool, const struct strata_task_request *request,
 			     int64_t now_ns);
+
+/* ---- the log ---- */
+
+/* What was told to a pool or asked of it, as data: whoever keeps these in order can do everything
+ * over. */
+enum strata_pool_event_kind {
+	STRATA_POOL_EVENT_ADD,
+	STRATA_POOL_EVENT_CANCEL,
+	STRATA_POOL_EVENT_PRIORITY,
+	STRATA_POOL_EVENT_FORGET,
+	STRATA_POOL_EVENT_CAP,
+	STRATA_POOL_EVENT_ACCOUNT,
+	STRATA_POOL_EVENT_USER,
+	STRATA_POOL_EVENT_CHARGE,
+	STRATA_POOL_EVENT_ADD_WORKER,
+	STRATA_POOL_EVENT_REMOVE_WORKER,
+	STRATA_POOL_EVENT_BEAT,
+	STRATA_POOL_EVENT_EXPIRE,
+	STRATA_POOL_EVENT_CLOCK, /* somebody asked, and the clock has moved */
+	STRATA_POOL_EVENT_EARLIEST,
+	STRATA_POOL_EVENT_APPLY,
+	STRATA_POOL_EVENT_DONE,
+	STRATA_POOL_EVENT_PICK,
+};
+enum { STRATA_POOL_EVENT_KIND_COUNT = STRATA_POOL_EVENT_PICK + 1 };
+const char *strata_pool_event_name(enum strata_pool_event_kind kind); /* "add" */
+
+struct strata_pool_event {
+	enum strata_pool_event_kind kind;
+	int64_t now_ns;  /* not of FORGET, CAP, ACCOUNT, USER, APPLY */
+	uint64_t task;   /* CANCEL, PRIORITY, FORGET */
+	uint64_t worker; /* REMOVE_WORKER, BEAT, DONE */
+	const struct strata_task_request *request; /* ADD, EARLIEST */
+	int64_t priority;                          /* PRIORITY */
+	uint64_t model, shape;                     /* CAP … */
+	uint32_t cap;                              /* … so many */
+	const char *name;                          /* ACCOUNT, USER, CHARGE: whose */
+	const char *account;                       /* USER, CHARGE; NULL: none */
+	int64_t cost_ns;                           /* CHARGE */
+	double weight;                             /* ACCOUNT, USER */
+	const struct strata_quota *quota;          /* USER; NULL: the policy's own */
+	int64_t memory_bytes;                      /* ADD_WORKER */
+	const struct strata_ask *ask;              /* PICK */
+	/* APPLY: what to do. PICK, when a listener hears of it: what was decided */
+	const struct strata_batch *batch;
+	const struct strata_done *rows; /* DONE */
+	size_t row_count;
+};
+
+/* Does what the event says. ret_batch (may be NULL): of a PICK, as there. A task that is added has
+ * the payload of the request, which is NULL in a log that was read. */
+int strata_pool_tell(struct strata_pool *pool, const struct strata_pool_event *event,
+		     struct strata_batch *ret_batch, struct strata_error *err);
+
+/* ---- numbers ---- */
 
 struct strata_pool_metrics {
 	const char *policy;                       /* its name */

@@ -236,8 +236,11 @@ int strata_solver_write_config(const struct strata_solver_setup *setup, struct s
 /* What a family of models is usually sampled with. */
 struct strata_model_family {
 	const char *name;    /* "sdxl" */
-	const char *aliases; /* "SD XL, Stable Diffusion XL" */
+	const char *aliases; /* "SD XL, Stable Diffusion XL", and what pipelines of it are called */
 	const char *solver;  /* for strata_solver_read */
+	uint32_t steps;      /* 0: its authors say nothing, here and below */
+	uint32_t side;       /* width and height of its pictures, in pixels */
+	double guidance_scale; /* below 0: its authors say nothing */
 };
 
 /* Sorted by name; NULL past the end. */

@@ -1,13 +1,18 @@
 /* strata models: what pictures are made with; show, add, remove, pause. */
 #include "cli/service.h"
 #include "cli/task.h"
+#include "core/env.h"
+#include "sim/input.h"
 
 #include <strata/limits.h>
+#include <strata/solver.h>
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { INDEX_BYTES_MAX = 1 << 20 };
 
 /* ---- models ---- */
 
@@ -60,6 +65,8 @@ static int list(struct cli *cli, const void *conf, char **operands, size_t opera
 
 static const struct grid_column fields[] = {
 	{ { .title = "model" }, grid_text, "name" },
+	{ { .title = "default" }, grid_text, "default" },
+	{ { .title = "family" }, grid_text, "family" },
 	{ { .title = "folder" }, grid_text, "folder" },
 	{ { .title = "backend" }, grid_text, "backend" },
 	{ { .title = "worker" }, grid_text, "worker" },
@@ -69,7 +76,9 @@ static const struct grid_column fields[] = {
 	{ { .title = "batch" }, grid_text, "batch" },
 	{ { .title = "fewest workers" }, grid_text, "workers_min" },
 	{ { .title = "most workers" }, grid_text, "workers_max" },
+	{ { .title = "kept warm" }, grid_text, "warm" },
 	{ { .title = "workers" }, grid_text, "workers" },
+	{ { .title = "tasks" }, grid_text, "tasks" },
 	{ { .title = "pending" }, grid_text, "pending" },
 	{ { .title = "running" }, grid_text, "running" },
 	{ { .title = "paused" }, grid_text, "paused" },
@@ -79,10 +88,55 @@ static const struct grid_column fields[] = {
 	{ { .title = "created" }, grid_time, "created_at" },
 };
 
+static void add_side(struct cli_table *table, int64_t side)
+{
+	if (side)
+		cli_table_add(table, "%" PRId64, side);
+	else
+		cli_table_add(table, "its own");
+}
+
+/* What a step has needed, by the size of the pictures. */
+static int print_measured(struct cli *cli, const json_t *measured)
+{
+	static const struct cli_column headings[] = {
+		{ "WIDTH", .right = true },  { "HEIGHT", .right = true },
+		{ "N", .right = true },      { "PICTURES", .right = true },
+		{ "A STEP", .right = true },
+	};
+	struct cli_table *table;
+	size_t i;
+	json_t *row;
+
+	if (!json_array_size(measured))
+		return 0;
+	int rc = cli_table_new(cli, headings, sizeof(headings) / sizeof(headings[0]), &table);
+
+	if (rc)
+		return rc;
+	cli_printf(cli, "\n");
+	json_array_foreach(measured, i, row)
+	{
+		const json_t *seconds = json_object_get(row, "seconds_per_step");
+
+		add_side(table, grid_int(row, "width"));
+		add_side(table, grid_int(row, "height"));
+		cli_table_add(table, "%" PRId64, grid_int(row, "n"));
+		cli_table_add(table, "%" PRId64, grid_int(row, "images"));
+		if (json_is_number(seconds))
+			cli_table_add(table, "%.3g s", json_number_value(seconds));
+		else
+			cli_table_add(table, "-");
+	}
+	return cli_table_print(table);
+}
+
 static int print(struct cli *cli, const char *name, const json_t *model)
 {
 	(void)name;
-	return grid_fields(cli, fields, sizeof(fields) / sizeof(fields[0]), model);
+	int rc = grid_fields(cli, fields, sizeof(fields) / sizeof(fields[0]), model);
+
+	return rc ? rc : print_measured(cli, json_object_get(model, "measured"));
 }
 
 static int get(struct cli *cli, const char *name, const void *context, json_t **ret_json)
@@ -105,7 +159,7 @@ static int show(struct cli *cli, const void *conf, char **operands, size_t opera
 struct add_conf {
 	int64_t gpus, memory_bytes, batch, steps;
 	double cpus, guidance;
-	const char *workers, *backend, *worker, *solver, *schedule, *size;
+	const char *workers, *backend, *worker, *family, *solver, *schedule, *size;
 };
 
 #define OFFSET(field) offsetof(struct add_conf, field)
@@ -122,6 +176,9 @@ static const struct strata_option add_options[] = {
 	  .help = "native or onnxruntime" },
 	{ "worker", STRATA_TEXT, OFFSET(worker), .value = "KIND",
 	  .help = "which program draws: strata or python" },
+	{ "family", STRATA_TEXT, OFFSET(family), .value = "NAME",
+	  .help = "sd15, sdxl, flux …: what is used where nothing is said; by the folder's "
+		  "model_index.json when left out" },
 	{ "batch", STRATA_INT, OFFSET(batch), .integer = { 0, 0, STRATA_BATCH_MAX },
 	  .help = "tasks that a worker computes together" },
 	{ "solver", STRATA_TEXT, OFFSET(solver), .value = "NAME", .aliases = "sampler, scheduler",
@@ -169,6 +226,28 @@ static int set_real(json_t *body, const char *key, double value)
 	return value >= 0 ? json_object_set_new(body, key, json_real(value)) : 0;
 }
 
+/* The family whose pipeline the folder says it is; NULL: none that is known. */
+static const char *find_family(struct cli *cli, const char *folder)
+{
+	const struct strata_model_family *family = NULL;
+	const char *path = folder ? strata_arena_printf(&cli->arena, "%s/model_index.json", folder)
+				  : NULL;
+	struct strata_error none = { 0 };
+	const char *text;
+	size_t length;
+
+	if (!path || input_read(env_system(), path, INDEX_BYTES_MAX, &cli->arena, &text, &length,
+				&none))
+		return NULL;
+	json_t *json = json_loadb(text, length, 0, NULL);
+	const char *name = json_string_value(json_object_get(json, "_class_name"));
+
+	if (name)
+		strata_model_family_find(name, strlen(name), &family, NULL);
+	json_decref(json);
+	return family ? family->name : NULL;
+}
+
 /* Only what was said; the service fills in the rest. */
 static int make_body(struct cli *cli, const struct add_conf *conf, const char *folder,
 		     json_t **ret_body)
@@ -184,8 +263,10 @@ static int make_body(struct cli *cli, const struct add_conf *conf, const char *f
 		rc = read_workers(cli, conf->workers, &min, &max);
 	json_t *body = rc ? NULL : json_object();
 
+	const char *family = conf->family ? conf->family : find_family(cli, path);
+
 	if (rc == 0 &&
-	    (!body || set_text(body, "folder", path) || set_text(body, "backend", conf->backend) ||
+	    (!body || set_text(body, "family", family) || set_text(body, "folder", path) || set_text(body, "backend", conf->backend) ||
 	     set_text(body, "worker", conf->worker) || set_text(body, "solver", conf->solver) ||
 	     set_text(body, "schedule", conf->schedule) ||
 	     set_int(body, "gpus", conf->gpus, conf->gpus >= 0) ||
@@ -278,6 +359,64 @@ static int resume_all(struct cli *cli, const void *conf, char **operands, size_t
 	return job_each(cli, operands, operand_count, switch_one, "/resume", print_switched);
 }
 
+/* ---- models default, warm, cool ---- */
+
+static int print_default(struct cli *cli, const char *name, const json_t *model)
+{
+	(void)model;
+	cli_printf(cli, "model %s is used where none is named\n", name);
+	return 0;
+}
+
+static int make_default(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	(void)conf;
+	return job_each(cli, operands, operand_count, switch_one, "/default", print_default);
+}
+
+static int set_warm(struct cli *cli, const char *name, int64_t count)
+{
+	json_t *body = json_pack("{s:I}", "workers", (json_int_t)count), *answer = NULL;
+	struct buf path;
+
+	if (!body)
+		return strata_fail_memory(&cli->err);
+	service_path(cli, &path, "models", name, "/warm");
+	int rc = service_ask(cli, "POST", &path, body, &answer);
+
+	json_decref(body);
+	if (rc)
+		return rc;
+	if (cli->globals.json)
+		return cli_print_json(cli, answer);
+	if (count)
+		cli_printf(cli, "model %s has %" PRId64 " workers up, with or without tasks\n", name,
+			   count);
+	else
+		cli_printf(cli, "model %s: workers without tasks end\n", name);
+	json_decref(answer);
+	return 0;
+}
+
+static int warm(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	int64_t count = 1;
+
+	(void)conf;
+	if (operand_count > 1 &&
+	    strata_int_parse(operands[1], STRATA_TEXT_NUL, 1, STRATA_MODEL_WORKERS_MAX, &count,
+			     NULL))
+		return strata_fail(&cli->err, -EINVAL, "'%.40s' workers; expected 1 to %d",
+				   operands[1], STRATA_MODEL_WORKERS_MAX);
+	return set_warm(cli, operands[0], count);
+}
+
+static int cool(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	(void)conf, (void)operand_count;
+	return set_warm(cli, operands[0], 0);
+}
+
 #define FOR_OPERATORS "For operators."
 
 const struct cli_command cli_models = {
@@ -339,4 +478,34 @@ const struct cli_command cli_models_resume = {
 	.operands_min = 1,
 	.operands_max = -1,
 	.run = resume_all,
+};
+const struct cli_command cli_models_default = {
+	.name = "models default",
+	.operands = "NAME",
+	.summary = "use a model for requests that name none",
+	.about = "Without this it is the one that comes with the program. " FOR_OPERATORS,
+	.examples = "  strata models default sdxl",
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = make_default,
+};
+const struct cli_command cli_models_warm = {
+	.name = "models warm",
+	.operands = "NAME [N]",
+	.summary = "keep workers of a model up, with or without tasks",
+	.about = "N is 1 when left out, and at most what the model may have. " FOR_OPERATORS,
+	.examples = "  strata models warm sdxl 2",
+	.operands_min = 1,
+	.operands_max = 2,
+	.run = warm,
+};
+const struct cli_command cli_models_cool = {
+	.name = "models cool",
+	.operands = "NAME",
+	.summary = "let the workers of a model go that have no tasks",
+	.about = "Those that have tasks end their work first. " FOR_OPERATORS,
+	.examples = "  strata models cool sdxl",
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = cool,
 };

@@ -1,5 +1,5 @@
 /* strata sim pool: replays requests through the pool level and measures what came of it. */
-#include "cli/cli.h"
+#include "cli/task_history.h"
 
 #include "core/env.h"
 #include "sim/input.h"
@@ -15,7 +15,8 @@
 #include <string.h>
 
 struct pool_options {
-	const char *policy, *plot, *trace;
+	const char *policy, *plot, *trace, *since, *model;
+	bool history;
 	int64_t workers, steps_per_pick, batch_max, batch_wait_ns, memory_bytes;
 	double load, batch_cost;
 	bool preempt;
@@ -45,6 +46,12 @@ struct pool_sim {
 static const struct strata_option pool_rows[] = {
 	{ "policy", STRATA_TEXT, offsetof(struct pool_options, policy), .text = { "fifo" },
 	  .value = "SPEC,…", .help = "who goes first; several are run side by side" },
+	{ "history", STRATA_BOOL, offsetof(struct pool_options, history),
+	  .help = "the service's own tasks instead of a trace, and how they really went" },
+	{ "since", STRATA_TEXT, offsetof(struct pool_options, since), .value = "TIME",
+	  .help = "of --history: only tasks asked for since: 7d (ago), or a time" },
+	{ "model", STRATA_TEXT, offsetof(struct pool_options, model), .value = "NAME",
+	  .help = "of --history: whose tasks, when there are several models" },
 	{ "workers", STRATA_INT, offsetof(struct pool_options, workers), .letter = 'w',
 	  .integer = { 1, 1, 65536 }, .help = "workers, each with one batch at a time" },
 	{ "load", STRATA_REAL, offsetof(struct pool_options, load), .real = { 0, 0, 1000 },
@@ -87,10 +94,11 @@ static int read_policies(struct pool_sim *sim)
 
 	if (rc)
 		return rc;
-	if (count > TRIALS_MAX)
+	size_t most = TRIALS_MAX - sim->options->history;
+
+	if (count > most)
 		return strata_fail(&cli->err, -EINVAL,
-				   "--policy has %zu policies; expected up to %d", count,
-				   TRIALS_MAX);
+				   "--policy has %zu policies; expected up to %zu", count, most);
 	if (count > 1 && sim->options->trace)
 		return strata_fail(&cli->err, -EINVAL, "--trace goes with one policy");
 	sim->trial_count = count;
@@ -138,6 +146,44 @@ static int read_trace(struct pool_sim *sim, const char *path)
 		return strata_fail(&cli->err, -EINVAL,
 				   "--load cannot be reached: all requests come at once");
 	requests_scale(&sim->requests, sim->options->workers, sim->options->load);
+	return 0;
+}
+
+/* The service's own tasks; how they went is a trial before the others. */
+static int read_history(struct pool_sim *sim)
+{
+	struct cli *cli = sim->cli;
+	struct task_history history;
+	int rc = task_history_read(cli, sim->options->since, sim->options->model, &history);
+
+	if (rc)
+		return rc;
+	if (history.left_out && !cli->globals.json)
+		cli_note(cli, "%zu tasks were not drawn to their end and are left out",
+			 history.left_out);
+	sim->requests = history.requests;
+	memmove(&sim->trials[1], &sim->trials[0], sim->trial_count * sizeof(sim->trials[0]));
+	sim->trials[0] = (struct trial){ .name = "as it was",
+					 .result = { .jobs = history.jobs,
+						     .job_count = history.requests.count } };
+	sim->trial_count++;
+	return metrics_measure(history.jobs, history.requests.count, sim->options->workers,
+			       &cli->arena, &sim->trials[0].metrics, &cli->err);
+}
+
+static int check_options(struct pool_sim *sim, bool file)
+{
+	const struct pool_options *options = sim->options;
+	struct strata_error *err = &sim->cli->err;
+
+	if (options->history == file)
+		return strata_fail(err, -EINVAL, "expected a trace or --history, one of them");
+	if (!options->history && (options->since || options->model))
+		return strata_fail(err, -EINVAL, "--since and --model go with --history");
+	if (options->history && (options->load > 0 || options->trace))
+		return strata_fail(err, -EINVAL,
+				   "--history is replayed as it came, beside what it was: --load "
+				   "and --trace do not go with it");
 	return 0;
 }
 
@@ -374,12 +420,12 @@ static int simulate(struct pool_sim *sim, const char *path)
 	if (rc == 0)
 		rc = name_trials(sim);
 	if (rc == 0)
-		rc = read_trace(sim, path);
+		rc = path ? read_trace(sim, path) : read_history(sim);
 	if (rc)
 		return rc;
 	if (sim->options->trace)
 		rc = run_traced(sim);
-	for (size_t i = 0; rc == 0 && !sim->options->trace && i < sim->trial_count; i++)
+	for (size_t i = path ? 0 : 1; rc == 0 && !sim->options->trace && i < sim->trial_count; i++)
 		rc = run_trial(sim, &sim->trials[i]);
 	if (rc == 0 && sim->options->plot)
 		rc = write_plot(sim);
@@ -395,17 +441,18 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 {
 	struct pool_sim *sim = strata_arena_get(&cli->arena, sizeof(*sim));
 
-	(void)operand_count;
 	if (!sim)
 		return strata_fail_memory(&cli->err);
 	sim->cli = cli;
 	sim->options = conf;
-	return simulate(sim, operands[0]);
+	int rc = check_options(sim, operand_count == 1);
+
+	return rc ? rc : simulate(sim, operand_count ? operands[0] : NULL);
 }
 
 const struct cli_command cli_sim_pool = {
 	.name = "sim pool",
-	.operands = "TRACE.csv[.gz]",
+	.operands = "TRACE.csv[.gz] | --history",
 	.summary = "replay a trace of generation requests under policies and measure them",
 	.about = "The trace is a table with the columns arrival_s and exec_s, and perhaps user, "
 		 "account, "
@@ -420,15 +467,20 @@ const struct cli_command cli_sim_pool = {
 		 "users of each one's mean wait and P90 what nine tenths of the users do not "
 		 "exceed; FAIR "
 		 "is Jain's index of the users' mean\n"
-		 "slowdowns (1: all fare alike).",
+		 "slowdowns (1: all fare alike).\n"
+		 "\n"
+		 "--history asks the service for the tasks of a model that were drawn to their end: "
+		 "what each needed is what its worker\n"
+		 "reported. The first row is how it went.",
 	.examples = "  strata sim pool requests.csv.gz --policy fifo,shortest,fair --workers 4 "
 		    "--load 0.9\n"
 		    "  strata sim pool requests.csv --policy fair:within=shortest --json\n"
 		    "  strata sim pool requests.csv --policy shortest:bound=0,shortest --plot "
 		    "wait.svg\n"
-		    "  strata sim pool requests.csv --policy fair --workers 2 --trace pool.json",
+		    "  strata sim pool requests.csv --policy fair --workers 2 --trace pool.json\n"
+		    "  strata sim pool --history --since 7d --policy fifo,fair,shortest --workers 2",
 	.options = &pool_schema,
-	.operands_min = 1,
+	.operands_min = 0,
 	.operands_max = 1,
 	.run = run,
 };

@@ -18,12 +18,16 @@ static int print_json(struct cli *cli, const char *path, const struct rerun_resu
 				  result->recorded.text, "decided", result->decided.text);
 	return cli_print_json(
 		cli,
-		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "file", path,
+		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o}",
+			  "file", path,
 			  "lines", (json_int_t)result->lines, "clusters",
 			  (json_int_t)result->clusters, "events", (json_int_t)result->events,
 			  "refused", (json_int_t)result->refused, "passes",
 			  (json_int_t)result->passes, "decisions", (json_int_t)result->decisions,
-			  "starts", (json_int_t)result->starts, "digests",
+			  "starts", (json_int_t)result->starts, "pools",
+			  (json_int_t)result->pools, "tasks", (json_int_t)result->tasks, "picks",
+			  (json_int_t)result->picks, "batches", (json_int_t)result->batches,
+			  "digests",
 			  (json_int_t)result->digests, "torn", (json_int_t)result->torn,
 			  "differing", (json_int_t)result->differing, "first", first));
 }
@@ -34,6 +38,7 @@ static int print(struct cli *cli, const char *path, const struct rerun_result *r
 		{ "RECORD", .style = CLI_BOLD }, { "BEGUN", .right = true },
 		{ "EVENTS", .right = true },     { "PASSES", .right = true },
 		{ "STARTS", .right = true },     { "DECISIONS", .right = true },
+		{ "TASKS", .right = true },      { "PICKS", .right = true },
 		{ "STATES", .right = true },     { "DECIDED OTHERWISE", .right = true },
 	};
 	struct cli_table *table;
@@ -50,6 +55,8 @@ static int print(struct cli *cli, const char *path, const struct rerun_result *r
 	cli_table_add(table, "%zu", result->passes);
 	cli_table_add(table, "%zu", result->starts);
 	cli_table_add(table, "%zu", result->decisions);
+	cli_table_add(table, "%zu", result->tasks);
+	cli_table_add(table, "%zu", result->picks);
 	cli_table_add(table, "%zu", result->digests);
 	cli_table_add(table, "%zu", result->differing);
 	rc = cli_table_print(table);
@@ -91,8 +98,8 @@ const struct cli_command cli_sim_rerun = {
 	.name = "sim rerun",
 	.operands = "RECORD",
 	.summary = "decide over what a service decided, and compare",
-	.about = "A service with the setting `record` writes down everything that its scheduler is "
-		 "told and what it decides. Here the same\n"
+	.about = "A service with the setting `record` writes down everything that its scheduler and "
+		 "its pools of generation tasks are told and what they decide. Here the same\n"
 		 "code is told the same again; every decision must come out equal. Plain or "
 		 "compressed with gzip.",
 	.examples = "  strata serve --record /var/lib/strata/record.jsonl\n"

@@ -146,6 +146,7 @@ int serve_conf_make(struct cli *cli, const struct server_conf *flags, const stru
 	struct server_conf conf = cli->config.serve;
 	int rc = add_nodes(cli, &conf);
 
+	conf.plugins = cli->config.plugins;
 	for (const struct strata_option *option = server_schema.options;
 	     rc == 0 && flags && option->name; option++)
 		if (origins_find(given, option->name))

@@ -45,19 +45,6 @@ static int fetch(void *context, const char *path, struct buf *bytes, struct stra
 	return client_stream(((struct line *)context)->client, path, take, bytes, err);
 }
 
-static int take(void *context, const char *bytes, size_t count, struct strata_error *err)
-{
-	struct buf *all = context;
-
-	buf_add_bytes(all, bytes, count);
-	return buf_check(all, err);
-}
-
-static int fetch(void *context, const char *path, struct buf *bytes, struct strata_error *err)
-{
-	return client_stream(((struct cli *)context)->client, path, take, bytes, err);
-}
-
 static int64_t now_ns(void *context)
 {
 	(void)context;

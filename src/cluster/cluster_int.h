@@ -85,6 +85,7 @@ struct resource_request {
 	uint32_t node_gpus;        /* of every node, whatever its tasks need … */
 	int64_t node_memory_bytes; /* … likewise */
 	bool exclusive;
+	bool uncharged;
 	const char *partition, *gpu_type, *features, *node_list,
 		*node_exclude;       /* texts; "" for none */
 	struct bitset node_types_ok; /* by node type index */

@@ -14,7 +14,8 @@ struct resource_request_key {
 	const char *partition, *gpu_type, *features, *node_list, *node_exclude;
 	int64_t node_memory_bytes;
 	uint32_t tasks, nodes;
-	uint32_t node_gpus, exclusive;
+	uint32_t node_gpus;
+	uint16_t exclusive, uncharged;
 };
 
 static int check_request(const struct strata_job_request *request, struct strata_error *err)
@@ -225,13 +226,31 @@ static struct resource_request_key make_key(const struct resource_request *resou
 	key.node_gpus = resources->node_gpus;
 	key.node_memory_bytes = resources->node_memory_bytes;
 	key.exclusive = resources->exclusive;
+	key.uncharged = resources->uncharged;
 	return key;
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double bill(const struct strata_billing *billing, double gpus, double cpus,
+		   double memory_bytes)
+{
+	return larger(larger(billing->gpu * gpus, billing->cpu * cpus),
+		      billing->memory_gib * memory_bytes / (1 << 30));
+}
+
+double strata_cluster_bill(const struct strata_cluster *cluster, double gpus, double cpus,
+			   int64_t memory_bytes)
+{
+	return bill(&cluster->billing, gpus, cpus, (double)memory_bytes);
 }
 
 /* How large it is, for orders, limits and bills. */
 static void measure(const struct strata_cluster *cluster, struct resource_request *resources)
 {
-	const struct strata_billing *billing = &cluster->billing;
 	double cpus = resources->tasks * (double)resources->need.cpu_milli / 1000;
 	double memory = resources->tasks * (double)resources->need.memory_bytes +
 			resources->nodes * (double)resources->node_memory_bytes;
@@ -241,11 +260,7 @@ static void measure(const struct strata_cluster *cluster, struct resource_reques
 
 	resources->size = gpus > 0 ? gpus : cpus;
 	resources->gpu_milli = (int64_t)(gpus * 1000 + 0.5);
-	resources->bill = billing->gpu * gpus;
-	if (billing->cpu * cpus > resources->bill)
-		resources->bill = billing->cpu * cpus;
-	if (billing->memory_gib * memory / (1 << 30) > resources->bill)
-		resources->bill = billing->memory_gib * memory / (1 << 30);
+	resources->bill = resources->uncharged ? 0 : bill(&cluster->billing, gpus, cpus, memory);
 	resources->partition_entity = entity_partition(cluster, resources->partition);
 }
 
@@ -264,6 +279,7 @@ int resources_get(struct strata_cluster *cluster, const struct strata_job_reques
 		.node_gpus = request->gpus_per_node,
 		.node_memory_bytes = request->memory_per_node_bytes,
 		.exclusive = request->exclusive,
+		.uncharged = request->uncharged,
 		.partition = cluster_text(cluster, request->partition),
 		.gpu_type = cluster_text(cluster, request->gpu_type),
 		.features = cluster_text(cluster, request->features),

@@ -80,6 +80,22 @@ static const char *name_partition_state(int value)
 	return strata_partition_state_name((enum strata_partition_state)value);
 }
 
+static const char *name_wait(int value)
+{
+	return strata_wait_name((enum strata_wait)value);
+}
+
+enum { DONE_COUNT = STRATA_DONE_BACK + 1 };
+static const char *name_done(int value)
+{
+	static const char *const names[DONE_COUNT] = { [STRATA_DONE_STEPS] = "steps",
+						       [STRATA_DONE_FINISHED] = "finished",
+						       [STRATA_DONE_FAILED] = "failed",
+						       [STRATA_DONE_BACK] = "back" };
+
+	return names[value];
+}
+
 static const char *name_effect(int value)
 {
 	static const char *const names[STRATA_EFFECT_KIND_COUNT] = {
@@ -122,6 +138,13 @@ static const char *name_effect(int value)
 #member, RECORDING_LIST, offsetof(struct row, member),                 \
 			.table = fields, .size = sizeof(struct of),                    \
 			.count_offset = offsetof(struct row, counter), .wide = is_wide \
+	}
+
+#define WORDS(row, type, member, counter, is_wide, room)                         \
+	{                                                                        \
+#member, RECORDING_##type, offsetof(struct row, member),         \
+			.count_offset = offsetof(struct row, counter),           \
+			.wide = is_wide, .size = room                            \
 	}
 
 static const struct recording_field node_fields[] = {
@@ -190,6 +213,7 @@ static const struct recording_field request_fields[] = {
 	FIELD(strata_job_request, I64, begin_ns),
 	FIELD(strata_job_request, BOOL, held),
 	FIELD(strata_job_request, BOOL, requeue),
+	FIELD(strata_job_request, BOOL, uncharged),
 	FIELD(strata_job_request, BOOL, preemptible),
 	FIELD(strata_job_request, I64, checkpoint_ns),
 	LISTED(strata_job_request, dependencies, dependency_fields, strata_dependency,
@@ -237,7 +261,99 @@ static const struct recording_field effect_fields[] = {
 	{ 0 },
 };
 
+static const struct recording_field task_fields[] = {
+	FIELD(strata_task_request, TEXT, user),
+	FIELD(strata_task_request, TEXT, account),
+	FIELD(strata_task_request, I64, priority),
+	FIELD(strata_task_request, I64, deadline_ns),
+	FIELD(strata_task_request, BOOL, has_deadline),
+	FIELD(strata_task_request, REAL, weight),
+	FIELD(strata_task_request, U32, steps),
+	FIELD(strata_task_request, I64, cost_ns),
+	FIELD(strata_task_request, U64, model),
+	FIELD(strata_task_request, U64, shape),
+	FIELD(strata_task_request, I64, memory_bytes),
+	{ 0 },
+};
+
+static const struct recording_field quota_fields[] = {
+	FIELD(strata_quota, U32, has),
+	FIELD(strata_quota, U32, running_max),
+	FIELD(strata_quota, U32, queued_max),
+	FIELD(strata_quota, I64, cost_ns_max),
+	{ 0 },
+};
+
+static const struct recording_field ask_fields[] = {
+	FIELD(strata_ask, U64, worker),
+	FIELD(strata_ask, I64, free_bytes),
+	WORDS(strata_ask, WORDS, models, model_count, true, 0),
+	{ 0 },
+};
+
+static const struct recording_field batch_fields[] = {
+	FIELD(strata_batch, U64, number),
+	FIELD(strata_batch, I64, now_ns),
+	FIELD(strata_batch, U64, worker),
+	FIELD(strata_batch, U64, passed),
+	FIELD(strata_batch, UNTIL, until_ns),
+	NAMED(strata_batch, wait, name_wait, STRATA_WAIT_COUNT),
+	FIELD(strata_batch, U32, steps),
+	WORDS(strata_batch, ROW, tasks, count, false, STRATA_BATCH_MAX),
+	{ 0 },
+};
+
+static const struct recording_field done_fields[] = {
+	FIELD(strata_done, U64, task),
+	KIND(strata_done, name_done, DONE_COUNT),
+	FIELD(strata_done, U32, steps),
+	FIELD(strata_done, I64, cost_ns),
+	{ 0 },
+};
+
+static const struct recording_field pool_conf_fields[] = {
+	FIELD(strata_pool_conf, I64, priority_min),
+	FIELD(strata_pool_conf, I64, priority_max),
+	FIELD(strata_pool_conf, BOOL, has_priorities),
+	FIELD(strata_pool_conf, U32, steps_per_pick),
+	FIELD(strata_pool_conf, U32, batch_max),
+	FIELD(strata_pool_conf, U32, look_max),
+	FIELD(strata_pool_conf, U32, overtake_max),
+	FIELD(strata_pool_conf, I64, batch_wait_ns),
+	FIELD(strata_pool_conf, I64, lease_ns),
+	FIELD(strata_pool_conf, BOOL, preempt),
+	FIELD(strata_pool_conf, U32, tasks_max),
+	{ 0 },
+};
+
 /* ---- lines ---- */
+
+const struct recording_field recording_pool_fields[] = {
+	FIELD(recording_pool, TEXT, policy),
+	INSIDE(recording_pool, STRUCT, conf, pool_conf_fields, strata_pool_conf),
+	{ 0 },
+};
+
+const struct recording_field recording_pool_event_fields[] = {
+	FIELD(strata_pool_event, I64, now_ns),
+	FIELD(strata_pool_event, U64, task),
+	FIELD(strata_pool_event, U64, worker),
+	INSIDE(strata_pool_event, POINTER, request, task_fields, strata_task_request),
+	FIELD(strata_pool_event, I64, priority),
+	FIELD(strata_pool_event, U64, model),
+	FIELD(strata_pool_event, U64, shape),
+	FIELD(strata_pool_event, U32, cap),
+	FIELD(strata_pool_event, TEXT, name),
+	FIELD(strata_pool_event, TEXT, account),
+	FIELD(strata_pool_event, I64, cost_ns),
+	FIELD(strata_pool_event, REAL, weight),
+	INSIDE(strata_pool_event, POINTER, quota, quota_fields, strata_quota),
+	FIELD(strata_pool_event, I64, memory_bytes),
+	INSIDE(strata_pool_event, POINTER, ask, ask_fields, strata_ask),
+	INSIDE(strata_pool_event, POINTER, batch, batch_fields, strata_batch),
+	LISTED(strata_pool_event, rows, done_fields, strata_done, row_count, true),
+	{ 0 },
+};
 
 const struct recording_field recording_begin_fields[] = {
 	FIELD(recording_begin, U32, format),

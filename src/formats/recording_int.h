@@ -17,6 +17,9 @@ enum recording_type {
 	RECORDING_STRUCT,  /* in place, by its table */
 	RECORDING_POINTER, /* to one, or NULL */
 	RECORDING_LIST,    /* to several, with a count beside it */
+	RECORDING_UNTIL,   /* a time; INT64_MAX: never */
+	RECORDING_WORDS,   /* to several uint64_t, with a count beside it */
+	RECORDING_ROW,     /* the same in place, with room for `size` of them */
 };
 
 struct recording_field {
@@ -34,5 +37,9 @@ struct recording_field {
 
 /* Members of struct recording_begin and struct strata_event; `event`, which every line begins with, is not among them. */
 extern const struct recording_field recording_begin_fields[], recording_event_fields[];
+/* The same of struct recording_pool and struct strata_pool_event. Lines of pools have names of
+ * events that begin so. */
+extern const struct recording_field recording_pool_fields[], recording_pool_event_fields[];
+#define RECORDING_POOL "pool_"
 
 #endif

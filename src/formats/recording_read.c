@@ -31,9 +31,11 @@ static int read_number(const struct recording_field *field, const json_t *json, 
 
 	if (!json_is_integer(json))
 		return wrong(field, "a whole number", err);
+	bool never = field->type == RECORDING_UNTIL && number == INT64_MAX;
+
 	if ((field->type == RECORDING_U16 && number != (uint16_t)number) ||
 	    (field->type == RECORDING_U32 && number != (uint32_t)number) ||
-	    (is_time(field) &&
+	    (is_time(field) && !never &&
 	     (number < 0 || number > STRATA_TIME_NS_MAX - STRATA_DURATION_NS_MAX)))
 		return wrong(field, "a number that fits", err);
 	if (field->type == RECORDING_U16)
@@ -91,6 +93,38 @@ static int read_numbers(const struct recording_field *field, const json_t *json,
 	return 0;
 }
 
+/* Where the count of a list belongs. */
+static void set_count(const struct recording_field *field, char *row, size_t count)
+{
+	if (field->wide)
+		*(size_t *)(row + field->count_offset) = count;
+	else
+		*(uint32_t *)(row + field->count_offset) = (uint32_t)count;
+}
+
+static int read_words(const struct recording_field *field, const json_t *json,
+		      struct strata_arena *arena, char *row, struct strata_error *err)
+{
+	size_t count = json_array_size(json);
+	uint64_t *words = (uint64_t *)(row + field->offset);
+
+	if (!json_is_array(json) || (field->type == RECORDING_ROW && count > field->size))
+		return wrong(field, "a list of that length", err);
+	if (field->type == RECORDING_WORDS) {
+		words = strata_arena_array(arena, count, sizeof(*words));
+		if (!words)
+			return strata_fail_memory(err);
+		*(uint64_t **)(row + field->offset) = words;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!json_is_integer(json_array_get(json, i)))
+			return wrong(field, "a list of whole numbers", err);
+		words[i] = (uint64_t)json_integer_value(json_array_get(json, i));
+	}
+	set_count(field, row, count);
+	return 0;
+}
+
 static int read_row(const struct recording_field *table, const json_t *json,
 		    struct strata_arena *arena, char *row, struct strata_error *err);
 
@@ -114,10 +148,7 @@ static int read_list(const struct recording_field *field, const json_t *json,
 			return rc;
 	}
 	*(char **)(row + field->offset) = items;
-	if (field->wide)
-		*(size_t *)(row + field->count_offset) = count;
-	else
-		*(uint32_t *)(row + field->count_offset) = (uint32_t)count;
+	set_count(field, row, count);
 	return 0;
 }
 
@@ -160,6 +191,9 @@ static int read_value(const struct recording_field *field, const json_t *json,
 		return read_struct(field, json, arena, at, err);
 	case RECORDING_LIST:
 		return read_list(field, json, arena, row, err);
+	case RECORDING_WORDS:
+	case RECORDING_ROW:
+		return read_words(field, json, arena, row, err);
 	default:
 		return read_number(field, json, at, err);
 	}
@@ -188,6 +222,11 @@ static int read_row(const struct recording_field *table, const json_t *json,
 	return 0;
 }
 
+static int no_event(const char *name, struct strata_error *err)
+{
+	return strata_fail_at(err, -EINVAL, "event", "there is no event '%.64s'", name ? name : "");
+}
+
 static int read_kind(const char *name, struct recording_line *line, struct strata_error *err)
 {
 	line->begins = name && strcmp(name, "begin") == 0;
@@ -198,7 +237,21 @@ static int read_kind(const char *name, struct recording_line *line, struct strat
 			line->event.kind = (enum strata_event_kind)kind;
 			return 0;
 		}
-	return strata_fail_at(err, -EINVAL, "event", "there is no event '%.64s'", name ? name : "");
+	return no_event(name, err);
+}
+
+/* `name` is without what the events of pools begin with. */
+static int read_pool_kind(const char *name, struct recording_line *line, struct strata_error *err)
+{
+	line->begins = strcmp(name, "begin") == 0;
+	if (line->begins)
+		return 0;
+	for (int kind = 0; kind < STRATA_POOL_EVENT_KIND_COUNT; kind++)
+		if (strcmp(strata_pool_event_name((enum strata_pool_event_kind)kind), name) == 0) {
+			line->pool_event.kind = (enum strata_pool_event_kind)kind;
+			return 0;
+		}
+	return no_event(name, err);
 }
 
 /* What the cluster's functions take for granted. */
@@ -217,6 +270,66 @@ static int check_event(const struct strata_event *event, struct strata_error *er
 	return 0;
 }
 
+/* What the pool's functions take for granted. */
+static int check_pool_event(const struct strata_pool_event *event, struct strata_error *err)
+{
+	switch (event->kind) {
+	case STRATA_POOL_EVENT_ADD:
+	case STRATA_POOL_EVENT_EARLIEST:
+		return event->request ? 0
+				      : strata_fail_at(err, -EINVAL, "request",
+						       "there is no request of a task");
+	case STRATA_POOL_EVENT_ACCOUNT:
+	case STRATA_POOL_EVENT_USER:
+	case STRATA_POOL_EVENT_CHARGE:
+		return event->name ? 0
+				   : strata_fail_at(err, -EINVAL, "name", "there is no name");
+	case STRATA_POOL_EVENT_PICK:
+		return event->ask ? 0
+				  : strata_fail_at(err, -EINVAL, "ask",
+						   "nobody asked for this batch");
+	case STRATA_POOL_EVENT_APPLY:
+		return event->batch ? 0 : strata_fail_at(err, -EINVAL, "batch", "there is no batch");
+	default:
+		return 0;
+	}
+}
+
+static int read_pool(const char *event, json_t *json, struct strata_arena *arena,
+		     struct recording_line *line, struct strata_error *err)
+{
+	const char *name = json_string_value(json_object_get(json, "pool"));
+	int rc = read_pool_kind(event + strlen(RECORDING_POOL), line, err);
+
+	if (rc)
+		return rc;
+	if (!name)
+		return strata_fail_at(err, -EINVAL, "pool", "there is no name of a pool");
+	line->pool = strata_arena_text(arena, name, strlen(name));
+	if (!line->pool)
+		return strata_fail_memory(err);
+	json_object_del(json, "pool");
+	if (line->begins)
+		return read_row(recording_pool_fields, json, arena, (char *)&line->pool_begin, err);
+	rc = read_row(recording_pool_event_fields, json, arena, (char *)&line->pool_event, err);
+	return rc ? rc : check_pool_event(&line->pool_event, err);
+}
+
+static int read_cluster(json_t *json, struct strata_arena *arena, struct recording_line *line,
+			struct strata_error *err)
+{
+	int rc = read_row(line->begins ? recording_begin_fields : recording_event_fields, json,
+			  arena, line->begins ? (char *)&line->begin : (char *)&line->event, err);
+
+	if (rc)
+		return rc;
+	if (line->begins && line->begin.format != RECORDING_FORMAT)
+		return strata_fail_at(err, -EINVAL, "format",
+				      "the record's format is %u; expected %d", line->begin.format,
+				      RECORDING_FORMAT);
+	return line->begins ? 0 : check_event(&line->event, err);
+}
+
 int recording_read(const char *text, size_t length, struct strata_arena *arena,
 		   struct recording_line *ret_line, struct strata_error *err)
 {
@@ -226,19 +339,20 @@ int recording_read(const char *text, size_t length, struct strata_arena *arena,
 
 	if (rc)
 		return rc;
-	rc = read_kind(json_string_value(json_object_get(json, "event")), &line, err);
+	json_t *event = json_incref(json_object_get(json, "event"));
+	const char *name = json_string_value(event);
+
 	line.digest = (uint64_t)json_integer_value(json_object_get(json, "digest"));
 	json_object_del(json, "event");
 	json_object_del(json, "digest");
-	if (rc == 0)
-		rc = read_row(line.begins ? recording_begin_fields : recording_event_fields, json,
-			      arena, line.begins ? (char *)&line.begin : (char *)&line.event, err);
-	if (rc == 0 && line.begins && line.begin.format != RECORDING_FORMAT)
-		rc = strata_fail_at(err, -EINVAL, "format",
-				    "the record's format is %u; expected %d", line.begin.format,
-				    RECORDING_FORMAT);
-	if (rc == 0 && !line.begins)
-		rc = check_event(&line.event, err);
+	if (name && strncmp(name, RECORDING_POOL, strlen(RECORDING_POOL)) == 0) {
+		rc = read_pool(name, json, arena, &line, err);
+	} else {
+		rc = read_kind(name, &line, err);
+		if (rc == 0)
+			rc = read_cluster(json, arena, &line, err);
+	}
+	json_decref(event);
 	json_decref(json);
 	if (rc == 0)
 		*ret_line = line;

@@ -63,6 +63,8 @@ static bool is_empty(const struct recording_field *field, const char *row)
 	case RECORDING_NUMBERS:
 		return memcmp(at, zeros, sizeof(zeros)) == 0;
 	case RECORDING_LIST:
+	case RECORDING_WORDS:
+	case RECORDING_ROW:
 		return get_count(field, row) == 0;
 	case RECORDING_STRUCT:
 		for (const struct recording_field *inner = field->table; inner->name; inner++)
@@ -99,6 +101,14 @@ static void add_numbers(struct buf *buf, const uint8_t *numbers)
 	buf_add_char(buf, ']');
 }
 
+static void add_words(struct buf *buf, const uint64_t *words, size_t count)
+{
+	buf_add_char(buf, '[');
+	for (size_t i = 0; i < count; i++)
+		buf_printf(buf, "%s%" PRId64, i ? "," : "", (int64_t)words[i]);
+	buf_add_char(buf, ']');
+}
+
 static void add_value(struct buf *buf, const struct recording_field *field, const char *row)
 {
 	const char *at = row + field->offset;
@@ -129,6 +139,12 @@ static void add_value(struct buf *buf, const struct recording_field *field, cons
 	case RECORDING_LIST:
 		add_list(buf, field, row);
 		break;
+	case RECORDING_WORDS:
+		add_words(buf, *(const uint64_t *const *)at, get_count(field, row));
+		break;
+	case RECORDING_ROW:
+		add_words(buf, (const uint64_t *)at, get_count(field, row));
+		break;
 	default:
 		buf_printf(buf, "%" PRId64, get_number(field, at));
 	}
@@ -147,24 +163,45 @@ static void add_row(struct buf *buf, const struct recording_field *table, const 
 	}
 }
 
-void recording_add(struct buf *buf, const struct recording_line *line)
+static void add_fields(struct buf *buf, const struct recording_field *table, const void *row)
 {
-	struct recording_line own = *line;
-	const struct recording_field *table = recording_event_fields;
-	const char *row = (const char *)&own.event;
-
-	if (line->begins) {
-		own.begin.format = RECORDING_FORMAT;
-		table = recording_begin_fields;
-		row = (const char *)&own.begin;
-	}
-	buf_printf(buf, "{\"event\":\"%s\"",
-		   line->begins ? "begin" : strata_event_name(line->event.kind));
 	for (const struct recording_field *field = table; field->name; field++)
 		if (!is_empty(field, row)) {
 			buf_printf(buf, ",\"%s\":", field->name);
 			add_value(buf, field, row);
 		}
+}
+
+static void add_pool(struct buf *buf, const struct recording_line *line)
+{
+	buf_printf(buf, "{\"event\":\"" RECORDING_POOL "%s\",\"pool\":",
+		   line->begins ? "begin" : strata_pool_event_name(line->pool_event.kind));
+	add_text(buf, line->pool);
+	if (line->begins)
+		add_fields(buf, recording_pool_fields, &line->pool_begin);
+	else
+		add_fields(buf, recording_pool_event_fields, &line->pool_event);
+}
+
+static void add_cluster(struct buf *buf, const struct recording_line *line)
+{
+	struct recording_begin begin = line->begin;
+
+	begin.format = RECORDING_FORMAT;
+	buf_printf(buf, "{\"event\":\"%s\"",
+		   line->begins ? "begin" : strata_event_name(line->event.kind));
+	if (line->begins)
+		add_fields(buf, recording_begin_fields, &begin);
+	else
+		add_fields(buf, recording_event_fields, &line->event);
+}
+
+void recording_add(struct buf *buf, const struct recording_line *line)
+{
+	if (line->pool)
+		add_pool(buf, line);
+	else
+		add_cluster(buf, line);
 	if (line->digest)
 		buf_printf(buf, ",\"digest\":%" PRId64, (int64_t)line->digest);
 	buf_add(buf, "}\n");

@@ -89,6 +89,10 @@ int strata_pool_set_cap(struct strata_pool *pool, uint64_t model, uint64_t shape
 {
 	struct batch_key *found;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_CAP,
+						    .model = model,
+						    .shape = shape,
+						    .cap = cap });
 	if (cap < 1 || cap > STRATA_BATCH_MAX)
 		return strata_fail(err, -EINVAL, "the cap is %u; expected 1 to %d", cap,
 				   STRATA_BATCH_MAX);

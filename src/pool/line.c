@@ -146,7 +146,7 @@ int strata_pool_position(struct strata_pool *pool, uint64_t task, int64_t now_ns
 	if (!task_waits(found))
 		return strata_fail(err, -EINVAL, "the task is %s and has no place in line",
 				   strata_task_status_name(found->status));
-	pool_tick(pool, now_ns);
+	pool_ask(pool, now_ns);
 	if (pool->hooks && pool->hooks->estimate) {
 		pool->hooks->estimate(pool, found, &position, &work_ns);
 	} else {

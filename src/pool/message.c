@@ -153,6 +153,8 @@ int strata_pool_apply(struct strata_pool *pool, const struct strata_batch *batch
 	struct task *tasks[STRATA_BATCH_MAX], *passed = NULL;
 	struct worker *worker = worker_at(pool, batch->worker, err);
 
+	pool_say(pool,
+		 &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_APPLY, .batch = batch });
 	if (!worker)
 		return -ESTALE;
 	if (batch->count == 0 && batch->steps == 0)

@@ -391,6 +391,10 @@ int strata_pool_pick(struct strata_pool *pool, const struct strata_ask *ask, int
 	} else {
 		pick_nothing(pool, worker);
 	}
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_PICK,
+						    .now_ns = now_ns,
+						    .ask = ask,
+						    .batch = ret_batch });
 	if (ret_why)
 		*ret_why = why;
 	return 0;

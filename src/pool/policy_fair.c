@@ -182,6 +182,13 @@ static void fair_start(struct strata_pool *pool, struct task *task)
 	charge(pool, task, (double)task->cost_ns);
 }
 
+static void fair_charge(struct strata_pool *pool, struct user *user, int64_t cost_ns)
+{
+	struct fair *fair = pool->state;
+
+	share_charge(fair->share, user->leaf, (double)cost_ns, pool->now_ns, NULL);
+}
+
 /* The window that the user is in; a new one begins with the first use after the last ended. */
 static void spend_in_window(struct strata_pool *pool, struct user *user, int64_t cost_ns)
 {
@@ -428,6 +435,7 @@ static const struct policy_hooks fair_hooks = {
 	.estimate = fair_estimate,
 	.blocked = fair_blocked,
 	.tick = fair_tick,
+	.charge = fair_charge,
 	.next_ns = fair_next_ns,
 	.digest = fair_digest,
 	.set_account = fair_set_account,

@@ -161,6 +161,21 @@ void pool_tick(struct strata_pool *pool, int64_t now_ns)
 		pool->hooks->tick(pool);
 }
 
+void pool_say(const struct strata_pool *pool, const struct strata_pool_event *event)
+{
+	if (pool->conf.told)
+		pool->conf.told(pool->conf.told_context, event);
+}
+
+void pool_ask(struct strata_pool *pool, int64_t now_ns)
+{
+	if (now_ns <= pool->now_ns)
+		return;
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_CLOCK,
+						    .now_ns = now_ns });
+	pool_tick(pool, now_ns);
+}
+
 int64_t strata_pool_next_ns(const struct strata_pool *pool)
 {
 	int64_t next_ns = pool->batch_until_ns;

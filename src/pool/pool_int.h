@@ -227,6 +227,8 @@ struct policy_hooks {
 			   struct strata_error *err);
 	int (*set_user)(struct strata_pool *pool, struct user *user, double weight,
 			const struct strata_quota *quota, struct strata_error *err);
+	/* What a user has used elsewhere counts here; NULL: it keeps no shares. */
+	void (*charge)(struct strata_pool *pool, struct user *user, int64_t cost_ns);
 	double (*virtual_time)(const struct strata_pool *pool, const struct user *user);
 };
 
@@ -234,6 +236,10 @@ struct policy_hooks {
 
 /* The pool's clock, which does not go back; the policy hears of it. */
 void pool_tick(struct strata_pool *pool, int64_t now_ns);
+/* Tells the listener, if there is one. */
+void pool_say(const struct strata_pool *pool, const struct strata_pool_event *event);
+/* The clock of a question, which the listener hears of when it moves. */
+void pool_ask(struct strata_pool *pool, int64_t now_ns);
 static inline const void *pool_policy_conf(const struct strata_pool *pool)
 {
 	return pool->conf.policy.conf;

@@ -112,6 +112,11 @@ int strata_pool_done(struct strata_pool *pool, uint64_t worker, const struct str
 	struct worker *found = worker_at(pool, worker, err);
 	struct task *next;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_DONE,
+						    .now_ns = now_ns,
+						    .worker = worker,
+						    .rows = rows,
+						    .row_count = row_count });
 	if (!found)
 		return -ESTALE;
 	int rc = check_rows(pool, found, rows, row_count, err);

@@ -218,6 +218,9 @@ int strata_pool_add(struct strata_pool *pool, const struct strata_task_request *
 {
 	struct task made;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_ADD,
+						    .now_ns = now_ns,
+						    .request = request });
 	pool_tick(pool, now_ns);
 	int rc = prepare(pool, request, &made, err);
 
@@ -245,6 +248,8 @@ int strata_pool_cancel(struct strata_pool *pool, uint64_t task, int64_t now_ns,
 {
 	struct task *found = task_at(pool, task, err);
 
+	pool_say(pool, &(struct strata_pool_event){
+			       .kind = STRATA_POOL_EVENT_CANCEL, .now_ns = now_ns, .task = task });
 	if (!found)
 		return -ESTALE;
 	if (strata_task_ended(found->status))
@@ -264,6 +269,10 @@ int strata_pool_set_priority(struct strata_pool *pool, uint64_t task, int64_t pr
 {
 	struct task *found = task_at(pool, task, err);
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_PRIORITY,
+						    .now_ns = now_ns,
+						    .task = task,
+						    .priority = priority });
 	if (!found)
 		return -ESTALE;
 	if (strata_task_ended(found->status))
@@ -291,6 +300,8 @@ int strata_pool_forget(struct strata_pool *pool, uint64_t task, struct strata_er
 {
 	struct task *found = task_at(pool, task, err);
 
+	pool_say(pool,
+		 &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_FORGET, .task = task });
 	if (!found)
 		return -ESTALE;
 	if (!strata_task_ended(found->status))

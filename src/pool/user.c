@@ -88,6 +88,8 @@ static int no_shares(const struct strata_pool *pool, struct strata_error *err)
 int strata_pool_set_account(struct strata_pool *pool, const char *name, double weight,
 			    struct strata_error *err)
 {
+	pool_say(pool, &(struct strata_pool_event){
+			       .kind = STRATA_POOL_EVENT_ACCOUNT, .name = name, .weight = weight });
 	if (!pool->hooks || !pool->hooks->set_account)
 		return no_shares(pool, err);
 	int rc = check_name("account", name, err);
@@ -100,11 +102,41 @@ int strata_pool_set_user(struct strata_pool *pool, const char *user, const char 
 {
 	struct user *found;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_USER,
+						    .name = user,
+						    .account = account,
+						    .weight = weight,
+						    .quota = quota });
 	if (!pool->hooks || !pool->hooks->set_user)
 		return no_shares(pool, err);
 	int rc = user_get(pool, user, account, &found, err);
 
 	return rc ? rc : pool->hooks->set_user(pool, found, weight, quota, err);
+}
+
+int strata_pool_charge(struct strata_pool *pool, const char *user, const char *account,
+		       int64_t cost_ns, int64_t now_ns, struct strata_error *err)
+{
+	struct user *found;
+
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_CHARGE,
+						    .now_ns = now_ns,
+						    .name = user,
+						    .account = account,
+						    .cost_ns = cost_ns });
+	if (!pool->hooks || !pool->hooks->charge)
+		return no_shares(pool, err);
+	if (cost_ns < 0 || cost_ns > STRATA_TASK_COST_NS_MAX)
+		return strata_fail_at(err, -EINVAL, "cost",
+				      "the cost is %lld ns; expected 0 to a year",
+				      (long long)cost_ns);
+	int rc = user_get(pool, user, account, &found, err);
+
+	if (rc)
+		return rc;
+	pool_tick(pool, now_ns);
+	pool->hooks->charge(pool, found, cost_ns);
+	return 0;
 }
 
 int strata_pool_user_metrics(const struct strata_pool *pool, const char *user, const char *account,

@@ -61,7 +61,7 @@ int strata_pool_why(struct strata_pool *pool, uint64_t task, int64_t now_ns,
 
 	if (!found)
 		return -ESTALE;
-	pool_tick(pool, now_ns);
+	pool_ask(pool, now_ns);
 	if (!task_waits(found)) {
 		*ret_why = why;
 		return 0;
@@ -116,6 +116,9 @@ int64_t strata_pool_earliest(struct strata_pool *pool, const struct strata_task_
 	int64_t cost_ns = request->cost_ns;
 	struct batch_key *shape;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_EARLIEST,
+						    .now_ns = now_ns,
+						    .request = request });
 	pool_tick(pool, now_ns);
 	if (!pool->hooks || !pool->hooks->earliest)
 		return INT64_MIN;

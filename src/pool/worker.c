@@ -115,6 +115,9 @@ int strata_pool_add_worker(struct strata_pool *pool, int64_t memory_bytes, int64
 {
 	uint64_t handle;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_ADD_WORKER,
+						    .now_ns = now_ns,
+						    .memory_bytes = memory_bytes });
 	if (memory_bytes < 0)
 		return strata_fail(err, -EINVAL, "the worker has %lld bytes; expected 0 or more",
 				   (long long)memory_bytes);
@@ -153,6 +156,9 @@ int strata_pool_remove_worker(struct strata_pool *pool, uint64_t worker, int64_t
 {
 	struct worker *found = worker_at(pool, worker, err);
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_REMOVE_WORKER,
+						    .now_ns = now_ns,
+						    .worker = worker });
 	if (!found)
 		return -ESTALE;
 	pool_tick(pool, now_ns);
@@ -165,6 +171,9 @@ int strata_pool_beat(struct strata_pool *pool, uint64_t worker, int64_t now_ns,
 {
 	struct worker *found = worker_at(pool, worker, err);
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_BEAT,
+						    .now_ns = now_ns,
+						    .worker = worker });
 	if (!found)
 		return -ESTALE;
 	pool_tick(pool, now_ns);
@@ -176,6 +185,8 @@ size_t strata_pool_expire(struct strata_pool *pool, int64_t now_ns)
 {
 	size_t count = 0;
 
+	pool_say(pool, &(struct strata_pool_event){ .kind = STRATA_POOL_EVENT_EXPIRE,
+						    .now_ns = now_ns });
 	pool_tick(pool, now_ns);
 	while (pool->silent && pool->now_ns - pool->silent->heard_ns >= pool->conf.lease_ns) {
 		remove_worker(pool, pool->silent);

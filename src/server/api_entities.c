@@ -66,6 +66,11 @@ static void add_use(struct decider *decider, enum strata_entity_type type, const
 	json_object_set_new(json, "running", json_integer(view.jobs));
 	json_object_set_new(json, "waiting", json_integer(view.waiting));
 	json_object_set_new(json, "gpus", json_real((double)view.gpu_milli / 1000));
+	if (type == STRATA_ENTITY_USER) {
+		const size_t *tasks = map_text_get(&decider->task_users, name, strlen(name));
+
+		json_object_set_new(json, "tasks", json_integer(tasks ? (json_int_t)*tasks : 0));
+	}
 }
 
 /* Who may what. */
@@ -130,7 +135,7 @@ static json_t *view_entity(struct decider *decider, enum strata_entity_type type
 	return json;
 }
 
-/* Users that nobody has said anything about are there with their first job. */
+/* Users that nobody has said anything about are there with their first job or task. */
 static void add_others(struct decider *decider, json_t *list)
 {
 	struct map_text seen;
@@ -146,6 +151,12 @@ static void add_others(struct decider *decider, json_t *list)
 			continue;
 		json_array_append_new(list, view_entity(decider, STRATA_ENTITY_USER, user));
 	}
+	for (const struct map_text_entry *at = NULL;
+	     (at = map_text_next(&decider->task_users, at));)
+		if (!entity_find(decider, STRATA_ENTITY_USER, at->key) &&
+		    !map_text_get(&seen, at->key, strlen(at->key)))
+			json_array_append_new(list,
+					      view_entity(decider, STRATA_ENTITY_USER, at->key));
 	map_text_fini(&seen);
 }
 

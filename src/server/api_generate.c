@@ -7,6 +7,7 @@
 #include "server/generate.h"
 #include "server/multipart.h"
 #include "server/parked.h"
+#include "server/result_budget.h"
 #include "server/route.h"
 
 #include "core/option.h"
@@ -293,8 +294,14 @@ static void wait_for_them(struct decider *decider, struct request *request)
 
 static void withdraw(struct decider *decider, const struct post *post, size_t count)
 {
-	while (count--)
-		task_withdraw(decider, task_find(decider, post->ids[count]));
+	while (count--) {
+		struct task *task = task_find(decider, post->ids[count]);
+
+		if (post->asked[count].init.bytes)
+			result_budget_take(decider, task->row.user,
+					   (int64_t)post->asked[count].init.length);
+		task_withdraw(decider, task);
+	}
 }
 
 /* All of them, or none. */

@@ -5,6 +5,7 @@
 #include "server/live.h"
 #include "server/route.h"
 #include "server/standby.h"
+#include "server/task_metrics.h"
 
 #include <microhttpd.h>
 #include <string.h>
@@ -94,6 +95,9 @@ static void get_metrics(struct decider *decider, struct request *request)
 
 	buf_init(&buf, &request->memory, 0);
 	print_cluster(decider, &buf);
+	task_metrics_print(decider, &buf);
+	metrics_print_one(&buf, "task_result_bytes", "gauge", "what pictures take",
+			  (double)decider->result_bytes);
 	metrics_print(&decider->common->metrics, &buf);
 	request_answer_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4",
 			    buf.text ? buf.text : "");

@@ -3,6 +3,8 @@
 #include "server/models.h"
 #include "server/route.h"
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <microhttpd.h>
 
@@ -22,7 +24,7 @@ static void get_models(struct decider *decider, struct request *request)
 
 	for (const struct model *model = model_next(decider, NULL); model;
 	     model = model_next(decider, model))
-		json_array_append_new(list, model_view(model));
+		json_array_append_new(list, model_view(decider, model));
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "models", list));
 }
 
@@ -31,7 +33,7 @@ static void get_model(struct decider *decider, struct request *request)
 	const struct model *model = find(decider, request);
 
 	if (model)
-		request_answer(request, MHD_HTTP_OK, model_view(model));
+		request_answer(request, MHD_HTTP_OK, model_view(decider, model));
 }
 
 static void release(struct request *request)
@@ -66,7 +68,7 @@ static void put_model(struct decider *decider, struct request *request)
 	}
 	request->durable = true;
 	request_answer(request, is_new ? MHD_HTTP_CREATED : MHD_HTTP_OK,
-		       model_view(models_find(decider, request->segments[0])));
+		       model_view(decider, models_find(decider, request->segments[0])));
 }
 
 static void delete_model(struct decider *decider, struct request *request)
@@ -91,7 +93,7 @@ static void set_paused(struct decider *decider, struct request *request, bool pa
 		return;
 	model_pause(decider, model, paused);
 	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, model_view(model));
+	request_answer(request, MHD_HTTP_OK, model_view(decider, model));
 }
 
 static void pause_model(struct decider *decider, struct request *request)
@@ -102,6 +104,50 @@ static void pause_model(struct decider *decider, struct request *request)
 static void resume_model(struct decider *decider, struct request *request)
 {
 	set_paused(decider, request, false);
+}
+
+static void default_model(struct decider *decider, struct request *request)
+{
+	struct model *model = find(decider, request);
+
+	if (!model)
+		return;
+	model_set_usual(decider, model);
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, model_view(decider, model));
+}
+
+struct warm {
+	int64_t workers;
+};
+static const struct strata_option warm_options[] = {
+	{ "workers", STRATA_INT, offsetof(struct warm, workers),
+	  .integer = { 1, 0, STRATA_MODEL_WORKERS_MAX },
+	  .help = "that are up with or without tasks; 0: those without tasks end now" },
+	{ 0 }
+};
+static const struct strata_schema warm_schema = { "warm", "workers to be kept up",
+						  sizeof(struct warm), warm_options };
+
+static void parse_warm(struct request *request)
+{
+	request_read(request, &warm_schema);
+}
+
+static void warm_model(struct decider *decider, struct request *request)
+{
+	const struct warm *warm = request->parsed;
+	struct model *model = find(decider, request);
+	struct strata_error err = { 0 };
+	int rc = model ? model_set_warm(decider, model, warm->workers, &err) : 0;
+
+	if (rc)
+		request_fail(request, rc, &err);
+	if (!model || rc)
+		return;
+	decider->again = true;
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, model_view(decider, model));
 }
 
 /* ---- routes ---- */
@@ -148,6 +194,22 @@ const struct route api_models_routes[] = {
 	  .role = ROLE_OPERATOR,
 	  .body_bytes_max = ROUTE_SMALL_BYTES,
 	  .decide = resume_model,
+	  .answer = "name workers" },
+	{ .method = "POST",
+	  .path = "/api/v1/models/*/default",
+	  .summary = "use it for requests that name no model",
+	  .role = ROLE_OPERATOR,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .decide = default_model,
+	  .answer = "name workers" },
+	{ .method = "POST",
+	  .path = "/api/v1/models/*/warm",
+	  .summary = "keep workers of it up",
+	  .role = ROLE_OPERATOR,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_warm,
+	  .decide = warm_model,
+	  .body = &warm_schema,
 	  .answer = "name workers" },
 	{ 0 },
 };

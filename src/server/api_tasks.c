@@ -5,6 +5,7 @@
  */
 #include "server/decider.h"
 #include "server/front.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 #include "server/route.h"
 #include "server/task_routes.h"
@@ -374,7 +375,10 @@ static const char *hash_of(struct request *request, const struct store_task *row
 			json_object_get(json_array_get(images, (size_t)number), "hash"));
 	hash = hash ? strata_arena_text(&request->arena, hash, strlen(hash)) : NULL;
 	json_decref(images);
-	if (!hash)
+	if (!hash && !row->images && strcmp(row->status, "finished") == 0)
+		request_refuse(request, MHD_HTTP_GONE, "gone",
+			       "the picture of task %lld was removed", (long long)row->id);
+	else if (!hash)
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
 			       row->ended_ns ? "task %lld has no such picture"
 					     : "task %lld has no picture yet",
@@ -403,13 +407,15 @@ static void get_image(struct request *request)
 }
 
 /* A picture that the task made, or started from; NULL: none. */
-static void drop_picture(struct decider *decider, int64_t task, const json_t *hash)
+static void drop_picture(struct decider *decider, const struct store_task *row, const json_t *hash)
 {
-	struct store_result result = { .hash = json_string_value(hash), .task = task };
+	struct store_result result = { .hash = json_string_value(hash), .task = row->id };
 
 	if (!result.hash)
 		return;
 	batch_put(decider, STORE_DELETE(&result));
+	if (results_have(decider->conf->state_dir, result.hash, &result.size_bytes))
+		result_budget_take(decider, row->user, result.size_bytes);
 	tasks_doom(decider, result.hash);
 }
 
@@ -440,8 +446,8 @@ static void delete_image(struct decider *decider, struct request *request)
 	size_t i;
 
 	json_array_foreach(images, i, image)
-		drop_picture(decider, id, json_object_get(image, "hash"));
-	drop_picture(decider, id, json_object_get(parameters, "init_image"));
+		drop_picture(decider, &row, json_object_get(image, "hash"));
+	drop_picture(decider, &row, json_object_get(parameters, "init_image"));
 	json_decref(parameters);
 	json_decref(images);
 	row.images = NULL;

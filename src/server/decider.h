@@ -77,7 +77,11 @@ struct decider {
 	size_t task_count;                /* of live ones */
 	struct task *ended_tasks;         /* that go after the commit */
 	struct doomed *doomed_results;    /* files that may go after the commit */
+	struct map_text result_users;     /* bytes of pictures by user, of int64_t: result_budget.h */
+	int64_t result_bytes;             /* of all */
+	int64_t result_from_ns;           /* tasks that ended before have none any more */
 	struct map_u64 workers;           /* of struct worker, by job */
+	struct map_u64 worker_jobs;       /* while it is loaded: the jobs of workers */
 	struct task_feed_row *task_feeds; /* who follows a task: task_feed.h */
 	struct parked *parked;            /* requests that are answered later: parked.h */
 	struct webhooks *webhooks;        /* webhooks.h; NULL: not loaded */

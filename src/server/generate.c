@@ -5,6 +5,7 @@
 #include "engine/png.h"
 #include "server/entities.h"
 #include "server/front.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 #include "webhook/webhook_address.h"
 
@@ -282,8 +283,10 @@ static void put_init(struct decider *decider, const struct generate *asked, int6
 					     .task = task->row.id,
 					     .size_bytes = size_bytes };
 
-	if (asked->init.bytes)
-		batch_put(decider, STORE_PUT(&result));
+	if (!asked->init.bytes)
+		return;
+	batch_put(decider, STORE_PUT(&result));
+	result_budget_add(decider, task->row.user, size_bytes);
 }
 
 int generate_take(struct decider *decider, const struct identity *who, const struct generate *asked,

@@ -24,7 +24,8 @@
 static int read_spec(struct decider *decider, size_t index, const struct strata_kind *kind,
 		     const char *text, struct strata_spec *ret_spec, struct strata_error *err)
 {
-	int rc = strata_registry_new(kind, &decider->memory, &decider->registries[index], err);
+	int rc = conf_registry(decider->conf, kind, &decider->memory, &decider->registries[index],
+			       err);
 
 	return rc ? rc
 		  : strata_spec_read(decider->registries[index], text, strlen(text),
@@ -59,8 +60,8 @@ static int open_cluster(struct decider *decider, bool lead, struct strata_error 
 	if (rc == 0 && ((const struct exec_class *)decider->exec_spec.cls)->keeps_descriptors)
 		strata_cluster_set_jobs_max(decider->cluster, descriptors_own().jobs);
 	if (rc == 0)
-		rc = strata_registry_new(&strata_policy_kind, &decider->memory, &decider->policies,
-					 err);
+		rc = conf_registry(conf, &strata_policy_kind, &decider->memory, &decider->policies,
+				   err);
 	if (rc == 0)
 		rc = strata_spec_read(decider->policies, conf->pool_policy,
 				      strlen(conf->pool_policy), &decider->confs, &decider->policy,

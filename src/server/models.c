@@ -9,6 +9,7 @@
 #include "server/view.h"
 
 #include <strata/limits.h>
+#include <strata/solver.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,13 @@
 
 #define OF(field) offsetof(struct model_conf, field)
 #define MIB (INT64_C(1) << 20)
+/* beside the settings in a stored row; no setting is called so */
+#define KEPT "measured"
+#define KEPT_USUAL "usual"
+#define KEPT_WARM "warm"
+#define KEEP_NS INT64_C(10000000000) /* so often what was measured is written, at most */
+
+enum { STEPS_USUAL = 20 };
 
 static const struct strata_choice workers[] = {
 	{ "strata", MODEL_WORKER_STRATA, "`strata worker`, with the engine" },
@@ -26,6 +34,8 @@ static const struct strata_choice workers[] = {
 static const struct strata_option options[] = {
 	{ "folder", STRATA_TEXT, OF(folder), .text = { NULL, STRATA_PATH_BYTES_MAX },
 	  .help = "absolute path of the model; left out: one that comes with the program" },
+	{ "family", STRATA_TEXT, OF(family), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "sd15, sdxl, flux …: solver, steps, size and guidance of requests that say nothing" },
 	{ "backend", STRATA_TEXT, OF(backend), .text = { "native", STRATA_NAME_BYTES_MAX },
 	  .help = "what computes it: native or onnxruntime" },
 	{ "worker", STRATA_ENUM, OF(worker), .choice = { workers, MODEL_WORKER_STRATA },
@@ -44,8 +54,8 @@ static const struct strata_option options[] = {
 	  .aliases = "scheduler, sampler", .help = "of requests that name none" },
 	{ "schedule", STRATA_TEXT, OF(schedule), .text = { NULL, STRATA_NAME_BYTES_MAX },
 	  .help = "of requests that name none" },
-	{ "steps", STRATA_INT, OF(steps), .integer = { 20, 1, STRATA_GENERATE_STEPS_MAX },
-	  .help = "of requests that say nothing" },
+	{ "steps", STRATA_INT, OF(steps), .integer = { 0, 0, STRATA_GENERATE_STEPS_MAX },
+	  .help = "of requests that say nothing; 0: the family's, else 20" },
 	{ "width", STRATA_INT, OF(width), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
 	  .help = "of requests that say nothing; 0: the model's own" },
 	{ "height", STRATA_INT, OF(height), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
@@ -70,6 +80,29 @@ static bool is_name(const char *name)
 	       name[0] != '.' && name[0] != '-';
 }
 
+/* What its family is usually drawn with, where nothing is said. */
+static int fill_family(struct model_conf *conf, struct strata_error *err)
+{
+	const struct strata_model_family *family = NULL;
+	int rc = conf->family ? strata_model_family_find(conf->family, strlen(conf->family),
+							 &family, err)
+			      : 0;
+
+	if (rc)
+		return rc;
+	if (family) {
+		conf->family = family->name;
+		conf->solver = conf->solver ? conf->solver : family->solver;
+		conf->steps = conf->steps ? conf->steps : family->steps;
+		conf->width = conf->width ? conf->width : family->side;
+		conf->height = conf->height ? conf->height : family->side;
+		if (conf->guidance_scale < 0)
+			conf->guidance_scale = family->guidance_scale;
+	}
+	conf->steps = conf->steps ? conf->steps : STEPS_USUAL;
+	return 0;
+}
+
 static int read_conf(const char *name, const json_t *settings, struct strata_arena *arena,
 		     struct model_conf *ret_conf, struct strata_error *err)
 {
@@ -91,6 +124,9 @@ static int read_conf(const char *name, const json_t *settings, struct strata_are
 		return strata_fail_at(err, -EINVAL, "backend",
 				      "backend is %.60s; expected native or onnxruntime",
 				      conf.backend);
+	rc = fill_family(&conf, err);
+	if (rc)
+		return rc;
 	if (conf.workers_min > conf.workers_max)
 		return strata_fail_at(err, -EINVAL, "workers_min",
 				      "workers_min is %lld; expected at most workers_max, %lld",
@@ -135,8 +171,11 @@ static int new_pool(struct decider *decider, struct model *model, struct strata_
 					 .steps_per_pick = UINT32_MAX,
 					 .batch_max = (uint32_t)model->conf.batch,
 					 .lease_ns = decider->conf->worker_lease_ns,
-					 .preempt = decider->conf->pool_preempt };
+					 .preempt = decider->conf->pool_preempt,
+					 .attribute = task_attribute };
 
+	recorder_pool(decider, &model->record, &model->pool, model->name,
+		      decider->conf->pool_policy, &conf);
 	return strata_pool_new(&conf, &decider->memory, &model->pool, err);
 }
 
@@ -193,7 +232,14 @@ static int new_model(struct decider *decider, const char *name, const json_t *se
 
 static void put_row(struct decider *decider, const struct model *model)
 {
-	char *text = batch_need(json_dumps(model->settings, JSON_COMPACT));
+	json_t *kept = batch_need(json_copy(model->settings));
+
+	json_object_set_new(kept, KEPT, model_measure_keep(&model->measures));
+	if (model->usual)
+		json_object_set_new(kept, KEPT_USUAL, json_true());
+	if (model->warm)
+		json_object_set_new(kept, KEPT_WARM, json_integer(model->warm));
+	char *text = batch_need(json_dumps(kept, JSON_COMPACT));
 	struct store_model row = { .name = model->name,
 				   .settings = text,
 				   .paused = model->paused,
@@ -201,6 +247,18 @@ static void put_row(struct decider *decider, const struct model *model)
 
 	batch_put(decider, STORE_PUT(&row));
 	free(text);
+	json_decref(kept);
+}
+
+void model_keep(struct decider *decider, struct model *model)
+{
+	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
+
+	if (!model->measures.changed || decider->batch.held || now_ns - model->kept_ns < KEEP_NS)
+		return;
+	model->measures.changed = false;
+	model->kept_ns = now_ns;
+	put_row(decider, model);
 }
 
 struct model *models_find(const struct decider *decider, const char *name)
@@ -219,8 +277,12 @@ struct model *model_next(const struct decider *decider, const struct model *mode
 
 struct model *model_default(const struct decider *decider)
 {
-	struct model *model = models_find(decider, MODEL_BUILT_IN);
+	struct model *model = NULL;
 
+	while ((model = model_next(decider, model)))
+		if (model->usual)
+			return model;
+	model = models_find(decider, MODEL_BUILT_IN);
 	return model ? model : model_next(decider, NULL);
 }
 
@@ -305,6 +367,32 @@ void model_pause(struct decider *decider, struct model *model, bool paused)
 	put_row(decider, model);
 }
 
+void model_set_usual(struct decider *decider, struct model *model)
+{
+	for (struct model *other = model_next(decider, NULL); other;
+	     other = model_next(decider, other))
+		if (other->usual != (other == model)) {
+			other->usual = other == model;
+			put_row(decider, other);
+		}
+}
+
+int model_set_warm(struct decider *decider, struct model *model, int64_t count,
+		   struct strata_error *err)
+{
+	if (count > model->conf.workers_max)
+		return strata_fail_at(err, -EINVAL, "workers",
+				      "workers is %lld; model %.60s may have up to %lld "
+				      "(workers_max)",
+				      (long long)count, model->name,
+				      (long long)model->conf.workers_max);
+	model->warm = count;
+	model->cool = count == 0;
+	model->start_ns = 0; /* what failed may be right now */
+	put_row(decider, model);
+	return 0;
+}
+
 /* ---- beginning and end ---- */
 
 static int load_model(void *context, const void *row_any, struct strata_error *err)
@@ -312,15 +400,27 @@ static int load_model(void *context, const void *row_any, struct strata_error *e
 	struct decider *decider = context;
 	const struct store_model *row = row_any;
 	json_t *settings = json_loads(row->settings, 0, NULL);
+	json_t *kept = json_incref(json_object_get(settings, KEPT));
+	bool usual = json_is_true(json_object_get(settings, KEPT_USUAL));
+	int64_t warm = json_integer_value(json_object_get(settings, KEPT_WARM));
 	struct model *model;
+
+	json_object_del(settings, KEPT);
+	json_object_del(settings, KEPT_USUAL);
+	json_object_del(settings, KEPT_WARM);
 	int rc = settings ? new_model(decider, row->name, settings, &model, err)
 			  : strata_fail(err, -EBADMSG, "its settings are not JSON");
 
 	json_decref(settings);
+	if (rc == 0)
+		model_measure_restore(&model->measures, kept);
+	json_decref(kept);
 	if (rc)
 		return strata_fail(err, rc, "model %.60s cannot be restored: %s", row->name,
 				   err->text);
 	model->paused = row->paused;
+	model->usual = usual;
+	model->warm = warm;
 	model->created_ns = row->created_ns;
 	return 0;
 }
@@ -350,7 +450,7 @@ void models_free(struct decider *decider)
 
 /* ---- as JSON ---- */
 
-json_t *model_view(const struct model *model)
+json_t *model_view(const struct decider *decider, const struct model *model)
 {
 	const struct model_conf *conf = &model->conf;
 	struct strata_pool_metrics metrics;
@@ -358,7 +458,7 @@ json_t *model_view(const struct model *model)
 	strata_pool_metrics(model->pool, &metrics);
 	return json_pack(
 		"{s:s,s:s?,s:s,s:s,s:I,s:f,s:I,s:I,s:I,s:I,s:b,s:o,s:{s:s?,s:s?,s:I,s:I,s:I,s:f},"
-		"s:I,s:I,s:I,s:s?,s:s}",
+		"s:I,s:I,s:I,s:s?,s:s,s:s?,s:b,s:I,s:I,s:o}",
 		"name", model->name, "folder", conf->folder, "backend", conf->backend, "worker",
 		workers[conf->worker].name, "gpus", (json_int_t)conf->gpus, "cpus", conf->cpus,
 		"memory_bytes", (json_int_t)conf->memory_bytes, "workers_min",
@@ -372,5 +472,8 @@ json_t *model_view(const struct model *model)
 			     metrics.tasks[STRATA_TASK_DENOISING] +
 			     metrics.tasks[STRATA_TASK_DECODING]),
 		"workers", (json_int_t)model->worker_count, "trouble",
-		model->trouble[0] ? model->trouble : NULL, "policy", metrics.policy);
+		model->trouble[0] ? model->trouble : NULL, "policy", metrics.policy, "family",
+		conf->family, "default", model == model_default(decider), "warm",
+		(json_int_t)model->warm, "tasks", (json_int_t)model->task_count, "measured",
+		model_measure_view(&model->measures));
 }

@@ -6,6 +6,9 @@
 #define SERVER_MODELS_H
 
 #include "server/decider.h"
+#include "server/model_measure.h"
+#include "server/recorder.h"
+#include "server/task_metrics.h"
 
 #include <strata/pool.h>
 
@@ -14,11 +17,14 @@
 /* As an operator says it: one table for the API, the documents and the stored row. */
 struct model_conf {
 	const char *folder; /* NULL: one that comes with the program, by its name */
+	const char *family; /* of strata_model_family_find; NULL: not known */
 	const char *backend;
 	int worker; /* enum model_worker */
 	int64_t gpus, memory_bytes, workers_min, workers_max, batch;
 	double cpus;
-	const char *solver, *schedule; /* of requests that name none; NULL: the model's own */
+	/* Of requests that say nothing, those of the family filled in; NULL, 0 and -1: the model's
+	 * own. */
+	const char *solver, *schedule;
 	int64_t steps, width, height;
 	double guidance_scale;
 };
@@ -31,9 +37,16 @@ struct model {
 	struct strata_arena arena;
 	struct model_conf conf; /* texts in the arena */
 	bool paused;
+	bool usual;   /* requests that name no model mean this one */
+	int64_t warm; /* workers that are kept up, besides workers_min */
+	bool cool;    /* workers without tasks end at once, until there are tasks */
 	int64_t created_ns;
 	struct strata_pool *pool;
 	struct map_u64 caps; /* by shape: batches that its workers found to pay, as numbers */
+	struct recorder_pool record; /* of the pool */
+	struct model_measures measures;
+	struct task_metrics metrics;
+	int64_t kept_ns; /* they were written; monotonic */
 	size_t task_count;   /* live tasks */
 	size_t worker_count; /* jobs of it that have not ended */
 	/* why the last worker did not work; "": it does. Shown on tasks that wait */
@@ -69,6 +82,14 @@ int model_set(struct decider *decider, const char *name, const json_t *settings,
 /* -EBUSY while it has tasks or workers that have not ended. */
 int model_remove(struct decider *decider, struct model *model, struct strata_error *err);
 void model_pause(struct decider *decider, struct model *model, bool paused);
-json_t *model_view(const struct model *model); /* NULL: no memory */
+void model_set_usual(struct decider *decider, struct model *model);
+/* So many workers are up with or without tasks; -EINVAL for more than it may have. 0: those without
+ * tasks end now. */
+int model_set_warm(struct decider *decider, struct model *model, int64_t workers,
+		   struct strata_error *err);
+/* Once a round: what was measured goes into the batch, now and then. */
+void model_keep(struct decider *decider, struct model *model);
+/* NULL: no memory */
+json_t *model_view(const struct decider *decider, const struct model *model);
 
 #endif

@@ -45,6 +45,21 @@ static void note(void *context, const struct strata_event *event)
 		give_up(recorder, "not enough memory");
 }
 
+static void note_pool(void *context, const struct strata_pool_event *event)
+{
+	struct recorder_pool *record = context;
+	struct recorder *recorder = record->decider->recorder;
+	struct recording_line line = { .pool = record->name, .pool_event = *event };
+
+	if (!recorder || recorder->fd < 0)
+		return;
+	if (event->kind == STRATA_POOL_EVENT_PICK && record->picks++ % DIGEST_EVERY == 0)
+		line.digest = strata_pool_digest(*record->pool);
+	recording_add(&recorder->lines, &line);
+	if (recorder->lines.failed)
+		give_up(recorder, "not enough memory");
+}
+
 /* Appends to what earlier runs wrote. A line that was cut off when one was killed is ended, a file
  * that is full put aside. */
 static int open_file(struct recorder *recorder, struct strata_error *err)
@@ -112,6 +127,22 @@ int recorder_open(struct decider *decider, struct strata_cluster_conf *cluster,
 	cluster->told = note;
 	cluster->told_context = recorder;
 	return 0;
+}
+
+void recorder_pool(struct decider *decider, struct recorder_pool *record,
+		   struct strata_pool *const *pool, const char *name, const char *policy,
+		   struct strata_pool_conf *conf)
+{
+	struct recording_line line = { .begins = true,
+				       .pool = name,
+				       .pool_begin = { .policy = policy, .conf = *conf } };
+
+	if (!decider->recorder || decider->recorder->fd < 0)
+		return;
+	recording_add(&decider->recorder->lines, &line);
+	*record = (struct recorder_pool){ .decider = decider, .pool = pool, .name = name };
+	conf->told = note_pool;
+	conf->told_context = record;
 }
 
 void recorder_write(struct decider *decider)

@@ -172,6 +172,7 @@ static int restore_request(struct decider *decider, const struct live *live,
 
 	if (rc)
 		return rc;
+	ret_request->uncharged = map_u64_get(&decider->worker_jobs, (uint64_t)job->id) != NULL;
 	ret_request->id = (uint64_t)job_first_id(job);
 	ret_request->user = job->user;
 	/* what has changed since */
@@ -384,6 +385,17 @@ static int find_running(struct decider *decider, struct strata_error *err)
 	return rc;
 }
 
+/* Which of the jobs are workers' is known before they are restored: nobody is charged for them. */
+static int note_worker(void *context, const void *row_any, struct strata_error *err)
+{
+	struct decider *decider = context;
+	const struct store_worker *row = row_any;
+
+	return map_u64_put(&decider->worker_jobs, (uint64_t)row->job, decider, NULL)
+		       ? strata_fail_memory(err)
+		       : 0;
+}
+
 int recover(struct decider *decider, struct strata_error *err)
 {
 	int rc = store_load(decider->store, STORE_NODE, NULL, recover_node, decider, err);
@@ -395,7 +407,11 @@ int recover(struct decider *decider, struct strata_error *err)
 	if (rc == 0)
 		rc = store_load(decider->store, STORE_USAGE, NULL, recover_usage, decider, err);
 	if (rc == 0)
+		rc = store_load(decider->store, STORE_WORKER, NULL, note_worker, decider, err);
+	if (rc == 0)
 		rc = recover_jobs(decider, err);
+	map_u64_fini(&decider->worker_jobs);
+	map_u64_init(&decider->worker_jobs, &decider->memory);
 	if (rc == 0)
 		rc = recover_checkpoints(decider, err);
 	if (rc == 0)

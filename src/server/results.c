@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -161,7 +162,11 @@ void results_answer(struct request *request, const char *hash)
 
 	if (fd < 0) {
 		request->etag = NULL;
-		request_fail(request, fd, &err);
+		if (fd == -ENOENT)
+			request_refuse(request, MHD_HTTP_GONE, "gone",
+				       "the picture is not kept any more (result_keep, result_max)");
+		else
+			request_fail(request, fd, &err);
 		return;
 	}
 	request_answer_empty(request, 200);

@@ -6,7 +6,7 @@
 #include "server/retain.h"
 
 #include "core/env_log.h"
-#include "server/results.h"
+#include "server/result_budget.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -23,6 +23,8 @@ static int64_t pause_ns(const struct decider *decider)
 {
 	int64_t ns = decider->conf->keep_ns ? decider->conf->keep_ns / 4 : PAUSE_NS;
 
+	if (result_budget_pause_ns(decider) < ns)
+		ns = result_budget_pause_ns(decider);
 	return ns < SECOND ? SECOND : ns > PAUSE_NS ? PAUSE_NS : ns;
 }
 
@@ -33,19 +35,10 @@ int64_t retain_wait_ms(const struct decider *decider)
 	return decider->retain_ns <= now_ns ? 1 : (decider->retain_ns - now_ns) / 1000000 + 1;
 }
 
-static int remove_result(void *context, const void *row, struct strata_error *err)
-{
-	const struct decider *decider = context;
-
-	(void)err;
-	results_remove(decider->conf->state_dir, ((const struct store_result *)row)->hash);
-	return 0;
-}
-
 int retain(struct decider *decider, struct strata_error *err)
 {
 	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
-	size_t jobs = 0, tokens = 0, tasks = 0;
+	size_t jobs = 0, tokens = 0, tasks = 0, results = 0;
 	int rc = 0;
 
 	if (now_ns < decider->retain_ns)
@@ -56,10 +49,14 @@ int retain(struct decider *decider, struct strata_error *err)
 	if (rc == 0 && decider->conf->keep_ns)
 		rc = store_forget_tasks(decider->store,
 					decider_now_ns(decider) - decider->conf->keep_ns, AT_ONCE,
-					decider->epoch, remove_result, decider, &tasks, err);
+					decider->epoch, result_budget_gone, decider, &tasks, err);
+	if (rc == 0)
+		rc = result_budget_sweep(decider, &results, err);
 	if (rc == 0)
 		rc = token_forget(decider, AT_ONCE, &tokens, err);
-	decider->retain_ns = now_ns + (jobs || tokens || tasks ? SECOND / 4 : pause_ns(decider));
+	bool more = jobs || tokens || tasks || results;
+
+	decider->retain_ns = now_ns + (more ? SECOND / 4 : pause_ns(decider));
 	if (rc && rc != -ESTALE)
 		log_warning("retention", "old jobs, tasks and tokens are not forgotten yet: %s",
 			    err->text);

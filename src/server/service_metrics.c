@@ -31,6 +31,10 @@ static const struct {
 			  "from the head of a request to the end of its answer",
 			  { 300 * US, MS, 3 * MS, 10 * MS, 30 * MS, 100 * MS, 300 * MS, S, 3 * S,
 			    10 * S, 30 * S, 100 * S } },
+	[METRIC_TASK_WAIT] = { "task_wait_seconds",
+			       "how long generation tasks waited for their first step",
+			       { 10 * MS, 100 * MS, S, 3 * S, 10 * S, 30 * S, 60 * S, 300 * S,
+				 900 * S, 3600 * S, 10800 * S, 86400 * S } },
 #undef US
 #undef MS
 #undef S

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum metric_time { METRIC_PASS, METRIC_STORE, METRIC_WAIT, METRIC_RUN, METRIC_HTTP };
-enum { METRIC_TIME_COUNT = METRIC_HTTP + 1, METRIC_BUCKET_COUNT = 12 };
+enum metric_time { METRIC_PASS, METRIC_STORE, METRIC_WAIT, METRIC_RUN, METRIC_HTTP, METRIC_TASK_WAIT };
+enum { METRIC_TIME_COUNT = METRIC_TASK_WAIT + 1, METRIC_BUCKET_COUNT = 12 };
 
 struct metrics {
 	struct {

@@ -37,6 +37,12 @@ static const struct strata_choice log_levels[] = {
 	{ NULL, 0, NULL },
 };
 
+static const struct strata_choice pool_scopes[] = {
+	{ "model", POOL_SCOPE_MODEL, "each model has its own share" },
+	{ "shared", POOL_SCOPE_SHARED, "what a user used of one model counts in the lines of all" },
+	{ NULL, 0, NULL },
+};
+
 static const struct strata_option server_options[] = {
 	{ "state_dir", STRATA_TEXT, OFFSET(state_dir), .value = "DIR", .aliases = "state",
 	  .help = "where everything is kept" },
@@ -68,6 +74,9 @@ static const struct strata_option server_options[] = {
 	{ "pool_policy", STRATA_TEXT, OFFSET(pool_policy),
 	  .text = { "fair:within=priority" }, .value = "SPEC",
 	  .help = "which generation task is next" },
+	{ "pool_scope", STRATA_ENUM, OFFSET(pool_scope),
+	  .choice = { pool_scopes, POOL_SCOPE_MODEL },
+	  .help = "over what users share: the pictures of each model, or of all of them" },
 	{ "pool_preempt", STRATA_BOOL, OFFSET(pool_preempt),
 	  .help = "a generation task gives way between two steps to one that goes before it" },
 	{ "task_queue_max", STRATA_INT, OFFSET(task_queue_max),
@@ -83,6 +92,9 @@ static const struct strata_option server_options[] = {
 	{ "worker_idle", STRATA_DURATION, OFFSET(worker_idle_ns),
 	  .integer = { 300 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "a worker without tasks ends after so long" },
+	{ "worker_wait_target", STRATA_DURATION, OFFSET(worker_wait_target_ns),
+	  .integer = { 30 * SECOND, SECOND, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "a model gets another worker when its line is expected to take longer" },
 	{ "worker_lease", STRATA_DURATION, OFFSET(worker_lease_ns),
 	  .integer = { 30 * SECOND, SECOND, 86400 * SECOND }, .unit = "s",
 	  .help = "a worker that is not heard of for so long has lost its tasks" },
@@ -93,6 +105,15 @@ static const struct strata_option server_options[] = {
 	{ "worker_save", STRATA_DURATION, OFFSET(worker_save_ns),
 	  .integer = { 30 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "a worker saves the latents of a task so often; 0: after each round" },
+	{ "result_keep", STRATA_DURATION, OFFSET(result_keep_ns),
+	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
+	  .help = "pictures are removed after so long, their tasks stay; 0: with their tasks" },
+	{ "result_max", STRATA_BYTES, OFFSET(result_bytes_max),
+	  .integer = { INT64_C(64) << 30, 0, INT64_MAX },
+	  .help = "when all pictures take more the oldest are removed; 0: any size" },
+	{ "result_user_max", STRATA_BYTES, OFFSET(result_user_bytes_max),
+	  .integer = { 0, 0, INT64_MAX },
+	  .help = "who has so many bytes of pictures asks for no more; 0: any size" },
 	{ "record", STRATA_TEXT, OFFSET(record), .value = "FILE",
 	  .help = "everything the scheduler is told and decides, for `strata sim rerun`; none when "
 		  "left out" },
@@ -149,8 +170,9 @@ bool conf_is_live(const char *name)
 {
 	static const char *const live[] = {
 		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
-		"request_timeout", "task_queue_max", "time_limit", "time_limit_max",
-		"token_from_token", "worker_idle", "worker_save"
+		"request_timeout", "result_keep", "result_max", "result_user_max",
+		"task_queue_max", "time_limit", "time_limit_max", "token_from_token",
+		"worker_idle", "worker_save", "worker_wait_target"
 	};
 
 	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
@@ -161,13 +183,42 @@ bool conf_is_live(const char *name)
 
 /* ---- do they make sense? ---- */
 
-static int check_class(const struct strata_kind *kind, const char *name, const char *text,
-		       struct strata_memory *memory, struct strata_error *err)
+int conf_registry(const struct server_conf *conf, const struct strata_kind *kind,
+		  struct strata_memory *memory, struct strata_registry **ret_registry,
+		  struct strata_error *err)
+{
+	const char *const *paths = conf->plugins.items;
+	struct strata_registry *registry;
+	struct strata_arena arena;
+	int rc = strata_registry_new(kind, memory, &registry, err);
+
+	if (rc)
+		return rc;
+	strata_arena_init(&arena, memory, 0);
+	for (size_t i = 0; rc == 0 && i < conf->plugins.count; i++) {
+		const char *of_kind;
+
+		rc = strata_plugin_kind(paths[i], &arena, &of_kind, err);
+		if (rc == 0 && strcmp(of_kind, kind->name) == 0)
+			rc = strata_registry_load(registry, paths[i], err);
+	}
+	strata_arena_fini(&arena);
+	if (rc) {
+		strata_registry_free(registry);
+		return rc;
+	}
+	*ret_registry = registry;
+	return 0;
+}
+
+static int check_class(const struct server_conf *conf, const struct strata_kind *kind,
+		       const char *name, const char *text, struct strata_memory *memory,
+		       struct strata_error *err)
 {
 	struct strata_registry *registry;
 	struct strata_arena arena;
 	struct strata_spec spec;
-	int rc = strata_registry_new(kind, memory, &registry, err);
+	int rc = conf_registry(conf, kind, memory, &registry, err);
 
 	if (rc)
 		return rc;
@@ -231,8 +282,8 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 
 	for (size_t i = 0; rc == 0 && i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (classes[i].kind != &strata_victims_kind || strcmp(classes[i].text, "none") != 0)
-			rc = check_class(classes[i].kind, classes[i].name, classes[i].text, &memory,
-					 err);
+			rc = check_class(conf, classes[i].kind, classes[i].name, classes[i].text,
+					 &memory, err);
 	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
 		rc = strata_fail_at(err, -EINVAL, "time_limit",
 				    "time_limit is longer than time_limit_max");

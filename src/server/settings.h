@@ -5,7 +5,10 @@
 #ifndef SERVER_SETTINGS_H
 #define SERVER_SETTINGS_H
 
+#include <strata/class.h>
 #include <strata/option.h>
+
+enum pool_scope { POOL_SCOPE_MODEL, POOL_SCOPE_SHARED };
 
 struct server_conf {
 	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
@@ -14,12 +17,14 @@ struct server_conf {
 	const char *order, *placement, *backfill, *predict, *preempt;
 	const char *executor;
 	const char *pool_policy;
+	int pool_scope; /* enum pool_scope */
 	bool pool_preempt;
 	const char *webhook_allow;
 	int64_t task_queue_max;
 	const char *worker_user;    /* NULL: chosen */
 	const char *worker_program; /* NULL: the one beside this */
-	int64_t worker_idle_ns, worker_lease_ns, worker_save_ns;
+	int64_t worker_idle_ns, worker_lease_ns, worker_save_ns, worker_wait_target_ns;
+	int64_t result_keep_ns, result_bytes_max, result_user_bytes_max; /* 0: no bound */
 	const char *record; /* NULL: none */
 	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
 	int64_t record_bytes_max;
@@ -31,8 +36,16 @@ struct server_conf {
 	int log_form, log_level; /* enum log_form, enum log_level */
 	bool token_from_token;
 	bool accept_store;
+	/* of const char *: paths of plug-ins, which are common to all commands and not in the
+	 * table */
+	struct strata_list plugins;
 };
 extern const struct strata_schema server_schema;
+
+/* The classes of a kind, those of plug-ins included; the caller frees it. */
+int conf_registry(const struct server_conf *conf, const struct strata_kind *kind,
+		  struct strata_memory *memory, struct strata_registry **ret_registry,
+		  struct strata_error *err);
 
 /* May the setting change while the service runs? */
 bool conf_is_live(const char *name);

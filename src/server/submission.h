@@ -13,6 +13,7 @@ struct submission {
 	size_t script_length;
 	const char *environment; /* NAME=value, each with its NUL; or NULL */
 	size_t environment_length;
+	bool uncharged; /* a job of the service's own: nobody's usage grows by it. Never read */
 };
 
 /* Reads one job object; the JSON is changed. Any thread. */

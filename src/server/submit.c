@@ -66,6 +66,7 @@ static int make_request(struct intake *intake, struct strata_error *err)
 		return rc;
 	entities_partition_rules(decider, intake->spec.partition, &rules);
 	rc = spec_request(&intake->spec, &rules, decider_now_ns(decider), &intake->request, err);
+	intake->request.uncharged = intake->submission->uncharged;
 	if (rc == 0)
 		rc = spec_check_memory(&intake->request, err);
 	if (rc == 0)

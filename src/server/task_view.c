@@ -26,7 +26,8 @@ json_t *task_view(const struct store_task *row, bool all)
 		row->model, "status", row->status, "priority", (json_int_t)row->priority, "steps",
 		(json_int_t)row->steps, "steps_done", (json_int_t)row->steps_done, "attempts",
 		(json_int_t)row->attempts, "created_at", view_exact_time(row->created_ns),
-		"started_at", view_time(row->started_ns), "ended_at", view_time(row->ended_ns),
+		"started_at", view_exact_time(row->started_ns), "ended_at",
+		view_exact_time(row->ended_ns),
 		"deadline", view_time(row->deadline_ns), "cancelled_by", row->cancelled_by,
 		"cost_ns", (json_int_t)row->cost_ns);
 

@@ -2,7 +2,9 @@
 #include "server/tasks.h"
 
 #include "core/env_log.h"
+#include "server/entities.h"
 #include "server/latents.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 #include "server/task_feed.h"
 #include "server/view.h"
@@ -111,18 +113,33 @@ static struct task *new_task(const struct store_task *row, struct model *model)
 }
 
 /* Tasks of one size may share a batch, at whatever step they are. */
-static uint64_t shape_of(const struct store_task *row)
+static struct model_shape shape_of(const struct store_task *row)
 {
 	json_t *json = json_loads(row->parameters, 0, NULL);
-	uint64_t width = (uint64_t)json_integer_value(json_object_get(json, "width"));
-	uint64_t height = (uint64_t)json_integer_value(json_object_get(json, "height"));
-	uint64_t n = (uint64_t)json_integer_value(json_object_get(json, "n"));
+	struct model_shape shape = {
+		.width = json_integer_value(json_object_get(json, "width")),
+		.height = json_integer_value(json_object_get(json, "height")),
+		.n = json_integer_value(json_object_get(json, "n")),
+	};
 
 	json_decref(json);
-	return width << 40 | height << 16 | n;
+	return shape;
 }
 
-/* A user's first task brings the weights that jobs go by; a policy that keeps none goes without. */
+/* The user's limits on jobs hold for the tasks of a line, too; 0: none. */
+static struct strata_quota quota_of(const struct decider *decider, const char *user)
+{
+	const struct entity *entity = entity_find(decider, STRATA_ENTITY_USER, user);
+	const json_t *limits = entity ? json_object_get(entity->settings, "limits") : NULL;
+
+	return (struct strata_quota){
+		.running_max = (uint32_t)json_number_value(json_object_get(limits, "jobs")),
+		.queued_max = (uint32_t)json_number_value(json_object_get(limits, "waiting")),
+	};
+}
+
+/* Every task brings the weights that jobs go by, as they are now; a policy that keeps none goes
+ * without. */
 static void set_weights(struct decider *decider, const struct task *task)
 {
 	struct strata_usage_view user, account;
@@ -133,7 +150,25 @@ static void set_weights(struct decider *decider, const struct task *task)
 		strata_cluster_account(decider->cluster, task->row.account, &account);
 		strata_pool_set_account(pool, task->row.account, account.weight, NULL);
 	}
-	strata_pool_set_user(pool, task->row.user, task->row.account, user.weight, NULL, NULL);
+	struct strata_quota quota = quota_of(decider, task->row.user);
+	bool limited = quota.running_max || quota.queued_max;
+
+	strata_pool_set_user(pool, task->row.user, task->row.account, user.weight,
+			     limited ? &quota : NULL, NULL);
+}
+
+bool task_attribute(void *context, const void *payload, const char *name, double *ret_value)
+{
+	const struct task *task = payload;
+	json_t *json = json_loads(task->row.parameters, 0, NULL);
+	const json_t *value = json_object_get(json, name);
+	bool known = json_is_number(value);
+
+	(void)context;
+	if (known)
+		*ret_value = json_number_value(value);
+	json_decref(json);
+	return known;
 }
 
 /* Puts it in line, and into the tables. */
@@ -149,14 +184,16 @@ static int enter(struct decider *decider, struct task *task, struct strata_error
 	request.deadline_ns = task->row.deadline_ns;
 	request.steps = (uint32_t)task->row.steps;
 	request.model = 1;
-	request.shape = shape_of(&task->row);
+	task->shape = shape_of(&task->row);
+	request.shape = model_shape_key(&task->shape);
+	request.cost_ns = model_measure_expect(&task->model->measures, &task->shape, request.steps);
 	request.payload = task;
 	size_t *count = count_of(decider, task->row.user);
 	int rc = count ? strata_pool_set_cap(pool, request.model, request.shape,
 					     model_cap(task->model, request.shape), err)
 		       : strata_fail_memory(err);
 
-	if (rc == 0 && *count == 0)
+	if (rc == 0)
 		set_weights(decider, task);
 	if (rc == 0)
 		rc = strata_pool_add(pool, &request, task->row.created_ns, &task->handle, err);
@@ -208,6 +245,10 @@ static int check_room(struct decider *decider, const struct task_request *reques
 	if (decider->task_count >= STRATA_TASKS_MAX)
 		return strata_fail(err, -EDQUOT, "the queue is full: %d tasks have not ended",
 				   STRATA_TASKS_MAX);
+	int rc = result_budget_check(decider, request->user, err);
+
+	if (rc)
+		return rc;
 	if (count && *count >= (size_t)decider->conf->task_queue_max)
 		return strata_fail(err, -EDQUOT,
 				   "%.60s has %zu tasks that have not ended; at most %lld are "
@@ -270,6 +311,15 @@ static void set_text(const char **field, const char *text)
 	*field = text ? batch_need(strdup(text)) : NULL;
 }
 
+static void count_images(struct task *task)
+{
+	int64_t count = task->shape.n > 0 ? task->shape.n : 1;
+
+	model_measure_images(&task->model->measures, &task->shape, count);
+	task->model->metrics.images += (uint64_t)count;
+	task->model->metrics.image_cost_ns += task->row.cost_ns;
+}
+
 void task_end(struct decider *decider, struct task *task, const char *images, const char *error)
 {
 	struct strata_task_view view;
@@ -283,6 +333,8 @@ void task_end(struct decider *decider, struct task *task, const char *images, co
 	task->row.steps_done = view.status == STRATA_TASK_FINISHED ? task->row.steps
 								   : view.steps_done;
 	task->row.cost_ns = view.used_ns;
+	if (images)
+		count_images(task);
 	set_text(&task->row.images, images);
 	set_text(&task->row.error, error);
 	task->ended = true;
@@ -353,19 +405,40 @@ void task_update(struct decider *decider, struct task *task)
 	task->row.status = status;
 	task->row.steps_done = view.steps_done;
 	task->row.cost_ns = view.used_ns;
-	if (!task->row.started_ns && view.started_ns != STRATA_TIME_NONE)
+	if (!task->row.started_ns && view.started_ns != STRATA_TIME_NONE) {
 		task->row.started_ns = decider_now_ns(decider);
+		metrics_time(&decider->common->metrics, METRIC_TASK_WAIT,
+			     task->row.started_ns - task->row.created_ns);
+	}
 	if (changed || (moved && now_ns - task->said_ns >= PROGRESS_NS))
 		put_event(decider, task);
 }
 
-void task_charge(struct decider *decider, const struct task *task, int64_t cost_ns)
+/* One share over all models: what it used of one counts in the lines of the others. */
+static void charge_others(struct decider *decider, const struct task *task, int64_t cost_ns)
 {
-	double gpu_hours = (double)cost_ns / 3600e9 * (double)task->model->conf.gpus;
+	for (struct model *model = model_next(decider, NULL); model;
+	     model = model_next(decider, model))
+		if (model != task->model)
+			strata_pool_charge(model->pool, task->row.user, task->row.account, cost_ns,
+					   decider_now_ns(decider), NULL);
+}
+
+void task_charge(struct decider *decider, const struct task *task, int64_t steps, int64_t cost_ns)
+{
+	const struct model_conf *conf = &task->model->conf;
+	/* as its worker's job would be charged, whom nobody is charged for */
+	double bill = strata_cluster_bill(decider->cluster, (double)conf->gpus, conf->cpus,
+					  conf->memory_bytes);
+	double gpu_hours = (double)cost_ns / 3600e9 * bill;
 	struct strata_error err = { 0 };
 
+	task->model->metrics.steps += steps > 0 ? (uint64_t)steps : 0;
+	model_measure_steps(&task->model->measures, &task->shape, steps, cost_ns);
+	if (decider->conf->pool_scope == POOL_SCOPE_SHARED)
+		charge_others(decider, task, cost_ns);
 	if (gpu_hours <= 0)
-		return; /* what needs no GPU is in the task's own cost */
+		return;
 	if (strata_cluster_add_usage(decider->cluster, task->row.user, task->row.account, gpu_hours,
 				     decider_now_ns(decider), &err)) {
 		log_warning("tasks", "task %lld is not charged: %s", (long long)task->row.id,
@@ -514,6 +587,8 @@ int tasks_load(struct decider *decider, struct strata_error *err)
 	if (rc == 0)
 		rc = store_last(decider->store, STORE_TASK, &decider->next_task, err);
 	decider->next_task++;
+	if (rc == 0)
+		rc = result_budget_load(decider, err);
 	if (rc == 0 && decider->exec)
 		latents_each(decider->conf->state_dir, restore_latents, decider);
 	if (rc == 0 && decider->exec) /* pictures whose tasks never ended with them */
@@ -539,6 +614,7 @@ void tasks_free(struct decider *decider)
 		free(user->value);
 	map_text_fini(&decider->chosen_models);
 	map_text_init(&decider->chosen_models, &decider->memory);
+	result_budget_free(decider);
 	decider->ended_tasks = NULL;
 	decider->task_count = 0;
 	while (decider->doomed_results) {

@@ -17,6 +17,7 @@ struct task {
 	struct store_task row; /* texts are owned, but for status and model */
 	struct model *model;
 	uint64_t handle; /* in its model's pool */
+	struct model_shape shape;
 	int64_t said_ns; /* when its progress was last an event; monotonic */
 	char *preview;   /* PNG; NULL: none */
 	size_t preview_bytes;
@@ -57,13 +58,15 @@ int task_set_priority(struct decider *decider, struct task *task, int64_t priori
 void task_update(struct decider *decider, struct task *task);
 /* It has ended as the pool says; images (JSON, may be NULL) and error become its own. */
 void task_end(struct decider *decider, struct task *task, const char *images, const char *error);
-/* Its measured cost goes to its user's fair share, which jobs share. */
-void task_charge(struct decider *decider, const struct task *task, int64_t cost_ns);
+/* The measured cost of so many steps of it goes to its user's fair share, which jobs share. */
+void task_charge(struct decider *decider, const struct task *task, int64_t steps, int64_t cost_ns);
 /* After a commit: forgets those that have ended, and files that no task names. */
 void tasks_committed(struct decider *decider);
 /* The file goes after the next commit, if no task names it then. */
 void tasks_doom(struct decider *decider, const char *hash);
 
+/* A number among its parameters, for policies that look at them. */
+bool task_attribute(void *context, const void *payload, const char *name, double *ret_value);
 enum strata_task_status task_status(const struct task *task);
 /* As JSON; `all`: with what is its owner's. NULL: no memory. */
 json_t *task_view(const struct store_task *row, bool all); /* any thread */

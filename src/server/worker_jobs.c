@@ -1,9 +1,9 @@
 /*
  * The jobs behind workers. A model that has tasks in line gets a worker, more of them the longer
- * the line is, and never more than allowed; one that has been idle for a while is told to end. A
- * worker is an ordinary job: it waits, is placed and can be preempted like any other. One that ends
- * without having asked for a task is tried again after a pause that grows, and its reason is shown
- * on the tasks that wait for it.
+ * the line is expected to take, and never more than allowed; one that has been idle for a while is
+ * told to end. A worker is an ordinary job: it waits, is placed and can be preempted like any
+ * other. One that ends without having asked for a task is tried again after a pause that grows, and
+ * its reason is shown on the tasks that wait for it.
  */
 #include "server/workers.h"
 
@@ -22,7 +22,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { PAUSE_MAX_S = 60, PENDING_EACH = 4 /* batches in line for each worker */ };
+enum { PAUSE_MAX_S = 60 };
 
 static int64_t now_mono(const struct decider *decider)
 {
@@ -119,6 +119,7 @@ static int submit_job(struct decider *decider, struct model *model, struct strat
 		snprintf(who.user, sizeof(who.user), "%.127s", user.name);
 		who.uid = user.uid;
 		who.gid = user.gid;
+		submission.uncharged = true; /* its tasks are charged */
 		rc = submit_take(decider, &submission, &who, &decider->scratch, err);
 	}
 	json_decref(json);
@@ -142,18 +143,31 @@ static int submit_job(struct decider *decider, struct model *model, struct strat
 
 /* ---- how many ---- */
 
-static size_t wanted(const struct model *model)
+static size_t fewest(const struct model *model)
 {
-	const struct model_conf *conf = &model->conf;
-	size_t pending = model->paused ? 0 : strata_pool_pending_count(model->pool);
-	size_t each = (size_t)conf->batch * PENDING_EACH;
-	size_t want = (pending + each - 1) / each;
+	int64_t least = model->warm > model->conf.workers_min ? model->warm : model->conf.workers_min;
 
-	/* those that have tasks go on with them */
+	return (size_t)(least < model->conf.workers_max ? least : model->conf.workers_max);
+}
+
+/* As many as work off what is in line within the time that people are to wait, as far as is
+ * known of what it costs. */
+static size_t wanted(const struct decider *decider, const struct model *model)
+{
+	struct strata_pool_metrics metrics;
+	int64_t target_ns = decider->conf->worker_wait_target_ns;
+
+	strata_pool_metrics(model->pool, &metrics);
+	size_t pending = model->paused ? 0 : strata_pool_pending_count(model->pool);
+	size_t want = pending ? (size_t)((metrics.pending_cost_ns + target_ns - 1) / target_ns) : 0;
+
+	/* those that have tasks go on with them, and one task is one worker's */
 	if (want == 0 && model->task_count && !model->paused)
 		want = 1;
-	want = want < (size_t)conf->workers_min ? (size_t)conf->workers_min : want;
-	return want > (size_t)conf->workers_max ? (size_t)conf->workers_max : want;
+	if (want > model->task_count)
+		want = model->task_count;
+	want = want < fewest(model) ? fewest(model) : want;
+	return want > (size_t)model->conf.workers_max ? (size_t)model->conf.workers_max : want;
 }
 
 static void fail(struct decider *decider, struct model *model, const char *why)
@@ -185,8 +199,8 @@ static void stop_idle(struct decider *decider, struct model *model)
 		struct worker *worker = entry->value;
 
 		if (worker->model == model && worker->asked && !worker->stop &&
-		    !worker->held_count && left > (size_t)model->conf.workers_min &&
-		    now_ns - worker->busy_ns >= decider->conf->worker_idle_ns) {
+		    !worker->held_count && left > fewest(model) &&
+		    (model->cool || now_ns - worker->busy_ns >= decider->conf->worker_idle_ns)) {
 			worker->stop = true;
 			left--;
 		}
@@ -199,8 +213,10 @@ void worker_jobs_look(struct decider *decider, struct model *model)
 
 	if (!decider->exec || decider->batch.held)
 		return;
+	model_keep(decider, model);
+	model->cool = model->cool && !model->task_count;
 	stop_idle(decider, model);
-	if (model->worker_count >= wanted(model) ||
+	if (model->worker_count >= wanted(decider, model) ||
 	    (model->start_ns && now_mono(decider) < model->start_ns))
 		return;
 	model->start_ns = 0;
@@ -226,7 +242,8 @@ json_t *worker_jobs_of(const struct decider *decider, const struct model *model,
 
 /* ---- the end of a job ---- */
 
-static void say_why(const struct live *live, char *ret_text, size_t room)
+static void say_why(const struct decider *decider, const struct live *live, char *ret_text,
+		    size_t room)
 {
 	if (live && live->job.failure)
 		snprintf(ret_text, room, "job %lld: %.200s", (long long)live->job.id,
@@ -234,6 +251,12 @@ static void say_why(const struct live *live, char *ret_text, size_t room)
 	else if (live && live->job.exit_signal)
 		snprintf(ret_text, room, "job %lld was ended by signal %lld",
 			 (long long)live->job.id, (long long)live->job.exit_signal);
+	else if (live && (live->job.exit_code == STRATA_EXIT_UNREACHABLE ||
+			  live->job.exit_code == STRATA_EXIT_REFUSED))
+		snprintf(ret_text, room,
+			 "job %lld, run as %.60s, cannot reach the service at %.100s; let that user "
+			 "into its directory, or set worker_user",
+			 (long long)live->job.id, live->job.user, decider->conf->socket);
 	else if (live)
 		snprintf(ret_text, room, "job %lld is %s with exit status %lld",
 			 (long long)live->job.id, strata_job_state_name(live->job.state),
@@ -247,7 +270,7 @@ bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 	const struct live *live = live_get(decider, worker->job);
 	struct model *model = worker->model;
 	struct store_worker row = { .job = worker->job };
-	char why[256];
+	char why[300];
 
 	if (live && !live->job.completed_ns) {
 		if (!live->job.place) /* preempted: it asks again when it is back */
@@ -255,7 +278,7 @@ bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 		return false;
 	}
 	lease_lose(decider, worker);
-	say_why(live, why, sizeof(why));
+	say_why(decider, live, why, sizeof(why));
 	if (!worker->asked || (live && live->job.state == STRATA_JOB_FAILED))
 		fail(decider, model, why);
 	batch_put(decider, STORE_DELETE(&row));

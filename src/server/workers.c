@@ -7,6 +7,7 @@
 
 #include "core/env_log.h"
 #include "server/live.h"
+#include "server/result_budget.h"
 #include "server/results.h"
 
 #include <strata/limits.h>
@@ -119,6 +120,7 @@ void lease_lose(struct decider *decider, struct worker *worker)
 {
 	if (!worker->handle)
 		return;
+	worker->model->metrics.leases_lost += worker->held_count > 0;
 	strata_pool_remove_worker(worker->model->pool, worker->handle, decider_now_ns(decider),
 				  NULL);
 	worker->handle = 0;
@@ -386,8 +388,11 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 		task_update(decider, task);
 	}
 	worker->open = worker->held_count > 0;
-	if (worker->open)
+	if (worker->open) {
 		worker->busy_ns = now_mono(decider);
+		worker->model->metrics.batches++;
+		worker->model->metrics.members += worker->held_count;
+	}
 	return list;
 }
 
@@ -497,6 +502,7 @@ static void put_results(struct decider *decider, const struct task *task,
 
 		results_have(decider->conf->state_dir, hashes[i], &result.size_bytes);
 		batch_put(decider, STORE_PUT(&result));
+		result_budget_add(decider, task->row.user, result.size_bytes);
 	}
 }
 
@@ -509,7 +515,7 @@ static void take_row(struct decider *decider, struct task *task, const struct wo
 	if (strata_pool_get(task->model->pool, task->handle, &view, NULL) == 0)
 		model_learn_cap(task->model, view.shape, (uint32_t)row->cap);
 	if (row->cost_ns)
-		task_charge(decider, task, row->cost_ns);
+		task_charge(decider, task, row->steps, row->cost_ns);
 	if (task->ended)
 		return; /* cancelled meanwhile: only what it cost counts */
 	if (row->kind == STRATA_DONE_FINISHED)

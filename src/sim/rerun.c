@@ -2,21 +2,10 @@
  * What is decided over is compared as text: a line of the record is written again with what the cluster has now decided, and
  * must have the same bytes.
  */
-#include "sim/rerun.h"
+#include "sim/rerun_int.h"
 
 #include <errno.h>
 #include <string.h>
-
-enum { SPEC_COUNT = 5 };
-
-struct rerun {
-	struct strata_memory *memory;
-	struct strata_arena specs, line;
-	struct strata_registry *registries[SPEC_COUNT];
-	struct strata_cluster *cluster; /* NULL: none yet, or it went its own way */
-	struct buf text;
-	struct rerun_result *result;
-};
 
 void rerun_init(struct rerun_result *result, struct strata_memory *memory)
 {
@@ -35,7 +24,7 @@ static void end_cluster(struct rerun *rerun)
 {
 	strata_cluster_free(rerun->cluster);
 	rerun->cluster = NULL;
-	for (size_t i = 0; i < SPEC_COUNT; i++) {
+	for (size_t i = 0; i < RERUN_SPEC_COUNT; i++) {
 		strata_registry_free(rerun->registries[i]);
 		rerun->registries[i] = NULL;
 	}
@@ -51,7 +40,7 @@ static int begin_cluster(struct rerun *rerun, const struct recording_begin *begi
 		const struct strata_kind *kind;
 		const char *text;
 		struct strata_spec *spec;
-	} specs[SPEC_COUNT] = {
+	} specs[RERUN_SPEC_COUNT] = {
 		{ &strata_order_kind, begin->order, &conf.order },
 		{ &strata_placement_kind, begin->placement, &conf.placement },
 		{ &strata_backfill_kind, begin->backfill, &conf.backfill },
@@ -60,7 +49,8 @@ static int begin_cluster(struct rerun *rerun, const struct recording_begin *begi
 	};
 
 	end_cluster(rerun);
-	for (size_t i = 0; i < SPEC_COUNT; i++) {
+	rerun_pool_end_all(rerun);
+	for (size_t i = 0; i < RERUN_SPEC_COUNT; i++) {
 		if (!specs[i].text)
 			continue;
 		int rc = strata_registry_new(specs[i].kind, rerun->memory, &rerun->registries[i],
@@ -77,8 +67,8 @@ static int begin_cluster(struct rerun *rerun, const struct recording_begin *begi
 	return strata_cluster_new(&conf, rerun->memory, &rerun->cluster, err);
 }
 
-static int compare(struct rerun *rerun, const struct recording_line *line, const char *text,
-		   size_t length, struct strata_error *err)
+int rerun_compare(struct rerun *rerun, const struct recording_line *line, const char *text,
+		  size_t length, bool *ret_same, struct strata_error *err)
 {
 	struct rerun_result *result = rerun->result;
 
@@ -88,18 +78,15 @@ static int compare(struct rerun *rerun, const struct recording_line *line, const
 
 	if (rc)
 		return rc;
-	if (rerun->text.length == length + 1 && memcmp(rerun->text.text, text, length) == 0)
+	*ret_same = rerun->text.length == length + 1 &&
+		    memcmp(rerun->text.text, text, length) == 0;
+	if (*ret_same || result->differing++ > 0)
 		return 0;
-	if (result->differing++ == 0) {
-		result->line = result->lines;
-		buf_add_bytes(&result->recorded, text, length);
-		buf_add_bytes(&result->decided, rerun->text.text, rerun->text.length - 1);
-		rc = buf_check(&result->recorded, err);
-		if (rc == 0)
-			rc = buf_check(&result->decided, err);
-	}
-	end_cluster(rerun);
-	return rc;
+	result->line = result->lines;
+	buf_add_bytes(&result->recorded, text, length);
+	buf_add_bytes(&result->decided, rerun->text.text, rerun->text.length - 1);
+	rc = buf_check(&result->recorded, err);
+	return rc ? rc : buf_check(&result->decided, err);
 }
 
 static int do_event(struct rerun *rerun, struct recording_line *line, const char *text,
@@ -132,7 +119,12 @@ static int do_event(struct rerun *rerun, struct recording_line *line, const char
 		result->digests++;
 		line->digest = strata_cluster_digest(rerun->cluster);
 	}
-	return compare(rerun, line, text, length, err);
+	bool same;
+
+	rc = rerun_compare(rerun, line, text, length, &same, err);
+	if (rc == 0 && !same)
+		end_cluster(rerun);
+	return rc;
 }
 
 /* Was the line the last that a service wrote before it was killed? */
@@ -154,7 +146,9 @@ static int do_line(struct rerun *rerun, const char *text, size_t length, bool la
 		rerun->result->torn++;
 		return 0;
 	}
-	if (rc == 0)
+	if (rc == 0 && line.pool)
+		rc = rerun_pool_line(rerun, &line, text, length, err);
+	else if (rc == 0)
 		rc = line.begins ? begin_cluster(rerun, &line.begin, err)
 				 : do_event(rerun, &line, text, length, err);
 	strata_arena_reset(&rerun->line);
@@ -189,10 +183,13 @@ int rerun_run(const char *text, size_t length, struct strata_memory *memory,
 
 	strata_arena_init(&rerun.specs, memory, 0);
 	strata_arena_init(&rerun.line, memory, 0);
+	map_text_init(&rerun.pools, memory);
 	buf_init(&rerun.text, memory, 0);
 	int rc = do_all(&rerun, text, text + length, err);
 
 	end_cluster(&rerun);
+	rerun_pool_end_all(&rerun);
+	map_text_fini(&rerun.pools);
 	buf_fini(&rerun.text);
 	strata_arena_fini(&rerun.line);
 	strata_arena_fini(&rerun.specs);

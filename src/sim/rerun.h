@@ -1,6 +1,6 @@
 /*
- * A record of a service (formats/recording.h) decided over: everything that its cluster was told is told to one here, and what each
- * pass decides is compared with what was decided then.
+ * A record of a service (formats/recording.h) decided over: everything that its cluster and its pools were told is told to others
+ * here, and what each pass and each pick decides is compared with what was decided then.
  */
 #ifndef SIM_RERUN_H
 #define SIM_RERUN_H
@@ -16,10 +16,15 @@ struct rerun_result {
 	size_t passes;
 	size_t decisions; /* effects of passes … */
 	size_t starts;    /* … and of them starts */
+	size_t pools;     /* of generation tasks; one for every time that one began … */
+	size_t tasks;     /* … and what they took in */
+	size_t picks;     /* what workers asked of them … */
+	size_t batches;   /* … and got something */
 	size_t digests;   /* whole states that were compared */
 	size_t torn;      /* lines that were cut off when the service was killed */
-	size_t differing; /* clusters that decided otherwise; each is followed no further */
-	size_t line;      /* the first such pass, from 1 */
+	/* clusters and pools that decided otherwise; each is followed no further */
+	size_t differing;
+	size_t line; /* the first such pass or pick, from 1 */
 	struct buf recorded, decided; /* its line and what it is now; by rerun_init, rerun_fini */
 };
 

@@ -417,14 +417,41 @@ int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t 
 int store_forget_tokens(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 			size_t *ret_count, struct strata_error *err);
 
+/* A right to a file of results that is gone. */
+struct store_gone {
+	struct store_result result;
+	const char *user; /* of the task */
+	bool used;        /* another task needs the file */
+};
+
 /* The same for tasks that ended before before_ns, oldest end first, and their rights to results;
- * the newest task stays. `each` gets every struct store_result whose file no task needs any
- * more, once that is durable. */
+ * the newest task stays. `each` gets every struct store_gone, once that is durable. */
 int store_forget_tasks(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 		       store_each *each, void *context, size_t *ret_count,
 		       struct strata_error *err);
 
+/* Which tasks lose their rights to results: those that ended from from_ns on and before before_ns,
+ * oldest end first, until so many bytes are gone. The tasks stay. */
+struct store_drop {
+	int64_t from_ns, before_ns;
+	int64_t bytes; /* INT64_MAX: all of them */
+	size_t limit;  /* tasks that are looked at; 1 … STRATA_STORE_PAGE_MAX */
+};
+/* One transaction. ret_from_ns: where to go on, which is before_ns when nothing is left to look
+ * at. ret_count: of rights that are gone. */
+int store_drop_results(struct store *store, const struct store_drop *drop, uint64_t epoch,
+		       store_each *each, void *context, int64_t *ret_from_ns, size_t *ret_count,
+		       struct strata_error *err);
+
 /* ---- reading ---- */
+
+struct store_result_sum {
+	const char *user;
+	int64_t size_bytes;
+};
+/* What the results of each user's tasks take, as struct store_result_sum. */
+int store_results_sum(struct store *store, store_each *each, void *context,
+		      struct strata_error *err);
 
 struct store_filter {
 	bool live;   /* jobs and tasks that have not ended, and what belongs to such jobs */

@@ -204,12 +204,17 @@ struct forget_tasks {
 	int64_t before_ns;
 	size_t limit;
 	struct strata_arena arena;
-	int64_t *ids; /* room for limit */
+	int64_t *ids;  /* room for limit */
+	int64_t *ends; /* the same; of store_drop */
 	size_t id_count;
 	struct gone {
 		struct gone *next;
-		struct store_result row;
+		struct store_gone row;
 	} *gone;
+	int64_t gone_bytes;
+	size_t gone_count;
+	const struct store_drop *drop; /* NULL: the tasks go, too */
+	int64_t from_ns;
 };
 
 static int list_task(void *context, const struct store_value *cells, size_t count,
@@ -229,31 +234,38 @@ static int list_result(void *context, const struct store_value *cells, size_t co
 	struct gone *gone = strata_arena_get(&forget->arena, sizeof(*gone));
 
 	(void)count;
-	if (gone)
-		gone->row = (struct store_result){
+	if (gone) {
+		gone->row.result = (struct store_result){
 			.hash = strata_arena_text(&forget->arena, cells[0].bytes,
 						  cells[0].size_bytes),
 			.task = cells[1].number,
 			.size_bytes = cells[2].number,
 		};
-	if (!gone || !gone->row.hash)
+		gone->row.user = strata_arena_text(&forget->arena, cells[3].bytes,
+						   cells[3].size_bytes);
+	}
+	if (!gone || !gone->row.result.hash || !gone->row.user)
 		return strata_fail_memory(err);
 	gone->next = forget->gone;
 	forget->gone = gone;
+	forget->gone_count++;
+	forget->gone_bytes += gone->row.result.size_bytes;
 	return 0;
 }
 
 static int forget_task(struct store *store, struct forget_tasks *forget, int64_t id,
 		       struct strata_error *err)
 {
-	static const enum store_type types[] = { STORE_TEXT, STORE_INT, STORE_INT };
+	static const enum store_type types[] = { STORE_TEXT, STORE_INT, STORE_INT, STORE_TEXT };
 	struct store_value value = STORE_INT_OF(id);
-	int rc = store_ask(store, "SELECT hash, task, size_bytes FROM results WHERE task = $1",
-			   &value, 1, types, 3, list_result, forget, err);
+	int rc = store_ask(store,
+			   "SELECT r.hash, r.task, r.size_bytes, t.user_id FROM results r "
+			   "JOIN tasks t ON t.id = r.task WHERE r.task = $1",
+			   &value, 1, types, 4, list_result, forget, err);
 
 	if (rc == 0)
 		rc = store_run(store, "DELETE FROM results WHERE task = $1", &value, 1, err);
-	return rc ? rc : store_run(store, "DELETE FROM tasks WHERE id = $1", &value, 1, err);
+	return rc || forget->drop ? rc : store_run(store, "DELETE FROM tasks WHERE id = $1", &value, 1, err);
 }
 
 static int forget_old_tasks(struct store *store, void *context, struct strata_error *err)
@@ -275,17 +287,15 @@ static int forget_old_tasks(struct store *store, void *context, struct strata_er
 	return rc;
 }
 
-/* Hands out what no other task needs. */
+/* Hands out what is gone, and says what another task needs. */
 static int give_gone(struct store *store, const struct forget_tasks *forget, store_each *each,
 		     void *context, struct strata_error *err)
 {
 	int rc = 0;
 
-	for (const struct gone *gone = forget->gone; gone && rc == 0; gone = gone->next) {
-		bool used = true;
-
-		rc = store_result_used(store, gone->row.hash, &used, err);
-		if (rc == 0 && !used)
+	for (struct gone *gone = forget->gone; gone && rc == 0; gone = gone->next) {
+		rc = store_result_used(store, gone->row.result.hash, &gone->row.used, err);
+		if (rc == 0)
 			rc = each(context, &gone->row, err);
 	}
 	return rc;
@@ -308,5 +318,106 @@ int store_forget_tasks(struct store *store, int64_t before_ns, size_t limit, uin
 	if (rc == 0)
 		*ret_count = forget.id_count;
 	strata_arena_fini(&forget.arena);
+	return rc;
+}
+
+/* ---- results ---- */
+
+static int list_dropped(void *context, const struct store_value *cells, size_t count,
+			struct strata_error *err)
+{
+	struct forget_tasks *forget = context;
+
+	(void)count, (void)err;
+	forget->ends[forget->id_count] = cells[1].number;
+	forget->ids[forget->id_count++] = cells[0].number;
+	return 0;
+}
+
+static int drop_old_results(struct store *store, void *context, struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_INT, STORE_INT };
+	struct forget_tasks *forget = context;
+	const struct store_drop *drop = forget->drop;
+	struct store_value values[] = { STORE_INT_OF(drop->from_ns), STORE_INT_OF(drop->before_ns),
+					STORE_INT_OF((int64_t)drop->limit) };
+
+	forget->id_count = forget->gone_count = 0; /* this may be the second try */
+	forget->gone = NULL;
+	forget->gone_bytes = 0;
+	int rc = store_ask(store,
+			   "SELECT id, ended_at FROM tasks WHERE ended_at > 0 AND ended_at >= $1 "
+			   "AND ended_at < $2 ORDER BY ended_at, id LIMIT $3",
+			   values, 3, types, 2, list_dropped, forget, err);
+	size_t done = 0;
+
+	for (; done < forget->id_count && rc == 0 && forget->gone_bytes < drop->bytes; done++)
+		rc = forget_task(store, forget, forget->ids[done], err);
+	/* those that ended in the same instant as the last are looked at again */
+	forget->from_ns = done == drop->limit && forget->ends[0] < forget->ends[done - 1]
+				  ? forget->ends[done - 1]
+			  : done == drop->limit     ? forget->ends[done - 1] + 1
+			  : done < forget->id_count ? forget->ends[done]
+						    : drop->before_ns;
+	return rc;
+}
+
+int store_drop_results(struct store *store, const struct store_drop *drop, uint64_t epoch,
+		       store_each *each, void *context, int64_t *ret_from_ns, size_t *ret_count,
+		       struct strata_error *err)
+{
+	struct forget_tasks forget = { .drop = drop };
+	int rc = check_limit(drop->limit, err);
+
+	if (rc)
+		return rc;
+	strata_arena_init(&forget.arena, store->memory, 0);
+	forget.ids = strata_arena_array(&forget.arena, drop->limit, sizeof(*forget.ids));
+	forget.ends = strata_arena_array(&forget.arena, drop->limit, sizeof(*forget.ends));
+	rc = forget.ids && forget.ends
+		     ? store_transact(store, &epoch, drop_old_results, &forget, err)
+		     : strata_fail_memory(err);
+	if (rc == 0)
+		rc = give_gone(store, &forget, each, context, err);
+	if (rc == 0) {
+		*ret_from_ns = forget.from_ns;
+		*ret_count = forget.gone_count;
+	}
+	strata_arena_fini(&forget.arena);
+	return rc;
+}
+
+struct summing {
+	store_each *each;
+	void *context;
+	struct strata_arena arena;
+};
+
+static int give_sum(void *context, const struct store_value *cells, size_t count,
+		    struct strata_error *err)
+{
+	struct summing *summing = context;
+	struct store_result_sum sum = {
+		.user = strata_arena_text(&summing->arena, cells[0].bytes, cells[0].size_bytes),
+		.size_bytes = cells[1].number,
+	};
+
+	(void)count;
+	return sum.user ? summing->each(summing->context, &sum, err) : strata_fail_memory(err);
+}
+
+int store_results_sum(struct store *store, store_each *each, void *context,
+		      struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_TEXT, STORE_INT };
+	struct summing summing = { .each = each, .context = context };
+
+	strata_arena_init(&summing.arena, store->memory, 0);
+	int rc = store_ask(store,
+			   "SELECT t.user_id, CAST(sum(r.size_bytes) AS bigint) FROM results r "
+			   "JOIN tasks t ON t.id = r.task GROUP BY t.user_id ORDER BY t.user_id",
+			   NULL, 0, types, 2, give_sum, &summing, err);
+
+	strata_arena_fini(&summing.arena);
 	return rc;
 }

@@ -68,6 +68,7 @@ TABLE.update({
     ("POST", "/sdapi/v1/interrupt"): [200, 401, 401, 403, 200, 200, 200],  # of nothing of his
     ("GET", "/sdapi/v1/samplers"): READERS, ("GET", "/sdapi/v1/schedulers"): READERS, ("GET", "/sdapi/v1/sd-models"): READERS,
     ("GET", "/sdapi/v1/options"): READERS, ("POST", "/sdapi/v1/options"): USERS,
+    ("POST", "/api/v1/models/*/default"): OPERATORS, ("POST", "/api/v1/models/*/warm"): OPERATORS,
     # only a job that the service started for a model
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
     ("GET", "/api/v1/worker/tasks/*/init"): [403, 401, 401, 403, 403, 403, 403],

@@ -48,4 +48,59 @@ def a_paused_model_waits(service):
     equal(len(worker.pick(5000)["tasks"]), 1)
 
 
-run_with(fake_service, a_model_is_made_changed_and_removed, what_is_no_model_is_said, a_paused_model_waits)
+def a_family_brings_its_defaults(service):
+    made = service.api("PUT", "/models/xl", {"folder": "/models/xl", "family": "SD XL", "workers_max": 0}, 201)
+    equal((made["family"], made["defaults"]["solver"], made["defaults"]["steps"], made["defaults"]["width"], made["defaults"]["guidance_scale"]),
+          ("sdxl", "euler:timestep_spacing=leading", 50, 1024, 5.0))
+    made = generate(service, model="xl")
+    got = service.api("GET", f"/tasks/{made['id']}")["parameters"]
+    equal((got["scheduler"], got["steps"], got["width"], got["height"], got["guidance_scale"]),
+          ("euler:timestep_spacing=leading", 50, 1024, 1024, 5.0))
+    made = generate(service, model="xl", steps=3, scheduler="ddim", width=64, guidance_scale=1)
+    got = service.api("GET", f"/tasks/{made['id']}")["parameters"]
+    equal((got["scheduler"], got["steps"], got["width"], got["guidance_scale"]), ("ddim", 3, 64, 1.0))
+    status, answer = service.ask("PUT", "/api/v1/models/y", {"folder": "/y", "family": "sdxxl"})
+    equal((status, answer["error"]["message"]), (404, "there is no model family 'sdxxl'; did you mean 'sdxl'?"))
+    equal(service.api("GET", "/models/digits")["defaults"]["steps"], 20)  # of no family
+
+
+def one_is_the_default(service):
+    equal(service.api("GET", "/models/digits")["default"], True)
+    service.api("PUT", "/models/other", {"folder": "/other", "workers_max": 0}, 201)
+    service.api("POST", "/models/other/default", {})
+    service.kill()
+    service.start()
+    equal({one["name"]: one["default"] for one in service.api("GET", "/models")["models"]}, {"digits": False, "other": True})
+    equal(generate(service)["model"], "other")
+    service.api("POST", "/models/digits/default", {})
+    equal({one["name"]: one["default"] for one in service.api("GET", "/models")["models"]}, {"digits": True, "other": False})
+
+
+def what_a_step_needs_is_kept(service):
+    generate(service, width=28, height=28, steps=8)
+    worker = Worker(service)
+    worker.pick(1000)
+    rows = [{"id": 1, "kind": "steps", "steps": 4, "cost_ns": 2 * 10**9}]
+    equal(worker.ask("POST", "/done", {"rows": rows})[0], 200)
+    worker.finish()
+    model = service.api("GET", "/models/digits")
+    equal([(row["width"], row["images"]) for row in model["measured"]], [(28, 1)])
+    assert 0.3 < model["measured"][0]["seconds_per_step"] < 0.6, model["measured"]
+    service.api("POST", "/models/digits/pause", {})  # which writes its row
+    service.kill()
+    service.start()
+    equal(service.api("GET", "/models/digits")["measured"], model["measured"])
+
+
+def there_are_no_more_than_allowed(service):
+    for number in range(1, 1000):
+        service.api("PUT", f"/models/m{number}", {"folder": "/m", "workers_max": 0}, 201)
+    status, answer = service.ask("PUT", "/api/v1/models/m1000", {"folder": "/m"})
+    equal((status, answer["error"]["message"]), (429, "there are 1000 models, and may be no more"))
+    service.api("PUT", "/models/m7", {"folder": "/other", "workers_max": 0})  # changing one is no more
+    service.api("DELETE", "/models/m7")
+    service.api("PUT", "/models/m1000", {"folder": "/m", "workers_max": 0}, 201)
+
+
+run_with(fake_service, a_family_brings_its_defaults, one_is_the_default, what_a_step_needs_is_kept, there_are_no_more_than_allowed,
+         a_model_is_made_changed_and_removed, what_is_no_model_is_said, a_paused_model_waits)

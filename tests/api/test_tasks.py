@@ -47,7 +47,7 @@ def a_picture_has_its_etag_and_can_be_removed(service):
     file = os.path.join(service.state, "results", image["hash"])
     equal(os.stat(file).st_mode & 0o777, 0o600)
     service.api("DELETE", "/tasks/1/image")  # task 2 has the same picture
-    equal((raw(service, "/tasks/1/image")[0], task(service, 1)["images"], os.path.exists(file)), (404, [], True))
+    equal((raw(service, "/tasks/1/image")[0], task(service, 1)["images"], os.path.exists(file)), (410, [], True))
     service.api("DELETE", "/tasks/2/image")
     deadline = time.time() + 10
     while os.path.exists(file):

@@ -14,6 +14,19 @@ gives 0
 asked 'p["body"] == {"workers_min": 2, "workers_max": 2}'
 prints_json 'd["name"] == "digits"'
 
+it 'knows the family by what the folder says'
+serve '{"PUT /api/v1/models/sdxl": {"body": '"$(model 'name="sdxl"')"'}}'
+mkdir folder
+echo '{"_class_name": "StableDiffusionXLPipeline"}' >folder/model_index.json
+run strata models add sdxl folder
+gives 0
+asked 'p["body"]["family"] == "sdxl"'
+run strata models add sdxl folder --family sdxl_turbo
+asked 'p["body"]["family"] == "sdxl_turbo"'
+echo '{"_class_name": "SomethingPipeline"}' >folder/model_index.json
+run strata models add sdxl folder
+asked '"family" not in p["body"]'
+
 it 'refuses what it cannot read'
 serve '{}'
 run strata models add sdxl no/such/folder

@@ -1,5 +1,6 @@
 #!/bin/sh
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
 
 # Ann asks for ten long ones, then Bob for a short one.
 requests() {
@@ -95,3 +96,53 @@ gives 2
 says_some 'all requests come at once'
 run strata sim pool requests.csv --policy fair:users=x
 says_some 'refused 11 requests'
+
+# Ann's two tasks, then Bob's short one, which waited for both; and one that was cancelled.
+tasks() {
+	python3 - "$@" <<'EOF'
+import json, sys
+def task(id, user, created, ended, cost_s, status="finished", model="digits"):
+    return {"id": id, "user": user, "account": None, "model": model, "status": status, "priority": 5, "steps": 10, "cost_ns": int(cost_s * 1e9),
+            "created_at": f"2026-01-01T10:00:{created:02}Z", "ended_at": f"2026-01-01T10:00:{ended:02}.5Z", "parameters": {"width": 28, "height": 28, "n": 1}}
+print(json.dumps({"tasks": [task(4, "bob", 5, 6, 0, "cancelled"), task(3, "bob", 2, 22, 1), task(2, "ann", 1, 20, 10), task(1, "ann", 0, 10, 10)]
+                  + ([task(5, "ann", 1, 2, 1, model="sdxl")] if sys.argv[1:] else []), "next": None}), end="")
+EOF
+}
+
+it 'replays the tasks of the service beside what became of them'
+serve '{"GET /api/v1/tasks": {"body": '"$(tasks)"'}}'
+run strata sim pool --history --policy fifo,shortest
+gives 0
+prints_some 'as it was'
+says_some '1 tasks were not drawn to their end and are left out'
+run strata sim pool --history --policy fifo,shortest,fair --json
+gives 0
+prints_json '[one["policy"] for one in d] == ["as it was", "fifo", "shortest", "fair"] and {one["tasks"] for one in d} == {3}'
+prints_json 'abs(d[0]["mean_resp_s"] - (10.5 + 19.5 + 20.5) / 3) < 1e-3 and abs(d[1]["mean_resp_s"] - (10 + 19 + 19) / 3) < 1e-3'
+prints_json 'd[2]["mean_resp_s"] < d[1]["mean_resp_s"] and d[3]["mean_user_wait_s"] <= d[1]["mean_user_wait_s"]'
+run strata sim pool --history --since '2026-01-01 10:00:01' --json
+gives 0
+prints_json 'd[0]["tasks"] == 2'
+run strata sim pool --history --since '2027-01-01'
+gives 3
+says_some 'no task that was drawn to its end since then'
+
+it 'replays one model at a time'
+serve '{"GET /api/v1/tasks": {"body": '"$(tasks both)"'}}'
+run strata sim pool --history
+gives 2
+says_some 'expected --model NAME'
+
+it 'takes a trace or the history'
+requests
+run strata sim pool
+gives 2
+says_some 'expected a trace or --history'
+run strata sim pool requests.csv --history
+gives 2
+run strata sim pool requests.csv --model x
+gives 2
+says_some 'go with --history'
+run strata sim pool --history --load 0.9
+gives 2
+says_some '--load and --trace do not go with it'

@@ -233,16 +233,21 @@ EACH(models_are_put_and_deleted)
 struct gone {
 	char hashes[8][STORE_HASH_BYTES];
 	size_t count;
+	int64_t bytes;
 };
 
 static int take_gone(void *context, const void *row, struct strata_error *error)
 {
-	const struct store_result *result = row;
+	const struct store_gone *one = row;
 	struct gone *gone = context;
 
 	(void)error;
+	CHECK_TEXT(one->user, sample_task(one->result.task).user);
+	gone->bytes += one->result.size_bytes;
+	if (one->used)
+		return 0;
 	CHECK(gone->count < 8);
-	snprintf(gone->hashes[gone->count++], STORE_HASH_BYTES, "%s", result->hash);
+	snprintf(gone->hashes[gone->count++], STORE_HASH_BYTES, "%s", one->result.hash);
 	return 0;
 }
 
@@ -291,6 +296,71 @@ EACH(old_tasks_are_forgotten_with_what_no_other_needs)
 				       &gone, &count, &err),
 		    -ERANGE, "expected 1 to 10000");
 	CHECK_ERROR(store_forget_tasks(store, 99, 1, epoch - 1, take_gone, &gone, &count, &err),
+		    -ESTALE, "epoch");
+	store_close(store);
+}
+
+static int take_sum(void *context, const void *row, struct strata_error *error)
+{
+	const struct store_result_sum *sum = row;
+
+	(void)error;
+	CHECK(strcmp(sum->user, "ada") == 0 || strcmp(sum->user, "bob") == 0);
+	*(int64_t *)context += sum->size_bytes;
+	return 0;
+}
+
+EACH(old_results_are_dropped_and_their_tasks_stay)
+{
+	struct sample_ids found = { 0 };
+	struct store_drop drop = { .before_ns = 50, .bytes = INT64_MAX, .limit = 2 };
+	struct gone gone = { 0 };
+	int64_t sum = 0;
+	size_t count;
+	uint64_t epoch;
+	struct store *store = open_leading(address, &epoch);
+
+	put_ended(store, 1, 30, "own", epoch);
+	put_ended(store, 2, 10, "shared", epoch);
+	put_ended(store, 3, 20, NULL, epoch);
+	put_ended(store, 4, 0, NULL, epoch); /* live */
+	put_ended(store, 5, 60, "shared", epoch);
+	put_ended(store, 6, 70, "other", epoch);
+	CHECK_OK(store_results_sum(store, take_sum, &sum, &err));
+	CHECK_INT(sum, 400);
+	CHECK_OK(store_drop_results(store, &drop, epoch, take_gone, &gone, &drop.from_ns, &count,
+				    &err));
+	CHECK_INT(count, 1);
+	CHECK_INT(gone.count, 0); /* 5 has the same picture */
+	CHECK_INT(drop.from_ns, 20);
+	CHECK_OK(store_drop_results(store, &drop, epoch, take_gone, &gone, &drop.from_ns, &count,
+				    &err));
+	CHECK_INT(count, 1);
+	CHECK_TEXT(gone.hashes[0], "own");
+	drop.from_ns = 30;
+	CHECK_OK(store_drop_results(store, &drop, epoch, take_gone, &gone, &drop.from_ns, &count,
+				    &err));
+	CHECK_INT(count, 0);
+	CHECK_INT(drop.from_ns, 50); /* as far as was asked */
+	drop = (struct store_drop){ .before_ns = 99, .bytes = 1, .limit = 10 };
+	CHECK_OK(store_drop_results(store, &drop, epoch, take_gone, &gone, &drop.from_ns, &count,
+				    &err));
+	CHECK_INT(count, 1); /* no more than is needed */
+	CHECK_TEXT(gone.hashes[1], "shared");
+	CHECK_INT(drop.from_ns, 70);
+	CHECK_INT(gone.bytes, 300);
+	sum = 0;
+	CHECK_OK(store_results_sum(store, take_sum, &sum, &err));
+	CHECK_INT(sum, 100);
+	CHECK_OK(store_load(store, STORE_TASK, NULL, sample_take_id, &found, &err));
+	CHECK_INT(found.count, 6);
+	drop.limit = STRATA_STORE_PAGE_MAX + 1;
+	CHECK_ERROR(store_drop_results(store, &drop, epoch, take_gone, &gone, &drop.from_ns, &count,
+				       &err),
+		    -ERANGE, "expected 1 to 10000");
+	drop.limit = 1;
+	CHECK_ERROR(store_drop_results(store, &drop, epoch - 1, take_gone, &gone, &drop.from_ns,
+				       &count, &err),
 		    -ESTALE, "epoch");
 	store_close(store);
 }

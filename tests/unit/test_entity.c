@@ -184,3 +184,28 @@ TEST(qualities_and_partitions_have_priorities)
 	CHECK_TEXT(small_pass(0), "3 2");
 	small_close();
 }
+
+TEST(nobody_is_charged_for_what_works_for_others)
+{
+	struct strata_job_request request = of(1, "ann", NULL);
+	struct strata_usage_view view;
+
+	small_open("fifo", "none", 1, 2);
+	request.gpus = 1;
+	request.uncharged = true;
+	small_submit(request, 0);
+	request.id = 2;
+	request.user = "ben";
+	request.uncharged = false; /* alike in all else */
+	small_submit(request, 0);
+	CHECK_TEXT(small_pass(0), "1 2");
+	small_end(1, 3600);
+	small_end(2, 3600);
+	strata_cluster_user(small, "ann", &view);
+	CHECK(view.gpu_hours == 0);
+	strata_cluster_user(small, "ben", &view);
+	CHECK(view.gpu_hours > 0.9);
+	CHECK(strata_cluster_bill(small, 2, 0, 0) == 2);
+	CHECK(strata_cluster_bill(small, 0, 0.5, 0) > 0 && strata_cluster_bill(small, 0, 0.5, 0) < 1);
+	small_close();
+}

@@ -47,3 +47,16 @@ TEST(an_unknown_family_is_refused)
 	CHECK_ERROR(strata_model_family_find("sdxxl", 5, &family, &err), -ENOENT,
 		    "did you mean 'sdxl'?");
 }
+
+TEST(pipelines_are_known_by_their_class)
+{
+	const struct strata_model_family *family;
+
+	CHECK_OK(strata_model_family_find("StableDiffusionXLPipeline", 25, &family, &err));
+	CHECK_TEXT(family->name, "sdxl");
+	CHECK_INT(family->steps, 50);
+	CHECK_INT(family->side, 1024);
+	CHECK_NEAR(family->guidance_scale, 5, 0);
+	CHECK_OK(strata_model_family_find("FluxPipeline", 12, &family, &err));
+	CHECK_TEXT(family->name, "flux");
+}

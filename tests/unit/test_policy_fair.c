@@ -365,3 +365,26 @@ TEST(the_cost_of_a_window_is_an_amount)
 	CHECK_OK(strata_pool_set_user(pool, "a", NULL, 1, &quota, &err));
 	play_close();
 }
+
+TEST(what_was_used_elsewhere_counts)
+{
+	play_open("fair", NULL);
+	uint64_t worker = play_worker(0, 0);
+
+	for (int i = 0; i < 3; i++) {
+		play_add("a", 1, 0);
+		play_add("b", 1, 0);
+	}
+	CHECK_OK(strata_pool_charge(pool, "a", NULL, 2 * SECOND + 1, 0, &err));
+	for (int i = 0; i < 3; i++) { /* until they have had as much */
+		struct strata_task_view view;
+
+		CHECK_OK(strata_pool_get(pool, play_whole(worker, 0), &view, &err));
+		CHECK_TEXT(view.user, "b");
+	}
+	CHECK_OK(strata_pool_charge(pool, "c", "lab", 0, 0, &err)); /* of whom nothing is known */
+	CHECK_ERROR(strata_pool_charge(pool, "a", NULL, -1, 0, &err), -EINVAL, "the cost is -1 ns");
+	play_open("fifo", NULL);
+	CHECK_ERROR(strata_pool_charge(pool, "a", NULL, 1, 0, &err), -ENOTSUP, "fair does");
+	play_close();
+}
