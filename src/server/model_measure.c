@@ -74,6 +74,14 @@ void model_measure_images(struct model_measures *measures, const struct model_sh
 	get(measures, shape)->images += count;
 }
 
+bool model_measured(const struct model_measures *measures)
+{
+	for (size_t i = 0; i < measures->count; i++)
+		if (measures->rows[i].steps)
+			return true;
+	return false;
+}
+
 int64_t model_measure_expect(const struct model_measures *measures, const struct model_shape *shape,
 			     int64_t steps)
 {

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PICTURE_LINK_PREFIX "/api/v1/pictures/"
+#define PICTURE_LINK_PREFIX "/pictures/"
 enum { PICTURE_LINK_BYTES = 160 };
 
-/* "/api/v1/pictures/17/0/1763445600/HASH"; the time is in seconds since 1970. */
+/* "/pictures/17/0/1763445600/HASH"; the time is in seconds since 1970. */
 char *picture_link_make(const unsigned char key[JOB_TOKEN_KEY_BYTES], int64_t task, int64_t number,
 			int64_t expires_s, char ret_path[PICTURE_LINK_BYTES]);
 /* Was a link with these parts made with this key? Whether it has expired is the caller's to ask. */

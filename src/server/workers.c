@@ -307,7 +307,7 @@ static uint32_t steps_of(const struct worker *worker, const struct strata_batch 
 	bool waits = strata_pool_pending_count(pool) && !full;
 	int64_t round_ns = (worker->ask_ns ? worker->ask_ns : ASK_NS_USUAL) * ASK_SHARE;
 
-	if (!step_ns)
+	if (!step_ns || !model_measured(&worker->model->measures))
 		return 1; /* nothing is known of it yet */
 	if (!waits && round_ns < ROUND_NS)
 		round_ns = ROUND_NS;

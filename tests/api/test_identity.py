@@ -50,6 +50,7 @@ TABLE = {
     ("POST", "/api/v1/slurm/sbatch"): [422 if status == 400 else status for status in USERS],  # no script
 }
 TABLE.update({
+    ("GET", "/api/v1/webhooks"): [200, 401, 401, 403, 200, 200, 200],
     ("POST", "/api/v1/generate"): USERS,
     ("GET", "/api/v1/samplers"): READERS, ("GET", "/api/v1/schedules"): READERS,
     ("GET", "/api/v1/tasks"): READERS, ("GET", "/api/v1/tasks/*"): READERS, ("GET", "/api/v1/tasks/*/why"): READERS,
@@ -63,7 +64,7 @@ TABLE.update({
     ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
     ("POST", "/api/v1/models/*/pause"): OPERATORS, ("POST", "/api/v1/models/*/resume"): OPERATORS,
     ("POST", "/v1/images/generations"): USERS, ("GET", "/v1/models"): READERS, ("GET", "/v1/models/*"): READERS,
-    ("GET", "/api/v1/pictures/*/*/*/*"): [403] * 7,  # a link that nobody made
+    ("GET", "/pictures/*/*/*/*"): [403] * 7,  # a link that nobody made
     ("POST", "/sdapi/v1/txt2img"): USERS, ("POST", "/sdapi/v1/img2img"): USERS, ("GET", "/sdapi/v1/progress"): READERS,
     ("POST", "/sdapi/v1/interrupt"): [200, 401, 401, 403, 200, 200, 200],  # of nothing of his
     ("GET", "/sdapi/v1/samplers"): READERS, ("GET", "/sdapi/v1/schedulers"): READERS, ("GET", "/sdapi/v1/sd-models"): READERS,

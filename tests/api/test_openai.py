@@ -37,7 +37,7 @@ def a_picture_comes_in_their_form(service):
     assert abs(answer["created"] - time.time()) < 60, answer
     parameters = service.api("GET", "/tasks/1")["parameters"]
     equal(parameters, {"prompt": "a seven", "steps": 4, "seed": 9, "n": 1, "width": 64, "height": 32})
-    path = re.fullmatch("http://localhost(/api/v1/pictures/1/0/.*)", answer["data"][0]["url"])[1]
+    path = re.fullmatch("http://localhost(/pictures/1/0/.*)", answer["data"][0]["url"])[1]
     equal(fetch(service, path), (200, png()))
 
 
@@ -117,7 +117,7 @@ def links_are_good_for_one_picture_until_they_expire(service):
         waits = pool.submit(ask, service, prompt="x", response_format="url")
         Worker(service).work()
         path = waits.result()["data"][0]["url"].removeprefix("http://localhost")
-    _, _, _, _, task, number, expires, mac = path.split("/")
+    _, _, task, number, expires, mac = path.split("/")
     assert 3500 < int(expires) - time.time() < 3700, path
     equal(fetch(service, path)[0], 200)
     if os.geteuid() == 0:
@@ -125,7 +125,7 @@ def links_are_good_for_one_picture_until_they_expire(service):
     for bad in (f"{task}/1/{expires}/{mac}", f"2/{number}/{expires}/{mac}", f"{task}/{number}/{int(expires) + 1}/{mac}", f"{task}/{number}/{expires}/{mac[:-1]}0" if mac[-1] != "0" else
                 f"{task}/{number}/{expires}/{mac[:-1]}1", f"{task}/{number}/{expires}/", f"{task}/..%2f0/{expires}/{mac}", f"0{task}/{number}/{expires}/{mac}",
                 f"{task}/{number}/1/{mac}", "9" * 30 + f"/{number}/{expires}/{mac}"):
-        status = fetch(service, "/api/v1/pictures/" + bad)[0]
+        status = fetch(service, "/pictures/" + bad)[0]
         assert status in (403, 404), (bad, status)
     service.kill()
     service.start()
@@ -141,7 +141,7 @@ def a_link_needs_no_token_and_the_rest_does(service):
         waits = pool.submit(service.ask, "POST", "/v1/images/generations", {"prompt": "x"}, None, True, token)
         Worker(service).work()
         url = waits.result()[1]["data"][0]["url"]
-    assert url.startswith(f"http://127.0.0.1:{service.port()}/api/v1/pictures/1/0/"), url
+    assert url.startswith(f"http://127.0.0.1:{service.port()}/pictures/1/0/"), url
     import urllib.request
     with urllib.request.urlopen(url) as answer:
         equal(answer.read(), png())

@@ -96,7 +96,7 @@ serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task)"'}}'
 printf 'PNG!' >start.png
 run strata generate 'a fox' --init start.png --strength 0.6 --no-wait
 gives 0
-asked 'p["body"] == {"prompt": "a fox", "webhook": "https://h/x", "init_image": "UE5HIQ==", "strength": 0.6}'
+asked 'p["body"] == {"prompt": "a fox", "init_image": "UE5HIQ==", "strength": 0.6}'
 run strata generate 'a fox' --init nosuch.png
 gives 3
 says_some 'nosuch.png'

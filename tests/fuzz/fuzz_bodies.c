@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(request.body, data + 1, size - 1);
 	request.body[size - 1] = '\0';
 	request.route->parse(&request);
-	if (request.answered)
+	if (request.answered && request.status != 200) /* that asks for nothing is done at once */
 		assert(request.status >= 400 && request.status < 600 &&
 		       (request.status == 500 || strstr(request.text, "\"message\"")));
 	give(request.text);

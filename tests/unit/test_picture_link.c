@@ -40,8 +40,8 @@ TEST(a_link_says_which_picture_and_until_when)
 	int64_t task = 0, number = 0, expires_s = 0;
 
 	picture_link_make(key, 17, 3, 1763445600, path);
-	CHECK(strncmp(path, "/api/v1/pictures/17/3/1763445600/", 33) == 0);
-	CHECK_INT(strlen(path), 33 + 64);
+	CHECK(strncmp(path, "/pictures/17/3/1763445600/", 26) == 0);
+	CHECK_INT(strlen(path), 26 + 64);
 	cut(path, parts);
 	CHECK(picture_link_read(key, parts, &task, &number, &expires_s));
 	CHECK_INT(task, 17);
