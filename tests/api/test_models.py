@@ -61,7 +61,7 @@ def a_family_brings_its_defaults(service):
     equal((got["scheduler"], got["steps"], got["width"], got["guidance_scale"]), ("ddim", 3, 64, 1.0))
     status, answer = service.ask("PUT", "/api/v1/models/y", {"folder": "/y", "family": "sdxxl"})
     equal((status, answer["error"]["message"]), (404, "there is no model family 'sdxxl'; did you mean 'sdxl'?"))
-    equal(service.api("GET", "/models/digits")["defaults"]["steps"], 20)  # of no family
+    equal(service.api("GET", "/models/digits")["defaults"]["steps"], 12)  # of no family: its own
 
 
 def one_is_the_default(service):
