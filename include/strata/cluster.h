@@ -452,6 +452,9 @@ void strata_cluster_user(struct strata_cluster *cluster, const char *name,
 			 struct strata_usage_view *ret_view);
 void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 			    struct strata_usage_view *ret_view);
+/* Every user who was set, has a job or has used something, in no order; the name is borrowed during the call. */
+void strata_cluster_each_user(const struct strata_cluster *cluster,
+			      void (*each)(void *context, const char *name), void *context);
 /* What a user has used in one account (NULL: as in a request), in GPU-hours as of the latest time seen: what a store keeps. */
 double strata_cluster_association_usage(struct strata_cluster *cluster, const char *user,
 					const char *account);

@@ -1,4 +1,5 @@
 /* strata tasks: generation tasks, one of them, their ends and their pictures. */
+#include "cli/engine_options.h"
 #include "cli/task.h"
 
 #include <errno.h>
@@ -148,6 +149,7 @@ static int cancel(struct cli *cli, const void *conf, char **operands, size_t ope
 struct image_conf {
 	const char *output;
 	bool wait;
+	int preview; /* enum engine_preview_mode */
 };
 
 static const struct strata_option image_options[] = {
@@ -156,16 +158,25 @@ static const struct strata_option image_options[] = {
 	  .help = "the PNG file to write, T17.png when left out; of several, FILE-1 …" },
 	{ "wait", STRATA_BOOL, offsetof(struct image_conf, wait), .letter = 'W',
 	  .help = "wait until the task has ended" },
+	{ "preview", STRATA_ENUM, offsetof(struct image_conf, preview),
+	  .choice = { engine_previews, ENGINE_PREVIEW_NONE },
+	  .help = "show it in the terminal, and while it is drawn; auto: half blocks where there are "
+		  "colours" },
 	{ 0 }
 };
 static const struct strata_schema image_schema = { "tasks image", NULL, sizeof(struct image_conf),
 						   image_options };
 
+static bool is_finished(const json_t *task)
+{
+	return strcmp(grid_or(json_object_get(task, "status"), ""), "finished") == 0;
+}
+
 static int save(struct cli *cli, const char *id, const char *output, const json_t *task)
 {
 	struct buf sentence;
 
-	if (strcmp(grid_or(json_object_get(task, "status"), ""), "finished") == 0) {
+	if (is_finished(task)) {
 		const char *file = output ? output
 					  : strata_arena_printf(&cli->arena, "T%s.png", id);
 
@@ -191,9 +202,16 @@ static int image(struct cli *cli, const void *conf_any, char **operands, size_t 
 	json_t *task;
 	int rc = task_id(cli, operands[0], &id);
 
+	struct task_preview *preview = NULL;
+
 	(void)operand_count;
+	if (rc == 0 && conf->preview != ENGINE_PREVIEW_NONE)
+		rc = task_preview_open(cli, conf->preview, &preview);
 	if (rc == 0)
-		rc = conf->wait ? task_follow(cli, id, NULL, &task) : get(cli, id, NULL, &task);
+		rc = conf->wait ? task_follow(cli, id, preview, &task) : get(cli, id, NULL, &task);
+	if (rc == 0 && !conf->wait && is_finished(task))
+		task_preview_show(preview, id, "/image");
+	task_preview_close(preview);
 	if (rc)
 		return rc;
 	rc = save(cli, id, conf->output, task);

@@ -53,6 +53,12 @@ enum cli_style task_style(const char *status)
 						  : CLI_BLUE;
 }
 
+/* Several users are served in turn: how far the others are until then is not known to the task. */
+static bool is_rough(const json_t *task)
+{
+	return grid_int(task, "position_error") > 0;
+}
+
 static void add_waiting(const json_t *task, int64_t now_ns, struct buf *buf)
 {
 	int64_t position = grid_int(task, "position"), start_ns = when_json(task, "expected_start");
@@ -60,7 +66,8 @@ static void add_waiting(const json_t *task, int64_t now_ns, struct buf *buf)
 	char text[STRATA_FORM_BYTES];
 
 	if (position)
-		buf_printf(buf, ": number %" PRId64 " in line", position);
+		buf_printf(buf, ": %snumber %" PRId64 " in line", is_rough(task) ? "about " : "",
+			   position);
 	if (start_ns > now_ns)
 		buf_printf(buf, ", starts ≈ %s", when_print(start_ns, now_ns, text));
 	if (trouble)
@@ -117,7 +124,8 @@ static void add_when(const struct grid_cell *cell)
 	char text[STRATA_FORM_BYTES];
 
 	if (position)
-		cli_table_add(cell->table, "number %" PRId64, position);
+		cli_table_add(cell->table, "%snumber %" PRId64, is_rough(cell->row) ? "≈ " : "",
+			      position);
 	else if (started_ns && ended_ns)
 		cli_table_add(cell->table, "%s",
 			      strata_duration_print_short(ended_ns - started_ns, text));

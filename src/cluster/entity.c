@@ -378,6 +378,14 @@ void strata_cluster_user(struct strata_cluster *cluster, const char *name,
 		ret_view->factor = share_factor(cluster->share, leaf, cluster->now_ns);
 }
 
+void strata_cluster_each_user(const struct strata_cluster *cluster,
+			      void (*each)(void *context, const char *name), void *context)
+{
+	for (const struct map_text_entry *at = map_text_next(&cluster->users, NULL); at;
+	     at = map_text_next(&cluster->users, at))
+		each(context, ((const struct entity *)at->value)->name);
+}
+
 void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 			    struct strata_usage_view *ret_view)
 {

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const collections[STRATA_ENTITY_COUNT] = { "users", "accounts", "qos",
@@ -135,29 +136,55 @@ static json_t *view_entity(struct decider *decider, enum strata_entity_type type
 	return json;
 }
 
-/* Users that nobody has said anything about are there with their first job or task. */
-static void add_others(struct decider *decider, json_t *list)
+/* Names, in the arena of the request; those that there is no memory for are left out. */
+struct others {
+	struct decider *decider;
+	struct strata_arena *arena;
+	const char **names;
+	size_t count, room;
+};
+
+static void add_name(void *context, const char *user)
 {
-	struct map_text seen;
+	struct others *others = context;
 
-	map_text_init(&seen, &decider->memory);
-	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
-		const char *user = live->job.user;
-		size_t length = strlen(user);
+	if (entity_find(others->decider, STRATA_ENTITY_USER, user))
+		return;
+	if (others->count == others->room) {
+		size_t room = others->room ? 2 * others->room : 64;
+		const char **names = strata_arena_array(others->arena, room, sizeof(*names));
 
-		if (entity_find(decider, STRATA_ENTITY_USER, user) ||
-		    map_text_get(&seen, user, length) ||
-		    map_text_put(&seen, user, length, list, NULL))
-			continue;
-		json_array_append_new(list, view_entity(decider, STRATA_ENTITY_USER, user));
+		if (!names)
+			return;
+		if (others->count)
+			memcpy(names, others->names, others->count * sizeof(*names));
+		others->names = names;
+		others->room = room;
 	}
+	others->names[others->count++] = user;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Users that nobody has said anything about are there with their first job or task, and as long as
+ * what they have used counts. */
+static void add_others(struct decider *decider, struct strata_arena *arena, json_t *list)
+{
+	struct others others = { .decider = decider, .arena = arena };
+
+	strata_cluster_each_user(decider->cluster, add_name, &others);
 	for (const struct map_text_entry *at = NULL;
 	     (at = map_text_next(&decider->task_users, at));)
-		if (!entity_find(decider, STRATA_ENTITY_USER, at->key) &&
-		    !map_text_get(&seen, at->key, strlen(at->key)))
-			json_array_append_new(list,
-					      view_entity(decider, STRATA_ENTITY_USER, at->key));
-	map_text_fini(&seen);
+		add_name(&others, at->key);
+	if (others.count)
+		qsort(others.names, others.count, sizeof(*others.names), compare_names);
+	for (size_t i = 0; i < others.count; i++)
+		if (i == 0 || strcmp(others.names[i], others.names[i - 1]) != 0)
+			json_array_append_new(list, view_entity(decider, STRATA_ENTITY_USER,
+								others.names[i]));
 }
 
 static void get_entities(struct decider *decider, struct request *request)
@@ -169,7 +196,7 @@ static void get_entities(struct decider *decider, struct request *request)
 		if (at->made || strcmp(at->name, PEOPLE_ALL_NODES) != 0)
 			json_array_append_new(list, view_entity(decider, type, at->name));
 	if (type == STRATA_ENTITY_USER)
-		add_others(decider, list);
+		add_others(decider, &request->arena, list);
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", collections[type], list));
 }
 

@@ -209,3 +209,20 @@ TEST(nobody_is_charged_for_what_works_for_others)
 	CHECK(strata_cluster_bill(small, 0, 0.5, 0) > 0 && strata_cluster_bill(small, 0, 0.5, 0) < 1);
 	small_close();
 }
+
+static void list_name(void *context, const char *name)
+{
+	strcat(strcat(context, name), " ");
+}
+
+TEST(users_are_known_by_their_jobs_and_by_what_they_have_used)
+{
+	char names[64] = "";
+
+	small_open("fifo", "none", 1, 2);
+	small_submit(of(1, "ann", NULL), 0);
+	CHECK_OK(strata_cluster_add_usage(small, "ben", NULL, 3, 0, &err));
+	strata_cluster_each_user(small, list_name, names);
+	CHECK(strstr(names, "ann ") && strstr(names, "ben ") && strlen(names) == 8);
+	small_close();
+}
