@@ -102,6 +102,10 @@ static const struct strata_option server_options[] = {
 	  .value = "ADDRESSES",
 	  .help = "webhooks may be there although messages go to no loopback or link-local "
 		  "address: 127.0.0.1,169.254.7.0/24" },
+	{ "webhook_retry", STRATA_DURATION, OFFSET(webhook_retry_ns),
+	  .integer = { 10 * SECOND, SECOND / 100, 3600 * SECOND }, .unit = "s",
+	  .help = "a message that did not arrive is sent again after so long, then after three "
+		  "times that, and so on, up to ten times" },
 	{ "worker_save", STRATA_DURATION, OFFSET(worker_save_ns),
 	  .integer = { 30 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "a worker saves the latents of a task so often; 0: after each round" },

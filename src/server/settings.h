@@ -20,6 +20,7 @@ struct server_conf {
 	int pool_scope; /* enum pool_scope */
 	bool pool_preempt;
 	const char *webhook_allow;
+	int64_t webhook_retry_ns;
 	int64_t task_queue_max;
 	const char *worker_user;    /* NULL: chosen */
 	const char *worker_program; /* NULL: the one beside this */

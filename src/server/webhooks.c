@@ -302,10 +302,10 @@ void webhook_task_ended(struct decider *decider, const struct task *task)
 
 /* ---- sending ---- */
 
-/* 10 s, 30 s, 90 s …: the last attempt is a day after the first. */
-static int64_t wait_ns(int64_t attempts)
+/* 10 s, 30 s, 90 s …: with that setting the last attempt is a day after the first. */
+static int64_t wait_ns(const struct decider *decider, int64_t attempts)
 {
-	int64_t wait = 10 * SECOND_NS;
+	int64_t wait = decider->conf->webhook_retry_ns;
 
 	for (int64_t i = 1; i < attempts; i++)
 		wait *= 3;
@@ -362,7 +362,7 @@ static void hand_over(struct decider *decider, struct delivery *delivery, int64_
 		line = line_of(webhooks, delivery, now_ns);
 	delivery->with_process = line && webhook_process_put(webhooks->process, delivery->row.id, line);
 	if (!delivery->with_process)
-		delivery->row.due_ns = now_ns + wait_ns(1); /* here only: it is no attempt */
+		delivery->row.due_ns = now_ns + wait_ns(decider, 1); /* here only: it is no attempt */
 }
 
 void webhooks_committed(struct decider *decider)
@@ -412,7 +412,7 @@ static void take_result(struct decider *decider, const struct webhook_result *re
 	}
 	free((void *)delivery->row.error);
 	delivery->row.error = own(result->error);
-	delivery->row.due_ns = decider_now_ns(decider) + wait_ns(delivery->row.attempts);
+	delivery->row.due_ns = decider_now_ns(decider) + wait_ns(decider, delivery->row.attempts);
 	if (delivery->row.due_ns < webhooks->due_ns)
 		webhooks->due_ns = delivery->row.due_ns;
 	batch_put(decider, STORE_PUT(&delivery->row));
