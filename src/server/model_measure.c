@@ -74,6 +74,13 @@ void model_measure_images(struct model_measures *measures, const struct model_sh
 	get(measures, shape)->images += count;
 }
 
+bool model_measure_knows(const struct model_measures *measures, const struct model_shape *shape)
+{
+	const struct model_measure *row = find(measures, shape);
+
+	return row && row->steps > 0;
+}
+
 int64_t model_measure_expect(const struct model_measures *measures, const struct model_shape *shape,
 			     int64_t steps)
 {

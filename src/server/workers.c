@@ -22,7 +22,10 @@
 #define ROUND_NS INT64_C(250000000)   /* a worker asks about so often when nobody waits */
 #define ASK_NS_USUAL INT64_C(2000000) /* what asking costs one that has not said */
 
-enum { ASK_SHARE = 50 };
+enum {
+	ASK_SHARE = 50,
+	SILENT_LEASES = 6, /* who has asked before and is silent for so many hangs */
+};
 
 static int64_t now_mono(const struct decider *decider)
 {
@@ -285,6 +288,20 @@ static int settle(struct decider *decider, struct worker *worker, const struct w
 
 /* ---- picking ---- */
 
+/* A step of one task: as it went so far, else as others like it went; 0: nobody has seen one. What
+ * was expected when it came does not count, as more may be known since. */
+static int64_t step_ns_of(const struct strata_task_view *view, uint32_t left)
+{
+	const struct task *task = view->payload;
+	const struct model_measures *measures = &task->model->measures;
+
+	if (view->steps_done && view->used_ns)
+		return view->left_ns / left;
+	return model_measure_knows(measures, &task->shape)
+		       ? model_measure_expect(measures, &task->shape, 1)
+		       : 0;
+}
+
 /* Steps until it asks again: so many that asking costs less than one part in ASK_SHARE of the
  * computing. When nobody waits it may be more: who comes meanwhile joins a little later. */
 static uint32_t steps_of(const struct worker *worker, const struct strata_batch *batch)
@@ -301,7 +318,7 @@ static uint32_t steps_of(const struct worker *worker, const struct strata_batch 
 		uint32_t own = view.steps > view.steps_done ? view.steps - view.steps_done : 1;
 
 		left = own < left ? own : left;
-		step_ns += view.left_ns / own;
+		step_ns += step_ns_of(&view, own);
 	}
 	bool full = batch->count >= (uint32_t)worker->model->conf.batch;
 	bool waits = strata_pool_pending_count(pool) && !full;
@@ -644,6 +661,15 @@ int lease_done(struct decider *decider, struct worker *worker, const struct work
 
 /* ---- once a round ---- */
 
+/* From when on it is taken to hang; monotonic. INT64_MAX: it may load its model, for however long,
+ * or is given up already. */
+static int64_t hangs_from_ns(const struct decider *decider, const struct worker *worker)
+{
+	return worker->asked && !worker->given_up
+		       ? worker->heard_ns + SILENT_LEASES * decider->conf->worker_lease_ns
+		       : INT64_MAX;
+}
+
 static void look_at_worker(struct decider *decider, struct worker *worker)
 {
 	int64_t now_ns = now_mono(decider);
@@ -657,6 +683,8 @@ static void look_at_worker(struct decider *decider, struct worker *worker)
 			"the worker is silent; its tasks go back to their places");
 		lease_lose(decider, worker);
 	}
+	if (now_ns >= hangs_from_ns(decider, worker))
+		worker_jobs_give_up(decider, worker);
 }
 
 void workers_look(struct decider *decider)
@@ -687,6 +715,8 @@ int64_t workers_due_ns(const struct decider *decider)
 
 		if (worker->handle && lease_ns < due_ns)
 			due_ns = lease_ns;
+		if (hangs_from_ns(decider, worker) < due_ns)
+			due_ns = hangs_from_ns(decider, worker);
 		if (unheard_ns > now_mono(decider) && unheard_ns < due_ns)
 			due_ns = unheard_ns;
 	}
