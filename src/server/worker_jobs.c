@@ -289,7 +289,6 @@ bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 {
 	const struct live *live = live_get(decider, worker->job);
 	struct model *model = worker->model;
-	struct store_worker row = { .job = worker->job };
 	char why[300];
 
 	if (live && !live->job.completed_ns) {
@@ -303,7 +302,6 @@ bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 	say_why(decider, live, why, sizeof(why));
 	if (!worker->asked || (live && live->job.state == STRATA_JOB_FAILED))
 		fail(decider, model, why);
-	batch_put(decider, STORE_DELETE(&row));
 	map_u64_remove(&decider->workers, (uint64_t)worker->job);
 	model->worker_count--;
 	free(worker);

@@ -54,7 +54,10 @@ static int load_worker(void *context, const void *row_any, struct strata_error *
 {
 	struct decider *decider = context;
 	const struct store_worker *row = row_any;
-	struct model *model = models_find(decider, row->model);
+	const struct live *live = live_get(decider, row->job);
+	/* the row of one that has ended says whose job that was, as long as the job is known */
+	struct model *model = live && !live->job.completed_ns ? models_find(decider, row->model)
+							      : NULL;
 	struct worker *worker = model ? lease_add(decider, row->job, model) : NULL;
 
 	if (model && !worker)

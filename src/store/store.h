@@ -247,7 +247,8 @@ struct store_result {
 	int64_t size_bytes;
 };
 
-/* A job that the service started to compute tasks of a model: no other may ask for them. */
+/* A job that the service started to compute tasks of a model: no other may ask for them. The row
+ * goes with the job's. */
 struct store_worker {
 	int64_t job;
 	const char *model;
