@@ -528,12 +528,12 @@ static void put_results(struct decider *decider, const struct task *task,
 
 /* One row is the task's, after the pool has taken all of them. */
 static void take_row(struct decider *decider, struct task *task, const struct worker_row *row,
-		     const char *images)
+		     int64_t job, const char *images)
 {
 	struct strata_task_view view;
 
 	if (strata_pool_get(task->model->pool, task->handle, &view, NULL) == 0)
-		model_learn_cap(task->model, view.shape, (uint32_t)row->cap);
+		model_learn_cap(decider, task->model, view.shape, (uint32_t)row->cap, job);
 	if (row->cost_ns)
 		task_charge(decider, task, row->steps, row->cost_ns);
 	if (task->ended)
@@ -650,7 +650,7 @@ int lease_done(struct decider *decider, struct worker *worker, const struct work
 		struct task *task = task_find(decider, rows[i].id);
 
 		if (task)
-			take_row(decider, task, &rows[i], images[i]);
+			take_row(decider, task, &rows[i], worker->job, images[i]);
 	}
 	for (size_t i = 0; i < count; i++)
 		free(images[i]);

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
 """Models: made, changed, paused and removed by operators, and kept."""
+import signal
+import threading
+import time
+
 from fake_worker import Worker, fake_service, generate
 from service import equal, run_with
 
@@ -102,6 +106,23 @@ def there_are_no_more_than_allowed(service):
     service.api("PUT", "/models/m1000", {"folder": "/m", "workers_max": 0}, 201)
 
 
+def one_goes_when_its_last_task_is_forgotten(service):
+    """Cancelling its last task and removing the model may be of one round: it is in use until the end of it."""
+    for _ in range(20):
+        service.api("PUT", "/models/other", {"folder": "/none", "workers_max": 0}, 201)
+        task = generate(service, model="other")["id"]
+        works = [threading.Thread(target=service.ask, args=("DELETE", f"/api/v1{path}")) for path in (f"/tasks/{task}", "/models/other", "/models/other")]
+        service.process.send_signal(signal.SIGSTOP)  # so that they come together
+        for work in works:
+            work.start()
+            time.sleep(0.01)
+        service.process.send_signal(signal.SIGCONT)
+        for work in works:
+            work.join()
+        service.ask("DELETE", "/api/v1/models/other")
+        equal(service.api("GET", f"/tasks/{task}")["status"], "cancelled")
+
+
 def accounts_have_tasks_and_not_their_workers(service):
     service.api("PUT", "/models/digits", {"gpus": 1, "cpus": 2, "batch": 1})
     token = service.api("POST", "/tokens", {"user": "daemon", "role": "user"}, 201)["token"]
@@ -127,4 +148,4 @@ def accounts_have_tasks_and_not_their_workers(service):
 
 
 run_with(fake_service, a_family_brings_its_defaults, one_is_the_default, what_a_step_needs_is_kept, there_are_no_more_than_allowed,
-         accounts_have_tasks_and_not_their_workers, a_model_is_made_changed_and_removed, what_is_no_model_is_said, a_paused_model_waits)
+         one_goes_when_its_last_task_is_forgotten, accounts_have_tasks_and_not_their_workers, a_model_is_made_changed_and_removed, what_is_no_model_is_said, a_paused_model_waits)
