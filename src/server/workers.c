@@ -344,6 +344,7 @@ static json_t *task_json(struct decider *decider, const struct worker *worker, u
 	json_t *parameters = json_loads(task->row.parameters, 0, NULL);
 
 	(void)decider;
+	json_object_del(parameters, "webhook"); /* between the service and its user */
 	return json_pack("{s:I,s:I,s:o,s:I,s:b}", "id", (json_int_t)task->row.id, "steps_done",
 			 (json_int_t)view.steps_done, "parameters", parameters, "seed",
 			 (json_int_t)task->row.seed, "latents", task->latents_steps >= 0);

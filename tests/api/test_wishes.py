@@ -61,16 +61,13 @@ def cancel_one(service):
 def a_call_when_it_is_done(service):
     """A1111 #12576: nobody has to ask again and again; the message is signed, and comes although the service was killed in between."""
     listener = Listener()
-    generate(service, webhook=listener.url("/my-pictures"))
-    worker = Worker(service)
-    worker.pick(1000)
+    ask_for(service, "a seven", seed=3, webhook=listener.url("/my-pictures"))
     service.kill()
     service.start()
-    worker.finish(png(3))
     message, = listener.wait()
     path, headers, body = listener.messages[0]
     equal((path, message["event"], message["task"]["id"], message["task"]["status"]), ("/my-pictures", "task.ended", 1, "finished"))
-    equal(raw(service, f"/tasks/{message['task']['id']}/image")[2], png(3))
+    equal(picture(service, message["task"]["id"]), drawn_at_once("a seven", "--seed", 3, "--steps", message["task"]["steps"]))
     check_signature(service.api("GET", "/webhooks")["secret"], headers, body)
     listener.close()
 
@@ -167,7 +164,7 @@ def unlike_tasks_share_a_batch_step_by_step(service):
 
 def make(test):
     words = getattr(test, "arguments", [])
-    return Service(*words) if test is solvers_are_safe_to_share else Service(*FAKE, *words)
+    return Service(*words) if test in (solvers_are_safe_to_share, a_call_when_it_is_done) else Service(*FAKE, *words)
 
 
 run_with(make, an_id_at_once, progress_of_each_task, position_in_line, cancel_one, a_call_when_it_is_done, the_queue_survives_a_restart, pause_and_go_on,
