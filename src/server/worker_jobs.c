@@ -242,10 +242,12 @@ json_t *worker_jobs_of(const struct decider *decider, const struct model *model,
 
 /* ---- the end of a job ---- */
 
-static void say_why(const struct decider *decider, const struct live *live, char *ret_text,
-		    size_t room)
+static void say_why(const struct decider *decider, const struct worker *worker,
+		    const struct live *live, char *ret_text, size_t room)
 {
-	if (live && live->job.failure)
+	if (worker->why[0])
+		snprintf(ret_text, room, "job %lld: %s", (long long)worker->job, worker->why);
+	else if (live && live->job.failure)
 		snprintf(ret_text, room, "job %lld: %.200s", (long long)live->job.id,
 			 live->job.failure);
 	else if (live && live->job.exit_signal)
@@ -299,7 +301,7 @@ bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 		return false;
 	}
 	lease_lose(decider, worker);
-	say_why(decider, live, why, sizeof(why));
+	say_why(decider, worker, live, why, sizeof(why));
 	if (!worker->asked || (live && live->job.state == STRATA_JOB_FAILED))
 		fail(decider, model, why);
 	map_u64_remove(&decider->workers, (uint64_t)worker->job);

@@ -84,7 +84,7 @@ void workers_free(struct decider *decider)
 	map_u64_init(&decider->workers, &decider->memory);
 }
 
-struct worker *lease_worker(struct decider *decider, struct request *request)
+struct worker *lease_beginner(struct decider *decider, struct request *request)
 {
 	const struct identity *who = &request->who;
 	struct worker *worker = who->job ? map_u64_get(&decider->workers, (uint64_t)who->job)
@@ -96,6 +96,15 @@ struct worker *lease_worker(struct decider *decider, struct request *request)
 			       "only a job that the service started for a model may do this");
 		return NULL;
 	}
+	return worker;
+}
+
+struct worker *lease_worker(struct decider *decider, struct request *request)
+{
+	struct worker *worker = lease_beginner(decider, request);
+
+	if (!worker)
+		return NULL;
 	worker->heard_ns = now_mono(decider);
 	worker->asked = true;
 	worker->model->failures = 0;

@@ -25,6 +25,7 @@ struct worker {
 	bool given_up;                  /* it was silent for too long: its job is stopped */
 	int64_t held[STRATA_BATCH_MAX]; /* the tasks of its last batch */
 	uint32_t held_count;
+	char why[200];  /* it cannot work, as it says; "": it has not said so */
 	int64_t ask_ns; /* what asking and reporting cost it last, by its own clock; 0: not said */
 };
 
@@ -48,6 +49,8 @@ int workers_load(struct decider *decider, struct strata_error *err);
 void workers_free(struct decider *decider);
 /* The caller's worker; NULL: answered, it is none. */
 struct worker *lease_worker(struct decider *decider, struct request *request);
+/* The same of one that may have nothing to do with leases yet. */
+struct worker *lease_beginner(struct decider *decider, struct request *request);
 struct worker *lease_add(struct decider *decider, int64_t job, struct model *model);
 /* A task that it has; NULL: it has it not. */
 struct task *lease_find(const struct decider *decider, const struct worker *worker, int64_t id);

@@ -74,6 +74,7 @@ TABLE.update({
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
     ("GET", "/api/v1/worker/tasks/*/init"): [403, 401, 401, 403, 403, 403, 403],
     ("POST", "/api/v1/worker/beat"): [403, 401, 401, 403, 403, 403, 403],
+    ("POST", "/api/v1/worker/trouble"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/latents"): [403, 401, 401, 403, 403, 403, 403],
