@@ -254,7 +254,8 @@ static int note_model(void *context, const void *row_any, struct strata_error *e
 	json_t *settings = json_loads(row->settings, 0, NULL);
 	const json_t *gpus = json_object_get(settings, "gpus"), *cpus = json_object_get(settings, "cpus");
 	json_t *model = json_pack("{s:f,s:f}", "gpus", json_number_value(gpus), "cpus",
-				  cpus ? json_number_value(cpus) : 1.0); /* as model_schema has it */
+				  /* as model_schema has it */
+				  cpus ? json_number_value(cpus) : 1.0);
 
 	json_decref(settings);
 	return model && json_object_set_new(sum->models, row->name, model) == 0
