@@ -247,7 +247,8 @@ void model_keep(struct decider *decider, struct model *model)
 {
 	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
 
-	if (!(model->measures.changed || model->caps.changed) || decider->batch.held || now_ns - model->kept_ns < KEEP_NS)
+	if (!(model->measures.changed || model->caps.changed) || decider->batch.held ||
+	    now_ns - model->kept_ns < KEEP_NS)
 		return;
 	model->measures.changed = model->caps.changed = false;
 	model->kept_ns = now_ns;
