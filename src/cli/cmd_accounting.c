@@ -36,6 +36,7 @@ static const struct strata_schema accounting_schema = { "accounting", NULL,
 
 #define USE                                                                           \
 	{ { .title = "JOBS", .right = true }, grid_text, "jobs" },                    \
+		{ { .title = "TASKS", .right = true }, grid_text, "tasks" },          \
 		{ { .title = "GPU HOURS", .right = true }, grid_hours, "gpu_hours" }, \
 	{                                                                             \
 		{ .title = "CPU HOURS", .right = true }, grid_hours, "cpu_hours"      \

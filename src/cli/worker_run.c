@@ -154,6 +154,16 @@ static int work(struct cli *cli, const struct worker_options *options, struct st
 	return rc;
 }
 
+/* The service shows it to those who wait. That nobody hears it changes nothing. */
+static void tell_trouble(struct cli *cli)
+{
+	struct line line = { cli, cli->client };
+	const struct worker_link link = { &line, ask, fetch, now_ns, pause_for, ending, say };
+	struct strata_error ignored = { 0 };
+
+	worker_api_trouble(&link, cli->err.text, &ignored);
+}
+
 int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	struct worker_options options = *(const struct worker_options *)conf;
@@ -176,9 +186,11 @@ int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t op
 							.backend = options.backend };
 
 	rc = engine_open(cli, &engine_conf, "none", &engine);
-	if (rc)
-		return rc;
-	rc = work(cli, &options, engine);
-	strata_engine_free(engine);
+	if (rc == 0) {
+		rc = work(cli, &options, engine);
+		strata_engine_free(engine);
+	}
+	if (rc && !worker_is_away(rc))
+		tell_trouble(cli);
 	return rc;
 }

@@ -161,75 +161,166 @@ static const struct strata_option accounting_options[] = {
 static const struct strata_schema accounting_query = { "the query", NULL, sizeof(struct accounting),
 						       accounting_options };
 
+enum { PAGE = 1000 };
+
 struct sum {
 	json_t *rows; /* by user or account */
 	enum by by;
+	struct map_u64 workers; /* jobs of workers: their tasks are charged instead */
+	json_t *models;         /* "name": {"gpus", "cpus"} of a worker */
 	int64_t since_ns, now_ns, last;
 	size_t count;
 };
 
+/* A row of what was used: made when it is the first of its user or account; NULL: no memory. */
+static json_t *row_of(struct sum *sum, const char *user, const char *account)
+{
+	const char *name = sum->by == BY_USER ? user : account ? account : "";
+	json_t *row = json_object_get(sum->rows, name);
+
+	if (row)
+		return row;
+	row = json_pack("{s:s?,s:s?,s:i,s:i,s:f,s:f,s:f}", "user", sum->by == BY_USER ? user : NULL,
+			"account", account, "jobs", 0, "tasks", 0, "task_seconds", 0.0, "gpu_hours",
+			0.0, "cpu_hours", 0.0);
+	return row && json_object_set_new(sum->rows, name, row) == 0 ? row : NULL;
+}
+
+static void count_one(json_t *row, const char *field)
+{
+	json_t *count = json_object_get(row, field);
+
+	json_integer_set(count, json_integer_value(count) + 1);
+}
+
+static void add_real(json_t *row, const char *field, double more)
+{
+	json_t *sum = json_object_get(row, field);
+
+	json_real_set(sum, json_real_value(sum) + more);
+}
+
 static int add_job(void *context, const void *row_any, struct strata_error *err)
 {
 	struct sum *sum = context;
-	const struct store_job *row = row_any;
-	int64_t end_ns = row->completed_ns ? row->completed_ns : sum->now_ns;
-	double hours = row->started_ns && end_ns > row->started_ns
-			       ? (double)(end_ns - row->started_ns) / 3.6e12
+	const struct store_job *job = row_any;
+	int64_t end_ns = job->completed_ns ? job->completed_ns : sum->now_ns;
+	double hours = job->started_ns && end_ns > job->started_ns
+			       ? (double)(end_ns - job->started_ns) / 3.6e12
 			       : 0;
-	const char *account = row->account ? row->account : "";
-	const char *name = sum->by == BY_USER ? row->user : account;
-	json_t *entry = json_object_get(sum->rows, name);
 
-	sum->last = row->id;
+	sum->last = job->id;
 	sum->count++;
-	if (!entry) {
-		entry = json_pack("{s:s?,s:s?,s:i,s:f,s:f}", "user",
-				  sum->by == BY_USER ? row->user : NULL, "account", row->account,
-				  "jobs", 0, "gpu_hours", 0.0, "cpu_hours", 0.0);
-		if (!entry || json_object_set_new(sum->rows, name, entry))
-			return strata_fail_memory(err);
-	}
-	json_integer_set(json_object_get(entry, "jobs"),
-			 json_integer_value(json_object_get(entry, "jobs")) + 1);
-	json_real_set(json_object_get(entry, "gpu_hours"),
-		      json_real_value(json_object_get(entry, "gpu_hours")) +
-			      hours * (double)row->gpu_count);
-	json_real_set(json_object_get(entry, "cpu_hours"),
-		      json_real_value(json_object_get(entry, "cpu_hours")) +
-			      hours * (double)row->cpu_cores);
+	if (map_u64_get(&sum->workers, (uint64_t)job->id))
+		return 0;
+	json_t *row = row_of(sum, job->user, job->account);
+
+	if (!row)
+		return strata_fail_memory(err);
+	count_one(row, "jobs");
+	add_real(row, "gpu_hours", hours * (double)job->gpu_count);
+	add_real(row, "cpu_hours", hours * (double)job->cpu_cores);
 	return 0;
+}
+
+/* What a task used is what its worker measured, of what its worker has. A model that is not there
+ * any more has told nobody how much that was. */
+static int add_task(void *context, const void *row_any, struct strata_error *err)
+{
+	struct sum *sum = context;
+	const struct store_task *task = row_any;
+
+	sum->last = task->id;
+	sum->count++;
+	if (task->created_ns < sum->since_ns)
+		return 0;
+	const json_t *model = json_object_get(sum->models, task->model);
+	json_t *row = row_of(sum, task->user, task->account);
+	double seconds = (double)task->cost_ns / 1e9;
+
+	if (!row)
+		return strata_fail_memory(err);
+	count_one(row, "tasks");
+	add_real(row, "task_seconds", seconds);
+	add_real(row, "gpu_hours", seconds / 3600 * json_number_value(json_object_get(model, "gpus")));
+	add_real(row, "cpu_hours", seconds / 3600 * json_number_value(json_object_get(model, "cpus")));
+	return 0;
+}
+
+static int note_model(void *context, const void *row_any, struct strata_error *err)
+{
+	struct sum *sum = context;
+	const struct store_model *row = row_any;
+	json_t *settings = json_loads(row->settings, 0, NULL);
+	const json_t *gpus = json_object_get(settings, "gpus"), *cpus = json_object_get(settings, "cpus");
+	json_t *model = json_pack("{s:f,s:f}", "gpus", json_number_value(gpus), "cpus",
+				  /* as model_schema has it */
+				  cpus ? json_number_value(cpus) : 1.0);
+
+	json_decref(settings);
+	return model && json_object_set_new(sum->models, row->name, model) == 0
+		       ? 0
+		       : strata_fail_memory(err);
+}
+
+static int note_worker(void *context, const void *row_any, struct strata_error *err)
+{
+	struct sum *sum = context;
+	const struct store_worker *row = row_any;
+
+	return map_u64_put(&sum->workers, (uint64_t)row->job, sum, NULL) ? strata_fail_memory(err) : 0;
+}
+
+static int add_all(struct store *store, struct sum *sum, struct strata_error *err)
+{
+	struct store_query jobs = { .limit = PAGE, .since_ns = sum->since_ns };
+	struct store_task_query tasks = { .limit = PAGE };
+	int rc = store_load(store, STORE_WORKER, NULL, note_worker, sum, err);
+
+	if (rc == 0)
+		rc = store_load(store, STORE_MODEL, NULL, note_model, sum, err);
+	for (sum->last = 0, sum->count = PAGE; rc == 0 && sum->count == PAGE;) {
+		sum->count = 0;
+		jobs.after = sum->last;
+		rc = store_jobs_page(store, &jobs, add_job, sum, err);
+	}
+	for (sum->last = 0, sum->count = PAGE; rc == 0 && sum->count == PAGE;) {
+		sum->count = 0;
+		tasks.after = sum->last;
+		rc = store_tasks_page(store, &tasks, add_task, sum, err);
+	}
+	return rc;
 }
 
 static void get_accounting(struct request *request)
 {
 	const struct accounting *asked = request->query;
-	const char *key;
 	struct sum sum = { .rows = json_object(),
+			   .models = json_object(),
 			   .by = (enum by)asked->by,
 			   .now_ns = common_now_ns(request->front->common) };
-	struct store_query query = { .limit = 1000 };
 	struct strata_error err = { 0 };
 	struct store *store;
 	json_t *list = json_array(), *row;
+	const char *key;
 	int rc = 0;
 
+	map_u64_init(&sum.workers, &request->memory);
 	if (asked->since)
-		rc = strata_time_parse(asked->since, STRATA_TEXT_NUL, sum.now_ns, 0,
-				       &query.since_ns, &err);
+		rc = strata_time_parse(asked->since, STRATA_TEXT_NUL, sum.now_ns, 0, &sum.since_ns,
+				       &err);
 	if (rc)
 		strata_fail_under(&err, rc, "since");
 	if (rc == 0)
 		rc = store_readers_take(request->front->readers, INT64_C(5000000000), &store, &err);
 	if (rc == 0) {
-		do {
-			sum.count = 0;
-			query.after = sum.last;
-			rc = store_jobs_page(store, &query, add_job, &sum, &err);
-		} while (rc == 0 && sum.count == query.limit);
+		rc = add_all(store, &sum, &err);
 		store_readers_give(request->front->readers, store);
 	}
 	json_object_foreach(sum.rows, key, row) json_array_append(list, row);
 	json_decref(sum.rows);
+	json_decref(sum.models);
+	map_u64_fini(&sum.workers);
 	if (rc) {
 		json_decref(list);
 		request_fail(request, rc, &err);

@@ -406,19 +406,6 @@ static void get_image(struct request *request)
 	results_answer(request, hash);
 }
 
-/* A picture that the task made, or started from; NULL: none. */
-static void drop_picture(struct decider *decider, const struct store_task *row, const json_t *hash)
-{
-	struct store_result result = { .hash = json_string_value(hash), .task = row->id };
-
-	if (!result.hash)
-		return;
-	batch_put(decider, STORE_DELETE(&result));
-	if (results_have(decider->conf->state_dir, result.hash, &result.size_bytes))
-		result_budget_take(decider, row->user, result.size_bytes);
-	tasks_doom(decider, result.hash);
-}
-
 static void delete_image(struct decider *decider, struct request *request)
 {
 	int64_t id = task_route_id(request);
@@ -441,15 +428,11 @@ static void delete_image(struct decider *decider, struct request *request)
 	}
 	if (!task_route_may(request, &row))
 		return;
-	json_t *images = row.images ? json_loads(row.images, 0, NULL) : NULL, *image;
-	json_t *parameters = json_loads(row.parameters, 0, NULL);
-	size_t i;
-
-	json_array_foreach(images, i, image)
-		drop_picture(decider, &row, json_object_get(image, "hash"));
-	drop_picture(decider, &row, json_object_get(parameters, "init_image"));
-	json_decref(parameters);
-	json_decref(images);
+	rc = result_budget_drop(decider, &row, &err);
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
 	row.images = NULL;
 	batch_put(decider, STORE_PUT(&row));
 	request->durable = true;

@@ -123,6 +123,37 @@ static void post_beat(struct decider *decider, struct request *request)
 		request_answer(request, MHD_HTTP_OK, json_object());
 }
 
+/* ---- what is wrong with it ---- */
+
+struct trouble {
+	const char *error;
+};
+static const struct strata_option trouble_options[] = {
+	{ "error", STRATA_TEXT, offsetof(struct trouble, error), .text = { NULL, 4096 },
+	  .flags = STRATA_REQUIRED, .help = "why, as a sentence" },
+	{ 0 }
+};
+static const struct strata_schema trouble_schema = { "trouble", "why a worker cannot work",
+						     sizeof(struct trouble), trouble_options };
+
+static void parse_trouble(struct request *request)
+{
+	if (is_job(request))
+		request_read(request, &trouble_schema);
+}
+
+/* It is about to end: the sentence is shown with its end, on the tasks that wait for it. */
+static void post_trouble(struct decider *decider, struct request *request)
+{
+	const struct trouble *trouble = request->parsed;
+	struct worker *worker = lease_beginner(decider, request);
+
+	if (!worker)
+		return;
+	snprintf(worker->why, sizeof(worker->why), "%s", trouble->error);
+	request_answer(request, MHD_HTTP_OK, json_object());
+}
+
 /* ---- reporting ---- */
 
 static const struct strata_choice kinds[] = { { "steps", STRATA_DONE_STEPS, "it goes on" },
@@ -430,6 +461,15 @@ const struct route api_worker_routes[] = {
 	  .parse = parse_beat,
 	  .decide = post_beat,
 	  .body = &beat_schema,
+	  .answer = "" },
+	{ .method = "POST",
+	  .path = "/api/v1/worker/trouble",
+	  .summary = "a worker says why it ends",
+	  .role = ROLE_USER,
+	  .body_bytes_max = ROUTE_SMALL_BYTES,
+	  .parse = parse_trouble,
+	  .decide = post_trouble,
+	  .body = &trouble_schema,
 	  .answer = "" },
 	{ .method = "POST",
 	  .path = "/api/v1/worker/done",

@@ -39,6 +39,7 @@ void decider_init(struct decider *decider, struct common *common)
 	map_text_init(&decider->task_users, &decider->memory);
 	map_text_init(&decider->chosen_models, &decider->memory);
 	map_text_init(&decider->result_users, &decider->memory);
+	map_u64_init(&decider->dropped_tasks, &decider->memory);
 	map_u64_init(&decider->workers, &decider->memory);
 	map_u64_init(&decider->worker_jobs, &decider->memory);
 	entities_init(decider);
@@ -55,6 +56,7 @@ void decider_fini(struct decider *decider)
 	map_text_fini(&decider->task_users);
 	map_text_fini(&decider->chosen_models);
 	map_text_fini(&decider->result_users);
+	map_u64_fini(&decider->dropped_tasks);
 	map_u64_fini(&decider->workers);
 	map_u64_fini(&decider->worker_jobs);
 	batch_fini(decider);

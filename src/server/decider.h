@@ -79,6 +79,7 @@ struct decider {
 	struct doomed *doomed_results;    /* files that may go after the commit */
 	/* bytes of pictures by user, of int64_t: result_budget.h */
 	struct map_text result_users;
+	struct map_u64 dropped_tasks;     /* whose pictures go in this round: result_budget.h */
 	int64_t result_bytes;             /* of all */
 	int64_t result_from_ns;           /* tasks that ended before have none any more */
 	struct map_u64 workers;           /* of struct worker, by job */

@@ -74,12 +74,11 @@ void model_measure_images(struct model_measures *measures, const struct model_sh
 	get(measures, shape)->images += count;
 }
 
-bool model_measured(const struct model_measures *measures)
+bool model_measure_knows(const struct model_measures *measures, const struct model_shape *shape)
 {
-	for (size_t i = 0; i < measures->count; i++)
-		if (measures->rows[i].steps)
-			return true;
-	return false;
+	const struct model_measure *row = find(measures, shape);
+
+	return row && row->steps > 0;
 }
 
 int64_t model_measure_expect(const struct model_measures *measures, const struct model_shape *shape,

@@ -38,8 +38,8 @@ void model_measure_steps(struct model_measures *measures, const struct model_sha
 			 int64_t steps, int64_t cost_ns);
 void model_measure_images(struct model_measures *measures, const struct model_shape *shape,
 			  int64_t count);
-/* Is anything known of it? */
-bool model_measured(const struct model_measures *measures);
+/* Has a step of this size been measured? Else what is expected is no more than a guess. */
+bool model_measure_knows(const struct model_measures *measures, const struct model_shape *shape);
 /* What so many steps are expected to cost: by this size, else by all, else by a guess. Above 0. */
 int64_t model_measure_expect(const struct model_measures *measures, const struct model_shape *shape,
 			     int64_t steps);

@@ -19,6 +19,7 @@
 #define MIB (INT64_C(1) << 20)
 /* beside the settings in a stored row; no setting is called so */
 #define KEPT "measured"
+#define KEPT_CAPS "caps"
 #define KEPT_USUAL "usual"
 #define KEPT_WARM "warm"
 #define KEEP_NS INT64_C(10000000000) /* so often what was measured is written, at most */
@@ -158,7 +159,6 @@ int model_check(const char *name, const json_t *settings, struct strata_error *e
 static void free_model(struct model *model)
 {
 	strata_pool_free(model->pool);
-	map_u64_fini(&model->caps);
 	strata_arena_fini(&model->arena);
 	json_decref(model->settings);
 	free(model->name);
@@ -179,27 +179,20 @@ static int new_pool(struct decider *decider, struct model *model, struct strata_
 	return strata_pool_new(&conf, &decider->memory, &model->pool, err);
 }
 
-enum { CAPS_MAX = 1024 }; /* shapes of which something was learned */
-
 uint32_t model_cap(const struct model *model, uint64_t shape)
 {
-	uint32_t learned = (uint32_t)(uintptr_t)map_u64_get(&model->caps, shape);
+	uint32_t learned = model_caps_get(&model->caps, shape);
 	uint32_t batch = (uint32_t)model->conf.batch;
 
 	return learned && learned < batch ? learned : batch;
 }
 
-void model_learn_cap(struct model *model, uint64_t shape, uint32_t cap)
+void model_learn_cap(const struct decider *decider, struct model *model, uint64_t shape,
+		     uint32_t cap, int64_t job)
 {
-	uint32_t before = (uint32_t)(uintptr_t)map_u64_get(&model->caps, shape);
-
-	if (cap == before)
-		return;
-	if (cap == 0)
-		map_u64_remove(&model->caps, shape);
-	else if (before || model->caps.count < CAPS_MAX) /* without memory nothing was learned */
-		(void)map_u64_put(&model->caps, shape, (void *)(uintptr_t)cap, NULL);
-	strata_pool_set_cap(model->pool, 1, shape, model_cap(model, shape), NULL);
+	if (model_caps_tell(&model->caps, shape, cap, job,
+			    env_now_ns(decider->env, ENV_MONOTONIC)))
+		strata_pool_set_cap(model->pool, 1, shape, model_cap(model, shape), NULL);
 }
 
 static int new_model(struct decider *decider, const char *name, const json_t *settings,
@@ -210,7 +203,6 @@ static int new_model(struct decider *decider, const char *name, const json_t *se
 	if (!model)
 		return strata_fail_memory(err);
 	strata_arena_init(&model->arena, &decider->memory, 0);
-	map_u64_init(&model->caps, &decider->memory);
 	model->name = strdup(name);
 	model->settings = json_deep_copy(settings);
 	int rc = model->name && model->settings
@@ -235,6 +227,7 @@ static void put_row(struct decider *decider, const struct model *model)
 	json_t *kept = batch_need(json_copy(model->settings));
 
 	json_object_set_new(kept, KEPT, model_measure_keep(&model->measures));
+	json_object_set_new(kept, KEPT_CAPS, model_caps_keep(&model->caps));
 	if (model->usual)
 		json_object_set_new(kept, KEPT_USUAL, json_true());
 	if (model->warm)
@@ -254,9 +247,10 @@ void model_keep(struct decider *decider, struct model *model)
 {
 	int64_t now_ns = env_now_ns(decider->env, ENV_MONOTONIC);
 
-	if (!model->measures.changed || decider->batch.held || now_ns - model->kept_ns < KEEP_NS)
+	if (!(model->measures.changed || model->caps.changed) || decider->batch.held ||
+	    now_ns - model->kept_ns < KEEP_NS)
 		return;
-	model->measures.changed = false;
+	model->measures.changed = model->caps.changed = false;
 	model->kept_ns = now_ns;
 	put_row(decider, model);
 }
@@ -307,13 +301,16 @@ static int change(struct decider *decider, struct model *model, const json_t *se
 				    model->name);
 	if (rc == 0 && conf.batch != model->conf.batch) {
 		struct strata_pool *old = model->pool;
+		int64_t batch = model->conf.batch;
 
 		model->conf.batch = conf.batch;
 		rc = new_pool(decider, model, err);
-		if (rc == 0)
+		if (rc == 0) {
 			strata_pool_free(old);
-		else
+		} else {
 			model->pool = old;
+			model->conf.batch = batch;
+		}
 	}
 	if (rc) {
 		json_decref(copy);
@@ -351,6 +348,12 @@ int model_remove(struct decider *decider, struct model *model, struct strata_err
 {
 	struct store_model row = { .name = model->name };
 
+	/* those of this very round are in its pool until the commit */
+	for (const struct task *task = decider->ended_tasks; task; task = task->next_ended)
+		if (task->model == model)
+			return strata_fail(err, -EBUSY,
+					   "a task of model %.60s has ended just now; ask again",
+					   model->name);
 	if (model->task_count || model->worker_count)
 		return strata_fail(err, -EBUSY,
 				   "model %.60s has %zu tasks and %zu workers that have not ended",
@@ -401,20 +404,25 @@ static int load_model(void *context, const void *row_any, struct strata_error *e
 	const struct store_model *row = row_any;
 	json_t *settings = json_loads(row->settings, 0, NULL);
 	json_t *kept = json_incref(json_object_get(settings, KEPT));
+	json_t *caps = json_incref(json_object_get(settings, KEPT_CAPS));
 	bool usual = json_is_true(json_object_get(settings, KEPT_USUAL));
 	int64_t warm = json_integer_value(json_object_get(settings, KEPT_WARM));
 	struct model *model;
 
 	json_object_del(settings, KEPT);
+	json_object_del(settings, KEPT_CAPS);
 	json_object_del(settings, KEPT_USUAL);
 	json_object_del(settings, KEPT_WARM);
 	int rc = settings ? new_model(decider, row->name, settings, &model, err)
 			  : strata_fail(err, -EBADMSG, "its settings are not JSON");
 
 	json_decref(settings);
-	if (rc == 0)
+	if (rc == 0) {
 		model_measure_restore(&model->measures, kept);
+		model_caps_restore(&model->caps, caps, env_now_ns(decider->env, ENV_MONOTONIC));
+	}
 	json_decref(kept);
+	json_decref(caps);
 	if (rc)
 		return strata_fail(err, rc, "model %.60s cannot be restored: %s", row->name,
 				   err->text);

@@ -6,6 +6,7 @@
 #define SERVER_MODELS_H
 
 #include "server/decider.h"
+#include "server/model_caps.h"
 #include "server/model_measure.h"
 #include "server/recorder.h"
 #include "server/task_metrics.h"
@@ -42,7 +43,7 @@ struct model {
 	bool cool;    /* workers without tasks end at once, until there are tasks */
 	int64_t created_ns;
 	struct strata_pool *pool;
-	struct map_u64 caps; /* by shape: batches that its workers found to pay, as numbers */
+	struct model_caps caps; /* by shape: batches that its workers found to pay */
 	struct recorder_pool record; /* of the pool */
 	struct model_measures measures;
 	struct task_metrics metrics;
@@ -71,7 +72,9 @@ struct model *model_next(const struct decider *decider, const struct model *mode
 /* How many tasks of a shape go together: what was learned (0: nothing), never more than its
  * batch. */
 uint32_t model_cap(const struct model *model, uint64_t shape);
-void model_learn_cap(struct model *model, uint64_t shape, uint32_t cap);
+/* The worker of this job says so. */
+void model_learn_cap(const struct decider *decider, struct model *model, uint64_t shape,
+		     uint32_t cap, int64_t job);
 
 /* Is it a name, and are these the settings of a model? Any thread. */
 int model_check(const char *name, const json_t *settings, struct strata_error *err);

@@ -5,6 +5,7 @@
 #include "server/result_budget.h"
 
 #include "server/results.h"
+#include "server/tasks.h"
 
 #include <strata/text.h>
 
@@ -89,6 +90,44 @@ void result_budget_take(struct decider *decider, const char *user, int64_t size_
 		return;
 	map_text_remove(&decider->result_users, user, strlen(user));
 	free(sum);
+}
+
+struct dropping {
+	struct decider *decider;
+	const struct store_task *task;
+};
+
+static int drop_one(void *context, const void *row_any, struct strata_error *err)
+{
+	const struct dropping *dropping = context;
+	const struct store_result *row = row_any;
+
+	(void)err;
+	batch_put(dropping->decider, STORE_DELETE(row));
+	result_budget_take(dropping->decider, dropping->task->user, row->size_bytes);
+	tasks_doom(dropping->decider, row->hash);
+	return 0;
+}
+
+/* The store has the rights until the round is committed: which tasks' are gone by then is noted. */
+int result_budget_drop(struct decider *decider, const struct store_task *task,
+		       struct strata_error *err)
+{
+	struct dropping dropping = { decider, task };
+
+	if (map_u64_get(&decider->dropped_tasks, (uint64_t)task->id))
+		return 0;
+	if (map_u64_put(&decider->dropped_tasks, (uint64_t)task->id, decider, NULL))
+		return strata_fail_memory(err);
+	return store_task_results(decider->store, task->id, drop_one, &dropping, err);
+}
+
+void result_budget_committed(struct decider *decider)
+{
+	if (!decider->dropped_tasks.count)
+		return;
+	map_u64_fini(&decider->dropped_tasks);
+	map_u64_init(&decider->dropped_tasks, &decider->memory);
 }
 
 int result_budget_check(const struct decider *decider, const char *user, struct strata_error *err)

@@ -15,6 +15,11 @@ void result_budget_free(struct decider *decider);
 void result_budget_add(struct decider *decider, const char *user, int64_t size_bytes);
 /* … or one less. */
 void result_budget_take(struct decider *decider, const char *user, int64_t size_bytes);
+/* An ended task's rights to pictures, those that it made and the one it started from, go with this
+ * round, and the files that nobody else has. The second time it does nothing. */
+int result_budget_drop(struct decider *decider, const struct store_task *task,
+		       struct strata_error *err);
+void result_budget_committed(struct decider *decider);
 /* -EDQUOT: the user has as much as allowed. */
 int result_budget_check(const struct decider *decider, const char *user, struct strata_error *err);
 /* Between two rounds: removes what is too old or too much, a few at a time; ret_count: so many. */

@@ -507,6 +507,7 @@ void tasks_committed(struct decider *decider)
 		free_task(task);
 	}
 	remove_doomed(decider);
+	result_budget_committed(decider);
 }
 
 /* ---- beginning and end ---- */

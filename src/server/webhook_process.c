@@ -21,7 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { AT_A_TIME = 16, IDLE_MS = 30000, ANSWER_BYTES = 1 << 16 };
+enum {
+	AT_A_TIME = 16,
+	IDLE_MS = 30000,
+	SILENT_MS = 60000, /* of one that has messages: far more than it gives any of them */
+	PATIENCE_MS = 1000, /* so often a write that waits looks whether it is the end */
+	ANSWER_BYTES = 1 << 16,
+};
 
 extern char **environ;
 
@@ -74,6 +80,10 @@ static void report(struct webhook_process *process, const char *id, int status, 
 	memcpy(result->id, id, length);
 	result->status = status;
 	result->error = error ? strdup(error) : NULL;
+	if (error && !result->error) { /* else it would seem to have arrived */
+		free(result);
+		return;
+	}
 	pthread_mutex_lock(&process->lock);
 	result->next = process->done;
 	process->done = result;
@@ -109,14 +119,13 @@ static void take_answer(struct webhook_process *process, const char *line, size_
 
 /* ---- the process ---- */
 
-static void end_process(struct webhook_process *process, bool kill_it)
+static void end_process(struct webhook_process *process)
 {
 	int status;
 
 	if (!process->pid)
 		return;
-	if (kill_it)
-		kill(process->pid, SIGKILL);
+	kill(process->pid, SIGKILL);
 	close(process->to_fd);
 	close(process->from_fd);
 	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
@@ -173,6 +182,7 @@ static int start_process(struct webhook_process *process)
 	close(to[0]);
 	close(from[1]);
 	process->to_fd = to[1];
+	fcntl(process->to_fd, F_SETFL, O_NONBLOCK); /* its own end, which the process has not */
 	process->from_fd = from[0];
 	if (code) {
 		close(to[1]);
@@ -191,7 +201,7 @@ static void read_answers(struct webhook_process *process)
 		return;
 	if (count <= 0 || process->answer_length + (size_t)count == ANSWER_BYTES) {
 		log_warning("webhooks", "the process that sends messages ended; another is started");
-		end_process(process, true);
+		end_process(process);
 		return;
 	}
 	process->answer_length += (size_t)count;
@@ -219,6 +229,27 @@ static struct message *next_message(struct webhook_process *process)
 	return message;
 }
 
+static bool is_ending(struct webhook_process *process)
+{
+	pthread_mutex_lock(&process->lock);
+	bool ends = process->ends;
+
+	pthread_mutex_unlock(&process->lock);
+	return ends;
+}
+
+/* Whether it takes more; false: the end is near, or it does not go on. */
+static bool wait_for_room(struct webhook_process *process)
+{
+	for (int ms = 0; ms < SILENT_MS && !is_ending(process); ms += PATIENCE_MS) {
+		struct pollfd fd = { .fd = process->to_fd, .events = POLLOUT };
+
+		if (poll(&fd, 1, PATIENCE_MS) > 0)
+			return true;
+	}
+	return false;
+}
+
 /* So few are under way at a time that its answers fit into the pipe: neither waits for the
  * other. */
 static bool hand_over(struct webhook_process *process, const struct message *message)
@@ -230,6 +261,8 @@ static bool hand_over(struct webhook_process *process, const struct message *mes
 		ssize_t count = write(process->to_fd, at, length);
 
 		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0 && errno == EAGAIN && wait_for_room(process))
 			continue;
 		if (count < 0)
 			return false;
@@ -255,18 +288,9 @@ static void send_messages(struct webhook_process *process)
 			report(process, message->id, 0, "the program strata-webhooks cannot be started");
 			forget_sent(process, message->id);
 		} else if (!hand_over(process, message)) {
-			end_process(process, true);
+			end_process(process);
 		}
 	}
-}
-
-static bool is_ending(struct webhook_process *process)
-{
-	pthread_mutex_lock(&process->lock);
-	bool ends = process->ends;
-
-	pthread_mutex_unlock(&process->lock);
-	return ends;
 }
 
 static void *run(void *context)
@@ -281,10 +305,14 @@ static void *run(void *context)
 		struct pollfd fds[] = { { .fd = process->wake_fd, .events = POLLIN },
 					{ .fd = process->pid ? process->from_fd : -1,
 					  .events = POLLIN } };
-		int count = poll(fds, 2, process->pid && !process->sent ? IDLE_MS : -1);
+		int count = poll(fds, 2, !process->pid ? -1 : process->sent ? SILENT_MS : IDLE_MS);
 
+		if (count == 0 && process->sent)
+			log_warning("webhooks",
+				    "the process that sends messages does not answer; another is "
+				    "started");
 		if (count == 0)
-			end_process(process, false);
+			end_process(process); /* it has nothing, or hangs */
 		if (count > 0 && (fds[0].revents & POLLIN) &&
 		    read(process->wake_fd, &ignored, sizeof(ignored)) < 0)
 			continue;
@@ -292,7 +320,7 @@ static void *run(void *context)
 			read_answers(process);
 		send_messages(process);
 	}
-	end_process(process, true);
+	end_process(process);
 	return NULL;
 }
 

@@ -242,10 +242,12 @@ json_t *worker_jobs_of(const struct decider *decider, const struct model *model,
 
 /* ---- the end of a job ---- */
 
-static void say_why(const struct decider *decider, const struct live *live, char *ret_text,
-		    size_t room)
+static void say_why(const struct decider *decider, const struct worker *worker,
+		    const struct live *live, char *ret_text, size_t room)
 {
-	if (live && live->job.failure)
+	if (worker->why[0])
+		snprintf(ret_text, room, "job %lld: %s", (long long)worker->job, worker->why);
+	else if (live && live->job.failure)
 		snprintf(ret_text, room, "job %lld: %.200s", (long long)live->job.id,
 			 live->job.failure);
 	else if (live && live->job.exit_signal)
@@ -265,23 +267,43 @@ static void say_why(const struct decider *decider, const struct live *live, char
 		snprintf(ret_text, room, "its job is gone");
 }
 
+void worker_jobs_give_up(struct decider *decider, struct worker *worker)
+{
+	struct live *live = live_get(decider, worker->job);
+	struct strata_error err = { 0 };
+	char why[100];
+
+	if (live->job.state != STRATA_JOB_RUNNING) { /* frozen by somebody: it cannot answer */
+		worker->heard_ns = now_mono(decider);
+		return;
+	}
+	worker->given_up = true;
+	snprintf(why, sizeof(why), "job %lld does not answer and is stopped", (long long)worker->job);
+	fail(decider, worker->model, why);
+	if (strata_cluster_stop(decider->cluster, (uint64_t)worker->job, STRATA_STOP_CANCEL,
+				decider_now_ns(decider), &err))
+		log_warning("tasks", "job %lld: %s", (long long)worker->job, err.text);
+	else
+		live_update(decider, live);
+}
+
 bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 {
 	const struct live *live = live_get(decider, worker->job);
 	struct model *model = worker->model;
-	struct store_worker row = { .job = worker->job };
 	char why[300];
 
 	if (live && !live->job.completed_ns) {
-		if (!live->job.place) /* preempted: it asks again when it is back */
+		if (!live->job.place) { /* preempted: it asks again when it is back */
 			lease_lose(decider, worker);
+			worker->asked = worker->restored = false;
+		}
 		return false;
 	}
 	lease_lose(decider, worker);
-	say_why(decider, live, why, sizeof(why));
+	say_why(decider, worker, live, why, sizeof(why));
 	if (!worker->asked || (live && live->job.state == STRATA_JOB_FAILED))
 		fail(decider, model, why);
-	batch_put(decider, STORE_DELETE(&row));
 	map_u64_remove(&decider->workers, (uint64_t)worker->job);
 	model->worker_count--;
 	free(worker);

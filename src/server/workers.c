@@ -22,7 +22,10 @@
 #define ROUND_NS INT64_C(250000000)   /* a worker asks about so often when nobody waits */
 #define ASK_NS_USUAL INT64_C(2000000) /* what asking costs one that has not said */
 
-enum { ASK_SHARE = 50 };
+enum {
+	ASK_SHARE = 50,
+	SILENT_LEASES = 6, /* who has asked before and is silent for so many hangs */
+};
 
 static int64_t now_mono(const struct decider *decider)
 {
@@ -51,7 +54,10 @@ static int load_worker(void *context, const void *row_any, struct strata_error *
 {
 	struct decider *decider = context;
 	const struct store_worker *row = row_any;
-	struct model *model = models_find(decider, row->model);
+	const struct live *live = live_get(decider, row->job);
+	/* the row of one that has ended says whose job that was, as long as the job is known */
+	struct model *model = live && !live->job.completed_ns ? models_find(decider, row->model)
+							      : NULL;
 	struct worker *worker = model ? lease_add(decider, row->job, model) : NULL;
 
 	if (model && !worker)
@@ -78,7 +84,7 @@ void workers_free(struct decider *decider)
 	map_u64_init(&decider->workers, &decider->memory);
 }
 
-struct worker *lease_worker(struct decider *decider, struct request *request)
+struct worker *lease_beginner(struct decider *decider, struct request *request)
 {
 	const struct identity *who = &request->who;
 	struct worker *worker = who->job ? map_u64_get(&decider->workers, (uint64_t)who->job)
@@ -90,6 +96,15 @@ struct worker *lease_worker(struct decider *decider, struct request *request)
 			       "only a job that the service started for a model may do this");
 		return NULL;
 	}
+	return worker;
+}
+
+struct worker *lease_worker(struct decider *decider, struct request *request)
+{
+	struct worker *worker = lease_beginner(decider, request);
+
+	if (!worker)
+		return NULL;
 	worker->heard_ns = now_mono(decider);
 	worker->asked = true;
 	worker->model->failures = 0;
@@ -285,6 +300,20 @@ static int settle(struct decider *decider, struct worker *worker, const struct w
 
 /* ---- picking ---- */
 
+/* A step of one task: as it went so far, else as others like it went; 0: nobody has seen one. What
+ * was expected when it came does not count, as more may be known since. */
+static int64_t step_ns_of(const struct strata_task_view *view, uint32_t left)
+{
+	const struct task *task = view->payload;
+	const struct model_measures *measures = &task->model->measures;
+
+	if (view->steps_done && view->used_ns)
+		return view->left_ns / left;
+	return model_measure_knows(measures, &task->shape)
+		       ? model_measure_expect(measures, &task->shape, 1)
+		       : 0;
+}
+
 /* Steps until it asks again: so many that asking costs less than one part in ASK_SHARE of the
  * computing. When nobody waits it may be more: who comes meanwhile joins a little later. */
 static uint32_t steps_of(const struct worker *worker, const struct strata_batch *batch)
@@ -301,13 +330,13 @@ static uint32_t steps_of(const struct worker *worker, const struct strata_batch 
 		uint32_t own = view.steps > view.steps_done ? view.steps - view.steps_done : 1;
 
 		left = own < left ? own : left;
-		step_ns += view.left_ns / own;
+		step_ns += step_ns_of(&view, own);
 	}
 	bool full = batch->count >= (uint32_t)worker->model->conf.batch;
 	bool waits = strata_pool_pending_count(pool) && !full;
 	int64_t round_ns = (worker->ask_ns ? worker->ask_ns : ASK_NS_USUAL) * ASK_SHARE;
 
-	if (!step_ns || !model_measured(&worker->model->measures))
+	if (!step_ns)
 		return 1; /* nothing is known of it yet */
 	if (!waits && round_ns < ROUND_NS)
 		round_ns = ROUND_NS;
@@ -324,6 +353,7 @@ static json_t *task_json(struct decider *decider, const struct worker *worker, u
 	json_t *parameters = json_loads(task->row.parameters, 0, NULL);
 
 	(void)decider;
+	json_object_del(parameters, "webhook"); /* between the service and its user */
 	return json_pack("{s:I,s:I,s:o,s:I,s:b}", "id", (json_int_t)task->row.id, "steps_done",
 			 (json_int_t)view.steps_done, "parameters", parameters, "seed",
 			 (json_int_t)task->row.seed, "latents", task->latents_steps >= 0);
@@ -508,12 +538,12 @@ static void put_results(struct decider *decider, const struct task *task,
 
 /* One row is the task's, after the pool has taken all of them. */
 static void take_row(struct decider *decider, struct task *task, const struct worker_row *row,
-		     const char *images)
+		     int64_t job, const char *images)
 {
 	struct strata_task_view view;
 
 	if (strata_pool_get(task->model->pool, task->handle, &view, NULL) == 0)
-		model_learn_cap(task->model, view.shape, (uint32_t)row->cap);
+		model_learn_cap(decider, task->model, view.shape, (uint32_t)row->cap, job);
 	if (row->cost_ns)
 		task_charge(decider, task, row->steps, row->cost_ns);
 	if (task->ended)
@@ -630,7 +660,7 @@ int lease_done(struct decider *decider, struct worker *worker, const struct work
 		struct task *task = task_find(decider, rows[i].id);
 
 		if (task)
-			take_row(decider, task, &rows[i], images[i]);
+			take_row(decider, task, &rows[i], worker->job, images[i]);
 	}
 	for (size_t i = 0; i < count; i++)
 		free(images[i]);
@@ -643,6 +673,15 @@ int lease_done(struct decider *decider, struct worker *worker, const struct work
 }
 
 /* ---- once a round ---- */
+
+/* From when on it is taken to hang; monotonic. INT64_MAX: it may load its model, for however long,
+ * or is given up already. */
+static int64_t hangs_from_ns(const struct decider *decider, const struct worker *worker)
+{
+	return worker->asked && !worker->given_up
+		       ? worker->heard_ns + SILENT_LEASES * decider->conf->worker_lease_ns
+		       : INT64_MAX;
+}
 
 static void look_at_worker(struct decider *decider, struct worker *worker)
 {
@@ -657,6 +696,8 @@ static void look_at_worker(struct decider *decider, struct worker *worker)
 			"the worker is silent; its tasks go back to their places");
 		lease_lose(decider, worker);
 	}
+	if (now_ns >= hangs_from_ns(decider, worker))
+		worker_jobs_give_up(decider, worker);
 }
 
 void workers_look(struct decider *decider)
@@ -687,6 +728,8 @@ int64_t workers_due_ns(const struct decider *decider)
 
 		if (worker->handle && lease_ns < due_ns)
 			due_ns = lease_ns;
+		if (hangs_from_ns(decider, worker) < due_ns)
+			due_ns = hangs_from_ns(decider, worker);
 		if (unheard_ns > now_mono(decider) && unheard_ns < due_ns)
 			due_ns = unheard_ns;
 	}

@@ -22,8 +22,10 @@ struct worker {
 	bool restored;                  /* from the store: it may hold something */
 	bool open;                      /* it has a batch that it has not reported */
 	bool stop;                      /* it is told to end when it asks the next time */
+	bool given_up;                  /* it was silent for too long: its job is stopped */
 	int64_t held[STRATA_BATCH_MAX]; /* the tasks of its last batch */
 	uint32_t held_count;
+	char why[200];  /* it cannot work, as it says; "": it has not said so */
 	int64_t ask_ns; /* what asking and reporting cost it last, by its own clock; 0: not said */
 };
 
@@ -47,6 +49,8 @@ int workers_load(struct decider *decider, struct strata_error *err);
 void workers_free(struct decider *decider);
 /* The caller's worker; NULL: answered, it is none. */
 struct worker *lease_worker(struct decider *decider, struct request *request);
+/* The same of one that may have nothing to do with leases yet. */
+struct worker *lease_beginner(struct decider *decider, struct request *request);
 struct worker *lease_add(struct decider *decider, int64_t job, struct model *model);
 /* A task that it has; NULL: it has it not. */
 struct task *lease_find(const struct decider *decider, const struct worker *worker, int64_t id);
@@ -72,6 +76,8 @@ int64_t workers_due_ns(const struct decider *decider);
 void worker_jobs_look(struct decider *decider, struct model *model);
 /* The numbers of the model's jobs; whether one of them has asked for tasks. NULL: no memory. */
 json_t *worker_jobs_of(const struct decider *decider, const struct model *model, bool *ret_started);
+/* It hangs: its job is stopped, so that another can be started in its place. */
+void worker_jobs_give_up(struct decider *decider, struct worker *worker);
 /* Its job has ended, or is not there: true when it was `worker`'s and it is to go. */
 bool worker_jobs_ended(struct decider *decider, struct worker *worker);
 

@@ -247,7 +247,8 @@ struct store_result {
 	int64_t size_bytes;
 };
 
-/* A job that the service started to compute tasks of a model: no other may ask for them. */
+/* A job that the service started to compute tasks of a model: no other may ask for them. The row
+ * goes with the job's. */
 struct store_worker {
 	int64_t job;
 	const char *model;
@@ -523,6 +524,9 @@ int store_tasks_page(struct store *store, const struct store_task_query *query, 
 /* One task on the arena. -ENOENT. */
 int store_task_get(struct store *store, int64_t id, struct strata_arena *arena,
 		   struct store_task *ret_task, struct strata_error *err);
+/* The rights of one task to files of results, as struct store_result, by hash. */
+int store_task_results(struct store *store, int64_t task, store_each *each, void *context,
+		       struct strata_error *err);
 /* Does a task name the file of this hash? */
 int store_result_used(struct store *store, const char *hash, bool *ret_used,
 		      struct strata_error *err);

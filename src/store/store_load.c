@@ -605,6 +605,42 @@ int store_task_get(struct store *store, int64_t id, struct strata_arena *arena,
 	return 0;
 }
 
+struct giving {
+	store_each *each;
+	void *context;
+	struct strata_arena arena;
+};
+
+static int give_result(void *context, const struct store_value *cells, size_t count,
+		       struct strata_error *err)
+{
+	struct giving *giving = context;
+	const struct store_result row = {
+		.hash = strata_arena_text(&giving->arena, cells[0].bytes, cells[0].size_bytes),
+		.task = cells[1].number,
+		.size_bytes = cells[2].number,
+	};
+
+	(void)count;
+	return row.hash ? giving->each(giving->context, &row, err) : strata_fail_memory(err);
+}
+
+int store_task_results(struct store *store, int64_t task, store_each *each, void *context,
+		       struct strata_error *err)
+{
+	static const enum store_type types[] = { STORE_TEXT, STORE_INT, STORE_INT };
+	struct store_value value = STORE_INT_OF(task);
+	struct giving giving = { .each = each, .context = context };
+
+	strata_arena_init(&giving.arena, store->memory, 0);
+	int rc = store_ask(store,
+			   "SELECT hash, task, size_bytes FROM results WHERE task = $1 ORDER BY hash",
+			   &value, 1, types, 3, give_result, &giving, err);
+
+	strata_arena_fini(&giving.arena);
+	return rc;
+}
+
 int store_result_used(struct store *store, const char *hash, bool *ret_used,
 		      struct strata_error *err)
 {

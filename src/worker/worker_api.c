@@ -150,6 +150,12 @@ int worker_api_beat(const struct worker_link *link, const struct worker_held *he
 	return ask(link, "/api/v1/worker/beat", held_json(held), NULL, err);
 }
 
+int worker_api_trouble(const struct worker_link *link, const char *sentence,
+		       struct strata_error *err)
+{
+	return ask(link, "/api/v1/worker/trouble", json_pack("{s:s}", "error", sentence), NULL, err);
+}
+
 /* A row as the service reads it; NULL: no memory. */
 static json_t *row_json(const struct worker_row *row)
 {

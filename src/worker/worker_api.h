@@ -69,6 +69,10 @@ int worker_api_pick(const struct worker_link *link, const struct worker_held *he
 int worker_api_beat(const struct worker_link *link, const struct worker_held *held,
 		    struct strata_error *err);
 
+/* It cannot go on and ends; why, as a sentence. */
+int worker_api_trouble(const struct worker_link *link, const char *sentence,
+		       struct strata_error *err);
+
 enum worker_kind { WORKER_STEPS, WORKER_FINISHED, WORKER_FAILED, WORKER_BACK };
 
 /* What came of a task. Everything is borrowed during the call. */

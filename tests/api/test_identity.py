@@ -43,6 +43,7 @@ TABLE = {
     ("GET", "/api/v1/tokens"): [200, 401, 401, 403, 200, 200, 200],
     ("POST", "/api/v1/tokens"): [403, 401, 401, 403, 403, 403, 403],  # a token makes none
     ("DELETE", "/api/v1/tokens/*"): [404, 401, 401, 403, 404, 404, 200],  # somebody else's
+    ("GET", "/api/v1/webhooks"): [200, 401, 401, 403, 200, 200, 200],
     ("GET", "/api/v1/accounting"): READERS,
     ("GET", "/api/v1/events"): READERS,
     ("GET", "/api/v1/passes"): READERS,
@@ -74,6 +75,7 @@ TABLE.update({
     ("POST", "/api/v1/worker/pick"): [403, 401, 401, 403, 403, 403, 403], ("POST", "/api/v1/worker/done"): [403, 401, 401, 403, 403, 403, 403],
     ("GET", "/api/v1/worker/tasks/*/init"): [403, 401, 401, 403, 403, 403, 403],
     ("POST", "/api/v1/worker/beat"): [403, 401, 401, 403, 403, 403, 403],
+    ("POST", "/api/v1/worker/trouble"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/latents"): [403, 401, 401, 403, 403, 403, 403],

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
 """Models: made, changed, paused and removed by operators, and kept."""
+import signal
+import threading
+import time
+
 from fake_worker import Worker, fake_service, generate
 from service import equal, run_with
 
@@ -61,7 +65,7 @@ def a_family_brings_its_defaults(service):
     equal((got["scheduler"], got["steps"], got["width"], got["guidance_scale"]), ("ddim", 3, 64, 1.0))
     status, answer = service.ask("PUT", "/api/v1/models/y", {"folder": "/y", "family": "sdxxl"})
     equal((status, answer["error"]["message"]), (404, "there is no model family 'sdxxl'; did you mean 'sdxl'?"))
-    equal(service.api("GET", "/models/digits")["defaults"]["steps"], 12)  # of no family: its own
+    equal(service.api("GET", "/models/digits")["defaults"]["steps"], 12)  # its own
 
 
 def one_is_the_default(service):
@@ -102,5 +106,46 @@ def there_are_no_more_than_allowed(service):
     service.api("PUT", "/models/m1000", {"folder": "/m", "workers_max": 0}, 201)
 
 
+def one_goes_when_its_last_task_is_forgotten(service):
+    """Cancelling its last task and removing the model may be of one round: it is in use until the end of it."""
+    for _ in range(20):
+        service.api("PUT", "/models/other", {"folder": "/none", "workers_max": 0}, 201)
+        task = generate(service, model="other")["id"]
+        works = [threading.Thread(target=service.ask, args=("DELETE", f"/api/v1{path}")) for path in (f"/tasks/{task}", "/models/other", "/models/other")]
+        service.process.send_signal(signal.SIGSTOP)  # so that they come together
+        for work in works:
+            work.start()
+            time.sleep(0.01)
+        service.process.send_signal(signal.SIGCONT)
+        for work in works:
+            work.join()
+        service.ask("DELETE", "/api/v1/models/other")
+        equal(service.api("GET", f"/tasks/{task}")["status"], "cancelled")
+
+
+def accounts_have_tasks_and_not_their_workers(service):
+    service.api("PUT", "/models/digits", {"gpus": 1, "cpus": 2, "batch": 1})
+    token = service.api("POST", "/tokens", {"user": "daemon", "role": "user"}, 201)["token"]
+    for _ in range(2):
+        service.api("POST", "/generate", {"prompt": "a one", "steps": 4}, 201, token=token)
+    worker = Worker(service)
+    for _ in range(2):
+        worker.pick(1000)
+        worker.report("steps", 1, cost_ns=1800 * 10**9)
+        worker.pick()
+        worker.finish()
+    want = [("daemon", 0, 2, 3600.002)]
+    for _ in range(2):
+        rows = service.api("GET", "/accounting")["rows"]
+        equal([(row["user"], row["jobs"], row["tasks"], round(row["task_seconds"], 6)) for row in rows], want)
+        equal((round(rows[0]["gpu_hours"], 3), round(rows[0]["cpu_hours"], 3)), (1, 2))
+        service.ask("DELETE", f"/api/v1/jobs/{worker.job}")
+        service.wait(worker.job, "cancelled")  # the worker has ended
+        service.kill()
+        service.start()
+    equal(service.api("GET", "/accounting?since=now%2B1hour")["rows"], [])
+    equal([row["tasks"] for row in service.api("GET", "/accounting?by=account")["rows"]], [2])
+
+
 run_with(fake_service, a_family_brings_its_defaults, one_is_the_default, what_a_step_needs_is_kept, there_are_no_more_than_allowed,
-         a_model_is_made_changed_and_removed, what_is_no_model_is_said, a_paused_model_waits)
+         one_goes_when_its_last_task_is_forgotten, accounts_have_tasks_and_not_their_workers, a_model_is_made_changed_and_removed, what_is_no_model_is_said, a_paused_model_waits)

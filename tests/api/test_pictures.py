@@ -131,6 +131,14 @@ def what_cannot_be_fails_alone_with_a_sentence(service):
     assert "is 30; expected 28" in said and "failed" in said, said
 
 
+def a_worker_says_why_it_cannot_work(service):
+    service.api("PUT", "/models/none", {"folder": os.path.join(service.dir, "nothing-here")}, 201)
+    number = ask_for(service, "a seven", model="none")
+    found = wait_until("it is told of", lambda: task(service, number)["error"])
+    assert found.startswith("no worker: job ") and "nothing-here" in found, found
+    assert found in strata(service, "why", f"T{number}")
+
+
 def a_cancelled_task_leaves_its_batch_and_the_others_go_on(service):
     first, second = (ask_for(service, "a seven", steps=LONG, seed=seed) for seed in (1, 2))
     is_under_way(service, first)
@@ -309,7 +317,8 @@ def kills_at_random_lose_nothing_and_finish_nothing_twice(service):
 if __name__ == "__main__":
     run(a_prompt_becomes_the_picture_that_the_engine_draws, in_a_batch_at_unlike_steps_each_has_the_bytes_it_has_alone,
         several_pictures_have_the_seeds_that_follow, what_cannot_be_fails_alone_with_a_sentence,
-        a_cancelled_task_leaves_its_batch_and_the_others_go_on, a_worker_that_is_told_to_end_gives_back_and_another_goes_on, a_task_gives_way_and_goes_on, a_stopped_worker_loses_its_tasks,
+        a_worker_says_why_it_cannot_work, a_cancelled_task_leaves_its_batch_and_the_others_go_on,
+        a_worker_that_is_told_to_end_gives_back_and_another_goes_on, a_task_gives_way_and_goes_on, a_stopped_worker_loses_its_tasks,
         a_killed_worker_is_followed_from_the_last_saved_step,
         a_killed_worker_loses_nothing, a_worker_goes_on_when_the_service_was_killed, nothing_is_lost_when_both_are_killed,
         a_paused_model_lets_its_tasks_wait, it_may_start_from_a_picture, kills_at_random_lose_nothing_and_finish_nothing_twice)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """How long and how many pictures are kept: by age, by bytes, by user; also when the service is killed in between."""
+import base64
 import os
+import threading
 import time
 
 from fake_worker import Worker, fake_service, generate, png, raw
@@ -30,6 +32,14 @@ def until(what):
     while not what():
         assert time.time() < deadline
         time.sleep(0.1)
+
+
+def together(works):
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @arguments("--result-keep", "2s")
@@ -82,6 +92,26 @@ def who_has_many_asks_for_no_more(service):
     generate(service)
 
 
+@arguments("--result-user-max", "300")
+def what_is_removed_twice_counts_once(service):
+    """A picture to start from that two tasks share stays a file when one of them lets it go; the other's bytes stay counted."""
+    picture = png(7, 40, 40)
+    init = base64.b64encode(picture).decode()
+    ids = [generate(service, init_image=init)["id"] for _ in range(300 // len(picture) + 1)]
+    generate(service, status=429)
+    for task in ids:
+        service.api("DELETE", f"/tasks/{task}")
+    for _ in range(len(ids) + 1):
+        until(lambda: service.ask("DELETE", f"/api/v1/tasks/{ids[0]}/image")[0] == 200)
+    generate(service)  # one is gone, and there is room again
+    generate(service, init_image=init)  # it fills it
+    generate(service, status=429)
+    for _ in range(20):  # in one round, as likely as not
+        together([lambda: service.ask("DELETE", f"/api/v1/tasks/{ids[1]}/image")] * 4)
+    generate(service, init_image=init)
+    generate(service, status=429)
+
+
 @arguments("--result-keep", "3s")
 def a_kill_in_the_middle_loses_nothing_else(service):
     generate(service)
@@ -116,4 +146,4 @@ def a_picture_is_no_larger_than_allowed(service):
 
 
 run_with(fake_service, old_pictures_go_and_their_tasks_stay, the_oldest_go_when_there_are_too_many, who_has_many_asks_for_no_more,
-         a_kill_in_the_middle_loses_nothing_else, a_picture_is_no_larger_than_allowed)
+         what_is_removed_twice_counts_once, a_kill_in_the_middle_loses_nothing_else, a_picture_is_no_larger_than_allowed)

@@ -22,7 +22,7 @@ for number, store in enumerate(wanted, 1):
     if store != "sqlite" and not postgres.possible():
         print(f"ok {number} - {name} # SKIP there is no PostgreSQL", flush=True)
         continue
-    findings = task_chaos.play(store, SEED + number, seconds=0 if TASKS else 12, tasks=TASKS, faults=FAULTS, real=real)
+    findings = task_chaos.play(store, SEED + number, seconds=0 if TASKS else 6, tasks=TASKS, faults=FAULTS, real=real)
     print(f"{'not ok' if findings else 'ok'} {number} - {name}", flush=True)
     failed |= bool(findings)
 sys.exit(failed)

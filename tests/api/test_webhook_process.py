@@ -53,6 +53,24 @@ def messages_of_one_that_was_killed_are_sent_again(service):
     listener.close()
 
 
+def one_that_does_not_go_on_holds_up_nobody(service):
+    """It is stopped, and there is more to tell it than fits into a pipe: the service decides, and ends when it is told to."""
+    listener = Listener()
+    service.submit("true", webhook=listener.url())
+    listener.wait()
+    (pid,) = senders(service)
+    os.kill(pid, signal.SIGSTOP)
+    service.api("POST", "/models/digits/pause", {})
+    tasks = [service.api("POST", "/generate", {"prompt": "\x01" * 16000, "webhook": listener.url()}, 201)["id"] for _ in range(8)]
+    for task in tasks:
+        service.api("DELETE", f"/tasks/{task}")
+    equal(len(service.api("GET", "/webhooks")["waiting"]), 8)
+    equal(service.kill(signal.SIGTERM), 0)
+    service.start()  # nothing is lost
+    listener.wait(9)
+    listener.close()
+
+
 def it_ends_with_the_service(service):
     listener = Listener()
     service.submit("true", webhook=listener.url())
@@ -67,4 +85,5 @@ def it_ends_with_the_service(service):
     listener.close()
 
 
-run_with(lambda test: Service(*LOOPBACK), it_has_no_rights, messages_of_one_that_was_killed_are_sent_again, it_ends_with_the_service)
+run_with(lambda test: Service(*LOOPBACK), it_has_no_rights, messages_of_one_that_was_killed_are_sent_again,
+         one_that_does_not_go_on_holds_up_nobody, it_ends_with_the_service)

@@ -6,6 +6,7 @@ import json
 from fake_worker import FAKE, Worker, generate, png, raw
 from service import Connection, Service, arguments, equal, run_with
 from test_pictures import ask_for, drawn_at_once, ended, picture, workers
+from webhook_listener import LOOPBACK, Listener, check_signature
 
 
 def task(service, number):
@@ -54,6 +55,21 @@ def cancel_one(service):
     worker.report("steps", 1)
     answer = worker.pick()
     equal((sorted(one["id"] for one in answer["tasks"]), answer["drop"]), ([1, 3], [2]))
+
+
+@arguments(*LOOPBACK)
+def a_call_when_it_is_done(service):
+    """A1111 #12576: nobody has to ask again and again; the message is signed, and comes although the service was killed in between."""
+    listener = Listener()
+    ask_for(service, "a seven", seed=3, webhook=listener.url("/my-pictures"))
+    service.kill()
+    service.start()
+    message, = listener.wait()
+    path, headers, body = listener.messages[0]
+    equal((path, message["event"], message["task"]["id"], message["task"]["status"]), ("/my-pictures", "task.ended", 1, "finished"))
+    equal(picture(service, message["task"]["id"]), drawn_at_once("a seven", "--seed", 3, "--steps", message["task"]["steps"]))
+    check_signature(service.api("GET", "/webhooks")["secret"], headers, body)
+    listener.close()
 
 
 def the_queue_survives_a_restart(service):
@@ -148,9 +164,9 @@ def unlike_tasks_share_a_batch_step_by_step(service):
 
 def make(test):
     words = getattr(test, "arguments", [])
-    return Service(*words) if test is solvers_are_safe_to_share else Service(*FAKE, *words)
+    return Service(*words) if test in (solvers_are_safe_to_share, a_call_when_it_is_done) else Service(*FAKE, *words)
 
 
-run_with(make, an_id_at_once, progress_of_each_task, position_in_line, cancel_one, the_queue_survives_a_restart, pause_and_go_on,
+run_with(make, an_id_at_once, progress_of_each_task, position_in_line, cancel_one, a_call_when_it_is_done, the_queue_survives_a_restart, pause_and_go_on,
          a_bounded_queue_says_when_to_come_back, two_users_at_once_take_turns, several_workers_share_the_queue, solvers_are_safe_to_share,
          unlike_tasks_share_a_batch_step_by_step)

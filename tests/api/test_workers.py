@@ -32,6 +32,18 @@ def a_lost_lease_gives_the_task_back(service):
     equal(raw(service, "/tasks/1/image")[2], png(2))
 
 
+@arguments("--worker-lease", "1s")
+def one_that_hangs_makes_room_for_another(service):
+    """Its job is ended: else a model that may have one worker would have none for ever."""
+    generate(service)
+    first = Worker(service)
+    equal(len(first.pick(1000)["tasks"]), 1)
+    second = Worker(service, but=[first.job])
+    equal(service.wait(first.job, "cancelled")["state"], "cancelled")
+    equal(second.work(), [1])
+    equal(first.ask("POST", "/pick", {})[0] in (401, 403), True)
+
+
 def a_worker_goes_on_after_a_restart(service):
     for number in range(2):
         generate(service, f"number {number}", steps=10)
@@ -178,6 +190,24 @@ def batches_are_as_large_as_workers_found_to_pay(service):
     equal(len(worker.pick(1000)["tasks"]), 4)
 
 
+def the_next_worker_knows_what_pays(service):
+    for _ in range(4):
+        generate(service, steps=10)
+    first = Worker(service)
+    equal(len(first.pick(1000)["tasks"]), 4)
+    equal(first.report("back", 0, cap=3)[0], 200)
+    service.api("POST", "/models/digits/pause", {})  # which writes its row
+    service.api("POST", "/models/digits/resume", {})
+    service.api("DELETE", f"/jobs/{first.job}", status=202)
+    second = Worker(service, but=[first.job])
+    equal(len(second.pick(1000)["tasks"]), 3)
+    equal(second.report("back", 0)[0], 200)  # it has not found anything yet
+    equal(len(second.pick(1000, [])["tasks"]), 3)
+    service.kill()
+    service.start()
+    equal(len(second.pick(1000, [])["tasks"]), 3)
+
+
 def make(test):
     if test is not a_store_that_is_away_makes_no_token_wrong:
         return fake_service(test)
@@ -189,6 +219,8 @@ def make(test):
     return service
 
 
-run_with(make, batches_are_as_large_as_workers_found_to_pay, asking_costs_little_and_who_waits_joins_soon, a_store_that_is_away_makes_no_token_wrong,
+run_with(make, batches_are_as_large_as_workers_found_to_pay, the_next_worker_knows_what_pays,
+         asking_costs_little_and_who_waits_joins_soon, a_store_that_is_away_makes_no_token_wrong,
          a_beat_keeps_the_lease_of_a_long_call, a_beat_says_what_is_held_after_a_restart,
-         who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)
+         who_does_not_say_what_it_holds_is_waited_for_a_while, a_lost_lease_gives_the_task_back,
+         one_that_hangs_makes_room_for_another, a_worker_goes_on_after_a_restart, a_batch_that_was_not_heard_of_comes_again)

@@ -3,11 +3,11 @@
 . "$(dirname "$0")/service.sh"
 
 it 'shows who used how much, since when'
-serve '{"GET /api/v1/accounting": {"body": {"rows": [{"user": "ann", "account": null, "jobs": 12, "gpu_hours": 3.25, "cpu_hours": 7.5}]}}}'
+serve '{"GET /api/v1/accounting": {"body": {"rows": [{"user": "ann", "account": null, "jobs": 12, "tasks": 340, "task_seconds": 90.5, "gpu_hours": 3.25, "cpu_hours": 7.5}]}}}'
 run strata accounting
 gives 0
-prints 'USER  ACCOUNT  JOBS  GPU HOURS  CPU HOURS
-ann   -          12        3.2        7.5'
+prints 'USER  ACCOUNT  JOBS  TASKS  GPU HOURS  CPU HOURS
+ann   -          12    340        3.2        7.5'
 asked 'p["query"] == "by=user"'
 run strata accounting --by account --since 2026-01-02
 prints_some 'ACCOUNT  JOBS'

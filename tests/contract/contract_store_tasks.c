@@ -230,6 +230,8 @@ EACH(models_are_put_and_deleted)
 	store_close(store);
 }
 
+enum { RIGHTS_BYTES = 200 };
+
 struct gone {
 	char hashes[8][STORE_HASH_BYTES];
 	size_t count;
@@ -251,6 +253,19 @@ static int take_gone(void *context, const void *row, struct strata_error *error)
 	return 0;
 }
 
+/* "5 shared;": each as its task and hash. */
+static int take_right(void *context, const void *row, struct strata_error *error)
+{
+	const struct store_result *one = row;
+	char *text = context;
+	size_t length = strlen(text);
+
+	(void)error;
+	CHECK_INT(one->size_bytes, 100);
+	snprintf(text + length, RIGHTS_BYTES - length, "%lld %s;", (long long)one->task, one->hash);
+	return 0;
+}
+
 static void put_ended(struct store *store, int64_t id, int64_t ended_ns, const char *hash,
 		      uint64_t epoch)
 {
@@ -266,6 +281,7 @@ EACH(old_tasks_are_forgotten_with_what_no_other_needs)
 {
 	struct sample_ids found = { 0 };
 	struct gone gone = { 0 };
+	char rights[RIGHTS_BYTES] = "";
 	size_t count;
 	bool used;
 	uint64_t epoch;
@@ -284,6 +300,9 @@ EACH(old_tasks_are_forgotten_with_what_no_other_needs)
 	CHECK_INT(count, 1);
 	CHECK_INT(gone.count, 1);
 	CHECK_TEXT(gone.hashes[0], "own");
+	CHECK_OK(store_task_results(store, 5, take_right, rights, &err));
+	CHECK_OK(store_task_results(store, 4, take_right, rights, &err));
+	CHECK_TEXT(rights, "5 shared;");
 	CHECK_OK(store_result_used(store, "own", &used, &err));
 	CHECK(!used);
 	CHECK_OK(store_result_used(store, "shared", &used, &err));

@@ -16,6 +16,8 @@ TEST(what_is_not_known_is_guessed_by_what_is)
 	CHECK_INT(model_measure_expect(&measures, &small, 10), 1000 * MS);
 	CHECK_INT(model_measure_expect(&measures, &small, 0), 100 * MS);
 	model_measure_steps(&measures, &small, 4, 40 * MS);
+	CHECK(model_measure_knows(&measures, &small));
+	CHECK(!model_measure_knows(&measures, &large));
 	CHECK_INT(model_measure_expect(&measures, &small, 10), 100 * MS);
 	CHECK_INT(model_measure_expect(&measures, &large, 10), 100 * MS);
 	model_measure_steps(&measures, &large, 1, 500 * MS);

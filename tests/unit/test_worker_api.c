@@ -157,6 +157,17 @@ TEST(done_says_what_came_of_each)
 	CHECK_ERROR(worker_api_done(&link, rows, 4, &err), -ESTALE, "not now");
 }
 
+TEST(trouble_is_told)
+{
+	struct worker_link link = open_world("{}");
+
+	CHECK_OK(worker_api_trouble(&link, "there is no model", &err));
+	CHECK_TEXT(last_path, "/api/v1/worker/trouble");
+	CHECK_TEXT(last_body, "{\"error\":\"there is no model\"}");
+	reply_rc = -EPERM;
+	CHECK_ERROR(worker_api_trouble(&link, "none", &err), -EPERM, "not now");
+}
+
 TEST(pictures_are_handed_over)
 {
 	struct worker_link link = open_world("{}");
