@@ -361,8 +361,9 @@ static void hand_over(struct decider *decider, struct delivery *delivery, int64_
 	else
 		line = line_of(webhooks, delivery, now_ns);
 	delivery->with_process = line && webhook_process_put(webhooks->process, delivery->row.id, line);
+	/* here only: it is no attempt */
 	if (!delivery->with_process)
-		delivery->row.due_ns = now_ns + wait_ns(decider, 1); /* here only: it is no attempt */
+		delivery->row.due_ns = now_ns + wait_ns(decider, 1);
 }
 
 void webhooks_committed(struct decider *decider)
