@@ -87,9 +87,9 @@ def registries() -> tuple[Any, Any]:
     with _lock:
         if _registries is None:
             owner, made = memory(), []
-            for kind in (lib.strata_solver_kind, lib.strata_schedule_kind):
+            for kind in (b"solver", b"schedule"):
                 out = ffi.new("struct strata_registry **")
-                call(lib.strata_registry_new, ffi.addressof(kind) if ffi.typeof(kind).kind == "struct" else kind, owner, out)
+                call(lib.strata_registry_new, lib.strata_kind_find(kind), owner, out)
                 made.append(out[0])
             _registries = (owner, *made)
     return _registries[1], _registries[2]
