@@ -8,6 +8,8 @@ pipeline, with the same models and settings of its own.
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import logging
 import threading
 import time
@@ -33,11 +35,13 @@ class _Paced(Scheduler):
 
     _call: "_Call"
 
+    @functools.wraps(Scheduler.set_timesteps)  # pipelines look at what it takes
     def set_timesteps(self, *words: Any, **named: Any) -> None:
         super().set_timesteps(*words, **named)
         self._call.task.total_steps = len(self.timesteps)
         self._call.encoded()
 
+    @functools.wraps(Scheduler.step)
     def step(self, *words: Any, **named: Any) -> Any:
         result = super().step(*words, **named)
         self._call.stepped()
@@ -167,7 +171,6 @@ class DiffusionGenerator:
         for name in ("prompt", "negative_prompt", "guidance_scale"):
             if getattr(params, name) is not None:
                 words[name] = getattr(params, name)
-        import inspect
         known = inspect.signature(type(self.pipeline).__call__).parameters
         for name in ("height", "width", "num_frames"):
             if name in known and (name != "num_frames" or params.num_frames > 1):
