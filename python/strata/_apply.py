@@ -125,6 +125,7 @@ class Kernel:
 def weighted(terms: list[tuple[float, Any]]) -> Any:
     """Σ coefficient·buffer by the operations of numpy or torch, in float32 at least, as the dtype of the first."""
     first = terms[0][1]
+    total: Any
     if is_torch(first):
         import torch
         wide = torch.float64 if first.dtype == torch.float64 else torch.float32

@@ -14,7 +14,8 @@ __all__ = ["Row", "Table", "build"]
 class Row(NamedTuple):
     """One model call of a trajectory."""
 
-    index: int
+    number: int
+    """Of the row in its table, from 0."""
     timestep: float
     """What the model is told."""
     input_scale: float

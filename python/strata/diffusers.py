@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from diffusers.configuration_utils import ConfigMixin, FrozenDict
 from diffusers.schedulers.scheduling_utils import SchedulerMixin
-from diffusers.utils import BaseOutput
+from diffusers.utils.outputs import BaseOutput
 from diffusers.utils.torch_utils import randn_tensor
 
 from . import _apply, _table
@@ -94,7 +94,7 @@ class _Position:
     def __init__(self, table: Table, skipped: int, first: int, sample: torch.Tensor) -> None:
         """The table begins at call number `skipped` of the chain, the picture at number `first`."""
         self.table, self.due = table, first
-        self.calls = [-1] * skipped + [row.index for row in table.rows if row.calls_model]
+        self.calls = [-1] * skipped + [row.number for row in table.rows if row.calls_model]
         self.like = (sample.shape, sample.dtype, sample.device)
         self.slots = [torch.zeros_like(sample) for _ in range(table.slot_count)]
         element = _apply.elements_of(sample)
@@ -111,7 +111,7 @@ class _Chain:
 
     def __init__(self, table: Table, asked: dict[str, Any]) -> None:
         self.table, self.asked = table, asked
-        self.calls = [row.index for row in table.rows if row.calls_model]
+        self.calls = [row.number for row in table.rows if row.calls_model]
         self.position: Optional[_Position] = None
         self.begin = 0
         self.sigmas: Optional[torch.Tensor] = None
@@ -189,7 +189,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         return _remake, (self._name, dict(self.config))
 
     def __len__(self) -> int:
-        return int(self.config.num_train_timesteps)
+        return int(self.config["num_train_timesteps"])
 
     def __getattr__(self, name: str) -> Any:
         """Constants (alphas_cumprod, betas …) are the original's."""
@@ -228,6 +228,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
             other = _fresh(self._original)
             other.set_timesteps(**chain.asked["words"])
             chain.sigmas = other.sigmas
+        assert chain.sigmas is not None
         return chain.sigmas
 
     @property
@@ -292,7 +293,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
 
     def _chain_at(self, tensor: torch.Tensor) -> Optional[_Chain]:
         """The chain in whose timesteps this tensor lies."""
-        key = tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()
+        key = int(tensor.data_ptr() - tensor.storage_offset() * tensor.element_size())
         if tensor.device.type != "cpu":
             found = self._elsewhere.get(key)
             return found[1] if found else None
@@ -309,7 +310,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         if isinstance(timestep, torch.Tensor) and timestep.numel() == 1:
             chain = self._chain_at(timestep)
             if chain is not None and timestep.storage_offset() < len(chain.calls):
-                return chain, timestep.storage_offset()
+                return chain, int(timestep.storage_offset())
         chain = self._current()
         if chain is None:
             raise InvalidError("there are no timesteps in this thread; expected set_timesteps() first")

@@ -165,7 +165,9 @@ class Run:
     def __init__(self, solver: Solver, sample: Any, noise: Any = None, *, compiled: Optional[bool] = None, operations: bool = False) -> None:
         """noise is a Noise, or a function of a tensor's number that returns normals like the sample. compiled: whether torch operations
         are compiled (default: on GPUs); operations: by them also where the C kernel could."""
-        self.solver, self.sample = solver, sample
+        self.solver = solver
+        self.sample: Any = sample
+        """Where the run stands."""
         table = solver.table
         self._noise = noise.tensor if isinstance(noise, Noise) else noise
         self._drawn = 1
@@ -197,7 +199,7 @@ class Run:
             due = self.row
             yield due
             if self.row is due:
-                raise InvalidError(f"row {due.index} was not stepped; expected step() once for each row")
+                raise InvalidError(f"row {due.number} was not stepped; expected step() once for each row")
 
     def input(self) -> Any:
         """What the model gets: the sample, scaled. Without a scale it is the sample itself."""
@@ -243,8 +245,8 @@ class Run:
                 self._walk.error = self._kernel.measure()
             return
         assert self._torch is not None
-        known = self.row.index < len(self.solver.table.rows)
-        self.sample = self._torch.apply(self._raw, self.row.index if known else None, self.sample, output, self._slots, noise)
+        known = self.row.number < len(self.solver.table.rows)
+        self.sample = self._torch.apply(self._raw, self.row.number if known else None, self.sample, output, self._slots, noise)
         if measured:
             self._walk.error = _apply.torch_measure(self._raw, self.sample, self._slots)
 

@@ -16,10 +16,16 @@
 What needs torch and diffusers (the backend, the generator, ranks, the chitu_ functions) is imported when it is used.
 """
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .scheduler import DiffusionScheduler
 from .task import DiffusionTask, DiffusionTaskPool, DiffusionUserParams, TaskStatus
+
+if TYPE_CHECKING:
+    from .backend import DiffusionBackend
+    from .core import chitu_generate, chitu_init, chitu_start, chitu_terminate
+    from .generator import DiffusionGenerator
+    from .ranks import broadcast_task, receive_task_from_rank0
 
 __all__ = ["DiffusionBackend", "DiffusionGenerator", "DiffusionScheduler", "DiffusionTask", "DiffusionTaskPool", "DiffusionUserParams", "TaskStatus",
            "broadcast_task", "chitu_generate", "chitu_init", "chitu_start", "chitu_terminate", "receive_task_from_rank0"]

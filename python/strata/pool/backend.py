@@ -31,15 +31,15 @@ class DiffusionBackend:
 
     @staticmethod
     def _load(args: Any) -> Any:
-        import diffusers
-        if isinstance(args, diffusers.DiffusionPipeline):
+        from diffusers.pipelines.pipeline_utils import DiffusionPipeline
+        if isinstance(args, DiffusionPipeline):
             return args
         if isinstance(args, str):
-            return diffusers.DiffusionPipeline.from_pretrained(args)
+            return DiffusionPipeline.from_pretrained(args)
         pipeline = _argument(args, "pipeline")
         if pipeline is not None:
             return pipeline
         model = _argument(args, "model", "ckpt_dir", "model_path")
         if model is None:
             raise InvalidError("the arguments name no pipeline and no model; expected one of them", field="model")
-        return diffusers.DiffusionPipeline.from_pretrained(str(model))
+        return DiffusionPipeline.from_pretrained(str(model))

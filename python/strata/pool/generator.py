@@ -36,13 +36,13 @@ class _Paced(Scheduler):
     _call: "_Call"
 
     @functools.wraps(Scheduler.set_timesteps)  # pipelines look at what it takes
-    def set_timesteps(self, *words: Any, **named: Any) -> None:
+    def set_timesteps(self, *words: Any, **named: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().set_timesteps(*words, **named)
         self._call.task.total_steps = len(self.timesteps)
         self._call.encoded()
 
     @functools.wraps(Scheduler.step)
-    def step(self, *words: Any, **named: Any) -> Any:
+    def step(self, *words: Any, **named: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         result = super().step(*words, **named)
         self._call.stepped()
         return result
