@@ -83,7 +83,7 @@ def what_is_cancelled_stops():
     assert task.status is TaskStatus.DENOISING and threading.active_count() == before + 1
     call = task.state
     task.cancel()
-    call._thread.join(10)
+    call.join()
     assert threading.active_count() == before and task.result is None
     generator.generate_step(task)  # nothing to do
     generator.generate_step(None)
@@ -135,6 +135,17 @@ def the_three_calls_draw():
         raise AssertionError("a backend of nothing")
 
 
+def a_program_may_end_half_way():
+    code = ("from tiny_pipeline import *; from strata.pool import *; from strata.pool import DiffusionGenerator\n"
+            "tasks = [DiffusionTask.from_user_request(DiffusionUserParams(prompt='x', **SIZE)) for _ in range(3)]\n"
+            "generator = DiffusionGenerator(pipeline())\n"
+            "for task in tasks:\n    DiffusionTaskPool.add(task)\n    generator.generate_step(task)\n    generator.generate_step(task)\n"
+            "tasks[0].cancel()\nprint(tasks[1].status.value)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=300,
+                          env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+    assert done.returncode == 0 and done.stdout.strip() == "denoising", done
+
+
 EXPECTED = {
     "pool_basic": ["a lighthouse: finished, (16, 16)", "statistics: 1 finished"],
     "pool_custom": ["in this order: short → middle → long"],
@@ -159,4 +170,4 @@ def the_examples_say_what_they_should():
 
 
 package.run(pictures_by_turns_are_those_of_the_pipeline, other_pipelines_run_by_steps_too, what_is_cancelled_stops,
-            a_task_that_fails_does_not_stop_others, the_three_calls_draw, the_examples_say_what_they_should)
+            a_task_that_fails_does_not_stop_others, the_three_calls_draw, a_program_may_end_half_way, the_examples_say_what_they_should)

@@ -7,12 +7,14 @@ pipeline, with the same models and settings of its own.
 """
 from __future__ import annotations
 
+import atexit
 import copy
 import functools
 import inspect
 import logging
 import threading
 import time
+import weakref
 from typing import Any, Optional
 
 import torch
@@ -24,6 +26,15 @@ from .task import DiffusionTask, TaskStatus
 __all__ = ["DiffusionGenerator"]
 
 _log = logging.getLogger("strata.pool")
+_calls: "weakref.WeakSet[_Call]" = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """A thread must not be in the middle of a pipeline when the interpreter goes."""
+    for call in list(_calls):
+        call.stop()
+        call.join()
 
 
 class _Stopped(BaseException):
@@ -70,6 +81,7 @@ class _Call:
         self._pipeline.scheduler = paced
         self._words = words
         self._thread = threading.Thread(target=self._run, name=f"strata {task.task_id}", daemon=True)
+        _calls.add(self)
 
     def _run(self) -> None:
         try:
@@ -102,6 +114,11 @@ class _Call:
             if self._thread.ident is None:
                 self.over = True
             self._turn.notify_all()
+
+    def join(self) -> None:
+        """Waits for the thread of a call that is over or was stopped."""
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _pause(self) -> None:
         with self._turn:
@@ -154,6 +171,7 @@ class DiffusionGenerator:
                     TaskStatus.DENOISING if task.current_step else TaskStatus.ENCODING)
             return
         task.state = None
+        call.join()
         if call.error is not None:
             task.error = call.error
             _log.warning("task %s failed: %s: %s", task.task_id, type(call.error).__name__, call.error)
