@@ -1,5 +1,6 @@
 # The front door. Everything real is in meson.build; this sets up what is missing and calls it.
 #   make            build/strata and build/libstrata.so
+#   make python     the Python package: PYTHONPATH=build/python   (make wheel: build/wheel/*.whl, for other machines)
 #   make demo       a short tour
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
@@ -26,8 +27,20 @@ deps:
 	@tools/deps deps/debian.txt
 deps-test:
 	@tools/deps deps/debian.txt deps/debian-test.txt
+	@tools/deps --wanted deps/debian-python.txt
+deps-python:
+	@tools/deps deps/debian.txt deps/debian-python.txt
 deps-dev:
 	@tools/deps deps/debian.txt deps/debian-test.txt deps/debian-dev.txt
+
+# The Python package of the tree: PYTHONPATH=build/python python3 -c 'import strata.solver'
+python: deps-python
+	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@ninja -C $(BUILD) --quiet python
+
+# A wheel with the libraries inside, tried in an environment that has nothing else: build/wheel/*.whl
+wheel: deps-python
+	@tools/python-wheel $(BUILD)/wheel
 
 demo: all
 	@BUILD=$(BUILD) tools/demo
@@ -79,4 +92,4 @@ install: all
 clean:
 	@rm -rf build build-*
 
-.PHONY: all deps deps-test deps-dev demo run test test-long test-thread bench fuzz mutate lint format install clean
+.PHONY: all deps deps-test deps-python deps-dev python wheel demo run test test-long test-thread bench fuzz mutate lint format install clean

@@ -1,0 +1,32 @@
+"""Strata for people who work in Python: the levels of libstrata, with torch, diffusers and the service around them.
+
+    strata.solver      denoising trajectories: tables and steps on numpy and torch
+    strata.diffusers   a scheduler for any diffusers pipeline, shared by many threads
+    strata.pool        generation tasks: which runs next
+
+What decides is the C library; this package is thin. A part is imported when it is first used, so that one without numpy or torch
+costs nothing and needs nothing.
+"""
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import diffusers as diffusers, errors as errors, pool as pool, solver as solver
+    from .errors import Error as Error
+
+__version__ = "0.1.0"
+
+_MODULES = ("diffusers", "errors", "pool", "solver")
+_NAMES = {"Error": "errors"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_NAMES})

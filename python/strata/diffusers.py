@@ -1,0 +1,568 @@
+"""A scheduler for diffusers pipelines whose steps are rows of a Strata table.
+
+    pipe.scheduler = strata.diffusers.Scheduler.from_config(pipe.scheduler.config)
+
+The pictures are those of the scheduler it replaces, within float32 rounding; text to image and image to image.
+
+One object may serve any number of pipelines and threads at once. What changes while a picture is drawn is not in the object: it
+belongs to the timesteps that set_timesteps() made. A pipeline walks along `scheduler.timesteps`, and each of its elements is a view
+of that tensor, so step() finds by the memory that a timestep lies in whose turn it is and at which row. Two pictures that are drawn by
+turns in one thread do not disturb each other either. The state goes when the timesteps do.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
+
+import diffusers
+import numpy as np
+import torch
+from diffusers.configuration_utils import ConfigMixin, FrozenDict
+from diffusers.schedulers.scheduling_utils import SchedulerMixin
+from diffusers.utils.outputs import BaseOutput
+from diffusers.utils.torch_utils import randn_tensor
+
+from . import _apply, _table
+from ._call import lib
+from ._table import Table
+from .errors import InvalidError, NotFoundError, UnsupportedError
+
+__all__ = ["Scheduler", "StepOutput"]
+
+# Arguments of step() that change the table, by the names that both sides have for them.
+_STEP_OPTIONS = ("eta", "s_churn", "s_tmin", "s_tmax", "s_noise", "use_clipped_model_output")
+_PROBE_STEPS = 10  # what a scheduler is tried with when it is made
+_DEVICE_CHAINS_MAX = 64  # timesteps on other devices that are remembered at once
+
+
+class StepOutput:
+    """What step() returns: prev_sample, and what else the replaced scheduler returns (pred_original_sample or denoised), which is
+    computed when it is first asked for."""
+
+    def __init__(self, prev_sample: torch.Tensor, second: Optional[str] = None, make: Any = None) -> None:
+        self.prev_sample = prev_sample
+        self._second, self._make = second, make
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name != self._second:
+            raise AttributeError(f"the step has no {name!r}")
+        value = self._make()
+        setattr(self, name, value)
+        return value
+
+    def to_tuple(self) -> tuple[Any, ...]:
+        return (self.prev_sample,) if self._second is None else (self.prev_sample, getattr(self, self._second))
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key) if isinstance(key, str) else self.to_tuple()[key] if key else self.prev_sample
+
+
+class _Pair(tuple):
+    """(prev_sample, second) whose second is computed when it is asked for."""
+
+    _output: StepOutput
+
+    @classmethod
+    def of(cls, output: StepOutput) -> "_Pair":
+        pair = cls((output.prev_sample, None))
+        pair._output = output
+        return pair
+
+    def __iter__(self) -> Any:
+        return iter(self._output.to_tuple())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._output[key] if isinstance(key, int) else self._output.to_tuple()[key]
+
+
+class _Timesteps(np.ndarray):
+    """The memory of a timesteps tensor on the CPU. torch holds it as long as the tensor or a view of it is there; with it goes the chain."""
+
+    chain: "_Chain"
+
+
+class _Position:
+    """Where one picture stands: the part of the table that it goes through, and the slots."""
+
+    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like")
+
+    def __init__(self, table: Table, skipped: int, first: int, sample: torch.Tensor) -> None:
+        """The table begins at call number `skipped` of the chain, the picture at number `first`."""
+        self.table, self.due = table, first
+        self.calls = [-1] * skipped + [row.number for row in table.rows if row.calls_model]
+        self.like = (sample.shape, sample.dtype, sample.device)
+        self.slots = [torch.zeros_like(sample) for _ in range(table.slot_count)]
+        element = _apply.elements_of(sample)
+        self.kernel = self.rows = None
+        if element is None:
+            self.rows = _apply.TorchRows(sample)
+        else:
+            members = sample.shape[0] if sample.dim() > 1 else 1
+            self.kernel = _apply.Kernel(element, sample.numel(), members, self.slots)
+
+
+class _Chain:
+    """What set_timesteps() was asked for, and the picture that goes along it."""
+
+    def __init__(self, table: Table, asked: dict[str, Any]) -> None:
+        self.table, self.asked = table, asked
+        self.calls = [row.number for row in table.rows if row.calls_model]
+        self.position: Optional[_Position] = None
+        self.begin = 0
+        self.sigmas: Optional[torch.Tensor] = None
+
+
+class Scheduler(SchedulerMixin, ConfigMixin):
+    """A diffusers scheduler by a Strata table. Made by from_config() or from_scheduler()."""
+
+    config_name = "scheduler_config.json"
+
+    def __init__(self, original: Any) -> None:
+        """original is a diffusers scheduler; it is asked for constants and never stepped."""
+        if not hasattr(original, "step") or not hasattr(original, "set_timesteps"):
+            raise UnsupportedError(f"{type(original).__name__} has no step(); expected a scheduler that has")
+        self._original = original
+        self._internal_dict = FrozenDict(dict(original.config))
+        self._name = type(original).__name__
+        config = {key: _plain(value) for key, value in original.config.items() if not key.startswith("_")}
+        self._settings = {"_class_name": self._name, **config}
+        self._step_words = set(inspect.signature(original.step).parameters)
+        self._second = _second_field(original)
+        self._tables: dict[Any, Table] = {}
+        self._local = threading.local()
+        self._on_cpu: dict[int, Any] = {}
+        self._elsewhere: OrderedDict[int, tuple[torch.Tensor, _Chain]] = OrderedDict()
+        self._lock = threading.Lock()
+        probe = _fresh(original)
+        try:
+            probe.set_timesteps(_PROBE_STEPS)
+            self._dtype = probe.timesteps.dtype
+        except Exception:  # its schedule needs more to be known (mu)
+            self._dtype = torch.float32
+        self._table_for()  # refuses here what there is no table for
+
+    # ---- made from what diffusers has ----
+
+    @classmethod
+    def from_config(cls, config: Any = None, name: Optional[str] = None, **changes: Any) -> "Scheduler":  # type: ignore[override]
+        """From a scheduler's configuration, whose class is the one it names; or `name`, a class of diffusers. changes go over it."""
+        if config is None:
+            raise InvalidError("there is no configuration; expected pipe.scheduler.config or a dict")
+        if isinstance(config, SchedulerMixin):
+            return cls.from_scheduler(config, **changes)
+        config = dict(config)
+        found = name or config.get("_class_name") or _class_by_keys(config)
+        original = getattr(diffusers, found, None)
+        if original is None:
+            raise NotFoundError(f"diffusers has no scheduler {found!r}; expected the name of one of its classes")
+        same = config.get("_class_name", found) == found
+        return cls(_made(original, {**config, **changes}) if same else original.from_config(config, **changes))
+
+    @classmethod
+    def from_scheduler(cls, scheduler: Any, **changes: Any) -> "Scheduler":
+        """From a scheduler of diffusers as it is."""
+        return cls(_made(_class_of(scheduler), {**scheduler.config, **changes}))
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any = None, subfolder: Optional[str] = None, return_unused_kwargs: bool = False,
+                        **words: Any) -> "Scheduler":
+        """From a folder with a scheduler_config.json, or from the hub."""
+        config, _ = ConfigMixin.load_config.__func__(  # type: ignore[attr-defined]
+            cls, pretrained_model_name_or_path, subfolder=subfolder, return_unused_kwargs=True, **words)
+        return cls.from_config(config)
+
+    # isinstance() and what is saved go by the scheduler that this stands for.
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        original = self.__dict__.get("_original")
+        return type(original) if original is not None else Scheduler
+
+    def __deepcopy__(self, memo: Any) -> "Scheduler":
+        return Scheduler(_fresh(self._original))
+
+    def __reduce__(self) -> Any:
+        return _remake, (self._name, dict(self.config))
+
+    def __len__(self) -> int:
+        return int(self.config["num_train_timesteps"])
+
+    def __getattr__(self, name: str) -> Any:
+        """Constants (alphas_cumprod, betas …) are the original's."""
+        if name.startswith("__") or "_original" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.__dict__["_original"], name)
+
+    # ---- timesteps ----
+
+    @property
+    def order(self) -> int:
+        return int(self._original.order)
+
+    @property
+    def timesteps(self) -> torch.Tensor:
+        """What this thread last asked for; before that, the training's."""
+        return getattr(self._local, "timesteps", self._original.timesteps)
+
+    @property
+    def num_inference_steps(self) -> Optional[int]:
+        chain = self._current()
+        return None if chain is None else chain.table.step_count
+
+    @property
+    def init_noise_sigma(self) -> Any:
+        chain = self._current()
+        return getattr(self._original, "init_noise_sigma", 1.0) if chain is None else torch.tensor(chain.table.init_noise_sigma)
+
+    @property
+    def sigmas(self) -> torch.Tensor:
+        """As the original has them, for pipelines that look at them."""
+        chain = self._current()
+        if chain is None:
+            return self._original.sigmas
+        if chain.sigmas is None:
+            other = _fresh(self._original)
+            other.set_timesteps(**chain.asked["words"])
+            chain.sigmas = other.sigmas
+        assert chain.sigmas is not None
+        return chain.sigmas
+
+    @property
+    def begin_index(self) -> Optional[int]:
+        chain = self._current()
+        return None if chain is None else chain.begin
+
+    @property
+    def step_index(self) -> Optional[int]:
+        chain = self._current()
+        return None if chain is None or chain.position is None else chain.position.due
+
+    def set_begin_index(self, begin_index: int = 0) -> None:
+        """Where image to image begins. step() sees that by itself; add_noise() goes by it."""
+        chain = self._current()
+        if chain is not None:
+            chain.begin = int(begin_index)
+
+    def set_timesteps(self, num_inference_steps: Optional[int] = None, device: Union[str, torch.device, None] = None,
+                      timesteps: Optional[Sequence[float]] = None, sigmas: Optional[Sequence[float]] = None, mu: Optional[float] = None,
+                      original_inference_steps: Optional[int] = None, strength: Optional[float] = None, **others: Any) -> None:
+        """New timesteps for this thread; those of others, and those made before, stay as they are."""
+        unknown = [key for key, value in others.items() if value is not None]
+        if unknown:
+            raise UnsupportedError(f"set_timesteps has no {unknown[0]!r} here")
+        words = {"num_inference_steps": num_inference_steps, "timesteps": timesteps, "sigmas": sigmas, "mu": mu,
+                 "original_inference_steps": original_inference_steps, "strength": strength}
+        words = {key: _plain(value) for key, value in words.items() if value is not None}
+        options = {}
+        if original_inference_steps is not None:
+            options["original_inference_steps"] = int(original_inference_steps)
+        asked = {"steps": None if timesteps is not None or sigmas is not None else num_inference_steps, "mu": words.get("mu"),
+                 "timesteps": _tuple(words.get("timesteps")), "sigmas": _tuple(words.get("sigmas")), "options": options, "words": words}
+        if "strength" in words and "strength" in inspect.signature(self._original.set_timesteps).parameters:
+            asked["strength"] = float(words["strength"])
+        chain = _Chain(self._table_for(**{key: asked[key] for key in asked if key != "words"}), asked)
+        self._local.timesteps = self._tensor(chain, device)
+
+    def _tensor(self, chain: _Chain, device: Any) -> torch.Tensor:
+        values = [chain.table.rows[index].timestep for index in chain.calls]
+        kind = {torch.int64: np.int64, torch.float64: np.float64}.get(self._dtype, np.float32)
+        if kind is np.int64 and any(value != int(value) for value in values):
+            kind = np.float32
+        memory = np.array(values, kind).view(_Timesteps)
+        memory.chain = chain
+        tensor = torch.from_numpy(memory)
+        where = torch.device("cpu" if device is None else device)
+        if where.type == "cpu":
+            key = tensor.data_ptr()
+            self._on_cpu[key] = weakref.ref(memory, lambda gone: self._forget(key, gone))
+            return tensor
+        tensor = tensor.to(where)
+        with self._lock:
+            self._elsewhere[tensor.data_ptr()] = (tensor, chain)
+            while len(self._elsewhere) > _DEVICE_CHAINS_MAX:
+                self._elsewhere.popitem(last=False)
+        return tensor
+
+    def _forget(self, key: int, gone: Any) -> None:
+        if self._on_cpu.get(key) is gone:
+            del self._on_cpu[key]
+
+    def _chain_at(self, tensor: torch.Tensor) -> Optional[_Chain]:
+        """The chain in whose timesteps this tensor lies."""
+        key = int(tensor.data_ptr() - tensor.storage_offset() * tensor.element_size())
+        if tensor.device.type != "cpu":
+            found = self._elsewhere.get(key)
+            return found[1] if found else None
+        memory = self._on_cpu.get(key)
+        memory = memory() if memory is not None else None
+        return None if memory is None else memory.chain
+
+    def _current(self) -> Optional[_Chain]:
+        tensor = getattr(self._local, "timesteps", None)
+        return None if tensor is None else self._chain_at(tensor)
+
+    def _find(self, timestep: Any) -> tuple[_Chain, int]:
+        """Whose timestep this is, and which of its model calls."""
+        if isinstance(timestep, torch.Tensor) and timestep.numel() == 1:
+            chain = self._chain_at(timestep)
+            if chain is not None and timestep.storage_offset() < len(chain.calls):
+                return chain, int(timestep.storage_offset())
+        chain = self._current()
+        if chain is None:
+            raise InvalidError("there are no timesteps in this thread; expected set_timesteps() first")
+        value = float(timestep if not isinstance(timestep, torch.Tensor) else timestep.reshape(-1)[0])
+        due = chain.position.due if chain.position is not None else chain.begin
+        return chain, self._nearest(chain, value, due)
+
+    @staticmethod
+    def _nearest(chain: _Chain, value: float, due: int) -> int:
+        rows = chain.table.rows
+        order = [*range(due, len(chain.calls)), *range(0, due)]
+        for index in order:
+            if abs(rows[chain.calls[index]].timestep - value) <= 1e-4 * max(1.0, abs(value)):
+                return index
+        known = ", ".join(f"{rows[index].timestep:g}" for index in chain.calls[:8])
+        raise InvalidError(f"there is no timestep {value:g}; expected one of {known}{' …' if len(chain.calls) > 8 else ''}")
+
+    # ---- tables ----
+
+    def _table_for(self, steps: Optional[int] = _PROBE_STEPS, mu: Optional[float] = None, timesteps: Any = None, sigmas: Any = None,
+                   options: Optional[Mapping[str, Any]] = None, strength: Optional[float] = None) -> Table:
+        key = (steps, mu, timesteps, sigmas, tuple(sorted((options or {}).items())), strength)
+        table = self._tables.get(key)
+        if table is None:
+            settings = self._settings
+            if mu is None and settings.get("use_dynamic_shifting") and key == (_PROBE_STEPS, None, None, None, (), None):
+                mu = 1.0  # only to see that there is a table
+            name = self._name if options else None
+            table = _table.build(name, steps, config=settings, mu=mu, timesteps=timesteps, sigmas=sigmas, strength=strength, options=options)
+            if len(self._tables) >= 256:
+                self._tables.clear()
+            self._tables[key] = table
+        return table
+
+    def _start(self, chain: _Chain, index: int, sample: torch.Tensor, words: Mapping[str, Any]) -> _Position:
+        """A picture begins at a model call: at the first, or later for image to image, where the table has no history."""
+        asked = {key: value for key, value in chain.asked.items() if key != "words"}
+        options = {key: float(value) if key != "use_clipped_model_output" else bool(value) for key, value in words.items()
+                   if value is not None and key in self._step_words}
+        plain = {key: value for key, value in options.items() if value != _defaults(type(self._original)).get(key)}
+        if plain or "eta" in options:
+            asked["options"] = {**asked["options"], **plain, **({"eta": options["eta"]} if "eta" in options else {})}
+        whole = self._table_for(**asked)
+        if index == 0 or whole.slot_count == 0:
+            return _Position(whole, 0, index, sample)
+        left, total = len(chain.calls) - index, len(chain.calls)
+        table = self._later_part(asked, left, total, chain.table.rows[chain.calls[index]].timestep)
+        return _Position(table, index, index, sample)
+
+    def _later_part(self, asked: dict[str, Any], left: int, total: int, timestep: float) -> Table:
+        """The table of the last `left` of `total` model calls."""
+        steps = asked["steps"] or len(asked["timesteps"] or asked["sigmas"] or ()) or total
+        guesses = [left / total, *((k + 0.5) / steps for k in range(steps))]
+        for strength in guesses:
+            if not 0 < strength <= 1:
+                continue
+            try:
+                table = self._table_for(**{**asked, "strength": strength})
+            except InvalidError:
+                continue
+            calls = [row for row in table.rows if row.calls_model]
+            if len(calls) == left and abs(calls[0].timestep - timestep) <= 1e-4 * max(1.0, abs(timestep)):
+                return table
+        raise UnsupportedError(f"{self._name} cannot begin at the {total - left}th of {total} model calls")
+
+    # ---- steps ----
+
+    def scale_model_input(self, sample: torch.Tensor, timestep: Any = None) -> torch.Tensor:
+        if timestep is None:
+            return sample
+        chain, index = self._find(timestep)
+        scale = chain.table.rows[chain.calls[index]].input_scale
+        return sample if scale == 1 else sample * scale
+
+    def step(self, model_output: torch.Tensor, timestep: Any, sample: torch.Tensor, eta: Optional[float] = None,
+             use_clipped_model_output: Optional[bool] = None, generator: Any = None, variance_noise: Optional[torch.Tensor] = None,
+             s_churn: Optional[float] = None, s_tmin: Optional[float] = None, s_tmax: Optional[float] = None,
+             s_noise: Optional[float] = None, noise: Optional[torch.Tensor] = None, return_dict: bool = True, **others: Any) -> Any:
+        """The next sample. The model's output and the sample stay as they are."""
+        unknown = [key for key, value in others.items() if value is not None]
+        if unknown:
+            raise UnsupportedError(f"step has no {unknown[0]!r} here")
+        chain, index = self._find(timestep)
+        kind = model_output.dtype
+        if kind != sample.dtype:
+            wide = torch.promote_types(kind, sample.dtype)
+            model_output, sample = model_output.to(wide), sample.to(wide)
+        position = chain.position
+        if position is None or position.due != index or position.like != (sample.shape, sample.dtype, sample.device):
+            words = {"eta": eta, "use_clipped_model_output": use_clipped_model_output, "s_churn": s_churn, "s_tmin": s_tmin,
+                     "s_tmax": s_tmax, "s_noise": s_noise}
+            position = chain.position = self._start(chain, index, sample, words)
+        table = position.table
+        at = position.calls[index]
+
+        def draw() -> torch.Tensor:
+            given = variance_noise if variance_noise is not None else noise
+            if given is None:
+                given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=kind)
+            return given.to(torch.float32).contiguous()
+
+        result = self._apply(position, at, model_output, sample, draw)
+        following = at + 1
+        while following < len(table.rows) and not table.rows[following].calls_model:
+            result = self._apply(position, following, None, result, draw)
+            following += 1
+        position.due = index + 1
+        if position.due == len(chain.calls):
+            chain.position = None
+        if result.dtype != kind and isinstance(self._original, _FLOWS):
+            result = result.to(kind)
+        if self._second is None:
+            return StepOutput(result) if return_dict else (result,)
+        make = _denoised if self._second == "denoised" else _clean
+        output = StepOutput(result, self._second, functools.partial(make, table, at, model_output, sample))
+        return output if return_dict else _Pair.of(output)
+
+    @staticmethod
+    def _apply(position: _Position, at: int, output: Optional[torch.Tensor], sample: torch.Tensor, draw: Any) -> torch.Tensor:
+        raw, row = position.table.raw_rows[at], position.table.rows[at]
+        noise = draw() if row.draws_noise else None
+        if position.kernel is None:
+            assert position.rows is not None
+            return position.rows.apply(raw, at, sample, output, position.slots, noise)
+        if not sample.is_contiguous():
+            sample = sample.contiguous()
+        if output is not None and not output.is_contiguous():
+            output = output.contiguous()
+        result = torch.empty_like(sample)
+        position.kernel.apply(raw, sample.data_ptr(), 0 if output is None else output.data_ptr(), result.data_ptr(),
+                              0 if noise is None else noise.data_ptr())
+        return result
+
+    # ---- noising ----
+
+    def add_noise(self, original_samples: torch.Tensor, noise: torch.Tensor, timesteps: torch.Tensor) -> torch.Tensor:
+        """Clean samples, noised to where timesteps stand; in training, to any of the training's."""
+        chain = self._current()
+        if chain is None:
+            return self._original.add_noise(original_samples, noise, timesteps)
+        known: list[tuple[float, float]] = []
+        for timestep in timesteps.reshape(-1):
+            owner = self._chain_at(timestep) or chain
+            try:
+                known.append(self._level(owner, self._nearest(owner, float(timestep), owner.begin)))
+            except InvalidError:  # between the rows: where the original would put it
+                return self._original.add_noise(original_samples, noise, timesteps)
+        shape = (-1, *[1] * (original_samples.dim() - 1))
+        alpha = torch.tensor([alpha for alpha, _ in known], device=original_samples.device, dtype=original_samples.dtype).reshape(shape)
+        sigma = torch.tensor([sigma for _, sigma in known], device=original_samples.device, dtype=original_samples.dtype).reshape(shape)
+        return alpha * original_samples + sigma * noise
+
+    def _level(self, chain: _Chain, index: int) -> tuple[float, float]:
+        """Where a sample stands at a model call. KDPM2 noises to its next whole step between two of them."""
+        row = chain.table.rows[chain.calls[index]]
+        return (row.alpha, float(self.sigmas[index])) if self._name.startswith("KDPM2") and chain is self._current() else (row.alpha, row.sigma)
+
+    def scale_noise(self, sample: torch.Tensor, timestep: torch.Tensor, noise: Optional[torch.Tensor] = None) -> torch.Tensor:
+        """add_noise under the name that flow schedulers have for it."""
+        if noise is None:
+            noise = torch.randn_like(sample)
+        return self.add_noise(sample, noise, timestep if timestep.dim() else timestep.reshape(1))
+
+
+def _remake(name: str, config: dict[str, Any]) -> Scheduler:
+    return Scheduler.from_config(config, name=name)
+
+
+def _fresh(scheduler: Any) -> Any:
+    """Another of the same class and configuration, as if never used."""
+    return _made(_class_of(scheduler), scheduler.config)
+
+
+def _class_of(scheduler: Any) -> Any:
+    return type(scheduler._original) if type(scheduler) is Scheduler else type(scheduler)
+
+
+def _made(cls: Any, config: Mapping[str, Any]) -> Any:
+    """One with just these settings; from_config() alone would forget those that once were defaults and were changed by a pipeline."""
+    return cls.from_config({key: value for key, value in config.items() if key not in ("_class_name", "_use_default_values")})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.tolist()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _tuple(values: Any) -> Any:
+    return None if values is None else tuple(float(value) for value in values)
+
+
+@functools.lru_cache(None)
+def _defaults(original: type) -> dict[str, Any]:
+    """What step() of a scheduler class takes where nothing is said."""
+    return {key: word.default for key, word in inspect.signature(original.step).parameters.items()}
+
+
+def _second_field(original: Any) -> Optional[str]:
+    """What a scheduler returns beside the sample, by the annotation of its step()."""
+    said = str(inspect.signature(original.step).return_annotation)
+    module = inspect.getmodule(type(original))
+    for name, thing in vars(module).items():
+        if name in said and isinstance(thing, type) and issubclass(thing, BaseOutput):
+            for field in ("denoised", "pred_original_sample"):
+                if field in getattr(thing, "__annotations__", {}):
+                    return field
+    return None
+
+
+@functools.lru_cache(None)
+def _keys_of_classes() -> dict[str, frozenset[str]]:
+    found = {}
+    for name in dir(diffusers.schedulers):
+        thing = getattr(diffusers.schedulers, name, None)
+        if isinstance(thing, type) and issubclass(thing, SchedulerMixin) and issubclass(thing, ConfigMixin):
+            found[name] = frozenset(inspect.signature(thing.__init__).parameters) - {"self", "kwargs"}
+    return found
+
+
+def _class_by_keys(config: Mapping[str, Any]) -> str:
+    """The class of a configuration that does not name it (one of an object that was not loaded): the one that has just these keys."""
+    keys = frozenset(key for key in config if not key.startswith("_"))
+    fitting = [name for name, has in _keys_of_classes().items() if has == keys]
+    if len(fitting) != 1:
+        said = f"it could be {' or '.join(sorted(fitting))}" if fitting else "no class of diffusers has these keys"
+        raise InvalidError(f"the configuration names no class ({said}); expected from_config(config, name=…) or from_scheduler(pipe.scheduler)")
+    return fitting[0]
+
+
+_FLOWS = tuple(getattr(diffusers, name) for name in ("FlowMatchEulerDiscreteScheduler", "FlowMatchHeunDiscreteScheduler") if hasattr(diffusers, name))
+
+
+def _clean(table: Table, at: int, output: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
+    """The clean sample that the model predicts at a row, limited as the row says."""
+    how = _table.arithmetic(table.raw_rows[at])
+    y = how.clean[0] * sample + how.clean[1] * output
+    if how.flags & lib.STRATA_ROW_CLIP:
+        return y.clamp(-how.limit, how.limit)
+    return y
+
+
+def _denoised(table: Table, at: int, output: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
+    """What distilled models end with: the next sample without its noise, at the scale of a clean one."""
+    terms = {"x": 0.0, "m": 0.0, **dict(_table.arithmetic(table.raw_rows[at]).next.terms)}
+    if set(terms) - {"x", "m", "n", "y"}:
+        raise UnsupportedError("the solver keeps more than one step; there is no denoised sample of one")
+    scale = table.rows[at + 1].alpha if at + 1 < len(table.rows) else 1.0
+    total = terms["x"] * sample + terms["m"] * output
+    if terms.get("y"):
+        total = total + terms["y"] * _clean(table, at, output, sample)
+    return total / scale
+
