@@ -1,0 +1,35 @@
+"""Strata for people who work in Python: the levels of libstrata, with torch, diffusers and the service around them.
+
+    strata.client      the service: jobs, queue, events, pictures; sync and async
+    strata.submit      runs a function as a job; strata.map as an array job
+    strata.worker      draws pictures for the service with a diffusers pipeline
+    strata.lightning   Lightning inside jobs: where it runs, checkpoints when it has to go, progress
+    strata.ray         a Ray cluster inside a job
+
+A part is imported when it is first used, so that one without numpy or torch costs nothing and needs nothing.
+"""
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import client as client, errors as errors, functions as functions
+    from .client import AsyncClient as AsyncClient, Client as Client
+    from .errors import Error as Error
+    from .functions import map as map, submit as submit
+
+__version__ = "0.1.0"
+
+_MODULES = ("client", "errors", "functions", "lightning", "ray", "worker")
+_NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_NAMES})
