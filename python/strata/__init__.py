@@ -4,7 +4,6 @@
     strata.submit      runs a function as a job; strata.map as an array job
     strata.worker      draws pictures for the service with a diffusers pipeline
     strata.lightning   Lightning inside jobs: where it runs, checkpoints when it has to go, progress
-    strata.ray         a Ray cluster inside a job
 
 A part is imported when it is first used, so that one without numpy or torch costs nothing and needs nothing.
 """
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("client", "errors", "functions", "lightning", "ray", "worker")
+_MODULES = ("client", "errors", "functions", "lightning", "worker")
 _NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
 
 
