@@ -3,6 +3,10 @@
     strata.solver      denoising trajectories: tables and steps on numpy and torch
     strata.diffusers   a scheduler for any diffusers pipeline, shared by many threads
     strata.pool        generation tasks: which runs next
+    strata.client      the service: jobs, queue, events, pictures; sync and async
+    strata.submit      runs a function as a job; strata.map as an array job
+    strata.worker      draws pictures for the service with a diffusers pipeline
+    strata.lightning   Lightning inside jobs: where it runs, checkpoints when it has to go, progress
 
 What decides is the C library; this package is thin. A part is imported when it is first used, so that one without numpy or torch
 costs nothing and needs nothing.
@@ -11,13 +15,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import diffusers as diffusers, errors as errors, pool as pool, solver as solver
+    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, pool as pool, solver as solver
+    from .client import AsyncClient as AsyncClient, Client as Client
     from .errors import Error as Error
+    from .functions import map as map, submit as submit
 
 __version__ = "0.1.0"
 
-_MODULES = ("diffusers", "errors", "pool", "solver")
-_NAMES = {"Error": "errors"}
+_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "pool", "solver", "worker")
+_NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
 
 
 def __getattr__(name: str) -> Any:

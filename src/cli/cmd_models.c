@@ -382,9 +382,8 @@ static int set_warm(struct cli *cli, const char *name, int64_t count)
 	if (!body)
 		return strata_fail_memory(&cli->err);
 	service_path(cli, &path, "models", name, "/warm");
-	int rc = service_ask(cli, "POST", &path, body, &answer);
+	int rc = service_ask(cli, "POST", &path, body, &answer); /* takes the body over */
 
-	json_decref(body);
 	if (rc)
 		return rc;
 	if (cli->globals.json)

@@ -89,6 +89,10 @@ static const struct strata_option server_options[] = {
 	{ "worker_program", STRATA_TEXT, OFFSET(worker_program),
 	  .text = { NULL, STRATA_PATH_BYTES_MAX }, .value = "PATH",
 	  .help = "run as `PATH worker --model NAME`; this program when left out" },
+	{ "worker_python", STRATA_TEXT, OFFSET(worker_python),
+	  .text = { NULL, STRATA_PATH_BYTES_MAX }, .value = "PATH",
+	  .help = "the Python that has the package strata, torch and diffusers, for models with "
+		  "`--worker python`; python3 when left out" },
 	{ "worker_idle", STRATA_DURATION, OFFSET(worker_idle_ns),
 	  .integer = { 300 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "a worker without tasks ends after so long" },

@@ -24,6 +24,7 @@ struct server_conf {
 	int64_t task_queue_max;
 	const char *worker_user;    /* NULL: chosen */
 	const char *worker_program; /* NULL: the one beside this */
+	const char *worker_python;  /* NULL: python3 */
 	int64_t worker_idle_ns, worker_lease_ns, worker_save_ns, worker_wait_target_ns;
 	int64_t result_keep_ns, result_bytes_max, result_user_bytes_max; /* 0: no bound */
 	const char *record; /* NULL: none */

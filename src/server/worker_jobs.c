@@ -79,22 +79,25 @@ static const char *find_program(struct strata_arena *arena)
 }
 
 /* What else there is to know of its model it asks the service for. */
-static json_t *command_of(const struct model *model, const char *program)
+static json_t *command_of(const struct decider *decider, const struct model *model,
+			  const char *program)
 {
+	const char *python = decider->conf->worker_python;
+
 	return model->conf.worker == MODEL_WORKER_PYTHON
-		       ? json_pack("[s,s,s,s,s]", "python3", "-m", "strata.worker", "--model",
-				   model->name)
+		       ? json_pack("[s,s,s,s,s]", python ? python : "python3", "-m",
+				   "strata.worker", "--model", model->name)
 		       : json_pack("[s,s,s,s]", program, "worker", "--model", model->name);
 }
 
-static json_t *job_of(const struct model *model, const char *program)
+static json_t *job_of(const struct decider *decider, const struct model *model, const char *program)
 {
 	const struct model_conf *conf = &model->conf;
 	char name[STRATA_NAME_BYTES_MAX + 1];
 
 	snprintf(name, sizeof(name), "worker-%.100s", model->name);
 	return json_pack("{s:s,s:o,s:s,s:s,s:f,s:I,s:I,s:s,s:b,s:s}", "name", name, "command",
-			 command_of(model, program), "working_dir", "/", "output", "/dev/null",
+			 command_of(decider, model, program), "working_dir", "/", "output", "/dev/null",
 			 "cpus_per_task", conf->cpus, "memory", (json_int_t)conf->memory_bytes,
 			 "gpus", (json_int_t)conf->gpus, "time_limit", "unlimited", "preemptible",
 			 1, "priority", "low");
@@ -109,7 +112,7 @@ static int submit_job(struct decider *decider, struct model *model, struct strat
 	int rc = find_user(decider, &user, err);
 	const char *program = decider->conf->worker_program ? decider->conf->worker_program
 							    : find_program(&decider->scratch);
-	json_t *json = rc == 0 && program ? job_of(model, program) : NULL;
+	json_t *json = rc == 0 && program ? job_of(decider, model, program) : NULL;
 
 	if (rc == 0 && !json)
 		rc = strata_fail_memory(err);
