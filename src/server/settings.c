@@ -107,7 +107,7 @@ static const struct strata_option server_options[] = {
 	  .help = "webhooks may be there although messages go to no loopback or link-local "
 		  "address: 127.0.0.1,169.254.7.0/24" },
 	{ "webhook_retry", STRATA_DURATION, OFFSET(webhook_retry_ns),
-	  .integer = { 10 * SECOND, SECOND / 100, 3600 * SECOND }, .unit = "s",
+	  .integer = { 10 * SECOND, 0, 3600 * SECOND }, .unit = "s",
 	  .help = "a message that did not arrive is sent again after so long, then after three "
 		  "times that, and so on, up to ten times" },
 	{ "worker_save", STRATA_DURATION, OFFSET(worker_save_ns),
