@@ -13,12 +13,17 @@ def saved(service):
     """A running job whose checkpoint is a directory of many files."""
     job = service.submit("sleep", "600")["id"]
     service.wait(job, "running")
-    path = os.path.join(service.state, "checkpoints", str(job), "many")
-    os.mkdir(path)
+    directory = os.path.join(service.state, "checkpoints", str(job))
+    path, draft = os.path.join(directory, "many"), os.path.join(directory, ".many")
+    os.mkdir(draft)
     for number in range(FILES):
-        with open(os.path.join(path, str(number)), "w"):
+        with open(os.path.join(draft, str(number)), "w"):
             pass
-    service.api("POST", f"/jobs/{job}/checkpoints", {"path": path, "step": 1}, 201)
+    os.rename(draft, path)
+    deadline = time.time() + PATIENCE_S
+    while not service.api("GET", f"/jobs/{job}/checkpoints")["checkpoints"]:  # its supervisor sees it
+        assert time.time() < deadline, "nobody sees the checkpoint"
+        time.sleep(0.05)
     return job, path
 
 
