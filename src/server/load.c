@@ -71,26 +71,32 @@ static int open_cluster(struct decider *decider, bool lead, struct strata_error 
 	return rc ? rc : nodes_open(decider, err);
 }
 
-const char *load_find_supervisor(struct strata_arena *arena)
+const char *load_find_program(struct strata_arena *arena, const char *const *places)
 {
 	char self[STRATA_PATH_BYTES_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	static const char *const places[] = { "strata-supervisor",
-					      "../libexec/strata/strata-supervisor" };
 
 	if (length <= 0)
 		return NULL;
 	self[length] = '\0';
 	char *slash = strrchr(self, '/');
 
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+	for (; slash && *places; places++) {
 		const char *path =
-			strata_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
+			strata_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, *places);
 
 		if (path && access(path, X_OK) == 0)
 			return path;
 	}
 	return strata_arena_text(arena, self, (size_t)length);
+}
+
+const char *load_find_supervisor(struct strata_arena *arena)
+{
+	static const char *const places[] = { "strata-supervisor",
+					      "../libexec/strata/strata-supervisor", NULL };
+
+	return load_find_program(arena, places);
 }
 
 static int open_exec(struct decider *decider, struct strata_error *err)

@@ -7,8 +7,10 @@
 int decider_load(struct decider *decider, bool lead, struct strata_error *err);
 /* Whatever of it there is goes. */
 void decider_unload(struct decider *decider);
-/* The small program beside this one, where it was built or installed; else this one itself. In the
- * arena; NULL: not to be found. */
+/* The first of these programs that is there, by their places from where this one is (NULL behind
+ * the last); else this one itself. In the arena; NULL: not to be found. */
+const char *load_find_program(struct strata_arena *arena, const char *const *places);
+/* The small program for jobs. */
 const char *load_find_supervisor(struct strata_arena *arena);
 
 #endif

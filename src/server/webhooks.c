@@ -2,6 +2,7 @@
 #include "server/webhooks.h"
 
 #include "server/live.h"
+#include "server/load.h"
 #include "server/tasks.h"
 #include "server/view.h"
 #include "server/webhook_process.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
 enum { ATTEMPTS_MAX = 10, SECRET_BYTES = 32, SECRET_TEXT = 2 * SECRET_BYTES + 1 };
@@ -192,14 +192,17 @@ static void need_key(struct decider *decider)
 	webhooks->has_key = true;
 }
 
-static void mac(const unsigned char *key, const char *a, const char *b, char ret_text[SECRET_TEXT])
+/* HMAC-SHA256 of the texts, one behind the other, in hexadecimal. */
+static void mac(const void *key, size_t key_bytes, const char *const *texts,
+		char ret_text[SECRET_TEXT])
 {
 	crypto_auth_hmacsha256_state state;
 	unsigned char bytes[crypto_auth_hmacsha256_BYTES];
 
-	crypto_auth_hmacsha256_init(&state, key, SECRET_BYTES);
-	crypto_auth_hmacsha256_update(&state, (const unsigned char *)a, strlen(a));
-	crypto_auth_hmacsha256_update(&state, (const unsigned char *)b, strlen(b));
+	crypto_auth_hmacsha256_init(&state, key, key_bytes);
+	for (; *texts; texts++)
+		crypto_auth_hmacsha256_update(&state, (const unsigned char *)*texts,
+					      strlen(*texts));
 	crypto_auth_hmacsha256_final(&state, bytes);
 	sodium_bin2hex(ret_text, SECRET_TEXT, bytes, sizeof(bytes));
 }
@@ -207,7 +210,7 @@ static void mac(const unsigned char *key, const char *a, const char *b, char ret
 /* Of one user: from the service's own key and the name. As text: what a receiver is told. */
 static void secret_of(const struct webhooks *webhooks, const char *user, char ret_text[SECRET_TEXT])
 {
-	mac(webhooks->key, "webhooks of ", user, ret_text);
+	mac(webhooks->key, SECRET_BYTES, (const char *const[]){ "webhooks of ", user, NULL }, ret_text);
 }
 
 /* "t=1700000000,v1=…": of the time, a dot and the body, by the secret's text as the key. */
@@ -215,18 +218,11 @@ static void sign(const struct webhooks *webhooks, const struct delivery *deliver
 		 char *ret_header, size_t room)
 {
 	char secret[SECRET_TEXT], time[32], text[SECRET_TEXT];
-	crypto_auth_hmacsha256_state state;
-	unsigned char bytes[crypto_auth_hmacsha256_BYTES];
 
 	secret_of(webhooks, delivery->row.user, secret);
 	snprintf(time, sizeof(time), "%lld", (long long)(now_ns / SECOND_NS));
-	crypto_auth_hmacsha256_init(&state, (const unsigned char *)secret, strlen(secret));
-	crypto_auth_hmacsha256_update(&state, (const unsigned char *)time, strlen(time));
-	crypto_auth_hmacsha256_update(&state, (const unsigned char *)".", 1);
-	crypto_auth_hmacsha256_update(&state, (const unsigned char *)delivery->row.body,
-				      strlen(delivery->row.body));
-	crypto_auth_hmacsha256_final(&state, bytes);
-	sodium_bin2hex(text, sizeof(text), bytes, sizeof(bytes));
+	mac(secret, strlen(secret), (const char *const[]){ time, ".", delivery->row.body, NULL },
+	    text);
 	snprintf(ret_header, room, "Strata-Signature: t=%s,v1=%s", time, text);
 	sodium_memzero(secret, sizeof(secret));
 }
@@ -312,23 +308,14 @@ static int64_t wait_ns(const struct decider *decider, int64_t attempts)
 	return wait;
 }
 
+/* Where it is missing the name alone, which cannot be started. */
 static const char *find_program(struct strata_arena *arena)
 {
-	char self[STRATA_PATH_BYTES_MAX];
-	static const char *const places[] = { "strata-webhooks", "../libexec/strata/strata-webhooks" };
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	static const char *const places[] = { "strata-webhooks",
+					      "../libexec/strata/strata-webhooks", NULL };
+	const char *path = load_find_program(arena, places);
 
-	self[length > 0 ? length : 0] = '\0';
-	char *slash = strrchr(self, '/');
-
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *path =
-			strata_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
-
-		if (path && access(path, X_OK) == 0)
-			return path;
-	}
-	return places[0];
+	return path && strstr(path, places[0]) ? path : places[0];
 }
 
 static char *line_of(const struct webhooks *webhooks, const struct delivery *delivery, int64_t now_ns)

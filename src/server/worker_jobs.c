@@ -6,6 +6,7 @@
  * its reason is shown on the tasks that wait for it.
  */
 #include "server/workers.h"
+#include "server/load.h"
 
 #include "core/env_log.h"
 #include "server/live.h"
@@ -55,27 +56,11 @@ static int find_user(const struct decider *decider, struct os_user *ret_user,
 
 /* ---- starting ---- */
 
-/* The program beside this one. */
 static const char *find_program(struct strata_arena *arena)
 {
-	char self[STRATA_PATH_BYTES_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	static const char *const places[] = { "strata", "../bin/strata", "../../bin/strata", NULL };
 
-	if (length <= 0)
-		return NULL;
-	self[length] = '\0';
-	slash = strrchr(self, '/');
-	static const char *const places[] = { "strata", "../bin/strata", "../../bin/strata" };
-
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *path =
-			strata_arena_printf(arena, "%.*s/%s", (int)(slash - self), self, places[i]);
-
-		if (path && access(path, X_OK) == 0)
-			return path;
-	}
-	return strata_arena_text(arena, self, (size_t)length);
+	return load_find_program(arena, places);
 }
 
 /* What else there is to know of its model it asks the service for. */
