@@ -64,7 +64,7 @@ def it_is_told_again_until_it_was_heard(service):
     listener = Listener(500, 204)
     service.submit("true", webhook=listener.url())
     listener.wait()
-    until(lambda: waiting(service) and waiting(service)[0]["attempts"] == 1)
+    until(lambda: waiting(service) and waiting(service)[0]["attempts"] >= 1)
     (one,) = waiting(service)
     equal((one["error"], one["url"], one["event"]), ("it answered 500", listener.url(), "job.ended"))
     first, second = listener.wait(2)
@@ -77,7 +77,7 @@ def a_kill_loses_no_message(service):
     listener = Listener(503, 503, 204)
     service.submit("true", webhook=listener.url())
     listener.wait()
-    until(lambda: waiting(service) and waiting(service)[0]["attempts"] == 1)
+    until(lambda: waiting(service) and waiting(service)[0]["attempts"] >= 1)
     secret = service.api("GET", "/webhooks")["secret"]
     service.kill()
     service.start()
@@ -104,7 +104,7 @@ def one_that_wants_no_more_gets_no_more(service):
 def redirects_are_not_followed(service):
     listener = Listener(302)
     service.submit("true", webhook=listener.url())
-    until(lambda: waiting(service) and waiting(service)[0]["attempts"] == 1)
+    until(lambda: waiting(service) and waiting(service)[0]["attempts"] >= 1)
     equal(waiting(service)[0]["error"], "it answered 302; redirects are not followed")
     equal([path for path, _, _ in listener.messages], ["/done"])
     listener.close()

@@ -8,7 +8,7 @@ import time
 
 from service import PATIENCE_S
 
-LOOPBACK = ("--webhook-allow", "127.0.0.1", "--webhook-retry", "300ms")
+LOOPBACK = ("--webhook-allow", "127.0.0.1", "--webhook-retry", "2s")
 
 
 class Listener:
