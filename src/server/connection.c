@@ -18,13 +18,14 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 enum { SOCKET, TCP, DOOR_COUNT };
-enum { KEY_BYTES = 64, RESERVE_PART = 10 };
+enum { KEY_BYTES = 64, RESERVE_PART = 10, SHARE_LEAST = 4, LOOKS_MAX = 64 };
 
 struct owner; /* who has connections */
 
@@ -51,6 +52,17 @@ struct connections {
 	size_t count[DOOR_COUNT], room[DOOR_COUNT], share;
 };
 
+/* Few, where there is little room, but never so few that a caller with one request after another
+ * is in the way of himself: a connection that has its answer is still there for a moment. */
+static size_t share_of(size_t room)
+{
+	size_t share = room / 4 > SHARE_LEAST ? room / 4 : SHARE_LEAST;
+
+	share = share < room ? share : room;
+	return share < STRATA_SERVER_CONNECTIONS_EACH_MAX ? share
+							  : STRATA_SERVER_CONNECTIONS_EACH_MAX;
+}
+
 int connections_open(struct front *front, struct strata_error *err)
 {
 	struct connections *all = calloc(1, sizeof(*all));
@@ -59,9 +71,7 @@ int connections_open(struct front *front, struct strata_error *err)
 	if (!all)
 		return strata_fail_memory(err);
 	all->room[SOCKET] = all->room[TCP] = room;
-	all->share = room / 4 < STRATA_SERVER_CONNECTIONS_EACH_MAX
-			     ? room / 4
-			     : STRATA_SERVER_CONNECTIONS_EACH_MAX;
+	all->share = share_of(room);
 	pthread_mutex_init(&all->lock, NULL);
 	map_text_init(&all->owners, &all->memory);
 	front->connections = all;
@@ -170,11 +180,22 @@ static void hang_up(struct connections *all, struct connection *own)
 	shutdown(own->fd, SHUT_RDWR);
 }
 
-/* On the oldest that waits for nothing of ours. False: there is none. */
+/* Whether the caller has closed his side: nobody is there for the answer. */
+static bool is_left(const struct connection *own)
+{
+	struct pollfd look = { .fd = own->fd, .events = POLLRDHUP };
+
+	return poll(&look, 1, 0) > 0 && look.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+/* On the oldest that waits for nothing of ours, or for which nobody waits. False: there is none. */
 static bool hang_up_oldest(struct connections *all, struct owner *owner)
 {
+	int looks = LOOKS_MAX; /* each is a call to the kernel, and others wait for the lock */
+
 	for (struct connection *at = owner->oldest; at; at = at->newer)
-		if (!at->leaving && atomic_load(&at->since_ns)) {
+		if (!at->leaving &&
+		    (atomic_load(&at->since_ns) || (looks-- > 0 && is_left(at)))) {
 			hang_up(all, at);
 			return true;
 		}
