@@ -4,7 +4,7 @@
 #   make demo       a short tour
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
-#   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those)
+#   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 SAN    ?=
@@ -54,7 +54,7 @@ test: deps-test
 	@$(if $(findstring python-torch,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
 	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
-	@tests/run $(BUILD) $(T)
+	@tests/run $(BUILD) $(T) $(if $(AGAIN),--again $(AGAIN))
 
 test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
