@@ -87,6 +87,9 @@ int strata_engine_keep(const struct strata_engine *engine, struct strata_error *
 int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace,
 			uint32_t first_tid, struct strata_error *err);
 
+/* Ties what is computed from now on to a flow of the trace, such as the step it is computed for; 0: to none. Between two runs. */
+void strata_engine_flow(struct strata_engine *engine, uint64_t flow);
+
 /* ---- models ---- */
 
 struct strata_engine_model_conf {

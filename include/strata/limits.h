@@ -115,6 +115,8 @@ enum {
 	STRATA_RESULT_BYTES_MAX = 64 << 20,     /* a picture, as a file */
 	STRATA_PREVIEW_BYTES_MAX = 256 << 10,   /* a preview */
 	STRATA_LATENTS_BYTES_MAX = 64 << 20,    /* where a task stands, as a file */
+	STRATA_TASK_TRACE_BYTES_MAX = 8 << 20,  /* the timeline of a task, as a file … */
+	STRATA_TASK_TRACES_MAX = 256,           /* … of which so many are kept */
 	STRATA_TASKS_MAX = 100000,              /* tasks that have not ended */
 	STRATA_MODELS_MAX = 1000,               /* models that a service knows */
 	STRATA_MODEL_WORKERS_MAX = 256,         /* workers of one model */

@@ -210,6 +210,9 @@ enum { STRATA_STREAM_TRACE_TIDS = 130 };
 int strata_stream_trace(struct strata_stream *stream, struct strata_trace *trace,
 			uint32_t first_tid, size_t event_count, struct strata_error *err);
 
+/* Ties these slices from now on to a flow of the trace; 0: to none. By whoever calls the hooks. */
+void strata_stream_flow(struct strata_stream *stream, uint64_t flow);
+
 struct strata_stream_metrics {
 	const char *channel; /* "io_uring" */
 	bool direct;         /* files are read around the system's cache */

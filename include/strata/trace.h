@@ -35,6 +35,10 @@ extern "C" {
 struct strata_trace;
 struct strata_trace_lane;
 
+/* Flows of jobs have the jobs' numbers; what else is counted has its numbers behind these. */
+#define STRATA_TRACE_TASK_FLOWS (UINT64_C(1) << 48) /* generation tasks */
+#define STRATA_TRACE_STEP_FLOWS (UINT64_C(1) << 49) /* steps of a pipeline */
+
 /* An argument of an event, shown beside it: "gpus": 8. */
 enum strata_trace_arg_kind {
 	STRATA_TRACE_ARG_NONE,

@@ -16,7 +16,7 @@ struct generate_conf {
 	const char *webhook;
 	int64_t steps, seed, n, priority;
 	double guidance, strength;
-	bool no_wait;
+	bool no_wait, trace;
 	int preview; /* enum engine_preview_mode */
 };
 
@@ -54,6 +54,8 @@ static const struct strata_option rows[] = {
 	  .help = "hears how it ended: http://… or https://…" },
 	{ "deadline", STRATA_TEXT, OFFSET(deadline), .value = "TIME",
 	  .help = "when it is of no use any more: 10m from now, or a time" },
+	{ "trace", STRATA_BOOL, OFFSET(trace),
+	  .help = "its worker records what it does for it: `strata trace T17` shows it" },
 	{ "preview", STRATA_ENUM, OFFSET(preview),
 	  .choice = { engine_previews, ENGINE_PREVIEW_NONE },
 	  .help = "show the picture in the terminal while it is drawn; auto: half blocks where "
@@ -143,6 +145,8 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 
 	if (!bad && conf->guidance >= 0)
 		bad = json_object_set_new(body, "guidance_scale", json_real(conf->guidance));
+	if (!bad && conf->trace)
+		bad = json_object_set_new(body, "trace", json_true());
 	if (!bad && conf->strength >= 0)
 		bad = json_object_set_new(body, "strength", json_real(conf->strength));
 	rc = bad ? strata_fail_memory(&cli->err) : 0;

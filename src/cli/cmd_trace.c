@@ -1,5 +1,6 @@
 /* strata trace: what the service did, as a timeline. */
 #include "cli/job_history.h"
+#include "cli/task.h"
 
 #include "client/chart.h"
 #include "core/env.h"
@@ -154,16 +155,24 @@ static int write_stdout(void *context, const char *bytes, size_t count)
 
 /* What the program asked the service for. */
 struct answers {
-	json_t *passes, *service; /* service NULL: it has no trace of its own */
+	json_t *passes;
+	json_t *service; /* NULL: it has no trace of its own */
+	json_t *task;    /* NULL: none was asked for */
 };
 
 static int write_to(struct chart *chart, const struct answers *answers,
 		    const struct strata_trace_sink *sink, struct strata_error *err)
 {
 	const json_t *passes = json_object_get(answers->passes, "passes");
+	struct chart_trace traces[2];
+	size_t count = 0;
 
-	return answers->service ? chart_write_with(chart, passes, answers->service, sink, err)
-				: chart_write(chart, passes, sink, err);
+	if (answers->service)
+		traces[count++] = (struct chart_trace){ "service", answers->service };
+	if (answers->task)
+		traces[count++] = (struct chart_trace){ "worker", answers->task };
+	return count ? chart_write_with(chart, passes, traces, count, sink, err)
+		     : chart_write(chart, passes, sink, err);
 }
 
 static int write_chart(struct cli *cli, struct chart *chart, const struct answers *answers,
@@ -186,6 +195,36 @@ static int write_chart(struct cli *cli, struct chart *chart, const struct answer
 	return rc;
 }
 
+/* The task's own trace; what is shown begins where it was submitted. */
+static int get_task(struct cli *cli, const char *word, int64_t *ret_since_ns, json_t **ret_trace)
+{
+	const char *id;
+	struct buf path;
+	json_t *task;
+	int rc = task_id(cli, word, &id);
+
+	if (rc)
+		return rc;
+	service_path(cli, &path, "tasks", id, NULL);
+	rc = service_get(cli, &path, &task);
+	if (rc)
+		return rc;
+	*ret_since_ns = when_json(task, "created_at") - STRATA_SECOND_NS;
+	json_decref(task);
+	service_path(cli, &path, "tasks", id, "/trace");
+	return service_get(cli, &path, ret_trace);
+}
+
+static int read_since(struct cli *cli, const char *since, int64_t *ret_since_ns)
+{
+	char text[STRATA_FORM_BYTES];
+	int rc = when_since(cli, since, text);
+
+	return rc ? rc
+		  : strata_time_parse(text, STRATA_TEXT_NUL, STRATA_TIME_NO_NOW, 0, ret_since_ns,
+				      &cli->err);
+}
+
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	const struct trace_conf *conf = conf_any;
@@ -193,12 +232,9 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	struct chart chart;
 	struct answers answers = { 0 };
 	int64_t since_ns;
-	int rc = when_since(cli, conf->since, text);
+	int rc = operand_count ? get_task(cli, operands[0], &since_ns, &answers.task)
+			       : read_since(cli, conf->since, &since_ns);
 
-	(void)operands, (void)operand_count;
-	if (rc == 0)
-		rc = strata_time_parse(text, STRATA_TEXT_NUL, STRATA_TIME_NO_NOW, 0, &since_ns,
-				       &cli->err);
 	if (rc)
 		return rc;
 	chart_init(&chart, &cli->memory, since_ns, when_now_ns());
@@ -217,12 +253,15 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		rc = write_chart(cli, &chart, &answers, conf->output);
 	json_decref(answers.passes);
 	json_decref(answers.service);
+	json_decref(answers.task);
 	chart_fini(&chart);
 	return rc;
 }
 
 const struct cli_command cli_trace = {
 	.name = "trace",
+	.operands = "[TASK]",
+	.operands_max = 1,
 	.summary = "write what the service did as a timeline for Perfetto",
 	.about = "Every node is a process with a track for each of its GPUs; arrows lead from "
 		 "submissions to starts. The\n"
@@ -230,10 +269,15 @@ const struct cli_command cli_trace = {
 		 "starts in the\n"
 		 "service's own tracks. Jobs that were submitted more "
 		 "than a day before --since and\n"
-		 "have ended are not shown. The file is for ui.perfetto.dev or chrome://tracing; "
+		 "have ended are not shown. With a task whose request asked for a timeline "
+		 "(`strata generate --trace`),\n"
+		 "everything since it was submitted, and what its worker did for it: batches, "
+		 "steps, the solver's rows,\n"
+		 "subgraphs and layers. The file is for ui.perfetto.dev or chrome://tracing; "
 		 "`strata trace merge` puts\n"
 		 "several together.",
 	.examples = "  strata trace --since 1h -o t.json\n"
+		    "  strata trace T17 -o t.json\n"
 		    "  strata trace --since 2026-11-15T12:00 | gzip >t.json.gz",
 	.options = &trace_schema,
 	.run = run,

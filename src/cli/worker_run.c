@@ -7,6 +7,8 @@
 #include "core/env.h"
 #include "worker/worker_loop.h"
 
+#include <strata/text.h>
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -134,13 +136,15 @@ static int work_with_beat(struct cli *cli, const struct worker_options *options,
 	return rc;
 }
 
-static int work(struct cli *cli, const struct worker_options *options, struct strata_engine *engine)
+static int work(struct cli *cli, const struct worker_options *options, struct strata_engine *engine,
+		struct worker_trace *trace)
 {
 	struct strata_pipeline_conf conf = { .noise = options->noise };
 	struct line line = { cli, cli->client };
 	const struct worker_link link = { &line, ask, fetch, now_ns, pause_for, ending, say };
 	struct worker_conf worker = { .model = options->model,
 				      .link = &link,
+				      .trace = trace,
 				      .away_ns_max = options->away_ns };
 	int rc = engine_budget_read(cli, options->budget, &conf.budget_bytes, &conf.budget_share);
 
@@ -149,9 +153,22 @@ static int work(struct cli *cli, const struct worker_options *options, struct st
 					  &worker.pipeline, &cli->err);
 	if (rc)
 		return rc;
-	rc = work_with_beat(cli, options, &worker);
+	rc = worker_trace_pipeline(trace, worker.pipeline, &cli->err);
+	if (rc == 0)
+		rc = work_with_beat(cli, options, &worker);
 	strata_pipeline_close(worker.pipeline);
 	return rc;
+}
+
+/* The job that this is, 0: none, as a program that was started by hand. */
+static uint64_t own_job(void)
+{
+	const char *text = getenv("STRATA_JOB_ID");
+	int64_t job = 0;
+
+	return text && strata_int_parse(text, STRATA_TEXT_NUL, 1, INT64_MAX, &job, NULL) == 0
+		       ? (uint64_t)job
+		       : 0;
 }
 
 /* The service shows it to those who wait. That nobody hears it changes nothing. */
@@ -168,6 +185,7 @@ int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t op
 {
 	struct worker_options options = *(const struct worker_options *)conf;
 	struct sigaction action = { .sa_handler = end };
+	struct worker_trace trace = { 0 };
 	struct strata_engine *engine;
 
 	(void)operands, (void)operand_count;
@@ -187,8 +205,11 @@ int worker_run_cli(struct cli *cli, const void *conf, char **operands, size_t op
 
 	rc = engine_open(cli, &engine_conf, "none", &engine);
 	if (rc == 0) {
-		rc = work(cli, &options, engine);
+		rc = worker_trace_open(&trace, own_job(), engine, &cli->err);
+		if (rc == 0)
+			rc = work(cli, &options, engine, &trace);
 		strata_engine_free(engine);
+		worker_trace_close(&trace);
 	}
 	if (rc && !worker_is_away(rc))
 		tell_trouble(cli);

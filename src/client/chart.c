@@ -498,7 +498,7 @@ int chart_write(struct chart *chart, const json_t *passes, const struct strata_t
 	return rc ? rc : ended;
 }
 
-/* ---- with the service's own trace ---- */
+/* ---- with other traces ---- */
 
 static int write_file(void *file, const char *bytes, size_t count)
 {
@@ -523,36 +523,42 @@ static ssize_t read_text(void *context, char *bytes, size_t room)
 }
 
 /* Flows begin where jobs are submitted, so the jobs come first. */
-static int merge(struct chart *chart, FILE *jobs, const char *service,
+static int merge(struct chart *chart, FILE *jobs, const struct chart_trace *traces, size_t count,
 		 const struct strata_trace_sink *sink, struct strata_error *err)
 {
-	const struct strata_trace_input inputs[] = { { "jobs", read_file, jobs },
-						     { "service", read_text, &service } };
+	struct strata_trace_input inputs[1 + CHART_TRACES_MAX] = { { "jobs", read_file, jobs } };
+	char *texts[CHART_TRACES_MAX] = { 0 };
+	const char *left[CHART_TRACES_MAX];
 	struct strata_trace_merged merged;
-
-	return strata_trace_merge(inputs, 2, chart->memory, sink, &merged, err);
-}
-
-int chart_write_with(struct chart *chart, const json_t *passes, const json_t *service,
-		     const struct strata_trace_sink *sink, struct strata_error *err)
-{
-	FILE *jobs = tmpfile();
-	char *text = json_dumps(service, JSON_COMPACT);
 	int rc = 0;
 
-	if (!jobs)
-		rc = strata_fail(err, -errno, "there is no room for a temporary file");
-	else if (!text)
-		rc = strata_fail_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		left[i] = texts[i] = json_dumps(traces[i].json, JSON_COMPACT);
+		inputs[1 + i] =
+			(struct strata_trace_input){ traces[i].name, read_text, &left[i] };
+		if (!texts[i])
+			rc = strata_fail_memory(err);
+	}
 	if (rc == 0)
-		rc = chart_write(chart, passes, &(struct strata_trace_sink){ write_file, jobs },
-				 err);
+		rc = strata_trace_merge(inputs, 1 + count, chart->memory, sink, &merged, err);
+	for (size_t i = 0; i < count; i++)
+		free(texts[i]);
+	return rc;
+}
+
+int chart_write_with(struct chart *chart, const json_t *passes, const struct chart_trace *traces,
+		     size_t count, const struct strata_trace_sink *sink, struct strata_error *err)
+{
+	FILE *jobs = tmpfile();
+
+	if (!jobs)
+		return strata_fail(err, -errno, "there is no room for a temporary file");
+	int rc = chart_write(chart, passes, &(struct strata_trace_sink){ write_file, jobs }, err);
+
 	if (rc == 0) {
 		rewind(jobs);
-		rc = merge(chart, jobs, text, sink, err);
+		rc = merge(chart, jobs, traces, count, sink, err);
 	}
-	free(text);
-	if (jobs)
-		fclose(jobs);
+	fclose(jobs);
 	return rc;
 }

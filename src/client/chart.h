@@ -46,8 +46,14 @@ int chart_add_event(struct chart *chart, const json_t *event, struct strata_erro
 int chart_write(struct chart *chart, const json_t *passes, const struct strata_trace_sink *sink,
 		struct strata_error *err);
 
-/* The same, merged with the service's own trace, which is the answer of GET /api/v1/trace. */
-int chart_write_with(struct chart *chart, const json_t *passes, const json_t *service,
-		     const struct strata_trace_sink *sink, struct strata_error *err);
+/* A trace as the service answers with it. */
+struct chart_trace {
+	const char *name; /* "service" */
+	const json_t *json;
+};
+enum { CHART_TRACES_MAX = 4 };
+/* The same, merged with other traces: those of the service itself, of a task. */
+int chart_write_with(struct chart *chart, const json_t *passes, const struct chart_trace *traces,
+		     size_t count, const struct strata_trace_sink *sink, struct strata_error *err);
 
 #endif

@@ -26,6 +26,7 @@ struct engine_device {
 	struct engine_team team;
 	struct engine_heap *heap;
 	struct strata_trace_lane *lane; /* where its subgraphs are told of; NULL: nowhere */
+	uint64_t flow;                  /* of the trace, that they belong to; 0: none */
 	cpu_set_t cores;
 	int gpu;          /* number of a CUDA device, which the thread hands work to; -1: the cores compute */
 	bool inline_only; /* works in the calling thread */

@@ -119,6 +119,12 @@ int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace
 	return rc;
 }
 
+void strata_engine_flow(struct strata_engine *engine, uint64_t flow)
+{
+	for (size_t i = 0; i < engine->device_count; i++)
+		engine->devices[i].flow = flow;
+}
+
 void strata_engine_stop(struct strata_engine *engine, bool stop)
 {
 	atomic_store(&engine->stop, stop);

@@ -121,6 +121,16 @@ static int run_and_learn(struct strata_engine_model *model, const struct engine_
 	return rc;
 }
 
+/* The layers belong to what is computed now. */
+static void tie_streams(const struct strata_engine_model *model)
+{
+	const struct residence *residence = &model->instance.residence;
+
+	for (size_t i = 0; model->engine->trace && i < residence->device_count; i++)
+		if (residence->streams[i])
+			strata_stream_flow(residence->streams[i], model->engine->devices[i].flow);
+}
+
 int engine_model_run(struct strata_engine_model *model, const struct engine_call *calls,
 		     size_t count, struct strata_error *err)
 {
@@ -128,7 +138,10 @@ int engine_model_run(struct strata_engine_model *model, const struct engine_call
 		return strata_fail(err, -ECANCELED, "stopped");
 	int rc = count ? prepare(model, calls[0].inputs, err) : 0;
 
-	return rc || count == 0 ? rc : run_and_learn(model, calls, count, err);
+	if (rc || count == 0)
+		return rc;
+	tie_streams(model);
+	return run_and_learn(model, calls, count, err);
 }
 
 /* ---- the public calls ---- */

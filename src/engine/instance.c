@@ -227,6 +227,7 @@ static void note_time(struct engine_instance *instance, size_t index, const int6
 							.time_ns = times[1],
 							.end_ns = times[2],
 							.name = subgraph->nodes[0]->name,
+							.flow = instance->conf.devices[subgraph->device].flow,
 							.args = args,
 							.arg_count = 1 });
 }

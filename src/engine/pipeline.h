@@ -90,6 +90,7 @@ struct strata_pipeline {
 	double default_guidance;
 	struct pipeline_colours colours;
 	struct strata_trace_lane *lane; /* NULL: nothing is traced */
+	uint64_t trace_count;           /* of what was traced: each has a flow of its own */
 };
 
 struct strata_pipeline_run {

@@ -23,17 +23,26 @@ void pipeline_trace_begin(struct strata_pipeline *pipeline, const char *name,
 			  struct strata_pipeline_run *const *runs, size_t count)
 {
 	int64_t now_ns = pipeline_trace_now(pipeline);
+	uint64_t own = STRATA_TRACE_STEP_FLOWS + ++pipeline->trace_count;
 
+	if (!pipeline->lane)
+		return;
 	strata_trace_begin(pipeline->lane, now_ns, name, count ? runs[0]->flow : 0,
 			   strata_trace_int("runs", (int64_t)count));
 	for (size_t i = 1; i < count; i++)
 		if (runs[i]->flow)
 			strata_trace_flow(pipeline->lane, now_ns, runs[i]->flow);
+	/* leads to the subgraphs and layers that are computed for it, whoever else is in the batch */
+	strata_trace_flow(pipeline->lane, now_ns, own);
+	strata_engine_flow(pipeline->engine, own);
 }
 
 void pipeline_trace_end(struct strata_pipeline *pipeline)
 {
+	if (!pipeline->lane)
+		return;
 	strata_trace_end(pipeline->lane, pipeline_trace_now(pipeline));
+	strata_engine_flow(pipeline->engine, 0);
 }
 
 void pipeline_trace_row(const struct strata_pipeline_run *run, int64_t begin_ns)

@@ -9,6 +9,7 @@
 #include "server/results.h"
 #include "server/route.h"
 #include "server/task_routes.h"
+#include "server/task_traces.h"
 #include "server/tasks.h"
 #include "server/view.h"
 #include "server/workers.h"
@@ -460,6 +461,24 @@ static void get_preview(struct decider *decider, struct request *request)
 	request_give_bytes(request, MHD_HTTP_OK, "image/png", bytes, task->preview_bytes);
 }
 
+/* ---- timelines ---- */
+
+static void get_task_trace(struct request *request)
+{
+	struct strata_error err = { 0 };
+	struct store_task row;
+
+	if (!task_route_read(request, &row) || !task_route_may(request, &row))
+		return;
+	int fd = task_traces_open_file(request->front->conf->state_dir, row.id,
+				       &request->file_bytes, &err);
+
+	if (fd < 0)
+		request_fail(request, fd, &err);
+	else
+		request_answer_file(request, fd, "application/json");
+}
+
 /* ---- routes ---- */
 
 const struct route api_tasks_routes[] = {
@@ -521,5 +540,11 @@ const struct route api_tasks_routes[] = {
 	  .summary = "how it looks so far",
 	  .role = ROLE_READER,
 	  .decide = get_preview },
+	{ .method = "GET",
+	  .path = "/api/v1/tasks/*/trace",
+	  .summary = "what its worker did for it, as a trace for Perfetto",
+	  .role = ROLE_READER,
+	  .parse = get_task_trace,
+	  .answer = "otherData traceEvents" },
 	{ 0 },
 };

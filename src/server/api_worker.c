@@ -1,7 +1,7 @@
 /*
- * /api/v1/worker/…: what workers ask and report, each with its job's own token. Whether the job is
- * a worker is asked before its body is looked at by anybody who decides; pictures are written by
- * HTTP threads, so that nobody who decides waits for a disk.
+ * /api/v1/worker/…: what workers ask and report, each with its job's own token. Who is no worker is
+ * refused before his body is read (http.c); pictures are written by HTTP threads, so that nobody
+ * who decides waits for a disk.
  */
 #include "server/decider.h"
 #include "server/front.h"
@@ -9,6 +9,7 @@
 #include "server/parked.h"
 #include "server/results.h"
 #include "server/route.h"
+#include "server/task_traces.h"
 #include "server/workers.h"
 
 #include <strata/limits.h>
@@ -20,16 +21,6 @@
 #include <string.h>
 
 enum { WAIT_MS_MAX = 30000 };
-
-/* Before anything is read: only a job's token may be good here. */
-static bool is_job(struct request *request)
-{
-	if (request->who.job)
-		return true;
-	request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
-		       "only a job that the service started for a model may do this");
-	return false;
-}
 
 /* ---- picking ---- */
 
@@ -54,8 +45,7 @@ static const struct strata_schema pick_schema = { "pick", "what a worker asks",
 
 static void parse_pick(struct request *request)
 {
-	if (is_job(request))
-		request_read(request, &pick_schema);
+	request_read(request, &pick_schema);
 }
 
 /* There is an answer: tasks, an order to end, or that it is none of ours. */
@@ -107,8 +97,7 @@ static const struct strata_schema beat_schema = { "beat", "what a worker that co
 
 static void parse_beat(struct request *request)
 {
-	if (is_job(request))
-		request_read(request, &beat_schema);
+	request_read(request, &beat_schema);
 }
 
 static void post_beat(struct decider *decider, struct request *request)
@@ -138,8 +127,7 @@ static const struct strata_schema trouble_schema = { "trouble", "why a worker ca
 
 static void parse_trouble(struct request *request)
 {
-	if (is_job(request))
-		request_read(request, &trouble_schema);
+	request_read(request, &trouble_schema);
 }
 
 /* It is about to end: the sentence is shown with its end, on the tasks that wait for it. */
@@ -211,8 +199,7 @@ static const struct strata_schema done_schema = { "done", "what came of a batch"
 
 static void parse_done(struct request *request)
 {
-	if (is_job(request))
-		request_read(request, &done_schema);
+	request_read(request, &done_schema);
 }
 
 static bool is_end(const struct worker_row *row)
@@ -249,8 +236,6 @@ static void parse_image(struct request *request)
 	struct strata_error err = { 0 };
 	uint32_t width, height;
 
-	if (!is_job(request))
-		return;
 	int rc = results_check_png(request->body ? request->body : "", request->body_length, &width,
 				   &height, &err);
 
@@ -366,23 +351,25 @@ static const struct strata_schema latents_query = { "the query", NULL, sizeof(st
 						    latents_options };
 
 /* What has not become a task's goes with the request. */
-static void discard(struct request *request)
+static void discard_latents(struct request *request)
 {
-	latents_discard(request->front->conf->state_dir, request->parsed);
+	part_remove(&latents_place, request->front->conf->state_dir, request->parsed);
 }
 
-/* Written before the decider knows of them, and by nobody who decides; they are the task's when it
- * says so. */
-static void parse_latents(struct request *request)
+static void discard_trace(struct request *request)
 {
-	struct strata_error err = { 0 };
-	char *part;
+	part_remove(&task_traces_place, request->front->conf->state_dir, request->parsed);
+}
 
-	if (!is_job(request))
-		return;
-	part = strata_arena_get(&request->arena, LATENTS_PART_BYTES);
-	int rc = part ? latents_write(request->front->conf->state_dir, request->body,
-				      request->body_length, part, &err)
+/* The body becomes a file before the decider knows of it, and by nobody who decides; it is the
+ * task's when the decider says so. */
+static void write_body(struct request *request, const struct part_place *place,
+		       void (*discard)(struct request *request))
+{
+	char *part = strata_arena_get(&request->arena, PART_NAME_BYTES);
+	struct strata_error err = { 0 };
+	int rc = part ? part_write(place, request->front->conf->state_dir, request->body,
+				   request->body_length, part, &err)
 		      : strata_fail_memory(&err);
 
 	if (rc) {
@@ -391,6 +378,11 @@ static void parse_latents(struct request *request)
 	}
 	request->parsed = part;
 	request->release = discard;
+}
+
+static void parse_latents(struct request *request)
+{
+	write_body(request, &latents_place, discard_latents);
 }
 
 static void put_latents(struct decider *decider, struct request *request)
@@ -430,15 +422,41 @@ static void get_latents(struct decider *decider, struct request *request)
 		request_fail(request, fd, &err);
 		return;
 	}
-	request_answer_empty(request, MHD_HTTP_OK);
-	request->media = "application/octet-stream";
-	request->has_file = true;
-	request->file_fd = fd;
+	request_answer_file(request, fd, "application/octet-stream");
 }
 
-static void parse_nothing(struct request *request)
+/* ---- timelines ---- */
+
+static void parse_trace(struct request *request)
 {
-	is_job(request);
+	json_error_t where;
+	json_t *json = json_loadb(request->body ? request->body : "", request->body_length, 0,
+				  &where);
+
+	if (json_is_array(json_object_get(json, "traceEvents")))
+		write_body(request, &task_traces_place, discard_trace);
+	else
+		request_refuse(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "invalid",
+			       "the timeline is no trace file: expected JSON with traceEvents");
+	json_decref(json);
+}
+
+static void put_trace(struct decider *decider, struct request *request)
+{
+	const struct task *task = own_task(decider, request, true);
+	struct strata_error err = { 0 };
+
+	if (!task)
+		return;
+	int rc = task_traces_accept(&decider->task_traces, decider->conf->state_dir,
+				    request->parsed, task->row.id, &err);
+
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	request->release = NULL;
+	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
 }
 
 /* ---- routes ---- */
@@ -494,7 +512,6 @@ const struct route api_worker_routes[] = {
 	  .path = "/api/v1/worker/tasks/*/init",
 	  .summary = "the picture that a worker's task starts from",
 	  .role = ROLE_USER,
-	  .parse = parse_nothing,
 	  .decide = get_init,
 	  .finish = send_init },
 	{ .method = "PUT",
@@ -518,7 +535,14 @@ const struct route api_worker_routes[] = {
 	  .path = "/api/v1/worker/tasks/*/latents",
 	  .summary = "where a task stands, as a worker saved it",
 	  .role = ROLE_USER,
-	  .parse = parse_nothing,
 	  .decide = get_latents },
+	{ .method = "PUT",
+	  .path = "/api/v1/worker/tasks/*/trace",
+	  .summary = "a worker sends the timeline of a task that asked for one",
+	  .role = ROLE_USER,
+	  .body_bytes_max = STRATA_TASK_TRACE_BYTES_MAX,
+	  .parse = parse_trace,
+	  .decide = put_trace,
+	  .also = 204 },
 	{ 0 },
 };

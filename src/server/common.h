@@ -12,6 +12,7 @@
 #include "server/inbox.h"
 #include "server/job_token.h"
 #include "server/service_trace.h"
+#include "server/worker_set.h"
 
 #include <stdatomic.h>
 
@@ -29,6 +30,7 @@ struct common {
 	struct metrics metrics;
 	struct service_trace trace; /* the deciding thread adds, HTTP threads read */
 	unsigned char job_key[JOB_TOKEN_KEY_BYTES];
+	struct worker_set workers; /* which jobs may do what workers do */
 	/* Which limits of jobs hold, in words; written before anybody asks. "": not known here. */
 	char limits[256];
 };

@@ -30,6 +30,7 @@
 #include "server/passes.h"
 #include "server/entity_table.h"
 #include "server/spec.h"
+#include "server/task_traces.h"
 #include "store/store.h"
 
 enum { DECIDER_CLASSES = 6, DECIDER_FORGET_MAX = 4096 };
@@ -77,6 +78,7 @@ struct decider {
 	size_t task_count;                /* of live ones */
 	struct task *ended_tasks;         /* that go after the commit */
 	struct doomed *doomed_results;    /* files that may go after the commit */
+	struct task_traces task_traces;
 	/* bytes of pictures by user, of int64_t: result_budget.h */
 	struct map_text result_users;
 	struct map_u64 dropped_tasks;     /* whose pictures go in this round: result_budget.h */

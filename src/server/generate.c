@@ -62,6 +62,8 @@ enum { INIT_TEXT_BYTES_MAX = STRATA_INIT_BYTES_MAX / 3 * 4 + 128 };
 	  .help = "that is charged" }, \
 	{ "webhook", STRATA_TEXT, OF(webhook), .text = { NULL, STRATA_WEBHOOK_URL_BYTES_MAX }, \
 	  .help = "a URL that hears how it ended" }, \
+	{ "trace", STRATA_BOOL, OF(trace), \
+	  .help = "its worker records what it does for it, for GET /tasks/{id}/trace" }, \
 	{ "num_frames", STRATA_INT, OF(num_frames), .integer = { 1, 1, 1000000 }, \
 	  .help = "of a video: 1, as there is no pipeline for videos" },
 /* clang-format on */
@@ -252,6 +254,8 @@ static char *parameters(const struct generate *asked, const struct model_conf *m
 	}
 	if (asked->webhook)
 		json_object_set_new(json, "webhook", json_string(asked->webhook));
+	if (asked->trace)
+		json_object_set_new(json, "trace", json_true());
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 
 	json_decref(json);

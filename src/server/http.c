@@ -90,14 +90,30 @@ static void refuse_stranger(struct request *request)
 }
 
 #define OF_A_JOB "/api/v1/jobs/*" /* of which the route asks whether it is this one */
-#define OF_WORKERS "/api/v1/worker/" /* of which the route asks whether the job is one */
+#define OF_WORKERS "/api/v1/worker/"
+
+static bool is_for_workers(const struct route *route)
+{
+	return strncmp(route->path, OF_WORKERS, strlen(OF_WORKERS)) == 0;
+}
 
 /* May a job's own token be good for it? */
 static bool is_for_jobs(const struct route *route)
 {
 	return route->role <= ROLE_READER ||
-	       strncmp(route->path, OF_A_JOB, strlen(OF_A_JOB)) == 0 ||
-	       strncmp(route->path, OF_WORKERS, strlen(OF_WORKERS)) == 0;
+	       strncmp(route->path, OF_A_JOB, strlen(OF_A_JOB)) == 0 || is_for_workers(route);
+}
+
+/* Which jobs are workers is the leader's to say. */
+static bool is_worker(struct request *request)
+{
+	if (!is_for_workers(request->route) ||
+	    (request->who.job &&
+	     worker_set_has(&request->front->common->workers, request->who.job)))
+		return true;
+	request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+		       "only a job that the service started for a model may do this");
+	return false;
 }
 
 static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name,
@@ -193,7 +209,7 @@ static void look_at_head(struct request *request)
 		request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
 			       "the body has %s bytes; expected at most %zu", length,
 			       request->route->body_bytes_max);
-	else if (read_url(request) && !standby_refuses(request))
+	else if (read_url(request) && !standby_refuses(request) && is_worker(request))
 		request->refused = false;
 }
 

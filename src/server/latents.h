@@ -1,32 +1,21 @@
 /*
  * Latents: where a task that is not finished stands, as its worker saved it; a file below
- * STATE/latents for each task, of the newest state. What is in it is the worker's affair: it may be
- * torn after a crash, and its reader finds that out. Files go when their tasks end.
+ * STATE/latents (part_file.h) for each task, of the newest state. What is in it is the worker's
+ * affair. Files go when their tasks end.
  */
 #ifndef SERVER_LATENTS_H
 #define SERVER_LATENTS_H
 
-#include "core/env.h"
+#include "server/part_file.h"
 
-#include <strata/error.h>
+extern const struct part_place latents_place;
 
-#include <stddef.h>
-#include <stdint.h>
-
-enum { LATENTS_PART_BYTES = 64 };
-
-/* Makes the directory; before anything is in it. */
-int latents_open(const struct env *env, const char *state_dir, struct strata_error *err);
-/* Writes them under a name of their own, which is no task's yet. Any thread. */
-int latents_write(const char *state_dir, const void *bytes, size_t size_bytes,
-		  char ret_part[LATENTS_PART_BYTES], struct strata_error *err);
-void latents_discard(const char *state_dir, const char *part); /* any thread */
 /* They are the task's, after so many steps, in place of those after `before` (-1: of none). The
  * decider's, as is removing: so that no file stays behind a task. */
 int latents_accept(const char *state_dir, const char *part, int64_t task, int64_t steps,
 		   int64_t before, struct strata_error *err);
 void latents_remove(const char *state_dir, int64_t task, int64_t steps);
-/* Opens them to be read: the descriptor, or -ENOENT … Any thread. */
+/* Opens them to be read: the descriptor, or -ENOENT. Any thread. */
 int latents_open_file(const char *state_dir, int64_t task, int64_t steps, uint64_t *ret_bytes,
 		      struct strata_error *err);
 /* Every file there is. What `each` does not want is removed, and what was never accepted. After a

@@ -9,6 +9,7 @@
 #include "core/env_trust.h"
 #include "server/latents.h"
 #include "server/results.h"
+#include "server/task_traces.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -66,6 +67,8 @@ int places_open(const struct env *env, const struct server_conf *conf, struct st
 	if (rc == 0)
 		rc = results_open(env, conf->state_dir, err);
 	if (rc == 0)
-		rc = latents_open(env, conf->state_dir, err);
+		rc = part_open_dir(&latents_place, env, conf->state_dir, err);
+	if (rc == 0)
+		rc = part_open_dir(&task_traces_place, env, conf->state_dir, err);
 	return rc ? rc : open_socket_dir(env, conf->socket, err);
 }

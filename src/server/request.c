@@ -99,6 +99,14 @@ void request_answer_empty(struct request *request, int status)
 	request->answered = true;
 }
 
+void request_answer_file(struct request *request, int fd, const char *media)
+{
+	request_answer_empty(request, 200);
+	request->media = media;
+	request->has_file = true;
+	request->file_fd = fd;
+}
+
 #define OPENAI "/v1/" /* whose clients know errors of another form, which ours can have as well */
 
 static const char *openai_type(int status)

@@ -88,6 +88,8 @@ void request_give_bytes(struct request *request, int status, const char *media, 
 			size_t count);
 /* Nothing but the status. */
 void request_answer_empty(struct request *request, int status);
+/* A file, whose size is in file_bytes already; the descriptor is taken over. */
+void request_answer_file(struct request *request, int fd, const char *media);
 /* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403
  * …). */
 void request_fail(struct request *request, int code, const struct strata_error *err);

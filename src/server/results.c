@@ -169,10 +169,7 @@ void results_answer(struct request *request, const char *hash)
 			request_fail(request, fd, &err);
 		return;
 	}
-	request_answer_empty(request, 200);
-	request->media = "image/png";
-	request->has_file = true;
-	request->file_fd = fd;
+	request_answer_file(request, fd, "image/png");
 }
 
 void results_remove(const char *state_dir, const char *hash)

@@ -79,6 +79,7 @@ static void init(struct server *server, const struct server_conf *conf)
 					.env = common->env,
 					.standby = &server->standby };
 	reload_front(&server->front, conf);
+	worker_set_init(&common->workers);
 	decider_init(&server->decider, common);
 	standby_init(&server->standby, &server->decider);
 }
@@ -164,5 +165,6 @@ void server_close(struct server *server)
 	decider_fini(&server->decider);
 	inbox_close(&server->common.inbox);
 	service_trace_close(&server->common.trace);
+	worker_set_fini(&server->common.workers);
 	free(server);
 }

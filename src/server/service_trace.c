@@ -40,6 +40,8 @@ int service_trace_open(struct service_trace *trace, const struct env *env, struc
 		rc = add_lane(trace, 3, "executor", &trace->executor, err);
 	if (rc == 0)
 		rc = add_lane(trace, 4, "reports of jobs", &trace->reports, err);
+	if (rc == 0)
+		rc = add_lane(trace, 5, "tasks", &trace->tasks, err);
 	return rc;
 }
 
@@ -47,7 +49,7 @@ void service_trace_close(struct service_trace *trace)
 {
 	strata_trace_free(trace->trace);
 	trace->trace = NULL;
-	trace->decider = trace->store = trace->executor = trace->reports = NULL;
+	trace->decider = trace->store = trace->executor = trace->reports = trace->tasks = NULL;
 }
 
 int64_t service_trace_now_ns(const struct service_trace *trace)
@@ -74,6 +76,13 @@ void service_trace_report(const struct service_trace *trace, const char *name, u
 	strata_trace_instant(trace->reports,
 			     at_ns ? at_ns - trace->offset_ns : service_trace_now_ns(trace), name,
 			     job, about);
+}
+
+void service_trace_task(const struct service_trace *trace, const char *name, int64_t task,
+			struct strata_trace_arg about)
+{
+	strata_trace_instant(trace->tasks, service_trace_now_ns(trace), name,
+			     STRATA_TRACE_TASK_FLOWS + (uint64_t)task, about);
 }
 
 /* ---- the route ---- */

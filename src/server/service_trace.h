@@ -3,7 +3,7 @@
  * the store and what the executor is told and reports. They are kept in memory, the newest of each
  * lane, and GET /api/v1/trace writes them; times are of the clock "realtime", so that `strata
  * trace` and `strata trace merge` put them beside jobs and the traces of other programs. A job's
- * number is its flow.
+ * number is its flow; a task has one of its own.
  */
 #ifndef SERVER_SERVICE_TRACE_H
 #define SERVER_SERVICE_TRACE_H
@@ -18,7 +18,7 @@ struct service_trace {
 	struct strata_trace *trace;
 	int64_t offset_ns; /* what makes realtime of the monotonic clock */
 	/* only the deciding thread adds to them; NULL before service_trace_open */
-	struct strata_trace_lane *decider, *store, *executor, *reports;
+	struct strata_trace_lane *decider, *store, *executor, *reports, *tasks;
 };
 
 /* All zero may be closed. The environment is borrowed. */
@@ -39,5 +39,9 @@ void service_trace_slice(const struct service_trace *trace, struct strata_trace_
  * is since 1970, 0: now. */
 void service_trace_report(const struct service_trace *trace, const char *name, uint64_t job,
 			  int64_t at_ns, struct strata_trace_arg about);
+
+/* Something that happens to a generation task now. */
+void service_trace_task(const struct service_trace *trace, const char *name, int64_t task,
+			struct strata_trace_arg about);
 
 #endif

@@ -285,6 +285,8 @@ int task_add(struct decider *decider, const struct task_request *request, struct
 	decider->next_task++;
 	put_row(decider, task);
 	put_event(decider, task);
+	service_trace_task(&decider->common->trace, "submitted", task->row.id,
+			   strata_trace_int("steps", task->row.steps));
 	*ret_task = task;
 	return 0;
 }
@@ -343,6 +345,8 @@ void task_end(struct decider *decider, struct task *task, const char *images, co
 	uncount(decider, task);
 	put_row(decider, task);
 	put_event(decider, task);
+	service_trace_task(&decider->common->trace, task->row.status, task->row.id,
+			   strata_trace_int("attempts", task->row.attempts));
 	webhook_task_ended(decider, task);
 }
 
@@ -592,6 +596,8 @@ int tasks_load(struct decider *decider, struct strata_error *err)
 		rc = result_budget_load(decider, err);
 	if (rc == 0 && decider->exec)
 		latents_each(decider->conf->state_dir, restore_latents, decider);
+	if (rc == 0 && decider->exec)
+		task_traces_load(&decider->task_traces, decider->conf->state_dir);
 	if (rc == 0 && decider->exec) /* pictures whose tasks never ended with them */
 		results_each(decider->conf->state_dir,
 			     decider_now_ns(decider) / 1000000000 - ORPHAN_S, doom_each, decider);

@@ -293,6 +293,7 @@ bool worker_jobs_ended(struct decider *decider, struct worker *worker)
 	if (!worker->asked || (live && live->job.state == STRATA_JOB_FAILED))
 		fail(decider, model, why);
 	map_u64_remove(&decider->workers, (uint64_t)worker->job);
+	worker_set_remove(&decider->common->workers, worker->job);
 	model->worker_count--;
 	free(worker);
 	decider->again = true;

@@ -42,6 +42,11 @@ struct worker *lease_add(struct decider *decider, int64_t job, struct model *mod
 		free(worker);
 		return NULL;
 	}
+	if (worker_set_put(&decider->common->workers, job)) {
+		map_u64_remove(&decider->workers, (uint64_t)job);
+		free(worker);
+		return NULL;
+	}
 	worker->job = job;
 	worker->model = model;
 	worker->heard_ns = worker->busy_ns = now_mono(decider);
@@ -78,8 +83,10 @@ void workers_free(struct decider *decider)
 {
 	const struct map_u64_entry *entry = NULL;
 
-	while ((entry = map_u64_next(&decider->workers, entry)))
+	while ((entry = map_u64_next(&decider->workers, entry))) {
+		worker_set_remove(&decider->common->workers, (int64_t)entry->key);
 		free(entry->value);
+	}
 	map_u64_fini(&decider->workers);
 	map_u64_init(&decider->workers, &decider->memory);
 }
@@ -402,8 +409,11 @@ static json_t *hand_out(struct decider *decider, struct worker *worker,
 		struct task *task = view.payload;
 
 		worker->held[worker->held_count++] = task->row.id;
-		if (!was_held(before, before_count, task->row.id))
+		if (!was_held(before, before_count, task->row.id)) {
 			task->row.attempts++;
+			service_trace_task(&decider->common->trace, "picked", task->row.id,
+					   strata_trace_int("worker's job", worker->job));
+		}
 		task_update(decider, task);
 		json_array_append_new(list, task_json(decider, worker, batch->tasks[i]));
 	}

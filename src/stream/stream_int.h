@@ -63,6 +63,7 @@ struct stream_trace {
 	struct strata_trace_lane *compute, *wait; /* the trace's */
 	struct lane_set reads, writes;
 	int64_t compute_ns; /* the visit that computes began then; 0: none does */
+	uint64_t flow;      /* that its slices belong to; 0: none */
 };
 
 struct strata_stream {

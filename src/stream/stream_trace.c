@@ -66,6 +66,11 @@ static struct strata_trace_lane *transfer_lane(struct stream_trace *trace, struc
 	return set->lanes[i];
 }
 
+void strata_stream_flow(struct strata_stream *stream, uint64_t flow)
+{
+	stream->trace.flow = flow;
+}
+
 static void add_slice(struct strata_stream *stream, struct strata_trace_lane *lane,
 		      const struct strata_stream_event *event, bool has_bytes)
 {
@@ -76,6 +81,7 @@ static void add_slice(struct strata_stream *stream, struct strata_trace_lane *la
 							.end_ns = event->end_ns,
 							.name = stream->layers[event->layer].name,
 							.copy_name = true,
+							.flow = stream->trace.flow,
 							.args = &bytes,
 							.arg_count = has_bytes });
 }

@@ -236,36 +236,46 @@ int worker_api_init(const struct worker_link *link, int64_t task, struct buf *fi
 	return link->fetch(link->context, path, file, err);
 }
 
-int worker_api_preview(const struct worker_link *link, int64_t task, const void *bytes,
-		       size_t count, struct strata_error *err)
+static int put_quietly(const struct worker_link *link, const char *path, const char *type,
+		       const void *bytes, size_t count, struct strata_error *err)
 {
-	char path[64];
 	json_t *json;
-
-	if (count > WORKER_PREVIEW_BYTES_MAX)
-		return strata_fail(err, -E2BIG, "the preview has %zu bytes; at most %d", count,
-				   WORKER_PREVIEW_BYTES_MAX);
-	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/preview", task);
-	int rc = put(link, path, "image/png", bytes, count, &json, err);
+	int rc = put(link, path, type, bytes, count, &json, err);
 
 	if (rc == 0)
 		json_decref(json);
 	return rc;
 }
 
+int worker_api_preview(const struct worker_link *link, int64_t task, const void *bytes,
+		       size_t count, struct strata_error *err)
+{
+	char path[64];
+
+	if (count > WORKER_PREVIEW_BYTES_MAX)
+		return strata_fail(err, -E2BIG, "the preview has %zu bytes; at most %d", count,
+				   WORKER_PREVIEW_BYTES_MAX);
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/preview", task);
+	return put_quietly(link, path, "image/png", bytes, count, err);
+}
+
 int worker_api_save(const struct worker_link *link, int64_t task, int64_t steps, const void *bytes,
 		    size_t count, struct strata_error *err)
 {
 	char path[96];
-	json_t *json;
 
 	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/latents?steps=%" PRId64,
 		 task, steps);
-	int rc = put(link, path, "application/octet-stream", bytes, count, &json, err);
+	return put_quietly(link, path, "application/octet-stream", bytes, count, err);
+}
 
-	if (rc == 0)
-		json_decref(json);
-	return rc;
+int worker_api_trace(const struct worker_link *link, int64_t task, const void *bytes, size_t count,
+		     struct strata_error *err)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/api/v1/worker/tasks/%" PRId64 "/trace", task);
+	return put_quietly(link, path, "application/json", bytes, count, err);
 }
 
 int worker_api_saved(const struct worker_link *link, int64_t task, struct buf *bytes,

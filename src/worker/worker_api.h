@@ -106,6 +106,10 @@ int worker_api_save(const struct worker_link *link, int64_t task, int64_t steps,
 int worker_api_saved(const struct worker_link *link, int64_t task, struct buf *bytes,
 		     struct strata_error *err);
 
+/* The timeline of a task, as a file of up to STRATA_TASK_TRACE_BYTES_MAX. */
+int worker_api_trace(const struct worker_link *link, int64_t task, const void *bytes, size_t count,
+		     struct strata_error *err);
+
 /* The service cannot be reached just now: it may come back. */
 bool worker_is_away(int rc);
 /* It no longer knows of this worker's batch. */

@@ -62,6 +62,11 @@ static void break_run(struct worker_run *run, const struct strata_error *why)
 
 /* ---- the batch that was picked ---- */
 
+static int64_t now(const struct worker_batch *batch)
+{
+	return batch->link->now_ns(batch->link->context);
+}
+
 static const struct worker_task *find_task(const struct worker_pick *pick, int64_t id)
 {
 	for (size_t i = 0; i < pick->count; i++)
@@ -85,6 +90,7 @@ static void add_task(struct worker_batch *batch, const struct worker_task *task)
 
 	*run = (struct worker_run){ .id = task->id,
 				    .told = task->steps_done,
+				    .taken_ns = now(batch),
 				    .key = worker_latents_key(batch->model, task),
 				    .latents = task->latents };
 	strata_arena_init(&run->arena, batch->memory, 0);
@@ -112,11 +118,6 @@ void worker_batch_take(struct worker_batch *batch, const struct worker_pick *pic
 }
 
 /* ---- forward ---- */
-
-static int64_t now(const struct worker_batch *batch)
-{
-	return batch->link->now_ns(batch->link->context);
-}
 
 int64_t worker_run_steps(const struct worker_run *run)
 {

@@ -31,6 +31,7 @@ struct worker_run {
 	int64_t saved_steps;             /* the service has its latents of after so many */
 	int64_t saved_ns;                /* when they were saved, or it was encoded */
 	int64_t preview_ns;              /* when the last preview was sent, or it was encoded */
+	int64_t taken_ns;                /* when it came */
 	struct strata_error why;
 	char (*hashes)[WORKER_HASH_BYTES]; /* of its pictures, in the arena */
 	size_t hash_count;                 /* handed over so far */

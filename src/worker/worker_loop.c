@@ -28,6 +28,7 @@ enum {
 struct worker {
 	const struct worker_link *link;
 	struct worker_batch batch;
+	struct worker_trace *trace; /* NULL: nothing is recorded */
 	struct strata_memory *memory;
 	bool away;                    /* the service was, since the last pick */
 	int64_t away_ns, away_ns_max; /* since when it is; for how long it may be */
@@ -140,14 +141,33 @@ static int pick(struct worker *worker, struct worker_pick *ret_pick, struct stra
 static int hand_over(struct worker *worker, struct worker_run *run, struct buf *file,
 		     struct strata_error *err)
 {
-	int64_t back_off_ns = BACK_OFF_NS;
+	int64_t back_off_ns = BACK_OFF_NS, begin_ns = now(worker);
 	int rc;
 
 	do
 		rc = worker_api_image(worker->link, file->text, file->length,
 				      run->hashes[run->hash_count], err);
 	while (again(worker, rc, &back_off_ns, err));
+	worker_trace_slice(worker->trace, "handing over", run->id, begin_ns, now(worker));
 	return rc;
+}
+
+/* The timeline of a task whose user wants one. That there is none is no fault of the picture. */
+static void send_trace(struct worker *worker, const struct worker_run *run)
+{
+	struct strata_error why = { 0 };
+	struct buf file;
+
+	if (!run->request.trace || !worker->trace || !worker->trace->trace)
+		return;
+	buf_init(&file, worker->memory, STRATA_TASK_TRACE_BYTES_MAX);
+	int rc = worker_trace_write(worker->trace, run->taken_ns, &file, &why);
+
+	if (rc == 0)
+		rc = worker_api_trace(worker->link, run->id, file.text, file.length, &why);
+	if (rc)
+		say(worker, "task %" PRId64 " goes without its timeline: %s", run->id, why.text);
+	buf_fini(&file);
 }
 
 /* It does not know this worker, or not any more: that is no fault of a picture. */
@@ -183,6 +203,7 @@ static int finish(struct worker *worker, struct worker_run *run, struct strata_e
 	}
 	if (rc == 0) {
 		run->state = WORKER_ENDED;
+		send_trace(worker, run);
 	} else if (!worker_is_away(rc)) {
 		run->state = WORKER_BROKEN;
 		run->why = why;
@@ -306,8 +327,10 @@ static int do_round(struct worker *worker, const struct worker_pick *picked,
 			link->pause(link->context, 10 * STRATA_MS_NS);
 		return 0;
 	}
+	worker_trace_begin(worker->trace, now(worker), held.ids, held.count);
 	if (!ending(worker))
 		worker_batch_advance(&worker->batch, picked->steps, until_ns);
+	worker_trace_end(worker->trace, now(worker));
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < worker->batch.count; i++)
@@ -349,6 +372,7 @@ int worker_run(const struct worker_conf *conf, struct strata_memory *memory,
 	worker->memory = memory;
 	worker_batch_init(&worker->batch, conf->pipeline, conf->model, conf->link, memory);
 	worker->batch.beat = conf->beat;
+	worker->trace = conf->trace;
 	worker->away_ns_max = conf->away_ns_max;
 	int rc = work(worker, err);
 

@@ -7,6 +7,7 @@
 #define WORKER_WORKER_LOOP_H
 
 #include "worker/worker_beat.h"
+#include "worker/worker_trace.h"
 
 #include <strata/pipeline.h>
 
@@ -15,6 +16,7 @@ struct worker_conf {
 	const char *model;                /* the name that the service knows it by */
 	const struct worker_link *link;
 	struct worker_beat *beat; /* NULL: none. Borrowed during the call */
+	struct worker_trace *trace; /* NULL: nothing is recorded. Borrowed during the call */
 	int64_t away_ns_max;      /* a service that is away for longer does not come back */
 };
 

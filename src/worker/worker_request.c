@@ -1,6 +1,8 @@
 /* Parameters of a task by their table; worker_request.h says what becomes of them. */
 #include "worker/worker_request.h"
 
+#include "worker/worker_trace.h"
+
 #include "core/option.h"
 #include "engine/png.h"
 
@@ -40,6 +42,7 @@ static const struct strata_option rows[] = {
 	  .integer = { 0, STRATA_PRIORITY_MIN, STRATA_PRIORITY_MAX },
 	  .help = "the service's affair" },
 	{ "deadline", STRATA_TEXT, OFFSET(deadline), .help = "the service's affair" },
+	{ "trace", STRATA_BOOL, OFFSET(trace), .help = "a timeline of it is wanted" },
 	{ 0 }
 };
 const struct strata_schema worker_request_schema = { "parameters", NULL,
@@ -111,6 +114,7 @@ int worker_request_read(const struct worker_task *task, struct strata_arena *are
 		.guidance = it.guidance,
 		.width = (uint32_t)it.width,
 		.height = (uint32_t)it.height,
+		.flow = worker_trace_flow(task->id),
 	};
 	rc = name_solver(&it, arena, err);
 	if (rc == 0)

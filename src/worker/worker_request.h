@@ -17,6 +17,7 @@ struct worker_request {
 		priority; /* steps, width, height: 0 is the model's */
 	double guidance;  /* -1: the model's */
 	double strength;
+	bool trace;             /* a timeline of it is wanted */
 	const char *init_image; /* the hash of the picture to start from; NULL: none */
 	struct strata_pipeline_request pipeline; /* its arrays are in the arena */
 };

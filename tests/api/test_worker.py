@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The protocol of workers: progress, previews and pictures; only jobs that the service started may speak it."""
 import os
+import socket
 import time
 
 from fake_worker import Worker, fake_service, generate, png, raw
-from service import PATIENCE_S, arguments, equal, run_with
+from service import PATIENCE_S, arguments, as_nobody, equal, run_with
 
 
 def task(service, number):
@@ -57,11 +58,46 @@ def only_workers_may_ask(service):
     with open(os.path.join(service.state, "jobs", f"{job}.1.token")) as file:
         token = file.read().strip()
     for method, path, body in [("POST", "/pick", {}), ("POST", "/done", {"rows": [{"id": 1}]}), ("PUT", "/image", png()),
-                               ("PUT", "/tasks/1/preview", png())]:
-        equal(service.ask(method, "/api/v1/worker" + path, body, token=token)[0], 403)
-        equal(service.ask(method, "/api/v1/worker" + path, body)[0], 403)
+                               ("PUT", "/tasks/1/preview", png()), ("PUT", "/tasks/1/latents?steps=1", b"x"), ("GET", "/tasks/1/latents", None)]:
+        equal((path, service.ask(method, "/api/v1/worker" + path, body, token=token)[0]), (path, 403))
+        equal((path, service.ask(method, "/api/v1/worker" + path, body)[0]), (path, 403))
     equal(os.listdir(os.path.join(service.state, "results")), [])
+    equal(latents(service), [])
     equal(service.ask("POST", "/api/v1/generate", {"prompt": "x"}, token=token)[0], 403)
+
+
+def who_is_no_worker_is_refused_before_he_has_sent_anything(service):
+    """Or any job could make the service write 64 MiB, as often as it likes."""
+    job = service.submit("sleep", "60", output="/dev/null")["id"]
+    service.wait(job, "running")
+    with open(os.path.join(service.state, "jobs", f"{job}.1.token")) as file:
+        token = file.read().strip()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(PATIENCE_S)
+        sock.connect(service.socket)
+        sock.sendall(f"PUT /api/v1/worker/tasks/1/latents?steps=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 60000000\r\n"
+                     "Expect: 100-continue\r\n\r\n".encode())
+        answer = sock.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 403 "), answer
+
+
+def a_timeline_is_its_owners(service):
+    generate(service, steps=2, trace=True)
+    worker = Worker(service)
+    equal(worker.pick(1000)["tasks"][0]["parameters"]["trace"], True)
+    equal(service.ask("GET", "/api/v1/tasks/1/trace")[0], 404)
+    for bad in (b"", b"{", b"[]", b'{"traceEvents": 1}'):
+        equal((bad, worker.ask("PUT", "/tasks/1/trace", bad)[0]), (bad, 422))
+    equal(worker.ask("PUT", "/tasks/2/trace", b'{"traceEvents": []}')[0], 404)
+    equal(worker.ask("PUT", "/tasks/1/trace", b'{"traceEvents": [], "otherData": {"n": 1}}')[0], 204)
+    worker.finish()
+    equal(service.api("GET", "/tasks/1/trace")["otherData"], {"n": 1})
+    equal(os.listdir(os.path.join(service.state, "traces")), ["1"])
+    if os.geteuid() == 0:
+        equal(as_nobody(service, "GET", "/api/v1/tasks/1/trace")[0], 403)
+    service.kill()
+    service.start()
+    equal(service.api("GET", "/tasks/1/trace")["otherData"], {"n": 1})
 
 
 def latents(service):
@@ -136,4 +172,4 @@ def a_task_that_gives_way_keeps_what_it_has_done(service):
     equal([task(service, n)["status"] for n in (1, 2)], ["finished", "finished"])
 
 
-run_with(fake_service, saved_latents_go_to_the_next_worker, a_task_that_gives_way_keeps_what_it_has_done, progress_is_shown_to_the_end, hostile_pictures_are_refused, only_workers_may_ask)
+run_with(fake_service, saved_latents_go_to_the_next_worker, a_task_that_gives_way_keeps_what_it_has_done, progress_is_shown_to_the_end, hostile_pictures_are_refused, only_workers_may_ask, who_is_no_worker_is_refused_before_he_has_sent_anything, a_timeline_is_its_owners)

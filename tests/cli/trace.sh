@@ -48,3 +48,49 @@ prints_json '[e["name"] for e in d["traceEvents"] if e["ph"] == "X"].count("1 tr
 prints_json '{"commit", "pass", "start", "started", "ended"} <= {e["name"] for e in d["traceEvents"]}'
 prints_json 'len([e for e in d["traceEvents"] if e["ph"] == "s" and int(str(e["id"]), 0) == 1]) == 1'
 prints_json 'any(e["ts"] % 1000000 for e in d["traceEvents"] if e["name"] == "1 true")' # exact, not to the second
+
+it 'shows a task from its request to the layers of its model, on one clock'
+printf '#!/bin/sh\nexec "%s" "$@" --budget 40%%\n' "$(command -v strata)" >worker
+chmod 755 worker . ..
+kill $server
+wait $server
+strata serve --state "$PWD/s" --worker-program "$PWD/worker" --node n:count=2:cpus=2:gpus=2 2>log &
+server=$!
+for _ in $(seq 100); do strata queue >/dev/null 2>&1 && break; sleep 0.1; done
+run strata generate 'a two' --steps 3 --seed 5 --trace -o two.png
+gives 0
+run strata generate 'a two' --steps 3 --seed 5 -o plain.png
+gives 0
+run strata trace T1 -o t.json
+gives 0
+run python3 - <<'EOF'
+import json
+events = json.load(open("t.json"))["traceEvents"]
+process = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+lanes = {(e["pid"], e["tid"]): (process[e["pid"]], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+flows = {}  # the lanes that each arrow goes through
+for e in events:
+    if e["ph"] in "st":
+        flows.setdefault(int(str(e["id"]), 0), []).append((e["ts"], lanes[(e["pid"], e["tid"])]))
+task = [lane for _, lane in sorted(flows[(1 << 48) + 1])]
+assert task[0] == ("strata serve", "tasks") and task[-1] == ("strata serve", "tasks"), task
+assert {("strata worker", "batches"), ("strata worker", "pipeline")} <= set(task), task
+job = [lane for _, lane in sorted(flows[2])]  # the worker's: after that of the test before
+assert job[0][0] == "cluster" and ("strata worker", "batches") in job, job
+steps = [sorted(path) for flow, path in flows.items() if flow >> 49]
+assert len(steps) >= 5, len(steps)  # encode, three steps, decode
+for path in steps:
+    assert path[0][1] == ("strata worker", "pipeline"), path
+    assert {name for _, (_, name) in path} >= {"pipeline", "cpu"}, path
+assert any("computing" in {name for _, (_, name) in path} for path in steps), steps
+times = [ts for path in steps for ts, _ in path] + [ts for ts, _ in flows[(1 << 48) + 1]]
+assert max(times) - min(times) < 60e6, times  # one clock
+assert sum(e["name"] == "row" for e in events) == 3
+EOF
+gives 0
+cmp two.png plain.png || problem 'the picture is another one when it is traced'
+run strata trace T2
+gives 3
+says_some 'task 2 has no timeline; ask for one with its request (`strata generate --trace`)'
+run strata trace T3
+gives 3

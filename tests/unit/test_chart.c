@@ -182,7 +182,8 @@ TEST(the_service_s_own_trace_is_beside_the_jobs)
 	CHECK_OK(chart_add_event(&chart, event, &err));
 	json_decref(event);
 	trace_text_fini(&text);
-	CHECK_OK(chart_write_with(&chart, NULL, service, &sink, &err));
+	CHECK_OK(chart_write_with(&chart, NULL, &(struct chart_trace){ "service", service }, 1,
+				  &sink, &err));
 	CHECK_INT(count_of("name", "commit"), 1);
 	CHECK_INT(count_of("name", "17 train"), 2);
 	json_t *slices = events_of("name", "17 train");

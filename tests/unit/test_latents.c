@@ -27,13 +27,13 @@ static void check_file(const char *dir, int64_t task, int64_t steps, const char 
 TEST(the_newest_are_the_tasks)
 {
 	const char *dir = test_temp_dir();
-	char part[LATENTS_PART_BYTES], other[LATENTS_PART_BYTES];
+	char part[PART_NAME_BYTES], other[PART_NAME_BYTES];
 	uint64_t bytes = 7;
 
-	CHECK_OK(latents_open(env_system(), dir, &err));
-	CHECK_OK(latents_open(env_system(), dir, &err)); /* it is there already */
-	CHECK_OK(latents_write(dir, "four", 4, part, &err));
-	CHECK_OK(latents_write(dir, "ten!!", 5, other, &err));
+	CHECK_OK(part_open_dir(&latents_place, env_system(), dir, &err));
+	CHECK_OK(part_open_dir(&latents_place, env_system(), dir, &err)); /* it is there already */
+	CHECK_OK(part_write(&latents_place, dir, "four", 4, part, &err));
+	CHECK_OK(part_write(&latents_place, dir, "ten!!", 5, other, &err));
 	CHECK(strcmp(part, other) != 0);
 	CHECK_ERROR(latents_open_file(dir, 17, 4, &bytes, &err), -ENOENT, "task 17 has no saved");
 	CHECK_INT(bytes, 7);
@@ -42,14 +42,13 @@ TEST(the_newest_are_the_tasks)
 	CHECK_OK(latents_accept(dir, other, 17, 10, 4, &err));
 	check_file(dir, 17, 10, "ten!!");
 	CHECK_ERROR(latents_open_file(dir, 17, 4, &bytes, &err), -ENOENT, "no saved latents");
-	CHECK_OK(latents_write(dir, "again", 5, part, &err));
+	CHECK_OK(part_write(&latents_place, dir, "again", 5, part, &err));
 	CHECK_OK(latents_accept(dir, part, 17, 10, 10, &err));
 	check_file(dir, 17, 10, "again");
 	latents_remove(dir, 17, 10);
 	latents_remove(dir, 17, 10); /* it is gone already */
 	CHECK_ERROR(latents_open_file(dir, 17, 10, &bytes, &err), -ENOENT, "no saved latents");
 	CHECK_ERROR(latents_accept(dir, part, 17, 10, -1, &err), -ENOENT, "cannot keep");
-	CHECK_ERROR(latents_write("/nosuch", "", 0, part, &err), -ENOENT, "cannot write");
 }
 
 static size_t seen;
@@ -65,13 +64,13 @@ TEST(after_a_start_only_those_of_live_tasks_stay)
 {
 	static const char *const names[] = { "18.3", "17.x", "x", "17", "0.1", "-1.2" };
 	const char *dir = test_temp_dir();
-	char part[LATENTS_PART_BYTES], path[512];
+	char part[PART_NAME_BYTES], path[512];
 	uint64_t bytes;
 
-	CHECK_OK(latents_open(env_system(), dir, &err));
-	CHECK_OK(latents_write(dir, "x", 1, part, &err));
+	CHECK_OK(part_open_dir(&latents_place, env_system(), dir, &err));
+	CHECK_OK(part_write(&latents_place, dir, "x", 1, part, &err));
 	CHECK_OK(latents_accept(dir, part, 17, 3, -1, &err));
-	CHECK_OK(latents_write(dir, "x", 1, part, &err)); /* never accepted */
+	CHECK_OK(part_write(&latents_place, dir, "x", 1, part, &err)); /* never accepted */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/latents/%s", dir, names[i]);
 		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -84,8 +83,8 @@ TEST(after_a_start_only_those_of_live_tasks_stay)
 	latents_each(dir, want_17, &seen);
 	CHECK_INT(seen, 1);
 	CHECK_ERROR(latents_open_file(dir, 18, 3, &bytes, &err), -ENOENT, "no saved");
-	CHECK_OK(latents_write(dir, "x", 1, part, &err));
-	latents_discard(dir, part);
+	CHECK_OK(part_write(&latents_place, dir, "x", 1, part, &err));
+	part_remove(&latents_place, dir, part);
 	CHECK_ERROR(latents_accept(dir, part, 17, 10, -1, &err), -ENOENT, "cannot keep");
 	latents_each("/nosuch", want_17, &seen);
 }
