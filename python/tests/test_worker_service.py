@@ -59,14 +59,15 @@ def until(what, holds):
 
 
 def pictures_are_drawn_in_batches(service):
-    asked = [ask(service, i, steps=30) for i in range(4)]
+    # The sums of a batch are rounded in another order (1e-6 of a call's answer). With PNDM that stays what it is; with DDIM these random weights make 17 of
+    # 255 of a change in the seventh digit of the first latents, in diffusers alone as well.
+    asked = [ask(service, i, steps=30, scheduler="pndm") for i in range(4)]
     pictures = [one.wait(PATIENCE_S).image() for one in asked]
     equal([one.task.attempts for one in asked], [1] * 4)
     equal({pixels(png).shape for png in pictures}, {(32, 32, 3)})
-    alone = ask(service, 2, steps=30).image(timeout=PATIENCE_S)
-    # in the service a batch and one alone are not the same to the byte (5 of 255 was seen); the cause is not known, the drawer by itself is exact
-    apart, others = np.abs(pixels(alone) - pixels(pictures[2])), np.abs(pixels(alone) - pixels(pictures[1]))
-    assert apart.max() <= 16 and apart.mean() < others.mean() / 4, (apart.max(), apart.mean(), others.mean())
+    alone = ask(service, 2, steps=30, scheduler="pndm").image(timeout=PATIENCE_S)
+    apart = np.abs(pixels(alone) - pixels(pictures[2])).max()
+    assert apart <= 1, apart
     assert all(one.task.steps_done == 30 and one.task.cost_ns > 0 for one in asked), asked
     a, b = ask(service, 7, n=2).images(PATIENCE_S)
     assert a != b
