@@ -45,7 +45,7 @@ class Through:
         os.chmod(program, 0o755)
         self.service = api.Service("--worker-program", program, nodes="n:cpus=8:memory=32G")
         atexit.register(self.close)
-        self.service.api("PUT", "/models/digits", {"folder": folder, "workers_min": 1, "workers_max": 1, "batch": batch})
+        self.service.api("PUT", "/models/digits", {"folder": folder, "workers_min": 1, "workers_max": 1, "batch": batch, "memory": "4G"})
         self.tokens = [self.service.api("POST", "/tokens", {"user": user, "role": "user"}, 201)["token"] for user in USERS]
         self.wait([self.ask("0:2", 0)])
 
@@ -115,3 +115,12 @@ turns = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 pictures = int(sys.argv[2]) if len(sys.argv) > 2 else 60
 draw = random.Random(1)
 compare("digits, mixed steps", os.path.join(SOURCE, "models", "digits"), [f"0:{draw.choice([5, 10, 20, 30, 50])}" for _ in range(pictures)], turns)
+tiny = os.path.join(os.environ.get("STRATA_DATA", os.path.join(SOURCE, "..", "shared")), "golden", "pipelines", "tiny-sd")
+python, random_pipeline = os.path.join(BUILD, "python-torch", "bin", "python"), os.path.join(BUILD, "random-pipeline")
+if not os.path.exists(random_pipeline) and os.path.exists(python) and os.path.exists(tiny):
+    subprocess.run([python, os.path.join(SOURCE, "bench", "random_pipeline.py"), tiny, random_pipeline], check=True)
+if os.path.exists(random_pipeline):
+    compare("64 million random parameters, mixed sizes", random_pipeline, [f"{draw.choice([32, 64, 96])}:{draw.choice([4, 6, 8])}" for _ in range(pictures // 4)],
+            max(1, turns // 2))
+else:
+    print("random pipeline: skipped; it needs build/python-torch (`make test T=python-torch`) and STRATA_DATA")

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct batch {
@@ -226,6 +227,28 @@ static int make_inputs(struct batch *batch, struct strata_array *inputs, size_t 
 	return rc;
 }
 
+/* A UNet that halves its latents a few times, and doubles them again, puts halves of other sizes
+ * together when they cannot be halved so often; what fails then is deep inside of it. */
+static int explain(const struct batch *batch, int rc, struct strata_error *err)
+{
+	const struct strata_pipeline *pipeline = batch->pipeline;
+	const struct pipeline_geometry *geometry = &batch->runs[0]->geometry;
+	size_t levels =
+		json_array_size(json_object_get(pipeline->denoiser_config, "down_block_types"));
+	int64_t multiple = INT64_C(1) << (levels && levels < 16 ? levels - 1 : 0);
+	char why[STRATA_ERROR_TEXT_BYTES];
+
+	if (!err || (rc != -EINVAL && rc != -EBADMSG) ||
+	    (geometry->rows % multiple == 0 && geometry->columns % multiple == 0))
+		return rc;
+	snprintf(why, sizeof(why), "%s", err->text);
+	return strata_fail_at(err, rc, "size",
+			      "the size %ux%u does not fit this model: expected multiples of %lld "
+			      "(%.200s)",
+			      geometry->width, geometry->height,
+			      (long long)(multiple * pipeline->latent_scale), why);
+}
+
 int pipeline_call(struct strata_pipeline *pipeline, struct strata_pipeline_run *const *runs,
 		  size_t count, struct strata_error *err)
 {
@@ -240,8 +263,10 @@ int pipeline_call(struct strata_pipeline *pipeline, struct strata_pipeline_run *
 	struct strata_array *arrays = strata_arena_array(&arena, inputs + outputs, sizeof(*arrays));
 	int rc = arrays ? make_inputs(&batch, arrays, inputs, err) : strata_fail_memory(err);
 
-	if (rc == 0)
+	if (rc == 0) {
 		rc = strata_engine_run(pipeline->denoiser, arrays, arrays + inputs, err);
+		rc = rc ? explain(&batch, rc, err) : 0;
+	}
 	if (rc == 0)
 		rc = take_output(&batch, &arrays[inputs], err);
 	for (size_t i = 0; arrays && i < inputs + outputs; i++)

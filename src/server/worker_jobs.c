@@ -238,6 +238,12 @@ static void say_why(const struct decider *decider, const struct worker *worker,
 	else if (live && live->job.failure)
 		snprintf(ret_text, room, "job %lld: %.200s", (long long)live->job.id,
 			 live->job.failure);
+	else if (live && live->job.reason == STRATA_REASON_OUT_OF_MEMORY)
+		snprintf(ret_text, room,
+			 "job %lld needed more memory than the %lld MiB that the model has; give it "
+			 "more (`strata models add --memory`)",
+			 (long long)live->job.id,
+			 (long long)(worker->model->conf.memory_bytes >> 20));
 	else if (live && live->job.exit_signal)
 		snprintf(ret_text, room, "job %lld was ended by signal %lld",
 			 (long long)live->job.id, (long long)live->job.exit_signal);

@@ -12,6 +12,8 @@ def make(test):
         return Service("--worker-program", "/bin/false")
     if test is a_worker_that_cannot_reach_the_service_is_told_of:
         return Service("--worker-program", unreachable())
+    if test is a_worker_without_enough_memory_is_told_of:
+        return Service("--worker-program", hungry())
     return fake_service(test)
 
 
@@ -21,6 +23,14 @@ def unreachable():
         file.write("#!/bin/sh\nexit 4\n")
     os.chmod(PROGRAM + "-4", 0o755)
     return PROGRAM + "-4"
+
+
+def hungry():
+    """A worker whose model does not fit."""
+    with open(PROGRAM + "-hungry", "w") as file:
+        file.write("#!/usr/bin/python3\nimport time\nheld = bytearray(200 << 20)\ntime.sleep(60)\n")
+    os.chmod(PROGRAM + "-hungry", 0o755)
+    return PROGRAM + "-hungry"
 
 
 def task(service, number):
@@ -50,6 +60,16 @@ def a_worker_that_cannot_start_is_told_of(service):
     assert found["error"].startswith("no worker: job "), found
     equal(service.api("GET", "/tasks/1/why")["trouble"], found["error"])
     equal(found["status"], "pending")
+
+
+def a_worker_without_enough_memory_is_told_of(service):
+    service.api("PUT", "/models/digits", {"memory": "64M"})
+    generate(service)
+    deadline = time.time() + 30
+    while not (found := task(service, 1))["error"]:
+        assert time.time() < deadline
+        time.sleep(0.05)
+    assert "needed more memory than the 64 MiB that the model has; give it more (`strata models add --memory`)" in found["error"], found
 
 
 def a_worker_that_waits_for_its_place_is_told_of(service):
@@ -138,6 +158,6 @@ def a_worker_that_cannot_reach_the_service_is_told_of(service):
     assert "cannot reach the service at " + service.socket in told and "set worker_user" in told, told
 
 
-run_with(make, an_idle_worker_ends_and_comes_back, a_worker_that_cannot_start_is_told_of, a_worker_that_dies_is_started_again,
+run_with(make, an_idle_worker_ends_and_comes_back, a_worker_that_cannot_start_is_told_of, a_worker_without_enough_memory_is_told_of, a_worker_that_dies_is_started_again,
          a_worker_that_waits_for_its_place_is_told_of, workers_are_kept_warm_and_let_go, a_line_that_takes_long_gets_more_workers,
          a_worker_that_cannot_reach_the_service_is_told_of)

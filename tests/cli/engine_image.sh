@@ -173,6 +173,9 @@ if [ -d "$sd" ]; then
 	run strata engine image "$sd" 'a cat' --init from.png --steps 2 -o to.png
 	gives 0
 	says_some 'to.png: 64x64'
+	run strata engine image "$sd" 'a cat' --size 40x72 --steps 2 -o to.png
+	gives 2
+	says_some 'the size 40x72 does not fit this model: expected multiples of 16 ('
 else
 	skip "$sd is not there"
 fi
