@@ -30,13 +30,16 @@ static const struct strata_option tasks_options[] = {
 static const struct strata_schema tasks_schema = { "tasks", NULL, sizeof(struct tasks_conf),
 						   tasks_options };
 
+static int show(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+
 static int list(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	const struct tasks_conf *conf = conf_any;
 	char limit[24];
 	struct buf path;
 
-	(void)operands, (void)operand_count;
+	if (operand_count)
+		return show(cli, NULL, operands, operand_count);
 	snprintf(limit, sizeof(limit), "%" PRId64, conf->limit);
 	service_path(cli, &path, "tasks", NULL, NULL);
 	client_query(&path, "user", conf->me ? service_own_name(cli) : conf->user);
@@ -221,9 +224,13 @@ static int image(struct cli *cli, const void *conf_any, char **operands, size_t 
 
 const struct cli_command cli_tasks = {
 	.name = "tasks",
+	.operands = "[ID…]",
+	.operands_max = -1,
 	.summary = "show generation tasks: who asked, how far they are",
-	.about = "The newest come first. Prompts are their owner's and operators' to see.",
+	.about = "The newest come first. Prompts are their owner's and operators' to see. With IDs, "
+		 "everything about these.",
 	.examples = "  strata tasks --me\n"
+		    "  strata tasks T17\n"
 		    "  strata tasks --status pending,denoising --model sdxl",
 	.options = &tasks_schema,
 	.run = list,

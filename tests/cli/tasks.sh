@@ -18,3 +18,9 @@ says_some 'strata generate'
 asked 'p["query"] == "user=ann&status=pending,denoising&model=digits&limit=5"'
 run strata tasks --me --json
 prints_json 'd["tasks"] == []'
+
+it 'shows the tasks that are named'
+serve '{"GET /api/v1/tasks/17": {"body": '"$(task)"'}}'
+run strata tasks T17 --json
+gives 0
+prints_json 'd["id"] == 17'
