@@ -113,8 +113,20 @@ int cli_calibrate(struct cli *cli, const struct strata_measure_conf *conf,
 /* Does not return, unless there is no such program. */
 int cli_hand_over(struct cli *cli);
 
+/* What commands are for; `strata help` goes by it. */
+enum cli_chapter {
+	CLI_WORK,
+	CLI_LOOK,
+	CLI_ADMINISTER,
+	CLI_MODELS,
+	CLI_SIMULATE,
+	CLI_PROGRAM,
+	CLI_CHAPTER_COUNT,
+};
+
 /* commands.c: sorted by name; NULL past the end. */
 const struct cli_command *cli_command_at(size_t index);
+enum cli_chapter cli_chapter_at(size_t index); /* of one that is there */
 /* The command that the first words name; *ret_words is how many words its name has. NULL: none. */
 const struct cli_command *cli_command_find(char *const words[], size_t count, size_t *ret_words);
 /* Is there a command "word …"? */

@@ -14,16 +14,96 @@ void cli_usage(const struct cli_command *command, struct buf *buf)
 	buf_add(buf, command->options || command->shared ? " [options]" : "");
 }
 
-static void list_commands(struct cli *cli, const char *group)
+static void print_line(struct cli *cli, const char *name, const char *text)
+{
+	cli_printf(cli, "  %s%-14s%s %s\n", cli_style(cli, CLI_BOLD), name,
+		   cli_style(cli, CLI_PLAIN), text);
+}
+
+static bool is_of(const struct cli_command *command, const char *group)
+{
+	size_t length = strlen(group);
+
+	return strncmp(command->name, group, length) == 0 && command->name[length] == ' ';
+}
+
+static void list_group(struct cli *cli, const char *group)
 {
 	const struct cli_command *command;
-	size_t length = group ? strlen(group) : 0;
 
 	for (size_t i = 0; (command = cli_command_at(i)); i++)
-		if (!command->hidden && (!group || (strncmp(command->name, group, length) == 0 &&
-						    command->name[length] == ' ')))
-			cli_printf(cli, "  %s%-14s%s %s\n", cli_style(cli, CLI_BOLD), command->name,
-				   cli_style(cli, CLI_PLAIN), command->summary);
+		if (!command->hidden && is_of(command, group))
+			print_line(cli, command->name, command->summary);
+}
+
+/* ---- the overview ---- */
+
+static const char *const chapters[CLI_CHAPTER_COUNT] = {
+	[CLI_WORK] = "work",          [CLI_LOOK] = "look",
+	[CLI_ADMINISTER] = "administer", [CLI_MODELS] = "models",
+	[CLI_SIMULATE] = "simulate",  [CLI_PROGRAM] = "the program itself",
+};
+
+/* What is used most, in the order of a job's life. */
+static const char *const daily[] = { "submit", "queue", "show",  "why", "logs",
+				     "cancel", "jobs",  "nodes", "top", "generate" };
+
+/* The second words of a group, after `before`: "add, remove"; "": there are none. */
+static void add_others(const char *group, const char *before, struct buf *text)
+{
+	const struct cli_command *command;
+
+	for (size_t i = 0; (command = cli_command_at(i)); i++)
+		if (!command->hidden && is_of(command, group)) {
+			buf_printf(text, "%s%s", before, command->name + strlen(group) + 1);
+			before = ", ";
+		}
+}
+
+/* A group is one line, at its first command: its own with the others behind it, or only these. */
+static void print_command(struct cli *cli, size_t index)
+{
+	const struct cli_command *command = cli_command_at(index);
+	const struct cli_command *last = index ? cli_command_at(index - 1) : NULL;
+	size_t length = strcspn(command->name, " ");
+	char group[32];
+	struct buf text;
+
+	snprintf(group, sizeof(group), "%.*s", (int)length, command->name);
+	if (last && (strcmp(last->name, group) == 0 || is_of(last, group)))
+		return;
+	buf_init(&text, &cli->memory, 0);
+	if (command->name[length]) {
+		add_others(group, "", &text);
+	} else {
+		buf_add(&text, command->summary);
+		add_others(group, "; also: ", &text);
+	}
+	print_line(cli, group, text.text);
+	buf_fini(&text);
+}
+
+static void list_chapter(struct cli *cli, enum cli_chapter chapter)
+{
+	const struct cli_command *command;
+
+	cli_printf(cli, "\n%s%s%s\n", cli_style(cli, CLI_BOLD), chapters[chapter],
+		   cli_style(cli, CLI_PLAIN));
+	for (size_t i = 0; (command = cli_command_at(i)); i++)
+		if (!command->hidden && cli_chapter_at(i) == chapter)
+			print_command(cli, i);
+}
+
+static void list_daily(struct cli *cli)
+{
+	cli_printf(cli, "%severy day%s\n", cli_style(cli, CLI_BOLD), cli_style(cli, CLI_PLAIN));
+	for (size_t i = 0; i < sizeof(daily) / sizeof(daily[0]); i++) {
+		char *word = (char *)daily[i];
+		size_t words;
+		const struct cli_command *command = cli_command_find(&word, 1, &words);
+
+		print_line(cli, command->name, command->summary);
+	}
 }
 
 static void print_options(struct cli *cli, const char *title, const struct strata_schema *schema)
@@ -34,11 +114,11 @@ static void print_options(struct cli *cli, const char *title, const struct strat
 
 void cli_overview(struct cli *cli)
 {
-	cli_printf(cli,
-		   "Strata schedules AI work at every level: what runs next, and where?\n\n"
-		   "usage: strata COMMAND [options]\n\n%scommands%s\n",
-		   cli_style(cli, CLI_BOLD), cli_style(cli, CLI_PLAIN));
-	list_commands(cli, NULL);
+	cli_print(cli, "Strata schedules AI work at every level: what runs next, and where?\n\n"
+		       "usage: strata COMMAND [options]\n\n");
+	list_daily(cli);
+	for (int chapter = 0; chapter < CLI_CHAPTER_COUNT; chapter++)
+		list_chapter(cli, (enum cli_chapter)chapter);
 	print_options(cli, "options of every command", &cli_globals_schema);
 	cli_print(cli, "\nexit status: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 "
 		       "server not "
@@ -57,7 +137,7 @@ int cli_help_command(struct cli *cli, const struct cli_command *command)
 	if (cli_is_group(command->name)) {
 		cli_printf(cli, "\n%scommands beside it%s\n", cli_style(cli, CLI_BOLD),
 			   cli_style(cli, CLI_PLAIN));
-		list_commands(cli, command->name);
+		list_group(cli, command->name);
 	}
 	if (command->options)
 		print_options(cli, "options", command->options);
@@ -85,7 +165,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 		return cli_help_command(cli, command);
 	if (operand_count == 1 && cli_is_group(operands[0])) {
 		cli_printf(cli, "usage: strata %s COMMAND [options]\n\n", operands[0]);
-		list_commands(cli, operands[0]);
+		list_group(cli, operands[0]);
 		return 0;
 	}
 	return strata_fail(

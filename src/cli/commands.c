@@ -6,13 +6,19 @@
 
 #include <string.h>
 
-#define COMMAND_OF(file, name) COMMAND(name)
-#define COMMAND(name) extern const struct cli_command cli_##name;
+#define COMMAND_OF(chapter, file, name) COMMAND(chapter, name)
+#define COMMAND(chapter, name) extern const struct cli_command cli_##name;
 #include "cli/commands.def"
 #undef COMMAND
 
 static const struct cli_command *const commands[] = {
-#define COMMAND(name) &cli_##name,
+#define COMMAND(chapter, name) &cli_##name,
+#include "cli/commands.def"
+#undef COMMAND
+};
+
+static const unsigned char chapters[] = {
+#define COMMAND(chapter, name) CLI_##chapter,
 #include "cli/commands.def"
 #undef COMMAND
 };
@@ -44,6 +50,11 @@ const struct strata_schema cli_globals_schema = {
 const struct cli_command *cli_command_at(size_t index)
 {
 	return index < sizeof(commands) / sizeof(commands[0]) ? commands[index] : NULL;
+}
+
+enum cli_chapter cli_chapter_at(size_t index)
+{
+	return (enum cli_chapter)chapters[index];
 }
 
 bool cli_is_group(const char *word)

@@ -164,7 +164,7 @@ void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
 
 /* ---- columns ---- */
 
-static void name_cell(const struct grid_cell *cell)
+void job_name_cell(const struct grid_cell *cell)
 {
 	const char *name = grid_string(cell->row, "name");
 	const json_t *index = json_object_get(cell->row, "array_index");
@@ -176,7 +176,7 @@ static void name_cell(const struct grid_cell *cell)
 		cli_table_add(cell->table, "%s", name && *name ? name : "-");
 }
 
-static void state_cell(const struct grid_cell *cell)
+void job_state_cell(const struct grid_cell *cell)
 {
 	cli_table_add_styled(cell->table, job_style(grid_string(cell->row, "state")), "%s",
 			     state_words(cell->row));
@@ -192,17 +192,6 @@ static void place_cell(const struct grid_cell *cell)
 	if (buf.length == 0)
 		buf_add(&buf, why && *why ? why : "-");
 	cli_table_add_buf(cell->table, &buf, "-");
-}
-
-static void time_cell(const struct grid_cell *cell)
-{
-	int64_t started_ns = when_json(cell->row, "started_at");
-	int64_t ended_ns = when_json(cell->row, "ended_at");
-	int64_t until_ns = ended_ns ? ended_ns : cell->now_ns;
-	char text[STRATA_FORM_BYTES];
-	bool shown = started_ns && until_ns >= started_ns;
-
-	cli_table_add(cell->table, "%s", shown ? span(until_ns - started_ns, text) : "-");
 }
 
 static void left_cell(const struct grid_cell *cell)
@@ -221,12 +210,12 @@ static void left_cell(const struct grid_cell *cell)
 
 const struct grid_column job_columns[] = {
 	{ { .title = "ID", .right = true, .style = CLI_BOLD }, grid_text, "id" },
-	{ { .title = "NAME", .flexible = true }, name_cell, NULL },
+	{ { .title = "NAME", .flexible = true }, job_name_cell, NULL },
 	{ { .title = "USER" }, grid_text, "user" },
-	{ { .title = "STATE" }, state_cell, NULL },
+	{ { .title = "STATE" }, job_state_cell, NULL },
 	{ { .title = "NODES OR WHY", .flexible = true }, place_cell, NULL },
 	{ { .title = "GPUS", .right = true }, grid_text, "gpus" },
-	{ { .title = "TIME", .right = true }, time_cell, NULL },
+	{ { .title = "TIME", .right = true }, job_elapsed_cell, NULL },
 	{ { .title = "LEFT OR START" }, left_cell, NULL },
 };
 const size_t job_column_count = sizeof(job_columns) / sizeof(job_columns[0]);

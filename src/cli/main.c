@@ -28,6 +28,27 @@ static void fill_standard_fds(void)
 		close(fd);
 }
 
+/* What other schedulers, and habit, call a command. NULL: nothing known. */
+static const char *word_of_others(const char *word)
+{
+	static const char *const words[][2] = {
+		{ "ps", "queue" },         { "list", "jobs" },      { "ls", "jobs" },
+		{ "history", "jobs" },     { "status", "queue" },   { "stat", "queue" },
+		{ "info", "nodes" },       { "kill", "cancel" },    { "stop", "cancel" },
+		{ "rm", "cancel" },        { "delete", "cancel" },  { "log", "logs" },
+		{ "tail", "logs" },        { "output", "logs" },    { "start", "serve" },
+		{ "daemon", "serve" },     { "batch", "submit" },   { "sub", "submit" },
+		{ "describe", "show" },    { "usage", "accounting" }, { "report", "accounting" },
+		{ "image", "generate" },   { "draw", "generate" },  { "gpu", "gpus" },
+		{ "drain", "nodes drain" }, { "explain", "why" },   { "settings", "config" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i][0], word) == 0)
+			return words[i][1];
+	return NULL;
+}
+
 /* Words that are not flags, with the values of global flags left out: enough to find the
  * command. */
 static int find_command(struct cli *cli, int argc, char *argv[],
@@ -63,6 +84,12 @@ static int find_command(struct cli *cli, int argc, char *argv[],
 				   "'%s' needs one more word; `strata help %s` lists them",
 				   words[0], words[0]);
 
+	const char *meant = word_of_others(words[0]);
+
+	if (meant)
+		return strata_fail(&cli->err, -EINVAL,
+				   "there is no command '%.60s'; you may want `strata %s`",
+				   words[0], meant);
 	struct text_closest closest;
 	const struct cli_command *command;
 

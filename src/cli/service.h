@@ -1,8 +1,8 @@
 /*
  * What the commands of the service share: asking it (service.c), times as people read them
- * (when.c), lists as tables (grid.c), jobs in words (job_text.c), words for jobs (job_words.c), the
- * same done to several jobs (job_each.c), waiting for them (follow.c), a screen that is drawn again
- * and again (screen.c).
+ * (when.c), lists as tables (grid.c), jobs in words (job_text.c), what follows from what is known
+ * of them (job_facts.c), words for jobs (job_words.c), the same done to several jobs (job_each.c),
+ * waiting for them (follow.c), a screen that is drawn again and again (screen.c).
  */
 #ifndef CLI_SERVICE_H
 #define CLI_SERVICE_H
@@ -111,6 +111,20 @@ enum cli_style job_style(const char *state);
 /* The queue's columns. */
 extern const struct grid_column job_columns[];
 extern const size_t job_column_count;
+
+/* ---- job_facts.c ---- */
+
+/* From its start to its end, or to now; -1: it has not started. */
+int64_t job_elapsed_ns(const json_t *job, int64_t now_ns);
+/* CPU time of one that has ended ÷ what its cores could have given; NAN: not known. */
+double job_cpu_share(const json_t *job);
+void job_elapsed_cell(const struct grid_cell *cell);
+void job_cpu_cell(const struct grid_cell *cell);
+void job_exit_cell(const struct grid_cell *cell);
+void job_peak_cell(const struct grid_cell *cell); /* of what it asked for */
+/* Its name, with its place in an array; its state, coloured. */
+void job_name_cell(const struct grid_cell *cell);
+void job_state_cell(const struct grid_cell *cell);
 
 /* ---- job_each.c ---- */
 

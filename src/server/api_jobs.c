@@ -35,7 +35,7 @@ const struct strata_choice api_job_states[] = {
 
 struct list_query {
 	struct strata_list states; /* of int */
-	const char *user, *account, *since;
+	const char *user, *account, *partition, *name, *since, *until;
 	int64_t limit, after;
 };
 
@@ -51,6 +51,12 @@ static const struct strata_option list_options[] = {
 	  .help = "of this account" },
 	{ "since", STRATA_TEXT, OF(since), .text = { NULL, 100 },
 	  .help = "submitted since then: a time, or now-2days" },
+	{ "until", STRATA_TEXT, OF(until), .text = { NULL, 100 },
+	  .help = "submitted before then" },
+	{ "partition", STRATA_TEXT, OF(partition), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of this partition" },
+	{ "name", STRATA_TEXT, OF(name), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of this name, in any case; * stands for any text" },
 	{ "limit", STRATA_INT, OF(limit), .integer = { 100, 1, 1000 }, .help = "at most so many" },
 	{ "after", STRATA_INT, OF(after), .integer = { 0, 0, INT64_MAX },
 	  .help = "older than this job: the next of the page before" },
@@ -59,6 +65,15 @@ static const struct strata_option list_options[] = {
 #undef OF
 static const struct strata_schema jobs_query = { "the query", NULL, sizeof(struct list_query),
 						 list_options };
+
+static int read_time(struct request *request, const char *field, const char *text, int64_t *ret_ns,
+		     struct strata_error *err)
+{
+	if (!text || strata_time_parse(text, STRATA_TEXT_NUL, common_now_ns(request->front->common),
+				       0, ret_ns, err) == 0)
+		return 0;
+	return strata_fail_under(err, -EINVAL, "%s", field);
+}
 
 static void get_jobs(struct request *request)
 {
@@ -69,6 +84,8 @@ static void get_jobs(struct request *request)
 				     .state_count = asked->states.count,
 				     .user = asked->user,
 				     .account = asked->account,
+				     .partition = asked->partition,
+				     .name = asked->name,
 				     .after = asked->after,
 				     .limit = (size_t)asked->limit,
 				     .descending = true };
@@ -77,10 +94,8 @@ static void get_jobs(struct request *request)
 
 	for (size_t i = 0; i < query.state_count; i++)
 		states[i] = strata_job_state_name((enum strata_job_state)numbers[i]);
-	if (asked->since &&
-	    strata_time_parse(asked->since, STRATA_TEXT_NUL, common_now_ns(request->front->common),
-			      0, &query.since_ns, &err)) {
-		strata_fail_under(&err, -EINVAL, "since");
+	if (read_time(request, "since", asked->since, &query.since_ns, &err) ||
+	    read_time(request, "until", asked->until, &query.until_ns, &err)) {
 		request_fail(request, -EINVAL, &err);
 		return;
 	}

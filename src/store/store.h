@@ -476,6 +476,7 @@ struct store_query {
 	const char *user;          /* NULL: any */
 	const char *account;       /* NULL: any */
 	const char *partition;     /* NULL: any */
+	const char *name;          /* "train*", in any case: '*' is any text; NULL: any */
 	int64_t since_ns;          /* created then or later; 0: any */
 	int64_t until_ns;          /* created before; 0: any */
 	int64_t array_id;          /* 0: any */

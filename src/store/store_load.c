@@ -22,6 +22,7 @@ struct request {
 	struct store_value values[STORE_VALUES_MAX];
 	size_t count;
 	bool limited; /* a condition was added: the next goes behind AND */
+	char pattern[2 * STRATA_NAME_BYTES_MAX + 1]; /* of LIKE */
 };
 
 static void request_init(struct request *request, struct store *store, enum store_row kind)
@@ -295,7 +296,27 @@ static int check_query(const struct store_query *query, struct strata_error *err
 		rc = check_text("user", query->user, err);
 	if (rc == 0)
 		rc = check_text("account", query->account, err);
+	if (rc == 0)
+		rc = check_text("name", query->name, err);
+	if (rc == 0 && query->name && strlen(query->name) > STRATA_NAME_BYTES_MAX)
+		rc = strata_fail_at(err, -ERANGE, "name", "name has %zu bytes; expected up to %d",
+				    strlen(query->name), STRATA_NAME_BYTES_MAX);
 	return rc < 0 ? rc : check_text("partition", query->partition, err);
+}
+
+/* The wildcards of people as those of LIKE. */
+static void add_name(struct request *request, const char *wanted)
+{
+	size_t at = 0;
+
+	for (; *wanted && at + 2 < sizeof(request->pattern); wanted++) {
+		if (strchr("%_\\", *wanted))
+			request->pattern[at++] = '\\';
+		request->pattern[at++] = (char)(*wanted == '*' ? '%' : *wanted);
+	}
+	request->pattern[at] = '\0';
+	add_condition(request, "lower(job_name) LIKE lower(", store_text_of(request->pattern));
+	buf_add(&request->sql, ") ESCAPE '\\'");
 }
 
 static void add_query(struct request *request, const struct store_query *query, int64_t beyond)
@@ -306,6 +327,8 @@ static void add_query(struct request *request, const struct store_query *query, 
 		add_condition(request, "account =", store_text_of(query->account));
 	if (query->partition)
 		add_condition(request, "partition_name =", store_text_of(query->partition));
+	if (query->name)
+		add_name(request, query->name);
 	if (query->since_ns)
 		add_condition(request, "created_at >=", STORE_INT_OF(query->since_ns));
 	if (query->until_ns)

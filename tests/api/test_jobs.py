@@ -22,6 +22,11 @@ def it_can_be_narrowed(service):
     equal([job["id"] for job in service.api("GET", "/jobs?state=failed,queued")["jobs"]], [failed, held])
     equal(service.api("GET", "/jobs?user=nobody-here")["jobs"], [])
     equal(service.api("GET", "/jobs?since=now%2B1hour")["jobs"], [])
+    equal(service.api("GET", "/jobs?until=now-1hour")["jobs"], [])
+    equal(len(service.api("GET", "/jobs?until=now%2B1hour")["jobs"]), 2)
+    equal([job["id"] for job in service.api("GET", "/jobs?name=FAL*")["jobs"]], [failed])
+    equal(service.api("GET", "/jobs?partition=none")["jobs"], [])
+    equal(service.api("GET", "/jobs?until=never", status=400)["error"]["field"], "until")
     equal(service.api("GET", "/jobs?state=asleep", status=400)["error"]["field"], "state")
 
 

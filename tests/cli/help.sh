@@ -10,6 +10,29 @@ prints "$first"
 run strata -h
 prints "$first"
 
+it 'has the ten that are used most first, then every command in one chapter'
+out=$first
+[ "$(echo "$out" | sed -n '5p')" = 'every day' ] || problem "$out"
+prints_some '  jobs           show jobs that have ended, and those that have not'
+for chapter in work look administer models simulate 'the program itself'; do prints_some "$chapter"; done
+prints_some '  nodes          show the machines and what is in use on them; also: drain, resume'
+prints_some '  stage          plan, run, simulate, verify'
+[ "$(echo "$out" | wc -l)" -lt 90 ] || problem 'it is longer than a screen or two'
+for word in $(strata manual | tail -n +2 | sed 's/ .*//' | sort -u); do
+	echo "$out" | grep -q "^  $word  *" || problem "$word is not in it"
+done
+
+it 'knows the words that others use'
+run strata ps
+gives 2
+says_some "there is no command 'ps'; you may want \`strata queue\`"
+run strata history
+says_some '`strata jobs`'
+run strata list
+says_some '`strata jobs`'
+run strata status
+says_some '`strata queue`'
+
 it 'shows one command, three ways'
 run strata help noise
 gives 0

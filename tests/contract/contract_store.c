@@ -9,6 +9,7 @@
 #include "unit/store_sample.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <float.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -566,6 +567,10 @@ static const char *const states[] = { "queued", "running", "completed", "failed"
 
 static struct sample_job history[HISTORY];
 
+/* Also what the databases take for wildcards of theirs. */
+static const char *const names[] = { "train", "train_50%", "Trains", "ev_al\\" };
+static const char *const patterns[] = { "train", "TRAIN*", "*_*", "*%", "*l\\", "" };
+
 static void fill_history(struct store *store, uint64_t epoch)
 {
 	static struct store_change changes[HISTORY];
@@ -579,6 +584,7 @@ static void fill_history(struct store *store, uint64_t epoch)
 		row->state = states[random_below(&seed, 4)];
 		row->account = random_below(&seed, 2) ? "vision" : NULL;
 		row->partition = random_below(&seed, 2) ? "gpu" : "cpu";
+		row->name = names[random_below(&seed, 4)];
 		row->array_id = (int64_t)random_below(&seed, 3);
 		row->completed_ns = row->state[0] == 'c' || row->state[0] == 'f' ? row->id : 0;
 		changes[i] = STORE_PUT(row);
@@ -595,6 +601,7 @@ static bool meets(const struct store_job *row, const struct store_query *query)
 	return state && (!query->user || strcmp(query->user, row->user) == 0) &&
 	       (!query->account || (row->account && strcmp(query->account, row->account) == 0)) &&
 	       (!query->partition || strcmp(query->partition, row->partition) == 0) &&
+	       (!query->name || fnmatch(query->name, row->name, FNM_CASEFOLD | FNM_NOESCAPE) == 0) &&
 	       (!query->since_ns || row->created_ns >= query->since_ns) &&
 	       (!query->until_ns || row->created_ns < query->until_ns) &&
 	       (!query->array_id || row->array_id == query->array_id);
@@ -642,6 +649,8 @@ EACH(pages_are_complete)
 			query.account = "vision";
 		if (random_below(&seed, 3) == 0)
 			query.partition = "gpu";
+		if (random_below(&seed, 3) == 0)
+			query.name = patterns[random_below(&seed, 6)];
 		if (random_below(&seed, 3) == 0)
 			query.since_ns = 1000 * (int64_t)random_below(&seed, 3 * HISTORY);
 		if (random_below(&seed, 3) == 0)
