@@ -14,10 +14,15 @@ void cli_usage(const struct cli_command *command, struct buf *buf)
 	buf_add(buf, command->options || command->shared ? " [options]" : "");
 }
 
-static void print_line(struct cli *cli, const char *name, const char *text)
+static void print_name(struct cli *cli, const char *name)
 {
-	cli_printf(cli, "  %s%-14s%s %s\n", cli_style(cli, CLI_BOLD), name,
-		   cli_style(cli, CLI_PLAIN), text);
+	cli_printf(cli, "  %s%-14s%s ", cli_style(cli, CLI_BOLD), name, cli_style(cli, CLI_PLAIN));
+}
+
+static void print_line(struct cli *cli, const struct cli_command *command)
+{
+	print_name(cli, command->name);
+	cli_printf(cli, "%s\n", command->summary);
 }
 
 static bool is_of(const struct cli_command *command, const char *group)
@@ -33,7 +38,7 @@ static void list_group(struct cli *cli, const char *group)
 
 	for (size_t i = 0; (command = cli_command_at(i)); i++)
 		if (!command->hidden && is_of(command, group))
-			print_line(cli, command->name, command->summary);
+			print_line(cli, command);
 }
 
 /* ---- the overview ---- */
@@ -48,14 +53,14 @@ static const char *const chapters[CLI_CHAPTER_COUNT] = {
 static const char *const daily[] = { "submit", "queue", "show",  "why", "logs",
 				     "cancel", "jobs",  "nodes", "top", "generate" };
 
-/* The second words of a group, after `before`: "add, remove"; "": there are none. */
-static void add_others(const char *group, const char *before, struct buf *text)
+/* The second words of a group, after `before`: "add, remove". */
+static void print_others(struct cli *cli, const char *group, const char *before)
 {
 	const struct cli_command *command;
 
 	for (size_t i = 0; (command = cli_command_at(i)); i++)
 		if (!command->hidden && is_of(command, group)) {
-			buf_printf(text, "%s%s", before, command->name + strlen(group) + 1);
+			cli_printf(cli, "%s%s", before, command->name + strlen(group) + 1);
 			before = ", ";
 		}
 }
@@ -66,21 +71,16 @@ static void print_command(struct cli *cli, size_t index)
 	const struct cli_command *command = cli_command_at(index);
 	const struct cli_command *last = index ? cli_command_at(index - 1) : NULL;
 	size_t length = strcspn(command->name, " ");
+	bool alone = !command->name[length];
 	char group[32];
-	struct buf text;
 
 	snprintf(group, sizeof(group), "%.*s", (int)length, command->name);
 	if (last && (strcmp(last->name, group) == 0 || is_of(last, group)))
 		return;
-	buf_init(&text, &cli->memory, 0);
-	if (command->name[length]) {
-		add_others(group, "", &text);
-	} else {
-		buf_add(&text, command->summary);
-		add_others(group, "; also: ", &text);
-	}
-	print_line(cli, group, text.text);
-	buf_fini(&text);
+	print_name(cli, group);
+	cli_print(cli, alone ? command->summary : "");
+	print_others(cli, group, alone ? "; also: " : "");
+	cli_print(cli, "\n");
 }
 
 static void list_chapter(struct cli *cli, enum cli_chapter chapter)
@@ -102,7 +102,7 @@ static void list_daily(struct cli *cli)
 		size_t words;
 		const struct cli_command *command = cli_command_find(&word, 1, &words);
 
-		print_line(cli, command->name, command->summary);
+		print_line(cli, command);
 	}
 }
 

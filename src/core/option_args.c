@@ -105,6 +105,13 @@ static int unknown_flag(const struct args *args, const char *name, size_t length
 			   name, flag);
 }
 
+/* "2" is two of what? Slurm says minutes, settings count seconds; whoever types says it. */
+static bool lacks_unit(const struct strata_option *option, const char *value)
+{
+	return option->type == STRATA_DURATION && *value &&
+	       value[strspn(value, "0123456789.")] == '\0' && value[strspn(value, "0.")] != '\0';
+}
+
 static int store(struct args_read *read, const struct found *found, const char *flag,
 		 const char *value)
 {
@@ -115,6 +122,10 @@ static int store(struct args_read *read, const struct found *found, const char *
 
 	if (again && !grows)
 		return strata_fail_at(read->err, -EINVAL, found->path, "%s is given twice", flag);
+	if (lacks_unit(option, value))
+		return strata_fail_at(read->err, -EINVAL, found->path,
+				      "%s is %.20s of what? Say %.20ss, %.20sm (minutes) or %.20sh",
+				      flag, value, value, value, value);
 	rc = origins_add(&read->seen, found->path, flag, read->err);
 	if (rc == 0 && read->args->origins)
 		rc = origins_add(read->args->origins, found->path, flag, read->err);

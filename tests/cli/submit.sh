@@ -147,3 +147,8 @@ serve "{$accepted, \"GET /api/v1/jobs/17\": {\"body\": $(job 'state="completed"'
 run strata submit --wait --quiet -- true
 gives 0
 prints 17
+
+it 'wants a unit with a time'
+run strata submit --time 2 -- true
+gives 2
+says 'strata: --time is 2 of what? Say 2s, 2m (minutes) or 2h'

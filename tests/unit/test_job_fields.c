@@ -62,7 +62,7 @@ TEST(only_what_was_given_is_sent)
 	read_flags("--env A=1");
 	CHECK_OK(add());
 	check_body("{}");
-	read_flags("--time 90 --hold --no-requeue --gpu-share 0.5 --priority low");
+	read_flags("--time 90s --hold --no-requeue --gpu-share 0.5 --priority low");
 	CHECK_OK(add());
 	check_body("{\"gpu_share\":0.5,\"hold\":true,\"priority\":\"low\",\"requeue\":false,"
 		   "\"time_limit\":90}");
