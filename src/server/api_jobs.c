@@ -66,15 +66,6 @@ static const struct strata_option list_options[] = {
 static const struct strata_schema jobs_query = { "the query", NULL, sizeof(struct list_query),
 						 list_options };
 
-static int read_time(struct request *request, const char *field, const char *text, int64_t *ret_ns,
-		     struct strata_error *err)
-{
-	if (!text || strata_time_parse(text, STRATA_TEXT_NUL, common_now_ns(request->front->common),
-				       0, ret_ns, err) == 0)
-		return 0;
-	return strata_fail_under(err, -EINVAL, "%s", field);
-}
-
 static void get_jobs(struct request *request)
 {
 	const struct list_query *asked = request->query;
@@ -94,8 +85,8 @@ static void get_jobs(struct request *request)
 
 	for (size_t i = 0; i < query.state_count; i++)
 		states[i] = strata_job_state_name((enum strata_job_state)numbers[i]);
-	if (read_time(request, "since", asked->since, &query.since_ns, &err) ||
-	    read_time(request, "until", asked->until, &query.until_ns, &err)) {
+	if (request_read_time(request, "since", asked->since, &query.since_ns, &err) ||
+	    request_read_time(request, "until", asked->until, &query.until_ns, &err)) {
 		request_fail(request, -EINVAL, &err);
 		return;
 	}

@@ -5,8 +5,10 @@
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "server/front.h"
 
 #include <strata/limits.h>
+#include <strata/text.h>
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -97,6 +99,15 @@ void request_answer_empty(struct request *request, int status)
 	request->text_bytes = 0;
 	request->status = status;
 	request->answered = true;
+}
+
+int request_read_time(struct request *request, const char *field, const char *text, int64_t *ret_ns,
+		      struct strata_error *err)
+{
+	if (!text || strata_time_parse(text, STRATA_TEXT_NUL, common_now_ns(request->front->common),
+				       0, ret_ns, err) == 0)
+		return 0;
+	return strata_fail_under(err, -EINVAL, "%s", field);
 }
 
 void request_answer_file(struct request *request, int fd, const char *media)

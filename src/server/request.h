@@ -88,6 +88,9 @@ void request_give_bytes(struct request *request, int status, const char *media, 
 			size_t count);
 /* Nothing but the status. */
 void request_answer_empty(struct request *request, int status);
+/* A time of the query; NULL leaves *ret_ns as it is. -EINVAL names the field. */
+int request_read_time(struct request *request, const char *field, const char *text, int64_t *ret_ns,
+		      struct strata_error *err);
 /* A file, whose size is in file_bytes already; the descriptor is taken over. */
 void request_answer_file(struct request *request, int fd, const char *media);
 /* By a sentence: the status comes from the code (-EINVAL: 400, -ENOENT and -ESRCH: 404, -EPERM: 403

@@ -24,6 +24,7 @@ static const struct route *const tables[] = {
 	api_openai_routes,
 	api_sdapi_routes,
 	api_worker_routes,
+	api_accounting_routes,
 	api_cluster_routes,
 	api_inventory_routes,
 	api_entities_routes,

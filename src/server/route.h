@@ -40,6 +40,7 @@ const struct route *route_find(const char *method, char *path,
 extern const struct route api_cancel_routes[];
 extern const struct route api_change_routes[];
 extern const struct route api_checkpoints_routes[];
+extern const struct route api_accounting_routes[];
 extern const struct route api_cluster_routes[];
 extern const struct route api_events_routes[];
 extern const struct route api_generate_routes[];

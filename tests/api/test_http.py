@@ -96,7 +96,7 @@ def what_a_query_says_counts_or_is_refused(service):
                         ("/jobs?limt=3", "the query has no option 'limt'; did you mean 'limit'?"), ("/jobs?limit=0", "limit is 0; expected 1 to 1000"),
                         ("/jobs?limit=1001", "limit is 1001; expected 1 to 1000"), ("/jobs?limit", "limit has no value"), ("/jobs?limit=", "limit is ''"),
                         ("/jobs?limit=1&limit=2", "limit is given twice"), ("/jobs?since=yesterdayish", "yesterdayish"), ("/nodes?x=1", "no option 'x'"),
-                        ("/accounting?by=moon", "by is 'moon'; expected one of user or account"), ("/events?format=xml", "format is 'xml'; expected one of"),
+                        ("/accounting?by=moon", "by is 'moon'; expected one of user, account, partition or day"), ("/events?format=xml", "format is 'xml'; expected one of"),
                         ("/jobs/1/output?follow=perhaps", "follow is 'perhaps'; expected true or false"), ("/queue?ended=2", "ended is '2'")]:
         error = service.api("GET", path, status=400)["error"]
         assert words in error["message"], (path, error)

@@ -60,6 +60,7 @@ TABLE.update({
     ("GET", "/api/v1/tasks/*/image/*"): [403, 401, 401, 403, 403, 404, 404],
     ("DELETE", "/api/v1/tasks/*/image"): [403, 401, 401, 403, 403, 409, 409],
     ("GET", "/api/v1/tasks/*/preview"): [403, 401, 401, 403, 403, 404, 404],
+    ("GET", "/api/v1/tasks/*/trace"): [403, 401, 401, 403, 403, 404, 404],
     ("GET", "/api/v1/tasks/*/events"): OWNERS,
     ("GET", "/api/v1/models"): READERS, ("GET", "/api/v1/models/*"): READERS,
     ("PUT", "/api/v1/models/*"): OPERATORS, ("DELETE", "/api/v1/models/*"): [403, 401, 401, 403, 403, 409, 409],  # a task needs it
@@ -79,6 +80,7 @@ TABLE.update({
     ("PUT", "/api/v1/worker/image"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/preview"): [403, 401, 401, 403, 403, 403, 403],
     ("PUT", "/api/v1/worker/tasks/*/latents"): [403, 401, 401, 403, 403, 403, 403],
+    ("PUT", "/api/v1/worker/tasks/*/trace"): [403, 401, 401, 403, 403, 403, 403],
     ("GET", "/api/v1/worker/tasks/*/latents"): [403, 401, 401, 403, 403, 403, 403],
 })
 for KIND in ("users", "accounts", "qos", "partitions"):

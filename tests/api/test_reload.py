@@ -24,7 +24,7 @@ def with_file(test):
 
         write("time_limit = 10m\n")
         service.kill(signal.SIGTERM)
-        service.args += ["--config", path, "--grace", "7"]
+        service.args += ["--config", path, "--grace", "7s"]
         service.start()
         test(service, write)
     wrapped.__name__ = test.__name__

@@ -21,8 +21,22 @@ it 'knows what a time is'
 run strata accounting --since whenever
 gives 2
 says_some 'expected a duration such as 7d'
-run strata accounting --by day
+run strata accounting --by moon
 gives 2
+
+it 'shows days in their order, partitions and short work in units that can be read'
+serve '{"GET /api/v1/accounting": {"body": {"rows": [{"day": "2026-01-03", "jobs": 1, "tasks": 0, "gpu_hours": 0.005, "cpu_hours": 0.25}, {"day": "2026-01-02", "jobs": 2, "tasks": 0, "gpu_hours": 0.01, "cpu_hours": 0.5}]}}}'
+TZ=UTC-2 run strata accounting --by day --plot --until 2026-02-01
+gives 0
+prints 'DAY         JOBS  TASKS  GPU SECONDS  CPU MINUTES  GPUS
+2026-01-02     2      0         36.0         30.0  ██████████████████████████████
+2026-01-03     1      0         18.0         15.0  ███████████████░░░░░░░░░░░░░░░'
+asked 'p["query"].startswith("by=day&until=2026-0") and p["query"].endswith("&zone=7200")'
+serve '{"GET /api/v1/accounting": {"body": {"rows": [{"partition": null, "jobs": 1, "tasks": 0, "gpu_hours": 0, "cpu_hours": 0.25}, {"partition": "gpu", "jobs": 2, "tasks": 0, "gpu_hours": 1, "cpu_hours": 2}]}}}'
+run strata accounting --by partition
+prints 'PARTITION  JOBS  TASKS  GPU HOURS  CPU HOURS
+gpu           2      0        1.0        2.0
+-             1      0        0.0        0.2'
 
 it 'says that nothing was used'
 serve '{"GET /api/v1/accounting": {"body": {"rows": []}}}'
