@@ -226,12 +226,10 @@ static int set_real(json_t *body, const char *key, double value)
 	return value >= 0 ? json_object_set_new(body, key, json_real(value)) : 0;
 }
 
-/* The family whose pipeline the folder says it is; NULL: none that is known. */
-static const char *find_family(struct cli *cli, const char *folder)
+/* A small JSON file of the folder; NULL: there is none that can be read. */
+static json_t *read_index(struct cli *cli, const char *folder, const char *name)
 {
-	const struct strata_model_family *family = NULL;
-	const char *path = folder ? strata_arena_printf(&cli->arena, "%s/model_index.json", folder)
-				  : NULL;
+	const char *path = folder ? strata_arena_printf(&cli->arena, "%s/%s", folder, name) : NULL;
 	struct strata_error none = { 0 };
 	const char *text;
 	size_t length;
@@ -239,7 +237,38 @@ static const char *find_family(struct cli *cli, const char *folder)
 	if (!path || input_read(env_system(), path, INDEX_BYTES_MAX, &cli->arena, &text, &length,
 				&none))
 		return NULL;
-	json_t *json = json_loadb(text, length, 0, NULL);
+	return json_loadb(text, length, 0, NULL);
+}
+
+/* The side of the pictures that the folder's own model was trained with; 0: it does not say. */
+static int64_t find_side(struct cli *cli, const char *folder)
+{
+	static const char *const denoisers[] = { "unet/config.json", "transformer/config.json" };
+	static const char *const decoders[] = { "vae/config.json", "vae_decoder/config.json" };
+	int64_t sample = 0;
+	size_t blocks = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		json_t *denoiser = read_index(cli, folder, denoisers[i]);
+		json_t *decoder = read_index(cli, folder, decoders[i]);
+
+		sample = sample ? sample : grid_int(denoiser, "sample_size");
+		blocks = blocks ? blocks
+				: json_array_size(json_object_get(decoder, "block_out_channels"));
+		json_decref(denoiser);
+		json_decref(decoder);
+	}
+	return sample >= 1 && blocks >= 1 && blocks <= 8 &&
+			       sample <= STRATA_IMAGE_SIDE_MAX >> (blocks - 1)
+		       ? sample << (blocks - 1)
+		       : 0;
+}
+
+/* The family whose pipeline the folder says it is; NULL: none that is known. */
+static const char *find_family(struct cli *cli, const char *folder)
+{
+	const struct strata_model_family *family = NULL;
+	json_t *json = read_index(cli, folder, "model_index.json");
 	const char *name = json_string_value(json_object_get(json, "_class_name"));
 
 	if (name)
@@ -265,6 +294,8 @@ static int make_body(struct cli *cli, const struct add_conf *conf, const char *f
 
 	const char *family = conf->family ? conf->family : find_family(cli, path);
 
+	if (!conf->family && !width) /* a pipeline of that class may be of another size */
+		width = height = (uint32_t)find_side(cli, path);
 	if (rc == 0 &&
 	    (!body || set_text(body, "family", family) || set_text(body, "folder", path) || set_text(body, "backend", conf->backend) ||
 	     set_text(body, "worker", conf->worker) || set_text(body, "solver", conf->solver) ||

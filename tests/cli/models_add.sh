@@ -21,8 +21,16 @@ echo '{"_class_name": "StableDiffusionXLPipeline"}' >folder/model_index.json
 run strata models add sdxl folder
 gives 0
 asked 'p["body"]["family"] == "sdxl"'
+asked '"width" not in p["body"]'
+mkdir folder/unet folder/vae
+echo '{"sample_size": 32}' >folder/unet/config.json
+echo '{"block_out_channels": [64, 128, 256]}' >folder/vae/config.json
+run strata models add sdxl folder
+asked 'p["body"]["width"] == p["body"]["height"] == 128'
+run strata models add sdxl folder --size 64x96
+asked '(p["body"]["width"], p["body"]["height"]) == (64, 96)'
 run strata models add sdxl folder --family sdxl_turbo
-asked 'p["body"]["family"] == "sdxl_turbo"'
+asked 'p["body"]["family"] == "sdxl_turbo" and "width" not in p["body"]'
 echo '{"_class_name": "SomethingPipeline"}' >folder/model_index.json
 run strata models add sdxl folder
 asked '"family" not in p["body"]'
