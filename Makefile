@@ -5,6 +5,7 @@
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
+#   make test T=docs              the commands of README and docs/guide, and what they print
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 SAN    ?=

@@ -99,14 +99,19 @@ static void set_array(struct maker *maker)
 {
 	const struct environment *from = maker->from;
 
-	if (!from->array_job)
-		return;
-	set_count(maker, "SLURM_ARRAY_JOB_ID", from->array_job);
-	set(maker, "SLURM_ARRAY_TASK_ID=%" PRIu32, from->array_task);
-	set(maker, "SLURM_ARRAY_TASK_COUNT=%" PRIu32, from->array_count);
-	set(maker, "SLURM_ARRAY_TASK_MIN=%" PRIu32, from->array_min);
-	set(maker, "SLURM_ARRAY_TASK_MAX=%" PRIu32, from->array_max);
-	set(maker, "SLURM_ARRAY_TASK_STEP=%" PRIu32, from->array_step);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} all[] = {
+		{ "JOB_ID", from->array_job },     { "TASK_ID", from->array_task },
+		{ "TASK_COUNT", from->array_count }, { "TASK_MIN", from->array_min },
+		{ "TASK_MAX", from->array_max },   { "TASK_STEP", from->array_step },
+	};
+
+	for (size_t i = 0; from->array_job && i < sizeof(all) / sizeof(all[0]); i++) {
+		set(maker, "SLURM_ARRAY_%s=%" PRIu64, all[i].name, all[i].value);
+		set(maker, "STRATA_ARRAY_%s=%" PRIu64, all[i].name, all[i].value);
+	}
 }
 
 /* A number of every node, equal neighbours together: "8(x2),4". NULL for lack of memory. */
@@ -257,6 +262,8 @@ static bool is_replaced(const struct maker *maker, const char *variable)
 		return true;
 	if ((strncmp(variable, "SLURM_", 6) == 0 || strncmp(variable, "SLURMD_", 7) == 0) &&
 	    !is_request(variable))
+		return true;
+	if (strncmp(variable, "STRATA_ARRAY_", 13) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (same_name(always[i], variable))

@@ -6,6 +6,8 @@
  */
 #include "server/http.h"
 
+#include "server/element_name.h"
+
 #include "core/text.h"
 #include "server/connection.h"
 #include "server/front.h"
@@ -97,11 +99,15 @@ static bool is_for_workers(const struct route *route)
 	return strncmp(route->path, OF_WORKERS, strlen(OF_WORKERS)) == 0;
 }
 
+static bool is_of_a_job(const struct route *route)
+{
+	return strncmp(route->path, OF_A_JOB, strlen(OF_A_JOB)) == 0;
+}
+
 /* May a job's own token be good for it? */
 static bool is_for_jobs(const struct route *route)
 {
-	return route->role <= ROLE_READER ||
-	       strncmp(route->path, OF_A_JOB, strlen(OF_A_JOB)) == 0 || is_for_workers(route);
+	return route->role <= ROLE_READER || is_of_a_job(route) || is_for_workers(route);
 }
 
 /* Which jobs are workers is the leader's to say. */
@@ -209,7 +215,8 @@ static void look_at_head(struct request *request)
 		request_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
 			       "the body has %s bytes; expected at most %zu", length,
 			       request->route->body_bytes_max);
-	else if (read_url(request) && !standby_refuses(request) && is_worker(request))
+	else if (read_url(request) && !standby_refuses(request) && is_worker(request) &&
+		 (!is_of_a_job(request->route) || element_name_resolve(request)))
 		request->refused = false;
 }
 

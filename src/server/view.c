@@ -167,7 +167,7 @@ struct view view_of_live(struct decider *decider, const struct live *live)
 	view.output = live->output;
 	view.error = live->error ? live->error : live->output;
 	view.stopping = job.stopping;
-	view.expected_end_ns = job.expected_end_ns;
+	view.expected_end_ns = job.expected_end_ns == STRATA_TIME_NONE ? 0 : job.expected_end_ns;
 	view.promised = job.promised_ns != STRATA_TIME_NONE;
 	view.expected_start_ns = view.promised ? job.promised_ns : 0;
 	return view;

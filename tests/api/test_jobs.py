@@ -30,6 +30,13 @@ def it_can_be_narrowed(service):
     equal(service.api("GET", "/jobs?state=asleep", status=400)["error"]["field"], "state")
 
 
+def times_that_are_none_are_null(service):
+    job = service.wait(service.submit("true")["id"], "completed")
+    equal((job["expected_end_at"], job["expected_start_at"]), (None, None))
+    waits = service.job(service.submit("true", hold=True)["id"])
+    equal((waits["expected_end_at"], waits["started_at"], waits["ended_at"]), (None, None, None))
+
+
 def a_job_is_found_by_number_and_uuid(service):
     made = service.submit("true")
     service.wait(made["id"], "completed")
@@ -44,4 +51,4 @@ def a_job_is_found_by_number_and_uuid(service):
     equal(service.api("GET", "/jobs/4711", status=404)["error"]["message"], "there is no job 4711")
 
 
-run(the_history_has_the_newest_first_page_by_page, it_can_be_narrowed, a_job_is_found_by_number_and_uuid)
+run(the_history_has_the_newest_first_page_by_page, it_can_be_narrowed, times_that_are_none_are_null, a_job_is_found_by_number_and_uuid)

@@ -568,7 +568,7 @@ static const char *const states[] = { "queued", "running", "completed", "failed"
 static struct sample_job history[HISTORY];
 
 /* Also what the databases take for wildcards of theirs. */
-static const char *const names[] = { "train", "train_50%", "Trains", "ev_al\\" };
+static const char *const job_names[] = { "train", "train_50%", "Trains", "ev_al\\" };
 static const char *const patterns[] = { "train", "TRAIN*", "*_*", "*%", "*l\\", "" };
 
 static void fill_history(struct store *store, uint64_t epoch)
@@ -584,7 +584,7 @@ static void fill_history(struct store *store, uint64_t epoch)
 		row->state = states[random_below(&seed, 4)];
 		row->account = random_below(&seed, 2) ? "vision" : NULL;
 		row->partition = random_below(&seed, 2) ? "gpu" : "cpu";
-		row->name = names[random_below(&seed, 4)];
+		row->name = job_names[random_below(&seed, 4)];
 		row->array_id = (int64_t)random_below(&seed, 3);
 		row->completed_ns = row->state[0] == 'c' || row->state[0] == 'f' ? row->id : 0;
 		changes[i] = STORE_PUT(row);

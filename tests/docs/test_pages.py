@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Every command of README and of the guide is run, and prints what the page shows.
+
+    test_pages.py [--fill PAGE …]
+
+With --fill what the commands print now is written into the page, for whoever writes one."""
+import glob
+import os
+import sys
+
+import pages
+
+SOURCE, BUILD = os.environ.get("STRATA_SOURCE", "."), os.environ.get("STRATA_BUILD", "build")
+PATH = os.pathsep.join([os.path.abspath(BUILD), os.environ["PATH"]])
+
+
+def check(name):
+    with open(os.path.join(SOURCE, name)) as file:
+        text = file.read()
+
+    def each(command):
+        wanted_to_fail = any(line.startswith("strata: ") for line in command.shown)
+        assert command.status == 0 or wanted_to_fail, f"$ {command.text}\nexit status {command.status}: {command.printed}"
+        line = pages.missing(command.shown, command.printed)
+        assert line is None, f"$ {command.text}\nshows: {line}\nprints: " + "\n".join(command.printed)
+
+    return pages.run_page(text, PATH, each)
+
+
+def fill(name):
+    with open(name) as file:
+        text = file.read()
+    commands = []
+    pages.run_page(text, PATH, commands.append)
+    left = iter(commands)
+    for kind, what, match in list(pages.read(text)):
+        if kind != "run":
+            continue
+        lines = []
+        for command in what:
+            done = next(left)
+            lines += ["$ " + command.text.replace("\n", "\n> ")] + (command.shown if any("…" in line for line in command.shown) else done.printed)
+        text = text.replace(match[0], match[0][:match.start(3) - match.start()] + "\n".join(lines) + "\n```")
+    with open(name, "w") as file:
+        file.write(text)
+
+
+def names():
+    return ["README.md"] + sorted(os.path.relpath(path, SOURCE) for path in glob.glob(os.path.join(SOURCE, "docs/guide/*.md")))
+
+
+def main():
+    if sys.argv[1:2] == ["--fill"]:
+        for name in sys.argv[2:]:
+            fill(name)
+        return 0
+    print(f"1..{len(names())}")
+    bad = False
+    for number, name in enumerate(names(), 1):
+        try:
+            skipped = check(name)
+            print(f"ok {number} - {name}")
+            for why in skipped:
+                print(f"# a block that needs {why} is not run")
+        except AssertionError as wrong:
+            bad = True
+            print(f"not ok {number} - {name}")
+            print("\n".join("# " + line for line in str(wrong).splitlines()))
+        sys.stdout.flush()
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
