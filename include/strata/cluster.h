@@ -463,6 +463,22 @@ double strata_cluster_association_usage(struct strata_cluster *cluster, const ch
 double strata_cluster_bill(const struct strata_cluster *cluster, double gpus, double cpus,
 			   int64_t memory_bytes);
 
+/* Parts of a request, by which it may be impossible. */
+enum strata_part {
+	STRATA_PART_PARTITION = 1 << 0,
+	STRATA_PART_NODE_LIST = 1 << 1,
+	STRATA_PART_NODE_EXCLUDE = 1 << 2,
+	STRATA_PART_FEATURES = 1 << 3,
+	STRATA_PART_GPU_TYPE = 1 << 4,
+	STRATA_PART_GPUS = 1 << 5, /* how many of a node or a task */
+	STRATA_PART_CPUS = 1 << 6,
+	STRATA_PART_MEMORY = 1 << 7,
+	STRATA_PART_COUNT = 1 << 8, /* of nodes or tasks */
+};
+/* The parts without any one of which empty nodes could take the job: what to change. 0: no single one, it could be taken as it is, or there
+ * is no such job. */
+unsigned strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id);
+
 /* ---- what happens ---- */
 
 /* Takes a job in. -EEXIST for an id that was used, -EINVAL for a request that contradicts itself, -ESRCH when it depends on a

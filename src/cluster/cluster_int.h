@@ -454,6 +454,9 @@ void resources_put(struct strata_cluster *cluster, struct resource_request *reso
 bool resources_takes_node_type(const struct resource_request *resources,
 			       const struct node_type *node_type);
 bool resources_takes_node(const struct resource_request *resources, uint32_t row);
+/* Could empty nodes take it? One without sets is looked at by its texts. */
+bool resources_possible(const struct strata_cluster *cluster,
+			const struct resource_request *resources);
 /* How many of its tasks fit into the room of a node. */
 uint32_t resources_tasks_in(const struct resource_request *resources,
 			    const struct strata_room *room, const struct node_type *node_type);

@@ -141,16 +141,37 @@ uint32_t resources_tasks_in(const struct resource_request *resources,
 	return (uint32_t)most;
 }
 
-/* Could empty nodes take it? */
-static bool possible(const struct strata_cluster *cluster, const struct resource_request *resources)
+static bool name_may(const struct resource_request *resources, const char *name)
+{
+	size_t length = strlen(name);
+
+	return (!*resources->node_list ||
+		cluster_word_in(resources->node_list, name, length, ',')) &&
+	       !cluster_word_in(resources->node_exclude, name, length, ',');
+}
+
+/* By its sets, or by its texts where these were changed. */
+static bool takes_row(const struct strata_cluster *cluster,
+		      const struct resource_request *resources, uint32_t row)
+{
+	const struct node_type *node_type = cluster->nodes[row].node_type;
+
+	if (!resources->node_types_ok.words)
+		return node_type_may(resources, node_type) &&
+		       name_may(resources, cluster->nodes[row].name);
+	return resources_takes_node_type(resources, node_type) &&
+	       resources_takes_node(resources, row);
+}
+
+bool resources_possible(const struct strata_cluster *cluster,
+			const struct resource_request *resources)
 {
 	uint64_t found = 0, wanted = resources->nodes ? resources->nodes : resources->tasks;
 
 	for (uint32_t row = 0; row < cluster->node_count && found < wanted; row++) {
 		const struct node_type *node_type = cluster->nodes[row].node_type;
 
-		if (!resources_takes_node_type(resources, node_type) ||
-		    !resources_takes_node(resources, row))
+		if (!takes_row(cluster, resources, row))
 			continue;
 		uint32_t tasks = resources_tasks_in(resources, &node_type->whole, node_type);
 
@@ -189,14 +210,9 @@ static int fill_sets(struct strata_cluster *cluster, struct resource_request *re
 		return 0;
 	if (new_set(cluster, cluster->node_count, &resources->nodes_ok))
 		return -ENOMEM;
-	for (uint32_t row = 0; row < cluster->node_count; row++) {
-		const char *name = cluster->nodes[row].name;
-		bool in = !*resources->node_list ||
-			  cluster_word_in(resources->node_list, name, strlen(name), ',');
-
-		if (in && !cluster_word_in(resources->node_exclude, name, strlen(name), ','))
+	for (uint32_t row = 0; row < cluster->node_count; row++)
+		if (name_may(resources, cluster->nodes[row].name))
 			bitset_set(&resources->nodes_ok, row);
-	}
 	return 0;
 }
 
@@ -310,7 +326,7 @@ int resources_get(struct strata_cluster *cluster, const struct strata_job_reques
 		return strata_fail_memory(err);
 	}
 	measure(cluster, resources);
-	resources->possible = possible(cluster, resources);
+	resources->possible = resources_possible(cluster, resources);
 	resources->users = 1;
 	*ret_resources = resources;
 	return 0;

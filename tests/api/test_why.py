@@ -51,6 +51,25 @@ def limits_are_told_with_their_numbers(service):
     why(service, service.submit("true", qos="slow")["id"], "The qos slow has limits", "jobs: 1")
 
 
+def what_is_impossible_is_named(service):
+    """Each part by itself: the nodes have 8 cores, 32 GiB and 4 GPUs of one type."""
+    kind = service.api("GET", "/nodes")["nodes"][0]["gpu_type"]
+    for fields, words in (({"gpus": 1, "gpu_type": "z9"}, f"with GPUs of the type z9; there are: {kind}."),
+                          ({"gpus": 1, "gpu_type": kind.upper()}, f"did you mean {kind}?"),
+                          ({"features": "warp"}, "has the features warp; there are: none."),
+                          ({"node_list": "n9"}, "The nodes that it names (n9) cannot take it; there are: n1, n2, n3."),
+                          ({"node_exclude": "n1,n2,n3"}, "Only nodes that it excludes (n1,n2,n3) could take it."),
+                          ({"nodes": 1, "gpus_per_node": 5}, "It asks for more GPUs than such nodes have."),
+                          ({"cpus_per_task": 9}, "It asks for more cores than such nodes have."),
+                          ({"memory": "40G"}, "It asks for more memory than such nodes have."),
+                          ({"nodes": 4, "tasks": 4}, "It asks for more nodes or tasks than there is room for.")):
+        job = service.submit("true", **fields)["id"]
+        equal((fields, service.job(job)["reason"]), (fields, "impossible"))
+        why(service, job, words)
+        service.ask("DELETE", f"/api/v1/jobs/{job}")
+    why(service, service.submit("true", features="warp", cpus_per_task=9)["id"], "No single part of what it asks for is to blame")
+
+
 def nodes_and_groups_have_their_words(service):
     why(service, service.submit("true", gpus=400)["id"], "The largest nodes have 4 GPUs, 8 cores, 32 GiB")
     array = service.submit("sleep", "60", array="1-3%1")["ids"]
@@ -63,4 +82,4 @@ def nodes_and_groups_have_their_words(service):
     why(service, service.submit("true")["id"], "Node n1 is drained: new disk; `strata nodes resume n1`")
 
 
-run(what_is_not_free_is_said, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
+run(what_is_impossible_is_named, what_is_not_free_is_said, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
