@@ -119,8 +119,13 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	const struct plot_conf *conf = conf_any;
 	size_t count = operand_count > 1 ? operand_count - 1 : sizeof(usual) / sizeof(usual[0]);
 	struct svg_series curves[CURVES_MAX];
+	const char *dot = strrchr(operands[0], '.');
 	json_t *list;
 
+	if (dot && strcmp(dot, ".svg") != 0 && !strchr(dot, '/'))
+		return strata_fail(&cli->err, -EINVAL,
+				   "%.100s would be an SVG picture by another name; say %.*s.svg",
+				   operands[0], (int)(dot - operands[0]), operands[0]);
 	for (size_t i = 0; i < count; i++) {
 		struct named named = usual[operand_count > 1 ? 0 : i];
 

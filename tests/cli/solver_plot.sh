@@ -21,5 +21,9 @@ it 'refuses solvers that draw noise, and files that cannot be written'
 run strata solver plot out.svg euler_ancestral
 gives 2
 says_some 'draws noise'
+run strata solver plot out.png euler
+gives 2
+says_some 'out.png would be an SVG picture by another name; say out.svg'
+[ ! -e out.png ] || problem 'it was written'
 run strata solver plot none/out.svg euler
 says_some 'none/out.svg'

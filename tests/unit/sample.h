@@ -79,7 +79,7 @@ static const struct strata_option sample_weight = { .type = STRATA_REAL, .real =
 
 static const struct strata_option sample_options[] = {
 	{ "on", STRATA_BOOL, offsetof(struct sample, on), .help = "do it", .letter = 'o' },
-	{ "loud", STRATA_BOOL, offsetof(struct sample, loud), .boolean = true, .help = "be quiet" },
+	{ "loud", STRATA_BOOL, offsetof(struct sample, loud), .boolean = true, .help = "it is heard" },
 	{ "steps", STRATA_INT, offsetof(struct sample, steps), .integer = { 20, 1, 1000 },
 	  .letter = 'n', .aliases = "num_steps, inference_steps", .help = "how many steps" },
 	{ "any", STRATA_INT, offsetof(struct sample, any) },

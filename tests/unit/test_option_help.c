@@ -7,7 +7,7 @@ TEST(help_lists_every_flag_with_range_and_default)
 	buf_init(&buf, &sample_memory, 0);
 	option_help(&sample_schema, &buf);
 	CHECK_TEXT(buf.text, "  -o, --on                  do it\n"
-			     "      --no-loud             be quiet\n"
+			     "      --no-loud             without it: it is heard\n"
 			     "  -n, --steps N             how many steps (1 to 1000; default 20)\n"
 			     "      --any N               (default 0)\n"
 			     "      --scale N             guidance (0 to 1000000000; default 7.5)\n"
