@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from .client import AsyncClient as AsyncClient, Client as Client
     from .errors import Error as Error
     from .functions import map as map, submit as submit
+    from .stage.handle import offload as offload
 
 __version__ = "0.1.0"
 
 _MODULES = ("client", "diffusers", "errors", "functions", "lightning", "pool", "solver", "stage", "worker")
-_NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
+_NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "offload": "stage", "submit": "functions"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,540 @@
+"""strata.offload: a module whose parameters live in a file and are in memory when they are needed, within a budget.
+
+Every part of the model (units.py) says when it begins to compute; the stage level of libstrata knows from the first call on in which order
+that happens, and has read what comes next by then. A parameter's `data` is its memory in the stream while its unit is visited and a view of
+the file otherwise. So whatever looks at a parameter outside of its module's forward sees the right numbers too; only reading takes longer.
+"""
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional
+
+import torch
+from torch import nn
+
+from ..errors import ConflictError, InvalidError, MalformedError, TooLargeError
+from . import units as _units
+from .stream import Layer, Plan, Stream, size, speed
+from .units import Part, Slot, Unit
+from .weights import ALIGNMENT, Files, missing, write
+
+__all__ = ["Offload", "Stats", "offload"]
+
+_PAGE_MOST = 2 << 20
+_PAGE_LEAST = 4096
+_SMALL = 16 << 10  # a parameter of this size that lies badly in its file is kept in memory
+
+
+class Stats(NamedTuple):
+    """What an offloaded model has done and holds; times in seconds."""
+
+    budget_bytes: int
+    memory_bytes: int
+    """Taken for parameters: frames of the stream, and what is kept. Never above the budget."""
+    peak_bytes: int
+    """Of it, in use at a time."""
+    kept_bytes: int
+    """Parameters that stay in memory: small ones of large modules, and what cannot be staged."""
+    lookup_bytes: int
+    """Tables of embeddings that stay in the file, where a call reads a few rows."""
+    written_bytes: int
+    """Parameters that the program has written to by itself: they stay in memory, beyond the budget."""
+    total_bytes: int
+    """All parameters."""
+    units: int
+    steps: int
+    visits: int
+    surprises: int
+    """Visits that the plan did not expect."""
+    plans: int
+    bytes_read: int
+    bytes_written: int
+    wait_s: float
+    """That the model waited for parameters."""
+    channel: str
+    direct: bool
+    """The file is read around the system's cache."""
+
+
+class Offload:
+    """A model that is offloaded; made by strata.offload. A context manager: at its end the model is as it was before."""
+
+    def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], optimizer: Any, planner: str, channel: str,
+                 cached: bool, pace: int) -> None:
+        if getattr(model, "_strata_offload", None) is not None:
+            raise ConflictError("the model is offloaded already; h.remove() first")
+        self.model, self.budget = model, size(budget)
+        if self.budget < 1:
+            raise InvalidError(f"the budget is {budget}; expected a size such as '2GiB'")
+        self._planner, self._channel, self._cached, self._pace = planner, channel, cached, pace
+        self._lock = threading.RLock()
+        self._slots: dict[int, Slot] = {}
+        self._undo: list[Callable[[], None]] = []
+        self._current: Optional[Unit] = None
+        self._in_step = self._in_call = False
+        self._loose = 0  # visits outside of calls of the model
+        self._seen: Optional[list[Part]] = []
+        self._spent: dict[int, int] = {}
+        self._since = 0
+        self._written = 0
+        self._node: Any = None
+        self._before = (0, 0, 0.0, 0, 0, 0)  # what streams did that are closed
+        self._training: Any = None
+        self._folder: Optional[str] = None
+        self.path = self._find_place(path)
+        try:
+            self._open(load, optimizer)
+        except BaseException:
+            self._drop_folder()
+            raise
+
+    # ---- opening ----
+
+    def _find_place(self, path: Optional[str]) -> str:
+        if path is not None:
+            return os.path.abspath(os.fspath(path))
+        self._folder = tempfile.mkdtemp(prefix="strata-offload-")
+        return os.path.join(self._folder, "weights.safetensors")
+
+    def _drop_folder(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _open(self, load: Optional[bool], optimizer: Any) -> None:
+        named: dict[int, tuple[str, nn.Parameter]] = {}
+        for name, parameter in self.model.named_parameters():
+            if type(parameter) in (nn.Parameter, nn.parameter.UninitializedParameter) and _can_be_staged(parameter):
+                named[id(parameter)] = (name, parameter)
+        if not named:
+            raise InvalidError("the model has no parameters that can be staged; expected contiguous ones in the memory of this machine")
+        self._files: Any = self._find_weights(list(named.values()), load)
+        self._total = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
+        fixed = self._total - sum(parameter.numel() * parameter.element_size() for _, parameter in named.values())
+        found = {key: self._files.tensors[name] for key, (name, _) in named.items()}
+        slots = {key: Slot(name, parameter, found[key].extent, self._files.lookup(found[key])) for key, (name, parameter) in named.items()}
+        lies_badly = [slot for slot in slots.values() if slot.extent.offset % ALIGNMENT and slot.extent.bytes <= _SMALL]
+        staged = {key: slot for key, slot in slots.items() if slot not in lies_badly}
+        self._most = max(4 * _PAGE_LEAST, self.budget // 12)
+        self._parts, kept, rows = _units.collect(self.model, staged, self._most, lookups=optimizer is None)
+        kept += lies_badly
+        self._kept_bytes = fixed + sum(slot.extent.bytes for slot in kept)
+        self._rows_bytes = sum(slot.extent.bytes for slot in rows)
+        frames = self.budget - self._kept_bytes
+        largest = max((part.bytes for part in self._parts), default=0)
+        if frames < largest + _PAGE_LEAST:
+            raise TooLargeError(f"the budget is {self.budget} bytes; at least {self._least(largest)} are needed: {self._kept_bytes} for what is kept and "
+                                f"{largest} for the largest layer")
+        self._page = min(_PAGE_MOST, max(_PAGE_LEAST, 1 << max(0, (frames // 64).bit_length() - 1)))
+        while self._page > _PAGE_LEAST and frames // self._page * self._page < largest + 2 * self._page:
+            self._page //= 2
+        self._frames_bytes = frames
+        self._bytes_per_s = self._pace or speed(self._files.paths[0])
+        self._kept, self._rows = kept, rows
+        self._units = _units.group(self._parts, None, self._most)
+        if optimizer is not None:
+            from .training import Training
+            self._training = Training(self, optimizer)
+        self._stream: Optional[Stream] = self._make_stream(None) if self._parts else None
+        self._enter_model(lies_badly)
+
+    def _least(self, largest: int) -> int:
+        return self._kept_bytes + -(-(largest + 2 * _PAGE_LEAST) // _PAGE_LEAST) * _PAGE_LEAST
+
+    def _find_weights(self, named: list[tuple[str, nn.Parameter]], load: Optional[bool]) -> Files:
+        """The file if it has them, else it is written."""
+        absent = [name for name, parameter in named if parameter.is_meta]
+        if load is not False and os.path.exists(self.path):
+            files = Files(self.path)
+            lacks = missing(files, [(name, parameter.dtype, tuple(parameter.shape)) for name, parameter in named])
+            if lacks:
+                raise MalformedError(f"{self.path}: {lacks}; load=False writes the model's own weights there")
+            if load is None:
+                for name, parameter in named:
+                    if not parameter.is_meta and not files.same(files.tensors[name], parameter.data):
+                        raise ConflictError(f"{self.path} has other numbers for '{name}' than the model; load=True takes those of the file, "
+                                            "load=False writes the model's there")
+            return files
+        if load:
+            raise InvalidError(f"{self.path} is not there; load=True expects a file of weights")
+        if absent:
+            raise InvalidError(f"'{absent[0]}' has no numbers (device meta) and {self.path} is not there; expected one of them")
+        write(self.path, {name: parameter.data for name, parameter in named},
+              {name: (parameter.dtype, tuple(parameter.shape)) for name, parameter in named})
+        return Files(self.path)
+
+    def _make_stream(self, order: Optional[list[int]]) -> Stream:
+        layers = []
+        for unit in self._units:
+            compute = sum(self._spent.get(id(part), 0) for part in unit.parts)
+            layers.append(Layer(unit.name, [slot.extent for slot in unit.slots], compute))
+        budget, changes = self._frames_bytes, None
+        if self._training is not None:
+            budget, changes = self._training.share(budget), self._training.folder
+        stream = Stream(self._files.paths, layers, budget=budget, page=self._page, bytes_per_s=self._bytes_per_s, order=order,
+                        changes_dir=changes, planner=self._planner, channel=self._channel, cached=self._cached, pace=self._pace)
+        for unit in self._units:
+            for slot in unit.slots:
+                slot.here = torch.frombuffer(stream.buffer(unit.index, slot.number), dtype=slot.away.dtype).view(slot.away.shape)
+        return stream
+
+    def _enter_model(self, lies_badly: list[Slot]) -> None:
+        """The model's parameters become those of the file, and its modules say when they compute."""
+        staged = [slot for unit in self._units for slot in unit.slots]
+        for slot in staged + self._rows:
+            self._adopt(slot, slot.away)
+            self._slots[id(slot.parameter)] = slot
+        for slot in self._kept:
+            if slot.parameter.is_meta or self._is_other(slot):
+                self._adopt(slot, slot.away.clone())
+        for part in self._parts:
+            for module in part.modules:
+                self._wrap(module, functools.partial(self._part_forward, part, not type(module).__module__.startswith("torch.nn.modules")))
+        self._wrap(self.model, self._model_forward)
+        self.model._strata_offload = weakref.ref(self)  # type: ignore[assignment]
+        self._undo.append(lambda: delattr(self.model, "_strata_offload"))
+        if self._training is not None:
+            self._training.enter_model()
+
+    def _is_other(self, slot: Slot) -> bool:
+        """The file was chosen over the model."""
+        return not torch.equal(slot.parameter.data.reshape(-1).view(torch.uint8), slot.away.reshape(-1).view(torch.uint8))
+
+    def _adopt(self, slot: Slot, tensor: torch.Tensor) -> None:
+        old = slot.parameter
+        if not old.is_meta:
+            old.data = tensor
+            slot.version = old._version
+            return
+        made = nn.Parameter(tensor, requires_grad=old.requires_grad)
+        for module in self.model.modules():
+            for name, parameter in module._parameters.items():
+                if parameter is old:
+                    module._parameters[name] = made
+        slot.parameter, slot.version = made, made._version
+
+    def _wrap(self, module: nn.Module, around: Callable[..., Any]) -> None:
+        before = module.__dict__.get("forward")
+        forward = module.forward
+
+        @functools.wraps(forward)
+        def staged(*words: Any, **named: Any) -> Any:
+            return around(forward, words, named)
+        module.forward = staged  # type: ignore[method-assign]
+
+        def undo() -> None:
+            if before is None:
+                module.__dict__.pop("forward", None)
+            else:
+                module.forward = before  # type: ignore[method-assign]
+        self._undo.append(undo)
+
+    # ---- computing ----
+
+    def _model_forward(self, forward: Callable[..., Any], words: Any, named: Any) -> Any:
+        """One call of the model is one step."""
+        with self._lock:
+            if self._in_call:
+                return forward(*words, **named)
+            self._end_step()
+            self._start_step()
+            self._in_call = True
+            whole = False
+            try:
+                out = forward(*words, **named)
+                whole = True
+                return out
+            finally:
+                self._in_call = False
+                if self._training is None or not torch.is_grad_enabled():
+                    self._end_step()
+                else:
+                    self._leave()
+                if self._seen is not None and whole:
+                    self._replan()
+
+    def _part_forward(self, part: Part, strange: bool, forward: Callable[..., Any], words: Any, named: Any) -> Any:
+        with self._lock:
+            if self._seen is not None:
+                self._record(part)
+            if part.unit is not self._current:
+                self._enter(part.unit)
+            if self._seen is not None:
+                self._since = time.perf_counter_ns()
+            if torch.is_grad_enabled():
+                with torch.autograd.graph.saved_tensors_hooks(functools.partial(self._pack, part), self._unpack):
+                    out = forward(*words, **named)
+            else:
+                out = forward(*words, **named)
+            return self._owned(part, out) if strange else out
+
+    def _record(self, part: Optional[Part]) -> None:
+        """In the first call: the order of parts, and how long each computes."""
+        assert self._seen is not None
+        if self._seen and self._since:
+            last = self._seen[-1]
+            self._spent[id(last)] = self._spent.get(id(last), 0) + time.perf_counter_ns() - self._since
+            self._since = 0
+        if part is not None:
+            self._seen.append(part)
+
+    def _owned(self, part: Part, out: Any) -> Any:
+        """What a module returns may be a parameter or a part of one: it must not go away with its unit."""
+        if isinstance(out, torch.Tensor):
+            return out.clone() if self._slot_at(part, out) is not None else out
+        if type(out) in (tuple, list):
+            return type(out)(self._owned(part, one) for one in out)
+        return out
+
+    @staticmethod
+    def _slot_at(part: Part, tensor: torch.Tensor) -> Optional[Slot]:
+        if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+            return None
+        at = tensor.data_ptr()
+        for slot in part.slots:
+            begin = slot.here.data_ptr()
+            if begin <= at < begin + slot.extent.bytes:
+                return slot
+        return None
+
+    def _start_step(self) -> None:
+        if self._stream is not None:
+            self._stream.step_start()
+        self._in_step = True
+        self._loose = 0
+
+    def _end_step(self) -> None:
+        if not self._in_step:
+            return
+        self._leave()
+        self._in_step = False
+        if self._stream is not None:
+            self._stream.step_end()
+
+    def _enter(self, unit: Unit) -> None:
+        """The unit is in memory afterwards, and its parameters are there."""
+        assert self._stream is not None
+        if self._current is not None:
+            self._leave()
+        if not self._in_call:  # a part of the model, by itself, or a backward pass
+            self._loose += 1
+            if not self._in_step or self._loose > 4 * len(self._units):
+                self._end_step()
+                self._start_step()
+        self._stream.pre(unit.index)
+        self._current = unit
+        for slot in unit.slots:
+            parameter = slot.parameter
+            if parameter._version == slot.version and parameter.data_ptr() == slot.away_at:
+                parameter.data = slot.here
+            else:
+                self._note_written(slot)
+
+    def _leave(self) -> None:
+        unit = self._current
+        if unit is None:
+            return
+        if self._seen is not None:
+            self._record(None)
+        self._current = None
+        for slot in unit.slots:
+            parameter = slot.parameter
+            if parameter._version != slot.version:  # by its module, while it was here
+                slot.away.copy_(parameter.data) if not slot.changed else None
+                self._note_written(slot)
+            parameter.data = slot.away
+        assert self._stream is not None
+        self._stream.post(unit.index)
+
+    def _note_written(self, slot: Slot) -> None:
+        """The program wrote to a parameter, or gave it other memory: it is no longer staged."""
+        if self._training is not None:
+            raise ConflictError(f"'{slot.name}' was written to by something else than the optimizer; h.remove() before that")
+        slot.unit.slots = [other for other in slot.unit.slots if other is not slot]
+        self._written += slot.extent.bytes
+        if slot.parameter.data_ptr() == slot.here.data_ptr():
+            slot.parameter.data = slot.away
+        slot.version = slot.parameter._version
+
+    def _replan(self) -> None:
+        """The order is known: units and a plan for it."""
+        seen, self._seen = self._seen, None
+        if not seen or self._stream is None:
+            return
+        counts: dict[int, int] = {}
+        for part in seen:
+            counts[id(part)] = counts.get(id(part), 0) + 1
+        self._spent = {key: spent // counts[key] for key, spent in self._spent.items()}
+        was_in_step, self._in_step = self._in_step, False
+        self._leave()
+        self._note_past()
+        self._stream = None
+        for unit in self._units:
+            for slot in unit.slots:
+                slot.here = slot.away  # the last that keeps the old memory
+        self._units = _units.group(self._parts, seen, self._most)
+        order: list[int] = []
+        for part in seen:
+            if not order or order[-1] != part.unit.index:
+                order.append(part.unit.index)
+        if self._training is not None:
+            order = self._training.order(order)
+        self._stream = self._make_stream(order)
+        if was_in_step:
+            self._start_step()
+
+    def _note_past(self) -> None:
+        if self._stream is not None:
+            metrics = self._stream.metrics()
+            past = (metrics.bytes_read, metrics.bytes_written, metrics.wait_ns / 1e9, metrics.progress.steps, metrics.progress.visits,
+                    metrics.progress.surprises)
+            self._before = tuple(a + b for a, b in zip(self._before, past))  # type: ignore[assignment]
+
+    # ---- backward ----
+
+    def _pack(self, part: Part, tensor: torch.Tensor) -> Any:
+        """What autograd keeps of a parameter is which one it is and which part of it, not its memory."""
+        slot = self._slot_at(part, tensor)
+        if slot is None:
+            return tensor.detach()
+        if tensor.dtype != slot.here.dtype:
+            return tensor.detach().clone()
+        return slot, tensor.size(), tensor.stride(), (tensor.data_ptr() - slot.here.data_ptr()) // tensor.element_size()
+
+    def _unpack(self, packed: Any) -> torch.Tensor:
+        if isinstance(packed, torch.Tensor):
+            return packed
+        slot, sizes, strides, offset = packed
+        with self._lock:
+            base = self._brought(slot)
+        return base.as_strided(sizes, strides, base.storage_offset() + offset)
+
+    def _brought(self, slot: Slot) -> torch.Tensor:
+        """A parameter's memory, for a node of the backward pass."""
+        unit = slot.unit
+        if unit is None or slot not in unit.slots:
+            return slot.parameter.data
+        if unit is self._current:
+            return slot.here
+        node = torch._C._current_autograd_node()
+        if node is not None and node is self._node:  # it holds another unit at this moment
+            return self.copy_of(slot)
+        self._enter(unit)
+        self._node = node
+        return slot.here
+
+    # ---- what users ask for ----
+
+    def copy_of(self, slot: Slot) -> torch.Tensor:
+        """A parameter's numbers as they are now, in memory of their own."""
+        if self._stream is None or slot.unit is None or slot not in slot.unit.slots:
+            return slot.parameter.data.clone()
+        copy = torch.empty_like(slot.here)
+        self._stream.copy(slot.unit.index, slot.number, copy.data_ptr())
+        return copy
+
+    def plan(self) -> Optional[Plan]:
+        """The plan that is followed; None before the first call has ended."""
+        with self._lock:
+            return None if self._stream is None else self._stream.plan()
+
+    def stats(self) -> Stats:
+        """What was done so far, and what is held."""
+        with self._lock:
+            read, wrote, waited, steps, visits, surprises = self._before
+            memory = peak = self._kept_bytes
+            channel, direct, plans = "", False, 0
+            for stream in [self._stream] + ([self._training.stream] if self._training is not None else []):
+                if stream is None:
+                    continue
+                metrics = stream.metrics()
+                memory += metrics.arena_bytes
+                peak += metrics.peak_bytes
+                read += metrics.bytes_read
+                wrote += metrics.bytes_written
+                waited += metrics.wait_ns / 1e9
+                if stream is self._stream:
+                    from .._call import text
+                    channel, direct, plans = text(metrics.channel), bool(metrics.direct), metrics.progress.plans
+                    steps, visits = steps + metrics.progress.steps, visits + metrics.progress.visits
+                    surprises += metrics.progress.surprises
+            return Stats(self.budget, memory, peak, self._kept_bytes, self._rows_bytes, self._written, self._total, len(self._units), steps,
+                         visits, surprises, plans, read, wrote, waited, channel, direct)
+
+    def trace(self, path: str) -> None:
+        """Writes the newest of what was computed, waited for and read to a file that ui.perfetto.dev opens."""
+        with self._lock:
+            if self._stream is None:
+                raise InvalidError("nothing is staged; there is no trace")
+            self._stream.write_trace(os.fspath(path))
+
+    def save(self, path: Optional[str] = None) -> None:
+        """Writes the parameters as they are now to a safetensors file (default: the model's own), all of it or nothing."""
+        with self._lock:
+            slots = {slot.name: slot for slot in [*self._slots.values(), *self._kept]}
+            write(os.path.abspath(os.fspath(path)) if path is not None else self.path,
+                  {name: functools.partial(self.copy_of, slot) for name, slot in slots.items()},
+                  {name: (slot.away.dtype, tuple(slot.away.shape)) for name, slot in slots.items()})
+
+    def remove(self) -> None:
+        """Gives the model its parameters back, in memory, as they are now. The file stays, unless it was made without a path."""
+        with self._lock:
+            if not self._undo:
+                return
+            self._end_step()
+            if self._training is not None:
+                self._training.leave_model()
+            for undo in reversed(self._undo):
+                undo()
+            self._undo.clear()
+            for slot in self._slots.values():
+                own = slot.parameter.data_ptr() != slot.away_at or slot.parameter._version != slot.version
+                if slot.changed or not own:
+                    slot.parameter.data = self.copy_of(slot)
+                slot.unit = slot.here = slot.away = None  # what is mapped goes with the last that refers to it
+            self._note_past()
+            self._stream = self._files = None
+            self._slots, self._units, self._parts, self._kept, self._rows = {}, [], [], [], []
+            self._drop_folder()
+
+    def __enter__(self) -> "Offload":
+        return self
+
+    def __exit__(self, *what: Any) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        return f"<strata.offload of {type(self.model).__name__}: {self._total} bytes within {self.budget}, {self.path}>"
+
+
+def _can_be_staged(parameter: nn.Parameter) -> bool:
+    return (parameter.layout == torch.strided and (parameter.is_meta or parameter.device.type == "cpu") and parameter.is_contiguous()
+            and parameter.numel() > 0)
+
+
+def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: Optional[bool] = None, optimizer: Any = None,
+            planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
+    """Runs a model within a budget of memory for its parameters; they live in a safetensors file. Calls of the model stay as they are.
+
+    >>> model = nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).eval()
+    >>> x = torch.ones(1, 256)
+    >>> with torch.no_grad():
+    ...     expected = model(x)
+    ...     with offload(model, budget="1MiB") as h:
+    ...         same = [torch.equal(model(x), expected) for _ in range(3)]
+    ...         within = h.stats().peak_bytes <= 1 << 20
+    >>> same, within
+    ([True, True, True], True)
+
+    path: the file, or a directory of a model; None: one that goes with the offloading. It is written if it is not there; if it is, it must
+    have the same numbers as the model, or the model none (device "meta"). load=True takes the file's, load=False writes the model's.
+    optimizer: the model is trained by it (see strata.stage.training). planner, channel ("io_uring", "threads"), cached (read through the
+    system's cache) and pace (bytes a second at most) are those of the stage level.
+    """
+    return Offload(model, budget, path, load=load, optimizer=optimizer, planner=planner, channel=channel, cached=cached, pace=size(pace))
