@@ -44,6 +44,8 @@ class Stats(NamedTuple):
     """Parameters that stay in memory: small ones of large modules, and what cannot be staged."""
     lookup_bytes: int
     """Tables of embeddings that stay in the file, where a call reads a few rows."""
+    gradient_bytes: int
+    """Of the largest gradient that was there while a model trained, beyond the budget."""
     written_bytes: int
     """Parameters that the program has written to by itself: they stay in memory, beyond the budget."""
     total_bytes: int
@@ -126,7 +128,13 @@ class Offload:
         kept += lies_badly
         self._kept_bytes = fixed + sum(slot.extent.bytes for slot in kept)
         self._rows_bytes = sum(slot.extent.bytes for slot in rows)
+        if optimizer is not None:
+            from .training import Training
+            self._training = Training(self, optimizer, self._parts)
+            self._kept_bytes += self._training.kept_bytes
         frames = self.budget - self._kept_bytes
+        if self._training is not None:
+            frames = self._training.share(frames, sum(part.bytes + _PAGE_MOST for part in self._parts))
         largest = max((part.bytes for part in self._parts), default=0)
         if frames < largest + _PAGE_LEAST:
             raise TooLargeError(f"the budget is {self.budget} bytes; at least {self._least(largest)} are needed: {self._kept_bytes} for what is kept and "
@@ -135,17 +143,15 @@ class Offload:
         while self._page > _PAGE_LEAST and frames // self._page * self._page < largest + 2 * self._page:
             self._page //= 2
         self._frames_bytes = frames
-        self._bytes_per_s = self._pace or speed(self._files.paths[0])
+        self.bytes_per_s = self._pace or speed(self._files.paths[0])
         self._kept, self._rows = kept, rows
         self._units = _units.group(self._parts, None, self._most)
-        if optimizer is not None:
-            from .training import Training
-            self._training = Training(self, optimizer)
         self._stream: Optional[Stream] = self._make_stream(None) if self._parts else None
         self._enter_model(lies_badly)
 
     def _least(self, largest: int) -> int:
-        return self._kept_bytes + -(-(largest + 2 * _PAGE_LEAST) // _PAGE_LEAST) * _PAGE_LEAST
+        frames = -(-(largest + 2 * _PAGE_LEAST) // _PAGE_LEAST) * _PAGE_LEAST
+        return self._kept_bytes + (frames if self._training is None or not self._training.state_bytes else frames * 4 // 3 + 2 * _PAGE_LEAST)
 
     def _find_weights(self, named: list[tuple[str, nn.Parameter]], load: Optional[bool]) -> Files:
         """The file if it has them, else it is written."""
@@ -172,13 +178,10 @@ class Offload:
     def _make_stream(self, order: Optional[list[int]]) -> Stream:
         layers = []
         for unit in self._units:
-            compute = sum(self._spent.get(id(part), 0) for part in unit.parts)
+            compute = sum(self._spent.get(id(part), 0) for part in unit.parts) * (1 if self._training is None else 2)  # backward takes longer
             layers.append(Layer(unit.name, [slot.extent for slot in unit.slots], compute))
-        budget, changes = self._frames_bytes, None
-        if self._training is not None:
-            budget, changes = self._training.share(budget), self._training.folder
-        stream = Stream(self._files.paths, layers, budget=budget, page=self._page, bytes_per_s=self._bytes_per_s, order=order,
-                        changes_dir=changes, planner=self._planner, channel=self._channel, cached=self._cached, pace=self._pace)
+        stream = Stream(self._files.paths, layers, budget=self._frames_bytes, page=self._page, bytes_per_s=self.bytes_per_s, order=order,
+                        changes_dir=None if self._training is None else self._training.folder, planner=self._planner, channel=self._channel, cached=self._cached, pace=self._pace)
         for unit in self._units:
             for slot in unit.slots:
                 slot.here = torch.frombuffer(stream.buffer(unit.index, slot.number), dtype=slot.away.dtype).view(slot.away.shape)
@@ -254,8 +257,6 @@ class Offload:
                 self._in_call = False
                 if self._training is None or not torch.is_grad_enabled():
                     self._end_step()
-                else:
-                    self._leave()
                 if self._seen is not None and whole:
                     self._replan()
 
@@ -263,7 +264,7 @@ class Offload:
         with self._lock:
             if self._seen is not None:
                 self._record(part)
-            if part.unit is not self._current:
+            if part.unit is not self._current and part.unit is not None:
                 self._enter(part.unit)
             if self._seen is not None:
                 self._since = time.perf_counter_ns()
@@ -346,7 +347,8 @@ class Offload:
         for slot in unit.slots:
             parameter = slot.parameter
             if parameter._version != slot.version:  # by its module, while it was here
-                slot.away.copy_(parameter.data) if not slot.changed else None
+                if self._training is None:
+                    slot.away.copy_(parameter.data)
                 self._note_written(slot)
             parameter.data = slot.away
         assert self._stream is not None
@@ -362,6 +364,15 @@ class Offload:
             slot.parameter.data = slot.away
         slot.version = slot.parameter._version
 
+    def note_trained(self, slot: Slot) -> None:
+        """The optimizer has changed a parameter that is here."""
+        assert self._stream is not None
+        self._stream.changed(slot.unit.index, slot.number)
+        if not slot.changed:  # the file is behind: who looks at it outside of its module sees that it is not there
+            slot.changed = True
+            slot.away = torch.full((), float("nan"), dtype=slot.away.dtype).expand(slot.away.shape)
+            slot.away_at = slot.away.data_ptr()
+
     def _replan(self) -> None:
         """The order is known: units and a plan for it."""
         seen, self._seen = self._seen, None
@@ -371,6 +382,13 @@ class Offload:
         for part in seen:
             counts[id(part)] = counts.get(id(part), 0) + 1
         self._spent = {key: spent // counts[key] for key, spent in self._spent.items()}
+        if self._training is not None:
+            unseen = sum(part.bytes for part in self._parts if id(part) not in counts)
+            largest = max(part.bytes for part in seen)
+            if self._frames_bytes - unseen < largest + 2 * self._page:
+                self.remove()
+                raise TooLargeError(f"the budget is {self.budget} bytes and {unseen} of parameters were not called by their modules, so they have to be "
+                                    f"kept; at least {unseen + self._least(largest)} are needed. The model is no longer offloaded")
         was_in_step, self._in_step = self._in_step, False
         self._leave()
         self._note_past()
@@ -378,6 +396,8 @@ class Offload:
         for unit in self._units:
             for slot in unit.slots:
                 slot.here = slot.away  # the last that keeps the old memory
+        if self._training is not None:
+            self._keep_unseen({id(part) for part in seen})
         self._units = _units.group(self._parts, seen, self._most)
         order: list[int] = []
         for part in seen:
@@ -388,6 +408,20 @@ class Offload:
         self._stream = self._make_stream(order)
         if was_in_step:
             self._start_step()
+
+    def _keep_unseen(self, seen: set[int]) -> None:
+        """What was not called may be used all the same, by a module that reaches into it; when it is trained, it is kept in memory."""
+        for part in [part for part in self._parts if id(part) not in seen]:
+            for slot in part.slots:
+                slot.parameter.data = slot.away.clone()
+                self._training.forget(slot)
+                self._slots.pop(id(slot.parameter), None)
+                slot.unit = None
+                self._kept.append(slot)
+                self._kept_bytes += slot.extent.bytes
+                self._frames_bytes -= slot.extent.bytes
+            self._parts.remove(part)
+            part.slots, part.unit = [], None
 
     def _note_past(self) -> None:
         if self._stream is not None:
@@ -464,7 +498,8 @@ class Offload:
                     channel, direct, plans = text(metrics.channel), bool(metrics.direct), metrics.progress.plans
                     steps, visits = steps + metrics.progress.steps, visits + metrics.progress.visits
                     surprises += metrics.progress.surprises
-            return Stats(self.budget, memory, peak, self._kept_bytes, self._rows_bytes, self._written, self._total, len(self._units), steps,
+            return Stats(self.budget, memory, peak, self._kept_bytes, self._rows_bytes,
+                         0 if self._training is None else self._training.gradient_bytes, self._written, self._total, len(self._units), steps,
                          visits, surprises, plans, read, wrote, waited, channel, direct)
 
     def trace(self, path: str) -> None:
