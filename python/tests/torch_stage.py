@@ -390,6 +390,44 @@ def it_generates_and_is_seen():
         assert all(torch.equal(saved[name], parameter) for name, parameter in model.named_parameters())
 
 
+def frames_may_be_on_a_device():
+    """The way of a GPU, with frames that torch has in this machine's memory."""
+    for make, inputs in ((lambda: Logits(gpt2()), (tokens(),)), (lambda: Odd().eval(), (torch.randn(2, 8, 64),))):
+        torch.manual_seed(0)
+        model = make()
+        stats = check(model, inputs, 0.9, device="cpu")
+        assert stats.channel == "threads" and stats.bytes_read > 0 and stats.surprises == 0, stats
+    model = gpt2()
+    loss = model(tokens(), labels=tokens()).loss
+    loss.backward()
+    expected = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    with strata.offload(model, budget="2MiB", device="cpu") as h:
+        for _ in range(3):
+            model(tokens(), labels=tokens()).loss.backward()
+            assert all(torch.equal(parameter.grad, wanted) for parameter, wanted in zip(model.parameters(), expected))
+            model.zero_grad()
+        assert h.plan().peak_bytes <= 2 << 20 and h.stats().memory_bytes <= 2 << 20
+        model.load_state_dict({name: value * 2 for name, value in gpt2().state_dict().items()})
+        with torch.no_grad():
+            got = [model(tokens()).logits for _ in range(2)]
+    with torch.no_grad():
+        assert torch.equal(got[0], model(tokens()).logits) and torch.equal(got[1], got[0])
+    for words, kind in (({"budget": "600KiB"}, errors.TooLargeError), ({"budget": "2MiB", "optimizer": torch.optim.SGD(model.parameters())}, errors.UnsupportedError)):
+        try:
+            strata.offload(model, device="cpu", **words)
+        except kind:
+            continue
+        raise AssertionError(words)
+    if torch.cuda.is_available():
+        with torch.no_grad():
+            there = gpt2().cuda()(tokens().cuda()).logits
+            with strata.offload(gpt2(), budget="2MiB", device="cuda") as h:
+                assert all(torch.equal(h.model(tokens().cuda()).logits, there) for _ in range(3))
+        return "on CUDA too"
+    return "no CUDA device here"
+
+
 def nothing_is_left_behind():
     model = gpt2()
     with torch.no_grad():
@@ -418,4 +456,4 @@ def the_docstrings_are_right():
 package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
             encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, what_is_wrong_is_said,
             what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, an_operation_may_need_two_units,
-            threads_take_turns, it_generates_and_is_seen, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)
+            threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)

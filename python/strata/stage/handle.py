@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import nn
 
-from ..errors import ConflictError, InvalidError, MalformedError, TooLargeError
+from ..errors import ConflictError, InvalidError, MalformedError, TooLargeError, UnsupportedError
 from . import units as _units
 from .stream import Layer, Plan, Stream, size, speed
 from .units import Part, Slot, Unit
@@ -68,13 +68,16 @@ class Stats(NamedTuple):
 class Offload:
     """A model that is offloaded; made by strata.offload. A context manager: at its end the model is as it was before."""
 
-    def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], optimizer: Any, planner: str, channel: str,
-                 cached: bool, pace: int) -> None:
+    def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], device: Any, optimizer: Any,
+                 planner: str, channel: str, cached: bool, pace: int) -> None:
         if getattr(model, "_strata_offload", None) is not None:
             raise ConflictError("the model is offloaded already; h.remove() first")
         self.model, self.budget = model, size(budget)
         if self.budget < 1:
             raise InvalidError(f"the budget is {budget}; expected a size such as '2GiB'")
+        self.device = None if device is None else torch.device(device)
+        if self.device is not None and optimizer is not None:
+            raise UnsupportedError("training with device= is not supported; expected one of device and optimizer")
         self._planner, self._channel, self._cached, self._pace = planner, channel, cached, pace
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
@@ -123,8 +126,8 @@ class Offload:
         slots = {key: Slot(name, parameter, found[key].extent, self._files.lookup(found[key])) for key, (name, parameter) in named.items()}
         lies_badly = [slot for slot in slots.values() if slot.extent.offset % ALIGNMENT and slot.extent.bytes <= _SMALL]
         staged = {key: slot for key, slot in slots.items() if slot not in lies_badly}
-        self._most = max(4 * _PAGE_LEAST, self.budget // 12)
-        self._parts, kept, rows = _units.collect(self.model, staged, self._most, lookups=optimizer is None)
+        self._most = max(4 * _PAGE_LEAST, self.budget // (12 if self.device is None else 8))
+        self._parts, kept, rows = _units.collect(self.model, staged, self._most, lookups=optimizer is None and self.device is None)
         kept += lies_badly
         self._kept_bytes = fixed + sum(slot.extent.bytes for slot in kept)
         self._rows_bytes = sum(slot.extent.bytes for slot in rows)
@@ -136,7 +139,7 @@ class Offload:
         if self._training is not None:
             frames = self._training.share(frames, sum(part.bytes + _PAGE_MOST for part in self._parts))
         largest = max((part.bytes for part in self._parts), default=0)
-        if frames < largest + _PAGE_LEAST:
+        if self.device is None and frames < largest + _PAGE_LEAST:
             raise TooLargeError(f"the budget is {self.budget} bytes; at least {self._least(largest)} are needed: {self._kept_bytes} for what is kept and "
                                 f"{largest} for the largest layer")
         self._page = min(_PAGE_MOST, max(_PAGE_LEAST, 1 << max(0, (frames // 64).bit_length() - 1)))
@@ -146,8 +149,9 @@ class Offload:
         self.bytes_per_s = self._pace or speed(self._files.paths[0])
         self._kept, self._rows = kept, rows
         self._units = _units.group(self._parts, None, self._most)
-        self._stream: Optional[Stream] = self._make_stream(None) if self._parts else None
-        self._enter_model(lies_badly)
+        self._views: dict[tuple[int, int], list[torch.Tensor]] = {}
+        self._stream: Any = self._make_stream(None) if self._parts else None
+        self._enter_model()
 
     def _least(self, largest: int) -> int:
         frames = -(-(largest + 2 * _PAGE_LEAST) // _PAGE_LEAST) * _PAGE_LEAST
@@ -175,19 +179,32 @@ class Offload:
               {name: (parameter.dtype, tuple(parameter.shape)) for name, parameter in named})
         return Files(self.path)
 
-    def _make_stream(self, order: Optional[list[int]]) -> Stream:
+    def _make_stream(self, order: Optional[list[int]]) -> Any:
         layers = []
         for unit in self._units:
             compute = sum(self._spent.get(id(part), 0) for part in unit.parts) * (1 if self._training is None else 2)  # backward takes longer
             layers.append(Layer(unit.name, [slot.extent for slot in unit.slots], compute))
+        if self.device is not None:
+            from .frames import DeviceStream
+            self._views.clear()
+            return DeviceStream(self._files.paths, layers, budget=self._frames_bytes, bytes_per_s=self.bytes_per_s, device=self.device, order=order,
+                                planner=self._planner)
         stream = Stream(self._files.paths, layers, budget=self._frames_bytes, page=self._page, bytes_per_s=self.bytes_per_s, order=order,
-                        changes_dir=None if self._training is None else self._training.folder, planner=self._planner, channel=self._channel, cached=self._cached, pace=self._pace)
+                        changes_dir=None if self._training is None else self._training.folder, planner=self._planner, channel=self._channel,
+                        cached=self._cached, pace=self._pace)
         for unit in self._units:
             for slot in unit.slots:
                 slot.here = torch.frombuffer(stream.buffer(unit.index, slot.number), dtype=slot.away.dtype).view(slot.away.shape)
         return stream
 
-    def _enter_model(self, lies_badly: list[Slot]) -> None:
+    def _close_stream(self) -> None:
+        self._note_past()
+        if self.device is not None and self._stream is not None:
+            self._stream.close()
+        self._views.clear()
+        self._stream = None
+
+    def _enter_model(self) -> None:
         """The model's parameters become those of the file, and its modules say when they compute."""
         staged = [slot for unit in self._units for slot in unit.slots]
         for slot in staged + self._rows:
@@ -196,6 +213,8 @@ class Offload:
         for slot in self._kept:
             if slot.parameter.is_meta or self._is_other(slot):
                 self._adopt(slot, slot.away.clone())
+        if self.device is not None:
+            self._move_rest(self.device)
         for part in self._parts:
             for module in part.modules:
                 self._wrap(module, functools.partial(self._part_forward, part, not type(module).__module__.startswith("torch.nn.modules")))
@@ -205,9 +224,23 @@ class Offload:
         if self._training is not None:
             self._training.enter_model()
 
+    def _move_rest(self, device: torch.device) -> None:
+        """What is not staged goes to the device: parameters that are kept, and buffers."""
+        staged = {id(slot.parameter) for unit in self._units for slot in unit.slots}
+        for parameter in self.model.parameters():
+            if id(parameter) not in staged and parameter.device != device:
+                home = parameter.device
+                parameter.data = parameter.data.to(device)
+                self._undo.append(functools.partial(lambda parameter, home: setattr(parameter, "data", parameter.data.to(home)), parameter, home))
+        for module in self.model.modules():
+            for name, buffer in module._buffers.items():
+                if buffer is not None and not buffer.is_meta and buffer.device != device:
+                    module._buffers[name] = buffer.to(device)
+                    self._undo.append(functools.partial(module._buffers.__setitem__, name, buffer))
+
     def _is_other(self, slot: Slot) -> bool:
         """The file was chosen over the model."""
-        return not torch.equal(slot.parameter.data.reshape(-1).view(torch.uint8), slot.away.reshape(-1).view(torch.uint8))
+        return not torch.equal(slot.parameter.data.cpu().reshape(-1).view(torch.uint8), slot.away.reshape(-1).view(torch.uint8))
 
     def _adopt(self, slot: Slot, tensor: torch.Tensor) -> None:
         old = slot.parameter
@@ -295,12 +328,12 @@ class Offload:
 
     @staticmethod
     def _slot_at(part: Part, tensor: torch.Tensor) -> Optional[Slot]:
-        if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        if tensor.layout != torch.strided:
             return None
-        at = tensor.data_ptr()
+        at, kind = tensor.data_ptr(), tensor.device.type
         for slot in part.slots:
             begin = slot.here.data_ptr()
-            if begin <= at < begin + slot.extent.bytes:
+            if begin <= at < begin + slot.extent.bytes and slot.here.device.type == kind:
                 return slot
         return None
 
@@ -328,14 +361,25 @@ class Offload:
             if not self._in_step or self._loose > 4 * len(self._units):
                 self._end_step()
                 self._start_step()
-        self._stream.pre(unit.index)
+        frame = self._stream.pre(unit.index)
         self._current = unit
+        if frame is not None:
+            self._place(unit, frame)
         for slot in unit.slots:
             parameter = slot.parameter
             if parameter._version == slot.version and parameter.data_ptr() == slot.away_at:
                 parameter.data = slot.here
             else:
                 self._note_written(slot)
+
+    def _place(self, unit: Unit, frame: int) -> None:
+        """On a device a unit may lie in another frame each time."""
+        views = self._views.get((frame, unit.index))
+        if views is None:
+            views = [self._stream.view(frame, unit.index, slot.number, slot.away.dtype, slot.away.shape) for slot in unit.slots]
+            self._views[frame, unit.index] = views
+        for slot, view in zip(unit.slots, views):
+            slot.here = view
 
     def _leave(self) -> None:
         unit = self._current
@@ -359,6 +403,9 @@ class Offload:
         if self._training is not None:
             raise ConflictError(f"'{slot.name}' was written to by something else than the optimizer; h.remove() before that")
         slot.unit.slots = [other for other in slot.unit.slots if other is not slot]
+        self._views.clear()
+        if self.device is not None and slot.parameter.device != self.device:
+            slot.parameter.data = slot.parameter.data.to(self.device)
         self._written += slot.extent.bytes
         if slot.parameter.data_ptr() == slot.here.data_ptr():
             slot.parameter.data = slot.away
@@ -391,8 +438,7 @@ class Offload:
                                     f"kept; at least {unseen + self._least(largest)} are needed. The model is no longer offloaded")
         was_in_step, self._in_step = self._in_step, False
         self._leave()
-        self._note_past()
-        self._stream = None
+        self._close_stream()
         for unit in self._units:
             for slot in unit.slots:
                 slot.here = slot.away  # the last that keeps the old memory
@@ -469,6 +515,8 @@ class Offload:
         """A parameter's numbers as they are now, in memory of their own."""
         if self._stream is None or slot.unit is None or slot not in slot.unit.slots:
             return slot.parameter.data.clone()
+        if self.device is not None:
+            return slot.away.clone()
         copy = torch.empty_like(slot.here)
         self._stream.copy(slot.unit.index, slot.number, copy.data_ptr())
         return copy
@@ -531,10 +579,10 @@ class Offload:
             for slot in self._slots.values():
                 own = slot.parameter.data_ptr() != slot.away_at or slot.parameter._version != slot.version
                 if slot.changed or not own:
-                    slot.parameter.data = self.copy_of(slot)
+                    slot.parameter.data = self.copy_of(slot).to(slot.home)
                 slot.unit = slot.here = slot.away = None  # what is mapped goes with the last that refers to it
-            self._note_past()
-            self._stream = self._files = None
+            self._close_stream()
+            self._files = None
             self._slots, self._units, self._parts, self._kept, self._rows = {}, [], [], [], []
             self._drop_folder()
 
@@ -549,12 +597,12 @@ class Offload:
 
 
 def _can_be_staged(parameter: nn.Parameter) -> bool:
-    return (parameter.layout == torch.strided and (parameter.is_meta or parameter.device.type == "cpu") and parameter.is_contiguous()
-            and parameter.numel() > 0)
+    return (parameter.layout == torch.strided and parameter.device.type in ("cpu", "cuda", "meta") and parameter.is_contiguous()
+            and parameter.numel() > 0 and not parameter.is_quantized)
 
 
-def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: Optional[bool] = None, optimizer: Any = None,
-            planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
+def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: Optional[bool] = None, device: Any = None,
+            optimizer: Any = None, planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
     """Runs a model within a budget of memory for its parameters; they live in a safetensors file. Calls of the model stay as they are.
 
     >>> model = nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).eval()
@@ -569,7 +617,9 @@ def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: 
 
     path: the file, or a directory of a model; None: one that goes with the offloading. It is written if it is not there; if it is, it must
     have the same numbers as the model, or the model none (device "meta"). load=True takes the file's, load=False writes the model's.
+    device: where the model computes, such as "cuda": the budget is of its memory, and what is read goes through pinned memory of this machine;
+    for inference. None: in this machine's memory, where parameters are read to directly.
     optimizer: the model is trained by it (see strata.stage.training). planner, channel ("io_uring", "threads"), cached (read through the
     system's cache) and pace (bytes a second at most) are those of the stage level.
     """
-    return Offload(model, budget, path, load=load, optimizer=optimizer, planner=planner, channel=channel, cached=cached, pace=size(pace))
+    return Offload(model, budget, path, load=load, device=device, optimizer=optimizer, planner=planner, channel=channel, cached=cached, pace=size(pace))

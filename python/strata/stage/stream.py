@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional
 from .. import errors
 from .._call import Arena, call, ffi, lib, memory, text
 
-__all__ = ["Entry", "Extent", "Layer", "Plan", "Stream", "size", "speed"]
+__all__ = ["Entry", "Extent", "Layer", "Plan", "Stream", "plan_of", "size", "speed"]
 
 _TRACE_EVENTS = 4096  # that each lane of a trace keeps
 
@@ -62,6 +62,17 @@ class Plan(NamedTuple):
         lines = [f"{entry.kind} {entry.layer}" + ("" if entry.kind == "compute" else f" {entry.first}+{entry.count}") for entry in self.entries]
         return "\n".join([f"{self.planner}: {self.step_ms:.1f} ms a step ({self.ratio:.2f} × the bound), {self.bytes_per_step / 1e6:.1f} MB read",
                           *lines])
+
+
+def plan_of(raw: Any, layers: Sequence[Layer]) -> Optional[Plan]:
+    """A struct strata_stage_plan; None for none."""
+    if raw == ffi.NULL:
+        return None
+    metrics = raw.metrics
+    entries = tuple(Entry(text(lib.strata_stage_kind_name(entry.kind)), layers[entry.layer].name, entry.first, entry.count)
+                    for entry in (raw.entries[at] for at in range(raw.entry_count)))
+    return Plan(text(raw.planner), entries, raw.page_bytes, raw.budget_pages * raw.page_bytes, metrics.bytes_per_step, metrics.step_ns / 1e6,
+                metrics.compute_ns / 1e6, metrics.lower_bound_ns / 1e6, metrics.ratio, metrics.peak_bytes)
 
 
 def size(value: Any) -> int:
@@ -196,14 +207,7 @@ class Stream:
 
     def plan(self) -> Optional[Plan]:
         """The plan that is followed; None while the order is being recorded."""
-        raw = self.metrics().progress.plan
-        if raw == ffi.NULL:
-            return None
-        metrics = raw.metrics
-        entries = tuple(Entry(text(lib.strata_stage_kind_name(entry.kind)), self.layers[entry.layer].name, entry.first, entry.count)
-                        for entry in (raw.entries[at] for at in range(raw.entry_count)))
-        return Plan(text(raw.planner), entries, raw.page_bytes, raw.budget_pages * raw.page_bytes, metrics.bytes_per_step, metrics.step_ns / 1e6,
-                    metrics.compute_ns / 1e6, metrics.lower_bound_ns / 1e6, metrics.ratio, metrics.peak_bytes)
+        return plan_of(self.metrics().progress.plan, self.layers)
 
     def _start_trace(self) -> None:
         trace_memory, out = memory(), ffi.new("struct strata_trace **")

@@ -24,7 +24,7 @@ _WHOLE = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecod
 class Slot:
     """A parameter that is staged: in the file, in memory while its unit is, and what stands for it otherwise."""
 
-    __slots__ = ("name", "parameter", "extent", "away", "away_at", "here", "version", "unit", "number", "changed")
+    __slots__ = ("name", "parameter", "extent", "away", "away_at", "here", "version", "unit", "number", "changed", "home")
 
     def __init__(self, name: str, parameter: nn.Parameter, extent: Extent, away: torch.Tensor) -> None:
         self.name, self.parameter, self.extent, self.away = name, parameter, extent, away
@@ -33,6 +33,7 @@ class Slot:
         self.version = parameter._version
         self.unit: Any = None
         self.number = 0  # its extent of the unit
+        self.home = torch.device("cpu") if parameter.is_meta else parameter.device
         self.changed = False  # it has been trained; the file is behind
 
 
