@@ -198,24 +198,42 @@ def files_are_taken_when_they_are_there():
             empty = GPT2LMHeadModel(model.config).eval()
         for name, buffer in list(empty.named_buffers()):
             assert buffer.numel() < 10, name
-        with strata.offload(empty, budget="600KiB", path=theirs):
+        with strata.offload(empty, budget="1200KiB", path=theirs):
             for _ in range(3):
                 got = empty(tokens(), position_ids=torch.arange(16)[None]).logits
-        assert torch.equal(got, expected) or (got - expected).abs().max() < 1e-5
+        assert torch.equal(got, expected)
         assert torch.equal(empty(tokens(), position_ids=torch.arange(16)[None]).logits, expected)
         # other numbers
         other = gpt2()
         other.transformer.h[0].mlp.c_fc.weight += 1
         for words, kind in (({}, errors.ConflictError), ({"load": True}, None)):
             try:
-                with strata.offload(other, budget="600KiB", path=theirs, **words):
+                with strata.offload(other, budget="1200KiB", path=theirs, **words):
                     assert kind is None and torch.equal(other(tokens()).logits, got)
             except errors.ConflictError as wrong:
                 assert kind is errors.ConflictError and "transformer.h.0.mlp.c_fc.weight" in str(wrong), wrong
         other.transformer.h[0].mlp.c_fc.weight += 1
-        with strata.offload(other, budget="600KiB", path=theirs, load=False):
+        with strata.offload(other, budget="1200KiB", path=theirs, load=False):
             pass
         assert torch.equal(load_file(theirs)["transformer.h.0.mlp.c_fc.weight"], other.transformer.h[0].mlp.c_fc.weight)
+
+
+def files_may_lie_badly():
+    """Products of one row are another kernel, whose last bits depend on where a matrix begins."""
+    from safetensors.torch import save_file
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        for wide, narrow in ((64, 64), (100, 37), (768, 96)):
+            torch.manual_seed(0)
+            model = nn.Sequential(*(nn.Linear(*sizes) for _ in range(4) for sizes in ((wide, narrow), (narrow, wide)))).eval()
+            inputs = [torch.randn(rows, wide) for rows in (1, 3, 64)]
+            expected = [model(one) for one in inputs]
+            for note in ("", "x" * 8, "x" * 20):
+                path = os.path.join(folder, f"{wide}{note}.safetensors")
+                save_file({name: value.clone() for name, value in model.state_dict().items()}, path, metadata={"note": note})
+                for words in ({"path": path}, {}, {"path": path, "device": "cpu"}):
+                    with strata.offload(model, budget=int(bytes_of(model) * 0.9), **words) as h:
+                        assert same([model(one) for one in inputs], expected) and same([model(one) for one in inputs], expected), (wide, note, words)
+                        assert h.stats().memory_bytes <= h.budget
 
 
 def what_is_wrong_is_said():
@@ -249,6 +267,59 @@ def what_is_wrong_is_said():
                 raise AssertionError("offloaded twice")
             h.remove()
             h.remove()
+
+
+def errors_of_a_model_leave_it_whole():
+    class Failing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(8))
+
+        def forward(self, x, fails=None):
+            for number, layer in enumerate(self.layers):
+                x = layer(x[0] if number == fails else x)
+            return x if fails is None else x.fail()
+
+    model, x = Failing().eval(), torch.randn(2, 3, 64)
+    with torch.no_grad():
+        expected = model(x)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "weights.safetensors")
+            h = strata.offload(model, budget=70 << 10, path=path)
+            for fails in (0, None, 3, 7, None, None):
+                try:
+                    assert torch.equal(model(x, fails), expected) and fails is None
+                except AttributeError:
+                    assert fails is not None
+            with open(path, "r+b") as file:  # a disk that fails
+                file.truncate(20 << 10)
+            for _ in range(2):
+                try:
+                    model(x)
+                except strata.Error as wrong:
+                    assert "cut short" in str(wrong) and path in str(wrong), wrong
+                    continue
+                raise AssertionError("read what is not there")
+            assert h.stats().steps >= 6
+
+
+def parameters_may_be_looked_at_anywhere():
+    """In a sum over all of them, in hooks, by a parent; also when gradients go through that."""
+    torch.manual_seed(0)
+    models = [nn.Sequential(nn.utils.weight_norm(nn.Linear(64, 64)), nn.Linear(64, 64), nn.Tanh(), *(nn.Linear(64, 64) for _ in range(4))) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    x = torch.randn(3, 64)
+
+    def loss(model):
+        out = model(x) @ model[1].weight.t() @ model[4].weight
+        return out.pow(2).mean() + 0.01 * sum(parameter.pow(2).sum() for parameter in model.parameters())
+
+    loss(models[0]).backward()
+    with strata.offload(models[1], budget=70 << 10):
+        for _ in range(3):
+            loss(models[1]).backward()
+            assert all(torch.equal(one.grad, two.grad) for one, two in zip(models[0].parameters(), models[1].parameters()))
+            models[1].zero_grad()
 
 
 def what_the_program_writes_stays():
@@ -454,6 +525,6 @@ def the_docstrings_are_right():
 
 
 package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
-            encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, what_is_wrong_is_said,
-            what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, an_operation_may_need_two_units,
+            encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, files_may_lie_badly, what_is_wrong_is_said,
+            errors_of_a_model_leave_it_whole, parameters_may_be_looked_at_anywhere, what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, an_operation_may_need_two_units,
             threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)

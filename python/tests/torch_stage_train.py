@@ -232,6 +232,7 @@ def a_crash_leaves_a_whole_file():
                                   env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as child:
                 assert child.stdout.readline() == "go\n"
                 time.sleep(0.15 + 0.23 * attempt)
+                assert child.poll() is None
                 child.send_signal(signal.SIGKILL)
             there = load_file(path)
             with torch.no_grad():

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import minimal as minimal
-    from .handle import Offload as Offload, Stats as Stats, offload as offload
+    from .handle import Offload as Offload, offload as offload
+    from .stats import Stats as Stats
     from .stream import Entry as Entry, Plan as Plan
 
 __all__ = ["Entry", "Offload", "Plan", "Stats", "minimal", "offload"]
 
-_NAMES = {"Entry": "stream", "Offload": "handle", "Plan": "stream", "Stats": "handle", "offload": "handle"}
+_NAMES = {"Entry": "stream", "Offload": "handle", "Plan": "stream", "Stats": "stats", "offload": "handle"}
 
 
 def __getattr__(name: str) -> Any:

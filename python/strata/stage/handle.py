@@ -1,7 +1,7 @@
 """strata.offload: a module whose parameters live in a file and are in memory when they are needed, within a budget.
 
 Every part of the model (units.py) says when it begins to compute; the stage level of libstrata knows from the first call on in which order
-that happens, and has read what comes next by then. A parameter's `data` is its memory in the stream while its unit is visited and a view of
+that happens, and has read what comes next by then. A parameter's `data` is its memory in the stream while its module computes and a view of
 the file otherwise. So whatever looks at a parameter outside of its module's forward sees the right numbers too; only reading takes longer.
 """
 from __future__ import annotations
@@ -14,55 +14,23 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import torch
 from torch import nn
 
-from ..errors import ConflictError, InvalidError, MalformedError, TooLargeError, UnsupportedError
+from ..errors import ConflictError, InvalidError, TooLargeError, UnsupportedError
 from . import units as _units
+from .changes import Changes
+from .stats import Stats
 from .stream import Layer, Plan, Stream, size, speed
 from .units import Part, Slot, Unit
-from .weights import ALIGNMENT, Files, missing, write
+from .weights import find, write
 
 __all__ = ["Offload", "Stats", "offload"]
 
 _PAGE_MOST = 2 << 20
 _PAGE_LEAST = 4096
-_SMALL = 16 << 10  # a parameter of this size that lies badly in its file is kept in memory
-
-
-class Stats(NamedTuple):
-    """What an offloaded model has done and holds; times in seconds."""
-
-    budget_bytes: int
-    memory_bytes: int
-    """Taken for parameters: frames of the stream, and what is kept. Never above the budget."""
-    peak_bytes: int
-    """Of it, in use at a time."""
-    kept_bytes: int
-    """Parameters that stay in memory: small ones of large modules, and what cannot be staged."""
-    lookup_bytes: int
-    """Tables of embeddings that stay in the file, where a call reads a few rows."""
-    gradient_bytes: int
-    """Of the largest gradient that was there while a model trained, beyond the budget."""
-    written_bytes: int
-    """Parameters that the program has written to by itself: they stay in memory, beyond the budget."""
-    total_bytes: int
-    """All parameters."""
-    units: int
-    steps: int
-    visits: int
-    surprises: int
-    """Visits that the plan did not expect."""
-    plans: int
-    bytes_read: int
-    bytes_written: int
-    wait_s: float
-    """That the model waited for parameters."""
-    channel: str
-    direct: bool
-    """The file is read around the system's cache."""
 
 
 class Offload:
@@ -81,8 +49,9 @@ class Offload:
         self._planner, self._channel, self._cached, self._pace = planner, channel, cached, pace
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
-        self._undo: list[Callable[[], None]] = []
+        self._changes = Changes(model)
         self._current: Optional[Unit] = None
+        self._bound: list[Part] = []  # parts that compute
         self._in_step = self._in_call = False
         self._loose = 0  # visits outside of calls of the model
         self._seen: Optional[list[Part]] = []
@@ -119,22 +88,23 @@ class Offload:
                 named[id(parameter)] = (name, parameter)
         if not named:
             raise InvalidError("the model has no parameters that can be staged; expected contiguous ones in the memory of this machine")
-        self._files: Any = self._find_weights(list(named.values()), load)
+        self._files: Any = find(self.path, list(named.values()), load)
         self._total = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
         fixed = self._total - sum(parameter.numel() * parameter.element_size() for _, parameter in named.values())
         found = {key: self._files.tensors[name] for key, (name, _) in named.items()}
         slots = {key: Slot(name, parameter, found[key].extent, self._files.lookup(found[key])) for key, (name, parameter) in named.items()}
-        lies_badly = [slot for slot in slots.values() if slot.extent.offset % ALIGNMENT and slot.extent.bytes <= _SMALL]
-        staged = {key: slot for key, slot in slots.items() if slot not in lies_badly}
         self._most = max(4 * _PAGE_LEAST, self.budget // (12 if self.device is None else 8))
-        self._parts, kept, rows = _units.collect(self.model, staged, self._most, lookups=optimizer is None and self.device is None)
-        kept += lies_badly
+        self._parts, kept, rows = _units.collect(self.model, slots, self._most, lookups=optimizer is None and self.device is None)
         self._kept_bytes = fixed + sum(slot.extent.bytes for slot in kept)
         self._rows_bytes = sum(slot.extent.bytes for slot in rows)
         if optimizer is not None:
             from .training import Training
             self._training = Training(self, optimizer, self._parts)
             self._kept_bytes += self._training.kept_bytes
+        if self.device is None:
+            aside = [part.aside for part in self._parts]
+            self._aside_bytes = min(sum(aside), max([2 * self._most, *aside]))
+            self._kept_bytes += self._aside_bytes
         frames = self.budget - self._kept_bytes
         if self._training is not None:
             frames = self._training.share(frames, sum(part.bytes + _PAGE_MOST for part in self._parts))
@@ -157,28 +127,6 @@ class Offload:
         frames = -(-(largest + 2 * _PAGE_LEAST) // _PAGE_LEAST) * _PAGE_LEAST
         return self._kept_bytes + (frames if self._training is None or not self._training.state_bytes else frames * 4 // 3 + 2 * _PAGE_LEAST)
 
-    def _find_weights(self, named: list[tuple[str, nn.Parameter]], load: Optional[bool]) -> Files:
-        """The file if it has them, else it is written."""
-        absent = [name for name, parameter in named if parameter.is_meta]
-        if load is not False and os.path.exists(self.path):
-            files = Files(self.path)
-            lacks = missing(files, [(name, parameter.dtype, tuple(parameter.shape)) for name, parameter in named])
-            if lacks:
-                raise MalformedError(f"{self.path}: {lacks}; load=False writes the model's own weights there")
-            if load is None:
-                for name, parameter in named:
-                    if not parameter.is_meta and not files.same(files.tensors[name], parameter.data):
-                        raise ConflictError(f"{self.path} has other numbers for '{name}' than the model; load=True takes those of the file, "
-                                            "load=False writes the model's there")
-            return files
-        if load:
-            raise InvalidError(f"{self.path} is not there; load=True expects a file of weights")
-        if absent:
-            raise InvalidError(f"'{absent[0]}' has no numbers (device meta) and {self.path} is not there; expected one of them")
-        write(self.path, {name: parameter.data for name, parameter in named},
-              {name: (parameter.dtype, tuple(parameter.shape)) for name, parameter in named})
-        return Files(self.path)
-
     def _make_stream(self, order: Optional[list[int]]) -> Any:
         layers = []
         for unit in self._units:
@@ -192,9 +140,10 @@ class Offload:
         stream = Stream(self._files.paths, layers, budget=self._frames_bytes, page=self._page, bytes_per_s=self.bytes_per_s, order=order,
                         changes_dir=None if self._training is None else self._training.folder, planner=self._planner, channel=self._channel,
                         cached=self._cached, pace=self._pace)
+        aside = torch.empty(max(unit.aside for unit in self._units), dtype=torch.uint8)
+        assert aside.numel() <= self._aside_bytes
         for unit in self._units:
-            for slot in unit.slots:
-                slot.here = torch.frombuffer(stream.buffer(unit.index, slot.number), dtype=slot.away.dtype).view(slot.away.shape)
+            unit.lay_out(lambda number, unit=unit: stream.buffer(unit.index, number), aside)
         return stream
 
     def _close_stream(self) -> None:
@@ -208,68 +157,25 @@ class Offload:
         """The model's parameters become those of the file, and its modules say when they compute."""
         staged = [slot for unit in self._units for slot in unit.slots]
         for slot in staged + self._rows:
-            self._adopt(slot, slot.away)
+            self._changes.adopt(slot, slot.away)
             self._slots[id(slot.parameter)] = slot
         for slot in self._kept:
             if slot.parameter.is_meta or self._is_other(slot):
-                self._adopt(slot, slot.away.clone())
+                self._changes.adopt(slot, slot.away.clone())
         if self.device is not None:
-            self._move_rest(self.device)
+            self._changes.move(self.device, {id(slot.parameter) for unit in self._units for slot in unit.slots})
         for part in self._parts:
             for module in part.modules:
-                self._wrap(module, functools.partial(self._part_forward, part, not type(module).__module__.startswith("torch.nn.modules")))
-        self._wrap(self.model, self._model_forward)
+                self._changes.wrap(module, functools.partial(self._part_forward, part, not type(module).__module__.startswith("torch.nn.modules")))
+        self._changes.wrap(self.model, self._model_forward)
         self.model._strata_offload = weakref.ref(self)  # type: ignore[assignment]
-        self._undo.append(lambda: delattr(self.model, "_strata_offload"))
+        self._changes.add(lambda: delattr(self.model, "_strata_offload"))
         if self._training is not None:
             self._training.enter_model()
-
-    def _move_rest(self, device: torch.device) -> None:
-        """What is not staged goes to the device: parameters that are kept, and buffers."""
-        staged = {id(slot.parameter) for unit in self._units for slot in unit.slots}
-        for parameter in self.model.parameters():
-            if id(parameter) not in staged and parameter.device != device:
-                home = parameter.device
-                parameter.data = parameter.data.to(device)
-                self._undo.append(functools.partial(lambda parameter, home: setattr(parameter, "data", parameter.data.to(home)), parameter, home))
-        for module in self.model.modules():
-            for name, buffer in module._buffers.items():
-                if buffer is not None and not buffer.is_meta and buffer.device != device:
-                    module._buffers[name] = buffer.to(device)
-                    self._undo.append(functools.partial(module._buffers.__setitem__, name, buffer))
 
     def _is_other(self, slot: Slot) -> bool:
         """The file was chosen over the model."""
         return not torch.equal(slot.parameter.data.cpu().reshape(-1).view(torch.uint8), slot.away.reshape(-1).view(torch.uint8))
-
-    def _adopt(self, slot: Slot, tensor: torch.Tensor) -> None:
-        old = slot.parameter
-        if not old.is_meta:
-            old.data = tensor
-            slot.version = old._version
-            return
-        made = nn.Parameter(tensor, requires_grad=old.requires_grad)
-        for module in self.model.modules():
-            for name, parameter in module._parameters.items():
-                if parameter is old:
-                    module._parameters[name] = made
-        slot.parameter, slot.version = made, made._version
-
-    def _wrap(self, module: nn.Module, around: Callable[..., Any]) -> None:
-        before = module.__dict__.get("forward")
-        forward = module.forward
-
-        @functools.wraps(forward)
-        def staged(*words: Any, **named: Any) -> Any:
-            return around(forward, words, named)
-        module.forward = staged  # type: ignore[method-assign]
-
-        def undo() -> None:
-            if before is None:
-                module.__dict__.pop("forward", None)
-            else:
-                module.forward = before  # type: ignore[method-assign]
-        self._undo.append(undo)
 
     # ---- computing ----
 
@@ -290,6 +196,8 @@ class Offload:
                 self._in_call = False
                 if self._training is None or not torch.is_grad_enabled():
                     self._end_step()
+                else:
+                    self._leave()
                 if self._seen is not None and whole:
                     self._replan()
 
@@ -301,12 +209,16 @@ class Offload:
                 self._enter(part.unit)
             if self._seen is not None:
                 self._since = time.perf_counter_ns()
-            if torch.is_grad_enabled():
-                with torch.autograd.graph.saved_tensors_hooks(functools.partial(self._pack, part), self._unpack):
+            self._bind(part)
+            try:
+                if torch.is_grad_enabled():
+                    with torch.autograd.graph.saved_tensors_hooks(functools.partial(self._pack, part), self._unpack):
+                        out = forward(*words, **named)
+                else:
                     out = forward(*words, **named)
-            else:
-                out = forward(*words, **named)
-            return self._owned(part, out) if strange else out
+                return self._owned(part, out) if strange else out
+            finally:
+                self._unbind(part)
 
     def _record(self, part: Optional[Part]) -> None:
         """In the first call: the order of parts, and how long each computes."""
@@ -365,12 +277,34 @@ class Offload:
         self._current = unit
         if frame is not None:
             self._place(unit, frame)
-        for slot in unit.slots:
+        for slot in unit.crooked:
+            slot.here.copy_(slot.raw)
+
+    def _bind(self, part: Part) -> None:
+        """A part computes: its parameters are those in memory."""
+        if part.bound or part.unit is None:
+            return
+        part.bound = True
+        self._bound.append(part)
+        for slot in list(part.slots):
             parameter = slot.parameter
             if parameter._version == slot.version and parameter.data_ptr() == slot.away_at:
                 parameter.data = slot.here
             else:
-                self._note_written(slot)
+                self._note_written(part, slot)
+
+    def _unbind(self, part: Part) -> None:
+        if not part.bound:
+            return
+        part.bound = False
+        self._bound.remove(part)
+        for slot in list(part.slots):
+            parameter = slot.parameter
+            if parameter._version != slot.version:  # by its module, while it was here
+                if self._training is None:
+                    slot.away.copy_(parameter.data)
+                self._note_written(part, slot)
+            parameter.data = slot.away
 
     def _place(self, unit: Unit, frame: int) -> None:
         """On a device a unit may lie in another frame each time."""
@@ -387,22 +321,19 @@ class Offload:
             return
         if self._seen is not None:
             self._record(None)
+        for part in list(self._bound):  # it goes on with what the file has
+            self._unbind(part)
         self._current = None
-        for slot in unit.slots:
-            parameter = slot.parameter
-            if parameter._version != slot.version:  # by its module, while it was here
-                if self._training is None:
-                    slot.away.copy_(parameter.data)
-                self._note_written(slot)
-            parameter.data = slot.away
         assert self._stream is not None
         self._stream.post(unit.index)
 
-    def _note_written(self, slot: Slot) -> None:
+    def _note_written(self, part: Part, slot: Slot) -> None:
         """The program wrote to a parameter, or gave it other memory: it is no longer staged."""
         if self._training is not None:
             raise ConflictError(f"'{slot.name}' was written to by something else than the optimizer; h.remove() before that")
         slot.unit.slots = [other for other in slot.unit.slots if other is not slot]
+        slot.unit.crooked = [other for other in slot.unit.crooked if other is not slot]
+        part.slots = [other for other in part.slots if other is not slot]
         self._views.clear()
         if self.device is not None and slot.parameter.device != self.device:
             slot.parameter.data = slot.parameter.data.to(self.device)
@@ -413,12 +344,16 @@ class Offload:
 
     def note_trained(self, slot: Slot) -> None:
         """The optimizer has changed a parameter that is here."""
-        assert self._stream is not None
+        if slot.raw is not None:
+            slot.raw.copy_(slot.here)
         self._stream.changed(slot.unit.index, slot.number)
         if not slot.changed:  # the file is behind: who looks at it outside of its module sees that it is not there
             slot.changed = True
+            looked_up = slot.parameter.data_ptr() == slot.away_at
             slot.away = torch.full((), float("nan"), dtype=slot.away.dtype).expand(slot.away.shape)
             slot.away_at = slot.away.data_ptr()
+            if looked_up:
+                slot.parameter.data = slot.away
 
     def _replan(self) -> None:
         """The order is known: units and a plan for it."""
@@ -441,7 +376,7 @@ class Offload:
         self._close_stream()
         for unit in self._units:
             for slot in unit.slots:
-                slot.here = slot.away  # the last that keeps the old memory
+                slot.here, slot.raw = slot.away, None  # the last that keeps the old memory
         if self._training is not None:
             self._keep_unseen({id(part) for part in seen})
         self._units = _units.group(self._parts, seen, self._most)
@@ -568,19 +503,17 @@ class Offload:
     def remove(self) -> None:
         """Gives the model its parameters back, in memory, as they are now. The file stays, unless it was made without a path."""
         with self._lock:
-            if not self._undo:
+            if not self._changes:
                 return
             self._end_step()
             if self._training is not None:
                 self._training.leave_model()
-            for undo in reversed(self._undo):
-                undo()
-            self._undo.clear()
+            self._changes.undo()
             for slot in self._slots.values():
                 own = slot.parameter.data_ptr() != slot.away_at or slot.parameter._version != slot.version
                 if slot.changed or not own:
                     slot.parameter.data = self.copy_of(slot).to(slot.home)
-                slot.unit = slot.here = slot.away = None  # what is mapped goes with the last that refers to it
+                slot.unit = slot.here = slot.raw = slot.away = None  # what is mapped goes with the last that refers to it
             self._close_stream()
             self._files = None
             self._slots, self._units, self._parts, self._kept, self._rows = {}, [], [], [], []

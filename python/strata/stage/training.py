@@ -127,7 +127,7 @@ class Training:
 
     def order(self, forward: list[int]) -> list[int]:
         """A step's visits, from those of the model's call."""
-        return forward + forward[-2::-1]
+        return forward + forward[::-1]
 
     def _open(self) -> None:
         """Cuts states into pieces and opens their stream: on a file that is nothing but zeros and takes no room."""

@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from .stream import Extent
+from .weights import ALIGNMENT
 
 __all__ = ["Part", "Slot", "Unit", "collect", "group"]
 
@@ -24,12 +25,13 @@ _WHOLE = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecod
 class Slot:
     """A parameter that is staged: in the file, in memory while its unit is, and what stands for it otherwise."""
 
-    __slots__ = ("name", "parameter", "extent", "away", "away_at", "here", "version", "unit", "number", "changed", "home")
+    __slots__ = ("name", "parameter", "extent", "away", "away_at", "here", "version", "raw", "unit", "number", "changed", "home")
 
     def __init__(self, name: str, parameter: nn.Parameter, extent: Extent, away: torch.Tensor) -> None:
         self.name, self.parameter, self.extent, self.away = name, parameter, extent, away
         self.away_at = away.data_ptr()
         self.here: Any = away
+        self.raw: Any = None  # where it is in the stream, if it cannot be used there
         self.version = parameter._version
         self.unit: Any = None
         self.number = 0  # its extent of the unit
@@ -40,28 +42,58 @@ class Slot:
 class Part:
     """Modules that share parameters, mostly just one."""
 
-    __slots__ = ("name", "modules", "slots", "unit", "bytes")
+    __slots__ = ("name", "modules", "slots", "unit", "bound")
 
     def __init__(self, name: str, modules: list[nn.Module], slots: list[Slot]) -> None:
         self.name, self.modules, self.slots = name, modules, slots
         self.unit: Any = None
-        self.bytes = sum(slot.extent.bytes for slot in slots)
+        self.bound = False  # it computes: its parameters are in memory
+
+    @property
+    def bytes(self) -> int:
+        """Of its parameters."""
+        return sum(slot.extent.bytes for slot in self.slots)
+
+    @property
+    def aside(self) -> int:
+        """Of those that lie badly in their file."""
+        return _aside(self.slots)
+
+
+def _is_crooked(slot: Slot) -> bool:
+    """Results of a product may depend in their last bits on where a matrix begins, so it begins where torch would have it begin."""
+    return slot.extent.offset % ALIGNMENT != 0
+
+
+def _aside(slots: Iterable[Slot]) -> int:
+    return sum(-(-slot.extent.bytes // ALIGNMENT) * ALIGNMENT for slot in slots if _is_crooked(slot))
 
 
 class Unit:
     """A layer of the stage level."""
 
-    __slots__ = ("index", "name", "slots", "parts", "spent_ns", "visits")
+    __slots__ = ("index", "name", "slots", "parts", "crooked", "aside")
 
     def __init__(self, index: int, parts: Sequence[Part]) -> None:
         self.index, self.parts = index, list(parts)
         self.name = parts[0].name if len(parts) == 1 else f"{parts[0].name} … {parts[-1].name}"
         self.slots = [slot for part in parts for slot in part.slots]
-        self.spent_ns = self.visits = 0
+        self.crooked: list[Slot] = []
+        self.aside = _aside(self.slots)
         for part in parts:
             part.unit = self
         for number, slot in enumerate(self.slots):
             slot.unit, slot.number = self, number
+
+
+    def lay_out(self, buffer: Any, aside: torch.Tensor) -> None:
+        """Where its parameters are when it is in memory: in the stream, or aside, if they lie badly there."""
+        self.crooked, at = [slot for slot in self.slots if _is_crooked(slot)], 0
+        for slot in self.slots:
+            slot.here, slot.raw = torch.frombuffer(buffer(slot.number), dtype=slot.away.dtype).view(slot.away.shape), None
+            if _is_crooked(slot):
+                slot.raw, slot.here = slot.here, aside[at:at + slot.extent.bytes].view(slot.away.dtype).view(slot.away.shape)
+                at += -(-slot.extent.bytes // ALIGNMENT) * ALIGNMENT
 
 
 def _parameters(module: nn.Module) -> list[nn.Parameter]:
@@ -90,10 +122,10 @@ def _walk(module: nn.Module, name: str, small: int, seen: set[int]) -> Iterator[
 
 
 def collect(model: nn.Module, slots: dict[int, Slot], small: int, lookups: bool) -> tuple[list[Part], list[Slot], list[Slot]]:
-    """Parts in the order in which modules were registered, parameters to keep in memory, and those that are only looked up.
+    """Parts in the order in which modules were registered, parameters to keep in memory, and those that are only looked up in the file.
 
-    Kept is what a large module has beside its children: it is needed before and after them. With lookups the tables of embeddings stay
-    in the file, where a call reads a few rows."""
+    Kept is what a large module has beside its children: it is needed before and after them. With lookups a parameter may be looked
+    at anywhere, and the tables of embeddings stay in the file, where a call reads a few rows."""
     parts: list[Part] = []
     kept: dict[int, Slot] = {}
     rows: dict[int, Slot] = {}
@@ -102,7 +134,7 @@ def collect(model: nn.Module, slots: dict[int, Slot], small: int, lookups: bool)
         mine = list({id(parameter): slots[id(parameter)] for parameter in parameters if id(parameter) in slots}.values())
         if not mine:
             continue
-        if not all_of_it:
+        if not all_of_it or (module._forward_pre_hooks and not lookups):  # hooks may look at parameters before they are here
             kept.update((id(slot), slot) for slot in mine)
             continue
         if lookups and isinstance(module, nn.Embedding) and module.max_norm is None:
@@ -116,7 +148,6 @@ def collect(model: nn.Module, slots: dict[int, Slot], small: int, lookups: bool)
         of.update((id(slot), part) for slot in part.slots)
     for part in list(parts):  # what is kept anyway needs no part
         part.slots = [slot for slot in part.slots if id(slot) not in kept]
-        part.bytes = sum(slot.extent.bytes for slot in part.slots)
         if not part.slots:
             parts.remove(part)
     return parts, list(kept.values()), [slot for slot in rows.values() if id(slot) not in kept and id(slot) not in of]

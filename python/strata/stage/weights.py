@@ -10,16 +10,16 @@ import json
 import mmap
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 import torch
 
 from .._call import Arena, call, ffi, lib, text
-from ..errors import MalformedError
+from ..errors import ConflictError, InvalidError, MalformedError
 from .stream import Extent
 
-__all__ = ["ALIGNMENT", "Files", "Found", "write"]
+__all__ = ["ALIGNMENT", "Files", "Found", "find", "missing", "write"]
 
 ALIGNMENT = 64
 _BLOCK = 4096
@@ -129,3 +129,26 @@ def missing(files: Files, wanted: Iterable[tuple[str, torch.dtype, tuple[int, ..
         if (found.dtype, found.shape) != (dtype, shape):
             return f"'{name}' is {found.dtype} {list(found.shape)}; expected {dtype} {list(shape)}"
     return None
+
+
+def find(path: str, named: Sequence[tuple[str, torch.Tensor]], load: Optional[bool]) -> Files:
+    """The file at a path, if it has these tensors; else it is written. load: as in strata.offload."""
+    absent = [name for name, parameter in named if parameter.is_meta]
+    if load is not False and os.path.exists(path):
+        files = Files(path)
+        lacks = missing(files, [(name, parameter.dtype, tuple(parameter.shape)) for name, parameter in named])
+        if lacks:
+            raise MalformedError(f"{path}: {lacks}; load=False writes the model's own weights there")
+        if load is None:
+            for name, parameter in named:
+                if not parameter.is_meta and not files.same(files.tensors[name], parameter.data):
+                    raise ConflictError(f"{path} has other numbers for '{name}' than the model; load=True takes those of the file, "
+                                        "load=False writes the model's there")
+        return files
+    if load:
+        raise InvalidError(f"{path} is not there; load=True expects a file of weights")
+    if absent:
+        raise InvalidError(f"'{absent[0]}' has no numbers (device meta) and {path} is not there; expected one of them")
+    write(path, {name: parameter.data for name, parameter in named},
+          {name: (parameter.dtype, tuple(parameter.shape)) for name, parameter in named})
+    return Files(path)
