@@ -328,6 +328,12 @@ def what_the_program_writes_stays():
         for parameter in other.parameters():
             parameter.mul_(1.5)
         expected = other(tokens()).logits
+        with strata.offload(gpt2(), budget="600KiB") as h:  # before the first call, and never used
+            h.model.load_state_dict(other.state_dict())
+        assert torch.equal(h.model(tokens()).logits, expected)
+        with strata.offload(gpt2(), budget="600KiB") as h:
+            h.model.load_state_dict(other.state_dict())
+            assert torch.equal(h.model(tokens()).logits, expected) and torch.equal(h.model(tokens()).logits, expected)
         with strata.offload(model, budget="600KiB") as h:
             model(tokens())
             model.load_state_dict(other.state_dict())

@@ -35,7 +35,8 @@ class _Staging:
         whole = torch.empty(size + _BLOCK, dtype=torch.uint8, pin_memory=pinned)
         skip = -whole.data_ptr() % _BLOCK
         self.bytes = whole[skip:skip + size]
-        self.window = memoryview(self.bytes.numpy())
+        whole_numpy: Any = self.bytes.numpy()
+        self.window = memoryview(whole_numpy)
         self.free: Any = None  # the event after which it may be written to again
 
 

@@ -38,8 +38,8 @@ class Offload:
 
     def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], device: Any, optimizer: Any,
                  planner: str, channel: str, cached: bool, pace: int) -> None:
-        if getattr(model, "_strata_offload", None) is not None:
-            raise ConflictError("the model is offloaded already; h.remove() first")
+        if any("_strata_offload" in module.__dict__ for module in model.modules()):
+            raise ConflictError("the model, or a module of it, is offloaded already; h.remove() first")
         self.model, self.budget = model, size(budget)
         if self.budget < 1:
             raise InvalidError(f"the budget is {budget}; expected a size such as '2GiB'")
@@ -84,7 +84,7 @@ class Offload:
     def _open(self, load: Optional[bool], optimizer: Any) -> None:
         named: dict[int, tuple[str, nn.Parameter]] = {}
         for name, parameter in self.model.named_parameters():
-            if type(parameter) in (nn.Parameter, nn.parameter.UninitializedParameter) and _can_be_staged(parameter):
+            if type(parameter) is nn.Parameter and _can_be_staged(parameter):
                 named[id(parameter)] = (name, parameter)
         if not named:
             raise InvalidError("the model has no parameters that can be staged; expected contiguous ones in the memory of this machine")
@@ -121,6 +121,8 @@ class Offload:
         self._units = _units.group(self._parts, None, self._most)
         self._views: dict[tuple[int, int], list[torch.Tensor]] = {}
         self._stream: Any = self._make_stream(None) if self._parts else None
+        if self._training is not None:
+            self._training.open()
         self._enter_model()
 
     def _least(self, largest: int) -> int:
@@ -304,7 +306,8 @@ class Offload:
                 if self._training is None:
                     slot.away.copy_(parameter.data)
                 self._note_written(part, slot)
-            parameter.data = slot.away
+            else:
+                parameter.data = slot.away
 
     def _place(self, unit: Unit, frame: int) -> None:
         """On a device a unit may lie in another frame each time."""
@@ -323,7 +326,7 @@ class Offload:
             self._record(None)
         for part in list(self._bound):  # it goes on with what the file has
             self._unbind(part)
-        self._current = None
+        self._current = self._node = None
         assert self._stream is not None
         self._stream.post(unit.index)
 
@@ -335,11 +338,11 @@ class Offload:
         slot.unit.crooked = [other for other in slot.unit.crooked if other is not slot]
         part.slots = [other for other in part.slots if other is not slot]
         self._views.clear()
-        if self.device is not None and slot.parameter.device != self.device:
-            slot.parameter.data = slot.parameter.data.to(self.device)
         self._written += slot.extent.bytes
         if slot.parameter.data_ptr() == slot.here.data_ptr():
             slot.parameter.data = slot.away
+        if self.device is not None and slot.parameter.device != self.device:
+            slot.parameter.data = slot.parameter.data.to(self.device)
         slot.version = slot.parameter._version
 
     def note_trained(self, slot: Slot) -> None:
@@ -357,7 +360,7 @@ class Offload:
 
     def _replan(self) -> None:
         """The order is known: units and a plan for it."""
-        seen, self._seen = self._seen, None
+        seen, self._seen = [part for part in self._seen or [] if part.slots], None
         if not seen or self._stream is None:
             return
         counts: dict[int, int] = {}
@@ -377,6 +380,9 @@ class Offload:
         for unit in self._units:
             for slot in unit.slots:
                 slot.here, slot.raw = slot.away, None  # the last that keeps the old memory
+        for part in [part for part in self._parts if not part.slots]:  # the program has written to all of it
+            self._parts.remove(part)
+            part.unit = None
         if self._training is not None:
             self._keep_unseen({id(part) for part in seen})
         self._units = _units.group(self._parts, seen, self._most)
@@ -510,10 +516,12 @@ class Offload:
                 self._training.leave_model()
             self._changes.undo()
             for slot in self._slots.values():
-                own = slot.parameter.data_ptr() != slot.away_at or slot.parameter._version != slot.version
-                if slot.changed or not own:
+                looked_up = slot.parameter.data_ptr() == slot.away_at
+                if looked_up and slot.parameter._version != slot.version:  # written to, and not used since
+                    slot.parameter.data = slot.parameter.data.clone().to(slot.home)
+                elif looked_up:
                     slot.parameter.data = self.copy_of(slot).to(slot.home)
-                slot.unit = slot.here = slot.raw = slot.away = None  # what is mapped goes with the last that refers to it
+                slot.unit = slot.here = slot.raw = slot.away = None  # type: ignore[assignment]  # what is mapped goes with the last that refers to it
             self._close_stream()
             self._files = None
             self._slots, self._units, self._parts, self._kept, self._rows = {}, [], [], [], []

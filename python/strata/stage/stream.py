@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     kind: str
     layer: str
     first: int
-    count: int
+    pages: int
 
 
 class Plan(NamedTuple):
@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     peak_bytes: int
 
     def __str__(self) -> str:
-        lines = [f"{entry.kind} {entry.layer}" + ("" if entry.kind == "compute" else f" {entry.first}+{entry.count}") for entry in self.entries]
+        lines = [f"{entry.kind} {entry.layer}" + ("" if entry.kind == "compute" else f" {entry.first}+{entry.pages}") for entry in self.entries]
         return "\n".join([f"{self.planner}: {self.step_ms:.1f} ms a step ({self.ratio:.2f} × the bound), {self.bytes_per_step / 1e6:.1f} MB read",
                           *lines])
 

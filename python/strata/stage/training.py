@@ -129,7 +129,7 @@ class Training:
         """A step's visits, from those of the model's call."""
         return forward + forward[::-1]
 
-    def _open(self) -> None:
+    def open(self) -> None:
         """Cuts states into pieces and opens their stream: on a file that is nothing but zeros and takes no room."""
         most = max(2 * _BLOCK, self.budget // 6)
         layers: list[Layer] = []
@@ -152,16 +152,19 @@ class Training:
                 piece.layer = len(layers)
                 layers.append(Layer(f"state of {one.slot.name}", extents))
                 pieces.append((one, piece))
+        if layers:
+            self._open_stream(layers, at, most)
+        for one, piece in pieces:
+            assert piece.layer is not None and self.stream is not None
+            piece.views = [torch.frombuffer(self.stream.buffer(piece.layer, number), dtype=one.slot.away.dtype) for number in range(len(one.keys))]
+        for one in self._trained.values():
             self._take_over(one)
-        if not layers:
-            return
+
+    def _open_stream(self, layers: list[Layer], size: int, most: int) -> None:
         with tempfile.NamedTemporaryFile(prefix=".strata-state-", dir=self.folder) as file:
-            file.truncate(at)
+            file.truncate(size)
             page = min(2 << 20, max(_BLOCK, 1 << max(0, (most // 4).bit_length() - 1)))
             self.stream = Stream([file.name], layers, budget=self.budget, page=page, bytes_per_s=self._handle.bytes_per_s, changes_dir=self.folder)
-        for one, piece in pieces:
-            assert piece.layer is not None
-            piece.views = [torch.frombuffer(self.stream.buffer(piece.layer, number), dtype=one.slot.away.dtype) for number in range(len(one.keys))]
 
     def _take_over(self, one: _Trained) -> None:
         """State that the optimizer had before."""
@@ -204,7 +207,6 @@ class Training:
 
     def enter_model(self) -> None:
         """Hooks on parameters and on the optimizer."""
-        self._open()
         for one in self._trained.values():
             self._hooks.append(one.slot.parameter.register_post_accumulate_grad_hook(self._on_gradient))
         for module in {id(module): module for part in self._handle._parts for whole in part.modules for module in whole.modules()}.values():

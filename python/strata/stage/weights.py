@@ -10,8 +10,8 @@ import json
 import mmap
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Optional
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Optional, Union
 
 import torch
 
@@ -43,10 +43,11 @@ class Found(NamedTuple):
 
 def _bytes(tensor: torch.Tensor) -> memoryview:
     flat = tensor.detach().to("cpu").contiguous().reshape(-1)
-    return memoryview(flat.view(torch.uint8).numpy()) if flat.numel() else memoryview(b"")
+    numbers: Any = flat.view(torch.uint8).numpy() if flat.numel() else b""
+    return memoryview(numbers)
 
 
-def write(path: str, tensors: Mapping[str, Any], sizes: Mapping[str, tuple[torch.dtype, tuple[int, ...]]]) -> None:
+def write(path: str, tensors: Mapping[str, Union[torch.Tensor, Callable[[], torch.Tensor]]], sizes: Mapping[str, tuple[torch.dtype, tuple[int, ...]]]) -> None:
     """Writes tensors; a value may be a function that returns one, so that not all need be in memory at once."""
     rest = {name: torch.Size(shape).numel() * torch.empty(0, dtype=dtype).element_size() for name, (dtype, shape) in sizes.items()}
     order = sorted(sizes, key=lambda name: rest[name] % ALIGNMENT != 0)  # stable: those that keep the next one aligned come first
@@ -64,7 +65,7 @@ def write(path: str, tensors: Mapping[str, Any], sizes: Mapping[str, tuple[torch
             file.write(len(words).to_bytes(8, "little") + words)
             for name in order:
                 value = tensors[name]
-                file.write(_bytes(value() if callable(value) else value))
+                file.write(_bytes(value if isinstance(value, torch.Tensor) else value()))
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)

@@ -34,8 +34,7 @@ class _Parameters:
     """A layer's parameters on two sides: a copy that stays, and the one that the layer computes with while it is fetched."""
 
     def __init__(self, layer: Any, device: Any) -> None:
-        parameters = getattr(layer, "parameters", None)
-        self._here = list(parameters()) if callable(parameters) else []
+        self._here: list[Any] = list(layer.parameters()) if hasattr(layer, "parameters") else []
         self._away = [parameter.data for parameter in self._here]
         self._device = device
         self._nothing()
