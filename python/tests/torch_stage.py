@@ -3,6 +3,7 @@ import doctest
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -283,9 +284,10 @@ def errors_of_a_model_leave_it_whole():
     model, x = Failing().eval(), torch.randn(2, 3, 64)
     with torch.no_grad():
         expected = model(x)
-        with tempfile.TemporaryDirectory() as folder:
+        for device in (None, "cpu"):
+            folder = tempfile.mkdtemp()
             path = os.path.join(folder, "weights.safetensors")
-            h = strata.offload(model, budget=70 << 10, path=path)
+            h = strata.offload(model, budget=70 << 10, path=path, device=device)
             for fails in (0, None, 3, 7, None, None):
                 try:
                     assert torch.equal(model(x, fails), expected) and fails is None
@@ -301,6 +303,9 @@ def errors_of_a_model_leave_it_whole():
                     continue
                 raise AssertionError("read what is not there")
             assert h.stats().steps >= 6
+            model = Failing().eval()
+            expected = model(x)
+            shutil.rmtree(folder)
 
 
 def parameters_may_be_looked_at_anywhere():
@@ -391,7 +396,8 @@ def gradients_are_those_without():
         assert all(torch.equal(parameter.grad, expected[name]) for name, parameter in model.named_parameters() if name in expected)
 
 
-def an_operation_may_need_two_units():
+def parts_may_call_each_other():
+    """With their own parameters as arguments."""
     class Two(nn.Module):
         def __init__(self):
             super().__init__()
@@ -407,19 +413,27 @@ def an_operation_may_need_two_units():
             super().__init__()
             self.weight = nn.Parameter(torch.randn(width, width) / 8)
 
-        def forward(self, x, other=None):
-            return x @ self.weight if other is None else other(x @ self.weight)
+        def forward(self, x, other=None, weight=None):
+            if other is None:
+                return x @ self.weight @ weight * self.weight[0]
+            return other(x @ self.weight, weight=self.weight) @ self.weight
 
     torch.manual_seed(0)
     model, x = Two(), torch.randn(2, 64)
     model(x).sum().backward()
     expected = [parameter.grad.clone() for parameter in model.parameters()]
     model.zero_grad()
-    with strata.offload(model, budget=40 << 10):
-        for _ in range(2):
+    for budget in (40 << 10, 80 << 10, 400 << 10):
+        model = check_gradients(model, x, expected, budget)
+
+
+def check_gradients(model, x, expected, budget):
+    with strata.offload(model, budget=budget):
+        for _ in range(3):
             model(x).sum().backward()
             assert all(torch.equal(parameter.grad, wanted) for parameter, wanted in zip(model.parameters(), expected))
             model.zero_grad()
+    return model
 
 
 def threads_take_turns():
@@ -523,6 +537,9 @@ def the_examples_run():
     done = subprocess.run([sys.executable, os.path.join(EXAMPLES, "stage_layers.py")], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
                           capture_output=True, text=True, check=True)
     assert done.stdout.endswith("parameters in memory after the step: 0\nsame result: True\n"), done.stdout
+    done = subprocess.run([sys.executable, os.path.join(EXAMPLES, "offload.py")], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                          capture_output=True, text=True, check=True)
+    assert "same result: True" in done.stdout and "step 4: loss" in done.stdout, done.stdout
 
 
 def the_docstrings_are_right():
@@ -532,5 +549,5 @@ def the_docstrings_are_right():
 
 package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
             encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, files_may_lie_badly, what_is_wrong_is_said,
-            errors_of_a_model_leave_it_whole, parameters_may_be_looked_at_anywhere, what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, an_operation_may_need_two_units,
+            errors_of_a_model_leave_it_whole, parameters_may_be_looked_at_anywhere, what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, parts_may_call_each_other,
             threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 import types
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Optional
@@ -28,6 +29,11 @@ def _up(number: int, unit: int) -> int:
     return -(-number // unit) * unit
 
 
+def _close(fds: list[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
 class _Staging:
     """Memory of this machine that files are read into; a block at the beginning of it."""
 
@@ -45,7 +51,7 @@ class DeviceStream:
 
     def __init__(self, paths: Sequence[str], layers: Sequence[Layer], *, budget: int, bytes_per_s: int, device: torch.device,
                  order: Optional[Sequence[int]] = None, planner: str = "best") -> None:
-        self.layers, self.device = list(layers), device
+        self.layers, self.device, self._paths = list(layers), device, list(paths)
         self.offsets: list[list[int]] = []
         sizes = []
         for layer in layers:
@@ -67,6 +73,8 @@ class DeviceStream:
         self._frame: dict[int, int] = {}
         self._coming: dict[int, Future[Any]] = {}
         self._fds, self.direct = self._open(paths)
+        self._closing = weakref.finalize(self, _close, list(self._fds))
+        self._failure: Optional[BaseException] = None  # it is for good
         largest = max(extent.bytes for layer in layers for extent in layer.extents) + 2 * _BLOCK
         cuda = device.type == "cuda"
         self._staging = [_Staging(_up(largest, _BLOCK), cuda) for _ in range(2 if cuda else 1)]
@@ -111,9 +119,7 @@ class DeviceStream:
     def close(self) -> None:
         """Waits for what is under way and gives everything back."""
         self._reader.shutdown()
-        for fd in self._fds:
-            os.close(fd)
-        self._fds = []
+        self._closing()
         self._frames = torch.empty(0, 0)
 
     # ---- hooks ----
@@ -144,6 +150,8 @@ class DeviceStream:
         return self._frames[frame, at:at + self.layers[layer].extents[number].bytes].view(dtype).view(shape)
 
     def _hook(self, hook: int, layer: int) -> None:
+        if self._failure is not None:
+            raise self._failure
         call(lib.strata_stage_run_hook, self._run, hook, layer, self._due)
         for entry in [self._due.entries[at] for at in range(self._due.count)]:
             kind, which, count = entry.kind, entry.layer, entry.count
@@ -160,7 +168,11 @@ class DeviceStream:
         if coming is None:
             return
         began = time.monotonic_ns()
-        arrived = coming.result()
+        try:
+            arrived = coming.result()
+        except BaseException as failure:
+            self._failure = failure
+            raise
         self.wait_ns += time.monotonic_ns() - began
         if arrived is not None:
             torch.cuda.current_stream(self.device).wait_event(arrived)
@@ -193,7 +205,7 @@ class DeviceStream:
             self.bytes_read += some
             done += some if done + some >= count else some // _BLOCK * _BLOCK
             if some < _BLOCK and done < count:
-                raise errors.MalformedError(f"the file was cut short: it ends before byte {offset + count}")
+                raise errors.MalformedError(f"{self._paths[file]}: the file was cut short: it ends before byte {offset + count}")
 
     # ---- what it does ----
 

@@ -214,7 +214,7 @@ class Offload:
             self._bind(part)
             try:
                 if torch.is_grad_enabled():
-                    with torch.autograd.graph.saved_tensors_hooks(functools.partial(self._pack, part), self._unpack):
+                    with torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack):
                         out = forward(*words, **named)
                 else:
                     out = forward(*words, **named)
@@ -419,9 +419,9 @@ class Offload:
 
     # ---- backward ----
 
-    def _pack(self, part: Part, tensor: torch.Tensor) -> Any:
+    def _pack(self, tensor: torch.Tensor) -> Any:
         """What autograd keeps of a parameter is which one it is and which part of it, not its memory."""
-        slot = self._slot_at(part, tensor)
+        slot = next((slot for part in self._bound if (slot := self._slot_at(part, tensor)) is not None), None)
         if slot is None:
             return tensor.detach()
         if tensor.dtype != slot.here.dtype:
