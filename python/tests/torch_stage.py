@@ -519,6 +519,23 @@ def frames_may_be_on_a_device():
     return "no CUDA device here"
 
 
+def the_file_may_be_replaced():
+    """What was opened is what is read, whatever happens at its path."""
+    for device in (None, "cpu"):
+        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+            model, path = gpt2(), os.path.join(folder, "weights.safetensors")
+            expected = model(tokens()).logits
+            with strata.offload(model, budget="2MiB", path=path, device=device) as h:
+                h.save()  # before the first call: another order of tensors
+                assert torch.equal(model(tokens()).logits, expected) and torch.equal(model(tokens()).logits, expected)
+            with strata.offload(model, budget="2MiB", path=path, device=device) as h:
+                os.unlink(path)
+                assert torch.equal(model(tokens()).logits, expected) and torch.equal(model(tokens()).logits, expected)
+                h.save()
+            with strata.offload(gpt2(), budget="2MiB", path=path, device=device) as h:
+                assert torch.equal(h.model(tokens()).logits, expected)
+
+
 def nothing_is_left_behind():
     model = gpt2()
     with torch.no_grad():
@@ -550,4 +567,4 @@ def the_docstrings_are_right():
 package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
             encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, files_may_lie_badly, what_is_wrong_is_said,
             errors_of_a_model_leave_it_whole, parameters_may_be_looked_at_anywhere, what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, parts_may_call_each_other,
-            threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)
+            threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, the_file_may_be_replaced, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)

@@ -137,9 +137,9 @@ class Offload:
         if self.device is not None:
             from .frames import DeviceStream
             self._views.clear()
-            return DeviceStream(self._files.paths, layers, budget=self._frames_bytes, bytes_per_s=self.bytes_per_s, device=self.device, order=order,
+            return DeviceStream(self._files.places(), layers, budget=self._frames_bytes, bytes_per_s=self.bytes_per_s, device=self.device, order=order,
                                 planner=self._planner)
-        stream = Stream(self._files.paths, layers, budget=self._frames_bytes, page=self._page, bytes_per_s=self.bytes_per_s, order=order,
+        stream = Stream(self._files.places(), layers, budget=self._frames_bytes, page=self._page, bytes_per_s=self.bytes_per_s, order=order,
                         changes_dir=None if self._training is None else self._training.folder, planner=self._planner, channel=self._channel,
                         cached=self._cached, pace=self._pace)
         aside = torch.empty(max(unit.aside for unit in self._units), dtype=torch.uint8)
@@ -499,7 +499,8 @@ class Offload:
             self._stream.write_trace(os.fspath(path))
 
     def save(self, path: Optional[str] = None) -> None:
-        """Writes the parameters as they are now to a safetensors file (default: the model's own), all of it or nothing."""
+        """Writes the parameters as they are now to a safetensors file (default: the model's own), all of it or nothing. A crash meanwhile may
+        leave a file .strata-*.safetensors beside it."""
         with self._lock:
             slots = {slot.name: slot for slot in [*self._slots.values(), *self._kept]}
             write(os.path.abspath(os.fspath(path)) if path is not None else self.path,

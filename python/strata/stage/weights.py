@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -79,6 +80,11 @@ def write(path: str, tensors: Mapping[str, Union[torch.Tensor, Callable[[], torc
         os.close(fd)
 
 
+def _close(fds: list[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
 class Files:
     """The files of a model: a .safetensors file, an index of several, or a directory with one of these."""
 
@@ -96,11 +102,23 @@ class Files:
                         Extent(extent.file, extent.offset, extent.bytes), _TYPES.get(text(lib.strata_weight_type_name(raw.type))),
                         tuple(raw.shape[axis] for axis in range(raw.rank)))
         self._maps: dict[int, mmap.mmap] = {}
+        self._fds: list[int] = []
+        weakref.finalize(self, _close, self._fds)
+        for each in self.paths:
+            self._fds.append(os.open(each, os.O_RDONLY | os.O_CLOEXEC))
+
+    def places(self) -> list[str]:
+        """Where the files can be opened again: at their paths, unless others are there by now."""
+        def place(path: str, fd: int) -> str:
+            try:
+                return path if os.path.samestat(os.stat(path), os.fstat(fd)) else f"/proc/self/fd/{fd}"
+            except OSError:
+                return f"/proc/self/fd/{fd}"
+        return [place(path, fd) for path, fd in zip(self.paths, self._fds)]
 
     def _map(self, file: int) -> mmap.mmap:
         if file not in self._maps:
-            with open(self.paths[file], "rb") as opened:
-                self._maps[file] = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
+            self._maps[file] = mmap.mmap(self._fds[file], 0, access=mmap.ACCESS_COPY)
         return self._maps[file]
 
     def lookup(self, found: Found) -> torch.Tensor:
@@ -113,11 +131,9 @@ class Files:
     def same(self, found: Found, tensor: torch.Tensor) -> bool:
         """Whether the file has these numbers, bit for bit. Reads them."""
         there, step = _bytes(tensor), 8 << 20
-        with open(self.paths[found.extent.file], "rb") as file:
-            file.seek(found.extent.offset)
-            for at in range(0, len(there), step):
-                if file.read(min(step, len(there) - at)) != there[at:at + step]:
-                    return False
+        for at in range(0, len(there), step):
+            if os.pread(self._fds[found.extent.file], min(step, len(there) - at), found.extent.offset + at) != there[at:at + step]:
+                return False
         return True
 
 
