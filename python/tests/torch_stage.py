@@ -519,6 +519,46 @@ def frames_may_be_on_a_device():
     return "no CUDA device here"
 
 
+def inference_mode_leaves_no_trace():
+    """Tensors that are made in it can never be trained."""
+    torch.manual_seed(0)
+    model, x = nn.Sequential(*(nn.Linear(64, 64) for _ in range(8))), torch.randn(2, 64)
+    expected = model(x).detach()
+    model(x).sum().backward()
+    wanted = [parameter.grad.clone() for parameter in model.parameters()]
+
+    def gradients():
+        model.zero_grad()
+        model(x).sum().backward()
+        return [parameter.grad.clone() for parameter in model.parameters()]
+
+    for device in (None, "cpu"):
+        with strata.offload(model, budget=100 << 10, device=device) as h:
+            with torch.inference_mode():
+                assert all(torch.equal(model(x), expected) for _ in range(3))
+            assert same(gradients(), wanted)
+            with torch.inference_mode():
+                h.remove()
+        assert same(gradients(), wanted)
+        with torch.inference_mode():
+            h = strata.offload(model, budget=100 << 10, device=device)
+            model(x)
+        assert same(gradients(), wanted)
+        h.remove()
+
+
+def a_pipeline_draws_the_same_picture():
+    sys.path.insert(0, EXAMPLES)
+    from tiny_pipeline import SIZE, pipeline
+    pipe = pipeline()
+    words = {"num_inference_steps": 4, "output_type": "np", **SIZE}
+    expected = pipe("a cat", generator=torch.Generator().manual_seed(1), **words).images
+    with strata.offload(pipe.unet, budget=bytes_of(pipe.unet) // 2) as h, strata.offload(pipe.text_encoder, budget="64MiB"), \
+            strata.offload(pipe.vae, budget="64MiB"):
+        assert (pipe("a cat", generator=torch.Generator().manual_seed(1), **words).images == expected).all()
+        assert h.stats().steps == 4 and h.stats().surprises == 0 and h.stats().memory_bytes <= h.budget
+
+
 def the_file_may_be_replaced():
     """What was opened is what is read, whatever happens at its path."""
     for device in (None, "cpu"):
@@ -567,4 +607,5 @@ def the_docstrings_are_right():
 package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
             encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, files_may_lie_badly, what_is_wrong_is_said,
             errors_of_a_model_leave_it_whole, parameters_may_be_looked_at_anywhere, what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, parts_may_call_each_other,
-            threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, the_file_may_be_replaced, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)
+            threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, inference_mode_leaves_no_trace, a_pipeline_draws_the_same_picture,
+            the_file_may_be_replaced, nothing_is_left_behind, the_examples_run, the_docstrings_are_right)

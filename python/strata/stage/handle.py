@@ -33,6 +33,9 @@ _PAGE_MOST = 2 << 20
 _PAGE_LEAST = 4096
 
 
+_ordinary: Any = torch.inference_mode(False)  # what is made within torch.inference_mode() could never be trained
+
+
 class Offload:
     """A model that is offloaded; made by strata.offload. A context manager: at its end the model is as it was before."""
 
@@ -81,6 +84,7 @@ class Offload:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    @_ordinary
     def _open(self, load: Optional[bool], optimizer: Any) -> None:
         named: dict[int, tuple[str, nn.Parameter]] = {}
         for name, parameter in self.model.named_parameters():
@@ -309,6 +313,7 @@ class Offload:
             else:
                 parameter.data = slot.away
 
+    @_ordinary
     def _place(self, unit: Unit, frame: int) -> None:
         """On a device a unit may lie in another frame each time."""
         views = self._views.get((frame, unit.index))
@@ -330,6 +335,7 @@ class Offload:
         assert self._stream is not None
         self._stream.post(unit.index)
 
+    @_ordinary
     def _note_written(self, part: Part, slot: Slot) -> None:
         """The program wrote to a parameter, or gave it other memory: it is no longer staged."""
         if self._training is not None:
@@ -358,6 +364,7 @@ class Offload:
             if looked_up:
                 slot.parameter.data = slot.away
 
+    @_ordinary
     def _replan(self) -> None:
         """The order is known: units and a plan for it."""
         seen, self._seen = [part for part in self._seen or [] if part.slots], None
@@ -452,6 +459,7 @@ class Offload:
 
     # ---- what users ask for ----
 
+    @_ordinary
     def copy_of(self, slot: Slot) -> torch.Tensor:
         """A parameter's numbers as they are now, in memory of their own."""
         if self._stream is None or slot.unit is None or slot not in slot.unit.slots:
@@ -507,6 +515,7 @@ class Offload:
                   {name: functools.partial(self.copy_of, slot) for name, slot in slots.items()},
                   {name: (slot.away.dtype, tuple(slot.away.shape)) for name, slot in slots.items()})
 
+    @_ordinary
     def remove(self) -> None:
         """Gives the model its parameters back, in memory, as they are now. The file stays, unless it was made without a path."""
         with self._lock:
