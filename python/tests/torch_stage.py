@@ -105,6 +105,29 @@ def a_unet_gives_the_same_bits():
     assert stats.bytes_read < 2.5 * stats.total_bytes  # each stream once, and no more
 
 
+def other_architectures_give_the_same_bits():
+    from transformers import CLIPConfig, CLIPModel, T5Config, T5ForConditionalGeneration
+    torch.manual_seed(0)
+    small = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 3, "num_attention_heads": 4}
+    t5 = T5ForConditionalGeneration(T5Config(vocab_size=1000, d_model=64, d_kv=16, d_ff=128, num_layers=3, num_heads=4, decoder_start_token_id=0)).eval()
+    clip = CLIPModel(CLIPConfig(text_config={"vocab_size": 1000, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2, **small},
+                                vision_config={"image_size": 32, "patch_size": 8, **small}, projection_dim=64)).eval()
+    cnn = nn.Sequential(*(layer for _ in range(5) for layer in (nn.Conv2d(32, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU()))).eval()
+    pictures, images = torch.randn(2, 3, 32, 32), torch.randn(2, 32, 8, 8)
+    with torch.no_grad():
+        for model, call, share in (
+                (t5, lambda model: model(input_ids=tokens(), decoder_input_ids=tokens(1)).logits, 0.6),
+                (t5, lambda model: model.generate(tokens(), max_new_tokens=6, do_sample=False), 0.6),
+                (clip, lambda model: model(input_ids=tokens(), pixel_values=pictures).logits_per_image, 0.5),
+                (nn.LSTM(64, 64, num_layers=4, bidirectional=True).eval(), lambda model: model(images.reshape(64, 1, 64))[0], 1.2),
+                (cnn, lambda model: model(images), 0.5),
+                (cnn, lambda model: model(images.to(memory_format=torch.channels_last)), 0.5)):
+            expected = call(model)
+            with strata.offload(model, budget=int(bytes_of(model) * share)) as h:
+                assert all(torch.equal(call(model), expected) for _ in range(3)), type(model)
+                assert h.stats().memory_bytes <= h.budget
+
+
 def what_fits_is_read_once():
     model = gpt2()
     with torch.no_grad(), strata.offload(model, budget="64MiB") as h:
@@ -604,7 +627,7 @@ def the_docstrings_are_right():
         assert doctest.testmod(module).failed == 0, module
 
 
-package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
+package.run(language_models_give_the_same_bits, a_unet_gives_the_same_bits, other_architectures_give_the_same_bits, what_fits_is_read_once, any_order_gives_the_same_bits,
             encoders_keep_their_fast_path, types_stay_as_they_are, files_are_taken_when_they_are_there, files_may_lie_badly, what_is_wrong_is_said,
             errors_of_a_model_leave_it_whole, parameters_may_be_looked_at_anywhere, what_the_program_writes_stays, memory_is_really_given_up, gradients_are_those_without, parts_may_call_each_other,
             threads_take_turns, it_generates_and_is_seen, frames_may_be_on_a_device, inference_mode_leaves_no_trace, a_pipeline_draws_the_same_picture,
