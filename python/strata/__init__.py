@@ -3,6 +3,7 @@
     strata.solver      denoising trajectories: tables and steps on numpy and torch
     strata.diffusers   a scheduler for any diffusers pipeline, shared by many threads
     strata.pool        generation tasks: which runs next
+    strata.stage       models larger than memory; strata.offload runs one within a budget
     strata.client      the service: jobs, queue, events, pictures; sync and async
     strata.submit      runs a function as a job; strata.map as an array job
     strata.worker      draws pictures for the service with a diffusers pipeline
@@ -15,15 +16,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, pool as pool, solver as solver
+    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, pool as pool, solver as solver, stage as stage
     from .client import AsyncClient as AsyncClient, Client as Client
     from .errors import Error as Error
     from .functions import map as map, submit as submit
+    from .stage.handle import offload as offload
 
 __version__ = "0.1.0"
 
-_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "pool", "solver", "worker")
-_NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
+_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "pool", "solver", "stage", "worker")
+_NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "offload": "stage", "submit": "functions"}
 
 
 def __getattr__(name: str) -> Any:
