@@ -107,6 +107,7 @@ struct strata_solver_request {
 	/* Own noise levels, falling, in place of the schedule's; borrowed for the call. A last 0 may be left out. */
 	const double *sigmas;
 	size_t sigma_count;
+	bool sigmas_end; /* the last of them, whatever it is, is where the last step ends (Euler and LTX in diffusers) */
 	/* Own timesteps, falling, in place of the schedule's; borrowed for the call. */
 	const double *timesteps;
 	size_t timestep_count;
@@ -146,6 +147,7 @@ struct strata_solver_draft {
 	uint32_t step_count;
 	double init_noise_sigma;
 	double init_clean;
+	bool own_start; /* with a strength these two are the class's, not where the first row stands */
 	uint32_t slot_count;        /* slots of rows that are made later; 0: those of the rows */
 	const double *train_sigmas; /* to be kept in the table; NULL: none */
 	size_t train_count;

@@ -89,15 +89,16 @@ class Solver:
     def __init__(self, name: Optional[str] = None, steps: Optional[int] = None, *, config: Optional[Mapping[str, Any]] = None,
                  schedule: Optional[str] = None, sigmas: Optional[Sequence[float]] = None,
                  timesteps: Optional[Sequence[float]] = None, strength: Optional[float] = None, mu: Optional[float] = None,
-                 **options: Any) -> None:
+                 sigmas_end: bool = False, **options: Any) -> None:
         """name is any that users know: "ddim", "Euler a", "DPM++ 2M SDE Karras", "EulerDiscreteScheduler", "sdxl"; None: the one that
-        config, a diffusers scheduler_config.json as a dict, names. options are the solver's own (`strata solver show NAME`)."""
+        config, a diffusers scheduler_config.json as a dict, names. options are the solver's own (`strata solver show NAME`).
+        sigmas_end: the last of sigmas is where the last step ends, even where it is not 0."""
         if name is None and config is None:
             raise InvalidError("neither a solver nor a configuration is named; expected one of them")
         if options and name is None:
             raise InvalidError("options need the name of a solver; expected name=")
         self.table = _table.build(name, steps, config=config, schedule=schedule, sigmas=sigmas, timesteps=timesteps, strength=strength,
-                                  mu=mu, options=options)
+                                  mu=mu, options=options, sigmas_end=sigmas_end)
 
     @property
     def name(self) -> str:

@@ -53,7 +53,8 @@ double k_churned(const struct k_run *run, size_t step)
 {
 	const struct solver_conf *conf = run->conf;
 	double sigma = run->levels.sigmas[step];
-	double gamma = fmin(conf->s_churn / (double)run->levels.count, sqrt(2) - 1);
+	double count = (double)run->levels.count + (run->levels.longer ? 1 : 0);
+	double gamma = fmin(conf->s_churn / count, sqrt(2) - 1);
 
 	return sigma >= conf->s_tmin && sigma <= conf->s_tmax ? sigma * (gamma + 1) : sigma;
 }

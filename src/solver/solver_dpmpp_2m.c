@@ -30,7 +30,11 @@ static int dpmpp_2m_compile(const void *conf_any, const struct strata_solver_req
 	const struct dpm_conf *conf = conf_any;
 	bool stochastic = dpm_is_stochastic(conf);
 	struct dpm_run run = { .predict_noise = dpm_predicts_noise(conf) };
-	int rc = dpm_start(&run, &conf->common, request, conf->lambda_min_clipped, 0, draft, err);
+	int rc = dpm_check_end(conf, err);
+
+	if (rc == 0)
+		rc = dpm_start(&run, &conf->common, request, conf->lambda_min_clipped,
+			       LEVELS_COSINE_BELOW, draft, err);
 
 	if (rc == 0)
 		rc = dpm_steps(&run, dpm_multistep_row);

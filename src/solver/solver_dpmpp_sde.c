@@ -60,7 +60,9 @@ static int dpmpp_sde_step(void *run_any, size_t i)
 static int dpmpp_sde_compile(const void *conf, const struct strata_solver_request *request,
 			     struct strata_solver_draft *draft, struct strata_error *err)
 {
-	return k_compile(conf, request, 0, dpmpp_sde_step, draft, err);
+	int rc = prediction_check_noise(conf, err);
+
+	return rc ? rc : k_compile(conf, request, 0, dpmpp_sde_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_sde = {

@@ -78,7 +78,7 @@ static void drop_unread_writes(struct strata_solver_draft *draft)
 static void set_start(const struct strata_solver_request *request,
 		      struct strata_solver_draft *draft)
 {
-	if (request->has_strength && draft->row_count) {
+	if (request->has_strength && draft->row_count && !draft->own_start) {
 		draft->init_clean = draft->rows[0].alpha;
 		draft->init_noise_sigma = draft->rows[0].sigma;
 	}
