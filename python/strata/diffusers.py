@@ -30,6 +30,7 @@ from diffusers.utils.torch_utils import randn_tensor
 from . import _apply, _table
 from ._call import lib
 from ._table import Table
+from .solver import Noise
 from .errors import InvalidError, NotFoundError, UnsupportedError
 
 __all__ = ["Scheduler", "StepOutput"]
@@ -94,11 +95,12 @@ class _Timesteps(np.ndarray):
 class _Position:
     """Where one picture stands: the part of the table that it goes through, and the slots."""
 
-    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like")
+    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like", "tree")
 
     def __init__(self, table: Table, skipped: int, first: int, sample: torch.Tensor) -> None:
         """The table begins at call number `skipped` of the chain, the picture at number `first`."""
         self.table, self.due = table, first
+        self.tree: Optional[Noise] = None  # what the rows of an SDE draw from
         self.calls = [-1] * skipped + [row.number for row in table.rows if row.calls_model]
         self.like = (sample.shape, sample.dtype, sample.device)
         self.slots = [torch.zeros_like(sample) for _ in range(table.slot_count)]
@@ -308,12 +310,14 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         except Exception:  # pylint: disable=broad-except  # refused by diffusers as well
             return None
         told = [float(value) for value in other.timesteps]
-        try:
-            table = self._table_for(**{**wanted, "strength": (steps - 0.5) / steps})
-        except InvalidError:
-            return None
-        calls = [row.timestep for row in table.rows if row.calls_model]
-        return table, told[:len(told) - len(calls)]
+        for left in range(steps - 1, 0, -1):
+            try:
+                table = self._table_for(**{**wanted, "strength": (left + 0.5) / steps})
+            except InvalidError:
+                continue
+            calls = [row.timestep for row in table.rows if row.calls_model]
+            return table, told[:len(told) - len(calls)]
+        return None
 
     def _tensor(self, chain: _Chain, device: Any) -> torch.Tensor:
         values = chain.values
@@ -459,8 +463,12 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         table = position.table
         at = position.calls[index]
 
-        def draw() -> torch.Tensor:
+        def draw(row: Any) -> torch.Tensor:
             given = variance_noise if variance_noise is not None else noise
+            if given is None and row.noise_from > 0:
+                if position.tree is None:
+                    position.tree = Noise("brownian", seed=self._tree_seed(generator), shape=tuple(sample.shape))
+                given = torch.from_numpy(position.tree.of_row(table.raw, row, 1)).to(model_output.device)
             if given is None:
                 given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=kind)
             return given.to(torch.float32).contiguous()
@@ -481,10 +489,17 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         output = StepOutput(result, self._second, functools.partial(make, table, at, model_output, sample))
         return output if return_dict else _Pair.of(output)
 
+    def _tree_seed(self, generator: Any) -> int:
+        """The seed of a Brownian tree: of the configuration, or of the generator, or any."""
+        seed = self.config.get("noise_sampler_seed")
+        if seed is None and isinstance(generator, torch.Generator) and "noise_sampler_seed" not in self.config:
+            seed = generator.initial_seed()
+        return int(torch.randint(0, 2**63 - 1, []).item()) if seed is None else int(seed)
+
     @staticmethod
     def _apply(position: _Position, at: int, output: Optional[torch.Tensor], sample: torch.Tensor, draw: Any) -> torch.Tensor:
         raw, row = position.table.raw_rows[at], position.table.rows[at]
-        noise = draw() if row.draws_noise else None
+        noise = draw(raw) if row.draws_noise else None
         if position.kernel is None:
             assert position.rows is not None
             return position.rows.apply(raw, at, sample, output, position.slots, noise)

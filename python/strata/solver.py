@@ -54,7 +54,8 @@ def _names(which: int) -> list[str]:
 
 
 class Noise:
-    """Where the normals of a picture come from: "torch" (its CPU generator, to the bit), "cuda", "philox".
+    """Where the normals of a picture come from: "torch" (its CPU generator, to the bit), "brownian" (torch, and a Brownian tree for what
+    DPM++ SDE and its like draw, as in k-diffusion), "cuda", "philox".
 
     >>> print(*(f"{value:.4f}" for value in Noise("torch", seed=0, shape=(1, 4, 8, 8)).tensor(0).ravel()[:3]))
     -1.1258 -1.1524 -0.2506
@@ -74,6 +75,13 @@ class Noise:
         """Tensor `number` of this seed: 0 is the first sample's, then one for each row that draws."""
         values = np.empty(self.shape, np.float32)
         lib.strata_solver_noise_fill(self._raw, number, ffi.from_buffer("float[]", values))
+        return values
+
+    def of_row(self, table: Any, row: Any, number: int) -> np.ndarray:
+        """What a row of a table draws that is number `number` of those that do: tensor(number), or from "brownian" its stretch of a
+        Brownian path."""
+        values = np.empty(self.shape, np.float32)
+        lib.strata_solver_noise_row(self._raw, table, row, number, ffi.from_buffer("float[]", values))
         return values
 
 
@@ -170,7 +178,7 @@ class Run:
         self.sample: Any = sample
         """Where the run stands."""
         table = solver.table
-        self._noise = noise.tensor if isinstance(noise, Noise) else noise
+        self._noise = noise
         self._drawn = 1
         self._walk = ffi.new("struct strata_solver_walk *", {"table": table.raw})
         self._element = None if operations else _apply.elements_of(sample)
@@ -254,7 +262,10 @@ class Run:
     def _draw(self) -> Any:
         if self._noise is None:
             raise InvalidError(f"{self.solver.name} draws noise here; expected a run that was made with noise=")
-        values = self._noise(self._drawn)
+        if isinstance(self._noise, Noise):
+            values = self._noise.of_row(self.solver.table.raw, self._raw, self._drawn)
+        else:
+            values = self._noise(self._drawn)
         self._drawn += 1
         if _apply.is_torch(self.sample):
             import torch

@@ -130,3 +130,10 @@ void k_ancestral(double sigma, double to, double eta, double *ret_down, double *
 	*ret_up = up;
 	*ret_down = sqrt(to * to - up * up);
 }
+
+void k_path(struct k_run *run, struct strata_solver_row *row, double sigma, double to)
+{
+	levels_path(&run->levels, run->conf->k_diffusion, run->draft);
+	row->noise_from = (float)sigma;
+	row->noise_to = (float)to;
+}

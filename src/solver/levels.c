@@ -141,3 +141,12 @@ int levels_check_timesteps(const struct solver_conf *conf,
 				      "like");
 	return 0;
 }
+
+void levels_path(const struct levels *levels, bool k_diffusion, struct strata_solver_draft *draft)
+{
+	size_t first = k_diffusion ? levels->first : 0;
+	double end = levels->sigmas[levels->count];
+
+	draft->path_high = levels->sigmas[first];
+	draft->path_low = end > 0 ? end : levels->sigmas[levels->count - 1];
+}

@@ -17,6 +17,9 @@ struct levels {
 	struct strata_schedule_range train; /* sigmas of the training, and the range they span */
 };
 
+/* Says that the rows' noise is of a path along these levels: of all of them, or by k-diffusion's rules of those that are left. */
+void levels_path(const struct levels *levels, bool k_diffusion, struct strata_solver_draft *draft);
+
 /* k-diffusion's: levels run between those of the spaced timesteps. */
 enum {
 	LEVELS_LOG = 1 << 0,          /* even in log sigma instead */

@@ -214,6 +214,23 @@ static int prk(struct pndm_run *run)
 	return rc;
 }
 
+/* Where a strength begins: it counts steps, of which there are fewer than calls. */
+static int begin(struct pndm_run *run, const struct strata_solver_request *request, bool plms)
+{
+	size_t n = run->discrete.timesteps.count;
+	size_t calls = plms ? n + (n > 1) : n - PRK_STEPS + PRK_STEPS * PRK_CALLS;
+	double strength = request->has_strength ? request->strength : 1;
+	size_t first = n - (size_t)((double)n * strength);
+
+	if (first >= calls)
+		return strata_fail_at(run->discrete.err, -EINVAL, "strength",
+				      "strength %g leaves none of %zu steps; expected at least %g",
+				      strength, n, 1 / (double)n);
+	run->discrete.first = first;
+	run->discrete.draft->step_count = (uint32_t)(n - first);
+	return 0;
+}
+
 static int pndm_compile(const void *conf_any, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
@@ -221,8 +238,13 @@ static int pndm_compile(const void *conf_any, const struct strata_solver_request
 	struct pndm_run run = { .last = 1 };
 	int rc = prediction_check_noise(&conf->common, err);
 
+	struct strata_solver_request whole = *request;
+
+	whole.has_strength = false;
 	if (rc == 0)
-		rc = discrete_start(&run.discrete, &conf->common, request, draft, err);
+		rc = discrete_start(&run.discrete, &conf->common, &whole, draft, err);
+	if (rc == 0)
+		rc = begin(&run, request, conf->skip_prk_steps);
 
 	if (rc)
 		return rc;

@@ -15,8 +15,8 @@ import strata
 import strata.diffusers
 import torch
 from settings import FLOWS, Setting
+from strata.solver import Noise, Solver
 from strata.solver import Run as TableRun
-from strata.solver import Solver
 
 SHAPE = (2, 4, 3, 3)
 
@@ -65,30 +65,40 @@ class _Widened:
         return getattr(self._module, name)
 
 
-class _OneByOne:
-    """In the place of a Brownian tree: one tensor for each ask, so that the formulas can be compared without it."""
+def _tree_of(made: Any, shaken: bool) -> Any:
+    """A Brownian tree in float32 for samples of any kind. It takes levels to a millionth, and its path is rough: shaken are levels that are
+    one millionth off, as a level is whose logarithm another library rounds the other way. A stretch within one millionth is 0: torchsde
+    itself never comes to its end there."""
+    off = 1e-6 if shaken else 0.0
 
-    normals: Optional[Normals] = None
+    def tree(x: torch.Tensor, *words: Any, **more: Any) -> Any:
+        before = torch.get_default_dtype()
+        low, high = (more["sigma_min"], more["sigma_max"]) if "sigma_min" in more else words[:2]
+        path = made(x.to(torch.float32), *words, **more)
 
-    def __init__(self, x: torch.Tensor, *_: Any, **__: Any) -> None:
-        self._dtype = x.dtype
-
-    def __call__(self, *_: Any) -> torch.Tensor:
-        assert _OneByOne.normals is not None
-        return _OneByOne.normals(self._dtype)
+        def stretch(sigma: Any, to: Any) -> torch.Tensor:
+            torch.set_default_dtype(torch.float32)
+            first, second = (round(min(max(float(value), low), high), 6) for value in (sigma, to))
+            try:
+                if abs(first - second) < 2e-6:
+                    return torch.zeros(x.shape, dtype=x.dtype)
+                return path(torch.tensor(float(sigma) - off, dtype=torch.float32), torch.tensor(float(to) + off, dtype=torch.float32)).to(x.dtype)
+            finally:
+                torch.set_default_dtype(before)
+        return stretch
+    return tree
 
 
 @contextlib.contextmanager
-def _drawing(module: Any, normals: Normals, wide: bool = False, tree: bool = False) -> Any:
+def _drawing(module: Any, normals: Normals, wide: bool = False, shaken: bool = False) -> Any:
     """Has the module draw these normals, and widens it."""
     kept = {name: getattr(module, name) for name in ("torch", "np", "randn_tensor", "BrownianTreeNoiseSampler") if hasattr(module, name)}
     before = torch.get_default_dtype()
     try:
         if "randn_tensor" in kept:
             module.randn_tensor = lambda shape, generator=None, device=None, dtype=None, layout=None: normals(dtype or torch.float32)
-        if "BrownianTreeNoiseSampler" in kept and not tree:
-            _OneByOne.normals = normals
-            module.BrownianTreeNoiseSampler = _OneByOne
+        if "BrownianTreeNoiseSampler" in kept:
+            module.BrownianTreeNoiseSampler = _tree_of(kept["BrownianTreeNoiseSampler"], shaken)
         if wide:
             module.torch, module.np = _Widened(torch, torch.float64), _Widened(np, np.float64)
             torch.set_default_dtype(torch.float64)
@@ -155,7 +165,8 @@ def _still(scheduler: Any) -> bool:
 def _walk(setting: Setting, scheduler: Any, original: Any, dtype: torch.dtype, normals: Normals, shaken: bool = False,
           told_instead: Optional[list[float]] = None) -> Path:
     """As a pipeline does it. told_instead: what the model is told in place of the timesteps."""
-    words = {"num_inference_steps": setting.steps, "timesteps": setting.timesteps, "sigmas": setting.sigmas, "mu": setting.mu, **setting.asked}
+    own = np.array(setting.sigmas) if setting.sigmas is not None and setting.name == "UniPCMultistepScheduler" else setting.sigmas
+    words = {"num_inference_steps": setting.steps, "timesteps": setting.timesteps, "sigmas": own, "mu": setting.mu, **setting.asked}
     with _watching(scheduler) as raw:
         scheduler.set_timesteps(**{key: value for key, value in words.items() if value is not None})
     begin = begin_of(setting, scheduler)
@@ -199,7 +210,7 @@ def reference(setting: Setting, dtype: torch.dtype = torch.float32, wide: bool =
     """By diffusers itself. Refused where it raises or ends in what is no number."""
     cls = getattr(diffusers, setting.name)
     normals = Normals(1)
-    with _drawing(sys.modules[cls.__module__], normals, wide):
+    with _drawing(sys.modules[cls.__module__], normals, wide, shaken):
         try:
             scheduler = cls(**setting.config)
             return _finite(_walk(setting, scheduler, scheduler, dtype, normals, shaken, told_instead))
@@ -243,7 +254,9 @@ def table(setting: Setting) -> Path:
     x = normals(torch.float32) * solver.init_noise_sigma
     if strength is not None:
         x = x + solver.table.init_clean * torch.linspace(-1, 1, x.numel()).reshape(SHAPE)
-    run = TableRun(solver, x, lambda number: normals(torch.float32))
+    seed = setting.config.get("noise_sampler_seed", 1)
+    trees = setting.name in ("CosineDPMSolverMultistepScheduler", "DPMSolverSDEScheduler")
+    run = TableRun(solver, x, Noise("brownian", seed=seed, shape=SHAPE) if trees else lambda number: normals(torch.float32))
     told, samples = [], [x.clone()]
     for row in run:
         run.step(model(run.input(), row.timestep))

@@ -25,7 +25,7 @@ DISTILLED = ("LCMScheduler", "TCDScheduler")
 WITHOUT_STRENGTH = ("IPNDMScheduler", "LTXEulerAncestralRFScheduler", "DDIMInverseScheduler", "DPMSolverMultistepInverseScheduler",
                     "CMStochasticIterativeScheduler", "FlowMatchHeunDiscreteScheduler")
 # Keys that no trajectory depends on, that are functions or objects, or whose values need a model with more outputs.
-PASSED_OVER = {"self", "kwargs", "tau_func", "solver_p", "scale_factors", "upscale_mode", "noise_sampler_seed", "base_shift", "max_shift",
+PASSED_OVER = {"self", "kwargs", "tau_func", "solver_p", "scale_factors", "upscale_mode", "base_shift", "max_shift",
                "base_image_seq_len", "max_image_seq_len"}
 
 
@@ -97,6 +97,7 @@ def _value(draw: random.Random, name: str, key: str, default: Any) -> Any:
         "num_train_timesteps": (20, 40, 100, 151) if name == "CMStochasticIterativeScheduler" else (100, 250, 500, 999, 1000, 2000),
         "original_inference_steps": (10, 25, 37, 50, 100),
         "disable_corrector": ([0], [0, 1], [1, 3]),
+        "noise_sampler_seed": (0, 42, 2**40 + 5),
     }
     if key in choices:
         return draw.choice(choices[key])
@@ -142,6 +143,8 @@ def _config(draw: random.Random, name: str) -> dict[str, Any]:
         config["use_flow_sigmas"] = True
     if "trained_betas" in keys and draw.random() < 0.04 and name != "IPNDMScheduler":
         config["trained_betas"] = _betas(draw, config.get("num_train_timesteps", 1000))
+    if name == "DPMSolverSDEScheduler":
+        config.setdefault("noise_sampler_seed", 7)  # else it is any
     return config
 
 

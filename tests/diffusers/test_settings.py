@@ -40,7 +40,13 @@ def one(setting):
 def random_settings_are_the_same():
     settings = [setting for setting in draw_settings(SEED, COUNT) if ONLY in setting.name]
     with multiprocessing.get_context("fork").Pool(min(os.cpu_count() or 1, 8)) as pool:
-        verdicts = pool.map(one, settings, chunksize=4)
+        verdicts = []
+        for setting, verdict in zip(settings, pool.imap(one, settings, chunksize=8)):
+            verdicts.append(verdict)
+            if not verdict.good:
+                print(f"# {len(verdicts)}: {verdict.said}: {setting}"[:600], flush=True)
+            if len(verdicts) % 1000 == 0:
+                print(f"# {len(verdicts)} of {len(settings)}", flush=True)
     lines, kinds = [], collections.Counter((setting.name, verdict.said if verdict.good else "differs") for setting, verdict in zip(settings, verdicts))
     for name in CLASSES:
         same, refused, differ = (kinds[name, said] for said in ("same", "refused", "differs"))
