@@ -40,6 +40,8 @@ _STEP_OPTIONS = ("eta", "order", "s_churn", "s_tmin", "s_tmax", "s_noise", "use_
 # Those that step() of a class takes and does not look at.
 _UNUSED_OPTIONS = {"CogVideoXDDIMScheduler": ("eta", "use_clipped_model_output"),
                    "FlowMatchEulerDiscreteScheduler": ("s_churn", "s_tmin", "s_tmax", "s_noise")}
+# That draw noise in float32 whatever the model computes in: torch draws other numbers in float16.
+_DRAWS_FLOAT = ("DPMSolverMultistepScheduler", "FlowMatchEulerDiscreteScheduler", "FlowMatchLCMScheduler", "LTXEulerAncestralRFScheduler")
 # Whose own sigmas end with where the last step ends.
 _SIGMAS_END = ("EulerDiscreteScheduler", "LTXEulerAncestralRFScheduler")
 _PROBE_STEPS = 10  # what a scheduler is tried with when it is made
@@ -470,7 +472,8 @@ class Scheduler(SchedulerMixin, ConfigMixin):
                     position.tree = Noise("brownian", seed=self._tree_seed(generator), shape=tuple(sample.shape))
                 given = torch.from_numpy(position.tree.of_row(table.raw, row, 1)).to(model_output.device)
             if given is None:
-                given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=kind)
+                drawn = torch.float32 if self._name in _DRAWS_FLOAT else kind
+                given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=drawn)
             return given.to(torch.float32).contiguous()
 
         result = self._apply(position, at, model_output, sample, draw)

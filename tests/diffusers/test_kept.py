@@ -19,6 +19,7 @@ np.seterr(all="ignore")
 torch.set_num_threads(1)
 from compare import compare  # noqa: E402
 from settings import Setting  # noqa: E402
+from strata.diffusers import Scheduler  # noqa: E402
 
 ZERO = {"rescale_betas_zero_snr": True, "prediction_type": "v_prediction", "timestep_spacing": "trailing"}
 FLOW = {"use_flow_sigmas": True, "prediction_type": "flow_prediction"}
@@ -75,7 +76,16 @@ def what_else_once_differed():
         Setting("DPMSolverMultistepScheduler", {"use_karras_sigmas": True, "beta_schedule": "squaredcos_cap_v2"}, steps=9),
         Setting("DPMSolverSinglestepScheduler", {"final_sigmas_type": "sigma_min"}, steps=10),
         Setting("UniPCMultistepScheduler", {"use_flow_sigmas": True, "use_karras_sigmas": True, "prediction_type": "flow_prediction"}, steps=7),
-        Setting("CogVideoXDDIMScheduler", {"timestep_spacing": "trailing", "rescale_betas_zero_snr": True}, steps=4, strength=0.76))
+        Setting("CogVideoXDDIMScheduler", {"timestep_spacing": "trailing", "rescale_betas_zero_snr": True}, steps=4, strength=0.76),
+        Setting("PNDMScheduler", {"skip_prk_steps": True, "steps_offset": 1}, steps=4, strength=0.148),
+        Setting("CosineDPMSolverMultistepScheduler", {"solver_order": 3, "euler_at_final": True}, steps=3),
+        Setting("TCDScheduler", {"num_train_timesteps": 100, "beta_schedule": "laplace", "trained_betas": [0.001 + k / 5000 for k in range(100)]}, steps=4),
+        Setting("UniPCMultistepScheduler", {"lower_order_final": False}, steps=3, strength=0.34))
+
+
+def brownian_trees_are_the_same():
+    return all_are("same", *(Setting("DPMSolverSDEScheduler", {"noise_sampler_seed": seed, "use_karras_sigmas": karras}, steps=6) for seed in (0, 42, 2**40 + 5)
+                             for karras in (False, True)), *(Setting("CosineDPMSolverMultistepScheduler", steps=steps) for steps in (3, 8)))
 
 
 def what_diffusers_has_no_number_for_is_refused():
@@ -89,6 +99,24 @@ def what_diffusers_has_no_number_for_is_refused():
         Setting("DPMSolverMultistepScheduler", {"use_beta_sigmas": True}, timesteps=[947, 3]))
 
 
+def half_precision_draws_the_same_noise():
+    for name, config, words in (("DPMSolverMultistepScheduler", {"algorithm_type": "sde-dpmsolver++"}, {}), ("EulerAncestralDiscreteScheduler", {}, {}),
+                                ("FlowMatchEulerDiscreteScheduler", {"stochastic_sampling": True}, {}), ("FlowMatchLCMScheduler", {}, {}),
+                                ("LTXEulerAncestralRFScheduler", {}, {}), ("TCDScheduler", {}, {"eta": 0.7}), ("LCMScheduler", {}, {})):
+        original, ends = getattr(diffusers, name)(**config), []
+        for scheduler in (original, Scheduler.from_scheduler(original)):
+            scheduler.set_timesteps(4)
+            generator = torch.Generator().manual_seed(3)
+            x = torch.randn(1, 4, 8, 8, generator=generator).to(torch.float16) * float(getattr(scheduler, "init_noise_sigma", 1.0))
+            x = x.to(torch.float16)
+            for t in scheduler.timesteps[:-1]:
+                given = scheduler.scale_model_input(x, t) if hasattr(original, "scale_model_input") else x
+                x = scheduler.step(torch.tanh(given), t, x, generator=generator, return_dict=False, **words)[0].to(torch.float16)
+            ends.append(x.float())
+        apart = float((ends[0] - ends[1]).abs().max() / ends[0].abs().max())
+        assert apart < 0.02, (name, apart)
+
+
 package.run(timesteps_of_flows_are_cut_off_where_diffusers_cuts_them, zero_terminal_snr_is_the_same, runge_kutta_starts_of_pndm_are_the_same,
             the_steps_of_a_distillation_may_be_said_at_run_time, levels_near_the_least_are_within_tolerance, what_else_once_differed,
-            what_diffusers_has_no_number_for_is_refused)
+            brownian_trees_are_the_same, what_diffusers_has_no_number_for_is_refused, half_precision_draws_the_same_noise)

@@ -25,6 +25,7 @@ diffusers.utils.logging.set_verbosity(50)
 np.seterr(all="ignore")
 torch.set_num_threads(1)
 from compare import compare, judge, shrink  # noqa: E402
+from strata._call import lib  # noqa: E402
 from settings import CLASSES, Setting, draw_settings  # noqa: E402
 
 COUNT = int(os.environ.get("STRATA_SETTINGS", "500"))
@@ -54,6 +55,8 @@ def random_settings_are_the_same():
             worst = max((verdict.worst for setting, verdict in zip(settings, verdicts) if setting.name == name and verdict.good), default=0)
             lines.append(f"{name:<36} {same:>5} the same, {refused:>4} refused by both, {differ:>3} differ; nearest to the limit {worst:.2f}")
     bad = [(setting, verdict.said) for setting, verdict in zip(settings, verdicts) if not verdict.good]
+    kernel = {lib.STRATA_ISA_SCALAR: "the scalar reference", lib.STRATA_ISA_AVX2: "AVX2", lib.STRATA_ISA_AVX512: "AVX-512"}[lib.strata_isa_best()]
+    lines.append(f"rows in float32 were applied by the kernel for {kernel}" + ("" if "512" in kernel else "; this machine has no AVX-512"))
     lines.append(f"seed {SEED}: {len(settings)} settings, {len(bad)} differences")
     if bad:
         alike = {}  # one of each sort, the shortest
