@@ -7,6 +7,7 @@
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
 #   make test T=docs              the commands of README and docs/guide, and what they print
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
+#   make test T=diffusers         random settings of schedulers against the diffusers of that environment (make test-long T=diffusers: 20,000)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 SAN    ?=
 T      ?=
@@ -52,13 +53,14 @@ run: all
 
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@$(if $(findstring python-torch,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
+	@$(if $(findstring python-torch,$(T))$(findstring diffusers,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
 	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) $(if $(AGAIN),--again $(AGAIN))
 
 test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@$(if $(findstring diffusers,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) --long
 	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread)

@@ -27,6 +27,8 @@ struct strata_noise_class {
 	void (*seek)(void *state, uint64_t tensor, size_t count);
 	/* A batch is not one tensor: each member is drawn as if it were alone, with a seed of its own. */
 	bool independent;
+	/* Rows of an SDE take stretches of the seed's Brownian path in place of tensors (<strata/brownian.h>). */
+	bool tree;
 };
 
 extern const struct strata_kind strata_noise_kind;

@@ -77,7 +77,9 @@ struct strata_solver_row {
 	struct strata_solver_sum next; /* x' */
 	struct strata_solver_write writes[STRATA_SOLVER_WRITES_MAX];
 	uint32_t write_count;
-	uint32_t flags;  /* enum strata_solver_flag */
+	uint32_t flags; /* enum strata_solver_flag */
+	/* The stretch of a Brownian path that the noise of an SDE's row is, by noise levels; both 0: it is of no path. */
+	double noise_from, noise_to;
 	uint32_t step;   /* which of the solver's steps this call belongs to, from 0 */
 	uint32_t unused; /* 0: tables of the same settings have the same bytes */
 };
@@ -95,6 +97,8 @@ struct strata_solver_table {
 	uint32_t step_count; /* steps asked for; with a strength, those that are left */
 	/* The first sample is init_noise_sigma·noise, plus init_clean·clean with a strength (image to image). */
 	double init_noise_sigma, init_clean;
+	/* What that path runs between; both 0: there is none. */
+	double path_low, path_high;
 	/* Of an adaptive solver, whose rows are made later: the training's. */
 	const double *train_sigmas;
 	size_t train_count;
@@ -107,6 +111,7 @@ struct strata_solver_request {
 	/* Own noise levels, falling, in place of the schedule's; borrowed for the call. A last 0 may be left out. */
 	const double *sigmas;
 	size_t sigma_count;
+	bool sigmas_end; /* the last of them, whatever it is, is where the last step ends (Euler and LTX in diffusers) */
 	/* Own timesteps, falling, in place of the schedule's; borrowed for the call. */
 	const double *timesteps;
 	size_t timestep_count;
@@ -146,6 +151,8 @@ struct strata_solver_draft {
 	uint32_t step_count;
 	double init_noise_sigma;
 	double init_clean;
+	double path_low, path_high; /* of the Brownian path that rows name stretches of */
+	bool own_start; /* with a strength these two are the class's, not where the first row stands */
 	uint32_t slot_count;        /* slots of rows that are made later; 0: those of the rows */
 	const double *train_sigmas; /* to be kept in the table; NULL: none */
 	size_t train_count;
@@ -380,6 +387,7 @@ struct strata_solver_noise {
 	size_t member_count;  /* of the batch */
 	size_t element_count; /* of one member */
 	uint64_t next;        /* the tensor before which the state stands */
+	void *scratch;        /* of a source with a tree; else NULL */
 	void *state;          /* the source's, in the arena */
 };
 
@@ -397,6 +405,12 @@ int strata_solver_noise_build(const char *source, uint64_t seed, size_t member_c
  * for a source that can seek (cuda, philox) and else costs drawing the tensors between, from the start if it is backwards. */
 void strata_solver_noise_fill(struct strata_solver_noise *noise, uint64_t tensor,
 			      float *ret_values);
+
+/* What a row draws that is number `tensor` of those that do: that tensor, or from a source with a tree the row's stretch of the path. */
+void strata_solver_noise_row(struct strata_solver_noise *noise,
+			     const struct strata_solver_table *table,
+			     const struct strata_solver_row *row, uint64_t tensor,
+			     float *ret_values);
 
 /* Which tensor a row draws: one more than the rows before it that draw. Of an adaptive solver, whose rows come from
  * strata_solver_next, the caller counts those that draw. */

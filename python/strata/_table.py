@@ -112,7 +112,7 @@ def quoted(value: Any) -> str:
 
 
 def request(steps: Optional[int], sigmas: Optional[Sequence[float]], timesteps: Optional[Sequence[float]], strength: Optional[float],
-            mu: Optional[float]) -> tuple[Any, list[Any]]:
+            mu: Optional[float], sigmas_end: bool = False) -> tuple[Any, list[Any]]:
     """A struct strata_solver_request, and what must live as long."""
     raw, kept = ffi.new("struct strata_solver_request *"), []
     raw.steps = steps or 0
@@ -122,6 +122,7 @@ def request(steps: Optional[int], sigmas: Optional[Sequence[float]], timesteps: 
             kept.append(array)
             setattr(raw, name + "s", array)
             setattr(raw, name + "_count", len(array))
+    raw.sigmas_end = sigmas_end
     if strength is not None:
         raw.has_strength, raw.strength = True, strength
     if mu is not None:
@@ -131,13 +132,13 @@ def request(steps: Optional[int], sigmas: Optional[Sequence[float]], timesteps: 
 
 def build(name: Optional[str], steps: Optional[int] = None, *, config: Optional[Mapping[str, Any]] = None, schedule: Optional[str] = None,
           sigmas: Optional[Sequence[float]] = None, timesteps: Optional[Sequence[float]] = None, strength: Optional[float] = None,
-          mu: Optional[float] = None, options: Optional[Mapping[str, Any]] = None) -> Table:
+          mu: Optional[float] = None, options: Optional[Mapping[str, Any]] = None, sigmas_end: bool = False) -> Table:
     """Compiles a table. name may be None where a configuration names the class."""
     words = name
     if options and name is not None:
         words = ":".join([name, *(f"{key}={quoted(value)}" for key, value in options.items())])
     solvers, schedules = registries()
-    raw, kept = request(steps, sigmas, timesteps, strength, mu)
+    raw, kept = request(steps, sigmas, timesteps, strength, mu, sigmas_end)
     with Arena() as arena:
         setup = ffi.new("struct strata_solver_setup *")
         if config is None:

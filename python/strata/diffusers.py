@@ -30,12 +30,20 @@ from diffusers.utils.torch_utils import randn_tensor
 from . import _apply, _table
 from ._call import lib
 from ._table import Table
+from .solver import Noise
 from .errors import InvalidError, NotFoundError, UnsupportedError
 
 __all__ = ["Scheduler", "StepOutput"]
 
 # Arguments of step() that change the table, by the names that both sides have for them.
-_STEP_OPTIONS = ("eta", "s_churn", "s_tmin", "s_tmax", "s_noise", "use_clipped_model_output")
+_STEP_OPTIONS = ("eta", "order", "s_churn", "s_tmin", "s_tmax", "s_noise", "use_clipped_model_output")
+# Those that step() of a class takes and does not look at.
+_UNUSED_OPTIONS = {"CogVideoXDDIMScheduler": ("eta", "use_clipped_model_output"),
+                   "FlowMatchEulerDiscreteScheduler": ("s_churn", "s_tmin", "s_tmax", "s_noise")}
+# That draw noise in float32 whatever the model computes in: torch draws other numbers in float16.
+_DRAWS_FLOAT = ("DPMSolverMultistepScheduler", "FlowMatchEulerDiscreteScheduler", "FlowMatchLCMScheduler", "LTXEulerAncestralRFScheduler")
+# Whose own sigmas end with where the last step ends.
+_SIGMAS_END = ("EulerDiscreteScheduler", "LTXEulerAncestralRFScheduler")
 _PROBE_STEPS = 10  # what a scheduler is tried with when it is made
 _DEVICE_CHAINS_MAX = 64  # timesteps on other devices that are remembered at once
 
@@ -89,11 +97,12 @@ class _Timesteps(np.ndarray):
 class _Position:
     """Where one picture stands: the part of the table that it goes through, and the slots."""
 
-    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like")
+    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like", "tree")
 
     def __init__(self, table: Table, skipped: int, first: int, sample: torch.Tensor) -> None:
         """The table begins at call number `skipped` of the chain, the picture at number `first`."""
         self.table, self.due = table, first
+        self.tree: Optional[Noise] = None  # what the rows of an SDE draw from
         self.calls = [-1] * skipped + [row.number for row in table.rows if row.calls_model]
         self.like = (sample.shape, sample.dtype, sample.device)
         self.slots = [torch.zeros_like(sample) for _ in range(table.slot_count)]
@@ -109,12 +118,22 @@ class _Position:
 class _Chain:
     """What set_timesteps() was asked for, and the picture that goes along it."""
 
-    def __init__(self, table: Table, asked: dict[str, Any]) -> None:
-        self.table, self.asked = table, asked
-        self.calls = [row.number for row in table.rows if row.calls_model]
+    def __init__(self, table: Table, asked: dict[str, Any], earlier: Sequence[float] = (), why: Optional[Exception] = None) -> None:
+        """earlier: timesteps before the table's first that cannot be stepped, and why."""
+        self.table, self.asked, self._why = table, asked, why
+        self.calls = [-1] * len(earlier) + [row.number for row in table.rows if row.calls_model]
+        self.values = [*earlier, *(table.rows[index].timestep for index in self.calls[len(earlier):])]
         self.position: Optional[_Position] = None
         self.begin = 0
         self.sigmas: Optional[torch.Tensor] = None
+
+
+    def row(self, index: int) -> Any:
+        """The row of a model call."""
+        if self.calls[index] < 0:
+            assert self._why is not None
+            raise self._why
+        return self.table.rows[self.calls[index]]
 
 
 class Scheduler(SchedulerMixin, ConfigMixin):
@@ -144,7 +163,10 @@ class Scheduler(SchedulerMixin, ConfigMixin):
             self._dtype = probe.timesteps.dtype
         except Exception:  # its schedule needs more to be known (mu)
             self._dtype = torch.float32
-        self._table_for()  # refuses here what there is no table for
+        try:
+            self._table_for()  # refuses here what there is no table for
+        except InvalidError:  # there may be one for other timesteps
+            pass
 
     # ---- made from what diffusers has ----
 
@@ -260,15 +282,47 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         options = {}
         if original_inference_steps is not None:
             options["original_inference_steps"] = int(original_inference_steps)
+            if self._name == "TCDScheduler":
+                options["over_training"] = True
         asked = {"steps": None if timesteps is not None or sigmas is not None else num_inference_steps, "mu": words.get("mu"),
                  "timesteps": _tuple(words.get("timesteps")), "sigmas": _tuple(words.get("sigmas")), "options": options, "words": words}
         if "strength" in words and "strength" in inspect.signature(self._original.set_timesteps).parameters:
             asked["strength"] = float(words["strength"])
-        chain = _Chain(self._table_for(**{key: asked[key] for key in asked if key != "words"}), asked)
-        self._local.timesteps = self._tensor(chain, device)
+        self._local.timesteps = self._tensor(self._chain(asked), device)
+
+    def _chain(self, asked: dict[str, Any]) -> _Chain:
+        wanted = {key: asked[key] for key in asked if key != "words"}
+        try:
+            return _Chain(self._table_for(**wanted), asked)
+        except InvalidError as wrong:
+            found = self._without_the_first(wanted, asked["words"], wrong)
+            if found is None:
+                raise
+            return _Chain(found[0], asked, found[1], wrong)
+
+    def _without_the_first(self, wanted: dict[str, Any], words: Mapping[str, Any], why: Exception) -> Optional[tuple[Table, list[float]]]:
+        """Some timesteps cannot be stepped from (pure noise, of which a prediction of noise says nothing), but those after them can: a
+        pipeline may begin there. The longest table, and the timesteps before it."""
+        steps = wanted["steps"] or len(wanted["timesteps"] or wanted["sigmas"] or ())
+        if wanted.get("strength") is not None or steps < 2:
+            return None
+        other = _fresh(self._original)
+        try:
+            other.set_timesteps(**words)
+        except Exception:  # pylint: disable=broad-except  # refused by diffusers as well
+            return None
+        told = [float(value) for value in other.timesteps]
+        for left in range(steps - 1, 0, -1):
+            try:
+                table = self._table_for(**{**wanted, "strength": (left + 0.5) / steps})
+            except InvalidError:
+                continue
+            calls = [row.timestep for row in table.rows if row.calls_model]
+            return table, told[:len(told) - len(calls)]
+        return None
 
     def _tensor(self, chain: _Chain, device: Any) -> torch.Tensor:
-        values = [chain.table.rows[index].timestep for index in chain.calls]
+        values = chain.values
         kind = {torch.int64: np.int64, torch.float64: np.float64}.get(self._dtype, np.float32)
         if kind is np.int64 and any(value != int(value) for value in values):
             kind = np.float32
@@ -320,12 +374,11 @@ class Scheduler(SchedulerMixin, ConfigMixin):
 
     @staticmethod
     def _nearest(chain: _Chain, value: float, due: int) -> int:
-        rows = chain.table.rows
         order = [*range(due, len(chain.calls)), *range(0, due)]
         for index in order:
-            if abs(rows[chain.calls[index]].timestep - value) <= 1e-4 * max(1.0, abs(value)):
+            if abs(chain.values[index] - value) <= 1e-4 * max(1.0, abs(value)):
                 return index
-        known = ", ".join(f"{rows[index].timestep:g}" for index in chain.calls[:8])
+        known = ", ".join(f"{known:g}" for known in chain.values[:8])
         raise InvalidError(f"there is no timestep {value:g}; expected one of {known}{' …' if len(chain.calls) > 8 else ''}")
 
     # ---- tables ----
@@ -339,7 +392,8 @@ class Scheduler(SchedulerMixin, ConfigMixin):
             if mu is None and settings.get("use_dynamic_shifting") and key == (_PROBE_STEPS, None, None, None, (), None):
                 mu = 1.0  # only to see that there is a table
             name = self._name if options else None
-            table = _table.build(name, steps, config=settings, mu=mu, timesteps=timesteps, sigmas=sigmas, strength=strength, options=options)
+            table = _table.build(name, steps, config=settings, mu=mu, timesteps=timesteps, sigmas=sigmas, strength=strength, options=options,
+                                 sigmas_end=sigmas is not None and self._name in _SIGMAS_END)
             if len(self._tables) >= 256:
                 self._tables.clear()
             self._tables[key] = table
@@ -348,16 +402,20 @@ class Scheduler(SchedulerMixin, ConfigMixin):
     def _start(self, chain: _Chain, index: int, sample: torch.Tensor, words: Mapping[str, Any]) -> _Position:
         """A picture begins at a model call: at the first, or later for image to image, where the table has no history."""
         asked = {key: value for key, value in chain.asked.items() if key != "words"}
-        options = {key: float(value) if key != "use_clipped_model_output" else bool(value) for key, value in words.items()
-                   if value is not None and key in self._step_words}
+        kinds = {"use_clipped_model_output": bool, "order": int}
+        unused = _UNUSED_OPTIONS.get(self._name, ())
+        options = {key: kinds.get(key, float)(value) for key, value in words.items()
+                   if value is not None and key in self._step_words and key not in unused}
         plain = {key: value for key, value in options.items() if value != _defaults(type(self._original)).get(key)}
         if plain or "eta" in options:
             asked["options"] = {**asked["options"], **plain, **({"eta": options["eta"]} if "eta" in options else {})}
-        whole = self._table_for(**asked)
-        if index == 0 or whole.slot_count == 0:
-            return _Position(whole, 0, index, sample)
+        chain.row(index)  # refuses what cannot be stepped from
+        if chain.calls[0] >= 0:
+            whole = self._table_for(**asked)
+            if index == 0 or whole.slot_count == 0:
+                return _Position(whole, 0, index, sample)
         left, total = len(chain.calls) - index, len(chain.calls)
-        table = self._later_part(asked, left, total, chain.table.rows[chain.calls[index]].timestep)
+        table = self._later_part(asked, left, total, chain.values[index])
         return _Position(table, index, index, sample)
 
     def _later_part(self, asked: dict[str, Any], left: int, total: int, timestep: float) -> Table:
@@ -382,13 +440,14 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         if timestep is None:
             return sample
         chain, index = self._find(timestep)
-        scale = chain.table.rows[chain.calls[index]].input_scale
+        scale = chain.row(index).input_scale
         return sample if scale == 1 else sample * scale
 
     def step(self, model_output: torch.Tensor, timestep: Any, sample: torch.Tensor, eta: Optional[float] = None,
              use_clipped_model_output: Optional[bool] = None, generator: Any = None, variance_noise: Optional[torch.Tensor] = None,
              s_churn: Optional[float] = None, s_tmin: Optional[float] = None, s_tmax: Optional[float] = None,
-             s_noise: Optional[float] = None, noise: Optional[torch.Tensor] = None, return_dict: bool = True, **others: Any) -> Any:
+             s_noise: Optional[float] = None, noise: Optional[torch.Tensor] = None, order: Optional[int] = None, return_dict: bool = True,
+             **others: Any) -> Any:
         """The next sample. The model's output and the sample stay as they are."""
         unknown = [key for key, value in others.items() if value is not None]
         if unknown:
@@ -401,15 +460,20 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         position = chain.position
         if position is None or position.due != index or position.like != (sample.shape, sample.dtype, sample.device):
             words = {"eta": eta, "use_clipped_model_output": use_clipped_model_output, "s_churn": s_churn, "s_tmin": s_tmin,
-                     "s_tmax": s_tmax, "s_noise": s_noise}
+                     "s_tmax": s_tmax, "s_noise": s_noise, "order": order}
             position = chain.position = self._start(chain, index, sample, words)
         table = position.table
         at = position.calls[index]
 
-        def draw() -> torch.Tensor:
+        def draw(row: Any) -> torch.Tensor:
             given = variance_noise if variance_noise is not None else noise
+            if given is None and row.noise_from > 0:
+                if position.tree is None:
+                    position.tree = Noise("brownian", seed=self._tree_seed(generator), shape=tuple(sample.shape))
+                given = torch.from_numpy(position.tree.of_row(table.raw, row, 1)).to(model_output.device)
             if given is None:
-                given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=kind)
+                drawn = torch.float32 if self._name in _DRAWS_FLOAT else kind
+                given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=drawn)
             return given.to(torch.float32).contiguous()
 
         result = self._apply(position, at, model_output, sample, draw)
@@ -428,10 +492,17 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         output = StepOutput(result, self._second, functools.partial(make, table, at, model_output, sample))
         return output if return_dict else _Pair.of(output)
 
+    def _tree_seed(self, generator: Any) -> int:
+        """The seed of a Brownian tree: of the configuration, or of the generator, or any."""
+        seed = self.config.get("noise_sampler_seed")
+        if seed is None and isinstance(generator, torch.Generator) and "noise_sampler_seed" not in self.config:
+            seed = generator.initial_seed()
+        return int(torch.randint(0, 2**63 - 1, []).item()) if seed is None else int(seed)
+
     @staticmethod
     def _apply(position: _Position, at: int, output: Optional[torch.Tensor], sample: torch.Tensor, draw: Any) -> torch.Tensor:
         raw, row = position.table.raw_rows[at], position.table.rows[at]
-        noise = draw() if row.draws_noise else None
+        noise = draw(raw) if row.draws_noise else None
         if position.kernel is None:
             assert position.rows is not None
             return position.rows.apply(raw, at, sample, output, position.slots, noise)
@@ -449,7 +520,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
     def add_noise(self, original_samples: torch.Tensor, noise: torch.Tensor, timesteps: torch.Tensor) -> torch.Tensor:
         """Clean samples, noised to where timesteps stand; in training, to any of the training's."""
         chain = self._current()
-        if chain is None:
+        if chain is None or self._name == "SASolverScheduler":  # which noises as the training did, on whatever levels it steps
             return self._original.add_noise(original_samples, noise, timesteps)
         known: list[tuple[float, float]] = []
         for timestep in timesteps.reshape(-1):
@@ -465,7 +536,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
 
     def _level(self, chain: _Chain, index: int) -> tuple[float, float]:
         """Where a sample stands at a model call. KDPM2 noises to its next whole step between two of them."""
-        row = chain.table.rows[chain.calls[index]]
+        row = chain.row(index)
         return (row.alpha, float(self.sigmas[index])) if self._name.startswith("KDPM2") and chain is self._current() else (row.alpha, row.sigma)
 
     def scale_noise(self, sample: torch.Tensor, timestep: torch.Tensor, noise: Optional[torch.Tensor] = None) -> torch.Tensor:

@@ -54,7 +54,8 @@ def _names(which: int) -> list[str]:
 
 
 class Noise:
-    """Where the normals of a picture come from: "torch" (its CPU generator, to the bit), "cuda", "philox".
+    """Where the normals of a picture come from: "torch" (its CPU generator, to the bit), "brownian" (torch, and a Brownian tree for what
+    DPM++ SDE and its like draw, as in k-diffusion), "cuda", "philox".
 
     >>> print(*(f"{value:.4f}" for value in Noise("torch", seed=0, shape=(1, 4, 8, 8)).tensor(0).ravel()[:3]))
     -1.1258 -1.1524 -0.2506
@@ -76,6 +77,13 @@ class Noise:
         lib.strata_solver_noise_fill(self._raw, number, ffi.from_buffer("float[]", values))
         return values
 
+    def of_row(self, table: Any, row: Any, number: int) -> np.ndarray:
+        """What a row of a table draws that is number `number` of those that do: tensor(number), or from "brownian" its stretch of a
+        Brownian path."""
+        values = np.empty(self.shape, np.float32)
+        lib.strata_solver_noise_row(self._raw, table, row, number, ffi.from_buffer("float[]", values))
+        return values
+
 
 class Solver:
     """A solver, its settings and a number of steps, compiled.
@@ -89,15 +97,16 @@ class Solver:
     def __init__(self, name: Optional[str] = None, steps: Optional[int] = None, *, config: Optional[Mapping[str, Any]] = None,
                  schedule: Optional[str] = None, sigmas: Optional[Sequence[float]] = None,
                  timesteps: Optional[Sequence[float]] = None, strength: Optional[float] = None, mu: Optional[float] = None,
-                 **options: Any) -> None:
+                 sigmas_end: bool = False, **options: Any) -> None:
         """name is any that users know: "ddim", "Euler a", "DPM++ 2M SDE Karras", "EulerDiscreteScheduler", "sdxl"; None: the one that
-        config, a diffusers scheduler_config.json as a dict, names. options are the solver's own (`strata solver show NAME`)."""
+        config, a diffusers scheduler_config.json as a dict, names. options are the solver's own (`strata solver show NAME`).
+        sigmas_end: the last of sigmas is where the last step ends, even where it is not 0."""
         if name is None and config is None:
             raise InvalidError("neither a solver nor a configuration is named; expected one of them")
         if options and name is None:
             raise InvalidError("options need the name of a solver; expected name=")
         self.table = _table.build(name, steps, config=config, schedule=schedule, sigmas=sigmas, timesteps=timesteps, strength=strength,
-                                  mu=mu, options=options)
+                                  mu=mu, options=options, sigmas_end=sigmas_end)
 
     @property
     def name(self) -> str:
@@ -169,7 +178,7 @@ class Run:
         self.sample: Any = sample
         """Where the run stands."""
         table = solver.table
-        self._noise = noise.tensor if isinstance(noise, Noise) else noise
+        self._noise = noise
         self._drawn = 1
         self._walk = ffi.new("struct strata_solver_walk *", {"table": table.raw})
         self._element = None if operations else _apply.elements_of(sample)
@@ -253,7 +262,10 @@ class Run:
     def _draw(self) -> Any:
         if self._noise is None:
             raise InvalidError(f"{self.solver.name} draws noise here; expected a run that was made with noise=")
-        values = self._noise(self._drawn)
+        if isinstance(self._noise, Noise):
+            values = self._noise.of_row(self.solver.table.raw, self._raw, self._drawn)
+        else:
+            values = self._noise(self._drawn)
         self._drawn += 1
         if _apply.is_torch(self.sample):
             import torch

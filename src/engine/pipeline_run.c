@@ -165,13 +165,24 @@ void pipeline_run_draw(struct strata_pipeline_run *run, uint64_t tensor, float *
 		strata_solver_noise_fill(&run->draws[i], tensor, ret_values + i * each);
 }
 
+/* What a row draws, for all pictures. */
+static void draw_row(struct strata_pipeline_run *run, const struct strata_solver_row *row)
+{
+	size_t each = run->image_count / run->draw_count * run->geometry.element_count;
+
+	for (size_t i = 0; i < run->draw_count; i++)
+		strata_solver_noise_row(&run->draws[i], run->table, row, run->tensor,
+					run->noise + i * each);
+	run->tensor++;
+}
+
 static void apply(struct strata_pipeline_run *run, const struct strata_solver_row *row)
 {
 	const struct strata_solver_how how = { STRATA_F32, strata_isa_best(), NULL };
 	size_t elements = run->geometry.element_count, slots = run->table->slot_count;
 
 	if (row->flags & STRATA_ROW_NOISE)
-		pipeline_run_draw(run, run->tensor++, run->noise);
+		draw_row(run, row);
 	for (size_t k = 0; k < run->image_count; k++) {
 		run->items[k] = (struct strata_solver_item){
 			.row = row,

@@ -8,6 +8,16 @@
 #include <errno.h>
 #include <string.h>
 
+/* Betas that are given one by one leave nothing to a schedule: then it may be one that the class does not have. */
+static bool is_idle(const json_t *object, const char *key, const json_t *value)
+{
+	const char *schedule = json_string_value(value);
+
+	return strcmp(key, "beta_schedule") == 0 && schedule &&
+	       json_is_array(json_object_get(object, "trained_betas")) &&
+	       strcmp(schedule, "squaredcos_cap_v2") != 0;
+}
+
 /* The keys of the object that the class has, without those that are null. A new reference or NULL. */
 static json_t *known_keys(const struct strata_schema *schema, const json_t *object)
 {
@@ -18,7 +28,7 @@ static json_t *known_keys(const struct strata_schema *schema, const json_t *obje
 	{
 		const struct strata_option *option = option_find(schema, key, strlen(key));
 
-		if (!known || !option || json_is_null(value))
+		if (!known || !option || json_is_null(value) || is_idle(object, key, value))
 			continue;
 		if (json_object_set(known, option->name, value)) {
 			json_decref(known);

@@ -16,11 +16,27 @@ static float linspace(double start, double end, size_t count, size_t i)
 	return i < count / 2 ? first + step * (float)i : last - step * (float)(count - i - 1);
 }
 
-static double cosine_bar(double t)
+/* How much of the signal is left at a part t of the training, where the betas follow from it. */
+static double signal_left(int schedule, double t)
 {
 	double c = cos((t + 0.008) / 1.008 * M_PI / 2);
 
+	if (schedule == BETAS_EXP)
+		return exp(-12 * t);
+	if (schedule == BETAS_LAPLACE) {
+		double snr = exp(-0.5 * copysign(1, 0.5 - t) * log(1 - 2 * fabs(0.5 - t) + 1e-6));
+
+		return sqrt(snr / (1 + snr));
+	}
 	return c * c;
+}
+
+static float beta_of_signal(int schedule, size_t count, size_t i)
+{
+	double from = signal_left(schedule, (double)i / (double)count);
+	double to = signal_left(schedule, (double)(i + 1) / (double)count);
+
+	return (float)fmin(1 - to / from, 0.999);
 }
 
 static float beta_at(const struct solver_conf *conf, size_t count, size_t i)
@@ -36,9 +52,9 @@ static float beta_at(const struct solver_conf *conf, size_t count, size_t i)
 		return root * root;
 	}
 	case BETAS_SQUAREDCOS_CAP_V2:
-		return (float)fmin(1 - cosine_bar((double)(i + 1) / (double)count) /
-						   cosine_bar((double)i / (double)count),
-				   0.999);
+	case BETAS_LAPLACE:
+	case BETAS_EXP:
+		return beta_of_signal(conf->beta_schedule, count, i);
 	case BETAS_SIGMOID: {
 		float at = linspace(-6, 6, count, i);
 

@@ -1,12 +1,27 @@
 /* The choices behind the options that solvers have in common. */
 #include "solver/solver_conf.h"
 
-const struct strata_choice conf_beta_schedules[] = {
-	{ "linear", BETAS_LINEAR, "evenly" },
-	{ "scaled_linear", BETAS_SCALED_LINEAR, "evenly in the square root" },
-	{ "squaredcos_cap_v2", BETAS_SQUAREDCOS_CAP_V2, "so that the signal fades as a cosine" },
+#define COMMON_BETAS                                                                   \
+	{ "linear", BETAS_LINEAR, "evenly" },                                          \
+		{ "scaled_linear", BETAS_SCALED_LINEAR, "evenly in the square root" }, \
+	{                                                                              \
+		"squaredcos_cap_v2", BETAS_SQUAREDCOS_CAP_V2,                          \
+			"so that the signal fades as a cosine"                         \
+	}
+
+const struct strata_choice conf_beta_schedules[] = { COMMON_BETAS, { 0 } };
+
+const struct strata_choice conf_beta_schedules_ddpm[] = {
+	COMMON_BETAS,
 	{ "sigmoid", BETAS_SIGMOID, "slowly at both ends" },
-	{ 0 }
+	{ "laplace", BETAS_LAPLACE, "fast at both ends" },
+	{ 0 },
+};
+
+const struct strata_choice conf_beta_schedules_heun[] = {
+	COMMON_BETAS,
+	{ "exp", BETAS_EXP, "so that the signal fades as an exponential" },
+	{ 0 },
 };
 
 const struct strata_choice conf_predictions[] = {

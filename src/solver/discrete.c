@@ -16,6 +16,21 @@ int discrete_check(const struct strata_solver_request *request, struct strata_er
 	return 0;
 }
 
+int discrete_check_steps(const struct solver_conf *conf,
+			 const struct strata_solver_request *request, struct strata_error *err)
+{
+	size_t train = conf->trained_betas.count ? conf->trained_betas.count
+						 : (size_t)conf->num_train_timesteps;
+
+	if (request->steps > (int64_t)train)
+		return strata_fail_at(
+			err, -EINVAL, "steps",
+			"%lld steps do not fit in %zu training timesteps; expected at "
+			"most %zu",
+			(long long)request->steps, train, train);
+	return 0;
+}
+
 int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
 		   const struct strata_solver_request *request, struct strata_solver_draft *draft,
 		   struct strata_error *err)
@@ -49,8 +64,10 @@ int discrete_compile(const void *conf, const struct strata_solver_request *reque
 		     struct strata_error *err)
 {
 	struct discrete_run run;
-	int rc = discrete_start(&run, conf, request, draft, err);
+	int rc = discrete_check_steps(conf, request, err);
 
+	if (rc == 0)
+		rc = discrete_start(&run, conf, request, draft, err);
 	return rc ? rc : discrete_steps(&run, step);
 }
 
@@ -62,7 +79,10 @@ double discrete_alpha(const struct discrete_run *run, double timestep, double be
 int discrete_row(struct discrete_run *run, size_t i, double timestep, double alpha,
 		 struct strata_solver_row **ret_row)
 {
-	if (alpha <= 0 && run->conf->prediction_type == PREDICTION_EPSILON)
+	bool unknown = alpha <= 0 && run->conf->prediction_type == PREDICTION_EPSILON;
+	bool held = run->conf->clip_sample && !run->conf->thresholding;
+
+	if (unknown && !held)
 		return strata_fail_at(
 			run->err, -EINVAL, "prediction_type",
 			"timestep %g is pure noise, of which epsilon says nothing; "
@@ -76,5 +96,9 @@ int discrete_row(struct discrete_run *run, size_t i, double timestep, double alp
 	(*ret_row)->timestep = timestep;
 	(*ret_row)->step = (uint32_t)(i - run->first);
 	prediction_fill(run->conf, sqrt(alpha), sqrt(1 - alpha), *ret_row);
+	if (unknown) { /* infinite either way, and held there */
+		(*ret_row)->p = 1e30;
+		(*ret_row)->q = -1e30;
+	}
 	return 0;
 }

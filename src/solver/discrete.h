@@ -23,6 +23,10 @@ struct discrete_run {
 /* Refuses noise levels, the request's own and a schedule's: a step here ends a stride of timesteps further on. */
 int discrete_check(const struct strata_solver_request *request, struct strata_error *err);
 
+/* Refuses more steps than there are timesteps. */
+int discrete_check_steps(const struct solver_conf *conf,
+			 const struct strata_solver_request *request, struct strata_error *err);
+
 /* Betas, timesteps and what a strength leaves of them. */
 int discrete_start(struct discrete_run *run, const struct solver_conf *conf,
 		   const struct strata_solver_request *request, struct strata_solver_draft *draft,

@@ -8,6 +8,7 @@ struct distilled_conf {
 	struct solver_conf common;
 	int64_t original_inference_steps;
 	bool set_alpha_to_one;
+	bool over_training;
 	double timestep_scaling;
 };
 

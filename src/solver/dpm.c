@@ -9,7 +9,7 @@ const struct strata_choice dpm_algorithms[] = {
 	{ "dpmsolver", DPM_SOLVER, "the noise, along the ODE" },
 	{ "sde-dpmsolver++", DPM_SDE_PP, "the clean sample, along the SDE" },
 	{ "sde-dpmsolver", DPM_SDE, "the noise, along the SDE" },
-	{ "deis", DPM_SOLVER_PP, "another solver's: dpmsolver++" },
+	{ "deis", DPM_DEIS, "another solver's: dpmsolver++" },
 	{ 0 }
 };
 
@@ -38,16 +38,24 @@ static struct point point_at(const struct solver_conf *conf, double sigma)
 	return point;
 }
 
+int dpm_check_prediction(const struct dpm_run *run, const struct solver_conf *conf,
+			 struct strata_error *err)
+{
+	if (conf->prediction_type == PREDICTION_FLOW && run->predict_noise && !run->by_rest)
+		return strata_fail_at(err, -EINVAL, "prediction_type",
+				      "a flow is not turned into noise here; expected a solver of "
+				      "the clean sample, or prediction_type = epsilon");
+	return 0;
+}
+
 int dpm_start(struct dpm_run *run, const struct solver_conf *conf,
 	      const struct strata_solver_request *request, double lambda_min, unsigned rules,
 	      struct strata_solver_draft *draft, struct strata_error *err)
 {
-	if (conf->prediction_type == PREDICTION_FLOW && !conf->use_flow_sigmas)
-		return strata_fail_at(err, -EINVAL, "prediction_type",
-				      "a flow is predicted along a flow's noise levels; expected "
-				      "use_flow_sigmas = true");
-	int rc = levels_dpm(conf, request, lambda_min, rules, draft->arena, &run->levels, err);
+	int rc = dpm_check_prediction(run, conf, err);
 
+	if (rc == 0)
+		rc = levels_dpm(conf, request, lambda_min, rules, draft->arena, &run->levels, err);
 	if (rc)
 		return rc;
 	run->conf = conf;
@@ -68,6 +76,13 @@ struct point dpm_point(const struct dpm_run *run, size_t i)
 	return point_at(run->conf, run->levels.sigmas[i]);
 }
 
+/* Of a flow on other levels the reference divides what is left by the level, not by the part of noise. */
+static double rest_scale(const struct solver_conf *conf, const struct point *point)
+{
+	return conf->prediction_type == PREDICTION_FLOW && !conf->use_flow_sigmas ? point->alpha
+										  : 1;
+}
+
 int dpm_row(struct dpm_run *run, size_t i, struct strata_solver_row **ret_row,
 	    struct strata_solver_sum *ret_predicted)
 {
@@ -86,8 +101,8 @@ int dpm_row(struct dpm_run *run, size_t i, struct strata_solver_row **ret_row,
 		row->input_scale = 1 / hypot(point.sigma, 1);
 	if (!run->predict_noise)
 		predicted.b = 1;
-	else if (run->conf->thresholding)
-		prediction_add_rest(row, 1, &predicted);
+	else if (run->conf->thresholding || run->by_rest)
+		prediction_add_rest(row, rest_scale(run->conf, &point), &predicted);
 	else
 		prediction_add_noise(run->conf, row, 1, &predicted);
 	*ret_predicted = predicted;
@@ -143,6 +158,7 @@ struct dpm_terms dpm_terms(enum dpm_algorithm algorithm, double eta, const struc
 	case DPM_SDE_PP:
 		return terms_pp(eta, from, to);
 	case DPM_SOLVER_PP:
+	case DPM_DEIS:
 		break;
 	}
 	return terms_pp(0, from, to);
@@ -156,4 +172,15 @@ bool dpm_is_stochastic(const struct dpm_conf *conf)
 bool dpm_predicts_noise(const struct dpm_conf *conf)
 {
 	return conf->algorithm_type == DPM_SOLVER || conf->algorithm_type == DPM_SDE;
+}
+
+int dpm_check_end(const struct dpm_conf *conf, struct strata_error *err)
+{
+	if ((dpm_predicts_noise(conf) || conf->algorithm_type == DPM_DEIS) &&
+	    conf->common.final_sigmas_type == FINAL_ZERO && !conf->common.k_diffusion)
+		return strata_fail_at(err, -EINVAL, "final_sigmas_type",
+				      "steps of the noise do not end at no noise; expected "
+				      "final_sigmas_type = sigma_min, or algorithm_type = "
+				      "dpmsolver++");
+	return 0;
 }

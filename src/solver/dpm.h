@@ -21,12 +21,17 @@ struct dpm_run {
 	struct strata_solver_draft *draft;
 	struct strata_error *err;
 	struct levels levels;
-	bool predict_noise; /* the history holds the noise, not the clean sample */
+	bool predict_noise; /* the history holds the noise, not the clean sample … */
+	bool by_rest;       /* … namely what is left of the sample without the clean one (DEIS) */
 };
 
 int dpm_start(struct dpm_run *run, const struct solver_conf *conf,
 	      const struct strata_solver_request *request, double lambda_min, unsigned rules,
 	      struct strata_solver_draft *draft, struct strata_error *err);
+
+/* Refuses a prediction that the history cannot hold. dpm_start does. */
+int dpm_check_prediction(const struct dpm_run *run, const struct solver_conf *conf,
+			 struct strata_error *err);
 
 /* `step` for each step that is left, with the run as its first argument (or what begins with it). */
 int dpm_steps(struct dpm_run *run, int (*step)(void *run, size_t i));
@@ -44,7 +49,8 @@ struct dpm_terms {
 	double x, d0, d1_midpoint, d1_heun, d2, noise;
 };
 
-enum dpm_algorithm { DPM_SOLVER, DPM_SOLVER_PP, DPM_SDE, DPM_SDE_PP };
+/* DEIS is another solver's: the same as DPM_SOLVER_PP, but that it does not end at no noise. */
+enum dpm_algorithm { DPM_SOLVER, DPM_SOLVER_PP, DPM_SDE, DPM_SDE_PP, DPM_DEIS };
 
 /* eta is how stochastic an SDE is (1: as it says); the others ignore it. */
 struct dpm_terms dpm_terms(enum dpm_algorithm algorithm, double eta, const struct point *from,
@@ -66,6 +72,9 @@ struct dpm_conf {
 
 bool dpm_is_stochastic(const struct dpm_conf *conf);
 bool dpm_predicts_noise(const struct dpm_conf *conf);
+
+/* Refuses what has no end: steps of the noise that end at no noise, but for k-diffusion's rules. */
+int dpm_check_end(const struct dpm_conf *conf, struct strata_error *err);
 
 /* The order of a step: what was asked for, less while there is too little history (`done` steps) and at the end of short
  * schedules (`left` steps of `count`). */

@@ -1,6 +1,8 @@
 /* DPM-Solver's multistep rule: the prediction as a polynomial in lambda through this and the last one or two. */
 #include "solver/dpm.h"
 
+#include <errno.h>
+
 void dpm_multistep(const struct dpm_terms *terms, bool heun, int order, const struct point *points,
 		   const struct point *to, double ret_weights[3])
 {
@@ -40,6 +42,26 @@ int dpm_order(const struct dpm_conf *conf, size_t count, size_t left, size_t don
 	return left == 2 && low && order > 2 ? 2 : order;
 }
 
+/* What the reference has no number for: a third order along the SDE of the noise, and differences over a step of no length. */
+static int check(const struct dpm_run *run, const struct dpm_conf *conf, int order, double h)
+{
+	bool rough = order == 2 && conf->solver_type == DPM_MIDPOINT;
+
+	if (conf->common.k_diffusion)
+		return 0;
+	if (order == 3 && conf->algorithm_type == DPM_SDE)
+		return strata_fail_at(
+			run->err, -EINVAL, "solver_order",
+			"sde-dpmsolver is of order 1 or 2; expected solver_order = 2, "
+			"or sde-dpmsolver++");
+	if (order > 1 && !rough && h == 0)
+		return strata_fail_at(
+			run->err, -EINVAL, "final_sigmas_type",
+			"the last step has no length, which this order divides by; "
+			"expected final_sigmas_type = zero, or euler_at_final = true");
+	return 0;
+}
+
 int dpm_multistep_row(void *run_any, size_t i)
 {
 	struct dpm_run *run = run_any;
@@ -57,6 +79,9 @@ int dpm_multistep_row(void *run_any, size_t i)
 		return rc;
 	for (int k = 0; k < order; k++)
 		points[k] = dpm_point(run, i - (size_t)k);
+	rc = check(run, conf, order, to.lambda - points[0].lambda);
+	if (rc)
+		return rc;
 	struct dpm_terms terms = dpm_terms((enum dpm_algorithm)conf->algorithm_type,
 					   conf->common.eta, &points[0], &to);
 

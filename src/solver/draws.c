@@ -2,6 +2,7 @@
  * The noise of a trajectory: which tensor of a source a row draws, and that tensor, whatever was asked for before. The source's state is only
  * a place from which the next tensor is cheap; it is never needed for what a tensor holds.
  */
+#include <strata/brownian.h>
 #include <strata/solver.h>
 
 int strata_solver_noise_init(struct strata_solver_noise *noise, const struct strata_spec *spec,
@@ -11,7 +12,12 @@ int strata_solver_noise_init(struct strata_solver_noise *noise, const struct str
 	const struct strata_noise_class *cls = (const struct strata_noise_class *)spec->cls;
 	void *state = strata_arena_get(arena, cls->state_size);
 
-	if (!state)
+	void *scratch = NULL;
+
+	if (cls->tree)
+		scratch = strata_arena_get(arena,
+					   strata_brownian_scratch(member_count * element_count));
+	if (!state || (cls->tree && !scratch))
 		return strata_fail_memory(err);
 	*noise = (struct strata_solver_noise){
 		.cls = cls,
@@ -20,6 +26,7 @@ int strata_solver_noise_init(struct strata_solver_noise *noise, const struct str
 		.member_count = member_count,
 		.element_count = element_count,
 		.state = state,
+		.scratch = scratch,
 	};
 	cls->start(noise->conf, seed, state);
 	return 0;
@@ -67,6 +74,21 @@ void strata_solver_noise_fill(struct strata_solver_noise *noise, uint64_t tensor
 		noise->cls->normal(noise->state, values, count);
 		noise->next = tensor + 1;
 	}
+}
+
+void strata_solver_noise_row(struct strata_solver_noise *noise,
+			     const struct strata_solver_table *table,
+			     const struct strata_solver_row *row, uint64_t tensor,
+			     float *ret_values)
+{
+	struct strata_brownian tree = { noise->seed, table->path_low, table->path_high };
+
+	if (noise->cls->tree && row->noise_from > 0)
+		strata_brownian_normal(&tree, row->noise_from, row->noise_to,
+				       noise->member_count * noise->element_count, noise->scratch,
+				       ret_values);
+	else
+		strata_solver_noise_fill(noise, tensor, ret_values);
 }
 
 uint64_t strata_solver_tensor_of(const struct strata_solver_table *table, size_t row_index)

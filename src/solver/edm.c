@@ -30,6 +30,10 @@ static int fill_schedule(struct edm_run *run, const struct strata_solver_request
 	if (request->schedule)
 		return schedule_fill((const struct strata_schedule_class *)request->schedule->cls,
 				     request, &range, run->count, arena, run->sigmas, err);
+	if (conf->sigma_schedule == EDM_EXPONENTIAL && run->count == 1) {
+		run->sigmas[0] = range.sigma_min; /* it is made from below */
+		return 0;
+	}
 	if (conf->sigma_schedule == EDM_EXPONENTIAL)
 		return schedule_fill(&strata_schedule_exponential, NULL, &range, run->count, arena,
 				     run->sigmas, err);
@@ -73,6 +77,8 @@ int edm_start(struct edm_run *run, const struct edm_conf *conf,
 		rc = spacing_first(request, run->count, &run->first, err);
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < run->count; i++) /* as the reference keeps them */
+		run->sigmas[i] = (float)run->sigmas[i];
 	if (conf->common.final_sigmas_type == FINAL_SIGMA_MIN)
 		run->sigmas[run->count] = run->sigmas[run->count - 1];
 	draft->init_noise_sigma = hypot(conf->common.sigma_max, 1);

@@ -1,6 +1,7 @@
 /* DPM-Solver's multistep rule on EDM levels, where the sample is clean + sigma·noise. */
 #include "solver/edm_multistep.h"
 
+#include <errno.h>
 #include <math.h>
 
 static struct point point_at(double sigma)
@@ -27,6 +28,16 @@ static int multistep_step(void *run_any, size_t i)
 
 	if (rc)
 		return rc;
+	if (order == 3 && dpm->algorithm_type == DPM_SDE_PP)
+		return strata_fail_at(
+			run->edm.err, -EINVAL, "solver_order",
+			"along the SDE the order is 1 or 2; expected solver_order = 2");
+	if (order > 1 && (order == 3 || dpm->solver_type == DPM_HEUN) &&
+	    sigmas[i + 1] == sigmas[i] && run->edm.conf->sigma_schedule == EDM_EXPONENTIAL)
+		return strata_fail_at(
+			run->edm.err, -EINVAL, "final_sigmas_type",
+			"the last step has no length, which this order divides by; "
+			"expected final_sigmas_type = zero, or euler_at_final = true");
 	for (int k = 0; k < order; k++)
 		points[k] = point_at(sigmas[i - (size_t)k]);
 	struct dpm_terms terms =
@@ -53,5 +64,13 @@ int edm_multistep(const struct edm_conf *edm, const struct dpm_conf *dpm,
 	struct multistep_run run = { .dpm = dpm };
 	int rc = edm_start(&run.edm, edm, request, draft, err);
 
+	if (rc == 0 && edm->common.final_sigmas_type == FINAL_SIGMA_MIN)
+		run.edm.sigmas[run.edm.count] = (float)edm->common.sigma_min;
+	if (rc == 0 && dpm->algorithm_type == DPM_DEIS &&
+	    edm->common.final_sigmas_type == FINAL_ZERO)
+		rc = strata_fail_at(err, -EINVAL, "final_sigmas_type",
+				    "another solver's steps do not end at no noise; expected "
+				    "final_sigmas_type = sigma_min, or algorithm_type = "
+				    "dpmsolver++");
 	return rc ? rc : edm_steps(&run.edm, multistep_step);
 }

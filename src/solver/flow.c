@@ -96,6 +96,7 @@ int flow_start(struct flow_run *run, const struct solver_conf *conf,
 	*run = (struct flow_run){ .conf = conf, .draft = draft, .err = err };
 	run->count = count_of(request);
 	run->train = (double)conf->num_train_timesteps;
+	run->told = request->timestep_count ? request->timesteps : NULL;
 	run->sigmas = strata_arena_array(draft->arena, run->count + 1, sizeof(double));
 	if (!run->sigmas)
 		return strata_fail_memory(err);
@@ -105,7 +106,7 @@ int flow_start(struct flow_run *run, const struct solver_conf *conf,
 		return strata_fail_at(err, -EINVAL, "mu",
 				      "dynamic shifting goes by the picture's size; expected mu "
 				      "(such as 1.15), or use_dynamic_shifting = false");
-	int rc = levels_check(conf, err);
+	int rc = levels_check(conf, false, err);
 
 	if (rc == 0)
 		rc = fill(run, request);
@@ -128,6 +129,7 @@ int flow_steps(struct flow_run *run, int (*step)(void *run, size_t i))
 
 void flow_invert(struct flow_run *run)
 {
+	run->told = NULL;
 	for (size_t i = 0; i <= run->count; i++)
 		run->sigmas[i] = 1 - run->sigmas[i];
 }
@@ -140,7 +142,7 @@ int flow_row(struct flow_run *run, size_t i, double sigma, struct strata_solver_
 		return rc;
 	struct strata_solver_row *row = *ret_row;
 
-	row->timestep = sigma * run->train;
+	row->timestep = run->told && i < run->count ? run->told[i] : sigma * run->train;
 	row->step = (uint32_t)(i - run->first);
 	row->alpha = 1 - sigma;
 	row->sigma = sigma;

@@ -13,8 +13,9 @@ struct flow_run {
 	struct strata_solver_draft *draft;
 	struct strata_error *err;
 	size_t count, first;
-	double *sigmas; /* count + 1 */
-	double train;   /* timesteps of the training */
+	double *sigmas;     /* count + 1 */
+	double train;       /* timesteps of the training */
+	const double *told; /* own timesteps, which the model is told as they are; NULL: by sigma */
 };
 
 /* clang-format off */

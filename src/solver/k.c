@@ -53,7 +53,8 @@ double k_churned(const struct k_run *run, size_t step)
 {
 	const struct solver_conf *conf = run->conf;
 	double sigma = run->levels.sigmas[step];
-	double gamma = fmin(conf->s_churn / (double)run->levels.count, sqrt(2) - 1);
+	double count = (double)run->levels.count + (run->levels.longer ? 1 : 0);
+	double gamma = fmin(conf->s_churn / count, sqrt(2) - 1);
 
 	return sigma >= conf->s_tmin && sigma <= conf->s_tmax ? sigma * (gamma + 1) : sigma;
 }
@@ -128,4 +129,11 @@ void k_ancestral(double sigma, double to, double eta, double *ret_down, double *
 
 	*ret_up = up;
 	*ret_down = sqrt(to * to - up * up);
+}
+
+void k_path(struct k_run *run, struct strata_solver_row *row, double sigma, double to)
+{
+	levels_path(&run->levels, run->conf->k_diffusion, run->draft);
+	row->noise_from = (float)sigma;
+	row->noise_to = (float)to;
 }

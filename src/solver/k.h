@@ -50,6 +50,9 @@ int k_heun(struct k_run *run, size_t step, double sigma, double t, double to, do
 /* A step of Euler to `to` from the guided clean sample along the unguided slope (CFG++): y + to · (x − y of the unguided output) / sigma. */
 void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, double to);
 
+/* Says that the row's noise is the path's between two sigmas. */
+void k_path(struct k_run *run, struct strata_solver_row *row, double sigma, double to);
+
 /* A step from sigma to `to` split in a deterministic part down to *ret_down and new noise of deviation *ret_up. */
 void k_ancestral(double sigma, double to, double eta, double *ret_down, double *ret_up);
 

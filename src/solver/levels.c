@@ -16,16 +16,14 @@ int levels_train(const struct solver_conf *conf, struct strata_arena *arena, str
 	if (rc)
 		return rc;
 	for (size_t t = 0; t < alphas.count; t++) {
-		/* pure noise has no finite ratio: the reference puts 2^-24 in the place of 0 */
-		double alpha = alphas.product[t] > 0 ? alphas.product[t] : 0x1p-24;
+		float alpha = (float)alphas.product[t];
 
-		sigmas[t] = sqrt((1 - alpha) / alpha);
-		if (sigmas[t] > 1e6)
-			return strata_fail_at(err, -EINVAL, "beta_end",
-					      "these betas leave next to nothing of the signal at "
-					      "timestep %zu of %zu; expected smaller ones",
-					      t, alphas.count);
-		if (!(sigmas[t] > (t ? sigmas[t - 1] : 0)))
+		/* pure noise has no finite ratio: the reference puts 2^-24 in its place, which may be
+		 * more signal than the timestep before has */
+		if (conf->rescale_betas_zero_snr && t + 1 == alphas.count)
+			alpha = 0x1p-24f;
+		sigmas[t] = (double)sqrtf((1 - alpha) / alpha);
+		if (!(sigmas[t] > 0))
 			return strata_fail_at(err, -EINVAL, "beta_start",
 					      "these betas add no noise at timestep %zu; expected "
 					      "betas above 1e-7",
@@ -49,12 +47,23 @@ int levels_allot(struct levels *levels, size_t count, struct strata_arena *arena
 	return levels->timesteps && levels->sigmas ? 0 : strata_fail_memory(err);
 }
 
+void levels_round(struct levels *levels)
+{
+	for (size_t i = 0; i < levels->count; i++)
+		levels->sigmas[i] = (float)levels->sigmas[i];
+}
+
 int levels_given(const struct strata_solver_request *request, struct strata_arena *arena,
 		 struct levels *levels, struct strata_error *err)
 {
 	size_t count = request->sigma_count;
+	bool ends = request->sigmas_end || (count > 1 && request->sigmas[count - 1] == 0);
 
-	if (count > 1 && request->sigmas[count - 1] == 0)
+	if (ends && count < 2)
+		return strata_fail_at(err, -EINVAL, "sigmas",
+				      "one sigma is no step; expected where it starts and where it "
+				      "ends");
+	if (ends)
 		count--;
 	if (count > STRATA_SOLVER_STEPS_MAX)
 		return strata_fail_at(err, -EINVAL, "sigmas", "%zu sigmas; expected at most %d",
@@ -72,6 +81,8 @@ int levels_given(const struct strata_solver_request *request, struct strata_aren
 		levels->sigmas[i] = sigma;
 		levels->timesteps[i] = schedule_timestep(&levels->train, sigma);
 	}
+	if (rc == 0 && ends)
+		levels->sigmas[count] = (float)request->sigmas[count];
 	return rc;
 }
 
@@ -83,7 +94,7 @@ const struct strata_schedule_class *levels_schedule(const struct solver_conf *co
 	if (conf->use_karras_sigmas)
 		return &strata_schedule_karras;
 	if (conf->use_exponential_sigmas || conf->use_lu_lambdas)
-		return &strata_schedule_exponential;
+		return &strata_schedule_exponential; /* lu goes before beta */
 	return conf->use_beta_sigmas ? &strata_schedule_beta : NULL;
 }
 
@@ -101,14 +112,41 @@ int levels_stretch(double terminal, double *sigmas, size_t count, struct strata_
 	return 0;
 }
 
-int levels_check(const struct solver_conf *conf, struct strata_error *err)
+int levels_check(const struct solver_conf *conf, bool karras_flow, struct strata_error *err)
 {
-	if (conf->use_karras_sigmas + conf->use_exponential_sigmas + conf->use_beta_sigmas +
-		    conf->use_lu_lambdas + conf->use_flow_sigmas >
+	bool flow = conf->use_flow_sigmas && !(karras_flow && conf->use_karras_sigmas);
+
+	bool lu = conf->use_lu_lambdas && flow; /* else it goes before or behind the others */
+
+	if (conf->use_karras_sigmas + conf->use_exponential_sigmas + conf->use_beta_sigmas + flow +
+		    lu >
 	    1)
 		return strata_fail_at(
 			err, -EINVAL, "use_karras_sigmas",
 			"more than one schedule is asked for; expected one of "
 			"use_karras_sigmas, use_exponential_sigmas, use_beta_sigmas …");
 	return 0;
+}
+
+int levels_check_timesteps(const struct solver_conf *conf,
+			   const struct strata_solver_request *request, bool flow,
+			   struct strata_error *err)
+{
+	if (request->timestep_count &&
+	    (conf->use_karras_sigmas || conf->use_exponential_sigmas || conf->use_beta_sigmas ||
+	     conf->use_lu_lambdas || (flow && conf->use_flow_sigmas)))
+		return strata_fail_at(err, -EINVAL, "timesteps",
+				      "own timesteps and a schedule of noise levels exclude each "
+				      "other; expected timesteps without use_karras_sigmas and its "
+				      "like");
+	return 0;
+}
+
+void levels_path(const struct levels *levels, bool k_diffusion, struct strata_solver_draft *draft)
+{
+	size_t first = k_diffusion ? levels->first : 0;
+	double end = levels->sigmas[levels->count];
+
+	draft->path_high = levels->sigmas[first];
+	draft->path_low = end > 0 ? end : levels->sigmas[levels->count - 1];
 }

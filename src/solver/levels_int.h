@@ -12,6 +12,9 @@ int levels_train(const struct solver_conf *conf, struct strata_arena *arena, str
 int levels_allot(struct levels *levels, size_t count, struct strata_arena *arena,
 		 struct strata_error *err);
 
+/* Rounds the levels to floats, as the reference keeps them. */
+void levels_round(struct levels *levels);
+
 /* The request's own sigmas, and the timesteps where the training had them. */
 int levels_given(const struct strata_solver_request *request, struct strata_arena *arena,
 		 struct levels *levels, struct strata_error *err);
@@ -23,7 +26,12 @@ const struct strata_schedule_class *levels_schedule(const struct solver_conf *co
 /* Stretches a flow's levels so that the last is `terminal` and 1 stays 1. */
 int levels_stretch(double terminal, double *sigmas, size_t count, struct strata_error *err);
 
-/* At most one schedule is asked for. */
-int levels_check(const struct solver_conf *conf, struct strata_error *err);
+/* Own timesteps leave no room for a schedule that the configuration asks for, nor (unless `flow` is false) for a flow's levels. */
+int levels_check_timesteps(const struct solver_conf *conf,
+			   const struct strata_solver_request *request, bool flow,
+			   struct strata_error *err);
+
+/* At most one schedule is asked for; where karras_flow, karras may lie on a flow. */
+int levels_check(const struct solver_conf *conf, bool karras_flow, struct strata_error *err);
 
 #endif

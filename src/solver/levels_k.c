@@ -9,11 +9,12 @@ static void fill_spaced(const struct timesteps *timesteps, bool interpolate_log,
 	double high = log(levels->train.sigma_max), low = log(levels->train.sigma_min);
 
 	for (size_t i = 0; i < levels->count; i++) {
-		levels->timesteps[i] = timesteps->at[i];
-		levels->sigmas[i] =
-			interpolate_log
-				? exp(high + (low - high) * (double)i / (double)levels->count)
-				: schedule_sigma(&levels->train, timesteps->at[i]);
+		double t = (float)timesteps->at[i];
+
+		levels->timesteps[i] = t;
+		levels->sigmas[i] = interpolate_log ? exp(high + (low - high) * (double)i /
+									 (double)levels->count)
+						    : schedule_sigma(&levels->train, t);
 	}
 }
 
@@ -26,7 +27,7 @@ static int reschedule(const struct solver_conf *conf, const struct strata_solver
 	const struct strata_schedule_class *schedule = levels_schedule(conf, request);
 	struct strata_schedule_range range = levels->train;
 
-	if (!request->schedule) {
+	if (!request->schedule && !(rules & LEVELS_LOG)) {
 		range.sigma_max = levels->sigmas[0];
 		range.sigma_min = levels->sigmas[levels->count - 1];
 	}
@@ -53,8 +54,10 @@ int levels_k(const struct solver_conf *conf, const struct strata_solver_request 
 {
 	struct levels levels = { 0 };
 	struct timesteps timesteps;
-	int rc = levels_check(conf, err);
+	int rc = levels_check(conf, false, err);
 
+	if (rc == 0)
+		rc = levels_check_timesteps(conf, request, false, err);
 	if (rc == 0)
 		rc = levels_train(conf, arena, &levels, err);
 	if (rc == 0 && request->sigma_count) {
@@ -74,9 +77,12 @@ int levels_k(const struct solver_conf *conf, const struct strata_solver_request 
 		rc = spacing_first(request, levels.count, &levels.first, err);
 	if (rc)
 		return rc;
-	levels.sigmas[levels.count] = 0;
-	if (conf->final_sigmas_type == FINAL_SIGMA_MIN ||
-	    (rules & LEVELS_LOG && !request->sigma_count))
+	levels_round(&levels);
+	if (!request->sigmas_end)
+		levels.sigmas[levels.count] = 0;
+	levels.longer = rules & LEVELS_LOG && !request->sigma_count &&
+			!levels_schedule(conf, request);
+	if (!request->sigmas_end && (conf->final_sigmas_type == FINAL_SIGMA_MIN || levels.longer))
 		levels.sigmas[levels.count] = levels.train.sigma_min;
 	*ret_levels = levels;
 	return 0;

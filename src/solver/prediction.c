@@ -1,7 +1,14 @@
-/* The four kinds of prediction. The velocity is defined on a sample of variance 1, so x is brought to that first. */
+/* The four kinds of prediction. The velocity is defined on a sample of variance 1, so x is brought to that first; along a
+ * flow the reference leaves that out. */
 #include "solver/prediction.h"
 
+#include <errno.h>
 #include <math.h>
+
+static double norm_of(const struct solver_conf *conf, double alpha, double sigma)
+{
+	return conf->use_flow_sigmas ? 1 : hypot(alpha, sigma);
+}
 
 void prediction_limit(const struct solver_conf *conf, struct strata_solver_row *row)
 {
@@ -18,7 +25,7 @@ void prediction_limit(const struct solver_conf *conf, struct strata_solver_row *
 void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,
 		     struct strata_solver_row *row)
 {
-	double norm = hypot(alpha, sigma);
+	double norm = norm_of(conf, alpha, sigma);
 
 	row->alpha = alpha;
 	row->sigma = sigma;
@@ -35,9 +42,9 @@ void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,
 		row->p = 0;
 		row->q = 1;
 		break;
-	case PREDICTION_FLOW:
+	case PREDICTION_FLOW: /* by the noise level itself, on whatever levels they are */
 		row->p = 1;
-		row->q = -sigma;
+		row->q = conf->use_flow_sigmas ? -sigma : -sigma / alpha;
 		break;
 	}
 	prediction_limit(conf, row);
@@ -46,7 +53,7 @@ void prediction_fill(const struct solver_conf *conf, double alpha, double sigma,
 void prediction_add_noise(const struct solver_conf *conf, const struct strata_solver_row *row,
 			  double scale, struct strata_solver_sum *sum)
 {
-	double norm = hypot(row->alpha, row->sigma);
+	double norm = norm_of(conf, row->alpha, row->sigma);
 
 	switch ((enum prediction_type)conf->prediction_type) {
 	case PREDICTION_EPSILON:
@@ -65,6 +72,15 @@ void prediction_add_noise(const struct solver_conf *conf, const struct strata_so
 		sum->e += scale * (1 - row->sigma);
 		break;
 	}
+}
+
+int prediction_check_noise(const struct solver_conf *conf, struct strata_error *err)
+{
+	if (conf->prediction_type == PREDICTION_SAMPLE && !conf->k_diffusion)
+		return strata_fail_at(err, -EINVAL, "prediction_type",
+				      "this solver is not defined for a model that predicts the "
+				      "clean sample; expected epsilon or v_prediction");
+	return 0;
 }
 
 void prediction_add_rest(const struct strata_solver_row *row, double scale,

@@ -18,6 +18,9 @@ void prediction_limit(const struct solver_conf *conf, struct strata_solver_row *
 void prediction_add_noise(const struct solver_conf *conf, const struct strata_solver_row *row,
 			  double scale, struct strata_solver_sum *sum);
 
+/* Refuses a clean sample as what the model predicts, where the reference does: not by k-diffusion's rules. */
+int prediction_check_noise(const struct solver_conf *conf, struct strata_error *err);
+
 /* Adds scale times the noise that is left when the limited y is taken out of x. sigma must not be 0. */
 void prediction_add_rest(const struct strata_solver_row *row, double scale,
 			 struct strata_solver_sum *sum);

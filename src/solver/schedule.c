@@ -23,6 +23,13 @@ double schedule_sigma(const struct strata_schedule_range *range, double timestep
 	return part > 0 ? low + part * (range->train_sigmas[below + 1] - low) : low;
 }
 
+/* The logarithm of a training's sigma, a float in the reference: where a timestep is cut off after the point, which of two
+ * whole ones it is may hang on that rounding. */
+static double train_log(const struct strata_schedule_range *range, size_t t)
+{
+	return (float)log(range->train_sigmas[t]);
+}
+
 double schedule_timestep(const struct strata_schedule_range *range, double sigma)
 {
 	size_t low = 0, high = range->train_count - 1;
@@ -30,18 +37,27 @@ double schedule_timestep(const struct strata_schedule_range *range, double sigma
 
 	if (range->train_count < 2)
 		return 0;
-	while (high - low > 1) { /* the last timestep whose sigma is not above */
+	/* the last timestep whose sigma is not above; a training's very last may be below the one before (zero SNR) */
+	if (train_log(range, high) <= wanted)
+		low = high - 1;
+	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (log(range->train_sigmas[middle]) <= wanted)
+		if (train_log(range, middle) <= wanted)
 			low = middle;
 		else
 			high = middle;
 	}
-	double from = log(range->train_sigmas[low]), to = log(range->train_sigmas[high]);
-	double part = to > from ? (wanted - from) / (to - from) : 0;
+	double from = train_log(range, low), to = train_log(range, high);
+	double part = to != from ? (from - wanted) / (double)(float)(from - to) : 0;
 
-	return (double)low + fmin(fmax(part, 0), 1);
+	part = fmin(fmax(part, 0), 1);
+	return (1 - part) * (double)low + part * (double)high;
+}
+
+double schedule_below(double timestep)
+{
+	return floor(timestep + 2e-4);
 }
 
 void schedule_interpolate(const double *published, size_t published_count, size_t count,

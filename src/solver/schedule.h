@@ -17,6 +17,10 @@ double schedule_ramp(size_t count, size_t i);
 double schedule_sigma(const struct strata_schedule_range *range, double timestep);
 double schedule_timestep(const struct strata_schedule_range *range, double sigma);
 
+/* A timestep cut off after the point. One that is short of a whole one by no more than the roundings of the reference, which
+ * differ from machine to machine, counts as that. */
+double schedule_below(double timestep);
+
 /* count levels from published ones, interpolated in the logarithm. The last published one is where the step to 0 would start, so count steps go over
  * count + 1 levels, without the last. */
 void schedule_interpolate(const double *published, size_t published_count, size_t count,

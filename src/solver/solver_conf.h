@@ -11,7 +11,14 @@
 
 #include <math.h>
 
-enum beta_schedule { BETAS_LINEAR, BETAS_SCALED_LINEAR, BETAS_SQUAREDCOS_CAP_V2, BETAS_SIGMOID };
+enum beta_schedule {
+	BETAS_LINEAR,
+	BETAS_SCALED_LINEAR,
+	BETAS_SQUAREDCOS_CAP_V2,
+	BETAS_SIGMOID,
+	BETAS_LAPLACE,
+	BETAS_EXP,
+};
 enum prediction_type { PREDICTION_EPSILON, PREDICTION_V, PREDICTION_SAMPLE, PREDICTION_FLOW };
 enum final_sigmas { FINAL_ZERO, FINAL_SIGMA_MIN };
 enum time_shift { TIME_SHIFT_EXPONENTIAL, TIME_SHIFT_LINEAR };
@@ -47,8 +54,10 @@ struct solver_conf {
 };
 
 extern const struct strata_choice conf_beta_schedules[];
-extern const struct strata_choice conf_predictions[];      /* epsilon, v_prediction, sample */
-extern const struct strata_choice conf_predictions_flow[]; /* and flow_prediction */
+extern const struct strata_choice conf_beta_schedules_ddpm[]; /* and sigmoid, laplace */
+extern const struct strata_choice conf_beta_schedules_heun[]; /* and exp */
+extern const struct strata_choice conf_predictions[];         /* epsilon, v_prediction, sample */
+extern const struct strata_choice conf_predictions_flow[];    /* and flow_prediction */
 extern const struct strata_choice conf_spacings[];
 extern const struct strata_choice conf_finals[];
 extern const struct strata_choice conf_time_shifts[];
@@ -57,7 +66,8 @@ extern const struct strata_option conf_beta_item;
 #define CONF_AT(field) offsetof(struct solver_conf, field)
 
 /* clang-format off */
-#define CONF_TRAINING                                                                                                    \
+#define CONF_TRAINING CONF_TRAINING_BY(conf_beta_schedules)
+#define CONF_TRAINING_BY(schedules)                                                                                      \
 	{ "num_train_timesteps", STRATA_INT, CONF_AT(num_train_timesteps),                                               \
 	  .integer = { 1000, 1, STRATA_TRAIN_STEPS_MAX }, .aliases = "train_timesteps",                                  \
 	  .help = "timesteps the model was trained with" },                                                              \
@@ -66,7 +76,7 @@ extern const struct strata_option conf_beta_item;
 	{ "beta_end", STRATA_REAL, CONF_AT(beta_end), .real = { 0.012, 0, 0.999 },                                       \
 	  .help = "variance added by the last timestep" },                                                               \
 	{ "beta_schedule", STRATA_ENUM, CONF_AT(beta_schedule),                                                          \
-	  .choice = { conf_beta_schedules, BETAS_SCALED_LINEAR }, .help = "how it grows in between" },                   \
+	  .choice = { schedules, BETAS_SCALED_LINEAR }, .help = "how it grows in between" },                             \
 	{ "trained_betas", STRATA_LIST, CONF_AT(trained_betas),                                                          \
 	  .list = { &conf_beta_item, STRATA_TRAIN_STEPS_MAX, NULL }, .help = "all of them, in place of these" }
 #define CONF_ZERO_SNR                                                                                                    \

@@ -31,13 +31,18 @@ static const struct strata_option consistency_options[] = {
 	{ 0 }
 };
 
-/* Level i of n: every so-many-th of the training's, from the noisiest. */
-static double sigma_at(const struct consistency_conf *conf, size_t n, size_t i)
+/* Level i of n: every so-many-th of the training's, from the noisiest, or the request's own. */
+static double sigma_at(const struct consistency_conf *conf,
+		       const struct strata_solver_request *request, size_t n, size_t i)
 {
 	size_t train = (size_t)conf->common.num_train_timesteps;
 	double high = pow(conf->common.sigma_max, 1 / conf->rho);
 	double low = pow(conf->common.sigma_min, 1 / conf->rho);
-	double ramp = (double)(i * (train / n)) / (double)(train - 1);
+	double place = (double)(i * (train / n));
+
+	if (request->timestep_count && i < n) /* they count noise upwards, from the last */
+		place = request->timesteps[n - 1 - i];
+	double ramp = place / (double)(train - 1);
 
 	return i < n ? pow(high + ramp * (low - high), conf->rho) : conf->common.sigma_min;
 }
@@ -69,11 +74,21 @@ static int consistency_compile(const void *conf_any, const struct strata_solver_
 			       struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct consistency_conf *conf = conf_any;
-	size_t n = (size_t)request->steps, first;
+	size_t n = request->timestep_count ? request->timestep_count : (size_t)request->steps,
+	       first;
 	struct strata_solver_row *row;
+	bool outside = false;
 
+	for (size_t i = 0; i < request->timestep_count; i++)
+		outside |= !(request->timesteps[i] >= 0 &&
+			     request->timesteps[i] < (double)conf->common.num_train_timesteps &&
+			     (i == 0 || request->timesteps[i] < request->timesteps[i - 1]));
+	if (outside)
+		return strata_fail_at(err, -EINVAL, "timesteps",
+				      "own timesteps fall from below %lld to 0",
+				      (long long)conf->common.num_train_timesteps);
 	if (n < 1 || (int64_t)n > conf->common.num_train_timesteps || request->sigma_count ||
-	    request->timestep_count || request->schedule)
+	    request->schedule)
 		return strata_fail_at(err, -EINVAL, "steps",
 				      "a consistency model takes its own levels in 1 to %lld steps",
 				      (long long)conf->common.num_train_timesteps);
@@ -88,7 +103,8 @@ static int consistency_compile(const void *conf_any, const struct strata_solver_
 		if (rc)
 			break;
 		row->step = (uint32_t)(i - first);
-		consistency_row(conf, sigma_at(conf, n, i), sigma_at(conf, n, i + 1), n > 1, row);
+		consistency_row(conf, sigma_at(conf, request, n, i),
+				sigma_at(conf, request, n, i + 1), n > 1, row);
 	}
 	draft->init_noise_sigma = conf->common.sigma_max;
 	draft->step_count = rc ? 0 : (uint32_t)(n - first);

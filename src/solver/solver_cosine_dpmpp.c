@@ -26,7 +26,7 @@ static const struct strata_option cosine_options[] = {
 	  .choice = { edm_predictions, PREDICTION_V }, .help = "what the model predicts" },
 	CONF_FINAL(FINAL_ZERO),
 	{ "solver_order", STRATA_INT, offsetof(struct cosine_conf, dpm.solver_order),
-	  .integer = { 2, 1, 2 }, .help = "order of the steps" },
+	  .integer = { 2, 1, 3 }, .help = "order of the steps" },
 	{ "solver_type", STRATA_ENUM, offsetof(struct cosine_conf, dpm.solver_type),
 	  .choice = { dpm_solver_types, DPM_MIDPOINT }, .help = "how a step of second order ends" },
 	{ "lower_order_final", STRATA_BOOL, offsetof(struct cosine_conf, dpm.lower_order_final),
@@ -45,8 +45,16 @@ static int cosine_compile(const void *conf_any, const struct strata_solver_reque
 	along_sde.algorithm_type = DPM_SDE_PP;
 	int rc = edm_multistep(&conf->edm, &along_sde, request, draft, err);
 
-	for (size_t i = 0; rc == 0 && i < draft->row_count; i++)
-		draft->rows[i].timestep = atan(draft->rows[i].sigma) / M_PI * 2;
+	for (size_t i = 0; rc == 0 && i < draft->row_count; i++) {
+		struct strata_solver_row *row = &draft->rows[i];
+
+		row->timestep = atan(row->sigma) / M_PI * 2;
+		row->noise_from = row->sigma;
+		row->noise_to = i + 1 < draft->row_count ? row[1].sigma
+							 : conf->edm.common.sigma_min;
+	}
+	draft->path_low = conf->edm.common.sigma_min;
+	draft->path_high = conf->edm.common.sigma_max;
 	return rc;
 }
 

@@ -69,7 +69,10 @@ static int ddim_cogvideox_compile(const void *conf_any, const struct strata_solv
 	struct ddim_cogvideox_run run;
 
 	plain.rescale_betas_zero_snr = false; /* done here, after the shift */
-	int rc = discrete_start(&run.discrete, &plain, request, draft, err);
+	int rc = discrete_check_steps(&plain, request, err);
+
+	if (rc == 0)
+		rc = discrete_start(&run.discrete, &plain, request, draft, err);
 	double *product =
 		rc ? NULL
 		   : strata_arena_array(draft->arena, run.discrete.alphas.count, sizeof(double));

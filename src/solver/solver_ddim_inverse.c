@@ -1,6 +1,7 @@
 /* DDIM inversion: DDIM's step the other way, from a clean sample to the noise that would give it. First order. */
 #include "solver/discrete.h"
 
+#include <errno.h>
 #include <math.h>
 
 struct ddim_inverse_conf {
@@ -40,6 +41,9 @@ static int ddim_inverse_step(void *run_any, size_t i)
 static int ddim_inverse_compile(const void *conf, const struct strata_solver_request *request,
 				struct strata_solver_draft *draft, struct strata_error *err)
 {
+	if (((const struct solver_conf *)conf)->timestep_spacing == SPACING_LINSPACE)
+		return strata_fail_at(err, -EINVAL, "timestep_spacing",
+				      "inversion has no linspace; expected leading or trailing");
 	return discrete_compile(conf, request, ddim_inverse_step, draft, err);
 }
 

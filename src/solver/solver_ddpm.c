@@ -15,14 +15,14 @@ static const struct strata_choice variance_types[] = {
 	{ "fixed_small", FIXED_SMALL, "the posterior's" },
 	{ "fixed_small_log", FIXED_SMALL_LOG, "the same, by its logarithm" },
 	{ "fixed_large", FIXED_LARGE, "beta" },
-	{ "fixed_large_log", FIXED_LARGE_LOG, "the same, by its logarithm" },
+	{ "fixed_large_log", FIXED_LARGE_LOG, "the same, by its logarithm (refused)" },
 	{ "learned", LEARNED, "the model's (refused)" },
 	{ "learned_range", LEARNED, "the model's (refused)" },
 	{ 0 }
 };
 
 static const struct strata_option ddpm_options[] = {
-	CONF_TRAINING,
+	CONF_TRAINING_BY(conf_beta_schedules_ddpm),
 	CONF_ZERO_SNR,
 	CONF_PREDICTION(conf_predictions),
 	CONF_THRESHOLDING,
@@ -41,12 +41,28 @@ static void ddpm_row(const struct ddpm_conf *conf, double now, double then,
 
 	row->next.b = sqrt(then) * beta / (1 - now);
 	row->next.a = sqrt(alpha) * (1 - then) / (1 - now);
-	if (conf->variance_type == FIXED_LARGE || conf->variance_type == FIXED_LARGE_LOG)
+	if (conf->variance_type == FIXED_LARGE)
 		variance = beta;
 	if (row->timestep > 0) {
 		row->next.d = sqrt(variance);
 		row->flags |= STRATA_ROW_NOISE;
 	}
+}
+
+/* The variance counts from timestep 1 on. */
+static int check(const struct discrete_run *run, double t)
+{
+	int type = ((const struct ddpm_conf *)run->conf)->variance_type;
+
+	if (t > 0 && type == LEARNED)
+		return strata_fail_at(run->err, -EINVAL, "variance_type",
+				      "a learned variance is not linear in the model's output; "
+				      "expected fixed_small or fixed_large");
+	if (t > 0 && type == FIXED_LARGE_LOG)
+		return strata_fail_at(run->err, -EINVAL, "variance_type",
+				      "fixed_large_log is the root of a negative number; expected "
+				      "fixed_large");
+	return 0;
 }
 
 static int ddpm_step(void *run_any, size_t i)
@@ -55,22 +71,18 @@ static int ddpm_step(void *run_any, size_t i)
 	double t = run->timesteps.at[i], now = discrete_alpha(run, t, 1);
 	double to = i + 1 < run->timesteps.count ? run->timesteps.at[i + 1] : -1;
 	struct strata_solver_row *row;
-	int rc = discrete_row(run, i, t, now, &row);
+	int rc = check(run, t);
 
+	if (rc == 0)
+		rc = discrete_row(run, i, t, now, &row);
 	if (rc == 0)
 		ddpm_row((const struct ddpm_conf *)run->conf, now, discrete_alpha(run, to, 1), row);
 	return rc;
 }
 
-static int ddpm_compile(const void *conf_any, const struct strata_solver_request *request,
+static int ddpm_compile(const void *conf, const struct strata_solver_request *request,
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct ddpm_conf *conf = conf_any;
-
-	if (conf->variance_type == LEARNED)
-		return strata_fail_at(err, -EINVAL, "variance_type",
-				      "a learned variance is not linear in the model's output; "
-				      "expected fixed_small or fixed_large");
 	return discrete_compile(conf, request, ddpm_step, draft, err);
 }
 

@@ -6,13 +6,13 @@
 
 #include <math.h>
 
-enum { DEIS_LOGRHO };
+enum { DEIS_LOGRHO, DEIS };
 
 struct deis_conf {
 	struct solver_conf common;
 	int64_t solver_order;
 	bool lower_order_final;
-	int solver_type;
+	int solver_type, algorithm_type;
 };
 
 static const struct strata_choice solver_types[] = {
@@ -24,6 +24,13 @@ static const struct strata_choice solver_types[] = {
 	{ 0 }
 };
 
+static const struct strata_choice algorithms[] = {
+	{ "deis", DEIS, "the noise" },
+	{ "dpmsolver", DEIS, "another solver's: deis" },
+	{ "dpmsolver++", DEIS, "another solver's: deis" },
+	{ 0 },
+};
+
 static const struct strata_option deis_options[] = {
 	CONF_TRAINING,
 	CONF_PREDICTION(conf_predictions_flow),
@@ -33,6 +40,8 @@ static const struct strata_option deis_options[] = {
 	CONF_FLOW_SIGMAS,
 	{ "solver_order", STRATA_INT, offsetof(struct deis_conf, solver_order),
 	  .integer = { 2, 1, 3 }, .help = "order of the steps" },
+	{ "algorithm_type", STRATA_ENUM, offsetof(struct deis_conf, algorithm_type),
+	  .choice = { algorithms, DEIS }, .help = "what is integrated" },
 	{ "solver_type", STRATA_ENUM, offsetof(struct deis_conf, solver_type),
 	  .choice = { solver_types, DEIS_LOGRHO }, .help = "what the polynomial is in" },
 	{ "lower_order_final", STRATA_BOOL, offsetof(struct deis_conf, lower_order_final),
@@ -104,7 +113,7 @@ static int deis_compile(const void *conf_any, const struct strata_solver_request
 			struct strata_solver_draft *draft, struct strata_error *err)
 {
 	struct deis_conf conf = *(const struct deis_conf *)conf_any;
-	struct dpm_run run = { .predict_noise = true };
+	struct dpm_run run = { .predict_noise = true, .by_rest = true };
 
 	conf.common.final_sigmas_type = FINAL_SIGMA_MIN; /* log rho has no 0 */
 	int rc = dpm_start(&run, &conf.common, request, -INFINITY, LEVELS_REPEAT_LAST, draft, err);

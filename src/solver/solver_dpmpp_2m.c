@@ -24,20 +24,40 @@ static const struct strata_option dpmpp_2m_options[] = {
 	{ 0 }
 };
 
+/* Every row draws, but by k-diffusion's rules only those that need to; and there the noise is of a path. */
+static void draw_noise(const struct dpm_run *run, struct strata_solver_draft *draft)
+{
+	bool k_diffusion = run->conf->k_diffusion;
+
+	if (k_diffusion)
+		levels_path(&run->levels, true, draft);
+	for (size_t i = 0; i < draft->row_count; i++) {
+		const double *sigmas = &run->levels.sigmas[run->levels.first + i];
+
+		if (k_diffusion && !(run->conf->eta > 0 && sigmas[1] > 0))
+			continue;
+		draft->rows[i].flags |= STRATA_ROW_NOISE;
+		draft->rows[i].noise_from = k_diffusion ? sigmas[0] : 0;
+		draft->rows[i].noise_to = k_diffusion ? sigmas[1] : 0;
+	}
+}
+
 static int dpmpp_2m_compile(const void *conf_any, const struct strata_solver_request *request,
 			    struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct dpm_conf *conf = conf_any;
 	bool stochastic = dpm_is_stochastic(conf);
 	struct dpm_run run = { .predict_noise = dpm_predicts_noise(conf) };
-	int rc = dpm_start(&run, &conf->common, request, conf->lambda_min_clipped, 0, draft, err);
+	int rc = dpm_check_end(conf, err);
+
+	if (rc == 0)
+		rc = dpm_start(&run, &conf->common, request, conf->lambda_min_clipped,
+			       LEVELS_COSINE_BELOW, draft, err);
 
 	if (rc == 0)
 		rc = dpm_steps(&run, dpm_multistep_row);
-	for (size_t i = 0; rc == 0 && stochastic && i < draft->row_count; i++)
-		if (!conf->common.k_diffusion ||
-		    (conf->common.eta > 0 && run.levels.sigmas[run.levels.first + i + 1] > 0))
-			draft->rows[i].flags |= STRATA_ROW_NOISE;
+	if (rc == 0 && stochastic)
+		draw_noise(&run, draft);
 	return rc;
 }
 

@@ -41,6 +41,9 @@ static int dpmpp_3m_sde_step(void *run_any, size_t i)
 	if (to.sigma > 0 && run->conf->eta > 0) {
 		row->next.d = terms.noise * run->conf->s_noise;
 		row->flags |= STRATA_ROW_NOISE;
+		levels_path(&run->levels, run->conf->k_diffusion, run->draft);
+		row->noise_from = run->levels.sigmas[i];
+		row->noise_to = run->levels.sigmas[i + 1];
 	}
 	return 0;
 }

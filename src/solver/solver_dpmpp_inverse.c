@@ -7,10 +7,11 @@
 
 static const struct strata_option dpmpp_inverse_options[] = {
 	CONF_TRAINING,
-	CONF_PREDICTION(conf_predictions),
+	CONF_PREDICTION(conf_predictions_flow),
 	CONF_THRESHOLDING,
 	CONF_SPACING(SPACING_LINSPACE, 1),
 	CONF_SIGMAS,
+	CONF_FLOW_SIGMAS,
 	DPM_OPTIONS,
 	DPM_ALGORITHM,
 	DPM_LAMBDA_MIN,
@@ -39,25 +40,54 @@ static int fill_spaced(const struct dpm_conf *conf, const struct strata_solver_r
 	return rc;
 }
 
+/* A schedule from the least noise to the most. */
 static int fill_schedule(const struct dpm_conf *conf, const struct strata_solver_request *request,
 			 struct dpm_run *run)
 {
+	const struct strata_schedule_class *schedule = levels_schedule(&conf->common, request);
 	struct levels *levels = &run->levels;
 	size_t n = (size_t)request->steps;
 	int rc = levels_allot(levels, n, run->draft->arena, run->err);
 
 	if (rc == 0)
-		rc = schedule_fill(levels_schedule(&conf->common, request), request, &levels->train,
-				   n, run->draft->arena, levels->sigmas, run->err);
+		rc = schedule_fill(schedule, request, &levels->train, n, run->draft->arena,
+				   levels->sigmas, run->err);
 	for (size_t i = 0; rc == 0 && i < n / 2; i++) { /* turn it round */
 		double high = levels->sigmas[i];
 
 		levels->sigmas[i] = levels->sigmas[n - 1 - i];
 		levels->sigmas[n - 1 - i] = high;
 	}
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		levels->timesteps[i] = rint(schedule_timestep(&levels->train, levels->sigmas[i]));
+	if (rc == 0 && n == 1)
+		levels->sigmas[0] = levels->train.sigma_min;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		double t = schedule_timestep(&levels->train, levels->sigmas[i]);
+
+		levels->timesteps[i] = conf->common.use_karras_sigmas ? rint(t) : schedule_below(t);
+	}
 	return rc;
+}
+
+/* The reference inverts nothing of a flow: its levels are those of the ordinary solver. */
+static int fill_flow(const struct dpm_conf *conf, const struct strata_solver_request *request,
+		     struct dpm_run *run)
+{
+	struct solver_conf plain = conf->common;
+
+	plain.final_sigmas_type = FINAL_SIGMA_MIN;
+	return levels_dpm(&plain, request, -INFINITY, LEVELS_REPEAT_LAST, run->draft->arena,
+			  &run->levels, run->err);
+}
+
+/* A timestep that comes again is left out, though its level is not: the model is told the next one a step earlier. */
+static void drop_repeated(struct levels *levels)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < levels->count; i++)
+		if (levels->timesteps[i] != levels->timesteps[kept - 1])
+			levels->timesteps[kept++] = levels->timesteps[i];
+	levels->count = kept;
 }
 
 static int start(const struct dpm_conf *conf, const struct strata_solver_request *request,
@@ -68,7 +98,7 @@ static int start(const struct dpm_conf *conf, const struct strata_solver_request
 	if (request->sigma_count || request->timestep_count)
 		return strata_fail_at(run->err, -EINVAL, "sigmas",
 				      "inversion goes through its own levels; expected steps only");
-	int rc = levels_check(&conf->common, run->err);
+	int rc = levels_check(&conf->common, false, run->err);
 
 	if (rc == 0)
 		rc = levels_train(&conf->common, run->draft->arena, levels, run->err);
@@ -78,13 +108,23 @@ static int start(const struct dpm_conf *conf, const struct strata_solver_request
 
 	while (top > 1 && -log(levels->train.train_sigmas[top - 1]) < conf->lambda_min_clipped)
 		top--;
-	rc = levels_schedule(&conf->common, request) ? fill_schedule(conf, request, run)
-						     : fill_spaced(conf, request, top, run);
-	if (rc == 0)
-		rc = spacing_first(request, levels->count, &levels->first, run->err);
-	if (rc == 0)
-		levels->sigmas[levels->count] = levels->train.train_sigmas[top - 1];
-	return rc;
+	if (conf->common.use_flow_sigmas)
+		return fill_flow(conf, request, run);
+	bool scheduled = levels_schedule(&conf->common, request) != NULL;
+
+	rc = scheduled ? fill_schedule(conf, request, run) : fill_spaced(conf, request, top, run);
+	if (rc)
+		return rc;
+	levels_round(levels);
+	levels->sigmas[levels->count] = scheduled ? levels->sigmas[levels->count - 1]
+						  : levels->train.train_sigmas[top - 1];
+	if (!scheduled || conf->common.use_karras_sigmas)
+		drop_repeated(levels);
+	if (levels->count > 1 && levels->timesteps[0] == levels->timesteps[1])
+		return strata_fail_at(run->err, -EINVAL, "steps",
+				      "two steps start at timestep %g; expected fewer steps",
+				      levels->timesteps[0]);
+	return spacing_first(request, levels->count, &levels->first, run->err);
 }
 
 static int dpmpp_inverse_compile(const void *conf_any, const struct strata_solver_request *request,
@@ -102,7 +142,10 @@ static int dpmpp_inverse_compile(const void *conf_any, const struct strata_solve
 		return strata_fail_at(
 			err, -EINVAL, "algorithm_type",
 			"an SDE cannot be inverted; expected dpmsolver++ or dpmsolver");
-	int rc = start(conf, request, &run);
+	int rc = dpm_check_prediction(&run, &conf->common, err);
+
+	if (rc == 0)
+		rc = start(conf, request, &run);
 
 	if (rc == 0)
 		rc = dpm_steps(&run, dpm_multistep_row);

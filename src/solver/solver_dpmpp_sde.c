@@ -23,6 +23,17 @@ static const struct strata_option dpmpp_sde_options[] = {
 	{ 0 }
 };
 
+/* Names the stretch of the path from sigma to a part of the way to `to`. A path is rough: a level that is a bit off has another value,
+ * so levels go through the logarithms in float that the reference takes them through. */
+static void name_path(struct k_run *run, struct strata_solver_row *row, double sigma, double to,
+		      double part)
+{
+	float start = -(float)log(sigma), end = -(float)log(to);
+	float at = part < 1 ? start + (end - start) * (float)part : end;
+
+	k_path(run, row, exp(-(double)start), exp(-(double)at));
+}
+
 static int dpmpp_sde_step(void *run_any, size_t i)
 {
 	struct k_run *run = run_any;
@@ -42,6 +53,7 @@ static int dpmpp_sde_step(void *run_any, size_t i)
 	k_euler(&row->next, sigma, down);
 	row->next.d = up * run->conf->s_noise;
 	row->flags |= STRATA_ROW_NOISE;
+	name_path(run, row, sigma, to, r);
 	k_ancestral(sigma, to, run->conf->eta, &down, &up);
 	struct strata_solver_sum *start = draft_write(row, 0);
 
@@ -54,13 +66,16 @@ static int dpmpp_sde_step(void *run_any, size_t i)
 	row->next.b = (1 - down / sigma) * fac;
 	row->next.d = up * run->conf->s_noise;
 	row->flags |= STRATA_ROW_NOISE;
+	name_path(run, row, sigma, to, 1);
 	return 0;
 }
 
 static int dpmpp_sde_compile(const void *conf, const struct strata_solver_request *request,
 			     struct strata_solver_draft *draft, struct strata_error *err)
 {
-	return k_compile(conf, request, 0, dpmpp_sde_step, draft, err);
+	int rc = prediction_check_noise(conf, err);
+
+	return rc ? rc : k_compile(conf, request, 0, dpmpp_sde_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_dpmpp_sde = {

@@ -4,6 +4,8 @@
  */
 #include "solver/dpm.h"
 
+#include <errno.h>
+
 static const struct strata_option dpmpp_single_options[] = {
 	CONF_TRAINING,
 	CONF_PREDICTION(conf_predictions_flow),
@@ -106,6 +108,19 @@ static int dpmpp_single_step(void *run_any, size_t i)
 	return 0;
 }
 
+static int check(const struct dpm_conf *conf, struct strata_error *err)
+{
+	if (conf->algorithm_type == DPM_SDE)
+		return strata_fail_at(err, -EINVAL, "algorithm_type",
+				      "sde-dpmsolver has no single steps; expected "
+				      "sde-dpmsolver++");
+	if (conf->algorithm_type == DPM_SOLVER && conf->common.thresholding)
+		return strata_fail_at(err, -EINVAL, "thresholding",
+				      "steps of the noise have no clean sample to hold; expected "
+				      "algorithm_type = dpmsolver++");
+	return dpm_check_end(conf, err);
+}
+
 static int dpmpp_single_compile(const void *conf_any, const struct strata_solver_request *request,
 				struct strata_solver_draft *draft, struct strata_error *err)
 {
@@ -114,7 +129,11 @@ static int dpmpp_single_compile(const void *conf_any, const struct strata_solver
 	struct dpm_run run = { .predict_noise = dpm_predicts_noise(conf) };
 
 	spaced.common.timestep_spacing = SPACING_LINSPACE; /* it knows no other */
-	int rc = dpm_start(&run, &spaced.common, request, conf->lambda_min_clipped, 0, draft, err);
+	int rc = check(conf, err);
+
+	if (rc == 0)
+		rc = dpm_start(&run, &spaced.common, request, conf->lambda_min_clipped,
+			       LEVELS_FLOW_COUNTS, draft, err);
 
 	return rc ? rc : dpm_steps(&run, dpmpp_single_step);
 }
@@ -127,6 +146,7 @@ const struct strata_solver_class strata_solver_dpmpp_single = {
 		.conf_size = sizeof(struct dpm_conf),
 		.options = dpmpp_single_options,
 	},
-	.file_defaults = "beta_start=0.0001:beta_end=0.02:beta_schedule=linear",
+	.file_defaults = "beta_start=0.0001:beta_end=0.02:beta_schedule=linear:"
+			 "lower_order_final=false",
 	.compile = dpmpp_single_compile,
 };

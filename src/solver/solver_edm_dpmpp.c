@@ -9,6 +9,7 @@ struct edm_dpmpp_conf {
 static const struct strata_choice algorithms[] = {
 	{ "dpmsolver++", DPM_SOLVER_PP, "along the ODE" },
 	{ "sde-dpmsolver++", DPM_SDE_PP, "along the SDE" },
+	{ "deis", DPM_DEIS, "another solver's: dpmsolver++" },
 	{ 0 }
 };
 

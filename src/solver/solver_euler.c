@@ -1,6 +1,7 @@
 /* Euler: one explicit Euler step of the probability-flow ODE per model call. First order. */
 #include "solver/k.h"
 
+#include <errno.h>
 #include <math.h>
 
 struct euler_conf {
@@ -66,6 +67,8 @@ static int euler_step(void *run_any, size_t i)
 		return rc;
 	k_euler(&row->next, churned, run->levels.sigmas[i + 1]);
 	if (!run->conf->k_diffusion && churned > sigma) {
+		if (run->conf->prediction_type == PREDICTION_V) /* read as if there were no churn */
+			prediction_fill(run->conf, 1, sigma, row);
 		row->sigma = sigma;
 		row->input_scale = 1 / hypot(sigma, 1);
 		churn_after(run, sigma, churned, row);
@@ -77,6 +80,12 @@ static int euler_compile(const void *conf_any, const struct strata_solver_reques
 			 struct strata_solver_draft *draft, struct strata_error *err)
 {
 	const struct euler_conf *conf = conf_any;
+
+	if (request->timestep_count && is_continuous(conf))
+		return strata_fail_at(
+			err, -EINVAL, "timesteps",
+			"the model is told log sigma, not timesteps; expected sigmas, "
+			"or timestep_type = discrete");
 	unsigned rules = conf->interpolation_type == INTERPOLATE_LOG_LINEAR ? LEVELS_LOG : 0;
 
 	return k_compile(conf, request, rules, euler_step, draft, err);

@@ -28,7 +28,9 @@ static int euler_ancestral_step(void *run_any, size_t i)
 static int euler_ancestral_compile(const void *conf, const struct strata_solver_request *request,
 				   struct strata_solver_draft *draft, struct strata_error *err)
 {
-	return k_compile(conf, request, 0, euler_ancestral_step, draft, err);
+	int rc = prediction_check_noise(conf, err);
+
+	return rc ? rc : k_compile(conf, request, 0, euler_ancestral_step, draft, err);
 }
 
 const struct strata_solver_class strata_solver_euler_ancestral = {

@@ -5,10 +5,14 @@
 #include "solver/k.h"
 
 static const struct strata_option heun_options[] = {
-	CONF_TRAINING,    CONF_PREDICTION(conf_predictions),
-	CONF_CLIP,        CONF_SPACING(SPACING_LINSPACE, 1),
-	CONF_SIGMAS,      CONF_CHURN,
-	CONF_K_DIFFUSION, { 0 }
+	CONF_TRAINING_BY(conf_beta_schedules_heun),
+	CONF_PREDICTION(conf_predictions),
+	CONF_CLIP,
+	CONF_SPACING(SPACING_LINSPACE, 1),
+	CONF_SIGMAS,
+	CONF_CHURN,
+	CONF_K_DIFFUSION,
+	{ 0 },
 };
 
 static int heun_step(void *run_any, size_t i)

@@ -28,7 +28,11 @@ static int lcm_step(void *run_any, size_t i)
 	const struct distilled_conf *conf = (const struct distilled_conf *)run->conf;
 	bool last = i + 1 == run->timesteps.count;
 	double t = run->timesteps.at[i], skip, out;
-	double then = last ? 1 : discrete_alpha(run, run->timesteps.at[i + 1], 1);
+	bool ends =
+		last &&
+		!run->first; /* of own timesteps that a strength cuts, the reference does not know the last */
+	double to = run->timesteps.at[last ? i : i + 1];
+	double then = ends ? 1 : discrete_alpha(run, to, 1);
 	struct strata_solver_row *row;
 	int rc = discrete_row(run, i, t, discrete_alpha(run, t, 1), &row);
 
@@ -38,7 +42,7 @@ static int lcm_step(void *run_any, size_t i)
 	row->next.b = sqrt(then) * out;
 	row->next.a = sqrt(then) * skip;
 	row->next.d = sqrt(1 - then);
-	row->flags |= last ? 0 : STRATA_ROW_NOISE;
+	row->flags |= ends ? 0 : STRATA_ROW_NOISE;
 	return 0;
 }
 

@@ -42,18 +42,26 @@ static int ltx_compile(const void *conf, const struct strata_solver_request *req
 		       struct strata_solver_draft *draft, struct strata_error *err)
 {
 	struct solver_conf plain = *(const struct solver_conf *)conf;
+	struct strata_solver_request own = *request;
 	struct flow_run run;
 	struct strata_solver_row *row;
 
-	if (request->sigma_count) /* the request's own are taken as they are */
+	if (request->timestep_count) { /* another word for sigmas in the reference */
+		own.sigmas = request->timesteps;
+		own.sigma_count = request->timestep_count;
+		own.timestep_count = 0;
+	}
+	if (own.sigma_count) /* the request's own are taken as they are */
 		plain.flow_shift = 1, plain.use_dynamic_shifting = false;
-	int rc = flow_start(&run, &plain, request, draft, err);
+	int rc = flow_start(&run, &plain, &own, draft, err);
 
+	if (rc == 0 && own.sigmas_end && run.count == own.sigma_count)
+		run.count--;
 	if (rc == 0)
 		rc = flow_steps(&run, ltx_step);
-	if (rc == 0 && request->sigma_count > run.count) {
-		/* diffusers calls the model once more at the final 0 and keeps the sample */
-		rc = flow_row(&run, run.count, 0, &row);
+	if (rc == 0 && own.sigma_count > run.count) {
+		/* diffusers calls the model once more at the end and keeps the sample */
+		rc = flow_row(&run, run.count, run.sigmas[run.count], &row);
 		if (rc == 0)
 			row->next.a = 1;
 	}

@@ -64,43 +64,57 @@ static uint32_t slot_back(const struct pndm_run *run, size_t back)
 	return (uint32_t)((run->past - back) % SLOTS_PAST);
 }
 
-/* One Runge–Kutta step from `from` to `to`, whose middle is half a stride below. */
-static int prk_step(struct pndm_run *run, size_t step, double from, double to)
+/* What the model is told at call k of all Runge–Kutta calls. A step has four, from a timestep to the next: where it starts, twice half
+ * a stride above where it ends, and where it ends. */
+static double prk_timestep(const struct pndm_run *run, size_t k)
+{
+	const double *at = &run->discrete.timesteps.at[k / PRK_CALLS];
+	double half = (double)(run->discrete.stride / 2);
+
+	switch (k % PRK_CALLS) {
+	case 0:
+		return at[0];
+	case PRK_CALLS - 1:
+		return at[1];
+	default:
+		return at[1] + half;
+	}
+}
+
+/* Call number `k` of the trajectory, at a timestep. Where it is one of a Runge–Kutta step, and where that step starts, goes by how many
+ * calls there were, as in the reference: image to image begins in the middle of the timesteps, but not of a step. */
+static int prk_call(struct pndm_run *run, size_t k, double timestep)
 {
 	static const double shares[PRK_CALLS] = { 1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6 };
-	double middle = from - (double)(run->discrete.stride / 2);
-	double calls[PRK_CALLS] = { from, middle, middle, to },
-	       ends[PRK_CALLS] = { middle, middle, to, to };
+	size_t within = k % PRK_CALLS;
+	double from = prk_timestep(run, k - within);
+	double to = timestep - (within % 2 ? 0 : (double)(run->discrete.stride / 2));
+	struct strata_solver_sum sample = { 0 }, predicted = { 0 };
 	struct strata_solver_row *row;
-	int rc = 0;
+	int rc = add_row(run, run->discrete.first + k / PRK_CALLS, timestep, &row);
 
-	for (size_t k = 0; k < PRK_CALLS && rc == 0; k++) {
-		struct strata_solver_sum sample = { 0 }, predicted = { 0 };
-
-		rc = add_row(run, step, calls[k], &row);
-		if (rc)
-			break;
-		if (k == 0)
-			sample.a = 1;
-		else
-			sample.c[SLOT_SAMPLE] = 1;
-		predicted.e = k < PRK_CALLS - 1 ? 1 : shares[k];
-		if (k == PRK_CALLS - 1)
-			predicted.c[SLOT_TOTAL] = 1;
-		transfer(run, from, ends[k], &sample, &predicted, &row->next);
-		if (k == 0) {
-			draft_write(row, slot_back(run, 0))->e = 1;
-			run->past++;
-			draft_write(row, SLOT_SAMPLE)->a = 1;
-		}
-		if (k < PRK_CALLS - 1) {
-			struct strata_solver_sum *total = draft_write(row, SLOT_TOTAL);
-
-			total->e = shares[k];
-			total->c[SLOT_TOTAL] = k ? 1 : 0;
-		}
+	if (rc)
+		return rc;
+	if (within == 0)
+		sample.a = 1;
+	else
+		sample.c[SLOT_SAMPLE] = 1;
+	predicted.e = within < PRK_CALLS - 1 ? 1 : shares[within];
+	if (within == PRK_CALLS - 1)
+		predicted.c[SLOT_TOTAL] = 1;
+	transfer(run, from, to, &sample, &predicted, &row->next);
+	if (within == 0) {
+		draft_write(row, slot_back(run, 0))->e = 1;
+		run->past++;
+		draft_write(row, SLOT_SAMPLE)->a = 1;
 	}
-	return rc;
+	if (within < PRK_CALLS - 1) {
+		struct strata_solver_sum *total = draft_write(row, SLOT_TOTAL);
+
+		total->e = shares[within];
+		total->c[SLOT_TOTAL] = within ? 1 : 0;
+	}
+	return 0;
 }
 
 /* A linear multistep formula of this prediction and the `past` ones. */
@@ -178,9 +192,10 @@ static int plms(struct pndm_run *run)
 	return rc;
 }
 
-static int prk(struct pndm_run *run, const struct strata_solver_request *request)
+static int prk(struct pndm_run *run)
 {
-	size_t n = run->discrete.timesteps.count;
+	size_t n = run->discrete.timesteps.count, first = run->discrete.first;
+	size_t calls = PRK_STEPS * PRK_CALLS;
 	const double *at = run->discrete.timesteps.at;
 	int rc = 0;
 
@@ -189,15 +204,31 @@ static int prk(struct pndm_run *run, const struct strata_solver_request *request
 				      "%zu steps are too few for Runge-Kutta steps; expected at "
 				      "least %d, or skip_prk_steps = true",
 				      n, PRK_STEPS + 1);
-	if (request->has_strength && run->discrete.first)
-		return strata_fail_at(run->discrete.err, -EINVAL, "strength",
-				      "Runge-Kutta steps cannot start in the middle; expected "
-				      "skip_prk_steps = true");
-	for (size_t i = 0; i < PRK_STEPS && rc == 0; i++)
-		rc = prk_step(run, i, at[i], at[i + 1]);
-	for (size_t i = PRK_STEPS; i < n && rc == 0; i++)
-		rc = plms_step(run, i, at[i]);
+	for (size_t k = 0; first + k < calls + n - PRK_STEPS && rc == 0; k++) {
+		size_t there = first + k; /* of all calls */
+		double t = there < calls ? prk_timestep(run, there) : at[PRK_STEPS + there - calls];
+		size_t step = k < calls ? k / PRK_CALLS : PRK_STEPS + k - calls;
+
+		rc = k < calls ? prk_call(run, k, t) : plms_step(run, first + step, t);
+	}
 	return rc;
+}
+
+/* Where a strength begins: it counts steps, of which there are fewer than calls. */
+static int begin(struct pndm_run *run, const struct strata_solver_request *request, bool plms)
+{
+	size_t n = run->discrete.timesteps.count;
+	size_t calls = plms ? n + (n > 1) : n - PRK_STEPS + PRK_STEPS * PRK_CALLS;
+	double strength = request->has_strength ? request->strength : 1;
+	size_t first = n - (size_t)((double)n * strength);
+
+	if (first >= calls)
+		return strata_fail_at(run->discrete.err, -EINVAL, "strength",
+				      "strength %g leaves none of %zu steps; expected at least %g",
+				      strength, n, 1 / (double)n);
+	run->discrete.first = first;
+	run->discrete.draft->step_count = (uint32_t)(n - first);
+	return 0;
 }
 
 static int pndm_compile(const void *conf_any, const struct strata_solver_request *request,
@@ -205,13 +236,21 @@ static int pndm_compile(const void *conf_any, const struct strata_solver_request
 {
 	const struct pndm_conf *conf = conf_any;
 	struct pndm_run run = { .last = 1 };
-	int rc = discrete_start(&run.discrete, &conf->common, request, draft, err);
+	int rc = prediction_check_noise(&conf->common, err);
+
+	struct strata_solver_request whole = *request;
+
+	whole.has_strength = false;
+	if (rc == 0)
+		rc = discrete_start(&run.discrete, &conf->common, &whole, draft, err);
+	if (rc == 0)
+		rc = begin(&run, request, conf->skip_prk_steps);
 
 	if (rc)
 		return rc;
 	if (!conf->set_alpha_to_one)
 		run.last = run.discrete.alphas.product[0];
-	return conf->skip_prk_steps ? plms(&run) : prk(&run, request);
+	return conf->skip_prk_steps ? plms(&run) : prk(&run);
 }
 
 const struct strata_solver_class strata_solver_pndm = {

@@ -5,6 +5,7 @@
 #include "solver/adams.h"
 #include "solver/dpm.h"
 
+#include <errno.h>
 #include <math.h>
 
 enum { SA_DATA, SA_NOISE, SA_ORDER_MAX = 3, SA_POINTS_MAX = ADAMS_POINTS_MAX };
@@ -14,6 +15,7 @@ struct sa_conf {
 	int64_t predictor_order, corrector_order;
 	int algorithm_type;
 	bool lower_order_final;
+	double lambda_min_clipped;
 };
 
 static const struct strata_choice algorithms[] = {
@@ -37,6 +39,9 @@ static const struct strata_option sa_options[] = {
 	  .choice = { algorithms, SA_DATA }, .help = "what is integrated" },
 	{ "lower_order_final", STRATA_BOOL, offsetof(struct sa_conf, lower_order_final),
 	  .boolean = true, .help = "the last steps are of lower order" },
+	{ "lambda_min_clipped", STRATA_REAL, offsetof(struct sa_conf, lambda_min_clipped),
+	  .real = { -INFINITY, -INFINITY, INFINITY },
+	  .help = "noise levels of a smaller log(signal / noise) are left out" },
 	{ 0 }
 };
 
@@ -154,6 +159,16 @@ static int sa_step(void *run_any, size_t i)
 	return 0;
 }
 
+/* Image to image starts where the training was at the first timestep, on whatever levels the steps are. */
+static void start_by_timestep(const struct sa_run *run, struct strata_solver_draft *draft)
+{
+	double level = schedule_sigma(&run->dpm.levels.train, draft->rows[0].timestep);
+
+	draft->own_start = true;
+	draft->init_clean = 1 / hypot(level, 1);
+	draft->init_noise_sigma = level * draft->init_clean;
+}
+
 static int sa_compile(const void *conf_any, const struct strata_solver_request *request,
 		      struct strata_solver_draft *draft, struct strata_error *err)
 {
@@ -161,14 +176,22 @@ static int sa_compile(const void *conf_any, const struct strata_solver_request *
 	struct sa_run run = { .dpm = { .predict_noise = conf.algorithm_type == SA_NOISE } };
 	size_t corrector_history = (size_t)conf.corrector_order - 1;
 
+	if (conf.algorithm_type == SA_NOISE && conf.common.thresholding)
+		return strata_fail_at(err, -EINVAL, "thresholding",
+				      "steps of the noise have no clean sample to hold; expected "
+				      "algorithm_type = data_prediction");
 	run.history = (size_t)conf.predictor_order;
 	if (run.history < corrector_history)
 		run.history = corrector_history;
 	conf.common.final_sigmas_type = FINAL_SIGMA_MIN;
-	int rc = dpm_start(&run.dpm, &conf.common, request, -INFINITY, LEVELS_REPEAT_LAST, draft,
-			   err);
+	int rc = dpm_start(&run.dpm, &conf.common, request, conf.lambda_min_clipped,
+			   LEVELS_REPEAT_LAST, draft, err);
 
-	return rc ? rc : dpm_steps(&run.dpm, sa_step);
+	if (rc == 0)
+		rc = dpm_steps(&run.dpm, sa_step);
+	if (rc == 0 && request->has_strength)
+		start_by_timestep(&run, draft);
+	return rc;
 }
 
 const struct strata_solver_class strata_solver_sa_solver = {

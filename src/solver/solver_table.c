@@ -78,7 +78,7 @@ static void drop_unread_writes(struct strata_solver_draft *draft)
 static void set_start(const struct strata_solver_request *request,
 		      struct strata_solver_draft *draft)
 {
-	if (request->has_strength && draft->row_count) {
+	if (request->has_strength && draft->row_count && !draft->own_start) {
 		draft->init_clean = draft->rows[0].alpha;
 		draft->init_noise_sigma = draft->rows[0].sigma;
 	}
@@ -146,6 +146,8 @@ static int pack(const struct strata_solver_class *cls, const void *conf,
 		.step_count = draft->step_count,
 		.init_noise_sigma = draft->init_noise_sigma,
 		.init_clean = draft->init_clean,
+		.path_low = draft->path_low,
+		.path_high = draft->path_high,
 		.train_sigmas = train_bytes ? train : NULL,
 		.train_count = draft->train_count,
 		.size_bytes = size_bytes,

@@ -13,6 +13,10 @@ struct tcd_conf {
 
 static const struct strata_option tcd_options[] = {
 	DISTILLED_OPTIONS,
+	{ "over_training", STRATA_BOOL, DISTILLED_AT(over_training),
+	  .help = "steps lie on any timesteps of the training, not on those of the distillation "
+		  "(what "
+		  "diffusers makes of original_inference_steps in set_timesteps)" },
 	{ "eta", STRATA_REAL, offsetof(struct tcd_conf, eta), .real = { 0.3, 0, 1 },
 	  .help = "how stochastic it is (0: not at all)" },
 	{ 0 }
@@ -22,7 +26,9 @@ static int tcd_step(void *run_any, size_t i)
 {
 	struct discrete_run *run = run_any;
 	double eta = ((const struct tcd_conf *)run->conf)->eta;
-	bool last = i + 1 == run->timesteps.count, noise = eta > 0 && !last;
+	bool last = i + 1 == run->timesteps.count;
+	/* of own timesteps that a strength cuts, the reference does not know the last */
+	bool noise = eta > 0 && (!last || run->first);
 	double t = run->timesteps.at[i], to = last ? 0 : run->timesteps.at[i + 1];
 	double below = discrete_alpha(run, floor((1 - eta) * to), 1);
 	double then = discrete_alpha(run, to, 1), up = noise ? then / below : 1;

@@ -3,7 +3,9 @@
  * integrals (Zhao et al. 2023). Order 1 to 3, one call per step.
  */
 #include "solver/dpm.h"
+#include "solver/levels_int.h"
 
+#include <errno.h>
 #include <math.h>
 
 enum { UNIPC_BH1, UNIPC_BH2, UNIPC_ORDER_MAX = 3 };
@@ -196,9 +198,16 @@ static size_t order_of(const struct unipc_conf *conf, const struct unipc_run *ru
 
 	if (conf->lower_order_final && order > left)
 		order = left;
-	if (run->dpm.levels.sigmas[i + 1] == 0) /* a step to no noise is infinite in lambda */
-		order = 1;
+	if (conf->common.k_diffusion && run->dpm.levels.sigmas[i + 1] == 0)
+		order = 1; /* a step to no noise is infinite in lambda */
 	return order < done + 1 ? order : done + 1;
+}
+
+/* Only one kind of step has a limit where it ends at no noise. By k-diffusion's rules each step there is of that kind. */
+static bool has_end(const struct unipc_conf *conf, const struct unipc_run *run, size_t i)
+{
+	return run->dpm.levels.sigmas[i + 1] > 0 || conf->common.k_diffusion ||
+	       (run->order == 1 && conf->predict_x0 && conf->solver_type == UNIPC_BH2);
 }
 
 static int unipc_step(void *run_any, size_t i)
@@ -215,6 +224,12 @@ static int unipc_step(void *run_any, size_t i)
 	if (done > 0 && is_corrected(conf, i - 1))
 		corrected = correct(conf, run, i, &predicted);
 	run->order = order_of(conf, run, i);
+	if (!has_end(conf, run, i))
+		return strata_fail_at(
+			run->dpm.err, -EINVAL, "final_sigmas_type",
+			"a step to no noise is infinite with these settings; expected "
+			"final_sigmas_type = sigma_min, or solver_type = bh2 with "
+			"predict_x0 and lower_order_final");
 	predict(conf, run, i, &corrected, &predicted, &row->next);
 	if (i + 1 < run->dpm.levels.count) {
 		*draft_write(row, slot_of(conf, run, i)) = predicted;
@@ -226,9 +241,25 @@ static int unipc_step(void *run_any, size_t i)
 static int unipc_compile(const void *conf_any, const struct strata_solver_request *request,
 			 struct strata_solver_draft *draft, struct strata_error *err)
 {
-	const struct unipc_conf *conf = conf_any;
-	struct unipc_run run = { .dpm = { .predict_noise = !conf->predict_x0 } };
-	int rc = dpm_start(&run.dpm, &conf->common, request, -INFINITY,
+	struct unipc_conf conf = *(const struct unipc_conf *)conf_any;
+	struct unipc_run run = { .dpm = { .predict_noise = !conf.predict_x0 } };
+
+	if (!conf.predict_x0) /* then there is no clean sample to hold */
+		conf.common.thresholding = false;
+	if (request->sigma_count && !conf.common.use_flow_sigmas && !conf.common.k_diffusion)
+		return strata_fail_at(err, -EINVAL, "sigmas",
+				      "own sigmas are taken along a flow; expected use_flow_sigmas "
+				      "= true, or k_diffusion = true");
+	if (request->sigma_count && levels_schedule(&conf.common, request))
+		return strata_fail_at(
+			err, -EINVAL, "sigmas",
+			"own sigmas and a schedule exclude each other; expected sigmas "
+			"without use_karras_sigmas and its like");
+	if (conf.common.shift_terminal > 0 && !conf.common.use_flow_sigmas)
+		return strata_fail_at(err, -EINVAL, "shift_terminal",
+				      "only a flow ends at shift_terminal; expected "
+				      "use_flow_sigmas = true");
+	int rc = dpm_start(&run.dpm, &conf.common, request, -INFINITY,
 			   LEVELS_LAST_OWN | LEVELS_FROM_ONE, draft, err);
 
 	return rc ? rc : dpm_steps(&run.dpm, unipc_step);

@@ -4,21 +4,16 @@
 #include <errno.h>
 #include <math.h>
 
-static int leading(const struct solver_conf *conf, size_t train_count, unsigned rules,
-		   struct timesteps *timesteps, struct strata_error *err)
+/* More steps than fit all lie at the offset, as in the reference. */
+static void leading(const struct solver_conf *conf, size_t train_count, unsigned rules,
+		    struct timesteps *timesteps)
 {
 	size_t n = timesteps->count, more = rules & SPACING_ONE_MORE ? 1 : 0;
 	size_t stride = train_count / (n + more);
 
-	if (stride == 0)
-		return strata_fail_at(err, -EINVAL, "steps",
-				      "%zu steps do not fit in %zu training timesteps; expected at "
-				      "most %zu, or timestep_spacing linspace",
-				      n, train_count, train_count - more);
 	for (size_t i = 0; i < n; i++)
 		timesteps->at[i] = (double)((n - 1 - i + more) * stride) +
 				   (double)conf->steps_offset;
-	return 0;
 }
 
 /* The strides are those of the whole training: leaving out its end leaves out steps. */
@@ -68,7 +63,6 @@ int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver
 {
 	struct timesteps timesteps = { .count = request->timestep_count ? request->timestep_count
 									: (size_t)request->steps };
-	int rc = 0;
 
 	timesteps.at = strata_arena_array(arena, timesteps.count, sizeof(double));
 	if (!timesteps.at)
@@ -77,13 +71,13 @@ int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver
 		for (size_t i = 0; i < timesteps.count; i++)
 			timesteps.at[i] = request->timesteps[i];
 	else if (conf->timestep_spacing == SPACING_LEADING)
-		rc = leading(conf, top, rules, &timesteps, err);
+		leading(conf, top, rules, &timesteps);
 	else if (conf->timestep_spacing == SPACING_TRAILING)
 		trailing(train_count, top, &timesteps);
 	else
 		linspace(top, rules, &timesteps);
-	if (rc == 0)
-		rc = check(&timesteps, train_count, err);
+	int rc = check(&timesteps, train_count, err);
+
 	if (rc == 0)
 		*ret_timesteps = timesteps;
 	return rc;

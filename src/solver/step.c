@@ -152,7 +152,7 @@ static void apply(struct strata_trajectory *it, const struct strata_solver_row *
 		  const void *output, void *sample)
 {
 	if (row->flags & STRATA_ROW_NOISE)
-		strata_solver_noise_fill(&it->draws, it->tensor++, it->noise);
+		strata_solver_noise_row(&it->draws, it->table, row, it->tensor++, it->noise);
 	for (size_t k = 0; k < it->member_count; k++) {
 		size_t at = k * it->member_bytes;
 

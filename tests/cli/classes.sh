@@ -4,9 +4,9 @@
 it 'lists the kinds'
 run strata classes
 gives 0
-prints_some "noise             3  where the random numbers of a picture come from"
+prints_some "noise             4  where the random numbers of a picture come from"
 run strata classes --json
-prints_json '{"kind": "noise", "classes": 3, "summary": "where the random numbers of a picture come from"} in d'
+prints_json '{"kind": "noise", "classes": 4, "summary": "where the random numbers of a picture come from"} in d'
 
 it 'lists the kinds of the simulator too'
 run strata classes
@@ -49,7 +49,7 @@ run strata classes noise
 gives 0
 prints_some 'torch'
 run strata classes noise --json
-prints_json '[c["name"] for c in d] == ["cuda", "philox", "torch"]'
+prints_json '[c["name"] for c in d] == ["brownian", "cuda", "philox", "torch"]'
 
 it 'shows the options of a class, by any of its names'
 run strata classes noise NV
@@ -79,4 +79,4 @@ export STRATA_PLUGINS=$STRATA_BUILD/tests/plugin_abi.so
 run strata classes noise
 unset STRATA_PLUGINS
 gives 1
-says_some 'was built for plug-in interface 3; this is 2: build it again'
+says_some 'was built for plug-in interface 4; this is 3: build it again'

@@ -163,6 +163,20 @@ static void check_row(const struct strata_solver_row *row, enum strata_element e
 	sample_fini(&start);
 }
 
+TEST(avx_512_runs_where_the_machine_has_it)
+{
+	size_t count, found = 0;
+
+	if (!strata_isa_works(STRATA_ISA_AVX512))
+		test_skip("this machine has no AVX-512: its kernel was not run");
+	const struct candidate *kernels = candidates(&count);
+
+	for (size_t i = 0; i < count; i++)
+		found += kernels[i].kernel == kernel_find(STRATA_ISA_AVX512);
+	CHECK_INT(found, 1);
+	CHECK_INT(strata_isa_best(), STRATA_ISA_AVX512);
+}
+
 TEST(any_row_has_the_reference_s_bits)
 {
 	static const size_t counts[] = { 0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 255, 256, 257, 600 };

@@ -39,7 +39,7 @@ static const struct expected {
 	{ "dpmpp_2m:solver_order=1", 1, EVEN, 24, 96 },
 	{ "dpmpp_2m", 2, EVEN, 48, 192 },
 	{ "dpmpp_2m:solver_type=heun", 2, EVEN, 48, 192 },
-	{ "dpmpp_2m:algorithm_type=dpmsolver", 2, EVEN, 48, 192 },
+	{ "dpmpp_2m:algorithm_type=dpmsolver:k_diffusion", 2, EVEN, 48, 192 },
 	{ "dpmpp_2m:algorithm_type=sde-dpmsolver++:eta=0", 2, EVEN, 48, 192 },
 	/* As published it has half of the second difference that third order takes; so have its relatives below. */
 	{ "dpmpp_2m:solver_order=3", 2, EVEN, 96, 384 },
@@ -84,11 +84,11 @@ static const struct expected {
 	{ "seeds:eta=0:solver_type=phi_2:r=1", 2, EVEN, 24, 96 },
 	{ "seeds:eta=0:stages=3", 3, EVEN, 12, 48 },
 	/* The correction is of one order more than the prediction. */
-	{ "unipc:solver_order=1", 2, EVEN, 24, 96 },
-	{ "unipc", 3, EVEN, 24, 96 },
-	{ "unipc:solver_order=3", 4, EVEN, 12, 48 },
-	{ "unipc:predict_x0=false", 3, EVEN, 24, 96 },
-	{ "unipc:solver_type=bh1", 3, EVEN, 24, 96 },
+	{ "unipc:solver_order=1:k_diffusion", 2, EVEN, 24, 96 },
+	{ "unipc:k_diffusion", 3, EVEN, 24, 96 },
+	{ "unipc:solver_order=3:k_diffusion", 4, EVEN, 12, 48 },
+	{ "unipc:predict_x0=false:k_diffusion", 3, EVEN, 24, 96 },
+	{ "unipc:solver_type=bh1:k_diffusion", 3, EVEN, 24, 96 },
 };
 
 static struct strata_solver_table *compile(const struct expected *one, int steps,

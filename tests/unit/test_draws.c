@@ -1,6 +1,7 @@
 #include "golden_rng.h"
 #include "solver_sample.h"
 
+#include <strata/brownian.h>
 #include <strata/rng.h>
 
 enum { COUNT = 100 };
@@ -132,6 +133,42 @@ TEST(philox_draws_each_member_as_if_it_were_alone)
 }
 
 /* Jumps forwards and backwards find what was there in order. */
+TEST(rows_of_an_sde_draw_from_the_tree)
+{
+	float values[COUNT], want[COUNT], scratch[4 * COUNT];
+	struct strata_solver_noise noise, plain;
+
+	begin();
+	noise = source("brownian", 42, 4, COUNT / 4);
+	plain = source("torch", 42, 4, COUNT / 4);
+	struct strata_solver_table *table =
+		solver_sample_table(&sample, "dpmpp_sde:k_diffusion", 5);
+	struct strata_brownian tree = { 42, table->path_low, table->path_high };
+
+	CHECK_NEAR(tree.low, 0.0291675, 1e-6);
+	CHECK_NEAR(tree.high, 14.6146, 1e-3);
+	/* the first sample is torch's, as are the rows of other solvers */
+	strata_solver_noise_fill(&noise, 0, values);
+	strata_solver_noise_fill(&plain, 0, want);
+	CHECK(memcmp(values, want, sizeof(values)) == 0);
+	strata_solver_noise_row(&noise, table, &(struct strata_solver_row){ 0 }, 1, values);
+	strata_solver_noise_fill(&plain, 1, want);
+	CHECK(memcmp(values, want, sizeof(values)) == 0);
+	/* two rows of a step start at the same level, and the second goes on to its end */
+	const struct strata_solver_row *rows = table->rows;
+
+	CHECK(rows[0].noise_from == rows[1].noise_from && rows[1].noise_to < rows[0].noise_to);
+	strata_solver_noise_row(&noise, table, &rows[1], 2, values);
+	strata_brownian_normal(&tree, rows[1].noise_from, rows[1].noise_to, COUNT, scratch, want);
+	CHECK(memcmp(values, want, sizeof(values)) == 0);
+	/* a source without a tree goes by the number */
+	strata_solver_noise_row(&plain, table, &rows[1], 2, values);
+	strata_solver_noise_fill(&plain, 2, want);
+	CHECK(memcmp(values, want, sizeof(values)) == 0);
+	strata_solver_table_free(table, &sample.memory);
+	end();
+}
+
 TEST(a_tensor_does_not_depend_on_those_before)
 {
 	static const char *const names[] = { "torch", "cuda", "cuda:threads=256", "philox" };

@@ -2,6 +2,7 @@
 
 #include "solver/prediction.h"
 
+#include <errno.h>
 #include <math.h>
 
 static struct solver_sample sample;
@@ -52,7 +53,39 @@ TEST(every_prediction_gives_clean_sample_and_noise)
 	check("ddim:prediction_type=sample", 0.8, 0.6);
 	check("euler", 1, 7.5); /* clean + sigma · noise */
 	check("euler:prediction_type=v_prediction", 1, 7.5);
-	check("unipc:prediction_type=flow_prediction", 0.25, 0.75);
+	check("unipc:prediction_type=flow_prediction:use_flow_sigmas", 0.25, 0.75);
+	solver_sample_end(&sample);
+}
+
+TEST(a_flow_on_other_levels_goes_by_the_level)
+{
+	struct strata_solver_row row = { 0 };
+
+	solver_sample_start(&sample);
+	prediction_fill(solver_sample_conf(&sample, "unipc:prediction_type=flow_prediction"), 0.8,
+			0.6, &row);
+	CHECK(row.p == 1);
+	CHECK_NEAR(row.q, -0.75, 1e-12);
+	/* and along a flow the velocity is not brought to a variance of 1 */
+	prediction_fill(
+		solver_sample_conf(&sample, "unipc:prediction_type=v_prediction:use_flow_sigmas"),
+		0.25, 0.75, &row);
+	CHECK(row.p == 0.25);
+	CHECK(row.q == -0.75);
+	solver_sample_end(&sample);
+}
+
+TEST(what_the_reference_does_not_define_is_refused)
+{
+	struct strata_error err;
+
+	solver_sample_start(&sample);
+	CHECK_ERROR(prediction_check_noise(
+			    solver_sample_conf(&sample, "dpm2:prediction_type=sample"), &err),
+		    -EINVAL, "expected epsilon or v_prediction");
+	CHECK_OK(prediction_check_noise(
+		solver_sample_conf(&sample, "dpm2:prediction_type=sample:k_diffusion"), &err));
+	CHECK_OK(prediction_check_noise(solver_sample_conf(&sample, "dpm2"), &err));
 	solver_sample_end(&sample);
 }
 

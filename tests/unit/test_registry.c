@@ -238,9 +238,9 @@ TEST(a_plugin_that_does_not_fit_is_refused)
 
 	open_registry(&strata_noise_kind);
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_abi"), &err), -ENOTSUP,
-		    "was built for plug-in interface 3; this is 2");
+		    "was built for plug-in interface 4; this is 3");
 	CHECK_ERROR(strata_plugin_kind(plugin("plugin_abi"), &arena, &(const char *){ 0 }, &err),
-		    -ENOTSUP, "interface 3");
+		    -ENOTSUP, "interface 4");
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_kind"), &err), -EINVAL,
 		    "classes of kind 'tractor'; expected 'noise'");
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_name"), &err), -EEXIST,
@@ -255,7 +255,7 @@ TEST(a_plugin_that_does_not_fit_is_refused)
 		    "cannot load plug-in");
 	while (strata_registry_at(registry, count))
 		count++;
-	CHECK_INT(count, 3);
+	CHECK_INT(count, 4);
 	strata_registry_free(registry);
 	registry = NULL;
 }

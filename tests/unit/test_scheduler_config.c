@@ -40,6 +40,23 @@ TEST(a_file_is_read_as_it_is)
 	solver_sample_end(&sample);
 }
 
+TEST(given_betas_leave_nothing_to_a_schedule)
+{
+	struct strata_spec spec;
+
+	solver_sample_start(&sample);
+	CHECK_INT(read_config("{\"_class_name\": \"DDIMScheduler\", \"beta_schedule\": \"laplace\","
+			      "\"trained_betas\": [0.001, 0.01, 0.02]}",
+			      NULL, &spec),
+		  0);
+	CHECK_INT(((const struct solver_conf *)spec.conf)->trained_betas.count, 3);
+	CHECK_INT(
+		read_config("{\"_class_name\": \"DDIMScheduler\", \"beta_schedule\": \"laplace\"}",
+			    NULL, &spec),
+		-EINVAL);
+	solver_sample_end(&sample);
+}
+
 TEST(a_file_of_one_solver_serves_another)
 {
 	struct strata_spec spec;

@@ -32,16 +32,30 @@ static void defined(const char *text, int64_t steps)
 TEST(where_the_reference_fails)
 {
 	solver_sample_start(&sample);
-	defined("ddpm:variance_type=fixed_large_log", 5);
-	defined("unipc:lower_order_final=false", 5);
-	defined("unipc:solver_type=bh1", 5);
-	defined("unipc:predict_x0=false", 5);
-	defined("unipc:predict_x0=false:solver_order=3:lower_order_final=false", 20);
+	refused("ddpm:variance_type=fixed_large_log", 5, "expected fixed_large");
+	refused("unipc:lower_order_final=false", 5, "infinite with these settings");
+	refused("unipc:solver_type=bh1", 5, "solver_type = bh2");
+	refused("unipc:predict_x0=false", 5, "with predict_x0");
+	defined("unipc:solver_type=bh1:k_diffusion", 5);
+	defined("unipc:predict_x0=false:solver_order=3:lower_order_final=false:k_diffusion", 20);
+	defined("unipc:solver_type=bh1:final_sigmas_type=sigma_min", 5);
 	defined("edm_dpmpp:algorithm_type=sde-dpmsolver++:solver_type=heun:final_sigmas_type=sigma_"
 		"min",
 		20);
-	defined("edm_dpmpp:algorithm_type=sde-dpmsolver++:solver_order=3", 20);
-	defined("dpmpp_2m:algorithm_type=dpmsolver", 5);
+	refused("edm_dpmpp:algorithm_type=sde-dpmsolver++:solver_order=3", 20, "solver_order = 2");
+	refused("edm_dpmpp:sigma_schedule=exponential:solver_type=heun:final_sigmas_type=sigma_min",
+		20, "has no length");
+	refused("dpmpp_2m:algorithm_type=dpmsolver", 5, "final_sigmas_type = sigma_min");
+	defined("dpmpp_2m:algorithm_type=dpmsolver:k_diffusion", 5);
+	refused("dpmpp_2m:algorithm_type=deis", 5, "algorithm_type = dpmsolver++");
+	refused("dpmpp_2m:algorithm_type=sde-dpmsolver:solver_order=3:final_sigmas_type=sigma_min",
+		20, "solver_order = 2");
+	refused("dpmpp_2m:use_karras_sigmas:solver_type=heun:final_sigmas_type=sigma_min", 20,
+		"has no length");
+	refused("dpmpp_single:algorithm_type=sde-dpmsolver", 5, "expected sde-dpmsolver++");
+	refused("ddim_inverse:timestep_spacing=linspace", 5, "leading or trailing");
+	refused("sa_solver:algorithm_type=noise_prediction:thresholding", 5, "data_prediction");
+	refused("euler_ancestral:prediction_type=sample", 5, "epsilon or v_prediction");
 	defined("dpmpp_2m_sde", 1);
 	defined("dpmpp_3m_sde", 1);
 	refused("pndm:skip_prk_steps=false", 3, "at least 4, or skip_prk_steps");

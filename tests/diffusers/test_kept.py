@@ -1,0 +1,122 @@
+"""Settings that once differed from diffusers, one of each sort, and what diffusers refuses: the same now, and every time."""
+import os
+import sys
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "python", "tests")]
+import package  # noqa: E402
+
+package.enter_torch()
+package.enter("diffusers", "scipy", "torchsde")
+import warnings  # noqa: E402
+
+warnings.simplefilter("ignore")
+import diffusers  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+diffusers.utils.logging.set_verbosity(50)
+np.seterr(all="ignore")
+torch.set_num_threads(1)
+from compare import compare  # noqa: E402
+from settings import Setting  # noqa: E402
+from strata.diffusers import Scheduler  # noqa: E402
+
+ZERO = {"rescale_betas_zero_snr": True, "prediction_type": "v_prediction", "timestep_spacing": "trailing"}
+FLOW = {"use_flow_sigmas": True, "prediction_type": "flow_prediction"}
+
+
+def all_are(said, *settings):
+    wrong = [f"{compare(setting)}: {setting}" for setting in settings if compare(setting) != said]
+    assert not wrong, "\n".join(wrong)
+    return f"{len(settings)} settings"
+
+
+def timesteps_of_flows_are_cut_off_where_diffusers_cuts_them():
+    return all_are("same", *(Setting(name, {**FLOW, "flow_shift": shift}, steps=steps) for shift in (1.0, 3.0, 7.5) for steps in (3, 7, 20)
+                             for name in ("DEISMultistepScheduler", "DPMSolverMultistepScheduler", "DPMSolverSinglestepScheduler",
+                                          "SASolverScheduler", "UniPCMultistepScheduler")))
+
+
+def zero_terminal_snr_is_the_same():
+    return all_are("same", *(Setting(name, {**ZERO, **more}, steps=steps) for steps in (4, 11) for name, more in (
+        ("EulerDiscreteScheduler", {}), ("EulerAncestralDiscreteScheduler", {}), ("DPMSolverMultistepScheduler", {}), ("UniPCMultistepScheduler", {}),
+        ("EulerDiscreteScheduler", {"use_beta_sigmas": True}), ("EulerDiscreteScheduler", {"use_karras_sigmas": True}),
+        ("DPMSolverMultistepScheduler", {"use_beta_sigmas": True}), ("DDIMScheduler", {}), ("DDPMScheduler", {}), ("TCDScheduler", {}),
+        ("LCMScheduler", {"prediction_type": "epsilon", "clip_sample": True}))))
+
+
+def runge_kutta_starts_of_pndm_are_the_same():
+    return all_are("same", *(Setting("PNDMScheduler", {"timestep_spacing": spacing}, steps=steps, strength=strength)
+                             for spacing in ("linspace", "leading", "trailing") for steps in (8, 11) for strength in (None, 0.7)),
+                   Setting("PNDMScheduler", {"skip_prk_steps": True}, steps=9, strength=0.6))
+
+
+def the_steps_of_a_distillation_may_be_said_at_run_time():
+    return all_are("same", *(Setting(name, steps=4, asked=asked) for name in ("LCMScheduler", "TCDScheduler") for asked in (
+        {"original_inference_steps": 37}, {"original_inference_steps": 100, "strength": 0.6}, {"strength": 0.43})))
+
+
+def levels_near_the_least_are_within_tolerance():
+    return all_are("same", *(Setting("EDMDPMSolverMultistepScheduler", {"algorithm_type": "sde-dpmsolver++", "final_sigmas_type": final}, steps=steps)
+                             for final in ("zero", "sigma_min") for steps in (1, 5, 20)),
+                   *(Setting("CosineDPMSolverMultistepScheduler", {"final_sigmas_type": "sigma_min"}, steps=steps) for steps in (1, 9)))
+
+
+def what_else_once_differed():
+    return all_are(
+        "same", Setting("LMSDiscreteScheduler", steps=6, words={"order": 2}), Setting("LTXEulerAncestralRFScheduler", sigmas=[0.9, 0.4503]),
+        Setting("EulerDiscreteScheduler", sigmas=[14.0, 3.0, 0.5]), Setting("FlowMatchEulerDiscreteScheduler", {"shift": 11.9}, timesteps=[731.0, 73.0]),
+        Setting("EulerDiscreteScheduler", {"prediction_type": "v_prediction"}, steps=5, words={"s_churn": 14.231}),
+        Setting("EulerDiscreteScheduler", {"interpolation_type": "log_linear"}, steps=5, words={"s_churn": 1.5}),
+        Setting("EulerDiscreteScheduler", {"interpolation_type": "log_linear", "use_beta_sigmas": True}, steps=5),
+        Setting("DEISMultistepScheduler", {"prediction_type": "flow_prediction"}, steps=5), Setting("CMStochasticIterativeScheduler", timesteps=[24, 3, 0]),
+        Setting("SASolverScheduler", {"use_flow_sigmas": True, "prediction_type": "v_prediction"}, steps=6, strength=0.7),
+        Setting("SASolverScheduler", {"lambda_min_clipped": -3.0}, steps=6), Setting("HeunDiscreteScheduler", {"beta_schedule": "exp"}, steps=5),
+        Setting("DDPMScheduler", {"beta_schedule": "laplace"}, steps=5),
+        Setting("DPMSolverMultistepScheduler", {"use_karras_sigmas": True, "beta_schedule": "squaredcos_cap_v2"}, steps=9),
+        Setting("DPMSolverSinglestepScheduler", {"final_sigmas_type": "sigma_min"}, steps=10),
+        Setting("UniPCMultistepScheduler", {"use_flow_sigmas": True, "use_karras_sigmas": True, "prediction_type": "flow_prediction"}, steps=7),
+        Setting("CogVideoXDDIMScheduler", {"timestep_spacing": "trailing", "rescale_betas_zero_snr": True}, steps=4, strength=0.76),
+        Setting("PNDMScheduler", {"skip_prk_steps": True, "steps_offset": 1}, steps=4, strength=0.148),
+        Setting("CosineDPMSolverMultistepScheduler", {"solver_order": 3, "euler_at_final": True}, steps=3),
+        Setting("TCDScheduler", {"num_train_timesteps": 100, "beta_schedule": "laplace", "trained_betas": [0.001 + k / 5000 for k in range(100)]}, steps=4),
+        Setting("UniPCMultistepScheduler", {"lower_order_final": False}, steps=3, strength=0.34))
+
+
+def brownian_trees_are_the_same():
+    return all_are("same", *(Setting("DPMSolverSDEScheduler", {"noise_sampler_seed": seed, "use_karras_sigmas": karras}, steps=6) for seed in (0, 42, 2**40 + 5)
+                             for karras in (False, True)), *(Setting("CosineDPMSolverMultistepScheduler", steps=steps) for steps in (3, 8)))
+
+
+def what_diffusers_has_no_number_for_is_refused():
+    return all_are(
+        "refused", Setting("DDPMScheduler", {"variance_type": "fixed_large_log"}, steps=5), Setting("UniPCMultistepScheduler", {"solver_type": "bh1"}, steps=5),
+        Setting("UniPCMultistepScheduler", {"predict_x0": False}, steps=5), Setting("PNDMScheduler", {"prediction_type": "sample"}, steps=5),
+        Setting("PNDMScheduler", steps=3), Setting("DPMSolverMultistepScheduler", {"algorithm_type": "dpmsolver"}, steps=5),
+        Setting("DDIMScheduler", {"rescale_betas_zero_snr": True, "timestep_spacing": "trailing", "clip_sample": False}, steps=5),
+        Setting("EulerAncestralDiscreteScheduler", {"beta_schedule": "sigmoid"}, steps=5), Setting("DDIMScheduler", {"num_train_timesteps": 100}, steps=101),
+        Setting("EDMDPMSolverMultistepScheduler", {"algorithm_type": "sde-dpmsolver++", "solver_order": 3}, steps=20),
+        Setting("DPMSolverMultistepScheduler", {"use_beta_sigmas": True}, timesteps=[947, 3]))
+
+
+def half_precision_draws_the_same_noise():
+    for name, config, words in (("DPMSolverMultistepScheduler", {"algorithm_type": "sde-dpmsolver++"}, {}), ("EulerAncestralDiscreteScheduler", {}, {}),
+                                ("FlowMatchEulerDiscreteScheduler", {"stochastic_sampling": True}, {}), ("FlowMatchLCMScheduler", {}, {}),
+                                ("LTXEulerAncestralRFScheduler", {}, {}), ("TCDScheduler", {}, {"eta": 0.7}), ("LCMScheduler", {}, {})):
+        original, ends = getattr(diffusers, name)(**config), []
+        for scheduler in (original, Scheduler.from_scheduler(original)):
+            scheduler.set_timesteps(4)
+            generator = torch.Generator().manual_seed(3)
+            x = torch.randn(1, 4, 8, 8, generator=generator).to(torch.float16) * float(getattr(scheduler, "init_noise_sigma", 1.0))
+            x = x.to(torch.float16)
+            for t in scheduler.timesteps[:-1]:
+                given = scheduler.scale_model_input(x, t) if hasattr(original, "scale_model_input") else x
+                x = scheduler.step(torch.tanh(given), t, x, generator=generator, return_dict=False, **words)[0].to(torch.float16)
+            ends.append(x.float())
+        apart = float((ends[0] - ends[1]).abs().max() / ends[0].abs().max())
+        assert apart < 0.02, (name, apart)
+
+
+package.run(timesteps_of_flows_are_cut_off_where_diffusers_cuts_them, zero_terminal_snr_is_the_same, runge_kutta_starts_of_pndm_are_the_same,
+            the_steps_of_a_distillation_may_be_said_at_run_time, levels_near_the_least_are_within_tolerance, what_else_once_differed,
+            brownian_trees_are_the_same, what_diffusers_has_no_number_for_is_refused, half_precision_draws_the_same_noise)
