@@ -58,8 +58,10 @@ static const void *plain_query(const struct strata_schema *query, struct strata_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct common common;
-	static struct front front = { .common = &common };
+	/* what would be written cannot be, and says so */
+	static const struct server_conf conf = { .state_dir = "/nosuch" };
+	static struct common common = { .conf = &conf };
+	static struct front front = { .common = &common, .conf = &conf };
 	struct request request = { .front = &front, .path = "/", .segments = { "one", "two" } };
 
 	if (size == 0)
