@@ -2,6 +2,7 @@
 
     strata.solver      denoising trajectories: tables and steps on numpy and torch
     strata.diffusers   a scheduler for any diffusers pipeline, shared by many threads
+    strata.place       models on devices: which operator runs where; a backend for torch.compile
     strata.pool        generation tasks: which runs next
     strata.client      the service: jobs, queue, events, pictures; sync and async
     strata.submit      runs a function as a job; strata.map as an array job
@@ -15,14 +16,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, pool as pool, solver as solver
+    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, place as place, pool as pool, solver as solver
     from .client import AsyncClient as AsyncClient, Client as Client
     from .errors import Error as Error
     from .functions import map as map, submit as submit
 
 __version__ = "0.1.0"
 
-_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "pool", "solver", "worker")
+_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "place", "pool", "solver", "worker")
 _NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
 
 
