@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import typing
 import warnings
 import zlib
@@ -393,6 +394,29 @@ def compile_has_a_backend():
     assert torch.equal(*grads)
 
 
+def threads_may_share_a_scheduler():
+    by, models = spread(), [place_models.make(name) for name in ("GPT-2", "ViT")]
+    expected, wrong = [], []
+    with torch.no_grad():
+        for model, inputs in models:
+            expected.append(model(**inputs))
+            by.execute(model, inputs)
+
+    def work(index):
+        model, inputs = models[index]
+        with torch.no_grad():
+            for _ in range(20):
+                if not same(by.execute(model, inputs), expected[index]):
+                    wrong.append(index)
+    threads = [threading.Thread(target=work, args=(number % 2,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not any(thread.is_alive() for thread in threads) and not wrong, wrong
+    assert by.usage_stats["successful_schedules"] == 82
+
+
 def what_does_not_fit_is_said():
     model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.Linear(256, 256))
     small = [place.Device("small", capacity_bytes=300_000), place.Device("other", capacity_bytes=300_000)]
@@ -411,4 +435,4 @@ def what_does_not_fit_is_said():
 package.run(every_operator_is_known_and_shaped, results_are_those_of_eager, in_turn_on_two_devices_they_are_the_same, nested_inputs_and_outputs, weights_are_read_where_they_are,
             tied_weights_stay_together, generate_is_placed_by_phase, training_works, blocks_keep_what_they_run_within,
             a_cost_model_of_ones_own_decides, names_and_behaviour_of_the_document, what_was_learned_is_kept_between_runs,
-            models_that_cannot_be_exported_run_too, compile_has_a_backend, what_does_not_fit_is_said)
+            models_that_cannot_be_exported_run_too, compile_has_a_backend, threads_may_share_a_scheduler, what_does_not_fit_is_said)

@@ -14,7 +14,7 @@ from .._call import ffi, lib, text
 
 __all__ = ["flops_of", "is_view", "kind_of", "known_kinds"]
 
-# One line a kind: the kind, then the operators of aten that are it. In-place forms ("add_") and "__add__" are found by their plain names.
+# The kind of each line, then the operators of aten that are it. In-place forms ("add_") and "__add__" are found by their plain names.
 _TABLE = """
 Abs: abs absolute
 Acos: acos arccos
@@ -27,9 +27,13 @@ Asin: asin arcsin
 Asinh: asinh arcsinh
 Atan: atan arctan
 Atanh: atanh arctanh
-Attention: scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention _scaled_dot_product_fused_attention_overrideable _scaled_dot_product_attention_math
-AveragePool: avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d
-BatchNormalization: batch_norm native_batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training _native_batch_norm_legit_functional cudnn_batch_norm _batch_norm_with_update _batch_norm_no_update
+Attention: scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention
+Attention: _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention
+Attention: _scaled_dot_product_fused_attention_overrideable _scaled_dot_product_attention_math
+AveragePool: avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d
+AveragePool: _adaptive_avg_pool3d
+BatchNormalization: batch_norm native_batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training
+BatchNormalization: _native_batch_norm_legit_functional cudnn_batch_norm _batch_norm_with_update _batch_norm_no_update
 Bernoulli: bernoulli
 BitShift: bitwise_left_shift bitwise_right_shift
 BitwiseAnd: bitwise_and and
@@ -43,7 +47,8 @@ Clip: clamp clamp_min clamp_max clip hardtanh relu6
 Col2Im: col2im fold
 Compress: masked_select
 Concat: cat concat concatenate stack hstack vstack
-ConstantOfShape: full full_like zeros zeros_like ones ones_like empty empty_like new_zeros new_ones new_full new_empty new_empty_strided empty_strided empty_permuted fill zero scalar_tensor lift_fresh lift_fresh_copy tensor
+ConstantOfShape: full full_like zeros zeros_like ones ones_like empty empty_like new_zeros new_ones new_full new_empty
+ConstantOfShape: new_empty_strided empty_strided empty_permuted fill zero scalar_tensor lift_fresh lift_fresh_copy tensor
 Conv: conv1d conv2d conv3d convolution _convolution cudnn_convolution mkldnn_convolution
 ConvTranspose: conv_transpose1d conv_transpose2d conv_transpose3d
 Cos: cos
@@ -89,7 +94,8 @@ LogSoftmax: log_softmax _log_softmax
 LpNormalization: renorm
 MatMul: matmul mm bmm baddbmm mv dot linalg_vecdot inner tensordot chain_matmul
 Max: maximum fmax
-MaxPool: max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
+MaxPool: max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d
+MaxPool: adaptive_max_pool3d
 Min: minimum fmin
 Mish: mish
 Mod: remainder fmod
@@ -122,7 +128,9 @@ ReduceProd: prod
 ReduceSum: sum
 Relu: relu
 Reshape: view reshape view_as _unsafe_view unflatten _reshape_alias reshape_as view_as_real view_as_complex as_strided
-Resize: upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_bilinear2d upsample_bicubic2d upsample_linear1d upsample_trilinear3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa upsample_nearest_exact2d _upsample_nearest_exact2d interpolate
+Resize: upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_bilinear2d upsample_bicubic2d upsample_linear1d
+Resize: upsample_trilinear3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa upsample_nearest_exact2d _upsample_nearest_exact2d
+Resize: interpolate
 ReverseSequence: flip roll rot90
 Round: round trunc
 ScatterElements: scatter scatter_add scatter_reduce

@@ -155,20 +155,23 @@ def _inline(graph_module: fx.GraphModule) -> dict[fx.Node, Callable[[], Any]]:
     return contexts
 
 
+def _context_of(is_grad: bool, words: Sequence[Any], outer: Optional[Callable[[], Any]]) -> Callable[[], Any]:
+    """What makes the context of a block, within that of the block around it."""
+    def inner() -> Any:
+        return torch.set_grad_enabled(words[0]) if is_grad else torch.autocast(*words)
+
+    def both() -> Any:
+        stack = contextlib.ExitStack()
+        stack.enter_context(outer())  # type: ignore[misc]
+        stack.enter_context(inner())
+        return stack
+    return inner if outer is None else both
+
+
 def _inline_one(graph_module: fx.GraphModule, call: fx.Node, contexts: dict[fx.Node, Callable[[], Any]]) -> None:
     position = next(index for index, word in enumerate(call.args) if isinstance(word, fx.Node) and word.op == "get_attr")
     words, body = call.args[:position], getattr(graph_module, str(call.args[position].target))  # type: ignore[union-attr]
-    outer = contexts.pop(call, None)
-    inner = (lambda enabled=words[0]: torch.set_grad_enabled(enabled)) if "set_grad" in call.target.__name__ else (  # type: ignore[union-attr]
-        lambda words=words: torch.autocast(*words))  # type: ignore[misc]
-    if outer is None:
-        both = inner
-    else:
-        def both(outer: Callable[[], Any] = outer, inner: Callable[[], Any] = inner) -> Any:
-            stack = contextlib.ExitStack()
-            stack.enter_context(outer())
-            stack.enter_context(inner())
-            return stack
+    both = _context_of("set_grad" in getattr(call.target, "__name__", ""), words, contexts.pop(call, None))
     for name, child in body.named_children():
         if not hasattr(graph_module, name):
             graph_module.add_submodule(name, child)
@@ -199,9 +202,11 @@ def _schema_arguments(node: fx.Node) -> Iterable[tuple[Any, Any]]:
     schema = getattr(node.target, "_schema", None)
     if schema is None:
         return []
-    given = node.args
-    return [(argument, given[index] if index < len(given) else node.kwargs.get(argument.name, argument.default_value if argument.has_default_value() else None))
-            for index, argument in enumerate(schema.arguments)]
+    found = []
+    for index, argument in enumerate(schema.arguments):
+        usual = argument.default_value if argument.has_default_value() else None
+        found.append((argument, node.args[index] if index < len(node.args) else node.kwargs.get(argument.name, usual)))
+    return found
 
 
 def _writes(node: fx.Node) -> list[fx.Node]:

@@ -164,12 +164,16 @@ class Adaptive:
         """Puts what is known of features into what an experience file has; counts of others that wrote meanwhile stay."""
         metrics = self.metrics()
         ours = {"all": metrics["schedules"], **{name: metrics[name] for name in _COUNTERS}}
-        there = kept.get("schedules") if isinstance(kept.get("schedules"), dict) else {}
-        bins = there.get("off_by") if isinstance(there.get("off_by"), list) else []
+        held = kept.get("schedules")
+        there: dict[str, Any] = held if isinstance(held, dict) else {}
+        counted = there.get("off_by")
+        bins: list[Any] = counted if isinstance(counted, list) else []
         merged: dict[str, Any] = {name: max(_count(there, name), self._counted.get(name, 0)) + value - self._counted.get(name, 0)
                                   for name, value in ours.items()}
-        merged["off_by"] = [max(bins[index] if index < len(bins) and isinstance(bins[index], int) else 0, self._bins[index]) + number - self._bins[index]
-                            for index, (_, number) in enumerate(metrics["off_by"])]
+        merged["off_by"] = []
+        for index, (_, number) in enumerate(metrics["off_by"]):
+            before = bins[index] if index < len(bins) and isinstance(bins[index], int) else 0
+            merged["off_by"].append(max(before, self._bins[index]) + number - self._bins[index])
         raw, features = ffi.new("struct strata_adaptive_trial *"), {}
         for index, name in enumerate(FEATURES):
             lib.strata_adaptive_trial_at(self.raw, index, raw)

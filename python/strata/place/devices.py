@@ -2,8 +2,8 @@
 
     >>> [device.name for device in devices_of(["cpu"])]
     ['cpu']
-    >>> Device.parse("cpu:0-1,3").cores
-    (0, 1, 3)
+    >>> Device.parse("cpu:0").cores
+    (0,)
 
 A set of cores is a device of its own: its thread and the threads of torch's operators run there and nowhere else. What a device reaches is
 measured once by torch's own operators (a tenth of a second for each); what makers say stands for GPUs whose memory is not to be touched.

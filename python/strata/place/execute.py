@@ -7,6 +7,7 @@ model itself would call, on the same weights: what they compute is the same.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Optional
 
 import torch
 from torch import fx
+from torch.fx.immutable_collections import immutable_list
 
 from ..capture import Op, Program
 from .devices import Device, worker_of
@@ -33,6 +35,9 @@ class _Segment:
     waits: list[int] = field(default_factory=list)
     """Segments of other devices."""
     function: Callable[..., Any] = lambda: ()
+
+
+_entering = threading.Lock()  # runs are put to all of their devices at once: on two devices in unlike orders they would wait for each other
 
 
 class _Run:
@@ -109,7 +114,6 @@ class Executable:
         ops = self.program.ops
         place = {node: number for number, one in enumerate(self._segments) for index in one.ops for node in ops[index].nodes}
         wanted = {node for node in self.program.results if isinstance(node, fx.Node)} | {node for pair in self.program.copies for node in pair}
-        self._readers = [0] * 0
         reads: dict[fx.Node, int] = {}
         for number, one in enumerate(self._segments):
             inside = {node for index in one.ops for node in ops[index].nodes}
@@ -143,20 +147,19 @@ class Executable:
         return self._results(run)
 
     def _spread(self, run: _Run) -> None:
-        modes, ends = _modes(), []
-        for number, mine in enumerate(self._by_device):
-            if mine:
-                end = threading.Event()
-                ends.append(end)
-
-                def work(number: int = number, end: threading.Event = end) -> None:
-                    try:
-                        self._walk(run, number, modes)
-                    finally:
-                        end.set()
-                worker_of(self.devices[number]).put(work)
-        for end in ends:
+        modes = _modes()
+        work = [(worker_of(self.devices[number]), number, threading.Event()) for number, mine in enumerate(self._by_device) if mine]
+        with _entering:
+            for worker, number, end in work:
+                worker.put(functools.partial(self._part, run, number, modes, end))
+        for _, _, end in work:
             end.wait()
+
+    def _part(self, run: _Run, device: int, modes: Callable[[], Any], end: threading.Event) -> None:
+        try:
+            self._walk(run, device, modes)
+        finally:
+            end.set()
 
     def _walk(self, run: _Run, device: int, modes: Callable[[], Any]) -> None:
         """All segments of a device. What goes wrong ends the run on all devices."""
@@ -280,7 +283,7 @@ def _elsewhere(words: Any, where: torch.device) -> Any:
     """Devices among arguments become the one that the operator runs on."""
     if isinstance(words, torch.device):
         return where if words.type != where.type or (where.type != "cpu" and words != where) else words
-    if isinstance(words, (list, tuple)) and type(words) in (list, tuple, fx.immutable_collections.immutable_list):
+    if isinstance(words, (list, tuple)) and type(words) in (list, tuple, immutable_list):
         return type(words)(_elsewhere(word, where) for word in words)
     if isinstance(words, dict):
         return {name: _elsewhere(word, where) for name, word in words.items()}

@@ -36,6 +36,7 @@ __all__ = ["AdaptiveScheduler", "Placement", "ProgressiveScheduler", "Scheduler"
 _LOOKED_AT = (1, 2, 3)   # calls of a placement in which each operator is timed; the first is that of caches and allocators
 _AGAIN = 64              # and then every so many calls
 _TRIED = 4               # calls of a plan and of the best single device, in turn, before one of them stays
+_EARNED = 8              # calls after which it is looked whether features came or went
 _CAPTURES_MAX = 8        # of one model and one structure of inputs; more differ too much to be worth it
 
 CostModel = Callable[[Op, Device], float]
@@ -282,6 +283,8 @@ class Scheduler:
         with self._lock:
             if placement.version != self._version:
                 self._again(placement)
+            elif self._runs % _EARNED == 0 and self.decide(placement.findings.workload).features != placement.choice.features:
+                self._again(placement)  # features came or went by experience
             timed = placement.calls in _LOOKED_AT or (placement.calls and placement.calls % _AGAIN == 0)
             times: Optional[list[int]] = [0] * len(placement.program.ops) if timed and self._cost is None else None
             alone = times is None and placement.single is not None and len(placement.tried_ns[0]) > len(placement.tried_ns[1])
@@ -338,7 +341,7 @@ class Scheduler:
     def _fall_back(self, model: torch.nn.Module, method: Callable[..., Any], call: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
         """By the graphs that dynamo finds; a model that has none is one operator."""
         from .compile import backend_of
-        compiled = self._compiled.get(model)
+        compiled: Any = self._compiled.get(model)
         if compiled is None:
             inner = method if method is not model else model.forward
             compiled = self._compiled[model] = [torch.compile(inner, backend=backend_of(self)), inner]
@@ -365,7 +368,7 @@ class Scheduler:
         modes = _modes()
 
         def work() -> Any:
-            with modes():
+            with modes(), _placing_nothing():
                 return method(*call[0], **call[1])
         return worker_of(device).call(work)
 
@@ -582,10 +585,7 @@ def create_advanced_scheduler(**words: Any) -> Scheduler:
 
 def create_smart_scheduler(**words: Any) -> Scheduler:
     """By what is there: every strategy where there are several devices, costs only where there is one."""
-    several = len(devices_of(words.get("devices"))) > 1
-    if several and tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) >= (2, 0):
-        return create_advanced_scheduler(**words)
-    return create_semantic_scheduler(**words) if several else create_basic_scheduler(**words)
+    return create_advanced_scheduler(**words) if len(devices_of(words.get("devices"))) > 1 else create_basic_scheduler(**words)
 
 
 _default: Optional[Scheduler] = None
