@@ -6,6 +6,7 @@
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
+#   make test T=python-ray        a Ray cluster inside a job, in another (build/python-ray, 290 MB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 SAN    ?=
 T      ?=
@@ -52,6 +53,7 @@ run: all
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
 	@$(if $(findstring python-torch,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
+	@$(if $(findstring python-ray,$(T)),tools/python-env build/python-ray deps/python-ray.txt)
 	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) $(if $(AGAIN),--again $(AGAIN))

@@ -7,6 +7,7 @@
     strata.client      the service: jobs, queue, events, pictures; sync and async
     strata.submit      runs a function as a job; strata.map as an array job
     strata.worker      draws pictures for the service with a diffusers pipeline
+    strata.ray         a Ray cluster inside a job of several nodes
     strata.lightning   Lightning inside jobs: where it runs, checkpoints when it has to go, progress
 
 What decides is the C library; this package is thin. A part is imported when it is first used, so that one without numpy or torch
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "place", "pool", "solver", "worker")
+_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "place", "pool", "ray", "solver", "worker")
 _NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "submit": "functions"}
 
 
