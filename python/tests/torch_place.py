@@ -338,6 +338,36 @@ class Branch(torch.nn.Module):
         return {"y": self.two(x)}
 
 
+class BySize(torch.nn.Module):
+    def forward(self, x, y):
+        if x.shape[0] > 6:
+            return x * 2
+        return x + (1 if x.shape[0] * 2 == y.shape[0] else 3)
+
+
+def sizes_decide_as_in_eager():
+    by, model = scheduler(), BySize()
+    for rows, more in ((3, 6), (4, 8), (5, 10), (5, 11), (6, 9), (8, 16), (9, 4), (2, 4), (1, 2)):
+        x, y = torch.ones(rows, 2), torch.ones(more)
+        assert torch.equal(by.execute(model, (x, y)), model(x, y)), (rows, more)
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x, by):
+        return x * by.scale
+
+
+class Scale:
+    scale = 2.0
+
+
+def objects_that_may_change_are_looked_at_again():
+    by, model, scale, x = scheduler(), Scaled(), Scale(), torch.ones(3)
+    for value in (2.0, 3.0, 3.0, 5.0):
+        scale.scale = value
+        assert torch.equal(by.execute(model, x, by=scale), x * value), value
+
+
 class Opaque(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -384,6 +414,13 @@ def compile_has_a_backend():
     model = torch.compile(torch.nn.Linear(8, 4), backend="strata")
     for rows in (3, 5, 7):
         assert model(torch.randn(rows, 8)).shape == (rows, 4)
+    by = two_sets()
+    compiled = torch.compile(lambda x: torch.cat([x.reshape(x.shape[0] * 2, -1), x.new_ones(2 * x.shape[0], 1)], 1).sum(0) * x.shape[0],
+                             backend="strata", options={"scheduler": by})
+    for rows in (3, 5, 7, 9):  # shapes that vary are no constants
+        x = torch.randn(rows, 8)
+        assert torch.equal(compiled(x), torch.cat([x.reshape(rows * 2, -1), x.new_ones(2 * rows, 1)], 1).sum(0) * rows), rows
+    assert by.usage_stats["successful_schedules"] == 4
     model, x = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5)), torch.randn(2, 8)
     compiled, grads = torch.compile(model, backend="strata"), []
     for one in (model, compiled):
@@ -434,5 +471,6 @@ def what_does_not_fit_is_said():
 
 package.run(every_operator_is_known_and_shaped, results_are_those_of_eager, in_turn_on_two_devices_they_are_the_same, nested_inputs_and_outputs, weights_are_read_where_they_are,
             tied_weights_stay_together, generate_is_placed_by_phase, training_works, blocks_keep_what_they_run_within,
-            a_cost_model_of_ones_own_decides, names_and_behaviour_of_the_document, what_was_learned_is_kept_between_runs,
+            a_cost_model_of_ones_own_decides, names_and_behaviour_of_the_document, what_was_learned_is_kept_between_runs, objects_that_may_change_are_looked_at_again,
+            sizes_decide_as_in_eager,
             models_that_cannot_be_exported_run_too, compile_has_a_backend, threads_may_share_a_scheduler, what_does_not_fit_is_said)

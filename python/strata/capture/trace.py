@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import math
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import torch
@@ -38,6 +39,8 @@ class Capture:
     ranges: dict[Any, Any]
     modules: list[torch.nn.Module]
     training: bytes
+    guards: list[Any] = field(default_factory=list, repr=False)
+    """What else export took for granted of dimensions that vary, as Python expressions."""
 
     def accepts(self, leaves: Sequence[Any]) -> bool:
         """Whether the program is right for tensors of these shapes, and the model is in the state it was captured in."""
@@ -64,7 +67,13 @@ class Capture:
             known = self.ranges.get(symbol)
             if known is not None and not known.lower <= size <= known.upper:
                 return False
-        return all(want.xreplace(bound) == size for want, size in later)
+        return all(want.xreplace(bound) == size for want, size in later) and (not bound or self._keeps(leaves))
+
+    def _keeps(self, leaves: Sequence[Any]) -> bool:
+        try:
+            return all(eval(guard, {"torch": torch, "math": math, "L": {"leaves": leaves}}) for guard in self.guards)
+        except Exception:  # noqa: BLE001 - a guard of another form: it is not known to hold
+            return False
 
     def finish(self, results: Sequence[Any], objects: Sequence[Any]) -> Any:
         """The model's own result from the program's, with the objects of the call brought up to date."""
@@ -181,7 +190,9 @@ def _of_export(model: torch.nn.Module, exported: Any, structure: values.Structur
     program = program_of(module, sources, results, copies, name=type(model).__name__, prefix="model")
     sizes = [_sizes(node.meta.get("val")) if node is not None else None for node in inputs]
     modules = list(model.modules())
-    return Capture(program, structure, told[0], told[1], sizes, dict(exported.range_constraints), modules, bytes(one.training for one in modules))
+    guards = [compile(code, "<guard>", "eval") for code in getattr(exported, "_guards_code", None) or ()]
+    return Capture(program, structure, told[0], told[1], sizes, dict(exported.range_constraints), modules,
+                   bytes(one.training for one in modules), guards)
 
 
 def _sizes(value: Any) -> Optional[tuple[Any, ...]]:

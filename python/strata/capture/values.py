@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
+import functools
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
@@ -16,6 +19,19 @@ import torch
 __all__ = ["Flattener", "Structure", "rebuild", "restore"]
 
 Structure = tuple  # ("leaf", k), ("const", value), ("list", items) …: see Flattener.add
+
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, range, enum.Enum, type, types.FunctionType, types.BuiltinFunctionType,
+          torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a constant can be compared with another by its value, for good: it cannot change."""
+    if isinstance(value, functools.partial):
+        return all(map(_is_plain, (value.func, *value.args, *value.keywords.values())))
+    if isinstance(value, (frozenset, set)):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
 
 
 def _is_state(value: Any) -> bool:
@@ -37,6 +53,8 @@ class Flattener:
         """known: objects that a structure refers to by number where it meets them again."""
         self.leaves: list[Any] = []
         self.objects: list[Any] = []
+        self.opaque: list[Any] = []
+        """Constants that could change unseen: a program that was captured with them may not be used again."""
         self._numbers: dict[int, int] = {}
         self._known = {id(one): number for number, one in enumerate(known)}
 
@@ -62,6 +80,8 @@ class Flattener:
             self._known[id(value)] = len(self.objects)
             self.objects.append(value)
             return ("state", type(value), *self.attributes(value))
+        if not _is_plain(value):
+            self.opaque.append(value)
         return ("const", value)
 
     def attributes(self, value: Any) -> tuple[tuple[str, ...], tuple[Structure, ...]]:

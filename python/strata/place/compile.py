@@ -9,6 +9,7 @@ The name is known where the package is installed (an entry point) or strata.plac
 """
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
@@ -17,6 +18,7 @@ import torch
 from torch import fx
 
 from ..capture import Capture, Source, program_of
+from ..capture.kinds import plain_name
 from .scheduler import AdaptiveScheduler, Placement, Scheduler
 
 __all__ = ["backend_of", "strata_backend"]
@@ -24,25 +26,36 @@ __all__ = ["backend_of", "strata_backend"]
 _schedulers: dict[str, Scheduler] = {}
 
 
-def _operators(graph: fx.GraphModule, examples: Sequence[Any]) -> fx.GraphModule:
-    """dynamo's graph of torch functions as one of operators, before autograd: gradients work as in eager mode."""
+def _operators(graph: fx.GraphModule, examples: Sequence[Any]) -> Optional[fx.GraphModule]:
+    """dynamo's graph of torch functions as one of operators, before autograd: gradients work as in eager mode. It is traced with what
+    dynamo knows of the inputs (shapes that vary stay so), not with their values. None: values are looked at within it."""
     from torch.fx.experimental.proxy_tensor import make_fx
-    return make_fx(graph, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True, _error_on_data_dependent_ops=False)(*examples)
+    mode = next((one.fake_mode for one in examples if hasattr(one, "fake_mode")), None)
+    try:
+        with mode if mode is not None else contextlib.nullcontext():
+            made = make_fx(graph, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*examples)
+    except Exception:  # noqa: BLE001 - what cannot be traced runs as dynamo wrote it
+        return None
+    looks = any(plain_name(node.target) in ("item", "_local_scalar_dense") for node in made.graph.nodes if node.op == "call_function")
+    return None if looks else made
 
 
-def _capture(graph: fx.GraphModule, examples: Sequence[Any]) -> Capture:
-    names = [str(node.meta.get("grapharg") and node.name or node.name) for node in graph.graph.nodes if node.op == "placeholder"]
+def _capture(graph: fx.GraphModule, given: Sequence[Any]) -> Optional[Capture]:
+    inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    examples = [node.meta.get("example_value", value) for node, value in zip(inputs, given)]
     made = _operators(graph, examples)
+    if made is None:
+        return None
     sources: dict[fx.Node, Source] = {}
     for number, node in enumerate(one for one in made.graph.nodes if one.op == "placeholder"):
-        example = examples[number]
-        node.meta.setdefault("val", example)
-        sources[node] = Source("input", number, name=names[number] if number < len(names) else node.name)
+        node.meta.setdefault("val", examples[number])
+        sources[node] = Source("input", number, name=inputs[number].name)
     output = next(node for node in made.graph.nodes if node.op == "output")
     results = list(output.args[0]) if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
     program = program_of(made, sources, results, name="compiled")
-    for node, number in zip(sources, range(len(examples))):
-        if isinstance(examples[number], torch.nn.Parameter) or "parameters" in sources[node].name or "buffers" in sources[node].name:
+    for number, node in enumerate(sources):
+        held = isinstance(given[number], torch.nn.Parameter) or "parameters" in sources[node].name or "buffers" in sources[node].name
+        if held and node in program.numbers:
             program.tensors[program.numbers[node]].role = "weight"
     return Capture(program, (), (), [], [], {}, [], b"")
 
@@ -68,7 +81,7 @@ def backend_of(scheduler: Optional[Scheduler] = None) -> Callable[..., Any]:
         if by is None:
             by = _schedulers.setdefault("", AdaptiveScheduler()) if "" not in _schedulers else _schedulers[""]
         taken = _capture(graph, examples)
-        if not taken.program.ops:
+        if taken is None or not taken.program.ops:
             return graph.forward
         return _Compiled(by, by.schedule(taken))
     return strata_graph

@@ -264,7 +264,7 @@ class Scheduler:
         flat = Flattener()
         structure = ("tuple", (flat.add(call[0]), flat.add(call[1])))
         with self._lock:
-            placement = self._find(model, method, structure, flat.leaves, call)
+            placement = self._find(model, method, structure, flat.leaves, call) if not flat.opaque else None
             if placement is None:
                 return self._fall_back(model, method, call)
         try:
