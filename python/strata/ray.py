@@ -11,6 +11,7 @@ decides which nodes, and with the end of the block, or of the job, all of it is 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import secrets
 import shutil
@@ -62,12 +63,12 @@ def cluster(timeout_s: float = 120.0, **words: Any) -> Iterator[Any]:
     srun = shutil.which("srun")
     if srun is None:
         raise NotFoundError("srun is not in PATH: Ray nodes are started by it")
-    before = {name: os.environ.get(name) for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")}
-    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))  # others on these machines are not to run anything in it
-    import ray
-    _read_token()
+    ray: Any = importlib.import_module("ray")
     if ray.is_initialized():
         raise ConflictError("Ray is connected already; expected ray.shutdown() first")
+    before = {name: os.environ.get(name) for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")}
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))  # others on these machines are not to run anything in it
+    _read_token()
     count, host = node_count(), str(ray.util.get_node_ip_address())
     folder = tempfile.mkdtemp(prefix="strata-ray-", dir="/tmp")  # sockets in it have short names or do not work
     address = f"{host}:{_free_port(host)}"
@@ -88,9 +89,9 @@ def cluster(timeout_s: float = 120.0, **words: Any) -> Iterator[Any]:
 
 def _read_token() -> None:
     """Ray reads these variables when it is imported; here it reads them again, if the script has imported it before."""
-    from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[import-not-found]
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    inner: Any = importlib.import_module("ray._raylet")
+    inner.Config.initialize("")
+    inner.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _environment() -> dict[str, str]:

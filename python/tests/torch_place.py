@@ -22,7 +22,6 @@ import transformers  # noqa: E402
 
 transformers.utils.logging.set_verbosity_error()
 import place_models  # noqa: E402
-import strata.place  # noqa: E402
 from strata import place  # noqa: E402
 from strata.capture import Flattener, capture  # noqa: E402
 from strata.errors import Error, InvalidError, NoSpaceError, NotFoundError  # noqa: E402
@@ -431,6 +430,34 @@ def compile_has_a_backend():
     assert torch.equal(*grads)
 
 
+class Counted(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.one(x) + torch.arange(4, device=x.device)
+
+
+def what_runs_elsewhere_is_moved_there():
+    model, x = Counted(), torch.randn(2, 4)
+    with torch.no_grad():
+        taken = capture(model, (x,), {})
+        for node in taken.program.results:
+            node.meta["val"] = torch.empty(2, 4, device="meta")  # it stays there: nothing comes back from such a device
+        run = place.Executable(taken.program, [place.Device("cpu"), place.Device("other", torch.device("meta"))], [1] * len(taken.program.ops))
+        for words in ((), ([0] * len(taken.program.ops),)):
+            (result,) = run.run([x], *words)
+            assert result.device.type == "meta" and result.shape == (2, 4)
+        moved = dict(run._copies)
+        assert len(moved) == 2  # weight and bias, which stay there
+        run.run([x])
+        assert run._copies == moved
+        model.one.weight.mul_(2)
+        run.run([x])
+        assert sum(run._copies[key] is not moved[key] for key in moved) == 1
+
+
 def threads_may_share_a_scheduler():
     by, models = spread(), [place_models.make(name) for name in ("GPT-2", "ViT")]
     expected, wrong = [], []
@@ -473,4 +500,4 @@ package.run(every_operator_is_known_and_shaped, results_are_those_of_eager, in_t
             tied_weights_stay_together, generate_is_placed_by_phase, training_works, blocks_keep_what_they_run_within,
             a_cost_model_of_ones_own_decides, names_and_behaviour_of_the_document, what_was_learned_is_kept_between_runs, objects_that_may_change_are_looked_at_again,
             sizes_decide_as_in_eager,
-            models_that_cannot_be_exported_run_too, compile_has_a_backend, threads_may_share_a_scheduler, what_does_not_fit_is_said)
+            models_that_cannot_be_exported_run_too, compile_has_a_backend, what_runs_elsewhere_is_moved_there, threads_may_share_a_scheduler, what_does_not_fit_is_said)

@@ -4,8 +4,7 @@ What decides is libstrata (<strata/place.h>, <strata/adaptive.h>, <strata/detect
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -275,13 +274,3 @@ def _roofline(graph: Graph, machine: Any, rows: list[Any]) -> list[Any]:
         model = ffi.cast("struct strata_cost_class *", spec.cls)
         call(model.price, spec.conf, graph.raw, machine, arena, times)
         return [tuple(times[index * count:(index + 1) * count]) for index in range(graph.op_count)]
-
-
-def is_fit(plan: Plan) -> bool:
-    """Whether a plan's value is a number."""
-    return math.isfinite(plan.value)
-
-
-def as_mapping(plan: Plan, program: Program, machine: Machine) -> Mapping[str, str]:
-    """The device of each operator, by name."""
-    return {op.name: machine.devices[device].name for op, device in zip(program.ops, plan.device)}

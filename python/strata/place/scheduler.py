@@ -15,18 +15,18 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 import torch
 
-from ..capture import Capture, Flattener, Op, Program, Source, Tensor, as_call, call_key, capture
+from ..capture import Capture, Flattener, Op, Program, Tensor, as_call, call_key, capture
 from ..errors import Error, InvalidError, NoSpaceError, NotFoundError
 from . import adaptive as learning
 from .adaptive import FEATURES, SCHEDULER_PROFILES, Adaptive, Choice, Event, experience_path
 from .devices import Device, devices_of, machine_of, worker_of
 from .execute import Executable
 from .graph import Corrections, Findings, Graph, Plan, Problem, graph_of
+from .placement import Placement, busy, is_of_compiler, kept_name, placing_nothing, varying as varying_in
 from .strategies import Strategy, strategies_of
 
 __all__ = ["AdaptiveScheduler", "Placement", "ProgressiveScheduler", "Scheduler", "create_advanced_scheduler", "create_basic_scheduler",
@@ -42,54 +42,6 @@ _CAPTURES_MAX = 8        # of one model and one structure of inputs; more differ
 CostModel = Callable[[Op, Device], float]
 
 
-@dataclass
-class Placement:
-    """A model's call, placed: what it is, where it runs, how that went."""
-    capture: Capture
-    graph: Graph = field(repr=False)
-    findings: Findings
-    choice: Choice
-    plan: Plan
-    executable: Executable = field(repr=False)
-    calls: int = 0
-    observed_ns: float = 0.0
-    """Of the last call in which operators were not timed one by one."""
-    version: int = 0
-    single: Optional[tuple[Plan, Executable]] = field(default=None, repr=False)
-    """The best single device, while it is compared with the plan."""
-    tried_ns: tuple[list[int], list[int]] = field(default=([], []), repr=False)
-    """What the plan and the single device took."""
-
-    @property
-    def program(self) -> Program:
-        """Its operators."""
-        return self.capture.program
-
-    @property
-    def phase(self) -> str:
-        """That most of it is in: "prefill", "decode" …"""
-        return self.findings.phase
-
-    def devices(self) -> dict[str, str]:
-        """The device of each operator, by name."""
-        return {op.name: self.executable.devices[number].name for op, number in zip(self.program.ops, self.plan.device)}
-
-    def layers(self) -> dict[str, set[str]]:
-        """The devices of each layer of the model."""
-        found: dict[str, set[str]] = {}
-        for op, number in zip(self.program.ops, self.plan.device):
-            found.setdefault(op.layer, set()).add(self.executable.devices[number].name)
-        return found
-
-
-class _Captures(threading.local):
-    """A call that is being captured or compiled is not placed again from within."""
-    busy = False
-
-
-_busy = _Captures()
-
-
 class Scheduler:
     """Places models and runs them there.
 
@@ -103,7 +55,7 @@ class Scheduler:
                  rules: Sequence[tuple[str, str]] = ()) -> None:
         self.mode, self.profile, self.objective = mode, profile, objective
         self.devices: tuple[Device, ...] = devices_of(devices)
-        self._names = [_kept_name(device) for device in self.devices]
+        self._names = [kept_name(device) for device in self.devices]
         self._adaptive, self._corrections = Adaptive(mode, profile), Corrections(len(self.devices))
         self._own_strategies, self._rules = strategies, self._rules_of(rules)
         self._cost: Optional[CostModel] = None
@@ -247,7 +199,7 @@ class Scheduler:
         forward = model.forward
 
         def instead(*args: Any, **kwargs: Any) -> Any:
-            if _busy.busy:
+            if busy.busy:
                 return forward(*args, **kwargs)
             return self._call(model, forward, (args, kwargs))
         had = vars(model).get("forward")
@@ -274,7 +226,7 @@ class Scheduler:
         except Exception:
             if placement.program.in_order:
                 raise  # it may have written already: doing it over would not be the same
-            with _placing_nothing():
+            with placing_nothing():
                 return method(*call[0], **call[1])
         return placement.capture.finish(results, flat.objects)
 
@@ -308,7 +260,7 @@ class Scheduler:
             if placement.capture.accepts(leaves):
                 return placement
         seen = self._shapes.setdefault(model, {}).setdefault(key, [])
-        varying = _varying(seen, leaves)
+        varying = varying_in(seen, leaves)
         seen.append([tuple(leaf.shape) if isinstance(leaf, torch.Tensor) else None for leaf in leaves])
         if len(known) >= _CAPTURES_MAX:
             self._refused[model][key] = f"it has had {len(known)} shapes"
@@ -322,7 +274,7 @@ class Scheduler:
         return placement
 
     def _capture(self, model: Any, method: Callable[..., Any], call: Any, varying: Optional[Sequence[frozenset[int]]]) -> Optional[Placement]:
-        with _placing_nothing():
+        with placing_nothing():
             try:
                 taken = capture(model, *call, varying=varying, method=method if method is not model else None)
             except Exception as trouble:  # noqa: BLE001 - whatever export does not support: the next way is tried
@@ -345,7 +297,7 @@ class Scheduler:
         if compiled is None:
             inner = method if method is not model else model.forward
             compiled = self._compiled[model] = [torch.compile(inner, backend=backend_of(self)), inner]
-        with _placing_nothing():
+        with placing_nothing():
             if compiled[0] is not None:
                 try:
                     before, result = self._runs, compiled[0](*call[0], **call[1])
@@ -354,7 +306,7 @@ class Scheduler:
                         self._note_whole(model)
                     return result
                 except Exception as trouble:  # noqa: BLE001 - dynamo's, or the model's own, which comes again below
-                    if not _is_of_compiler(trouble):
+                    if not is_of_compiler(trouble):
                         raise
                     compiled[0] = None
             return self._whole(model, compiled[1], call)
@@ -368,7 +320,7 @@ class Scheduler:
         modes = _modes()
 
         def work() -> Any:
-            with modes(), _placing_nothing():
+            with modes(), placing_nothing():
                 return method(*call[0], **call[1])
         return worker_of(device).call(work)
 
@@ -480,36 +432,6 @@ def _save_all() -> None:
     for one in list(_unsaved_ones):
         if one._unsaved:
             one.save()
-
-
-@contextlib.contextmanager
-def _placing_nothing() -> Iterator[None]:
-    before, _busy.busy = _busy.busy, True
-    try:
-        yield
-    finally:
-        _busy.busy = before
-
-
-def _is_of_compiler(trouble: Exception) -> bool:
-    return type(trouble).__module__.startswith(("torch._dynamo", "torch._inductor", "torch.fx")) or isinstance(trouble, Error)
-
-
-def _varying(seen: Sequence[Sequence[Any]], leaves: Sequence[Any]) -> Optional[list[frozenset[int]]]:
-    """Dimensions that differ from an earlier call of the same structure; None: there was none, or ranks differ."""
-    if not seen:
-        return None
-    places: list[set[int]] = [set() for _ in leaves]
-    for shapes in seen:
-        for index, (shape, leaf) in enumerate(zip(shapes, leaves)):
-            if shape is not None and isinstance(leaf, torch.Tensor):
-                places[index] |= {axis for axis, (one, other) in enumerate(zip(shape, leaf.shape)) if one != other}
-    return [frozenset(one) for one in places] if any(places) else None
-
-
-def _kept_name(device: Device) -> str:
-    """What a device is called in the experience: sets of cores by their size, because that is what their speed depends on."""
-    return f"cpu*{len(device.cores)}" if device.cores else str(device.torch_device)
 
 
 class AdaptiveScheduler(Scheduler):
