@@ -2,11 +2,13 @@
 
     strata.solver      denoising trajectories: tables and steps on numpy and torch
     strata.diffusers   a scheduler for any diffusers pipeline, shared by many threads
+    strata.place       models on devices: which operator runs where; a backend for torch.compile
     strata.pool        generation tasks: which runs next
     strata.stage       models larger than memory; strata.offload runs one within a budget
     strata.client      the service: jobs, queue, events, pictures; sync and async
     strata.submit      runs a function as a job; strata.map as an array job
     strata.worker      draws pictures for the service with a diffusers pipeline
+    strata.ray         a Ray cluster inside a job of several nodes
     strata.lightning   Lightning inside jobs: where it runs, checkpoints when it has to go, progress
 
 What decides is the C library; this package is thin. A part is imported when it is first used, so that one without numpy or torch
@@ -16,7 +18,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, pool as pool, solver as solver, stage as stage
+    from . import client as client, diffusers as diffusers, errors as errors, functions as functions, place as place, pool as pool
+    from . import solver as solver, stage as stage
     from .client import AsyncClient as AsyncClient, Client as Client
     from .errors import Error as Error
     from .functions import map as map, submit as submit
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "pool", "solver", "stage", "worker")
+_MODULES = ("client", "diffusers", "errors", "functions", "lightning", "place", "pool", "ray", "solver", "stage", "worker")
 _NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "offload": "stage", "submit": "functions"}
 
 

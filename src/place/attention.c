@@ -1,6 +1,7 @@
 /*
  * Attentions of a graph: a Softmax whose scores come from a matrix product and whose result goes into another, with nothing but work element
- * by element in between. What is added to or chosen among the scores there, without depending on what an input holds, is a mask.
+ * by element in between. What is added to or chosen among the scores there, without depending on what an input holds, is a mask. One operator
+ * that is all of attention has its mask behind Q, K and V.
  */
 #include "place/detector.h"
 
@@ -33,8 +34,9 @@ static bool is_mask(const struct search *search, uint32_t tensor)
 	const struct strata_tensor *about = &search->graph->tensors[tensor];
 
 	if (about->producer != STRATA_NONE &&
-	    compares_positions(&search->graph->ops[about->producer]))
-		return true;
+	    compares_positions(&search->graph->ops[about->producer]) &&
+	    tensor_dim_back(about, 0) != 1 && tensor_dim_back(about, 1) != 1)
+		return true; /* with one position on a side it is compared with a number */
 	bool constant = about->producer == STRATA_NONE ? about->role == STRATA_ROLE_WEIGHT
 						       : !search->depends[about->producer];
 
@@ -55,6 +57,21 @@ static uint32_t find_scores(struct search *search, uint32_t softmax, bool *ret_m
 	return scores;
 }
 
+/* The same of one operator, by the mask that it is given. */
+static bool find_mask(struct search *search, const struct strata_op *op)
+{
+	bool masked = false;
+	uint32_t tensor;
+
+	if (op->input_count < 4 || op->inputs[3] == STRATA_NONE)
+		return false;
+	trail_begin(&search->trail, op->inputs[3]);
+	while (!masked &&
+	       (tensor = trail_back(&search->trail, SORT_MATH | SORT_MOVE)) != STRATA_NONE)
+		masked = is_mask(search, tensor);
+	return masked;
+}
+
 static uint32_t find_values(struct search *search, uint32_t softmax)
 {
 	const struct strata_graph *graph = search->graph;
@@ -69,6 +86,17 @@ static uint32_t find_values(struct search *search, uint32_t softmax)
 	return STRATA_NONE;
 }
 
+bool attention_has_keys(const struct strata_graph *graph, const struct strata_op *op)
+{
+	if (!(op_sort(op) & SORT_ATTENTION) || op->input_count < 3)
+		return false;
+	for (size_t i = 0; i < 3; i++)
+		if (op->inputs[i] == STRATA_NONE || !graph->tensors[op->inputs[i]].shaped ||
+		    graph->tensors[op->inputs[i]].rank < 3)
+			return false;
+	return true;
+}
+
 static bool attention_at(struct search *search, uint32_t op, struct strata_attention *ret)
 {
 	const struct strata_op *own = &search->graph->ops[op];
@@ -79,6 +107,13 @@ static bool attention_at(struct search *search, uint32_t op, struct strata_atten
 					  .key_length = -1 };
 
 	if (op_sort(own) & SORT_ATTENTION) {
+		if (attention_has_keys(search->graph, own)) {
+			const struct strata_tensor *tensors = search->graph->tensors;
+
+			found.query_length = tensor_dim_back(&tensors[own->inputs[0]], 1);
+			found.key_length = tensor_dim_back(&tensors[own->inputs[1]], 1);
+			found.masked = find_mask(search, own);
+		}
 		*ret = found;
 		return true;
 	}

@@ -50,5 +50,7 @@ bool *ops_with_inputs(const struct strata_graph *graph, struct strata_arena *are
 /* attention.c: all of them. */
 int attention_find(const struct strata_graph *graph, struct strata_arena *arena,
 		   struct strata_findings *findings, struct strata_error *err);
+/* Is it all of attention in one operator, with Q, K and V as its first inputs? */
+bool attention_has_keys(const struct strata_graph *graph, const struct strata_op *op);
 
 #endif

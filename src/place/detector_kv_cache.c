@@ -20,15 +20,15 @@ static bool can_be_cache(const struct strata_tensor *tensor)
 }
 
 /* Is it appended to, or written into? Then its op makes the cache that goes out. */
-static bool is_updated(const struct strata_graph *graph, uint32_t tensor)
+static bool is_updated(const struct strata_graph *graph, uint32_t tensor, unsigned sorts)
 {
 	for (uint32_t r = graph->reader_first[tensor]; r < graph->reader_first[tensor + 1]; r++)
-		if (op_sort(&graph->ops[graph->readers[r]]) & (SORT_UPDATE | SORT_ATTENTION))
+		if (op_sort(&graph->ops[graph->readers[r]]) & sorts)
 			return true;
 	return false;
 }
 
-static void trace(struct caches *caches, uint32_t from)
+static void trace(struct caches *caches, uint32_t from, unsigned updates)
 {
 	struct strata_graph *graph = caches->graph;
 	uint32_t tensor;
@@ -45,12 +45,12 @@ static void trace(struct caches *caches, uint32_t from)
 			continue;
 		if (about->role == STRATA_ROLE_OUTPUT)
 			caches->out[tensor] = true;
-		else if (about->role == STRATA_ROLE_INPUT && is_updated(graph, tensor))
+		else if (about->role == STRATA_ROLE_INPUT && is_updated(graph, tensor, updates))
 			caches->in[tensor] = true;
 	}
 }
 
-/* One operator that is all of attention: its inputs and outputs of four dimensions, from outside and to outside, are caches. */
+/* One operator that is all of attention: what K and V are moved from is traced too; its inputs and outputs of four dimensions, from outside and to outside, are caches. */
 static bool is_own_cache(const struct strata_graph *graph, uint32_t tensor, enum strata_role role)
 {
 	return tensor != STRATA_NONE && graph->tensors[tensor].role == role &&
@@ -60,7 +60,8 @@ static bool is_own_cache(const struct strata_graph *graph, uint32_t tensor, enum
 
 static void trace_operator(struct caches *caches, const struct strata_op *op)
 {
-	for (uint32_t i = 3; i < op->input_count; i++) /* behind Q, K and V */
+	/* behind Q, K and V; of ONNX's own a mask comes first */
+	for (uint32_t i = op_is(op, "Attention") ? 4 : 3; i < op->input_count; i++)
 		if (is_own_cache(caches->graph, op->inputs[i], STRATA_ROLE_INPUT))
 			caches->in[op->inputs[i]] = true;
 	for (uint32_t i = 1; i < op->output_count; i++)
@@ -128,12 +129,14 @@ static int detect(const void *conf, struct strata_graph *graph, struct strata_ar
 
 		if (attention->softmax == STRATA_NONE) {
 			trace_operator(&caches, scores);
+			for (uint32_t k = 1; k < 3 && attention_has_keys(graph, scores); k++)
+				trace(&caches, scores->inputs[k], SORT_UPDATE);
 			continue;
 		}
 		if (scores->input_count > 1)
-			trace(&caches, scores->inputs[1]);
+			trace(&caches, scores->inputs[1], SORT_UPDATE | SORT_ATTENTION);
 		if (values->input_count > 1)
-			trace(&caches, values->inputs[1]);
+			trace(&caches, values->inputs[1], SORT_UPDATE | SORT_ATTENTION);
 	}
 	if (rc)
 		return rc;

@@ -3,6 +3,8 @@
 
 #include <strata/detector.h>
 
+#include <stdio.h>
+
 static struct sample sample;
 static struct strata_error err;
 static struct strata_arena arena;
@@ -68,6 +70,53 @@ TEST(caches_of_one_operator_are_found)
 	CHECK_INT(findings.kv_in_bytes, 2 * 7 * 2 * 32 * 4);
 	CHECK_INT(findings.kv_out_bytes, 8 * 2 * 32 * 4);
 	CHECK_INT(sample.graph->tensors[in[3]].role, STRATA_ROLE_KV);
+	done();
+}
+
+/* As torch writes it: a cache is appended to, and what comes of that is attended to and goes out. */
+static void append(const char *past, const char *fresh, const char *all)
+{
+	char words[32];
+
+	sample_op(&sample, "MatMul", "x w", fresh, STRATA_ROLE_ACTIVATION, DIMS(1, 2, 1, 32));
+	if (past)
+		sample_tensor(&sample, past, STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
+	snprintf(words, sizeof(words), "%s %s", past ? past : "", fresh);
+	sample_op(&sample, "Concat", words + !past, all, STRATA_ROLE_OUTPUT,
+		  DIMS(1, 2, past ? 8 : 1, 32));
+}
+
+TEST(caches_that_are_appended_to_are_found)
+{
+	for (int decode = 0; decode < 2; decode++) {
+		sample_begin(&sample);
+		sample_tensor(&sample, "x", STRATA_ROLE_INPUT, false, DIMS(1, 2, 1, 32));
+		sample_tensor(&sample, "w", STRATA_ROLE_WEIGHT, false, DIMS(32, 32));
+		append(decode ? "past_k" : NULL, "new_k", "k");
+		append(decode ? "past_v" : NULL, "new_v", "v");
+		sample_tensor(&sample, "q", STRATA_ROLE_INPUT, false, DIMS(1, 2, 1, 32));
+		sample_tensor(&sample, "mask", STRATA_ROLE_INPUT, false, DIMS(1, 1, 1, 8));
+		sample_op(&sample, "Attention", "q k v mask", "y", STRATA_ROLE_OUTPUT,
+			  DIMS(1, 2, 1, 32));
+		struct strata_findings findings = detect();
+
+		CHECK_INT(findings.workload, STRATA_WORKLOAD_LLM);
+		CHECK_INT(findings.phase, decode ? STRATA_PHASE_DECODE : STRATA_PHASE_PREFILL);
+		CHECK_INT(findings.kv_in_count, decode ? 2 : 0); /* and the mask is none */
+		CHECK_INT(findings.kv_out_count, 2);
+		done();
+	}
+}
+
+/* Keys and values of an attention alone are not kept from call to call. */
+TEST(keys_that_are_given_are_no_cache)
+{
+	sample_begin(&sample);
+	sample_tensor(&sample, "q", STRATA_ROLE_INPUT, false, DIMS(1, 2, 3, 32));
+	sample_tensor(&sample, "k", STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
+	sample_tensor(&sample, "v", STRATA_ROLE_INPUT, false, DIMS(1, 2, 7, 32));
+	sample_op(&sample, "Attention", "q k v", "y", STRATA_ROLE_OUTPUT, DIMS(1, 2, 3, 32));
+	CHECK_INT(detect().kv_in_count, 0);
 	done();
 }
 
