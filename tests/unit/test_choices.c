@@ -15,7 +15,11 @@ static bool has(const struct strata_choice *choices, const char *name)
 TEST(choices_are_spelled_as_in_diffusers)
 {
 	CHECK(has(conf_beta_schedules, "linear") && has(conf_beta_schedules, "scaled_linear"));
-	CHECK(has(conf_beta_schedules, "squaredcos_cap_v2") && has(conf_beta_schedules, "sigmoid"));
+	CHECK(has(conf_beta_schedules, "squaredcos_cap_v2"));
+	/* each class has those that its own in diffusers has */
+	CHECK(!has(conf_beta_schedules, "sigmoid") && !has(conf_beta_schedules, "exp"));
+	CHECK(has(conf_beta_schedules_ddpm, "sigmoid") && has(conf_beta_schedules_ddpm, "laplace"));
+	CHECK(has(conf_beta_schedules_heun, "exp") && has(conf_beta_schedules_heun, "linear"));
 	CHECK(has(conf_predictions, "epsilon") && has(conf_predictions, "v_prediction"));
 	CHECK(has(conf_predictions, "sample") && !has(conf_predictions, "flow_prediction"));
 	CHECK(has(conf_predictions_flow, "flow_prediction"));
