@@ -46,9 +46,12 @@ class Worker:
                     if job["name"] == f"worker-{model}" and job["state"] == "running" and job["id"] not in but]
             if jobs:
                 self.job = jobs[0]["id"]
-                with open(os.path.join(service.state, "jobs", f"{self.job}.{jobs[0]['attempt']}.token")) as file:
-                    self.token = file.read().strip()
-                return
+                try:
+                    with open(os.path.join(service.state, "jobs", f"{self.job}.{jobs[0]['attempt']}.token")) as file:
+                        self.token = file.read().strip()
+                    return
+                except FileNotFoundError:
+                    pass  # a kill of the service came while it was started: this attempt is over, the next one comes
             assert time.time() < deadline, "no worker is started"
             time.sleep(0.02)
 
