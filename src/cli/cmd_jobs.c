@@ -44,7 +44,7 @@ static const struct strata_option rows[] = {
 	{ "until", STRATA_TEXT, OFFSET(until), .letter = 'E', .value = "TIME",
 	  .help = "submitted before: 1d (ago), or a time" },
 	{ "sort", STRATA_ENUM, OFFSET(sort), .choice = { sorts, SORT_ID },
-	  .help = "the largest or latest first" },
+	  .help = "the largest or latest of them first; --limit 0 sorts all there are" },
 	{ "reverse", STRATA_BOOL, OFFSET(reverse), .letter = 'r', .help = "the other way round" },
 	{ "format", STRATA_TEXT, OFFSET(format), .letter = 'o', .value = "COLUMN,…",
 	  .help = "which columns; `strata help jobs` names them" },
@@ -264,6 +264,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	int rc = choose_columns(cli, conf->format ? conf->format : USUAL, chosen, &count);
 
 	(void)operands, (void)operand_count;
+	if (rc == 0 && conf->me && conf->user)
+		rc = strata_fail(&cli->err, -EINVAL, "--me and --user do not go together");
 	if (rc == 0 && conf->since)
 		rc = when_since(cli, conf->since, asked.since);
 	if (rc == 0 && conf->until)

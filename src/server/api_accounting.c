@@ -55,6 +55,7 @@ struct sum {
 /* What a job or a task used: so much of each, from then to then. */
 struct use {
 	const char *kind; /* "jobs" */
+	bool is_task;
 	int64_t begin_ns, end_ns;
 	double gpus, cpus;
 };
@@ -132,6 +133,8 @@ static int add_days(struct sum *sum, const struct owner *owner, const struct use
 			return -ENOMEM;
 		if (first)
 			count_one(row, use->kind);
+		if (use->is_task)
+			add_real(row, "task_seconds", hours * 3600);
 		add_real(row, "gpu_hours", hours * use->gpus);
 		add_real(row, "cpu_hours", hours * use->cpus);
 		first = false;
@@ -153,6 +156,8 @@ static int add_use(struct sum *sum, const struct owner *owner, const struct use 
 	if (!row)
 		return strata_fail_memory(err);
 	count_one(row, use->kind);
+	if (use->is_task)
+		add_real(row, "task_seconds", hours * 3600);
 	add_real(row, "gpu_hours", hours * use->gpus);
 	add_real(row, "cpu_hours", hours * use->cpus);
 	return 0;
@@ -185,6 +190,7 @@ static int add_task(void *context, const void *row_any, struct strata_error *err
 	const json_t *model = json_object_get(sum->models, task->model);
 	const struct owner owner = { task->user, task->account, NULL };
 	const struct use use = { .kind = "tasks",
+				 .is_task = true,
 				 .begin_ns = task->started_ns ? task->started_ns : task->created_ns,
 				 .end_ns = (task->started_ns ? task->started_ns : task->created_ns) +
 					   task->cost_ns,
@@ -195,12 +201,7 @@ static int add_task(void *context, const void *row_any, struct strata_error *err
 	sum->count++;
 	if (task->created_ns < sum->since_ns || (sum->until_ns && task->created_ns >= sum->until_ns))
 		return 0;
-	int rc = add_use(sum, &owner, &use, err);
-
-	if (rc == 0 && sum->by != BY_DAY)
-		add_real(row_of(sum, name_of(sum, &owner), &owner), "task_seconds",
-			 (double)task->cost_ns / 1e9);
-	return rc;
+	return add_use(sum, &owner, &use, err);
 }
 
 static int note_model(void *context, const void *row_any, struct strata_error *err)

@@ -473,7 +473,12 @@ static void get_task_trace(struct request *request)
 	int fd = task_traces_open_file(request->front->conf->state_dir, row.id,
 				       &request->file_bytes, &err);
 
-	if (fd < 0)
+	if (fd < 0 && !row.ended_ns)
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "task %lld has no timeline yet; its worker sends one when it is "
+			       "finished, if its request asked for it",
+			       (long long)row.id);
+	else if (fd < 0)
 		request_fail(request, fd, &err);
 	else
 		request_answer_file(request, fd, "application/json");

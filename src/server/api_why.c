@@ -292,6 +292,22 @@ static void say_gpu_type(struct why *why, const char *type)
 		    type, there);
 }
 
+static void say_count(struct why *why, const struct job_spec *spec)
+{
+	uint64_t gpus = 0;
+
+	for (uint32_t i = 0; i < why->decider->node_count; i++)
+		gpus += why->decider->nodes[i].conf.gpu_count;
+	if (spec->nodes > (int64_t)why->decider->node_count)
+		say(why, "It asks for %lld nodes; there are %u.", (long long)spec->nodes,
+		    why->decider->node_count);
+	else if (spec->gpus > 0 && (uint64_t)spec->gpus > gpus)
+		say(why, "It asks for %lld GPUs; all nodes together have %llu.",
+		    (long long)spec->gpus, (unsigned long long)gpus);
+	else
+		say(why, "It asks for more nodes or tasks than there is room for.");
+}
+
 /* Each part without which it could start. */
 static void say_blamed(struct why *why, unsigned parts)
 {
@@ -321,7 +337,7 @@ static void say_blamed(struct why *why, unsigned parts)
 	if (parts & STRATA_PART_MEMORY)
 		say(why, "It asks for more memory than such nodes have.");
 	if (parts & STRATA_PART_COUNT)
-		say(why, "It asks for more nodes or tasks than there is room for.");
+		say_count(why, spec);
 	if (parts == 0)
 		say(why, "No single part of what it asks for is to blame: no node has all of it.");
 }

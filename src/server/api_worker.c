@@ -14,6 +14,7 @@
 
 #include <strata/limits.h>
 #include <strata/text.h>
+#include <strata/trace.h>
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -427,18 +428,47 @@ static void get_latents(struct decider *decider, struct request *request)
 
 /* ---- timelines ---- */
 
+/* What is left of the body to read. */
+struct rest {
+	const char *at;
+	size_t count;
+};
+
+static ssize_t read_rest(void *context, char *bytes, size_t room)
+{
+	struct rest *rest = context;
+	size_t count = rest->count < room ? rest->count : room;
+
+	memcpy(bytes, rest->at, count);
+	rest->at += count;
+	rest->count -= count;
+	return (ssize_t)count;
+}
+
+static int drop(void *context, const char *bytes, size_t count)
+{
+	(void)context, (void)bytes, (void)count;
+	return 0;
+}
+
+/* As whoever merges it reads it, event by event: memory does not grow with it. */
 static void parse_trace(struct request *request)
 {
-	json_error_t where;
-	json_t *json = json_loadb(request->body ? request->body : "", request->body_length, 0,
-				  &where);
+	struct rest rest = { request->body ? request->body : "", request->body_length };
+	const struct strata_trace_input input = { "the timeline", read_rest, &rest };
+	const struct strata_trace_sink sink = { drop, NULL };
+	struct strata_trace_merged merged;
+	struct strata_error err = { 0 };
+	int rc = rest.count && *rest.at == '{'
+			 ? strata_trace_merge(&input, 1, &request->memory, &sink, &merged, &err)
+			 : strata_fail(&err, -EBADMSG,
+				       "the timeline is no trace file: expected an object with "
+				       "traceEvents");
 
-	if (json_is_array(json_object_get(json, "traceEvents")))
-		write_body(request, &task_traces_place, discard_trace);
+	if (rc)
+		request_fail(request, rc, &err);
 	else
-		request_refuse(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "invalid",
-			       "the timeline is no trace file: expected JSON with traceEvents");
-	json_decref(json);
+		write_body(request, &task_traces_place, discard_trace);
 }
 
 static void put_trace(struct decider *decider, struct request *request)

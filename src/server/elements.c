@@ -152,7 +152,8 @@ struct chosen elements_choose(struct decider *decider, struct request *request,
 
 	if (!named) /* the first of them may have been forgotten */
 		strata_int_parse(id, STRATA_TEXT_NUL, 1, INT64_MAX, &array, NULL);
-	const struct live *live = elements->array ? live_from(decider, array) : NULL;
+	/* what is no number is no array: 0 is the array of jobs that are in none */
+	const struct live *live = elements->array && array > 0 ? live_from(decider, array) : NULL;
 
 	if (!live || live->job.array_id != array) {
 		if (!elements->array || elements->indexes.task_count == 0)

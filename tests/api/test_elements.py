@@ -155,6 +155,16 @@ def who_may_not_change_one_changes_none(service):
     equal(states(service, mine), ["queued"] * 5)
 
 
+def what_is_no_array_is_nobodys(service):
+    """`strata cancel 0` ended every job of the caller's: plain jobs are in array 0."""
+    jobs = [service.submit("sleep", "60")["id"] for _ in range(3)]
+    for name in ("0", "x", "30_x", "30_[1-2]", "nosuch", "00"):
+        for elements in ("all", "1-3"):
+            for method, body in (("DELETE", None), ("PATCH", {"hold": True}), ("PATCH", {"requeue": True}), ("PATCH", {"signal": "CONT"})):
+                equal((name, method, body, service.ask(method, f"/api/v1/jobs/{name}?elements={elements}", body)[0]), (name, method, body, 404))
+    equal({service.job(job)["state"] in ("running", "scheduled") and service.job(job)["attempt"] == 1 for job in jobs}, {True})
+
+
 def a_job_with_its_own_token_means_itself_only(service):
     ids = service.submit("sh", "-c", 'cat "$STRATA_TOKEN_FILE"; echo; sleep 60', array="1-3%1", output="said-%a")["ids"]
     service.wait(ids[0], "running")
@@ -217,6 +227,6 @@ def killed_on_the_way_it_is_all_or_nothing(service):
     print(f"# found {json.dumps(sorted(seen))}")
 
 
-run_with(lambda test: Recorded(), the_whole_array_is_one_request_and_stays_one_row, some_elements_are_meant_by_their_indexes,
+run_with(lambda test: Recorded(), what_is_no_array_is_nobodys, the_whole_array_is_one_request_and_stays_one_row, some_elements_are_meant_by_their_indexes,
          an_array_is_held_released_and_runs, frozen_elements_go_on_together, a_gang_is_cancelled_with_its_array,
          who_may_not_change_one_changes_none, a_job_with_its_own_token_means_itself_only, a_hundred_thousand_are_one_row_all_the_while, killed_on_the_way_it_is_all_or_nothing)

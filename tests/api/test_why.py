@@ -62,7 +62,8 @@ def what_is_impossible_is_named(service):
                           ({"nodes": 1, "gpus_per_node": 5}, "It asks for more GPUs than such nodes have."),
                           ({"cpus_per_task": 9}, "It asks for more cores than such nodes have."),
                           ({"memory": "40G"}, "It asks for more memory than such nodes have."),
-                          ({"nodes": 4, "tasks": 4}, "It asks for more nodes or tasks than there is room for.")):
+                          ({"nodes": 4, "tasks": 4}, "It asks for 4 nodes; there are 3."),
+                          ({"gpus": 13}, "It asks for 13 GPUs; all nodes together have 12.")):
         job = service.submit("true", **fields)["id"]
         equal((fields, service.job(job)["reason"]), (fields, "impossible"))
         why(service, job, words)

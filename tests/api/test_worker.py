@@ -85,9 +85,11 @@ def a_timeline_is_its_owners(service):
     generate(service, steps=2, trace=True)
     worker = Worker(service)
     equal(worker.pick(1000)["tasks"][0]["parameters"]["trace"], True)
-    equal(service.ask("GET", "/api/v1/tasks/1/trace")[0], 404)
-    for bad in (b"", b"{", b"[]", b'{"traceEvents": 1}'):
-        equal((bad, worker.ask("PUT", "/tasks/1/trace", bad)[0]), (bad, 422))
+    status, answer = service.ask("GET", "/api/v1/tasks/1/trace")
+    assert status == 404 and "no timeline yet" in answer["error"]["message"], answer
+    deep = b'{"traceEvents": [{"args": ' + b'{"a": ' * 500 + b"1" + b"}" * 500 + b"}]}"
+    for bad in (b"", b"{", b"[]", b'{"traceEvents": 1}', b'{"traceEvents": [1, null]}', deep):
+        equal((bad[:40], worker.ask("PUT", "/tasks/1/trace", bad)[0]), (bad[:40], 422))
     equal(worker.ask("PUT", "/tasks/2/trace", b'{"traceEvents": []}')[0], 404)
     equal(worker.ask("PUT", "/tasks/1/trace", b'{"traceEvents": [], "otherData": {"n": 1}}')[0], 204)
     worker.finish()

@@ -38,6 +38,9 @@ gives 2
 says_some "--format has 'elapsd', which is no column; did you mean ELAPSED?"
 run strata jobs --format ,
 gives 2
+run strata jobs --me --user ann
+gives 2
+says_some '--me and --user do not go together'
 run strata jobs --json
 gives 0
 prints_json '[j["id"] for j in d["jobs"]] == [18, 17]'
