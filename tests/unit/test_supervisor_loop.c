@@ -383,7 +383,8 @@ TEST(a_jumping_clock_neither_ends_nor_spares_a_job)
 
 	CHECK_INT(status.how, EXEC_EXITED);
 	CHECK_INT(status.exit_code, 3);
-	CHECK(status.ran_ns >= 300 * STRATA_MS_NS && status.ran_ns < 10 * STRATA_SECOND_NS);
+	/* it is timed by who started it, who may come a little late on a busy machine */
+	CHECK(status.ran_ns >= 100 * STRATA_MS_NS && status.ran_ns < 10 * STRATA_SECOND_NS);
 	strata_arena_fini(&arena);
 	order = sample_order(2, "exec sleep 60");
 	order.time_limit_ns = 200 * STRATA_MS_NS;
