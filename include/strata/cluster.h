@@ -1,16 +1,17 @@
 /*
  * The cluster level: which job starts on which GPUs of which nodes, and when.
  *
- * A struct strata_cluster holds nodes and jobs and decides; it does nothing itself. The caller tells it what happened
- * (submitted, started, ended, a node died), always with the time, and asks for a pass; a pass returns effects: start this
- * job there, preempt that one. So the service, the simulator and the tests run the same decisions.
+ * A struct strata_cluster holds nodes and jobs and decides; it does nothing itself. The caller
+ * tells it what happened (submitted, started, ended, a node died), always with the time, and asks
+ * for a pass; a pass returns effects: start this job there, preempt that one. So the service, the
+ * simulator and the tests run the same decisions.
  *
- * How it decides is chosen by classes: an order of the queue, a placement, a backfill, a prediction of run times
- * (`strata classes order`, placement, backfill, prediction).
+ * How it decides is chosen by classes: an order of the queue, a placement, a backfill, a prediction
+ * of run times (`strata classes order`, placement, backfill, prediction).
  *
- * Not thread-safe: one owner. Time is int64_t nanoseconds of any clock and does not go back; an earlier time counts as the
- * latest seen. All memory comes from the struct strata_memory given at creation; scratch of one pass from the caller's
- * arena.
+ * Not thread-safe: one owner. Time is int64_t nanoseconds of any clock and does not go back; an
+ * earlier time counts as the latest seen. All memory comes from the struct strata_memory given at
+ * creation; scratch of one pass from the caller's arena.
  */
 #ifndef STRATA_CLUSTER_H
 #define STRATA_CLUSTER_H
@@ -84,7 +85,9 @@ enum strata_dependency_kind {
 	STRATA_AFTER_ANY,    /* it has ended, whichever way */
 	STRATA_AFTER_OK,     /* it has completed */
 	STRATA_AFTER_NOT_OK, /* it has failed or was cancelled */
-	STRATA_AFTER_CORR, /* of the same index in that array: it has completed. An element without a partner waits for all */
+	/* of the same index in that array: it has completed. An element without a partner waits for
+	 * all */
+	STRATA_AFTER_CORR,
 	STRATA_SINGLETON, /* all older jobs of this user and name have ended */
 };
 enum { STRATA_DEPENDENCY_KIND_COUNT = STRATA_SINGLETON + 1 };
@@ -124,9 +127,11 @@ struct strata_job_request {
 	int64_t memory_bytes; /* of one task */
 	uint32_t gpus;        /* whole GPUs of one task */
 	uint32_t gpu_milli; /* of one task: a share of one GPU, 1 to 999; 0: none. Not with gpus */
-	/* whole GPUs of every node, however many tasks it gets. Wants nodes; not with the two above */
+	/* whole GPUs of every node, however many tasks it gets. Wants nodes; not with the two
+	 * above */
 	uint32_t gpus_per_node;
-	int64_t memory_per_node_bytes; /* of every node, likewise. Wants nodes; not with memory_bytes */
+	/* of every node, likewise. Wants nodes; not with memory_bytes */
+	int64_t memory_per_node_bytes;
 	const char *gpu_type;          /* "a100" or "a100|h100"; NULL: any */
 	const char *features;          /* "big,ib": all of them; NULL: none */
 	const char *node_list;         /* "n1,n2": only these; NULL: any */
@@ -138,21 +143,26 @@ struct strata_job_request {
 	bool held;
 	bool requeue; /* goes back to the queue when its node dies; else it fails */
 
-	bool uncharged; /* nobody's usage grows by what it holds: those whom it works for are charged */
-	bool preemptible; /* may be stopped for a job of a higher band, where the cluster does that */
-	int64_t checkpoint_ns; /* it is asked to write a checkpoint so often; 0: only before it is stopped */
+	/* nobody's usage grows by what it holds: those whom it works for are charged */
+	bool uncharged;
+	/* may be stopped for a job of a higher band, where the cluster does that */
+	bool preemptible;
+	/* it is asked to write a checkpoint so often; 0: only before it is stopped */
+	int64_t checkpoint_ns;
 
 	const struct strata_dependency *dependencies;
 	size_t dependency_count; /* up to STRATA_DEPENDENCY_COUNT_MAX */
 	bool any_dependency;     /* one of them is enough */
-	bool cancel_if_never; /* cancelled once they cannot be met any more; else it waits and says so */
+	/* cancelled once they cannot be met any more; else it waits and says so */
+	bool cancel_if_never;
 
 	uint64_t array;       /* number of the array it is an element of; 0: none */
 	uint32_t array_index; /* its index there, used once */
 	/* so many of the array may be placed at a time; 0: any number. The same in all elements */
 	uint32_t array_limit;
-	/* so many elements at once, up to STRATA_ARRAY_INDEX_MAX + 1: the ids from `id` on, the indexes array_index,
-	 * array_index + array_step, …; 0 or 1: this one. They cost what one job costs until they differ from each other */
+	/* so many elements at once, up to STRATA_ARRAY_INDEX_MAX + 1: the ids from `id` on, the
+	 * indexes array_index, array_index + array_step, …; 0 or 1: this one. They cost what one
+	 * job costs until they differ from each other */
 	uint32_t array_count;
 	uint32_t array_step; /* at least 1 when array_count is above 1 */
 
@@ -218,7 +228,8 @@ struct strata_order_job {
 	int64_t priority;
 	enum strata_band band;
 	double boost; /* of its band, see struct strata_cluster_conf */
-	double partition; /* priorities of its partition and quality of service, 0 when nothing is known of them */
+	/* priorities of its partition and quality of service, 0 when nothing is known of them */
+	double partition;
 	double qos;
 	double share;        /* of its user: weight / (usage + 1) */
 	double share_factor; /* of its user in the account tree: 0 to 1 */
@@ -227,7 +238,8 @@ struct strata_order_job {
 
 struct strata_order_class {
 	struct strata_class base;
-	bool changes_with_time; /* the key of a waiting job may change: keys are computed at every pass */
+	/* the key of a waiting job may change: keys are computed at every pass */
+	bool changes_with_time;
 	bool wants_share;       /* looks at share or share_factor */
 	double (*key)(const void *conf, const struct strata_order_job *job);
 };
@@ -241,10 +253,11 @@ struct strata_mix {
 	size_t count;
 };
 
-/* Counts what has been asked for and keeps the most common needs until they make up `cover` (above 0, up to 1) of all, at
- * most STRATA_MIX_COUNT_MAX; their parts add up to 1. Needs that differ in memory alone count as one, and the mix has
- * none of it. Equally common ones come in the order of their first appearance. gpu_types may be NULL: any for all. The
- * arrays are in the arena, the texts stay the caller's. */
+/* Counts what has been asked for and keeps the most common needs until they make up `cover`
+ * (above 0, up to 1) of all, at most STRATA_MIX_COUNT_MAX; their parts add up to 1. Needs that
+ * differ in memory alone count as one, and the mix has none of it. Equally common ones come in
+ * the order of their first appearance. gpu_types may be NULL: any for all. The arrays are in the
+ * arena, the texts stay the caller's. */
 int strata_mix_make(const struct strata_need *needs, const char *const *gpu_types, size_t count,
 		    double cover, struct strata_arena *arena, struct strata_mix *ret_mix,
 		    struct strata_error *err);
@@ -260,16 +273,19 @@ struct strata_candidate {
 
 struct strata_placement_class {
 	struct strata_class base;
-	bool ignores_need; /* the score looks at the node alone; it is asked for once, with a need of nothing */
-	bool keeps_together; /* of equal scores, one where the GPUs are in one NUMA domain wins before the lowest row */
-	/* The state is the class's own, made from the mix (NULL: nothing is known) and the memory given, both borrowed until
-	 * close. NULL functions: there is none. */
+	/* the score looks at the node alone; it is asked for once, with a need of nothing */
+	bool ignores_need;
+	/* of equal scores, one where the GPUs are in one NUMA domain wins before the lowest row */
+	bool keeps_together;
+	/* The state is the class's own, made from the mix (NULL: nothing is known) and the
+	 * memory given, both borrowed until close. NULL functions: there is none. */
 	int (*open)(const void *conf, const struct strata_mix *mix, struct strata_memory *memory,
 		    void **ret_state, struct strata_error *err);
 	void (*close)(void *state);
-	/* How bad it would be to put the need there, which fits: the smallest wins, then the lowest row. Finite, and the
-	 * same whenever it is asked for: it may be remembered. ret_gpu may be set to the GPU that a shared need (gpu_milli)
-	 * should use; it comes as the fullest that will do. */
+	/* How bad it would be to put the need there, which fits: the smallest wins, then the
+	 * lowest row. Finite, and the same whenever it is asked for: it may be remembered.
+	 * ret_gpu may be set to the GPU that a shared need (gpu_milli) should use; it comes as
+	 * the fullest that will do. */
 	double (*score)(const void *conf, void *state, const struct strata_candidate *node,
 			const struct strata_need *need, uint32_t *ret_gpu);
 };
@@ -287,14 +303,16 @@ struct strata_run {
 struct strata_prediction_class {
 	struct strata_class base;
 	bool exact; /* predicts the limit itself: nothing is learned */
-	/* The state is the class's own, made from the memory given; NULL functions: there is none. */
+	/* The state is the class's own, made from the memory given; NULL functions: there is
+	 * none. */
 	int (*open)(const void *conf, struct strata_memory *memory, void **ret_state,
 		    struct strata_error *err);
 	void (*close)(void *state);
 	/* How long a waiting job will run: 1 to requested_ns. */
 	int64_t (*predict)(const void *conf, const void *state, const struct strata_run *run);
-	/* It is still running after elapsed_ns, as long as predicted: how long now? More than elapsed_ns, or requested_ns.
-	 * NULL: only waiting jobs are predicted, and of a placed one it is requested_ns from the start. */
+	/* It is still running after elapsed_ns, as long as predicted: how long now? More than
+	 * elapsed_ns, or requested_ns. NULL: only waiting jobs are predicted, and of a placed
+	 * one it is requested_ns from the start. */
 	int64_t (*correct)(const void *conf, const void *state, const struct strata_run *run,
 			   int64_t elapsed_ns, uint32_t corrections);
 	/* It ended by itself after ran_ns. For lack of memory it may forget. */
@@ -333,8 +351,8 @@ struct strata_victims_conf {
 
 struct strata_victims_class {
 	struct strata_class base; /* its conf begins with a struct strata_victims_conf */
-	/* What it costs to stop this job: the cheapest are stopped, and of equal ones the lower band, the lower priority, the
-	 * younger. Finite, not negative. */
+	/* What it costs to stop this job: the cheapest are stopped, and of equal ones the lower
+	 * band, the lower priority, the younger. Finite, not negative. */
 	double (*cost)(const void *conf, const struct strata_victim *victim);
 };
 extern const struct strata_kind strata_victims_kind;
@@ -344,24 +362,28 @@ extern const struct strata_kind strata_victims_kind;
 struct strata_cluster;
 struct strata_event;
 
-/* What one hour of use costs, in GPU-hours: the dearest of the three counts, so that a job pays for what others cannot have
- * because of it. All 0: a GPU 1, and a core 1/16, or 1 where there are no GPUs. */
+/* What one hour of use costs, in GPU-hours: the dearest of the three counts, so that a job pays
+ * for what others cannot have because of it. All 0: a GPU 1, and a core 1/16, or 1 where there
+ * are no GPUs. */
 struct strata_billing {
 	double gpu, cpu, memory_gib;
 };
 
-/* The specs are borrowed until strata_cluster_free. A zeroed spec means the default: fifo, best_fit, easy, requested, and nobody is
- * preempted. */
+/* The specs are borrowed until strata_cluster_free. A zeroed spec means the default: fifo,
+ * best_fit, easy, requested, and nobody is preempted. */
 struct strata_cluster_conf {
 	struct strata_spec order, placement, backfill, prediction, victims;
 	int64_t half_life_ns; /* of usage; 0: 24 hours */
 	struct strata_billing billing;
-	bool mixed_bands; /* a higher band does not simply go first: its boost counts in orders that know it (fair_share, multifactor) */
+	/* a higher band does not simply go first: its boost counts in orders that know it
+	 * (fair_share, multifactor) */
+	bool mixed_bands;
 	double boosts[STRATA_BAND_COUNT]; /* all 0: 0.5, 1, 2 */
 	int64_t checkpoint_bytes_max;     /* larger checkpoints are refused; 0: any size */
 	const struct strata_mix *mix;     /* for placements that want it; borrowed; NULL: none */
-	/* Hears of everything that the cluster is told, in order and before it is done, also of what is refused; of a pass when it has
-	 * decided. It must not call the cluster. Whoever keeps what it hears can do everything over. NULL: nobody listens. */
+	/* Hears of everything that the cluster is told, in order and before it is done, also of
+	 * what is refused; of a pass when it has decided. It must not call the cluster. Whoever
+	 * keeps what it hears can do everything over. NULL: nobody listens. */
 	void (*told)(void *context, const struct strata_event *event);
 	void *told_context;
 };
@@ -373,7 +395,8 @@ void strata_cluster_free(struct strata_cluster *cluster);
 /* Another checkpoint_bytes_max, for checkpoints from now on. */
 void strata_cluster_set_checkpoint_max(struct strata_cluster *cluster, int64_t bytes_max);
 
-/* At most so many jobs have a place at a time, suspended ones included; 0: any number. What is placed already stays. */
+/* At most so many jobs have a place at a time, suspended ones included; 0: any number. What is
+ * placed already stays. */
 void strata_cluster_set_jobs_max(struct strata_cluster *cluster, uint32_t jobs_max);
 
 /* Adds a node; ret_row is its number. Before the first job only. */
@@ -390,13 +413,15 @@ struct strata_limits {
 	double gpu_hours;  /* nothing starts while the usage, which fades, is above this */
 };
 
-/* An account below another (NULL: below the root, or where it is); made if unknown, changed otherwise. -ENOENT when there is no
- * such parent, -EINVAL for a bad weight, -EBUSY when it would have to move and has jobs that have not ended, or accounts below it. */
+/* An account below another (NULL: below the root, or where it is); made if unknown, changed
+ * otherwise. -ENOENT when there is no such parent, -EINVAL for a bad weight, -EBUSY when it
+ * would have to move and has jobs that have not ended, or accounts below it. */
 int strata_cluster_set_account(struct strata_cluster *cluster, const char *name, const char *parent,
 			       double weight, const struct strata_limits *limits,
 			       struct strata_error *err);
-/* A user; made if unknown. The account is the one its jobs count for when they name none (NULL: none). The weight holds
- * among the users of an account. Limits are the user's over all accounts. An account a job names is made if it is not known. */
+/* A user; made if unknown. The account is the one its jobs count for when they name none (NULL:
+ * none). The weight holds among the users of an account. Limits are the user's over all
+ * accounts. An account a job names is made if it is not known. */
 int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, const char *account,
 			    double weight, const struct strata_limits *limits,
 			    struct strata_error *err);
@@ -404,7 +429,8 @@ int strata_cluster_set_user(struct strata_cluster *cluster, const char *name, co
 int strata_cluster_set_qos(struct strata_cluster *cluster, const char *name, double priority,
 			   double usage_factor, const struct strata_limits *limits,
 			   struct strata_error *err);
-/* What a partition does with jobs, as in Slurm. Whether it takes new ones is the caller's to ask (strata/admission.h). */
+/* What a partition does with jobs, as in Slurm. Whether it takes new ones is the caller's to ask
+ * (strata/admission.h). */
 enum strata_partition_state {
 	STRATA_PARTITION_UP,       /* takes jobs and starts them */
 	STRATA_PARTITION_DOWN,     /* takes jobs, starts none */
@@ -426,12 +452,14 @@ enum strata_entity_type {
 enum { STRATA_ENTITY_COUNT = STRATA_ENTITY_PARTITION + 1 };
 const char *strata_entity_type_name(enum strata_entity_type entity); /* "user" */
 
-/* What was said of it holds no more: it is as one that nobody has spoken of. What it has used stays. -EBUSY while jobs of it (of a partition:
- * known ones) have not ended, or accounts are below it. One that is not known is nothing. */
+/* What was said of it holds no more: it is as one that nobody has spoken of. What it has used
+ * stays. -EBUSY while jobs of it (of a partition: known ones) have not ended, or accounts are
+ * below it. One that is not known is nothing. */
 int strata_cluster_remove_entity(struct strata_cluster *cluster, enum strata_entity_type entity,
 				 const char *name, struct strata_error *err);
 
-/* Usage from before, read back from a store, in GPU-hours as of that time. account NULL: as in a request. */
+/* Usage from before, read back from a store, in GPU-hours as of that time. account NULL: as in a
+ * request. */
 int strata_cluster_add_usage(struct strata_cluster *cluster, const char *user, const char *account,
 			     double gpu_hours, int64_t at_ns, struct strata_error *err);
 
@@ -452,10 +480,12 @@ void strata_cluster_user(struct strata_cluster *cluster, const char *name,
 			 struct strata_usage_view *ret_view);
 void strata_cluster_account(struct strata_cluster *cluster, const char *name,
 			    struct strata_usage_view *ret_view);
-/* Every user who was set, has a job or has used something, in no order; the name is borrowed during the call. */
+/* Every user who was set, has a job or has used something, in no order; the name is borrowed during
+ * the call. */
 void strata_cluster_each_user(const struct strata_cluster *cluster,
 			      void (*each)(void *context, const char *name), void *context);
-/* What a user has used in one account (NULL: as in a request), in GPU-hours as of the latest time seen: what a store keeps. */
+/* What a user has used in one account (NULL: as in a request), in GPU-hours as of the latest time
+ * seen: what a store keeps. */
 double strata_cluster_association_usage(struct strata_cluster *cluster, const char *user,
 					const char *account);
 
@@ -475,20 +505,35 @@ enum strata_part {
 	STRATA_PART_MEMORY = 1 << 7,
 	STRATA_PART_COUNT = 1 << 8, /* of nodes or tasks */
 };
-/* The parts without any one of which empty nodes could take the job: what to change. 0: no single one, it could be taken as it is, or there
- * is no such job. */
-unsigned strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id);
+enum { STRATA_PART_KINDS = 9 };
+
+/* A part that is to blame. Of GPUs, cores (in thousandths), memory and nodes or tasks: how many
+ * it asks for, and the most that would be possible with the rest of it. */
+struct strata_blamed {
+	enum strata_part part;
+	int64_t asked, most;
+	/* asked for each task, not for each node; of STRATA_PART_COUNT: tasks are counted, not
+	 * nodes */
+	bool of_task;
+};
+
+/* What to change in a job that no node could take, however empty. ret_all is false when changing
+ * any one of the parts is enough, true when all of them must be. Returns how many there are; 0:
+ * it could be taken as it is, or there is no such job. */
+size_t strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id,
+			    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all);
 
 /* ---- what happens ---- */
 
-/* Takes a job in. -EEXIST for an id that was used, -EINVAL for a request that contradicts itself, -ESRCH when it depends on a
- * job or array that is not known (any more), -EDQUOT when a limit on waiting jobs is reached. A request that no node could ever satisfy
- * is taken and waits with STRATA_REASON_IMPOSSIBLE. */
+/* Takes a job in. -EEXIST for an id that was used, -EINVAL for a request that contradicts
+ * itself, -ESRCH when it depends on a job or array that is not known (any more), -EDQUOT when a
+ * limit on waiting jobs is reached. A request that no node could ever satisfy is taken and waits
+ * with STRATA_REASON_IMPOSSIBLE. */
 int strata_cluster_submit(struct strata_cluster *cluster, const struct strata_job_request *request,
 			  int64_t now_ns, struct strata_error *err);
 
-/* Takes a submission back that nobody was told of: as if it had not been. Elements that were submitted at once go together. -ESTALE for a
- * job that was ever placed, or has ended. */
+/* Takes a submission back that nobody was told of: as if it had not been. Elements that were
+ * submitted at once go together. -ESTALE for a job that was ever placed, or has ended. */
 int strata_cluster_withdraw(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
 
 /* The start that a pass ordered has happened (-ESRCH, -ESTALE when it is not scheduled). */
@@ -501,37 +546,43 @@ enum strata_outcome {
 	STRATA_OUTCOME_TIME_LIMIT,
 	STRATA_OUTCOME_START_FAILED, /* never ran: goes back to its place in the queue */
 	STRATA_OUTCOME_STOPPED, /* as STRATA_EFFECT_STOP said; the job goes where its mode says */
-	STRATA_OUTCOME_LOST, /* the machine took it down: queued again if it asked for that, else failed */
+	/* the machine took it down: queued again if it asked for that, else failed */
+	STRATA_OUTCOME_LOST,
 	STRATA_OUTCOME_NOT_STARTED, /* it cannot be started, now or later: failed */
 	STRATA_OUTCOME_OUT_OF_MEMORY,
 };
 enum { STRATA_OUTCOME_COUNT = STRATA_OUTCOME_OUT_OF_MEMORY + 1 };
-/* A scheduled, running or suspended job has ended: its place is free. For STOPPED with mode SUSPEND it is frozen. One of a gang whose start
- * failed takes the others with it: they are stopped and queued again. */
+/* A scheduled, running or suspended job has ended: its place is free. For STOPPED with mode
+ * SUSPEND it is frozen. One of a gang whose start failed takes the others with it: they are
+ * stopped and queued again. */
 int strata_cluster_ended(struct strata_cluster *cluster, uint64_t id, enum strata_outcome outcome,
 			 int64_t now_ns, struct strata_error *err);
-/* The same with the time that it ran, measured by a clock that does not jump; 0: not known. It is charged for that time, whatever the
- * cluster's clock said meanwhile. */
+/* The same with the time that it ran, measured by a clock that does not jump; 0: not known. It
+ * is charged for that time, whatever the cluster's clock said meanwhile. */
 int strata_cluster_ended_after(struct strata_cluster *cluster, uint64_t id,
 			       enum strata_outcome outcome, int64_t ran_ns, int64_t now_ns,
 			       struct strata_error *err);
 
-/* Takes a waiting job out, or marks a placed one as cancelled and frees its place: the caller stops it first. */
+/* Takes a waiting job out, or marks a placed one as cancelled and frees its place: the caller stops
+ * it first. */
 int strata_cluster_cancel(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
 			  struct strata_error *err);
 int strata_cluster_hold(struct strata_cluster *cluster, uint64_t id, bool held, int64_t now_ns,
 			struct strata_error *err);
 
-/* The same done to `count` jobs with consecutive ids, such as the elements of an array: to all of them, or to none when one is not known
- * or in no state for it. It costs as much as there are parts of the array that something told apart. Jobs that start together or not at all
- * are cancelled with those of their gang, which the effects of the next pass tell of unless they are among these. */
+/* The same done to `count` jobs with consecutive ids, such as the elements of an array: to all
+ * of them, or to none when one is not known or in no state for it. It costs as much as there are
+ * parts of the array that something told apart. Jobs that start together or not at all are
+ * cancelled with those of their gang, which the effects of the next pass tell of unless they are
+ * among these. */
 int strata_cluster_cancel_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
 				int64_t now_ns, struct strata_error *err);
 int strata_cluster_hold_range(struct strata_cluster *cluster, uint64_t id, uint32_t count,
 			      bool held, int64_t now_ns, struct strata_error *err);
 
-/* Wants a placed job stopped: the next pass returns the effect, and its place is free when the end is reported. A suspended job that
- * is to be queued again or cancelled gives its memory back likewise. */
+/* Wants a placed job stopped: the next pass returns the effect, and its place is free when the
+ * end is reported. A suspended job that is to be queued again or cancelled gives its memory back
+ * likewise. */
 int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata_stop mode,
 			int64_t now_ns, struct strata_error *err);
 
@@ -557,8 +608,8 @@ int strata_cluster_change_range(struct strata_cluster *cluster, uint64_t id, uin
 				const struct strata_job_change *change, int64_t now_ns,
 				struct strata_error *err);
 
-/* A job found running when the service came back: it was just submitted, waits, and is now placed where it is. -EBUSY when
- * something of it is taken. */
+/* A job found running when the service came back: it was just submitted, waits, and is now
+ * placed where it is. -EBUSY when something of it is taken. */
 int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
 			 int64_t start_ns, const struct strata_piece *pieces, uint32_t piece_count,
 			 struct strata_error *err);
@@ -573,37 +624,45 @@ struct strata_job_past {
 int strata_cluster_remember(struct strata_cluster *cluster, uint64_t id,
 			    const struct strata_job_past *past, struct strata_error *err);
 
-/* A checkpoint that a job has written. The cluster keeps the latest and the one before; an effect asks for the deletion of others. */
+/* A checkpoint that a job has written. The cluster keeps the latest and the one before; an effect
+ * asks for the deletion of others. */
 struct strata_checkpoint {
 	const char *path; /* up to STRATA_PATH_BYTES_MAX */
 	int64_t size_bytes;
 	int64_t time_ns;
 	int64_t step; /* the job's own count; -1: unknown */
 };
-/* -EFBIG above checkpoint_bytes_max, -EINVAL without a path or with a step before the last one's. */
+/* -EFBIG above checkpoint_bytes_max, -EINVAL without a path or with a step before the last
+ * one's. */
 int strata_cluster_checkpoint(struct strata_cluster *cluster, uint64_t id,
 			      const struct strata_checkpoint *checkpoint, int64_t now_ns,
 			      struct strata_error *err);
-/* The latest and the one before it, as many as there are; their number. Paths stay until the job changes. */
+/* The latest and the one before it, as many as there are; their number. Paths stay until the job
+ * changes. */
 size_t strata_cluster_checkpoints(const struct strata_cluster *cluster, uint64_t id,
 				  struct strata_checkpoint ret_checkpoints[2]);
 /* Forgets them; effects ask for their deletion. */
 int strata_cluster_drop_checkpoints(struct strata_cluster *cluster, uint64_t id, int64_t now_ns,
 				    struct strata_error *err);
 
-/* A node dies, is drained or comes back. Jobs of a dead node are requeued or fail, as they asked; the caller is told by the
- * effects of the next pass. */
+/* A node dies, is drained or comes back. Jobs of a dead node are requeued or fail, as they
+ * asked; the caller is told by the effects of the next pass. */
 int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
 			    enum strata_node_state state, int64_t now_ns, struct strata_error *err);
 
 enum strata_effect_kind {
 	STRATA_EFFECT_START,  /* start it on the pieces, then report started or ended */
 	STRATA_EFFECT_RESUME, /* let the suspended job go on, on the pieces, then report started */
-	STRATA_EFFECT_LOST, /* its node died, or a node of its gang: clean up; `state` says whether it failed or is queued again */
-	STRATA_EFFECT_STOP, /* ask it to write a checkpoint and end, make it end after grace_ns, or freeze it; then report STOPPED */
+	/* its node died, or a node of its gang: clean up; `state` says whether it failed or is
+	 * queued again */
+	STRATA_EFFECT_LOST,
+	/* ask it to write a checkpoint and end, make it end after grace_ns, or freeze it; then
+	 * report STOPPED */
+	STRATA_EFFECT_STOP,
 	STRATA_EFFECT_CHECKPOINT, /* ask it to write a checkpoint and go on */
 	STRATA_EFFECT_DELETE,     /* delete the checkpoint at `path` */
-	STRATA_EFFECT_ENDED, /* a waiting job was cancelled, by what it depends on or with its gang */
+	/* a waiting job was cancelled, by what it depends on or with its gang */
+	STRATA_EFFECT_ENDED,
 };
 enum { STRATA_EFFECT_KIND_COUNT = STRATA_EFFECT_ENDED + 1 };
 
@@ -621,18 +680,21 @@ struct strata_effect {
 	const char *path;      /* DELETE: in the pass's arena */
 };
 
-/* One pass: starts what may start now. Effects are in the arena, in the order of decisions. When it fails for lack of
- * memory, nothing was started that is not among the effects already decided; ask again. */
+/* One pass: starts what may start now. Effects are in the arena, in the order of decisions. When
+ * it fails for lack of memory, nothing was started that is not among the effects already
+ * decided; ask again. */
 int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct strata_arena *arena,
 			const struct strata_effect **ret_effects, size_t *ret_count,
 			struct strata_error *err);
 
-/* When a pass is due even if nothing happens: a begin time, a promised start, an end that was predicted. INT64_MAX: never. */
+/* When a pass is due even if nothing happens: a begin time, a promised start, an end that was
+ * predicted. INT64_MAX: never. */
 int64_t strata_cluster_next_ns(const struct strata_cluster *cluster);
 
-/* How good a placement is, to be shown to people: 50 on several nodes; on one node 100, up to 20 more the less of that node
- * is left idle (its GPUs, or its CPUs when it has none), as things stand, and 30 more when the job's GPUs are in one NUMA
- * domain, as one GPU or none always is. 0 without pieces. The pieces are of this cluster. */
+/* How good a placement is, to be shown to people: 50 on several nodes; on one node 100, up to 20
+ * more the less of that node is left idle (its GPUs, or its CPUs when it has none), as things
+ * stand, and 30 more when the job's GPUs are in one NUMA domain, as one GPU or none always is. 0
+ * without pieces. The pieces are of this cluster. */
 int strata_placement_quality(const struct strata_cluster *cluster,
 			     const struct strata_piece *pieces, uint32_t piece_count);
 
@@ -663,10 +725,13 @@ struct strata_forecast {
 	int64_t start_ns;
 	uint32_t node;       /* row */
 	uint32_t node_count; /* how many nodes it will have */
-	bool promised; /* no later than that, unless somebody runs longer than predicted; else as things stand now */
+	/* no later than that, unless somebody runs longer than predicted; else as things stand
+	 * now */
+	bool promised;
 };
-/* Of the first `most` jobs in the queue, in its order; those whose turn cannot be foreseen (limits, nodes that are down) are left
- * out. In the arena. As of the latest time seen. It costs about as much as planning them all, and changes nothing. */
+/* Of the first `most` jobs in the queue, in its order; those whose turn cannot be foreseen
+ * (limits, nodes that are down) are left out. In the arena. As of the latest time seen. It costs
+ * about as much as planning them all, and changes nothing. */
 int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct strata_arena *arena,
 			    const struct strata_forecast **ret_forecasts, size_t *ret_count,
 			    struct strata_error *err);
@@ -678,7 +743,8 @@ int strata_cluster_forget_range(struct strata_cluster *cluster, uint64_t id, uin
 
 /* ---- the log ---- */
 
-/* What was told to a cluster or asked of it, as data: whoever keeps these in order can do everything over. */
+/* What was told to a cluster or asked of it, as data: whoever keeps these in order can do
+ * everything over. */
 enum strata_event_kind {
 	STRATA_EVENT_ADD_NODE,
 	STRATA_EVENT_ACCOUNT,
@@ -712,7 +778,9 @@ const char *strata_event_name(enum strata_event_kind kind); /* "submit" */
 
 struct strata_event {
 	enum strata_event_kind kind;
-	int64_t now_ns; /* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to JOBS_MAX, REMEMBER, FORGET, WITHDRAW */
+	/* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to JOBS_MAX, REMEMBER,
+	 * FORGET, WITHDRAW */
+	int64_t now_ns;
 	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
 	uint32_t count; /* CANCEL, HOLD, RELEASE, CHANGE, FORGET: so many from `job` on; 0: one */
 	const struct strata_node_conf *conf; /* ADD_NODE */
@@ -745,7 +813,8 @@ struct strata_event {
 	size_t effect_count;
 };
 
-/* Does what the event says. ret_effects and ret_count (may be NULL): of a PASS, as there; otherwise none. */
+/* Does what the event says. ret_effects and ret_count (may be NULL): of a PASS, as there; otherwise
+ * none. */
 int strata_cluster_apply(struct strata_cluster *cluster, const struct strata_event *event,
 			 struct strata_arena *arena, const struct strata_effect **ret_effects,
 			 size_t *ret_count, struct strata_error *err);
@@ -754,7 +823,8 @@ int strata_cluster_apply(struct strata_cluster *cluster, const struct strata_eve
 int strata_cluster_room(const struct strata_cluster *cluster, uint32_t row,
 			struct strata_room *ret_room);
 
-/* Everything that decides what happens next, as one number: clusters that were told the same have the same. */
+/* Everything that decides what happens next, as one number: clusters that were told the same have
+ * the same. */
 uint64_t strata_cluster_digest(const struct strata_cluster *cluster);
 
 struct strata_cluster_metrics {

@@ -27,6 +27,7 @@ static const struct strata_error_kind kinds[] = {
 	{ -ECANCELED, 409, STRATA_EXIT_CONFLICT, "conflict" },
 	{ -ESTALE, 409, STRATA_EXIT_CONFLICT, "stale" },
 	{ -E2BIG, 413, STRATA_EXIT_REFUSED, "too_large" },
+	{ -EDOM, 422, STRATA_EXIT_REFUSED, "impossible" },
 	{ -EBADMSG, 422, STRATA_EXIT_FAILED, "malformed" },
 	{ -EDQUOT, 429, STRATA_EXIT_REFUSED, "quota" },
 	{ -EIO, 500, STRATA_EXIT_FAILED, "internal" },

@@ -79,6 +79,8 @@ static const struct strata_option options[] = {
 	{ "begin", STRATA_TEXT, OFFSET(begin), .text = { NULL, 100 }, .letter = 'b',
 	  .value = "TIME", .help = "not before: 2027-01-31T16:00Z, 16:00, tomorrow, now+2h" },
 	{ "hold", STRATA_BOOL, OFFSET(hold), .letter = 'H', .help = "waits to be released" },
+	{ "queue_anyway", STRATA_BOOL, OFFSET(queue_anyway),
+	  .help = "waits even if no node could take it today; it is refused otherwise" },
 	{ "held_by", STRATA_TEXT, OFFSET(held_by), .text = { NULL, 16 }, .flags = STRATA_HIDDEN,
 	  .help = "who held it later: its owner or an operator" },
 	{ "requeue", STRATA_BOOL, OFFSET(requeue), .boolean = true,

@@ -33,6 +33,7 @@ struct job_spec {
 	int64_t time_limit_ns; /* 0: the usual one; STRATA_DURATION_UNLIMITED: the longest there is */
 	const char *begin;     /* see strata_begin_parse */
 	bool hold, requeue, preemptible;
+	bool queue_anyway; /* not refused when no node could take it */
 	const char *held_by; /* of one that was held later: "owner" or "operator" */
 	int64_t checkpoint_ns;
 	const char *signal; /* "B:USR1@60": see slurm_signal_parse */

@@ -181,6 +181,8 @@ static int make_body(struct request *request, const struct batch_call *call, jso
 					 job.script_arg_count, body, err);
 	if (rc == 0)
 		rc = job_fields_add_caller(NULL, &caller, body, &skipped, err);
+	if (rc == 0 && json_object_set_new(body, "queue_anyway", json_true())) /* Slurm's way */
+		rc = strata_fail_memory(err);
 	if (rc == 0)
 		*ret_warnings = warnings_json(&job, &notes);
 	buf_fini(&notes);

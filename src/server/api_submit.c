@@ -4,6 +4,7 @@
 
 #include "core/text.h"
 #include "server/decider.h"
+#include "server/impossible_text.h"
 #include "server/json_text.h"
 #include "server/live.h"
 #include "server/route.h"
@@ -23,7 +24,15 @@ struct submissions {
 	bool bulk;
 	char hash[STORE_HASH_BYTES]; /* of the request, if it has a key */
 	json_t *warnings;            /* for whoever submits; NULL: none */
+	bool warned_impossible;      /* one of them is enough to say it */
 };
+
+static void warn(struct submissions *all, json_t *text)
+{
+	if (!all->warnings)
+		all->warnings = json_array();
+	json_array_append_new(all->warnings, text);
+}
 
 static int read_list(struct request *request, json_t *jobs, struct submissions *all,
 		     struct strata_error *err)
@@ -102,14 +111,9 @@ static void cap_priorities(const struct request *request, struct submissions *al
 		json_object_del(all->list[i].json, "fine_priority");
 		capped = true;
 	}
-	if (!capped)
-		return;
-	if (!all->warnings)
-		all->warnings = json_array();
-	json_array_append_new(
-		all->warnings,
-		json_string("--priority has no effect: only operators may raise a job's "
-			    "priority; it keeps its usual one"));
+	if (capped)
+		warn(all, json_string("--priority has no effect: only operators may raise a job's "
+				      "priority; it keeps its usual one"));
 }
 
 void api_submit_read(struct request *request, json_t *json, json_t *warnings)
@@ -210,6 +214,53 @@ static bool answered_before(struct decider *decider, struct request *request, co
 	return rc != -ENOENT;
 }
 
+/* The sentences as one text, without the full stop at the end. */
+static char *joined(const json_t *sentences, struct strata_arena *arena)
+{
+	const char *text = "";
+	const json_t *sentence;
+	size_t i;
+
+	json_array_foreach(sentences, i, sentence)
+	{
+		text = strata_arena_printf(arena, "%s%s%s", text, i ? " " : "",
+					   json_string_value(sentence));
+		if (!text)
+			return NULL;
+	}
+	size_t length = strlen(text);
+
+	return strata_arena_text(arena, text, length - (length && text[length - 1] == '.'));
+}
+
+/* The last that was taken: one that no node could take is refused, unless it is to wait for such a
+ * node. */
+static int check_possible(struct decider *decider, struct request *request,
+			  struct strata_error *err)
+{
+	struct submissions *all = request->parsed;
+	int64_t id = decider->next_id - 1;
+	const struct job_spec *spec = &live_get(decider, id)->spec->spec;
+
+	if ((spec->queue_anyway && all->warned_impossible) || !impossible_now(decider, id))
+		return 0;
+	json_t *sentences = impossible_sentences(decider, id, spec);
+	const char *why = sentences ? joined(sentences, &request->arena) : NULL;
+
+	json_decref(sentences);
+	if (!why)
+		return strata_fail_memory(err);
+	if (!spec->queue_anyway)
+		return strata_fail(err, -EDOM,
+				   "no node could take this job, however empty. %s. "
+				   "`--queue-anyway` (queue_anyway) lets it wait for such a node",
+				   why);
+	all->warned_impossible = true;
+	warn(all, json_sprintf("no node could take this job now, however empty; it waits. %s.",
+			       why));
+	return 0;
+}
+
 /* All jobs or none: the caller undoes what is begun. */
 static int take_all(struct decider *decider, struct request *request,
 		    const struct submit_mark *mark, struct strata_error *err)
@@ -219,6 +270,8 @@ static int take_all(struct decider *decider, struct request *request,
 
 	for (size_t i = 0; rc == 0 && i < all->count; i++) {
 		rc = submit_take(decider, &all->list[i], &request->who, &request->arena, err);
+		if (rc == 0)
+			rc = check_possible(decider, request, err);
 		if (rc && all->bulk)
 			strata_fail_under(err, rc, "jobs[%zu]", i);
 		if (rc == 0 && submit_count(decider, mark) > STRATA_SUBMISSION_JOBS_MAX)

@@ -5,6 +5,7 @@
 #include "server/api_jobs.h"
 #include "server/decider.h"
 #include "server/descriptors.h"
+#include "server/impossible_text.h"
 #include "server/live.h"
 #include "server/nodes.h"
 #include "server/entities.h"
@@ -19,7 +20,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { NAMED_MAX = 5 }; /* jobs or nodes that are named one by one */
 
@@ -212,144 +212,12 @@ static void say_nodes_down(struct why *why)
 	}
 }
 
-static void say_largest(struct why *why)
-{
-	uint32_t gpus = 0;
-	int64_t cpu_milli = 0, memory_bytes = 0;
-	char memory[STRATA_FORM_BYTES];
-
-	for (uint32_t i = 0; i < why->decider->node_count; i++) {
-		const struct strata_node_conf *conf = &why->decider->nodes[i].conf;
-
-		gpus = conf->gpu_count > gpus ? conf->gpu_count : gpus;
-		cpu_milli = conf->cpu_milli > cpu_milli ? conf->cpu_milli : cpu_milli;
-		memory_bytes = conf->memory_bytes > memory_bytes ? conf->memory_bytes
-								 : memory_bytes;
-	}
-	say(why, "The largest nodes have %u GPUs, %" PRId64 " cores, %s.", gpus, cpu_milli / 1000,
-	    strata_size_print_short(memory_bytes, memory));
-}
-
-/* Words of the nodes' lists, each once: "a100, h100"; "none". */
-static void list_words(const struct why *why, const char *(*words_of)(const struct strata_node_conf *),
-		       char *text, size_t room)
-{
-	size_t length = 0;
-
-	text[0] = '\0';
-	for (uint32_t i = 0; i < why->decider->node_count; i++)
-		for (const char *at = words_of(&why->decider->nodes[i].conf); at && *at;) {
-			size_t span = strcspn(at, ",");
-			char word[STRATA_NAME_BYTES_MAX + 4];
-
-			snprintf(word, sizeof(word), "%.*s", (int)span, at);
-			at += span + (at[span] != '\0');
-			if (*word && !strstr(text, word) && length + strlen(word) + 3 < room)
-				length += (size_t)snprintf(text + length, room - length, "%s%s",
-							   length ? ", " : "", word);
-		}
-	if (!*text)
-		snprintf(text, room, "none");
-}
-
-static const char *gpu_type_of(const struct strata_node_conf *conf)
-{
-	return conf->gpu_type;
-}
-
-static const char *features_of(const struct strata_node_conf *conf)
-{
-	return conf->features;
-}
-
-static const char *name_of(const struct strata_node_conf *conf)
-{
-	return conf->name;
-}
-
-/* The type as some node writes it, where only the case differs; NULL: none does. */
-static const char *other_case(const struct why *why, const char *type)
-{
-	for (uint32_t i = 0; i < why->decider->node_count; i++) {
-		const char *there = why->decider->nodes[i].conf.gpu_type;
-
-		if (there && strcasecmp(there, type) == 0 && strcmp(there, type) != 0)
-			return there;
-	}
-	return NULL;
-}
-
-static void say_gpu_type(struct why *why, const char *type)
-{
-	const char *other = other_case(why, type);
-	char there[200];
-
-	list_words(why, gpu_type_of, there, sizeof(there));
-	if (other)
-		say(why, "No node has GPUs of the type %.60s; did you mean %.60s?", type, other);
-	else
-		say(why, "No node has what it asks for with GPUs of the type %.60s; there are: %s.",
-		    type, there);
-}
-
-static void say_count(struct why *why, const struct job_spec *spec)
-{
-	uint64_t gpus = 0;
-
-	for (uint32_t i = 0; i < why->decider->node_count; i++)
-		gpus += why->decider->nodes[i].conf.gpu_count;
-	if (spec->nodes > (int64_t)why->decider->node_count)
-		say(why, "It asks for %lld nodes; there are %u.", (long long)spec->nodes,
-		    why->decider->node_count);
-	else if (spec->gpus > 0 && (uint64_t)spec->gpus > gpus)
-		say(why, "It asks for %lld GPUs; all nodes together have %llu.",
-		    (long long)spec->gpus, (unsigned long long)gpus);
-	else
-		say(why, "It asks for more nodes or tasks than there is room for.");
-}
-
-/* Each part without which it could start. */
-static void say_blamed(struct why *why, unsigned parts)
-{
-	const struct job_spec *spec = &why->live->spec->spec;
-	char there[200];
-
-	if (parts & STRATA_PART_PARTITION)
-		say(why, "The partition %.60s has no node that could take it.", spec->partition);
-	if (parts & STRATA_PART_NODE_LIST) {
-		list_words(why, name_of, there, sizeof(there));
-		say(why, "The nodes that it names (%.100s) cannot take it; there are: %s.",
-		    spec->node_list, there);
-	}
-	if (parts & STRATA_PART_NODE_EXCLUDE)
-		say(why, "Only nodes that it excludes (%.100s) could take it.", spec->node_exclude);
-	if (parts & STRATA_PART_FEATURES) {
-		list_words(why, features_of, there, sizeof(there));
-		say(why, "No node that could take it has the features %.60s; there are: %s.",
-		    spec->features, there);
-	}
-	if (parts & STRATA_PART_GPU_TYPE)
-		say_gpu_type(why, spec->gpu_type);
-	if (parts & STRATA_PART_GPUS)
-		say(why, "It asks for more GPUs than such nodes have.");
-	if (parts & STRATA_PART_CPUS)
-		say(why, "It asks for more cores than such nodes have.");
-	if (parts & STRATA_PART_MEMORY)
-		say(why, "It asks for more memory than such nodes have.");
-	if (parts & STRATA_PART_COUNT)
-		say_count(why, spec);
-	if (parts == 0)
-		say(why, "No single part of what it asks for is to blame: no node has all of it.");
-}
-
 static void say_impossible(struct why *why)
 {
-	unsigned parts = strata_cluster_blame(why->decider->cluster, (uint64_t)why->job->id);
+	json_t *sentences = impossible_sentences(why->decider, why->job->id, &why->live->spec->spec);
 
-	say_blamed(why, parts);
-	if (parts == 0 || parts & (STRATA_PART_GPUS | STRATA_PART_CPUS | STRATA_PART_MEMORY |
-				   STRATA_PART_COUNT))
-		say_largest(why);
+	json_array_extend(why->sentences, sentences);
+	json_decref(sentences);
 	say(why,
 	    "It waits until such a node is there. `strata cancel %" PRId64 "` takes it back.",
 	    why->job->id);

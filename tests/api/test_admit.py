@@ -125,7 +125,7 @@ def partitions_say_who_may_use_them(service):
     # whoever names none goes where it may
     mine = service.job(theirs(service)["id"])
     equal(mine["request"]["node_exclude"], "n3")
-    far = as_nobody(service, "POST", "/api/v1/jobs", {**job(node_list="n3"), "hold": False})[1]["id"]
+    far = as_nobody(service, "POST", "/api/v1/jobs", {**job(node_list="n3", queue_anyway=True), "hold": False})[1]["id"]
     equal(service.job(far)["reason"], "impossible")
     service.kill()
     service.start()

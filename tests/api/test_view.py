@@ -7,7 +7,7 @@ def the_queue_says_why_and_when(service):
     first = service.submit("sleep", "60", exclusive=True, nodes=3, time_limit=100)["id"]
     service.wait(first, "running")
     second = service.submit("true", gpus=4)["id"]
-    third = service.submit("true", gpus=400)["id"]
+    third = service.submit("true", gpus=400, queue_anyway=True)["id"]
     queue = service.api("GET", "/queue")
     equal([job["id"] for job in queue["jobs"]], [first, second, third])
     equal(queue["counts"]["running"], 1)

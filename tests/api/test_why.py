@@ -51,28 +51,51 @@ def limits_are_told_with_their_numbers(service):
     why(service, service.submit("true", qos="slow")["id"], "The qos slow has limits", "jobs: 1")
 
 
-def what_is_impossible_is_named(service):
-    """Each part by itself: the nodes have 8 cores, 32 GiB and 4 GPUs of one type."""
+def impossible_parts(service):
+    """What to ask for, and what is said of it. The nodes have 8 cores, 32 GiB and 4 GPUs of one type."""
     kind = service.api("GET", "/nodes")["nodes"][0]["gpu_type"]
-    for fields, words in (({"gpus": 1, "gpu_type": "z9"}, f"with GPUs of the type z9; there are: {kind}."),
-                          ({"gpus": 1, "gpu_type": kind.upper()}, f"did you mean {kind}?"),
-                          ({"features": "warp"}, "has the features warp; there are: none."),
-                          ({"node_list": "n9"}, "The nodes that it names (n9) cannot take it; there are: n1, n2, n3."),
-                          ({"node_exclude": "n1,n2,n3"}, "Only nodes that it excludes (n1,n2,n3) could take it."),
-                          ({"nodes": 1, "gpus_per_node": 5}, "It asks for more GPUs than such nodes have."),
-                          ({"cpus_per_task": 9}, "It asks for more cores than such nodes have."),
-                          ({"memory": "40G"}, "It asks for more memory than such nodes have."),
-                          ({"nodes": 4, "tasks": 4}, "It asks for 4 nodes; there are 3."),
-                          ({"gpus": 13}, "It asks for 13 GPUs; all nodes together have 12.")):
-        job = service.submit("true", **fields)["id"]
-        equal((fields, service.job(job)["reason"]), (fields, "impossible"))
-        why(service, job, words)
-        service.ask("DELETE", f"/api/v1/jobs/{job}")
-    why(service, service.submit("true", features="warp", cpus_per_task=9)["id"], "No single part of what it asks for is to blame")
+    return (({"gpus": 1, "gpu_type": "z9"}, f"has GPUs of the type z9; there are: {kind}."),
+            ({"gpus": 1, "gpu_type": kind.upper()}, f"has GPUs of the type {kind.upper()}; did you mean {kind}?"),
+            ({"features": "warp"}, "has the features warp; there are: none."),
+            ({"node_list": "n9"}, "There is no such node: n9; there are: n1, n2, n3."),
+            ({"node_list": "N1"}, "There is no such node: N1; did you mean n1?"),
+            ({"node_exclude": "n1,n2,n3"}, "Only nodes that are excluded for it (n1,n2,n3) could take it"),
+            ({"nodes": 1, "gpus_per_node": 5}, "It asks for 5 GPUs on one node; at most 4 would be possible."),
+            ({"gpus_per_task": 5}, "It asks for 5 GPUs for one task; at most 4 would be possible."),
+            ({"cpus_per_task": 9}, "It asks for 9 cores for one task; at most 8 would be possible."),
+            ({"memory": "40G"}, "It asks for 40 GiB of memory for one task; at most 32 GiB would be possible."),
+            ({"nodes": 4, "tasks": 4}, "It asks for 4 nodes; at most 3 would be possible."),
+            ({"tasks": 25}, "It asks for 25 tasks; at most 24 would be possible."),
+            ({"gpus": 13}, "It asks for 13 GPUs; all nodes together have 12."),
+            ({"gpus": 11}, "Its 11 GPUs can be spread evenly over 11 nodes only; at most 3 would be possible."))
+
+
+def what_is_impossible_is_refused(service):
+    for fields, words in impossible_parts(service):
+        for held in ({}, {"hold": True}, {"begin": "2040-01-01T00:00:00Z"}, {"array": "1-3"}):
+            said = service.submit("true", status=422, **fields, **held)["error"]
+            equal((fields, held, said["code"]), (fields, held, "impossible"))
+            assert words.rstrip(".") in said["message"] and "`--queue-anyway`" in said["message"], (words, said)
+    equal(service.api("GET", "/jobs")["jobs"], [])
+    several = service.ask("POST", "/api/v1/jobs", {"jobs": [{"command": ["true"]}, {"command": ["true"], "gpus": 13}]})
+    equal((several[0], several[1]["error"]["message"][:16]), (422, "no node could ta"))
+    equal(service.api("GET", "/jobs")["jobs"], [])
+
+
+def what_is_impossible_is_named(service):
+    for fields, words in impossible_parts(service):
+        answer = service.submit("true", queue_anyway=True, **fields)
+        equal((fields, service.job(answer["id"])["reason"]), (fields, "impossible"))
+        assert words in answer["warnings"][0], answer
+        why(service, answer["id"], words, f"`strata cancel {answer['id']}`")
+        service.ask("DELETE", f"/api/v1/jobs/{answer['id']}")
+    both = service.submit("true", features="warp", cpus_per_task=9, queue_anyway=True)["id"]
+    why(service, both, "These must all change:", "has the features warp", "It asks for 9 cores for one task; at most 8")
+    either = service.submit("true", gpus_per_task=4, tasks=9, cpus_per_task=2, queue_anyway=True)["id"]
+    why(service, either, "To change one of these is enough:", "at most 1 would be", "It asks for 9 tasks; at most 3")
 
 
 def nodes_and_groups_have_their_words(service):
-    why(service, service.submit("true", gpus=400)["id"], "The largest nodes have 4 GPUs, 8 cores, 32 GiB")
     array = service.submit("sleep", "60", array="1-3%1")["ids"]
     service.wait(array[0], "running")
     why(service, array[1], "1 of its array run now")
@@ -83,4 +106,4 @@ def nodes_and_groups_have_their_words(service):
     why(service, service.submit("true")["id"], "Node n1 is drained: new disk; `strata nodes resume n1`")
 
 
-run(what_is_impossible_is_named, what_is_not_free_is_said, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
+run(what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)

@@ -263,6 +263,9 @@ int slurm_batch_fill(struct batch *batch)
 	if (rc == 0 && !json_object_get(batch->body, "output") &&
 	    json_object_set_new(batch->body, "output", json_string(batch->job.output)))
 		rc = strata_fail_memory(&cli->err);
+	if (rc == 0 && /* Slurm's way; the answer says if it cannot start */
+	    json_object_set_new(batch->body, "queue_anyway", json_true()))
+		rc = strata_fail_memory(&cli->err);
 	if (rc == 0 && notes.length)
 		slurm_batch_note(batch, "%.*s", (int)strcspn(notes.text, "\n"), notes.text);
 	if (rc == 0 && skipped)
