@@ -15,7 +15,7 @@ struct jobs_conf {
 	const char *user, *account, *partition, *state, *name, *since, *until, *format;
 	int sort;
 	bool reverse;
-	int64_t limit;
+	int64_t limit, array;
 };
 
 enum sort { SORT_ID, SORT_SUBMITTED, SORT_STARTED, SORT_ENDED, SORT_ELAPSED, SORT_MEMORY, SORT_GPUS };
@@ -39,6 +39,8 @@ static const struct strata_option rows[] = {
 	  .help = "only in these states: queued, running, completed, failed, cancelled …" },
 	{ "name", STRATA_TEXT, OFFSET(name), .value = "PATTERN",
 	  .help = "only of this name, in any case; * stands for any text" },
+	{ "array", STRATA_INT, OFFSET(array), .integer = { 0, 0, INT64_MAX }, .value = "ID",
+	  .help = "only elements of this array" },
 	{ "since", STRATA_TEXT, OFFSET(since), .letter = 'S', .value = "TIME",
 	  .help = "submitted since: 7d (ago), or a time" },
 	{ "until", STRATA_TEXT, OFFSET(until), .letter = 'E', .value = "TIME",
@@ -57,8 +59,8 @@ static const struct strata_schema schema = { "jobs", NULL, sizeof(struct jobs_co
 /* ---- columns ---- */
 
 static const struct grid_column columns[] = {
-	{ { .title = "ID", .right = true, .style = CLI_BOLD }, grid_text, "id" },
-	{ { .title = "NAME", .flexible = true }, job_name_cell, NULL },
+	{ { .title = "ID", .right = true, .style = CLI_BOLD }, job_id_cell, "id" },
+	{ { .title = "NAME", .flexible = true }, grid_text, "name" },
 	{ { .title = "USER" }, grid_text, "user" },
 	{ { .title = "STATE" }, job_state_cell, NULL },
 	{ { .title = "SUBMITTED" }, grid_time, "submitted_at" },
@@ -136,7 +138,7 @@ static int get_page(struct cli *cli, const struct asked *asked, json_int_t after
 		    json_t **ret_json)
 {
 	const struct jobs_conf *conf = asked->conf;
-	char text[24], count[24];
+	char text[24], count[24], array[24];
 	struct buf path;
 
 	snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, after);
@@ -148,6 +150,8 @@ static int get_page(struct cli *cli, const struct asked *asked, json_int_t after
 	client_query(&path, "partition", conf->partition);
 	client_query(&path, "state", conf->state);
 	client_query(&path, "name", conf->name);
+	snprintf(array, sizeof(array), "%" PRId64, conf->array);
+	client_query(&path, "array", conf->array ? array : NULL);
 	client_query(&path, "since", conf->since ? asked->since : NULL);
 	client_query(&path, "until", conf->until ? asked->until : NULL);
 	client_query(&path, "after", after ? text : NULL);

@@ -9,6 +9,7 @@
 
 struct logs_conf {
 	bool follow, error;
+	int64_t tail; /* -1: all of it */
 };
 
 static const struct strata_option logs_options[] = {
@@ -16,6 +17,8 @@ static const struct strata_option logs_options[] = {
 	  .help = "go on until the job ends" },
 	{ "error", STRATA_BOOL, offsetof(struct logs_conf, error), .letter = 'e',
 	  .help = "what it wrote to standard error, where that is a file of its own" },
+	{ "tail", STRATA_INT, offsetof(struct logs_conf, tail), .integer = { -1, -1, 1000000 },
+	  .letter = 'n', .value = "N", .help = "only the last N lines (-1: all)" },
 	{ 0 }
 };
 static const struct strata_schema logs_schema = { "logs", NULL, sizeof(struct logs_conf),
@@ -26,7 +29,8 @@ enum { AWAY_MAX = 60 }; /* so often the server may be away in a row */
 
 struct pouring {
 	struct cli *cli;
-	int64_t bytes;
+	int64_t from;  /* the byte that comes next */
+	int64_t bytes; /* so many have come */
 };
 
 static int pour(void *context, const char *bytes, size_t count, struct strata_error *err)
@@ -37,6 +41,7 @@ static int pour(void *context, const char *bytes, size_t count, struct strata_er
 	buf_add_bytes(&pouring->cli->out, bytes, count);
 	cli_flush(pouring->cli);
 	pouring->bytes += (int64_t)count;
+	pouring->from += (int64_t)count;
 	return 0;
 }
 
@@ -47,9 +52,9 @@ static int pour_from(struct pouring *pouring, struct client *client, const struc
 	char from[24];
 	struct buf path;
 
-	snprintf(from, sizeof(from), "%" PRId64, pouring->bytes);
+	snprintf(from, sizeof(from), "%" PRId64, pouring->from);
 	service_path(cli, &path, "jobs", id, "/output");
-	client_query(&path, "from", pouring->bytes ? from : NULL);
+	client_query(&path, "from", pouring->from ? from : NULL);
 	client_query(&path, "error", conf->error ? "1" : NULL);
 	client_query(&path, "follow", conf->follow ? "1" : NULL);
 	int rc = buf_check(&path, &cli->err);
@@ -95,16 +100,37 @@ static int pour_all(struct pouring *pouring, struct client *client, const struct
 	}
 }
 
-static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
+/* Where the last lines begin. */
+static int find_tail(struct pouring *pouring, const struct logs_conf *conf, const char *id)
 {
-	const struct logs_conf *conf = conf_any;
-	struct pouring pouring = { .cli = cli };
-	struct client *client;
-	int rc = service_open(cli, &client), away = 0;
+	struct cli *cli = pouring->cli;
+	char lines[24];
+	struct buf path;
+	json_t *json;
 
-	(void)operand_count;
+	if (conf->tail < 0)
+		return 0;
+	snprintf(lines, sizeof(lines), "%" PRId64, conf->tail);
+	service_path(cli, &path, "jobs", id, "/output");
+	client_query(&path, "lines", lines);
+	client_query(&path, "error", conf->error ? "1" : NULL);
+	client_query(&path, "follow", conf->follow ? "1" : NULL);
+	int rc = service_get(cli, &path, &json);
+
+	if (rc == 0) {
+		pouring->from = grid_int(json, "from");
+		json_decref(json);
+	}
+	return rc;
+}
+
+static int show(struct cli *cli, struct client *client, const struct logs_conf *conf, const char *id)
+{
+	struct pouring pouring = { .cli = cli };
+	int rc = find_tail(&pouring, conf, id), away = 0;
+
 	if (rc == 0)
-		rc = pour_all(&pouring, client, conf, operands[0]);
+		rc = pour_all(&pouring, client, conf, id);
 	for (bool seen = pouring.bytes > 0 || rc == -ECONNRESET;
 	     seen && conf->follow && service_away(rc);) {
 		int64_t before = pouring.bytes;
@@ -114,25 +140,55 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		if (away > AWAY_MAX)
 			return rc;
 		follow_sleep(STRATA_SECOND_NS);
-		rc = pour_all(&pouring, client, conf, operands[0]);
+		rc = pour_all(&pouring, client, conf, id);
 		away = pouring.bytes > before ? 0 : away;
 	}
-	if (rc == 0 && pouring.bytes == 0 && !conf->follow)
+	if (rc == 0 && pouring.bytes == 0 && !conf->follow && conf->tail != 0)
 		cli_note(cli,
 			 "job %s has written nothing yet; `strata logs -f %s` waits for it, "
 			 "`strata show %s` tells how it is",
-			 operands[0], operands[0], operands[0]);
+			 id, id, id);
 	return rc;
+}
+
+/* Each under a heading, as tail does it, where there are several. One of which nothing can be shown
+ * does not keep the others from their turn. */
+static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	struct client *client;
+	char **words;
+	size_t count;
+	int rc = job_expand(cli, operands, operand_count, &words, &count), first = 0;
+
+	if (rc == 0)
+		rc = service_open(cli, &client);
+	if (rc || count == 1)
+		return rc ? rc : show(cli, client, conf, words[0]);
+	for (size_t i = 0; i < count; i++) {
+		cli_printf(cli, "%s==> %s <==\n", i ? "\n" : "", words[i]);
+		cli_flush(cli);
+		rc = show(cli, client, conf, words[i]);
+		if (rc == 0)
+			continue;
+		cli_say(cli, "%s", cli->err.text);
+		first = first ? first : strata_error_kind(rc)->exit_code;
+		if (service_away(rc))
+			break;
+	}
+	return first;
 }
 
 const struct cli_command cli_logs = {
 	.name = "logs",
-	.operands = "ID",
+	.operands = "ID…",
 	.summary = "show what a job has written",
+	.about = "Of several jobs, one after the other, each under its id; 35 is all of an array, "
+		 "35_[1-4] some of it.",
 	.examples = "  strata logs 17\n"
-		    "  strata logs -f 17",
+		    "  strata logs -f --tail 20 17\n"
+		    "  strata logs 35_[1-4]",
 	.options = &logs_schema,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.run = run,
 };

@@ -2,7 +2,7 @@
 #include "cli/service.h"
 
 struct queue_conf {
-	bool me;
+	bool me, elements;
 	const char *user, *state;
 	int64_t limit;
 };
@@ -15,6 +15,8 @@ static const struct strata_option queue_options[] = {
 	  .help = "only jobs in these states: queued, running …" },
 	{ "limit", STRATA_INT, offsetof(struct queue_conf, limit), .integer = { 0, 0, INT64_MAX },
 	  .letter = 'n', .help = "so many at most (0: all)" },
+	{ "elements", STRATA_BOOL, offsetof(struct queue_conf, elements),
+	  .help = "a row for each element of an array, also of those that wait alike" },
 	{ 0 }
 };
 static const struct strata_schema queue_schema = { "queue", NULL, sizeof(struct queue_conf),
@@ -33,9 +35,10 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	client_query(&path, "state", conf->state);
 	snprintf(limit, sizeof(limit), "%lld", (long long)conf->limit);
 	client_query(&path, "limit", conf->limit ? limit : NULL);
+	client_query(&path, "collapse", cli->globals.json || conf->elements ? NULL : "1");
 	if (!cli->globals.json) /* what the table shows, which is a fifth of all */
 		client_query(&path, "fields",
-			     "id,name,array_index,user,state,reason,reason_text,node_names,gpus,"
+			     "id,name,array_id,array_index,elements,index_step,user,state,reason,reason_text,node_names,gpus,"
 			     "started_at,ended_at,time_limit_s,expected_start_at,promised");
 	return grid_collection(
 		cli, &path, "jobs", job_columns, job_column_count,
@@ -50,7 +53,9 @@ const struct cli_command cli_queue = {
 	.about =
 		"Running jobs come first, then the waiting ones in the order in which they are "
 		"considered. A start\n"
-		"with ≈ is expected, one with \"by\" promised: nothing that comes later delays it.",
+		"with ≈ is expected, one with \"by\" promised: nothing that comes later delays it. "
+		"Elements of an\n"
+		"array that wait alike are one row; --elements and --json have each of them.",
 	.examples = "  strata queue --me\n"
 		    "  strata queue --state running --json",
 	.options = &queue_schema,

@@ -1,6 +1,8 @@
 /* strata show: everything that is known of a job. */
 #include "cli/service.h"
 
+#include <inttypes.h>
+
 static const struct grid_column fields[] = {
 	{ { .title = "id" }, grid_text, "id" },
 	{ { .title = "uuid" }, grid_text, "uuid" },
@@ -65,10 +67,85 @@ static int print(struct cli *cli, const char *id, const json_t *job)
 	return grid_fields(cli, fields, sizeof(fields) / sizeof(fields[0]), job);
 }
 
+/* ---- arrays ---- */
+
+enum { SHOWN_MAX = 25 };
+
+struct elements {
+	struct cli *cli;
+	json_t *list; /* the last first */
+	json_t *counts;
+};
+
+static int count_element(void *context, const json_t *job)
+{
+	struct elements *elements = context;
+	const char *state = grid_or(json_object_get(job, "state"), "?");
+	json_int_t before = json_integer_value(json_object_get(elements->counts, state));
+
+	return json_object_set_new(elements->counts, state, json_integer(before + 1)) ||
+			       json_array_append(elements->list, (json_t *)(uintptr_t)job)
+		       ? strata_fail_memory(&elements->cli->err)
+		       : 0;
+}
+
+/* "array 35 (sweep) has 100 jobs: 97 queued, 3 running" and the first of them in a table. */
+static int print_elements(struct cli *cli, int64_t array, const struct elements *elements)
+{
+	size_t count = json_array_size(elements->list);
+	const json_t *first = json_array_get(elements->list, count - 1), *number;
+	const char *state, *comma = ": ";
+	json_t *shown = json_array();
+
+	for (size_t i = count; i > 0 && count - i < SHOWN_MAX; i--)
+		json_array_append(shown, json_array_get(elements->list, i - 1));
+	cli_printf(cli, "array %" PRId64 " (%s) has %zu job%s", array,
+		   grid_or(json_object_get(first, "name"), "no name"), count, cli_plural(count));
+	json_object_foreach(elements->counts, state, number)
+	{
+		cli_printf(cli, "%s%" JSON_INTEGER_FORMAT " %s", comma, json_integer_value(number),
+			   state);
+		comma = ", ";
+	}
+	cli_print(cli, "\n");
+	int rc = grid_print(cli, job_columns, job_column_count, shown, 0);
+
+	json_decref(shown);
+	if (rc == 0 && count > SHOWN_MAX)
+		cli_note(cli, "`strata jobs --array %" PRId64 " --limit 0` lists all %zu", array,
+			 count);
+	if (rc == 0)
+		cli_note(cli, "`strata show %" PRId64 "_%" PRId64 "` has everything of one", array,
+			 grid_int(first, "array_index"));
+	return rc;
+}
+
+static int show_array(struct cli *cli, int64_t array)
+{
+	struct elements elements = { cli, json_array(), json_object() };
+	int rc = elements.list && elements.counts
+			 ? job_array_walk(cli, array, count_element, &elements)
+			 : strata_fail_memory(&cli->err);
+
+	if (rc == 0)
+		rc = print_elements(cli, array, &elements);
+	json_decref(elements.list);
+	json_decref(elements.counts);
+	return rc;
+}
+
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
+	char **words;
+	size_t count;
+	int64_t array;
+
 	(void)conf;
-	return job_each(cli, operands, operand_count, get, NULL, print);
+	if (operand_count == 1 && !cli->globals.json && job_is_array(cli, operands[0], &array))
+		return show_array(cli, array);
+	int rc = job_expand(cli, operands, operand_count, &words, &count);
+
+	return rc ? rc : job_each(cli, words, count, get, NULL, print);
 }
 
 const struct cli_command cli_show = {
@@ -76,9 +153,12 @@ const struct cli_command cli_show = {
 	.operands = "ID…",
 	.summary = "show everything that is known of a job",
 	.about = "Jobs that have ended are found too. What does not apply is left out; --json has "
-		 "all fields.",
+		 "all fields.\n"
+		 "Of an array 35: how its jobs stand; `strata show 35_2` and 35_[2-4] have everything of "
+		 "these.",
 	.examples = "  strata show 17\n"
-		    "  strata show 17 --json",
+		    "  strata show 17 --json\n"
+		    "  strata show 35_2",
 	.operands_min = 1,
 	.operands_max = -1,
 	.run = run,

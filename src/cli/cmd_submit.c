@@ -28,7 +28,7 @@ static const struct strata_option submit_options[] = {
 	{ "wait", STRATA_BOOL, offsetof(struct submit_conf, wait), .letter = 'W',
 	  .help = "wait until it ends, and end as it did" },
 	{ "quiet", STRATA_BOOL, offsetof(struct submit_conf, quiet),
-	  .help = "print the id and nothing else" },
+	  .help = "print the id, of an array its own, and nothing else" },
 	{ "interval", STRATA_DURATION, offsetof(struct submit_conf, interval_ns),
 	  .integer = { STRATA_SECOND_NS, STRATA_MS_NS, STRATA_HOUR_NS },
 	  .help = "how often --wait looks" },
@@ -167,7 +167,7 @@ static int make_body(struct submission *submission, char **operands, size_t oper
 	return rc;
 }
 
-/* The job in a sentence, and what to do next. An array is told of by its first element. */
+/* The job in a sentence. An array is told of by its first element. */
 static int print_job(struct cli *cli, int64_t id, size_t count)
 {
 	char text[24];
@@ -183,10 +183,25 @@ static int print_job(struct cli *cli, int64_t id, size_t count)
 		cli_printf(cli, "job %s is submitted\n", text);
 	}
 	if (count > 1)
-		cli_printf(cli, "and so are the %zu others up to %" PRId64 "\n", count - 1,
-			   id + (int64_t)count - 1);
+		cli_printf(cli, "array %" PRId64 " has %zu jobs\n", id, count);
 	cli_flush(cli);
 	return 0;
+}
+
+/* Of a list of numbers, or of the one that there is; NULL: no memory. */
+static char **job_numbers(struct cli *cli, const json_t *list, int64_t id)
+{
+	size_t count = json_array_size(list);
+	char **words = strata_arena_array(&cli->arena, count + 1, sizeof(*words));
+
+	for (size_t i = 0; words && i < (count ? count : 1); i++) {
+		int64_t number = count ? json_integer_value(json_array_get(list, i)) : id;
+
+		words[i] = strata_arena_printf(&cli->arena, "%" PRId64, number);
+		if (!words[i])
+			return NULL;
+	}
+	return words;
 }
 
 /* Tells of what was accepted, and waits for it if that was asked for. */
@@ -195,41 +210,36 @@ static int finish(struct submission *submission, json_t *answer)
 	struct cli *cli = submission->cli;
 	const json_t *list = json_object_get(answer, "ids");
 	size_t count = json_array_size(list) ? json_array_size(list) : 1;
-	int64_t *ids = strata_arena_array(&cli->arena, count, sizeof(*ids));
+	int64_t id = grid_int(answer, "id");
 	int rc = 0, exit_code = 0;
 	size_t index;
 	json_t *warning;
 
-	if (!ids)
-		return strata_fail_memory(&cli->err);
 	json_array_foreach(json_object_get(answer, "warnings"), index, warning)
 		cli_note(cli, "%s", grid_or(warning, ""));
-	ids[0] = grid_int(answer, "id");
-	for (size_t i = 0; i < json_array_size(list); i++)
-		ids[i] = json_integer_value(json_array_get(list, i));
-	if (ids[0] <= 0)
+	if (id <= 0)
 		return strata_fail(&cli->err, -EBADMSG, "the server's answer has no job's id");
 	if (cli->globals.json && !submission->wait)
 		return cli_print_json(cli, json_incref(answer));
-	for (size_t i = 0; submission->conf->quiet && i < count; i++)
-		cli_printf(cli, "%" PRId64 "\n", ids[i]);
+	if (submission->conf->quiet) /* which is all of an array to every command */
+		cli_printf(cli, "%" PRId64 "\n", id);
 	if (!submission->conf->quiet && !cli->globals.json)
-		rc = print_job(cli, ids[0], count);
+		rc = print_job(cli, id, count);
 	cli_flush(cli);
 	if (rc || !submission->wait) {
 		if (rc == 0 && !submission->conf->quiet)
 			cli_note(cli,
 				 "`strata watch %" PRId64 "` follows it, `strata logs -f %" PRId64
 				 "` shows what it writes",
-				 ids[0], ids[0]);
+				 id, id);
 		return rc;
 	}
-	struct follow follow = { .ids = ids,
+	struct follow follow = { .words = job_numbers(cli, list, id),
 				 .count = count,
 				 .interval_ns = submission->conf->interval_ns,
 				 .talk = true };
 
-	rc = follow_jobs(cli, &follow, &exit_code);
+	rc = follow.words ? follow_jobs(cli, &follow, &exit_code) : strata_fail_memory(&cli->err);
 	return rc ? rc : exit_code;
 }
 

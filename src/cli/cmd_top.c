@@ -132,6 +132,31 @@ static int get_tasks(struct cli *cli, json_t **ret_json)
 	return 0;
 }
 
+/* For programs each job, for people arrays as one row. */
+static int get_queue(struct cli *cli, json_t **ret_json)
+{
+	struct buf path;
+
+	service_path(cli, &path, "queue", NULL, NULL);
+	client_query(&path, "collapse", cli->globals.json ? NULL : "1");
+	return service_get(cli, &path, ret_json);
+}
+
+/* So many jobs are in a list, of which a row may be several. */
+static size_t count_jobs(const json_t *rows)
+{
+	size_t count = 0, i;
+	const json_t *row;
+
+	json_array_foreach(rows, i, row)
+	{
+		int64_t elements = grid_int(row, "elements");
+
+		count += elements > 1 ? (size_t)elements : 1;
+	}
+	return count;
+}
+
 static int take_look(struct cli *cli, struct look *look)
 {
 	json_t *job;
@@ -139,7 +164,7 @@ static int take_look(struct cli *cli, struct look *look)
 	int rc = service_list(cli, "nodes", &look->nodes);
 
 	if (rc == 0)
-		rc = service_list(cli, "queue", &look->queue);
+		rc = get_queue(cli, &look->queue);
 	if (rc == 0)
 		rc = get_tasks(cli, &look->tasks);
 	if (rc)
@@ -164,7 +189,7 @@ static void print_totals(struct cli *cli, const struct look *look)
 	cli_printf(cli, "%s%s%s  %zu node%s, %zu running, %zu waiting", cli_style(cli, CLI_BOLD),
 		   when_print(now_ns, now_ns, time), cli_style(cli, CLI_PLAIN),
 		   json_array_size(nodes), cli_plural(json_array_size(nodes)),
-		   json_array_size(look->parts[RUNNING]), json_array_size(look->parts[WAITING]));
+		   count_jobs(look->parts[RUNNING]), count_jobs(look->parts[WAITING]));
 	if (tasks)
 		cli_printf(cli, ", %zu generation task%s", tasks, cli_plural(tasks));
 	cli_print(cli, "\n");

@@ -12,11 +12,10 @@ static const struct watch_kind jobs = { .noun = "job",
 					.column_count = &job_column_count,
 					.say = job_print_sentence };
 
-static int watch_job(struct cli *cli, const struct watch_conf *conf, const char *text)
+static int watch_jobs(struct cli *cli, const struct watch_conf *conf, char **operands, size_t count)
 {
-	int64_t id;
-	struct follow follow = { .ids = &id, .count = 1, .interval_ns = conf->interval_ns };
-	int ignored, rc = strata_int_parse(text, STRATA_TEXT_NUL, 1, INT64_MAX, &id, &cli->err);
+	struct follow follow = { .interval_ns = conf->interval_ns };
+	int ignored, rc = job_expand(cli, operands, count, &follow.words, &follow.count);
 
 	return rc ? rc : follow_jobs(cli, &follow, &ignored);
 }
@@ -26,20 +25,21 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	const struct watch_conf *conf = conf_any;
 
 	if (operand_count)
-		return watch_job(cli, conf, operands[0]);
+		return watch_jobs(cli, conf, operands, operand_count);
 	return watch_all(cli, &jobs, conf);
 }
 
 const struct cli_command cli_watch = {
 	.name = "watch",
-	.operands = "[ID]",
-	.summary = "watch the queue, or one job until it ends",
+	.operands = "[ID…]",
+	.summary = "watch the queue, or jobs until they end",
 	.about = "Without ID, the queue is shown again and again; where the output is no terminal, "
 		 "a line is printed\n"
 		 "for each job whose state has changed.",
 	.examples = "  strata watch\n"
-		    "  strata watch 17",
+		    "  strata watch 17\n"
+		    "  strata watch 35_[1-4]",
 	.options = &watch_schema,
-	.operands_max = 1,
+	.operands_max = -1,
 	.run = run,
 };

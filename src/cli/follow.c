@@ -15,7 +15,7 @@ enum { KNOWN_BYTES = 64 };
 
 /* What was last told of a job. */
 struct followed {
-	int64_t id;
+	const char *word;
 	bool ended;
 	char known[KNOWN_BYTES]; /* its state and reason */
 };
@@ -73,12 +73,10 @@ static void tell(struct telling *telling, struct followed *job, const json_t *js
 static int look(struct telling *telling, struct followed *job, int *exit_code)
 {
 	struct cli *cli = telling->cli;
-	char id[24];
 	struct buf path;
 	json_t *json;
 
-	snprintf(id, sizeof(id), "%" PRId64, job->id);
-	service_path(cli, &path, "jobs", id, NULL);
+	service_path(cli, &path, "jobs", job->word, NULL);
 	int rc = service_get(cli, &path, &json);
 
 	if (service_away(rc) && job->known[0]) { /* it was there: it comes back */
@@ -113,7 +111,7 @@ int follow_jobs(struct cli *cli, const struct follow *follow, int *ret_exit)
 		return strata_fail_memory(&cli->err);
 	telling.live = follow->count == 1 && cli->talk_color && isatty(STDERR_FILENO);
 	for (size_t i = 0; i < follow->count; i++)
-		jobs[i].id = follow->ids[i];
+		jobs[i].word = follow->words[i];
 	while (left) {
 		for (size_t i = 0; i < follow->count; i++) {
 			if (jobs[i].ended)

@@ -57,6 +57,26 @@ static const char *state_words(const json_t *job)
 	return state ? state : "?";
 }
 
+void job_add_id(const json_t *job, struct buf *buf)
+{
+	int64_t array = grid_int(job, "array_id"), index = grid_int(job, "array_index");
+	int64_t elements = grid_int(job, "elements"), step = grid_int(job, "index_step");
+
+	if (array == 0) {
+		buf_printf(buf, "%" PRId64, grid_int(job, "id"));
+		return;
+	}
+	buf_printf(buf, "%" PRId64 "_", array);
+	if (elements < 2) {
+		buf_printf(buf, "%" PRId64, index);
+		return;
+	}
+	buf_printf(buf, "[%" PRId64 "-%" PRId64, index, index + (elements - 1) * step);
+	if (step > 1)
+		buf_printf(buf, ":%" PRId64, step);
+	buf_add_char(buf, ']');
+}
+
 static void add_nodes(const json_t *job, struct buf *buf)
 {
 	const json_t *names = json_object_get(job, "node_names");
@@ -103,10 +123,11 @@ static void add_waiting(const json_t *job, int64_t now_ns, struct buf *buf)
 		   *node = grid_string(job, "expected_node");
 	struct buf start;
 
-	if (strcmp(state_words(job), "held") == 0)
-		buf_printf(buf, "; `strata release %" PRId64 "` lets it start",
-			   grid_int(job, "id"));
-	else if (why && *why)
+	if (strcmp(state_words(job), "held") == 0) {
+		buf_add(buf, "; `strata release ");
+		job_add_id(job, buf);
+		buf_add(buf, "` lets it start");
+	} else if (why && *why)
 		buf_printf(buf, ": %s", why);
 	buf_init(&start, buf->memory, 0);
 	add_start(job, now_ns, &start);
@@ -153,7 +174,9 @@ void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
 	const char *state = state_words(job);
 	const char *verb = is_state(job, "cancelled") ? "was " : job_ended(job) ? "" : "is ";
 
-	buf_printf(buf, "job %" PRId64 " %s%s", grid_int(job, "id"), verb, state);
+	buf_add(buf, "job ");
+	job_add_id(job, buf);
+	buf_printf(buf, " %s%s", verb, state);
 	if (job_ended(job))
 		add_ended(job, buf);
 	else if (is_state(job, "running"))
@@ -164,16 +187,13 @@ void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf)
 
 /* ---- columns ---- */
 
-void job_name_cell(const struct grid_cell *cell)
+void job_id_cell(const struct grid_cell *cell)
 {
-	const char *name = grid_string(cell->row, "name");
-	const json_t *index = json_object_get(cell->row, "array_index");
+	struct buf buf;
 
-	if (json_is_integer(index))
-		cli_table_add(cell->table, "%s[%" JSON_INTEGER_FORMAT "]", name ? name : "",
-			      json_integer_value(index));
-	else
-		cli_table_add(cell->table, "%s", name && *name ? name : "-");
+	buf_init(&buf, &cell->cli->memory, 0);
+	job_add_id(cell->row, &buf);
+	cli_table_add_buf(cell->table, &buf, "-");
 }
 
 void job_state_cell(const struct grid_cell *cell)
@@ -209,8 +229,8 @@ static void left_cell(const struct grid_cell *cell)
 }
 
 const struct grid_column job_columns[] = {
-	{ { .title = "ID", .right = true, .style = CLI_BOLD }, grid_text, "id" },
-	{ { .title = "NAME", .flexible = true }, job_name_cell, NULL },
+	{ { .title = "ID", .right = true, .style = CLI_BOLD }, job_id_cell, "id" },
+	{ { .title = "NAME", .flexible = true }, grid_text, "name" },
 	{ { .title = "USER" }, grid_text, "user" },
 	{ { .title = "STATE" }, job_state_cell, NULL },
 	{ { .title = "NODES OR WHY", .flexible = true }, place_cell, NULL },

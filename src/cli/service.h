@@ -104,6 +104,8 @@ void grid_bar(struct buf *buf, double part, int width);
 
 /* "job 17 is queued: it is next; starts ≈ 14:05 on n3" */
 void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf);
+/* "17"; of an array "35_2", of several of its elements "35_[3-98]". */
+void job_add_id(const json_t *job, struct buf *buf);
 bool job_ended(const json_t *job);
 /* What a program that stands for the job should exit with. */
 int job_exit_code(const json_t *job);
@@ -122,8 +124,8 @@ void job_elapsed_cell(const struct grid_cell *cell);
 void job_cpu_cell(const struct grid_cell *cell);
 void job_exit_cell(const struct grid_cell *cell);
 void job_peak_cell(const struct grid_cell *cell); /* of what it asked for */
-/* Its name, with its place in an array; its state, coloured. */
-void job_name_cell(const struct grid_cell *cell);
+/* "17", "35_2", "35_[3-98]"; its state, coloured. */
+void job_id_cell(const struct grid_cell *cell);
 void job_state_cell(const struct grid_cell *cell);
 
 /* ---- job_each.c ---- */
@@ -149,10 +151,22 @@ void job_path(struct cli *cli, struct buf *path, const char *word);
  * array are in one as long as it is not too long. By their numbers; in the arena. */
 int job_words(struct cli *cli, const json_t *jobs, char ***ret_words, size_t *ret_count);
 
+/* ---- job_expand.c ---- */
+
+/* The words of a command line, one for each job: elements of arrays are named one by one. In the
+ * arena. */
+int job_expand(struct cli *cli, char *const *words, size_t count, char ***ret_words,
+	       size_t *ret_count);
+/* Is it the number of an array? False of what is not there, too. */
+bool job_is_array(struct cli *cli, const char *word, int64_t *ret_array);
+/* Calls back for each element that there is, the last first. */
+typedef int job_sink(void *context, const json_t *job);
+int job_array_walk(struct cli *cli, int64_t array, job_sink *sink, void *context);
+
 /* ---- follow.c ---- */
 
 struct follow {
-	const int64_t *ids;
+	char **words; /* one job each: "17", "35_2" */
 	size_t count;
 	int64_t interval_ns;
 	bool talk; /* what happens is said on stderr, not printed */

@@ -36,7 +36,7 @@ const struct strata_choice api_job_states[] = {
 struct list_query {
 	struct strata_list states; /* of int */
 	const char *user, *account, *partition, *name, *since, *until;
-	int64_t limit, after;
+	int64_t limit, after, array;
 };
 
 #define OF(field) offsetof(struct list_query, field)
@@ -57,6 +57,8 @@ static const struct strata_option list_options[] = {
 	  .help = "of this partition" },
 	{ "name", STRATA_TEXT, OF(name), .text = { NULL, STRATA_NAME_BYTES_MAX },
 	  .help = "of this name, in any case; * stands for any text" },
+	{ "array", STRATA_INT, OF(array), .integer = { 0, 0, INT64_MAX },
+	  .help = "elements of this array" },
 	{ "limit", STRATA_INT, OF(limit), .integer = { 100, 1, 1000 }, .help = "at most so many" },
 	{ "after", STRATA_INT, OF(after), .integer = { 0, 0, INT64_MAX },
 	  .help = "older than this job: the next of the page before" },
@@ -77,6 +79,7 @@ static void get_jobs(struct request *request)
 				     .account = asked->account,
 				     .partition = asked->partition,
 				     .name = asked->name,
+				     .array_id = asked->array,
 				     .after = asked->after,
 				     .limit = (size_t)asked->limit,
 				     .descending = true };

@@ -27,7 +27,7 @@
 
 struct query {
 	bool error, follow;
-	int64_t from;
+	int64_t from, lines; /* lines -1: what it wrote is asked for, not where lines begin */
 };
 
 struct output {
@@ -48,6 +48,8 @@ static const struct strata_option query_options[] = {
 	  .help = "from this byte on" },
 	{ "error", STRATA_BOOL, offsetof(struct query, error), .help = "its standard error" },
 	{ "follow", STRATA_BOOL, offsetof(struct query, follow), .help = "as it comes" },
+	{ "lines", STRATA_INT, offsetof(struct query, lines), .integer = { -1, -1, 1000000 },
+	  .help = "not what it wrote, but the byte at which the last so many lines begin" },
 	{ 0 }
 };
 static const struct strata_schema output_query = { "the query", NULL, sizeof(struct query),
@@ -155,6 +157,43 @@ void output_ended(struct decider *decider, const struct live *live)
 	streams_each(decider->streams, &output_class, tell, &news);
 }
 
+/* ---- the last lines ---- */
+
+enum { TAIL_BLOCK = 65536, TAIL_BYTES_MAX = 64 << 20 }; /* so far back is looked */
+
+/* Where the last lines of a file of that size begin; a line that is not ended yet is one. */
+static int64_t tail_from(int fd, int64_t size, int64_t lines)
+{
+	int64_t at = size, least = size > TAIL_BYTES_MAX ? size - TAIL_BYTES_MAX : 0;
+	char block[TAIL_BLOCK];
+
+	if (lines == 0)
+		return size;
+	while (at > least) {
+		int64_t start = at - least > TAIL_BLOCK ? at - TAIL_BLOCK : least;
+		ssize_t count = pread(fd, block, (size_t)(at - start), start);
+
+		if (count != at - start)
+			return at; /* it has become shorter meanwhile */
+		for (ssize_t i = count - 1; i >= 0; i--)
+			if (block[i] == '\n' && start + i + 1 < size && --lines == 0)
+				return start + i + 1;
+		at = start;
+	}
+	return least;
+}
+
+static void tell_tail(struct request *request, const struct output *output, int64_t lines)
+{
+	struct stat info;
+	int64_t size = output->fd >= 0 && fstat(output->fd, &info) == 0 ? info.st_size : 0;
+
+	request_answer(request, MHD_HTTP_OK,
+		       json_pack("{s:I,s:I}", "from",
+				 (json_int_t)(size ? tail_from(output->fd, size, lines) : 0),
+				 "size", (json_int_t)size));
+}
+
 /* ---- the request ---- */
 
 static void begin(struct request *request, const struct job *job, const char *path)
@@ -232,10 +271,19 @@ static void open_output(struct request *request)
 	struct output *output = (struct output *)request->stream;
 	struct strata_error why = { 0 };
 
-	if (!output || !atomic_load(&output->path))
+	const struct query *query = request->query;
+
+	if (output && atomic_load(&output->path))
+		output->fd = open_as_user(output, &why);
+	if (output && query->lines >= 0 && (output->fd >= 0 || !atomic_load(&output->ended))) {
+		request->stream = NULL;
+		request->answered = false;
+		tell_tail(request, output, query->lines);
+		stream_drop(&output->base);
 		return;
-	output->fd = open_as_user(output, &why);
-	if (output->fd >= 0 || !atomic_load(&output->ended))
+	}
+	if (!output || !atomic_load(&output->path) || output->fd >= 0 ||
+	    !atomic_load(&output->ended))
 		return;
 	request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "cannot read %s: %s",
 		       atomic_load(&output->path), why.text);

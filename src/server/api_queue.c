@@ -19,7 +19,8 @@ struct asked {
 	const char *user, *fields;
 	struct strata_list states; /* of int; none: any */
 	int64_t limit;
-	bool ended; /* those too that have just ended */
+	bool ended;    /* those too that have just ended */
+	bool collapse; /* elements that nothing tells apart are one row */
 };
 
 #define OF(field) offsetof(struct asked, field)
@@ -35,6 +36,9 @@ static const struct strata_option query_options[] = {
 	{ "fields", STRATA_TEXT, OF(fields), .text = { NULL, 4096 },
 	  .help = "only these, separated by commas" },
 	{ "ended", STRATA_BOOL, OF(ended), .help = "those too that have just ended" },
+	{ "collapse", STRATA_BOOL, OF(collapse),
+	  .help = "elements of an array that nothing tells apart are one row: elements and "
+		  "index_step say which" },
 	{ 0 }
 };
 #undef OF
@@ -174,6 +178,21 @@ static void set_forecasts(struct decider *decider, struct queue *queue, struct s
 	map_u64_fini(&by_job);
 }
 
+/* A range as one row: its first element, and how many there are. False: no memory. */
+static bool add_range(struct decider *decider, struct queue *queue, const struct live *live,
+		      struct strata_arena *arena)
+{
+	struct view *view = &queue->views[queue->count++];
+	struct live first = *live;
+	char uuid[UUID_TEXT_BYTES];
+
+	first.job = job_element(&live->job, job_first_id(&live->job), uuid);
+	*view = view_of_live(decider, &first);
+	view->elements = job_elements(&live->job);
+	view->index_step = live->job.index_step;
+	return view_copy(view, queue->fields, arena);
+}
+
 /* Of the job, or of each element of a range. False: no memory. */
 static bool add_views(struct decider *decider, struct queue *queue, const struct live *live,
 		      size_t most, struct strata_arena *arena)
@@ -181,6 +200,8 @@ static bool add_views(struct decider *decider, struct queue *queue, const struct
 	struct live element = *live;
 	char uuid[UUID_TEXT_BYTES];
 
+	if (queue->asked->collapse && job_elements(&live->job) > 1)
+		return add_range(decider, queue, live, arena);
 	for (int64_t id = job_first_id(&live->job); id <= live->job.id && queue->count < most;
 	     id++) {
 		struct view *view = &queue->views[queue->count++];

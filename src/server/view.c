@@ -70,6 +70,8 @@ static const struct field fields_all[] = {
 	{ "memory_peak_bytes", NUMBER, OF(memory_peak_bytes) },
 	{ "array_id", NUMBER, OF(array_id) },
 	{ "array_index", NUMBER, OF(array_index) },
+	{ "elements", OPTIONAL, OF(elements) },
+	{ "index_step", OPTIONAL, OF(index_step) },
 	{ "dependencies", SPEC, OF(job.request) },
 	{ "comment", TEXT, OF(job.comment) },
 	{ "preempted", NUMBER, OF(job.preempted) },
@@ -145,6 +147,8 @@ struct view view_of_job(const struct job *job)
 								   : VIEW_NULL,
 		.array_id = job->array_id ? job->array_id : VIEW_NULL,
 		.array_index = job->array_id ? job->array_index : VIEW_NULL,
+		.elements = VIEW_NULL,
+		.index_step = VIEW_NULL,
 		.stopping = VIEW_NULL,
 		.position = VIEW_NULL,
 	};

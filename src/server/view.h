@@ -19,6 +19,7 @@ struct view {
 	int64_t nice, time_limit_s;
 	int64_t cpu_user_ms, cpu_system_ms, memory_peak_bytes; /* VIEW_NULL: not known */
 	int64_t exit_code, exit_signal, array_id, array_index; /* VIEW_NULL: none */
+	int64_t elements, index_step; /* of several from array_index on; VIEW_NULL: it is one job */
 	const char *output, *error;
 	int64_t stopping;                           /* VIEW_NULL: not known of the history */
 	int64_t expected_start_ns, expected_end_ns; /* 0: not known */

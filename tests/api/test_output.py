@@ -13,6 +13,20 @@ def output_can_be_read(service):
     equal(service.ask("GET", f"/api/v1/jobs/{job}/output?from=4"), (200, "two\n"))
 
 
+def where_the_last_lines_begin_can_be_asked(service):
+    job = service.submit("sh", "-c", "seq 1 30000; printf end")["id"]
+    service.wait(job, "completed")
+    text = service.ask("GET", f"/api/v1/jobs/{job}/output")[1]
+    for lines in (0, 1, 2, 3, 20000, 30001, 30002):
+        tail = service.api("GET", f"/jobs/{job}/output?lines={lines}")
+        equal((lines, tail["size"]), (lines, len(text)))
+        equal((lines, text[tail["from"]:]), (lines, "".join(text.splitlines(True)[-lines:] if lines else "")))
+    equal(service.ask("GET", f"/api/v1/jobs/{job}/output?lines=1&error=1")[0], 200)
+    waiting = service.submit("true", hold=True)["id"]
+    equal(service.ask("GET", f"/api/v1/jobs/{waiting}/output?lines=5")[0], 404)
+    equal(service.api("GET", f"/jobs/{waiting}/output?lines=5&follow=1"), {"from": 0, "size": 0})
+
+
 def only_what_its_user_may_read_is_shown(service):
     """A job's user may point its output anywhere afterwards: the service reads it with his rights."""
     if os.geteuid() != 0:
@@ -159,5 +173,5 @@ def it_is_there_after_a_restart_and_long_after_the_end(service):
         equal(as_nobody(service, "GET", f"/api/v1/jobs/{ended}/output")[0], 403)
 
 
-run(it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown,
+run(where_the_last_lines_begin_can_be_asked, it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown,
     a_link_into_proc_shows_nothing_of_the_service, what_is_not_a_file_is_said_to_be_none, a_job_reads_nothing_of_its_supervisor)

@@ -63,6 +63,23 @@ def what_has_just_ended_can_be_listed_too(service):
     service.api("GET", "/queue?ended=2", status=400)
 
 
+def elements_that_nothing_tells_apart_can_be_one_row(service):
+    array = service.submit("true", array="2-20:2", name="sweep", hold=True)["ids"]
+    service.api("PATCH", f"/jobs/{array[0]}_6", {"nice": 7})
+    rows = service.api("GET", "/queue?collapse=1")["jobs"]
+    equal([(row["array_id"], row["array_index"], row.get("elements"), row.get("index_step")) for row in rows],
+          [(array[0], 2, 2, 2), (array[0], 6, None, None), (array[0], 8, 7, 2)])
+    equal([row["id"] for row in rows], [array[0], array[2], array[3]])
+    equal(len(service.api("GET", "/queue")["jobs"]), 10)
+    assert "elements" not in service.job(array[0])
+    equal([row["array_index"] for row in service.api("GET", f"/jobs?array={array[0]}&limit=3")["jobs"]], [20, 18, 16])
+    equal(service.api("GET", "/jobs?array=999")["jobs"], [])
+    service.api("PATCH", f"/jobs/{array[0]}?elements=all", {"hold": False})
+    for job in array:
+        service.wait(job, "completed")
+    equal(len(service.api("GET", f"/jobs?array={array[0]}&state=completed")["jobs"]), 10)
+
+
 def who_holds_a_job_is_remembered(service):
     job = service.submit("true", hold=True)["id"]
     assert "held_by" not in service.job(job)["request"]
@@ -101,5 +118,5 @@ def every_job_has_an_expected_start(service):
     assert "expected_start_at" not in next(job for job in jobs if job["id"] == held)
 
 
-run(every_job_has_an_expected_start, a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
+run(elements_that_nothing_tells_apart_can_be_one_row, every_job_has_an_expected_start, a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
     what_has_just_ended_can_be_listed_too, who_holds_a_job_is_remembered, many_are_listed_in_one_answer)

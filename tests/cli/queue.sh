@@ -6,19 +6,19 @@ it 'shows what runs and what waits'
 serve '{"GET /api/v1/queue": {"body": {"at": "2026-11-15T14:00:00Z", "counts": {}, "jobs": [
 	'"$(job id=12 'state="running"' 'reason=null' 'reason_text=null' 'node_names=["n1"]' 'started_at="2000-01-01T00:00:00Z"' gpus=4)"',
 	'"$(job 'expected_start_at="2000-01-01T14:05:00Z"' 'expected_node="n3"')"',
-	'"$(job id=18 'name="sweep"' array_index=3 'reason="held"' 'reason_text="held by its owner or an operator"')"',
+	'"$(job id=18 'name="sweep"' array_id=16 array_index=3 elements=5 index_step=2 'reason="held"' 'reason_text="held by its owner or an operator"')"',
 	'"$(job id=19 'expected_start_at="2000-01-01T14:06:00Z"' promised=true)"']}}}'
 run strata queue
 gives 0
 says ''
-prints_some 'ID  NAME      USER  STATE    NODES OR WHY                           GPUS'
-prints_some '12  train     ann   running  n1                                        4'
+prints_some 'ID  NAME   USER  STATE    NODES OR WHY                           GPUS'
+prints_some '        12  train  ann   running  n1                                        4'
 prints_some '0 s left'
-prints_some '17  train     ann   queued   it is next; what it needs is not free     1'
+prints_some '17  train  ann   queued   it is next; what it needs is not free     1'
 prints_some '≈ 2000-01-01 14:05'
 prints_some 'by 2000-01-01 14:06'
-prints_some 'sweep[3]  ann   held     held by its owner'
-asked 'len(r) == 1 and p["method"] == "GET" and p["query"].startswith("fields=id,name,")'
+prints_some '16_[3-11:2]  sweep  ann   held     held by its owner'
+asked 'len(r) == 1 and p["method"] == "GET" and p["query"].startswith("collapse=1&fields=id,name,")'
 
 it 'prints what the server says with --json'
 serve '{"GET /api/v1/queue": {"body": {"jobs": [], "counts": {"queued": 0}, "new": true}}}'
@@ -33,9 +33,11 @@ run strata queue --user 'ann b' --state queued,running --limit 5
 gives 0
 prints ''
 says_some '`strata queue` shows all'
-asked 'p["query"].startswith("user=ann%20b&state=queued,running&limit=5&fields=")'
+asked 'p["query"].startswith("user=ann%20b&state=queued,running&limit=5&collapse=1&fields=")'
 run strata queue --me
-asked 'p["query"].startswith("user='"$(id -un)"'&fields=")'
+asked 'p["query"].startswith("user='"$(id -un)"'&collapse=1&fields=")'
+run strata queue --elements
+asked 'p["query"].startswith("fields=")'
 
 it 'says kindly that there is nothing'
 serve '{"GET /api/v1/queue": {"body": {"jobs": []}}}'

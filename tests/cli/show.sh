@@ -32,6 +32,24 @@ prints_json '[j["id"] for j in d] == [17, 19]'
 run strata show 17 --json
 prints_json 'd["id"] == 17 and d["account"] is None'
 
+it 'shows an array as one thing, and its elements by name'
+element() { job "id=$1" array_id=35 "array_index=$2" 'name="sweep"' "state=\"$3\""; }
+serve "{\"GET /api/v1/jobs/35\": {\"body\": $(element 35 1 completed)}, \"GET /api/v1/jobs/35_1\": {\"body\": $(element 35 1 completed)},
+	\"GET /api/v1/jobs/35_2\": {\"body\": $(element 36 2 running)},
+	\"GET /api/v1/jobs\": {\"body\": {\"jobs\": [$(element 37 3 queued), $(element 36 2 running), $(element 35 1 completed)], \"next\": null}}}"
+run strata show 35
+gives 0
+prints_some 'array 35 (sweep) has 3 jobs: 1 queued, 1 running, 1 completed'
+prints_some '35_1  sweep'
+asked 'p["query"] == "array=35&limit=1000"'
+run strata show 35_[1-2]
+gives 0
+prints_some 'job 35_1 completed'
+prints_some 'job 35_2 is running'
+run strata show 35 --json
+gives 3 # the third cannot be asked for one by one here
+prints_json '[j["id"] for j in d] == [35, 36]'
+
 it 'cannot be led to another path'
 serve '{}'
 run strata show ../nodes

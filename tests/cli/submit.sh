@@ -125,7 +125,10 @@ it 'tells of an array'
 serve '{"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "array_id": 17, "ids": [17, 18, 19]}}, '"$waiting}"
 run strata submit --array 1-3 -- true
 gives 0
-prints_some 'and so are the 2 others up to 19'
+prints_some 'array 17 has 3 jobs'
+serve '{"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "array_id": 17, "ids": [17, 18, 19]}}, '"$waiting}"
+run strata submit --quiet --array 1-3 -- true
+prints 17
 
 it 'waits, tells of changes, and ends as the job did'
 serve "{$accepted, \"GET /api/v1/jobs/17\": [
