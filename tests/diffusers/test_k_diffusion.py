@@ -4,6 +4,7 @@ between float32 and float64.
 Of the package only its samplers are loaded: what else it imports (torchvision and training) is not needed for them.
 """
 import collections
+import contextlib
 import importlib
 import math
 import os
@@ -81,6 +82,25 @@ def drawn(draw):
     return name, draw.choice(("karras", "exponential", "polyexponential")), count, low, high, args
 
 
+@contextlib.contextmanager
+def shaken_steps(solver, shake):
+    """The adaptive solver's steps end a rounding up or down: it goes by the difference of two of them, in which other roundings show."""
+    kept = {name: getattr(solver, name) for name in ("dpm_solver_1_step", "dpm_solver_2_step", "dpm_solver_3_step")}
+
+    def shaken(step):
+        def run(*words, **more):
+            x, cache = step(*words, **more)
+            return shake(x), cache
+        return run
+    for name, step in kept.items():
+        setattr(solver, name, shaken(step))
+    try:
+        yield
+    finally:
+        for name, step in kept.items():
+            setattr(solver, name, step)
+
+
 def theirs(k, setting, dtype, shaken=0):
     """By the package. shaken: every output of the model is a rounding up or down, in one of so many ways."""
     name, schedule, count, low, high, args = setting
@@ -100,7 +120,8 @@ def theirs(k, setting, dtype, shaken=0):
     torch.set_default_dtype(dtype)  # of levels and steps as well
     try:
         if name in ("dpm_fast", "dpm_adaptive"):
-            return getattr(k, "sample_" + name)(model, x, low, high, *([count] if name == "dpm_fast" else []), **words)
+            with shaken_steps(k.DPMSolver, shake):
+                return getattr(k, "sample_" + name)(model, x, low, high, *([count] if name == "dpm_fast" else []), **words)
         sigmas = getattr(k, "get_sigmas_" + schedule)(count, low, high).to(dtype)
         return getattr(k, "sample_" + name)(model, x, sigmas, **words)
     finally:
@@ -136,8 +157,7 @@ def random_samplers_are_the_same():
         narrow, double = theirs(k, setting, torch.float32), theirs(k, setting, torch.float64)
         # the adaptive solver's steps go by a difference of two samples, which roundings make unsteady
         shaken = [theirs(k, setting, torch.float32, way) for way in range(1, 9 if setting[0] == "dpm_adaptive" else 2)]
-        times = 4 * TIMES if setting[0] == "dpm_adaptive" else TIMES
-        limit = FLOOR + times * max(far(narrow, double), *(far(narrow, other) for other in shaken))
+        limit = FLOOR + TIMES * max(far(narrow, double), *(far(narrow, other) for other in shaken))
         if not math.isfinite(limit) or limit > 0.05:  # an adaptive solver that takes another step in float64
             steps_apart += 1
             continue
