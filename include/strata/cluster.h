@@ -522,6 +522,10 @@ struct strata_blamed {
  * it could be taken as it is, or there is no such job. */
 size_t strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id,
 			    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all);
+/* The same of one that is not submitted, or would become of one that is; 0 as well where memory is short. */
+size_t strata_cluster_blame_request(struct strata_cluster *cluster,
+				    const struct strata_job_request *request,
+				    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all);
 
 /* ---- what happens ---- */
 
@@ -586,12 +590,16 @@ int strata_cluster_hold_range(struct strata_cluster *cluster, uint64_t id, uint3
 int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata_stop mode,
 			int64_t now_ns, struct strata_error *err);
 
-/* What can change of a job that has not ended. A placed one: its time limit only. */
+/* What can change of a job that has not ended. A placed one: its time limit only. What one asks for and waits for: of one that waits, is
+ * not suspended and of no gang (-ESTALE, -EBUSY). */
 enum {
 	STRATA_CHANGE_BAND = 1 << 0,
 	STRATA_CHANGE_PRIORITY = 1 << 1,
 	STRATA_CHANGE_TIME_LIMIT = 1 << 2,
 	STRATA_CHANGE_BEGIN = 1 << 3,
+	/* resources, account, quality of service, name; may it be stopped, started again, cancelled if it can never start */
+	STRATA_CHANGE_REQUEST = 1 << 4,
+	STRATA_CHANGE_DEPENDENCIES = 1 << 5,
 };
 struct strata_job_change {
 	unsigned what; /* which of these */
@@ -599,6 +607,9 @@ struct strata_job_change {
 	int64_t priority;
 	int64_t time_limit_ns;
 	int64_t begin_ns;
+	/* of the last two: what else it says (user, array, gang, begin and so on) stays as it is. Under a new name, a job comes after those
+	 * that have it */
+	const struct strata_job_request *request;
 };
 int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,
 			  const struct strata_job_change *change, int64_t now_ns,

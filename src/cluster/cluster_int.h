@@ -629,6 +629,21 @@ int depend_cut(struct strata_cluster *cluster, struct job *job, struct job *rest
 void depend_started(struct strata_cluster *cluster, struct job *job); /* its first start */
 void depend_ended(struct strata_cluster *cluster, struct job *job);
 enum strata_reason depend_reason(const struct job *job); /* NONE: nothing to wait for */
+/* What a job is to wait for instead, made ready in a draft, which depend_replace or
+ * depend_drop_draft takes. The draft stays where it is until then. */
+int depend_draft(struct strata_cluster *cluster, const struct job *job,
+		 const struct strata_job_request *request, struct job *ret_draft,
+		 struct strata_error *err);
+void depend_drop_draft(struct strata_cluster *cluster, struct job *draft);
+void depend_replace(struct strata_cluster *cluster, struct job *job, struct job *draft);
+/* The jobs of its user under another name, among which it can be then without memory; NULL for no
+ * name. Released again when nobody came. */
+int depend_reserve_series(struct strata_cluster *cluster, const struct job *job, uint64_t name,
+			  struct series **ret_series, struct strata_error *err);
+void depend_release_series(struct strata_cluster *cluster, const struct job *job, uint64_t name,
+			   struct series *series);
+void depend_rename(struct strata_cluster *cluster, struct job *job, uint64_t name,
+		   struct series *series);
 /* Resolves what waits for this; the state each link gets is by its kind. */
 void depend_resolve(struct strata_cluster *cluster, struct link **waiters,
 		    const enum link_state states[STRATA_DEPENDENCY_KIND_COUNT]);
@@ -645,6 +660,27 @@ struct job *array_get(const struct strata_cluster *cluster, const struct array *
 		      uint32_t index);
 void array_started(struct strata_cluster *cluster, struct job *job);
 void array_ended(struct strata_cluster *cluster, struct job *job);
+
+/* respecify.c: what waiting jobs ask for becomes another. */
+struct renewal {
+	const struct strata_job_change *change; /* without REQUEST and DEPENDENCIES: nothing */
+	struct resource_request *resources;     /* one reference */
+	struct association *association;
+	uint64_t name;
+	struct series *series;
+	struct job *drafts; /* of each job, with its dependencies; NULL: they stay */
+	size_t draft_count, draft_next;
+};
+/* Each in a state for it? */
+int respecify_check(const struct job *job, struct strata_error *err);
+/* All that can fail. The jobs were cut out of their ranges. */
+int respecify_prepare(struct strata_cluster *cluster, uint64_t id, uint32_t count,
+		      const struct strata_job_change *change, struct renewal *ret_renewal,
+		      struct strata_error *err);
+/* The next of them, which is not in the queue. */
+void respecify_job(struct strata_cluster *cluster, struct job *job, struct renewal *renewal);
+void respecify_finish(struct strata_cluster *cluster, const struct job *any,
+		      struct renewal *renewal);
 
 /* range.c: elements of an array that are one job. */
 /* Can what is asked for be one job, as far as its elements do not each depend on something else? */
@@ -818,6 +854,9 @@ void cluster_clock(struct strata_cluster *cluster, int64_t now_ns);
 					     &(struct strata_event){ __VA_ARGS__ }); \
 	} while (0)
 /* life.c */
+/* The number of a name; 0: of none. */
+int life_name(struct strata_cluster *cluster, const char *name, uint64_t *ret_number,
+	      struct strata_error *err);
 int life_wrong_state(const struct job *job, const char *expected,
 		     struct strata_error *err); /* -ESTALE */
 void life_note_started(struct strata_cluster *cluster, struct job *job);

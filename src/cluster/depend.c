@@ -199,14 +199,13 @@ static uint64_t series_key(const struct job *job)
 	return job->association->user->number << 32 | job->name;
 }
 
-static int join_series(struct strata_cluster *cluster, struct job *job, struct strata_error *err)
+/* The one of its user and name; a new one has nobody in it. */
+static int get_series(struct strata_cluster *cluster, const struct job *job,
+		      struct series **ret_series, struct strata_error *err)
 {
-	struct series *series;
+	struct series *series = map_u64_get(&cluster->series, series_key(job));
 	uint64_t handle;
 
-	if (!job->name)
-		return 0;
-	series = map_u64_get(&cluster->series, series_key(job));
 	if (!series) {
 		series = slab_get(&cluster->series_slab, &handle);
 		if (!series)
@@ -217,11 +216,29 @@ static int join_series(struct strata_cluster *cluster, struct job *job, struct s
 			return strata_fail_memory(err);
 		}
 	}
+	*ret_series = series;
+	return 0;
+}
+
+static void enter_series(struct series *series, struct job *job)
+{
 	job->series = series;
 	job->series_before = series->last;
 	*(series->last ? &series->last->series_after : &series->first) = job;
 	series->last = job;
-	return 0;
+}
+
+static int join_series(struct strata_cluster *cluster, struct job *job, struct strata_error *err)
+{
+	struct series *series;
+
+	if (!job->name)
+		return 0;
+	int rc = get_series(cluster, job, &series, err);
+
+	if (rc == 0)
+		enter_series(series, job);
+	return rc;
 }
 
 static void follow_in_series(struct job *job, struct job *rest)
@@ -277,8 +294,18 @@ static int check(const struct strata_job_request *request, struct strata_error *
 	return 0;
 }
 
-int depend_init(struct strata_cluster *cluster, struct job *job,
-		const struct strata_job_request *request, struct strata_error *err)
+static void unlink_all(struct strata_cluster *cluster, struct job *job)
+{
+	for (uint32_t i = 0; i < job->link_count; i++)
+		unchain(&job->links[i]);
+	strata_memory_put(cluster->memory, job->links, job->link_count * sizeof(*job->links));
+	job->links = NULL;
+	job->link_count = job->links_met = job->links_never = 0;
+}
+
+/* Links for all it waits for; on a failure it has none. */
+static int link_all(struct strata_cluster *cluster, struct job *job,
+		    const struct strata_job_request *request, struct strata_error *err)
 {
 	size_t count = 0;
 	int rc = check(request, err);
@@ -298,11 +325,102 @@ int depend_init(struct strata_cluster *cluster, struct job *job,
 				rc = make_link(cluster, job, &job->links[count++],
 					       &request->dependencies[i], request, err);
 	}
+	if (rc)
+		unlink_all(cluster, job);
+	return rc;
+}
+
+int depend_init(struct strata_cluster *cluster, struct job *job,
+		const struct strata_job_request *request, struct strata_error *err)
+{
+	int rc = link_all(cluster, job, request, err);
+
 	if (rc == 0)
 		rc = join_series(cluster, job, err);
 	if (rc)
 		depend_fini(cluster, job);
 	return rc;
+}
+
+/* ---- another name, other dependencies ---- */
+
+int depend_draft(struct strata_cluster *cluster, const struct job *job,
+		 const struct strata_job_request *request, struct job *ret_draft,
+		 struct strata_error *err)
+{
+	struct strata_job_request own = *request;
+
+	own.array = job->array ? job->array->id : 0;
+	own.array_index = job->array_index;
+	if (job->elements > 1 && !range_allows(&own))
+		return strata_fail_at(err, -EBUSY, "dependencies",
+				      "elements of array %llu that wait alike cannot get aftercorr "
+				      "or singleton; change them one by one",
+				      (unsigned long long)own.array);
+	for (size_t i = 0; i < request->dependency_count; i++) {
+		const struct strata_dependency *dependency = &request->dependencies[i];
+
+		/* or jobs could wait for each other for ever */
+		if (dependency->kind != STRATA_SINGLETON &&
+		    (dependency->job >= job->id || (own.array && dependency->job >= own.array)))
+			return strata_fail_at(err, -EINVAL, "dependencies",
+					      "job %llu can wait only for jobs that were submitted "
+					      "before it, not for %llu",
+					      (unsigned long long)job->id,
+					      (unsigned long long)dependency->job);
+	}
+	*ret_draft = (struct job){ .begin_ns = job->begin_ns };
+	return link_all(cluster, ret_draft, &own, err);
+}
+
+void depend_drop_draft(struct strata_cluster *cluster, struct job *draft)
+{
+	unlink_all(cluster, draft);
+}
+
+void depend_replace(struct strata_cluster *cluster, struct job *job, struct job *draft)
+{
+	unlink_all(cluster, job);
+	job->links = draft->links;
+	job->link_count = draft->link_count;
+	job->links_met = draft->links_met;
+	job->links_never = draft->links_never;
+	job->singleton = draft->singleton;
+	job->begin_ns = draft->begin_ns > job->begin_ns ? draft->begin_ns : job->begin_ns;
+	for (uint32_t i = 0; i < job->link_count; i++)
+		job->links[i].job = job;
+	*draft = (struct job){ 0 };
+}
+
+int depend_reserve_series(struct strata_cluster *cluster, const struct job *job, uint64_t name,
+			  struct series **ret_series, struct strata_error *err)
+{
+	struct job renamed = { .association = job->association, .name = name };
+	int rc = name ? get_series(cluster, &renamed, ret_series, err) : 0;
+
+	if (!name)
+		*ret_series = NULL;
+	return rc;
+}
+
+void depend_release_series(struct strata_cluster *cluster, const struct job *job, uint64_t name,
+			   struct series *series)
+{
+	struct job renamed = { .association = job->association, .name = name };
+
+	if (series && !series->first) {
+		map_u64_remove(&cluster->series, series_key(&renamed));
+		slab_put(&cluster->series_slab, series->handle);
+	}
+}
+
+void depend_rename(struct strata_cluster *cluster, struct job *job, uint64_t name,
+		   struct series *series)
+{
+	leave_series(cluster, job);
+	job->name = name;
+	if (series)
+		enter_series(series, job);
 }
 
 int depend_cut(struct strata_cluster *cluster, struct job *job, struct job *rest)
@@ -316,11 +434,7 @@ int depend_cut(struct strata_cluster *cluster, struct job *job, struct job *rest
 
 void depend_fini(struct strata_cluster *cluster, struct job *job)
 {
-	for (uint32_t i = 0; i < job->link_count; i++)
-		unchain(&job->links[i]);
-	strata_memory_put(cluster->memory, job->links, job->link_count * sizeof(*job->links));
-	job->links = NULL;
-	job->link_count = job->links_met = job->links_never = 0;
+	unlink_all(cluster, job);
 	leave_series(cluster, job);
 }
 

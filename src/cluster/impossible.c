@@ -152,16 +152,15 @@ static unsigned parts_of(const struct strata_cluster *cluster,
 	return together;
 }
 
-size_t strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id,
-			    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all)
+static size_t blame(const struct strata_cluster *cluster, const struct resource_request *resources,
+		    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all)
 {
-	const struct job *job = range_get(cluster, id);
 	size_t count = 0;
 
 	*ret_all = false;
-	if (!job || job->resources->possible)
+	if (resources->possible)
 		return 0;
-	unsigned parts = parts_of(cluster, job->resources, ret_all);
+	unsigned parts = parts_of(cluster, resources, ret_all);
 
 	for (unsigned part = 1; part < 1u << STRATA_PART_KINDS; part <<= 1) {
 		struct strata_blamed *blamed = &list[count];
@@ -169,14 +168,38 @@ size_t strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id,
 		if (!(parts & part))
 			continue;
 		*blamed = (struct strata_blamed){ .part = (enum strata_part)part };
-		blamed->asked = asked_of(job->resources, blamed->part, &blamed->of_task);
+		blamed->asked = asked_of(resources, blamed->part, &blamed->of_task);
 		if (blamed->asked) {
 			struct resource_request others =
-				without(job->resources, *ret_all ? parts & ~part : 0);
+				without(resources, *ret_all ? parts & ~part : 0);
 
 			blamed->most = most_of(cluster, &others, blamed);
 		}
 		count++;
 	}
+	return count;
+}
+
+size_t strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id,
+			    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all)
+{
+	const struct job *job = range_get(cluster, id);
+
+	*ret_all = false;
+	return job ? blame(cluster, job->resources, list, ret_all) : 0;
+}
+
+size_t strata_cluster_blame_request(struct strata_cluster *cluster,
+				    const struct strata_job_request *request,
+				    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all)
+{
+	struct resource_request *resources;
+
+	*ret_all = false;
+	if (resources_get(cluster, request, &resources, NULL))
+		return 0;
+	size_t count = blame(cluster, resources, list, ret_all);
+
+	resources_put(cluster, resources);
 	return count;
 }

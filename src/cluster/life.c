@@ -11,8 +11,8 @@
 /* ---- submission ---- */
 
 /* Numbers for names, so that predictions need not know texts. 0: no name. */
-static int get_name(struct strata_cluster *cluster, const char *name, uint64_t *ret_number,
-		    struct strata_error *err)
+int life_name(struct strata_cluster *cluster, const char *name, uint64_t *ret_number,
+	      struct strata_error *err)
 {
 	size_t length = name ? strlen(name) : 0;
 	uintptr_t number = length ? (uintptr_t)map_text_get(&cluster->names, name, length) : 0;
@@ -60,7 +60,7 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 	if (rc == 0)
 		rc = entity_admits(association, elements, err);
 	if (rc == 0)
-		rc = get_name(cluster, request->name, &name, err);
+		rc = life_name(cluster, request->name, &name, err);
 	if (rc)
 		return rc;
 	struct job *job = slab_get(&cluster->job_slab, &handle);
@@ -485,12 +485,15 @@ static int check_change(const struct job *job, const void *context, struct strat
 		return strata_fail_at(err, -EINVAL, "time_limit", "the time limit is not above 0");
 	if ((change->what & STRATA_CHANGE_BAND) && (unsigned)change->band >= STRATA_BAND_COUNT)
 		return strata_fail_at(err, -EINVAL, "band", "there is no such band");
-	return 0;
+	return change->what & (STRATA_CHANGE_REQUEST | STRATA_CHANGE_DEPENDENCIES)
+		       ? respecify_check(job, err)
+		       : 0;
 }
 
-static void change_job(struct strata_cluster *cluster, struct job *job,
-		       const struct strata_job_change *change)
+static void change_job(struct strata_cluster *cluster, struct job *job, struct renewal *renewal)
 {
+	const struct strata_job_change *change = renewal->change;
+
 	if (job_waits(job))
 		enqueue_undo(cluster, job); /* it is found by what changes */
 	if (change->what & STRATA_CHANGE_BAND)
@@ -501,6 +504,7 @@ static void change_job(struct strata_cluster *cluster, struct job *job,
 		job->begin_ns = change->begin_ns;
 	if (change->what & STRATA_CHANGE_TIME_LIMIT)
 		job->limit_ns = change->time_limit_ns;
+	respecify_job(cluster, job, renewal);
 	if (job_waits(job)) {
 		enqueue_back(cluster, job);
 	} else if (!job->stopping) {
@@ -518,14 +522,20 @@ int strata_cluster_change_range(struct strata_cluster *cluster, uint64_t id, uin
 				struct strata_error *err)
 {
 	int rc = take_all(cluster, id, count, check_change, change, err);
-	struct job *job;
+	struct renewal renewal;
+	struct job *job = NULL;
 
 	cluster_tell(cluster, .kind = STRATA_EVENT_CHANGE, .now_ns = now_ns, .job = id,
 		     .count = count > 1 ? count : 0, .change = *change);
 	cluster_clock(cluster, now_ns);
-	for (uint64_t at = id; rc == 0 && (job = range_next(cluster, &at, id + count));)
-		change_job(cluster, job, change);
-	return rc;
+	if (rc == 0)
+		rc = respecify_prepare(cluster, id, count, change, &renewal, err);
+	if (rc)
+		return rc;
+	for (uint64_t at = id; (job = range_next(cluster, &at, id + count));)
+		change_job(cluster, job, &renewal);
+	respecify_finish(cluster, range_get(cluster, id), &renewal);
+	return 0;
 }
 
 int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,

@@ -29,7 +29,19 @@ struct fate {
 	uint64_t array;
 	struct strata_job_request request;
 	struct strata_dependency dependencies[DEPENDENCIES_MAX];
+	/* whose request it has since a change, and whose dependencies; NULL: its own */
+	const struct fate *asks, *waits;
 };
+
+static const struct fate *asks_of(const struct fate *fate)
+{
+	return fate->asks ? fate->asks : fate;
+}
+
+static const struct fate *waits_of(const struct fate *fate)
+{
+	return fate->waits ? fate->waits : fate;
+}
 
 struct world {
 	struct strata_memory memory;
@@ -49,6 +61,7 @@ struct world {
 
 static struct strata_error err;
 static uint64_t seen[STRATA_EFFECT_KIND_COUNT]; /* effects of all worlds */
+static uint64_t changed[2]; /* requests, dependencies */
 static const char *const users[] = { "ann", "bob", "cleo" };
 static const char *const accounts[] = { NULL, "vision", "speech" };
 static const char *const names[] = { NULL, "train", "eval" };
@@ -288,6 +301,32 @@ static void write_checkpoint(struct world *world, uint64_t id)
 	     NULL, NULL);
 }
 
+/* What another job asks for and waits for is as good as any. */
+static void change(struct world *world, uint64_t id)
+{
+	const struct fate *other =
+		&world->fates[world->live_count ? world->live[below(world, world->live_count)] : id];
+	struct strata_job_change change = {
+		.what = (unsigned)below(world, 64),
+		.request = &other->request,
+		.band = (enum strata_band)below(world, 3),
+		.priority = (int64_t)below(world, 5),
+		.time_limit_ns = (1 + (int64_t)below(world, 200)) * SECOND,
+		.begin_ns = world->now_ns + (int64_t)below(world, 50) * SECOND,
+	};
+
+	if (tell(world,
+		 (struct strata_event){ .kind = STRATA_EVENT_CHANGE, .job = id, .change = change },
+		 NULL, NULL))
+		return;
+	if (change.what & STRATA_CHANGE_REQUEST)
+		world->fates[id].asks = other;
+	if (change.what & STRATA_CHANGE_DEPENDENCIES)
+		world->fates[id].waits = other;
+	changed[0] += (change.what & STRATA_CHANGE_REQUEST) != 0;
+	changed[1] += (change.what & STRATA_CHANGE_DEPENDENCIES) != 0;
+}
+
 /* Anything at all, also about jobs that are not in a state for it. */
 static void disturb(struct world *world, uint64_t id)
 {
@@ -312,17 +351,7 @@ static void disturb(struct world *world, uint64_t id)
 		     NULL, NULL);
 		break;
 	case 5:
-		tell(world,
-		     (struct strata_event){
-			     .kind = STRATA_EVENT_CHANGE,
-			     .job = id,
-			     .change = { .what = (unsigned)below(world, 16),
-					 .band = (enum strata_band)below(world, 3),
-					 .priority = (int64_t)below(world, 5),
-					 .time_limit_ns = (1 + (int64_t)below(world, 200)) * SECOND,
-					 .begin_ns = world->now_ns +
-						     (int64_t)below(world, 50) * SECOND } },
-		     NULL, NULL);
+		change(world, id);
 		break;
 	case 6:
 		write_checkpoint(world, id);
@@ -345,7 +374,7 @@ static void disturb(struct world *world, uint64_t id)
 
 static bool met(const struct world *world, const struct fate *fate, size_t index)
 {
-	const struct strata_dependency *dependency = &fate->dependencies[index];
+	const struct strata_dependency *dependency = &waits_of(fate)->dependencies[index];
 	bool started = true, ended = true, ok = true, any = false;
 	bool whole = dependency->array || dependency->kind == STRATA_AFTER_CORR;
 
@@ -353,6 +382,8 @@ static bool met(const struct world *world, const struct fate *fate, size_t index
 		for (uint64_t id = 1; id < fate->request.id; id++) {
 			const struct strata_job_request *other = &world->fates[id].request;
 
+			if (world->fates[id].asks || fate->asks)
+				continue; /* under a new name it comes after those that have it */
 			if (world->fates[id].known && !world->fates[id].ended &&
 			    other->user == fate->request.user && other->name &&
 			    other->name == fate->request.name)
@@ -389,10 +420,11 @@ static bool met(const struct world *world, const struct fate *fate, size_t index
 /* A singleton counts beside the others even when one of them is enough. */
 static void check_dependencies(const struct world *world, const struct fate *fate)
 {
-	size_t count = fate->request.dependency_count, satisfied = 0, singles = 0;
+	const struct strata_job_request *request = &waits_of(fate)->request;
+	size_t count = request->dependency_count, satisfied = 0, singles = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		bool single = fate->dependencies[i].kind == STRATA_SINGLETON,
+		bool single = request->dependencies[i].kind == STRATA_SINGLETON,
 		     is = met(world, fate, i);
 
 		CHECK(!single || is);
@@ -400,7 +432,7 @@ static void check_dependencies(const struct world *world, const struct fate *fat
 		satisfied += !single && is;
 	}
 	if (count > singles)
-		CHECK(fate->request.any_dependency ? satisfied > 0 : satisfied == count - singles);
+		CHECK(request->any_dependency ? satisfied > 0 : satisfied == count - singles);
 }
 
 static void check_effect(struct world *world, const struct strata_effect *effect)
@@ -426,7 +458,7 @@ static void check_effect(struct world *world, const struct strata_effect *effect
 		break;
 	case STRATA_EFFECT_STOP:
 		CHECK(job && job->stopping);
-		CHECK(!effect->preemptor || fate->request.preemptible);
+		CHECK(!effect->preemptor || asks_of(fate)->request.preemptible);
 		break;
 	case STRATA_EFFECT_DELETE:
 		for (size_t i = strata_cluster_checkpoints(world->cluster, effect->job, kept); i;
@@ -704,6 +736,7 @@ TEST(whatever_happens_the_rules_are_kept)
 		live(1 + (uint64_t)(done / WORLD_TICKS), WORLD_TICKS);
 	for (int i = 0; i < STRATA_EFFECT_KIND_COUNT; i++)
 		CHECK(seen[i] > 0); /* or these worlds would show little */
+	CHECK(changed[0] > 100 && changed[1] > 100);
 	printf("# %llu starts, %llu resumptions, %llu lost, %llu stops, %llu deletions\n",
 	       (unsigned long long)seen[STRATA_EFFECT_START],
 	       (unsigned long long)seen[STRATA_EFFECT_RESUME],
