@@ -522,7 +522,8 @@ struct strata_blamed {
  * it could be taken as it is, or there is no such job. */
 size_t strata_cluster_blame(const struct strata_cluster *cluster, uint64_t id,
 			    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all);
-/* The same of one that is not submitted, or would become of one that is; 0 as well where memory is short. */
+/* The same of one that is not submitted, or would become of one that is; 0 as well where memory is
+ * short. */
 size_t strata_cluster_blame_request(struct strata_cluster *cluster,
 				    const struct strata_job_request *request,
 				    struct strata_blamed list[STRATA_PART_KINDS], bool *ret_all);
@@ -590,14 +591,15 @@ int strata_cluster_hold_range(struct strata_cluster *cluster, uint64_t id, uint3
 int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata_stop mode,
 			int64_t now_ns, struct strata_error *err);
 
-/* What can change of a job that has not ended. A placed one: its time limit only. What one asks for and waits for: of one that waits, is
- * not suspended and of no gang (-ESTALE, -EBUSY). */
+/* What can change of a job that has not ended. A placed one: its time limit only. What one asks
+ * for and waits for: of one that waits, is not suspended and of no gang (-ESTALE, -EBUSY). */
 enum {
 	STRATA_CHANGE_BAND = 1 << 0,
 	STRATA_CHANGE_PRIORITY = 1 << 1,
 	STRATA_CHANGE_TIME_LIMIT = 1 << 2,
 	STRATA_CHANGE_BEGIN = 1 << 3,
-	/* resources, account, quality of service, name; may it be stopped, started again, cancelled if it can never start */
+	/* resources, account, quality of service, name; may it be stopped, started again, cancelled
+	 * if it can never start */
 	STRATA_CHANGE_REQUEST = 1 << 4,
 	STRATA_CHANGE_DEPENDENCIES = 1 << 5,
 };
@@ -607,8 +609,8 @@ struct strata_job_change {
 	int64_t priority;
 	int64_t time_limit_ns;
 	int64_t begin_ns;
-	/* of the last two: what else it says (user, array, gang, begin and so on) stays as it is. Under a new name, a job comes after those
-	 * that have it */
+	/* of the last two: what else it says (user, array, gang, begin and so on) stays as it
+	 * is. Under a new name, a job comes after those that have it */
 	const struct strata_job_request *request;
 };
 int strata_cluster_change(struct strata_cluster *cluster, uint64_t id,

@@ -1,6 +1,6 @@
 /*
- * What a waiting job asks for becomes another: resources, account, quality of service, name, what it
- * waits for. Its place in the line, its number and its past stay. Everything that may fail comes
+ * What a waiting job asks for becomes another: resources, account, quality of service, name, what
+ * it waits for. Its place in the line, its number and its past stay. Everything that may fail comes
  * before anything is changed.
  */
 #include "cluster/cluster_int.h"

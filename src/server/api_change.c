@@ -1,7 +1,7 @@
 /*
- * PATCH /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers. Of one job, or of
- * elements of an array: then every one of them is looked at before the first is changed, and all of
- * it is in one round's batch.
+ * PATCH /api/v1/jobs/…: hold, release, requeue, suspend, signal, other numbers, what it asks for.
+ * Of one job, or of elements of an array: then every one of them is looked at before the first is
+ * changed, and all of it is in one round's batch.
  */
 #include "exec/exec.h"
 #include "slurm/slurm_value.h"
@@ -9,6 +9,7 @@
 #include "server/api_jobs.h"
 #include "server/elements.h"
 #include "server/entities.h"
+#include "server/job_update.h"
 #include "server/route.h"
 #include "server/view.h"
 
@@ -25,7 +26,7 @@ struct change {
 	int hold, requeue, suspend; /* -1: not asked for */
 	struct exec_control signal; /* signal 0: none */
 	struct strata_job_change change;
-	json_t *json;
+	json_t *fields; /* of what it asks for; NULL: none */
 };
 
 struct change_conf {
@@ -87,10 +88,19 @@ static int check_actions(const struct change *change, struct strata_error *err)
 	int count = (change->hold >= 0 && !together) + (change->requeue > 0) +
 		    (change->suspend >= 0) + (change->signal.signal != 0);
 
+	if (count && change->fields)
+		return strata_fail(err, -EINVAL,
+				   "what a job asks for cannot change together with hold, requeue, "
+				   "suspend or signal; send two requests");
 	return count > 1 ? strata_fail(err, -EINVAL,
 				       "expected one of hold, requeue, suspend and signal; only "
 				       "hold=true and requeue=true go together")
 			 : 0;
+}
+
+static void release_change(struct request *request)
+{
+	json_decref(((struct change *)request->parsed)->fields);
 }
 
 static void parse_change(struct request *request)
@@ -102,11 +112,14 @@ static void parse_change(struct request *request)
 
 	if (!json)
 		return;
-	int rc = strata_schema_read_json(&change_schema, request->body, request->body_length,
-					 &request->arena, &conf, &err);
+	int rc = change ? job_update_read(json, &request->arena, &change->fields, &err)
+			: strata_fail_memory(&err);
 
-	if (rc == 0 && !change)
-		rc = strata_fail_memory(&err);
+	if (rc == 0)
+		rc = strata_schema_defaults(&change_schema, &request->arena, &conf, &err);
+	if (rc == 0)
+		rc = option_read_json(&change_schema, json, OPTION_PARTIAL, &request->arena, &conf,
+				      &err);
 	if (rc == 0) {
 		change->hold = json_object_get(json, "hold") ? conf.hold : -1;
 		change->requeue = json_object_get(json, "requeue") ? conf.requeue : -1;
@@ -129,6 +142,8 @@ static void parse_change(struct request *request)
 		rc = check_actions(change, &err);
 	json_decref(json);
 	request->parsed = change;
+	if (change)
+		request->release = release_change;
 	if (rc)
 		request_fail(request, rc, &err);
 	else
@@ -226,6 +241,30 @@ static int act(struct decider *decider, struct live *live, const struct change *
 	return rc;
 }
 
+/* What it asks for, and numbers beside it, at once. */
+static int update(struct decider *decider, struct live *live, const struct change *change,
+		  enum role role, struct strata_error *err)
+{
+	struct strata_job_change both = change->change;
+	struct job_update update;
+	int rc = job_update_plan(decider, live, change->fields, role, &decider->scratch, &update,
+				 err);
+
+	if (rc)
+		return rc;
+	both.what |= update.what;
+	both.request = &update.request;
+	if (both.what)
+		rc = strata_cluster_change_range(decider->cluster,
+						 (uint64_t)job_first_id(&live->job),
+						 (uint32_t)job_elements(&live->job), &both,
+						 decider_now_ns(decider), err);
+	if (rc == 0)
+		job_update_apply(decider, live, &update);
+	job_update_drop(&update);
+	return rc;
+}
+
 /* The changed numbers are put back when the action that came with them cannot be done. */
 static int apply_change(struct decider *decider, struct live *live, const struct change *change,
 			const struct identity *who, struct strata_error *err)
@@ -238,9 +277,10 @@ static int apply_change(struct decider *decider, struct live *live, const struct
 	uint64_t first = (uint64_t)job_first_id(&live->job);
 	uint32_t count = (uint32_t)job_elements(&live->job);
 	int64_t now_ns = decider_now_ns(decider);
-	int rc = old.what ? strata_cluster_change_range(decider->cluster, first, count,
-							&change->change, now_ns, err)
-			  : 0;
+	int rc = change->fields ? update(decider, live, change, who->role, err)
+		 : old.what     ? strata_cluster_change_range(decider->cluster, first, count,
+							      &change->change, now_ns, err)
+				: 0;
 
 	if (rc)
 		return rc;
@@ -283,6 +323,13 @@ static json_t *changed_json(const struct job *job, unsigned what)
 	return json;
 }
 
+static json_t *with_fields(json_t *json, json_t *fields)
+{
+	if (json && fields)
+		json_object_update(json, fields);
+	return json;
+}
+
 /* ---- one job or several ---- */
 
 /* Of an array a change is for those elements that are in a state for it. */
@@ -300,7 +347,37 @@ static bool is_for(const struct change *change, const struct live *live,
 		return false;
 	if (change->signal.signal && !live->ordered)
 		return false;
-	return waits || !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT);
+	return waits || (!change->fields &&
+			 !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT));
+}
+
+/* Would it be taken? */
+static int check_update(struct decider *decider, const struct live *live,
+			const struct change *change, enum role role, struct strata_error *err)
+{
+	struct job_update update;
+	int rc = change->fields ? job_update_plan(decider, live, change->fields, role,
+						  &decider->scratch, &update, err)
+				: 0;
+
+	if (rc == 0 && change->fields)
+		job_update_drop(&update);
+	return rc;
+}
+
+/* A limit on waiting jobs may be reached in the midst of several ranges, and each job waits for
+ * others of its own. */
+static int check_several(const struct change *change, struct strata_error *err)
+{
+	static const char *const each[] = { "account", "qos", "dependencies" };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		if (json_object_get(change->fields, each[i]))
+			return strata_fail_at(err, -EBUSY, each[i],
+					      "the elements that are meant do not wait alike; "
+					      "change %s of those that do, as in 35_[3-9]",
+					      each[i]);
+	return 0;
 }
 
 static int check_part(struct decider *decider, const struct request *request,
@@ -314,6 +391,8 @@ static int check_part(struct decider *decider, const struct request *request,
 		rc = check_requeue(decider, live, change, &request->who, err);
 	if (rc == 0)
 		rc = check_hold(live, change, &request->who, err);
+	if (rc == 0)
+		rc = check_update(decider, live, change, request->who.role, err);
 	return rc ? rc : admit_change(decider, &request->who, live, &change->change, err);
 }
 
@@ -339,6 +418,8 @@ static int check_parts(struct decider *decider, const struct request *request,
 			rc = check_part(decider, request, part, err);
 		chosen->parts[chosen->count++] = *part;
 	}
+	if (rc == 0 && chosen->count > 1)
+		rc = check_several(request->parsed, err);
 	if (rc == 0 && chosen->count == 0)
 		rc = strata_fail(err, -ESTALE, "no element of array %lld is in a state for this",
 				 (long long)chosen->array);
@@ -360,7 +441,8 @@ static int change_part(struct decider *decider, const struct request *request,
 	notice_add(decider, notice, live, "job.changed",
 		   json_pack("{s:s,s:o,s:o}", "by", request->who.user, "from",
 			     changed_json(&old, change->change.what), "to",
-			     changed_json(&live->job, change->change.what)));
+			     with_fields(changed_json(&live->job, change->change.what),
+					 change->fields)));
 	return 0;
 }
 

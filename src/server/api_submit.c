@@ -214,25 +214,6 @@ static bool answered_before(struct decider *decider, struct request *request, co
 	return rc != -ENOENT;
 }
 
-/* The sentences as one text, without the full stop at the end. */
-static char *joined(const json_t *sentences, struct strata_arena *arena)
-{
-	const char *text = "";
-	const json_t *sentence;
-	size_t i;
-
-	json_array_foreach(sentences, i, sentence)
-	{
-		text = strata_arena_printf(arena, "%s%s%s", text, i ? " " : "",
-					   json_string_value(sentence));
-		if (!text)
-			return NULL;
-	}
-	size_t length = strlen(text);
-
-	return strata_arena_text(arena, text, length - (length && text[length - 1] == '.'));
-}
-
 /* The last that was taken: one that no node could take is refused, unless it is to wait for such a
  * node. */
 static int check_possible(struct decider *decider, struct request *request,
@@ -245,7 +226,7 @@ static int check_possible(struct decider *decider, struct request *request,
 	if ((spec->queue_anyway && all->warned_impossible) || !impossible_now(decider, id))
 		return 0;
 	json_t *sentences = impossible_sentences(decider, id, spec);
-	const char *why = sentences ? joined(sentences, &request->arena) : NULL;
+	const char *why = sentences ? impossible_joined(sentences, &request->arena) : NULL;
 
 	json_decref(sentences);
 	if (!why)

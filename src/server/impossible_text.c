@@ -8,6 +8,7 @@
 
 #include <strata/text.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -250,12 +251,10 @@ bool impossible_now(const struct decider *decider, int64_t id)
 		strata_cluster_blame(decider->cluster, (uint64_t)id, list, &all));
 }
 
-json_t *impossible_sentences(const struct decider *decider, int64_t id, const struct job_spec *spec)
+static json_t *tell(const struct decider *decider, const struct job_spec *spec,
+		    const struct strata_blamed *list, size_t count, bool all)
 {
 	struct telling telling = { decider, spec, json_array() };
-	struct strata_blamed list[STRATA_PART_KINDS];
-	bool all;
-	size_t count = strata_cluster_blame(decider->cluster, (uint64_t)id, list, &all);
 
 	if (decider->node_count == 0)
 		say(&telling, "The service knows of no node.");
@@ -266,4 +265,49 @@ json_t *impossible_sentences(const struct decider *decider, int64_t id, const st
 	for (size_t i = 0; i < count; i++)
 		say_part(&telling, &list[i]);
 	return telling.sentences;
+}
+
+json_t *impossible_sentences(const struct decider *decider, int64_t id, const struct job_spec *spec)
+{
+	struct strata_blamed list[STRATA_PART_KINDS];
+	bool all;
+	size_t count = strata_cluster_blame(decider->cluster, (uint64_t)id, list, &all);
+
+	return tell(decider, spec, list, count, all);
+}
+
+const char *impossible_joined(const json_t *sentences, struct strata_arena *arena)
+{
+	const char *text = "";
+	const json_t *sentence;
+	size_t i;
+
+	json_array_foreach(sentences, i, sentence)
+	{
+		text = strata_arena_printf(arena, "%s%s%s", text, i ? " " : "",
+					   json_string_value(sentence));
+		if (!text)
+			return NULL;
+	}
+	size_t length = strlen(text);
+
+	return strata_arena_text(arena, text, length - (length && text[length - 1] == '.'));
+}
+
+int impossible_request(const struct decider *decider, const struct strata_job_request *request,
+		       const struct job_spec *spec, struct strata_arena *arena,
+		       const char **ret_why)
+{
+	struct strata_blamed list[STRATA_PART_KINDS];
+	bool all;
+	size_t count = strata_cluster_blame_request(decider->cluster, request, list, &all);
+
+	*ret_why = NULL;
+	if (count == 0 || decider->node_count == 0)
+		return 0;
+	json_t *sentences = tell(decider, spec, list, count, all);
+
+	*ret_why = sentences ? impossible_joined(sentences, arena) : NULL;
+	json_decref(sentences);
+	return *ret_why ? 0 : -ENOMEM;
 }

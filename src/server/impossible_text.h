@@ -13,4 +13,12 @@ bool impossible_now(const struct decider *decider, int64_t id);
  * memory. */
 json_t *impossible_sentences(const struct decider *decider, int64_t id, const struct job_spec *spec);
 
+/* The same of a request that is not in the cluster, as one text without the full stop at the
+ * end, in the arena; NULL: a node could take it, or none is known. 0 or -ENOMEM. */
+int impossible_request(const struct decider *decider, const struct strata_job_request *request,
+		       const struct job_spec *spec, struct strata_arena *arena,
+		       const char **ret_why);
+/* Sentences as such a text; NULL: no memory. */
+const char *impossible_joined(const json_t *sentences, struct strata_arena *arena);
+
 #endif

@@ -366,6 +366,19 @@ void live_set_held(struct decider *decider, struct live *live, enum job_hold hel
 	batch_job(decider, live);
 }
 
+void live_set_spec(struct decider *decider, struct live *live, struct live_spec *spec)
+{
+	enum job_hold held = live->held;
+
+	live_spec_unref(live->spec);
+	live->spec = spec;
+	free(live->request);
+	live->request = NULL;
+	live->job.request = spec->text;
+	live->held = spec->held;
+	live_set_held(decider, live, held);
+}
+
 void live_update(struct decider *decider, struct live *live)
 {
 	struct strata_job_view view;

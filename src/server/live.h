@@ -69,6 +69,9 @@ json_t *live_gpu_ids(const struct decider *decider, const struct strata_piece *p
 		     uint32_t count);
 void live_set_stopping(struct decider *decider, struct live *live, enum strata_stop mode);
 void live_set_held(struct decider *decider, struct live *live, enum job_hold held);
+/* It was submitted with something else; the reference is taken. Texts of the job may be the spec's
+ * afterwards, but none those of the one before. */
+void live_set_spec(struct decider *decider, struct live *live, struct live_spec *spec);
 /* State and reason as the cluster has them now; the row is to be written. */
 void live_update(struct decider *decider, struct live *live);
 /* It has ended, when the executor says (NULL: now), which may be before the service came back:

@@ -237,7 +237,9 @@ int submit_take(struct decider *decider, const struct submission *submission,
 
 struct submit_mark submit_begin(const struct decider *decider)
 {
-	return (struct submit_mark){ .batch = batch_mark(decider), .first_id = decider->next_id };
+	return (struct submit_mark){ .batch = batch_mark(decider),
+				     .first_id = decider->next_id,
+				     .gangs = decider->gangs.count };
 }
 
 size_t submit_count(const struct decider *decider, const struct submit_mark *mark)
@@ -262,4 +264,6 @@ void submit_undo(struct decider *decider, const struct submit_mark *mark)
 		live_free(decider, live);
 	}
 	batch_undo(decider, &mark->batch);
+	if (decider->gangs.count == mark->gangs) /* one has the number of its first job for good */
+		decider->next_id = mark->first_id;
 }

@@ -11,6 +11,7 @@
 struct submit_mark {
 	struct batch_mark batch;
 	int64_t first_id; /* its jobs have this number and those behind it */
+	size_t gangs;     /* that are known */
 };
 
 struct submit_mark submit_begin(const struct decider *decider);
@@ -21,7 +22,7 @@ int submit_take(struct decider *decider, const struct submission *submission,
 /* So many jobs were taken in since; their numbers follow each other. */
 size_t submit_count(const struct decider *decider, const struct submit_mark *mark);
 /* Takes back everything since the mark, of which nobody has been told: jobs, rows and events.
- * Numbers are not used again. */
+ * Their numbers are the next ones'. */
 void submit_undo(struct decider *decider, const struct submit_mark *mark);
 
 #endif

@@ -77,9 +77,14 @@ def what_is_impossible_is_refused(service):
             equal((fields, held, said["code"]), (fields, held, "impossible"))
             assert words.rstrip(".") in said["message"] and "`--queue-anyway`" in said["message"], (words, said)
     equal(service.api("GET", "/jobs")["jobs"], [])
+    equal(service.submit("true")["id"], 1)  # those that were refused have used up no numbers
+    service.wait(1, "completed")
     several = service.ask("POST", "/api/v1/jobs", {"jobs": [{"command": ["true"]}, {"command": ["true"], "gpus": 13}]})
     equal((several[0], several[1]["error"]["message"][:16]), (422, "no node could ta"))
-    equal(service.api("GET", "/jobs")["jobs"], [])
+    equal([job["id"] for job in service.api("GET", "/jobs")["jobs"]], [1])
+    gang = service.submit("true", gang="g", gang_size=2, gpus=13, status=422)
+    equal(gang["error"]["code"], "impossible")
+    assert service.submit("true", gang="h", gang_size=2, hold=True)["id"] > 2  # a gang's number is not another's
 
 
 def what_is_impossible_is_named(service):

@@ -44,6 +44,15 @@ run strata slurm scontrol update job=36 numcpus=4
 gives 1
 says 'Update of this parameter is not supported: numcpus=4
 Request aborted'
+run strata slurm scontrol update job=36 Name=x Comment='a b' Partition=long QOS=fast Account=lab NumNodes=2-4 NumTasks=8 MinMemoryNode=4G Dependency=afterok:3 Features=ib ExcNodeList=n1 Gres=gpu:a100:2
+gives 0
+asked 'p["body"] == {"name": "x", "comment": "a b", "partition": "long", "qos": "fast", "account": "lab", "nodes": 2, "tasks": 8, "memory": 4 << 30,
+	"dependencies": "afterok:3", "features": "ib", "node_exclude": "n1", "gpu_type": "a100", "gpus_per_node": 2}'
+run strata slurm scontrol update job=36 Dependency= MinMemoryNode=512
+asked 'p["body"] == {"dependencies": None, "memory": 512 << 20}'
+run strata slurm scontrol update job=36 NumNodes=many
+gives 1
+says 'Invalid NumNodes value: many'
 run strata slurm scontrol update job=5 timelimit=3
 gives 1
 says 'Job/step already completing or completed for job 5'

@@ -7,6 +7,7 @@
 
 #include "cli/slurm/chosen.h"
 #include "cli/slurm/scontrol_node.h"
+#include "cli/slurm/slurm_batch.h"
 
 #include <strata/text.h>
 
@@ -39,8 +40,17 @@ static int patch(struct cli *cli, const char *word, json_t *body)
 
 static void complain(struct deed *deed, const char *word)
 {
-	const char *why = chosen_why(deed->cli);
+	const struct strata_error *err = &deed->cli->err;
+	const char *why = chosen_why(deed->cli), *sentence = slurm_sentence(err->field, err->code);
 
+	/* of what it asks for */
+	if (err->code == -EDOM || (sentence && strcmp(err->field, "time_limit") != 0)) {
+		slurm_say(deed->cli, "%s for job %s",
+			  sentence ? sentence : slurm_sentence("gpus", 0), word);
+		slurm_say(deed->cli, "strata: %s", err->text);
+		deed->code = 1;
+		return;
+	}
 	if (strcmp(deed->cli->err.field, "time_limit") == 0)
 		why = deed->cli->err.code == -EPERM
 			      ? "Access/permission denied"
@@ -242,6 +252,86 @@ static bool is_key(const char *key, size_t length, const char *name, size_t shor
 	return length >= shortest && length <= strlen(name) && strncasecmp(key, name, length) == 0;
 }
 
+/* ---- what it asks for ---- */
+
+/* How a value of Slurm's is sent. */
+enum form { FORM_TEXT, FORM_NUMBER, FORM_MEGABYTES, FORM_DEPENDENCY, FORM_GPUS };
+
+static const struct {
+	const char *name;
+	size_t shortest;
+	const char *field;
+	enum form form;
+} fields[] = {
+	{ "JobName", 4, "name", FORM_TEXT },
+	{ "Name", 3, "name", FORM_TEXT },
+	{ "Comment", 3, "comment", FORM_TEXT },
+	{ "Account", 1, "account", FORM_TEXT },
+	{ "Partition", 2, "partition", FORM_TEXT },
+	{ "QOS", 1, "qos", FORM_TEXT },
+	{ "Dependency", 1, "dependencies", FORM_DEPENDENCY },
+	{ "NumNodes", 6, "nodes", FORM_NUMBER },
+	{ "NumTasks", 6, "tasks", FORM_NUMBER },
+	{ "MinMemoryNode", 10, "memory", FORM_MEGABYTES },
+	{ "MinMemoryCPU", 10, "memory_per_task", FORM_MEGABYTES },
+	{ "Features", 1, "features", FORM_TEXT },
+	{ "ReqNodeList", 8, "node_list", FORM_TEXT },
+	{ "ExcNodeList", 3, "node_exclude", FORM_TEXT },
+	{ "Gres", 1, "gpus_per_node", FORM_GPUS },
+};
+
+/* "gpu:a100:2", "gpu:2"; none: "gpu:0". */
+static bool set_gpus(struct update *update, const char *value)
+{
+	const char *last = strrchr(value, ':'), *type = value + strlen("gpu:");
+	int64_t count = 1;
+
+	if (strncasecmp(value, "gpu", 3) != 0 || (value[3] && value[3] != ':'))
+		return false;
+	if (last && strata_int_parse(last + 1, STRATA_TEXT_NUL, 0, 1000, &count, NULL) == 0) {
+		if (last > type)
+			json_object_set_new(update->body, "gpu_type",
+					    json_stringn(type, (size_t)(last - type)));
+	} else if (last) {
+		json_object_set_new(update->body, "gpu_type", json_string(type));
+	}
+	json_object_set_new(update->body, "gpus_per_node", json_integer(count));
+	return true;
+}
+
+static bool set_value(struct update *update, size_t row, const char *value)
+{
+	const char *field = fields[row].field;
+	int64_t number;
+
+	switch (fields[row].form) {
+	case FORM_NUMBER: /* of "2-4" nodes the fewer */
+		value = strata_arena_text(&update->cli->arena, value, strcspn(value, "-"));
+		if (!value ||
+		    strata_int_parse(value, STRATA_TEXT_NUL, 1, UINT32_MAX, &number, NULL))
+			return false;
+		return json_object_set_new(update->body, field, json_integer(number)) == 0;
+	case FORM_MEGABYTES:
+		if (strata_slurm_memory_parse(value, STRATA_TEXT_NUL, &number, NULL))
+			return false;
+		return json_object_set_new(update->body, field, json_integer(number)) == 0;
+	case FORM_GPUS:
+		return set_gpus(update, value);
+	default:
+		return json_object_set_new(update->body, field,
+					   *value ? json_string(value) : json_null()) == 0;
+	}
+}
+
+/* -1: there is no such. */
+static int find_field(const char *word, size_t length)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (is_key(word, length, fields[i].name, fields[i].shortest))
+			return (int)i;
+	return -1;
+}
+
 static bool read_field(struct update *update, const char *word)
 {
 	size_t length = strcspn(word, "=");
@@ -257,6 +347,14 @@ static bool read_field(struct update *update, const char *word)
 		return read_priority(update, value);
 	if (is_key(word, name, "Nice", 2))
 		return read_nice(update, value);
+	int row = find_field(word, name);
+
+	if (row >= 0 && set_value(update, (size_t)row, value))
+		return true;
+	if (row >= 0) {
+		slurm_say(update->cli, "Invalid %s value: %s", fields[row].name, value);
+		return false;
+	}
 	slurm_say(update->cli, "Update of this parameter is not supported: %s", word);
 	slurm_say(update->cli, "Request aborted");
 	return false;

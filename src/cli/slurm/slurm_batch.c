@@ -278,7 +278,7 @@ int slurm_batch_fill(struct batch *batch)
 
 /* ---- sending ---- */
 
-static const char *slurm_sentence(const char *field, int code)
+const char *slurm_sentence(const char *field, int code)
 {
 	static const struct {
 		const char *field, *text;

@@ -24,6 +24,9 @@ struct batch {
 /* Is it something that Slurm's controller takes? Returns 0, or the exit code when what is wrong has
  * been said. */
 int slurm_fits_check(struct batch *batch);
+/* What Slurm says when a field of the request cannot be had, by what is wrong with it; NULL:
+ * nothing of its own. */
+const char *slurm_sentence(const char *field, int code);
 /* When and where it could start, for --test-only. Returns the exit code. */
 int slurm_fits_tell(struct batch *batch);
 

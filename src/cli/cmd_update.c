@@ -1,0 +1,62 @@
+/* strata update: what jobs ask for becomes another. The flags are those of submit. */
+#include "cli/service.h"
+
+#include "formats/job_spec.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A text that is taken away, as in --comment ''. */
+static void empty_is_none(json_t *body)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(body, key, value)
+	{
+		if (json_is_string(value) && json_string_length(value) == 0)
+			json_object_set_new(body, key, json_null());
+	}
+}
+
+static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+{
+	int64_t now_ns = when_now_ns();
+	struct job_caller caller = { .now_ns = now_ns, .zone_seconds = when_zone(now_ns) };
+	json_t *body = json_object();
+	int rc = body ? job_fields_add(cli->shared, &cli->given, &caller, body, &cli->err)
+		      : strata_fail_memory(&cli->err);
+
+	(void)conf;
+	if (rc == 0 && json_object_size(body) == 0)
+		rc = strata_fail(&cli->err, -EINVAL,
+				 "nothing is to change; expected flags of `strata submit`, as in "
+				 "--gpus 2");
+	if (rc) {
+		json_decref(body);
+		return rc;
+	}
+	empty_is_none(body);
+	return job_change(cli, operands, operand_count, body);
+}
+
+const struct cli_command cli_update = {
+	.name = "update",
+	.operands = "ID…",
+	.summary = "change what jobs ask for",
+	.about =
+		"Of a job that waits: name, comment, account, partition, qos, everything about "
+		"nodes, tasks, cores,\n"
+		"memory and GPUs, dependencies, begin, nice, priority and time limit; it keeps its "
+		"place in the queue.\n"
+		"Of one that runs: its time limit and comment. '' takes a text away. What no node "
+		"could take is refused.\n"
+		"The number of an array is all of it that waits, 17_3 and 17_[3-9] are elements.",
+	.examples = "  strata update 17 --gpus 2 --time 4h\n"
+		    "  strata update 40_[3-9] --partition long\n"
+		    "  strata update 18 --dependency afterok:17",
+	.shared = &job_spec_schema,
+	.operands_min = 1,
+	.operands_max = -1,
+	.run = run,
+};

@@ -1,0 +1,36 @@
+#!/bin/sh
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/service.sh"
+
+it 'sends what flags say, and nothing else'
+serve "{\"PATCH /api/v1/jobs/17\": {\"body\": $(job)}}"
+run strata update 17 --gpus 2 --time 4h --name better --partition long --dependency afterok:3 --memory 8G --nice 5
+gives 0
+prints_some 'job 17 is queued'
+asked 'p["body"] == {"gpus": 2, "time_limit": 14400, "name": "better", "partition": "long", "dependencies": "afterok:3", "memory": 8 << 30, "nice": 5}'
+asked 'p["query"] == "elements=all"'
+
+it 'takes a text away'
+serve "{\"PATCH /api/v1/jobs/17\": {\"body\": $(job)}}"
+run strata update 17 --comment '' --gpu-type ''
+gives 0
+asked 'p["body"] == {"comment": None, "gpu_type": None}'
+
+it 'changes elements of an array by one request'
+serve "{\"PATCH /api/v1/jobs/40\": {\"body\": $(job id=43 array_id=40 array_index=3 jobs=7 left=0)}}"
+run strata update 40_[3-9] --gpus 1
+gives 0
+prints_some 'job 40_3 is queued'
+prints_some 'array 40: 7 jobs are so'
+asked 'p["query"] == "elements=3-9"'
+
+it 'says what is wrong'
+serve '{"PATCH /api/v1/jobs/17": {"status": 422, "body": {"error": {"code": "impossible", "message": "no node could take this job then", "field": null}}}}'
+run strata update 17 --gpus 99
+gives 4
+says 'strata: no node could take this job then'
+run strata update 17
+gives 2
+says 'strata: nothing is to change; expected flags of `strata submit`, as in --gpus 2'
+run strata update --gpus 2
+gives 2
