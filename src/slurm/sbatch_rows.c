@@ -306,6 +306,8 @@ const struct slurm_row sbatch_rows[] = {
 	    "a step takes its job's whole nodes" }, NULL, 0 },
 	{ { "wrap", 0, STRATA_SLURM_REQUIRED, BATCH, NULL, ACTS,
 	    "a command to run in place of a script" }, slurm_read_text, FIELD(wrap) },
+	{ { "x11", 0, STRATA_SLURM_OPTIONAL, RUN | ALLOC, NULL, IGNORED,
+	    "windows of the job are shown here" }, NULL, 0 },
 	{ .read = NULL },
 };
 /* clang-format on */

@@ -38,6 +38,39 @@ run strata slurm sacct -j 99 -n
 gives 0
 prints ''
 
+it 'picks by size, limit, group and constraint'
+serve_slurm
+all='sacct -n -X -P -S 2026-11-01 -o jobid'
+run strata slurm $all -I 4 -s F
+prints '11'
+run strata slurm $all -I 5
+prints ''
+run strata slurm $all -I 2-4 -s F
+prints '11'
+run strata slurm $all --ncpus=9-99
+prints ''
+run strata slurm $all -i 2
+prints ''
+run strata slurm $all -i 1-4 -s F
+prints '11'
+run strata slurm $all -k 2:00:00 -s F
+prints '11'
+run strata slurm $all -k 1:00:00 -s F
+prints ''
+run strata slurm $all -k 1:00:00 -K 3:00:00 -s F
+prints '11'
+run strata slurm $all -g 0 -s F
+prints '11'
+run strata slurm $all -g 12345
+prints ''
+run strata slurm $all -C ib
+prints ''
+run strata slurm sacct -n -X -P -T -S 2026-11-15T14:00:02 -E 2026-11-15T14:00:04 -s F -o jobid,start,end,elapsed
+prints '11|2026-11-15T14:00:02|2026-11-15T14:00:04|00:00:02'
+run strata slurm sacct -I many
+gives 1
+says_some 'invalid range for --ncpus: many'
+
 it 'refuses as Slurm does'
 run strata slurm sacct --format=nope
 gives 1

@@ -55,17 +55,21 @@ static const struct slurm_row rows[] = {
 	{ { "allusers", 'a', .help = "jobs of everybody" }, slurm_read_text, FIELD(users) },
 	SLURM_ROW_IGNORED("associations", 'x', VALUE, "jobs of these associations"),
 	{ { "brief", 'b', .help = "number, state and exit code" }, slurm_read_text, FIELD(fields), FIELDS_BRIEF },
+	SLURM_ROW_IGNORED("batch-script", 'B', STRATA_SLURM_NONE, "the script, which is not kept for reading"),
 	SLURM_ROW_IGNORED("cluster", 0, VALUE, "jobs of these clusters"),
 	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
 	SLURM_ROW_IGNORED("completion", 'c', STRATA_SLURM_NONE, "from the log of ended jobs"),
-	SLURM_ROW_IGNORED("constraints", 'C', VALUE, "jobs with these constraints"),
+	{ { "constraints", 'C', VALUE, .help = "jobs that ask for these features" }, slurm_read_text, FIELD(features) },
 	{ { "delimiter", 0, VALUE, .help = "what stands between columns of -p and -P" }, slurm_read_text, FIELD(delimiter) },
 	SLURM_ROW_HOLDS("duplicates", 'D', "every record of a job, of which there is one"),
+	SLURM_ROW_IGNORED("env-vars", 0, STRATA_SLURM_NONE, "the environment, which is not kept for reading"),
 	{ { "endtime", 'E', VALUE, .help = "jobs until then" }, slurm_read_text, FIELD(until) },
+	SLURM_ROW_HOLDS("federation", 0, "jobs of the federation, which is this cluster"),
+	SLURM_ROW_REFUSED("file", 'f', "a file of an accounting of old"),
 	SLURM_ROW_IGNORED("flags", 'F', VALUE, "jobs with these flags"),
 	{ { "format", 'o', VALUE, .env = "SACCT_FORMAT", .help = "columns: jobid,jobname%20,state" }, slurm_read_text, FIELD(fields) },
-	SLURM_ROW_IGNORED("gid", 'g', VALUE, "jobs of these groups"),
-	SLURM_ROW_IGNORED("group", 0, VALUE, "jobs of these groups"),
+	{ { "gid", 'g', VALUE, .help = "jobs of these groups" }, slurm_read_text, FIELD(groups) },
+	{ { "group", 0, VALUE, .help = "jobs of these groups" }, slurm_read_text, FIELD(groups) },
 	SLURM_ROW_HELP('h'),
 	{ { "helpformat", 'e', .help = "list the columns" }, slurm_read_end, 0 },
 	{ { "jobs", 'j', VALUE, .help = "these jobs" }, slurm_read_text, FIELD(jobs) },
@@ -73,8 +77,8 @@ static const struct slurm_row rows[] = {
 	SLURM_ROW_HOLDS("local", 0, "jobs of this cluster only"),
 	{ { "long", 'l', .help = "all common columns" }, slurm_read_text, FIELD(fields), FIELDS_LONG },
 	{ { "name", 0, VALUE, .help = "jobs of these names" }, slurm_read_text, FIELD(names) },
-	SLURM_ROW_IGNORED("ncpus", 'I', VALUE, "jobs with so many CPUs"),
-	SLURM_ROW_IGNORED("nnodes", 'i', VALUE, "jobs on so many nodes"),
+	{ { "ncpus", 'I', VALUE, .help = "jobs with so many CPUs: 4, 2-8" }, sacct_read_range, FIELD(cpus) },
+	{ { "nnodes", 'i', VALUE, .help = "jobs on so many nodes: 1, 2-4" }, sacct_read_range, FIELD(nodes_used) },
 	SLURM_ROW_IGNORED("noconvert", 0, STRATA_SLURM_NONE, "sizes in the units they were given in"),
 	{ { "nodelist", 'N', VALUE, .help = "jobs on these nodes" }, slurm_read_text, FIELD(nodes) },
 	{ { "noheader", 'n', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
@@ -82,18 +86,22 @@ static const struct slurm_row rows[] = {
 	{ { "parsable2", 'P', .help = "columns between delimiters" }, read_parsable, 0 },
 	{ { "partition", 'r', VALUE, .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
 	{ { "qos", 'q', VALUE, .help = "jobs of these qualities of service" }, slurm_read_text, FIELD(qos) },
+	SLURM_ROW_IGNORED("reason", 'R', VALUE, "jobs that waited for these reasons"),
 	{ { "starttime", 'S', VALUE, .help = "jobs since then" }, slurm_read_text, FIELD(from) },
 	{ { "state", 's', VALUE, .help = "jobs in these states: F,CD" }, slurm_read_text, FIELD(states) },
-	SLURM_ROW_IGNORED("timelimit-max", 'K', VALUE, "jobs of at most this time limit"),
-	SLURM_ROW_IGNORED("timelimit-min", 'k', VALUE, "jobs of at least this time limit"),
-	SLURM_ROW_IGNORED("truncate", 'T', STRATA_SLURM_NONE, "times cut to what was asked for"),
+	{ { "timelimit-max", 'K', VALUE, .help = "with --timelimit-min, jobs of a time limit up to this" }, sacct_read_limit, FIELD(limit_most_s) },
+	{ { "timelimit-min", 'k', VALUE, .help = "jobs of this time limit; with --timelimit-max, of at least this" }, sacct_read_limit, FIELD(limit_least_s) },
+	{ { "truncate", 'T', .help = "times cut to what was asked for" }, slurm_read_flag, FIELD(truncate) },
 	{ { "uid", 0, VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
 	SLURM_ROW_IGNORED("units", 0, VALUE, "the unit of sizes"),
 	SLURM_ROW_USAGE('U'),
+	SLURM_ROW_HOLDS("use-local-uid", 0, "users by their numbers here"),
 	{ { "user", 'u', VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
 	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
 	SLURM_ROW_VERSION,
 	SLURM_ROW_IGNORED("wckeys", 'W', VALUE, "jobs of these labels"),
+	SLURM_ROW_IGNORED("whole-hetjob", 0, STRATA_SLURM_OPTIONAL, "all parts of heterogeneous jobs"),
+	SLURM_ROW_IGNORED("yaml", 0, STRATA_SLURM_NONE, "as YAML"),
 	{ .read = NULL },
 };
 /* clang-format on */
@@ -142,39 +150,6 @@ static bool read_times(struct cli *cli, struct sacct *sacct)
 	return true;
 }
 
-/* ---- which jobs ---- */
-
-static bool state_named(const char *list, const struct slurm_job *job)
-{
-	for (const char *at = list; *at;) {
-		size_t span = strcspn(at, ",");
-
-		if (slurm_state_find(at, span) == job->state)
-			return true;
-		at += span + (at[span] == ',');
-	}
-	return false;
-}
-
-static bool in_time(const struct sacct *sacct, const struct slurm_job *job)
-{
-	bool over = job->ended && job->end_ns < sacct->from_ns;
-
-	return !over && (!sacct->until_ns || job->eligible_ns <= sacct->until_ns);
-}
-
-static bool wanted(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job)
-{
-	return in_time(sacct, job) && (!sacct->users || slurm_listed(sacct->users, job->user)) &&
-	       (!sacct->jobs || slurm_job_named(job, sacct->jobs)) &&
-	       (!sacct->states || state_named(sacct->states, job)) &&
-	       (!sacct->accounts || slurm_listed(sacct->accounts, job->account)) &&
-	       (!sacct->partitions || slurm_listed(sacct->partitions, job->partition)) &&
-	       (!sacct->names || slurm_listed(sacct->names, job->name)) &&
-	       (!sacct->qos || slurm_listed(sacct->qos, job->qos)) &&
-	       (!sacct->nodes || slurm_job_on(cli, job, sacct->nodes));
-}
-
 /* ---- all of it ---- */
 
 static int print(struct cli *cli, const struct sacct *sacct)
@@ -192,9 +167,11 @@ static int print(struct cli *cli, const struct sacct *sacct)
 		return 1;
 	}
 	for (size_t i = 0; i < jobs.count; i++)
-		if (wanted(cli, sacct, &jobs.list[i]))
+		if (sacct_wants(cli, sacct, &jobs.list[i]))
 			jobs.list[kept++] = jobs.list[i];
 	jobs.count = kept;
+	for (size_t i = 0; sacct->truncate && i < kept; i++)
+		sacct_truncate(sacct, &jobs.list[i]);
 	qsort(jobs.list, jobs.count, sizeof(*jobs.list), slurm_job_compare);
 	rc = slurm_jobs_fold(cli, &jobs);
 	if (rc == 0 && sacct->json)

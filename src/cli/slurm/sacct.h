@@ -18,15 +18,30 @@ struct sacct_line {
 	const json_t *used; /* what has its CPU time and memory; NULL: nothing */
 };
 
+/* "4", "2-8"; least 0: any number. */
+struct sacct_range {
+	int64_t least, most;
+};
+
 /* What was asked for. */
 struct sacct {
 	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *fields;
+	const char *groups, *features;
+	struct sacct_range cpus, nodes_used;
+	int64_t limit_least_s, limit_most_s; /* 0: any */
+	bool truncate;
 	const char *from, *until;
 	int64_t from_ns, until_ns; /* 0: any time */
 	const char *delimiter;     /* NULL: columns */
 	bool delimiter_last, headless, only_jobs, json;
 	struct slurm_format format;
 };
+
+/* sacct_filter.c */
+slurm_read sacct_read_range, sacct_read_limit;
+bool sacct_wants(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job);
+/* --truncate: times before and after those that were asked for become these. */
+void sacct_truncate(const struct sacct *sacct, struct slurm_job *job);
 
 /* sacct_lines.c */
 void sacct_print_head(struct cli *cli, const struct sacct *sacct);

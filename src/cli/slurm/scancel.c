@@ -85,6 +85,7 @@ static int read_nodes(struct slurm_reading *reading, const struct slurm_row *row
 static const struct slurm_row rows[] = {
 	{ { "account", 'A', VALUE, .help = "jobs of this account" }, slurm_read_text, FIELD(account) },
 	{ { "batch", 'b', .help = "signal the script alone" }, slurm_read_flag, FIELD(batch) },
+	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
 	SLURM_ROW_HOLDS("ctld", 0, "the request goes to the controller"),
 	{ { "full", 'f', .help = "signal the script and all steps" }, slurm_read_flag, FIELD(full) },
 	SLURM_ROW_HELP('h'),
@@ -98,6 +99,7 @@ static const struct slurm_row rows[] = {
 	{ { "qos", 'q', VALUE, .help = "jobs of this quality of service" }, slurm_read_text, FIELD(qos) },
 	{ { "quiet", 'Q', .help = "say nothing of jobs that have ended" }, slurm_read_flag, FIELD(quiet) },
 	SLURM_ROW_REFUSED("reservation", 'R', "jobs of this reservation"),
+	SLURM_ROW_IGNORED("sibling", 0, VALUE, "jobs of a sibling cluster"),
 	{ { "signal", 's', VALUE, .help = "send this signal instead" }, read_signal, FIELD(signal_text) },
 	{ { "state", 't', VALUE, .help = "jobs in this state: PENDING, RUNNING, SUSPENDED" }, read_state, FIELD(state) },
 	SLURM_ROW_USAGE(0),

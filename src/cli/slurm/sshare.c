@@ -4,13 +4,27 @@
 #include "cli/service.h"
 #include "cli/slurm/jobs.h"
 
+#include <strata/text.h>
+
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define NAME "sshare"
 
+enum { CHOSEN_MAX = 32 };
+
+/* A column that is shown, and how wide; below 0: to the left. */
+struct chosen_column {
+	int column, width;
+};
+
 struct sshare {
 	const char *users, *accounts;
+	struct chosen_column chosen[CHOSEN_MAX];
+	int chosen_count; /* 0: all there are */
 	const char *delimiter; /* NULL: columns */
 	bool delimiter_last, headless, everybody;
 	const json_t *all_users, *all_accounts;
@@ -37,6 +51,36 @@ static int read_parsable(struct slurm_reading *reading, const struct slurm_row *
 	return 0;
 }
 
+/* "Account,User%20,FairShare" */
+static int read_format(struct slurm_reading *reading, const struct slurm_row *row,
+		       const char *value, struct strata_error *err)
+{
+	struct sshare *sshare = reading->into;
+
+	(void)row;
+	sshare->chosen_count = 0;
+	for (const char *at = value; *at;) {
+		size_t span = strcspn(at, ","), name = strcspn(at, ",%");
+		int column = 0;
+		int64_t width = 0;
+
+		while (column < COLUMNS && (strlen(columns[column].title) < name ||
+					    strncasecmp(columns[column].title, at, name) != 0))
+			column++;
+		if (name == 0 || column == COLUMNS || sshare->chosen_count == CHOSEN_MAX)
+			return strata_fail(err, -EINVAL, "Invalid field requested: \"%.*s\"",
+					   (int)(span > 60 ? 60 : span), at);
+		if (name < span && strata_int_parse(at + name + 1, span - name - 1, -200, 200,
+						    &width, NULL))
+			return strata_fail(err, -EINVAL, "Invalid width: \"%.*s\"",
+					   (int)(span > 60 ? 60 : span), at);
+		sshare->chosen[sshare->chosen_count++] =
+			(struct chosen_column){ column, width ? (int)width : columns[column].width };
+		at += span + (at[span] == ',');
+	}
+	return 0;
+}
+
 #define FIELD(name) offsetof(struct sshare, name)
 #define VALUE STRATA_SLURM_REQUIRED
 
@@ -46,6 +90,7 @@ static const struct slurm_row rows[] = {
 	{ { "all", 'a', .help = "all users" }, slurm_read_flag, FIELD(everybody) },
 	SLURM_ROW_IGNORED("cluster", 0, VALUE, "shares of these clusters"),
 	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "shares of these clusters"),
+	{ { "format", 'o', VALUE, .help = "columns: account,user%20,fairshare" }, read_format, 0 },
 	SLURM_ROW_HELP('h'),
 	{ { "helpformat", 'e', .help = "list the columns" }, slurm_read_end, 0 },
 	SLURM_ROW_IGNORED("long", 'l', STRATA_SLURM_NONE, "more columns"),
@@ -69,13 +114,17 @@ static const struct slurm_syntax syntax = { .rows = rows };
 static void print_row(struct cli *cli, const struct sshare *sshare,
 		      const char *const cells[COLUMNS])
 {
-	for (int i = 0; i < COLUMNS; i++)
+	for (int i = 0; i < sshare->chosen_count; i++) {
+		const struct chosen_column *chosen = &sshare->chosen[i];
+		bool last = i + 1 == sshare->chosen_count;
+
 		if (sshare->delimiter)
-			cli_printf(cli, "%s%s", cells[i],
-				   i + 1 < COLUMNS || sshare->delimiter_last ? sshare->delimiter
-									     : "");
+			cli_printf(cli, "%s%s", cells[chosen->column],
+				   !last || sshare->delimiter_last ? sshare->delimiter : "");
 		else
-			cli_printf(cli, "%*s ", columns[i].width, cells[i]);
+			cli_printf(cli, "%*.*s ", chosen->width, abs(chosen->width),
+				   cells[chosen->column]);
+	}
 	cli_print(cli, "\n");
 }
 
@@ -156,6 +205,12 @@ static void print_below(struct cli *cli, const struct sshare *sshare, const char
 	}
 }
 
+/* As long as the widest column; cut to each. */
+#define RULE                                                                            \
+	"----------------------------------------------------------------------------" \
+	"----------------------------------------------------------------------------" \
+	"------------------------------------------------"
+
 static void print(struct cli *cli, struct sshare *sshare)
 {
 	const char *titles[COLUMNS], *rules[COLUMNS];
@@ -165,8 +220,7 @@ static void print(struct cli *cli, struct sshare *sshare)
 
 	for (int i = 0; i < COLUMNS; i++) {
 		titles[i] = columns[i].title;
-		rules[i] =
-			&"--------------------"[columns[i].width < 0 ? 0 : 20 - columns[i].width];
+		rules[i] = RULE;
 	}
 	json_array_foreach(sshare->all_users, index, row) sshare->used += number(row, "gpu_hours");
 	snprintf(used, sizeof(used), "%.0f", sshare->used * 3600);
@@ -193,6 +247,10 @@ static int run(struct cli *cli, int argc, char **argv)
 			cli_printf(cli, "%s\n", columns[i].title);
 		return 0;
 	}
+	if (sshare.chosen_count == 0)
+		for (int i = 0; i < COLUMNS; i++)
+			sshare.chosen[sshare.chosen_count++] =
+				(struct chosen_column){ i, columns[i].width };
 	int rc = service_list(cli, "users", &users);
 
 	if (rc == 0)
