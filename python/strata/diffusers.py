@@ -194,7 +194,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
     def from_pretrained(cls, pretrained_model_name_or_path: Any = None, subfolder: Optional[str] = None, return_unused_kwargs: bool = False,
                         **words: Any) -> "Scheduler":
         """From a folder with a scheduler_config.json, or from the hub."""
-        config, _ = ConfigMixin.load_config.__func__(  # type: ignore[attr-defined]
+        config, _ = ConfigMixin.load_config.__func__(
             cls, pretrained_model_name_or_path, subfolder=subfolder, return_unused_kwargs=True, **words)
         return cls.from_config(config)
 

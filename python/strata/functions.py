@@ -80,9 +80,9 @@ class Future(concurrent.futures.Future, Generic[T]):
             if self.job.ended:
                 return False
             raise
-        with self._condition:  # type: ignore[attr-defined]
-            if self._state == concurrent.futures._base.RUNNING:  # type: ignore[attr-defined]
-                self._state = concurrent.futures._base.PENDING  # type: ignore[attr-defined]
+        with self._condition:
+            if self._state == concurrent.futures._base.RUNNING:
+                self._state = concurrent.futures._base.PENDING
         return super().cancel()
 
     def wait(self, timeout: float | None = None, file: TextIO | None = None) -> Future[T]:

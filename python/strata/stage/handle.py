@@ -422,7 +422,7 @@ class Offload:
             metrics = self._stream.metrics()
             past = (metrics.bytes_read, metrics.bytes_written, metrics.wait_ns / 1e9, metrics.progress.steps, metrics.progress.visits,
                     metrics.progress.surprises)
-            self._before = tuple(a + b for a, b in zip(self._before, past))  # type: ignore[assignment]
+            self._before = tuple(a + b for a, b in zip(self._before, past))
 
     # ---- backward ----
 

@@ -103,7 +103,7 @@ class Training:
         try:
             for one in groups:
                 one["params"] = parameters if one is group else []
-            type(self.optimizer).step(self.optimizer)  # type: ignore[call-arg]
+            type(self.optimizer).step(self.optimizer)
         finally:
             for one, all_of_them in zip(groups, before):
                 one["params"] = all_of_them
