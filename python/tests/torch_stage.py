@@ -623,7 +623,7 @@ def the_examples_run():
 
 
 def the_docstrings_are_right():
-    for module in (strata.stage.handle, strata.stage.stream):
+    for module in (strata.stage.gradients, strata.stage.handle, strata.stage.stream):
         assert doctest.testmod(module).failed == 0, module
 
 

@@ -40,7 +40,7 @@ class Offload:
     """A model that is offloaded; made by strata.offload. A context manager: at its end the model is as it was before."""
 
     def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], device: Any, optimizer: Any,
-                 planner: str, channel: str, cached: bool, pace: int) -> None:
+                 keep_gradients: bool, planner: str, channel: str, cached: bool, pace: int) -> None:
         if any("_strata_offload" in module.__dict__ for module in model.modules()):
             raise ConflictError("the model, or a module of it, is offloaded already; h.remove() first")
         self.model, self.budget = model, size(budget)
@@ -49,6 +49,9 @@ class Offload:
         self.device = None if device is None else torch.device(device)
         if self.device is not None and optimizer is not None:
             raise UnsupportedError("training with device= is not supported; expected one of device and optimizer")
+        if keep_gradients and optimizer is None:
+            raise InvalidError("keep_gradients is for training; expected an optimizer= with it")
+        self._keep_gradients = keep_gradients
         self._planner, self._channel, self._cached, self._pace = planner, channel, cached, pace
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
@@ -103,7 +106,7 @@ class Offload:
         self._rows_bytes = sum(slot.extent.bytes for slot in rows)
         if optimizer is not None:
             from .training import Training
-            self._training = Training(self, optimizer, self._parts)
+            self._training = Training(self, optimizer, self._parts, self._keep_gradients)
             self._kept_bytes += self._training.kept_bytes
         if self.device is None:
             aside = [part.aside for part in self._parts]
@@ -515,6 +518,14 @@ class Offload:
                   {name: functools.partial(self.copy_of, slot) for name, slot in slots.items()},
                   {name: (slot.away.dtype, tuple(slot.away.shape)) for name, slot in slots.items()})
 
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> torch.Tensor:
+        """torch.nn.utils.clip_grad_norm_ over the model's parameters, between backward() and optimizer.step(): returns the norm of all gradients
+        before, bit for bit torch's. Needs offload(…, optimizer=…, keep_gradients=True)."""
+        with self._lock:
+            if self._training is None:
+                raise InvalidError("the model is not trained; expected offload(…, optimizer=…, keep_gradients=True)")
+            return self._training.clip(float(max_norm), float(norm_type), error_if_nonfinite)
+
     @_ordinary
     def remove(self) -> None:
         """Gives the model its parameters back, in memory, as they are now. The file stays, unless it was made without a path."""
@@ -553,7 +564,7 @@ def _can_be_staged(parameter: nn.Parameter) -> bool:
 
 
 def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: Optional[bool] = None, device: Any = None,
-            optimizer: Any = None, planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
+            optimizer: Any = None, keep_gradients: bool = False, planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
     """Runs a model within a budget of memory for its parameters; they live in a safetensors file. Calls of the model stay as they are.
 
     >>> model = nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).eval()
@@ -570,7 +581,9 @@ def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: 
     have the same numbers as the model, or the model none (device "meta"). load=True takes the file's, load=False writes the model's.
     device: where the model computes, such as "cuda": the budget is of its memory, and what is read goes through pinned memory of this machine;
     for inference. None: in this machine's memory, where parameters are read to directly.
-    optimizer: the model is trained by it (see strata.stage.training). planner, channel ("io_uring", "threads"), cached (read through the
+    optimizer: the model is trained by it (see strata.stage.training). keep_gradients: gradients are staged too, for h.clip_grad_norm_ and several
+    backward() in one step; otherwise each is used up as soon as it is there. planner, channel ("io_uring", "threads"), cached (read through the
     system's cache) and pace (bytes a second at most) are those of the stage level.
     """
-    return Offload(model, budget, path, load=load, device=device, optimizer=optimizer, planner=planner, channel=channel, cached=cached, pace=size(pace))
+    return Offload(model, budget, path, load=load, device=device, optimizer=optimizer, keep_gradients=keep_gradients, planner=planner,
+                   channel=channel, cached=cached, pace=size(pace))
