@@ -220,9 +220,9 @@ def models_without_weights_and_inputs_work():
             raise AssertionError(words)
 
 
-if "--times" in sys.argv:
+if "--times" in sys.argv:  # and how many rounds
     for chosen in MODELS:
-        clock, processor = on_two_sets(chosen, rounds=40, layers=6, width=512)
+        clock, processor = on_two_sets(chosen, rounds=int(sys.argv[-1]) if sys.argv[-1].isdigit() else 40, layers=6, width=512)
         print(f"{chosen} on two sets of cores, our map and accelerate's: {1000 * processor[0]:.1f} and {1000 * processor[1]:.1f} ms by processor time "
               f"({processor[0] / processor[1]:.3f}), {1000 * clock[0]:.1f} and {1000 * clock[1]:.1f} by the clock ({clock[0] / clock[1]:.3f})", flush=True)
 else:
