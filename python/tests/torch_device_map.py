@@ -211,6 +211,8 @@ def models_without_weights_and_inputs_work():
     for bad, error, words in ((lambda: place.device_map(plain, {0: 100}), NoSpaceError, ""), (lambda: place.device_map(plain, {}), InvalidError, "no device"),
                               (lambda: place.device_map(plain, {"disk": 10**9}), InvalidError, "computes"),
                               (lambda: place.device_map(plain, {0: "much"}), InvalidError, "10GiB"),
+                              (lambda: place.device_map(plain, {"gpu": "1GiB"}), InvalidError, "no device 'gpu'"),
+                              (lambda: place.devices_of(["cuda:99"]), InvalidError, "'cuda:99': torch sees"),
                               (lambda: place.device_map(torch.nn.ReLU(), {0: 100}), InvalidError, "no weights")):
         try:
             bad()

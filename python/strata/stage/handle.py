@@ -19,7 +19,7 @@ from typing import Any, Optional
 import torch
 from torch import nn
 
-from ..errors import ConflictError, InvalidError, TooLargeError, UnsupportedError
+from ..errors import ConflictError, InvalidError, NotFoundError, TooLargeError, UnsupportedError
 from . import units as _units
 from .changes import Changes
 from .stats import Stats
@@ -41,6 +41,8 @@ class Offload:
 
     def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], device: Any, optimizer: Any,
                  keep_gradients: bool, planner: str, channel: str, cached: bool, pace: int) -> None:
+        if not isinstance(model, nn.Module):
+            raise InvalidError(f"a {type(model).__name__} cannot be offloaded; expected a torch.nn.Module")
         if any("_strata_offload" in module.__dict__ for module in model.modules()):
             raise ConflictError("the model, or a module of it, is offloaded already; h.remove() first")
         self.model, self.budget = model, size(budget)
@@ -79,7 +81,10 @@ class Offload:
 
     def _find_place(self, path: Optional[str]) -> str:
         if path is not None:
-            return os.path.abspath(os.fspath(path))
+            path = os.path.abspath(os.fspath(path))
+            if not os.path.isdir(os.path.dirname(path)):
+                raise NotFoundError(f"there is no directory {os.path.dirname(path)}, where {os.path.basename(path)} could be")
+            return path
         self._folder = tempfile.mkdtemp(prefix="strata-offload-")
         return os.path.join(self._folder, "weights.safetensors")
 
@@ -513,6 +518,8 @@ class Offload:
         """Writes the parameters as they are now to a safetensors file (default: the model's own), all of it or nothing. A crash meanwhile may
         leave a file .strata-*.safetensors beside it."""
         with self._lock:
+            if not self._changes:
+                raise ConflictError("the model is no longer offloaded; expected h.save() before h.remove() and the end of `with`")
             slots = {slot.name: slot for slot in [*self._slots.values(), *self._kept]}
             write(os.path.abspath(os.fspath(path)) if path is not None else self.path,
                   {name: functools.partial(self.copy_of, slot) for name, slot in slots.items()},
