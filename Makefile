@@ -9,6 +9,7 @@
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 #   make test T=diffusers         random settings of schedulers against the diffusers of that environment (make test-long T=diffusers: 20,000)
 #   make test T=python-ray        a Ray cluster inside a job, in another (build/python-ray, 290 MB)
+#   make test T=python-tools      types and notebooks: pyright and a Jupyter kernel, in another (build/python-tools, 330 MB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 SAN    ?=
 T      ?=
@@ -55,6 +56,7 @@ run: all
 test: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
 	@$(if $(findstring python-torch,$(T))$(findstring diffusers,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
+	@$(if $(findstring python-tools,$(T)),tools/python-env build/python-torch deps/python-torch.txt && tools/python-env build/python-tools deps/python-tools.txt)
 	@$(if $(findstring python-ray,$(T)),tools/python-env build/python-ray deps/python-ray.txt)
 	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
 	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)

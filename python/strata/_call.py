@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import errors
-from ._native import ffi, lib  # type: ignore[import-not-found]
+from ._native import ffi, lib
 
 __all__ = ["Arena", "call", "ffi", "lib", "memory", "text"]
 

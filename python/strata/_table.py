@@ -30,6 +30,13 @@ class Row(NamedTuple):
     needs_unguided: bool
 
 
+def names_of(name: str) -> list[str]:
+    """What the solver of this name or alias is called: its own name first."""
+    found = ffi.new("const struct strata_class **")
+    call(lib.strata_registry_find, registries()[0], name.encode(), len(name.encode()), found)
+    return [text(found[0].name), *(word.strip() for word in text(found[0].aliases).split(","))]
+
+
 class Sum(NamedTuple):
     """A linear combination: of sample, output, predicted clean sample, slots and noise. Zeros are left out of it."""
 

@@ -44,6 +44,8 @@ _UNUSED_OPTIONS = {"CogVideoXDDIMScheduler": ("eta", "use_clipped_model_output")
 _DRAWS_FLOAT = ("DPMSolverMultistepScheduler", "FlowMatchEulerDiscreteScheduler", "FlowMatchLCMScheduler", "LTXEulerAncestralRFScheduler")
 # Whose own sigmas end with where the last step ends.
 _SIGMAS_END = ("EulerDiscreteScheduler", "LTXEulerAncestralRFScheduler")
+# Schedules as users write them behind a sampler's name, and what diffusers calls them.
+_SCHEDULES = {"karras": "use_karras_sigmas", "exponential": "use_exponential_sigmas", "beta": "use_beta_sigmas"}
 _PROBE_STEPS = 10  # what a scheduler is tried with when it is made
 _DEVICE_CHAINS_MAX = 64  # timesteps on other devices that are remembered at once
 
@@ -136,6 +138,31 @@ class _Chain:
         return self.table.rows[self.calls[index]]
 
 
+def _named(name: str) -> tuple[str, dict[str, Any]]:
+    """The class of diffusers that is a sampler which users know by another name, and the settings that make it that one."""
+    words = name.split()
+    settings: dict[str, Any] = {}
+    if words and words[-1].lower() in _SCHEDULES:
+        chosen = _SCHEDULES[words.pop().lower()]
+        settings = {flag: flag == chosen for flag in _SCHEDULES.values()}
+    if [word.lower() for word in words] == ["dpm++", "2m", "sde"]:
+        words.pop()
+        settings["algorithm_type"] = "sde-dpmsolver++"
+    try:
+        names = _table.names_of(" ".join(words))
+    except NotFoundError as wrong:
+        more = "" if str(wrong).endswith("?") else f"; expected a class of diffusers, or a sampler with {', '.join(_SCHEDULES)} or nothing behind it"
+        raise NotFoundError(f"there is no scheduler {name!r}; {str(wrong).partition('; ')[2]}{more}") from None
+    kind = next((one for one in names if one.endswith("Scheduler") and hasattr(diffusers, one)), None)
+    if kind is None:
+        raise UnsupportedError(f"diffusers has no scheduler that is {name!r}, which a pipeline could take; strata.solver.Solver({name!r}, steps=…) has it")
+    takes = inspect.signature(getattr(diffusers, kind).__init__).parameters
+    for flag, on in settings.items():
+        if on and flag not in takes:
+            raise UnsupportedError(f"{kind} of diffusers has no {flag}, so that there is no {name!r}")
+    return kind, {flag: value for flag, value in settings.items() if flag in takes}
+
+
 class Scheduler(SchedulerMixin, ConfigMixin):
     """A diffusers scheduler by a Strata table. Made by from_config() or from_scheduler()."""
 
@@ -148,6 +175,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         self._original = original
         self._internal_dict = FrozenDict(dict(original.config))
         self._name = type(original).__name__
+        self.__module__ = type(original).__module__  # which a pipeline writes into its model_index.json
         config = {key: _plain(value) for key, value in original.config.items() if not key.startswith("_")}
         self._settings = {"_class_name": self._name, **config}
         self._step_words = set(inspect.signature(original.step).parameters)
@@ -165,6 +193,8 @@ class Scheduler(SchedulerMixin, ConfigMixin):
             self._dtype = torch.float32
         try:
             self._table_for()  # refuses here what there is no table for
+        except NotFoundError:
+            raise UnsupportedError(f"there is no table for {self._name} of diffusers; a pipeline keeps it as its own") from None
         except InvalidError:  # there may be one for other timesteps
             pass
 
@@ -172,7 +202,12 @@ class Scheduler(SchedulerMixin, ConfigMixin):
 
     @classmethod
     def from_config(cls, config: Any = None, name: Optional[str] = None, **changes: Any) -> "Scheduler":  # type: ignore[override]
-        """From a scheduler's configuration, whose class is the one it names; or `name`, a class of diffusers. changes go over it."""
+        """From a scheduler's configuration, whose class is the one it names; or `name`: a class of diffusers, or a sampler that users know
+        ("DPM++ 2M Karras", "Euler a"). changes go over it.
+
+        >>> Scheduler.from_config({"_class_name": "EulerDiscreteScheduler"}, "DPM++ 2M SDE Karras").config["algorithm_type"]
+        'sde-dpmsolver++'
+        """
         if config is None:
             raise InvalidError("there is no configuration; expected pipe.scheduler.config or a dict")
         if isinstance(config, SchedulerMixin):
@@ -180,8 +215,11 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         config = dict(config)
         found = name or config.get("_class_name") or _class_by_keys(config)
         original = getattr(diffusers, found, None)
+        if original is None and name is None:
+            raise NotFoundError(f"the configuration names {found!r}, and diffusers has no such scheduler; expected the name of one of its classes")
         if original is None:
-            raise NotFoundError(f"diffusers has no scheduler {found!r}; expected the name of one of its classes")
+            found, settings = _named(found)
+            original, changes = getattr(diffusers, found), {**settings, **changes}
         same = config.get("_class_name", found) == found
         return cls(_made(original, {**config, **changes}) if same else original.from_config(config, **changes))
 
@@ -194,7 +232,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
     def from_pretrained(cls, pretrained_model_name_or_path: Any = None, subfolder: Optional[str] = None, return_unused_kwargs: bool = False,
                         **words: Any) -> "Scheduler":
         """From a folder with a scheduler_config.json, or from the hub."""
-        config, _ = ConfigMixin.load_config.__func__(  # type: ignore[attr-defined]
+        config, _ = ConfigMixin.load_config.__func__(
             cls, pretrained_model_name_or_path, subfolder=subfolder, return_unused_kwargs=True, **words)
         return cls.from_config(config)
 
@@ -209,6 +247,9 @@ class Scheduler(SchedulerMixin, ConfigMixin):
 
     def __reduce__(self) -> Any:
         return _remake, (self._name, dict(self.config))
+
+    def __repr__(self) -> str:
+        return f"strata.diffusers.Scheduler as {ConfigMixin.__repr__(self)}"
 
     def __len__(self) -> int:
         return int(self.config["num_train_timesteps"])
@@ -608,6 +649,7 @@ def _class_by_keys(config: Mapping[str, Any]) -> str:
     """The class of a configuration that does not name it (one of an object that was not loaded): the one that has just these keys."""
     keys = frozenset(key for key in config if not key.startswith("_"))
     fitting = [name for name, has in _keys_of_classes().items() if has == keys]
+    fitting = [name for name in fitting if name.replace("Parallel", "") not in fitting or "Parallel" not in name]  # which step as those without
     if len(fitting) != 1:
         said = f"it could be {' or '.join(sorted(fitting))}" if fitting else "no class of diffusers has these keys"
         raise InvalidError(f"the configuration names no class ({said}); expected from_config(config, name=…) or from_scheduler(pipe.scheduler)")

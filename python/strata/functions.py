@@ -80,10 +80,19 @@ class Future(concurrent.futures.Future, Generic[T]):
             if self.job.ended:
                 return False
             raise
-        with self._condition:  # type: ignore[attr-defined]
-            if self._state == concurrent.futures._base.RUNNING:  # type: ignore[attr-defined]
-                self._state = concurrent.futures._base.PENDING  # type: ignore[attr-defined]
+        with self._condition:
+            if self._state == concurrent.futures._base.RUNNING:
+                self._state = concurrent.futures._base.PENDING
         return super().cancel()
+
+    def result(self, timeout: float | None = None) -> T:
+        """What the function returned, or the exception that it raised; TimeoutError when it has not ended in time."""
+        try:
+            return super().result(timeout)
+        except TimeoutError:
+            if self.done():
+                raise  # the function's own
+        raise TimeoutError(f"job {self.job_id} is {self.job.state} after {timeout:g} s")
 
     def wait(self, timeout: float | None = None, file: TextIO | None = None) -> Future[T]:
         """Shows in a terminal or notebook how the job stands, until it has ended."""
@@ -245,6 +254,8 @@ def _directory(directory: str | None) -> str:
 
 
 def _prepare(call: Any, items: Sequence[Any] | None, directory: str | None) -> str:
+    if not callable(call[0]):
+        raise TypeError(f"{call[0]!r} is no function; expected one, and its arguments after it")
     data = _dump(call, f"the function {getattr(call[0], '__name__', call[0])!s}")
     rows = None if items is None else [_dump(item, f"item {index}") for index, item in enumerate(items)]
     where = _directory(directory)

@@ -19,7 +19,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from lightning.fabric.plugins.environments import ClusterEnvironment
+from lightning.fabric.plugins.environments.cluster_environment import ClusterEnvironment
 from lightning.pytorch.callbacks import Callback
 
 from .client import Client

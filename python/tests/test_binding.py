@@ -66,6 +66,14 @@ def a_declaration_is_read_as_c_has_it():
     assert tool("names", sample).split() == ["sample_fill", "sample_print", "sample_twice"]
 
 
+def types_are_those_of_the_binding():
+    """_native.pyi names what the module has, and nothing else."""
+    with open(os.path.join(os.path.dirname(strata.__file__), "_native.pyi"), encoding="utf-8") as file:
+        body = file.read().split("class Lib:\n")[1]
+    found = set(re.findall(r"^    (?:def )?(\w+)", body, flags=re.M))
+    assert found == set(dir(lib)), found ^ set(dir(lib))
+
+
 def an_error_has_the_sentence_of_the_library():
     def refused(name):
         try:
@@ -117,5 +125,5 @@ def threads_run_while_the_library_works():
 
 
 package.run(the_binding_has_what_the_headers_declare, the_headers_declare_what_the_library_exports, every_constant_has_its_value,
-            a_declaration_is_read_as_c_has_it, an_error_has_the_sentence_of_the_library, every_kind_of_error_has_a_class,
+            a_declaration_is_read_as_c_has_it, types_are_those_of_the_binding, an_error_has_the_sentence_of_the_library, every_kind_of_error_has_a_class,
             parts_are_imported_when_they_are_used, threads_run_while_the_library_works)

@@ -102,7 +102,7 @@ def another_python_is_refused(service):
 def a_future_can_be_cancelled(service):
     future = strata.submit(work.forever, **calls(service))
     equal(next(future.logs()), "begun\n")
-    raises(concurrent.futures.TimeoutError, future.result, 0.05)
+    equal(str(raises(concurrent.futures.TimeoutError, future.result, 0.05)), f"job {future.job_id} is running after 0.05 s")
     equal((future.cancel(), future.cancelled()), (True, True))
     raises(concurrent.futures.CancelledError, future.result)
     equal(strata.Client(service.socket).wait(future.job_id, 30).state, "cancelled")
@@ -122,6 +122,7 @@ def map_is_one_array(service):
 def what_cannot_be_sent_is_said_at_once(service):
     wrong = raises(TypeError, strata.submit, lambda: 1, **calls(service))
     assert "cloudpickle" in str(wrong), wrong
+    equal(str(raises(TypeError, strata.submit, 3, **calls(service))), "3 is no function; expected one, and its arguments after it")
     equal(strata.Client(service.socket).jobs().rows, [])
     raises(strata.Error, strata.submit, work.add, 1, **{**calls(service), "job": {"gpus": -1}})
     equal(os.listdir(service.dir + "/calls"), [])

@@ -247,10 +247,37 @@ def it_is_what_it_stands_for():
         assert diffusers.EulerDiscreteScheduler.from_pretrained(folder).config.use_karras_sigmas
 
 
+def samplers_have_the_names_that_users_know():
+    config = dict(diffusers.EulerDiscreteScheduler(beta_schedule="scaled_linear").config)
+    for name, kind, settings in (("Euler a", "EulerAncestralDiscreteScheduler", {}), ("DPM++ 2M Karras", "DPMSolverMultistepScheduler", {"use_karras_sigmas": True}),
+                                 ("dpm++ 2m sde exponential", "DPMSolverMultistepScheduler", {"algorithm_type": "sde-dpmsolver++", "use_exponential_sigmas": True}),
+                                 ("UniPC", "UniPCMultistepScheduler", {}), ("LMS Karras", "LMSDiscreteScheduler", {"use_karras_sigmas": True}),
+                                 ("DDIMScheduler", "DDIMScheduler", {})):
+        ours = Scheduler.from_config({"_class_name": "EulerDiscreteScheduler", **config}, name=name)
+        assert ours.__class__.__name__ == kind and repr(ours).startswith(f"strata.diffusers.Scheduler as {kind} {{"), ours
+        assert {key: ours.config[key] for key in settings} == settings and ours.config.beta_schedule == "scaled_linear", ours
+    assert isinstance(Scheduler.from_config(diffusers.DDIMScheduler().config), diffusers.DDIMScheduler)  # not the class with batches, which steps the same
+    import doctest
+    assert doctest.testmod(strata.diffusers).failed == 0
+
+
+def a_pipeline_that_was_saved_is_loaded_by_diffusers():
+    pipe, words = tiny.dit(diffusers.DDIMScheduler())
+    pipe.scheduler = Scheduler.from_config(pipe.scheduler.config, name="DPM++ 2M Karras")
+    with tempfile.TemporaryDirectory() as folder:
+        pipe.save_pretrained(folder)
+        again = diffusers.DiTPipeline.from_pretrained(folder)
+    assert type(again.scheduler) is diffusers.DPMSolverMultistepScheduler and again.scheduler.config.use_karras_sigmas, again.scheduler
+
+
 def what_there_is_no_table_for_is_refused():
-    for make, sentence in ((lambda: Scheduler.from_scheduler(diffusers.UnCLIPScheduler()), "there is no solver 'UnCLIPScheduler'"),
+    for make, sentence in ((lambda: Scheduler.from_scheduler(diffusers.UnCLIPScheduler()), "there is no table for UnCLIPScheduler of diffusers"),
                            (lambda: Scheduler.from_config({"x": 1}), "names no class"), (lambda: Scheduler.from_config(None), "no configuration"),
-                           (lambda: Scheduler.from_config({}, name="Nothing"), "diffusers has no scheduler 'Nothing'")):
+                           (lambda: Scheduler.from_config({"_class_name": "Nothing"}), "names 'Nothing'"),
+                           (lambda: Scheduler.from_config({}, name="Nothing"), "there is no scheduler 'Nothing'; `strata classes solver` lists them; expected"),
+                           (lambda: Scheduler.from_config({}, name="Eular a"), "there is no scheduler 'Eular a'; did you mean 'euler_ancestral'?"),
+                           (lambda: Scheduler.from_config({}, name="DDIM Karras"), "DDIMScheduler of diffusers has no use_karras_sigmas"),
+                           (lambda: Scheduler.from_config({}, name="DPM fast"), "strata.solver.Solver('DPM fast'")):
         try:
             make()
         except strata.Error as wrong:
@@ -285,4 +312,4 @@ def step_times():
 package.run(every_scheduler_steps_as_diffusers_does, arguments_of_step_count, what_else_a_step_returns_is_there, image_to_image_begins_in_the_middle,
             half_precision_is_no_farther_off_than_diffusers, every_pipeline_draws_the_same_picture, one_object_serves_many_threads,
             pictures_by_turns_do_not_disturb_each_other, a_timestep_may_be_a_number, what_was_left_half_way_is_forgotten, it_is_what_it_stands_for,
-            what_there_is_no_table_for_is_refused, *([step_times] if "--times" in sys.argv else []))
+            samplers_have_the_names_that_users_know, a_pipeline_that_was_saved_is_loaded_by_diffusers, what_there_is_no_table_for_is_refused, *([step_times] if "--times" in sys.argv else []))

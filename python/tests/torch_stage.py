@@ -16,6 +16,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import strata  # noqa: E402
+import strata.stage.gradients  # noqa: E402
 import strata.stage.handle  # noqa: E402
 import strata.stage.stream  # noqa: E402
 from strata import errors  # noqa: E402
@@ -265,8 +266,10 @@ def what_is_wrong_is_said():
     for words, kind, sentence in (({"budget": "100KiB"}, errors.TooLargeError, "are needed"), ({"budget": "a lot"}, errors.Error, "a lot"),
                                   ({"budget": "1GiB", "planner": "bset"}, errors.NotFoundError, "best"),
                                   ({"budget": "1GiB", "channel": "post"}, errors.InvalidError, "io_uring"),
-                                  ({"budget": "1GiB", "path": "/nowhere/x.safetensors"}, OSError, "/nowhere"),
-                                  ({"budget": "1GiB", "path": "/nowhere/x.safetensors", "load": True}, errors.InvalidError, "not there")):
+                                  ({"budget": "1GiB", "path": "/nowhere/x.safetensors"}, errors.NotFoundError, "/nowhere"),
+                                  ({"budget": "1GiB", "path": "/nowhere/x.safetensors", "load": True}, errors.NotFoundError, "/nowhere"),
+                                  ({"budget": "1GiB", "path": os.path.join(tempfile.gettempdir(), "strata-no-such.safetensors"), "load": True},
+                                   errors.InvalidError, "not there")):
         before = {name: value.clone() for name, value in model.state_dict().items()}
         try:
             strata.offload(model, **words)
@@ -291,6 +294,14 @@ def what_is_wrong_is_said():
                 raise AssertionError("offloaded twice")
             h.remove()
             h.remove()
+            for call, kind, sentence in ((h.save, errors.ConflictError, "before h.remove()"),  # it would write a file with nothing in it
+                                         (lambda: strata.offload(len, budget="1GiB"), errors.InvalidError, "torch.nn.Module")):
+                try:
+                    call()
+                except kind as wrong:
+                    assert sentence in str(wrong), wrong
+                else:
+                    raise AssertionError(sentence)
 
 
 def errors_of_a_model_leave_it_whole():
@@ -623,7 +634,7 @@ def the_examples_run():
 
 
 def the_docstrings_are_right():
-    for module in (strata.stage.handle, strata.stage.stream):
+    for module in (strata.stage.gradients, strata.stage.handle, strata.stage.stream):
         assert doctest.testmod(module).failed == 0, module
 
 

@@ -124,6 +124,88 @@ def groups_and_frozen_parameters():
     assert same_numbers(*models) and same_state(*optimizers)
 
 
+def clipped(model, optimizer, clip, numbers, max_norm=0.5, norm_type=2.0, backwards=1):
+    """Losses and norms of training that clips by the norm over all gradients."""
+    said = []
+    for number in numbers:
+        for half in range(backwards):
+            loss = model(batch(number + half), labels=batch(number + half)).loss / backwards
+            loss.backward()
+        norm = clip(max_norm, norm_type)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=number % 2 == 0)
+        said.append((loss.item(), norm.item()))
+    return said
+
+
+def gradients_that_are_kept_are_clipped_as_torch_clips():
+    cut = 0
+    for name in ("SGD", "AdamW"):
+        for share, norm_type, backwards in ((1.0, 2.0, 1), (0.9, 2.0, 3), (1.0, float("inf"), 1), (1.0, 1.0, 2), (8.0, 2.0, 2)):
+            plain, staged = gpt2(), gpt2()
+            optimizers = OPTIMIZERS[name](plain.parameters()), OPTIMIZERS[name](staged.parameters())
+            budget = int(bytes_of(staged) * share)
+            with strata.offload(staged, budget=budget, optimizer=optimizers[1], keep_gradients=True) as h:
+                expected = clipped(plain, optimizers[0], lambda *words: torch.nn.utils.clip_grad_norm_(plain.parameters(), *words), range(4), 0.5,
+                                   norm_type, backwards)
+                assert clipped(staged, optimizers[1], h.clip_grad_norm_, range(4), 0.5, norm_type, backwards) == expected, (name, share, norm_type)
+                assert same_numbers(plain, staged) and same_state(*optimizers), (name, share, norm_type)
+                stats = h.stats()
+                assert stats.peak_bytes <= stats.memory_bytes <= budget, (name, stats)
+                cut += sum(norm > 0.5 for _, norm in expected)
+                # clipped twice, and without: still torch's
+                for model, optimizer, clip in ((plain, optimizers[0], lambda norm: torch.nn.utils.clip_grad_norm_(plain.parameters(), norm)),
+                                               (staged, optimizers[1], h.clip_grad_norm_)):
+                    model(batch(7), labels=batch(7)).loss.backward()
+                    clip(0.25)
+                    clip(0.125)
+                    optimizer.step()
+                    model.zero_grad()
+                    train(model, optimizer, [8])
+                    model(batch(9), labels=batch(9)).loss.backward()  # a gradient that is there when the model is given back
+                assert same_numbers(plain, staged), (name, share, norm_type)
+            assert all(torch.equal(one.grad, two.grad) for one, two in zip(plain.parameters(), staged.parameters()))
+            assert same_numbers(plain, staged) and same_state(*optimizers), (name, share, norm_type)
+    assert cut > 10, cut
+
+
+def who_computes_with_a_gradient_that_is_not_there_is_told():
+    def refused(kind, words, call):
+        try:
+            call()
+        except kind as wrong:
+            assert words in str(wrong), wrong
+            return
+        raise AssertionError(words)
+
+    for keeps, words in ((False, "keep_gradients=True"), (True, "h.clip_grad_norm_(max_norm)")):
+        model = gpt2()
+        optimizer = OPTIMIZERS["AdamW"](model.parameters())
+        with strata.offload(model, budget=2 * bytes_of(model), optimizer=optimizer, keep_gradients=keeps) as h:
+            weight = model.transformer.h[1].mlp.c_fc.weight
+            model(batch(0), labels=batch(0)).loss.backward()
+            for foreach in (None, True, False):
+                refused(errors.UnsupportedError, words, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=foreach))
+            refused(errors.UnsupportedError, words, lambda: torch.nn.utils.clip_grad_value_(model.parameters(), 1.0))
+            scaler = torch.amp.GradScaler("cpu")
+            scaler.scale(torch.ones(1))
+            refused(errors.UnsupportedError, words, lambda: scaler.unscale_(optimizer))
+            refused(errors.UnsupportedError, words, weight.grad.norm)
+            assert weight.grad.shape == weight.shape and "gradient of 'transformer.h.1.mlp.c_fc.weight'" in repr(weight.grad), weight.grad
+            if keeps:
+                h.clip_grad_norm_(1.0)
+                refused(errors.ConflictError, "optimizer.zero_grad()", lambda: model(batch(0), labels=batch(0)).loss.backward())
+            else:
+                refused(errors.ConflictError, "keep_gradients=True", lambda: h.clip_grad_norm_(1.0))
+                optimizer.step()
+                refused(errors.ConflictError, "optimizer.zero_grad()", lambda: model(batch(0), labels=batch(0)).loss.backward())
+            optimizer.step()
+            optimizer.zero_grad()
+            assert weight.grad is None
+            train(model, optimizer, [1])
+    refused(errors.InvalidError, "optimizer=", lambda: strata.offload(gpt2(), budget="64MiB", keep_gradients=True))
+
+
 class Reaching(torch.nn.Module):
     """Calls one layer, reaches into another, has a parameter of its own and a layer for later."""
 
@@ -253,5 +335,5 @@ def a_crash_leaves_a_whole_file():
 
 
 package.run(every_optimizer_gives_the_same_bits, state_that_was_there_goes_on, blocks_may_be_computed_again, groups_and_frozen_parameters,
-            layers_that_are_not_called_are_trained_too,
+            gradients_that_are_kept_are_clipped_as_torch_clips, who_computes_with_a_gradient_that_is_not_there_is_told, layers_that_are_not_called_are_trained_too,
             what_cannot_be_is_said, a_crash_leaves_a_whole_file)

@@ -65,10 +65,10 @@ def missing(shown, printed):
 class Shell:
     """A shell with an empty home, in which the program and Slurm's names are found."""
 
-    def __init__(self, path):
+    def __init__(self, path, python=""):
         self.home = tempfile.TemporaryDirectory(prefix="strata-docs-", ignore_cleanup_errors=True)
         os.chmod(self.home.name, 0o755)
-        environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": ""}
+        environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": "", "PYTHONPATH": python}
         self.process = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=self.home.name, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, start_new_session=True)
         os.set_blocking(self.process.stdout.fileno(), False)
@@ -112,9 +112,9 @@ class Shell:
         self.home.cleanup()
 
 
-def run_page(text, path, each):
-    """Runs a page; each(command) hears of every one."""
-    shell, skipped, socket = Shell(path), [], None
+def run_page(text, path, each, python=""):
+    """Runs a page; each(command) hears of every one. `python` is where the Python package is, as if it were installed."""
+    shell, skipped, socket = Shell(path, python), [], None
     try:
         for kind, what, _ in read(text):
             if kind == "skip":

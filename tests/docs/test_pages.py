@@ -11,6 +11,7 @@ import sys
 import pages
 
 SOURCE, BUILD = os.environ.get("STRATA_SOURCE", "."), os.environ.get("STRATA_BUILD", "build")
+PYTHON = os.path.abspath(os.path.join(SOURCE, "python"))
 PATH = os.pathsep.join([os.path.abspath(BUILD), os.environ["PATH"]])
 
 
@@ -24,14 +25,14 @@ def check(name):
         line = pages.missing(command.shown, command.printed)
         assert line is None, f"$ {command.text}\nshows: {line}\nprints: " + "\n".join(command.printed)
 
-    return pages.run_page(text, PATH, each)
+    return pages.run_page(text, PATH, each, PYTHON)
 
 
 def fill(name):
     with open(name) as file:
         text = file.read()
     commands = []
-    pages.run_page(text, PATH, commands.append)
+    pages.run_page(text, PATH, commands.append, PYTHON)
     left = iter(commands)
     for kind, what, match in list(pages.read(text)):
         if kind != "run":

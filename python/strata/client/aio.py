@@ -31,7 +31,8 @@ class _Connection:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
-        self.status, self.headers = 0, {}  # type: tuple[int, dict[str, str]]
+        self.status = 0
+        self.headers: dict[str, str] = {}
 
     async def ask(self, method: str, path: str, host: str, body: bytes | None, headers: Mapping[str, str]) -> None:
         head = {"Host": host, **headers}

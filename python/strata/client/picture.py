@@ -4,7 +4,7 @@ from __future__ import annotations
 import errno
 import io
 import time
-from typing import TYPE_CHECKING, Any, Iterator, TextIO
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterator, TextIO
 
 from ..errors import Error, of_code
 from . import calls
@@ -145,7 +145,7 @@ class AsyncPicture(PictureBase):
             self.task = await self.client.task(self.task.id)
         return self
 
-    async def events(self) -> Any:
+    async def events(self) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         async for kind, about in self.client.task_events(self.task.id):
             if kind in ("progress", "end"):
                 self.task = Task.of(about)

@@ -51,19 +51,19 @@ class Progress:
         self._last, self._drawn_at = (done, total, words), now
         share = min(1.0, max(0.0, done / total)) if total else 0.0
         if self._display is not None:
-            self._draw_html(share, done, total, words)
+            self._draw_html(self._display, share, done, total, words)
         elif terminal:
             self._draw_line(share, done, total, words)
         else:
             self.file.write(f"{self.title}: {done:g}/{total:g} {words}".rstrip() + "\n")
             self.file.flush()
 
-    def _draw_html(self, share: float, done: float, total: float, words: str) -> None:
+    def _draw_html(self, display: Any, share: float, done: float, total: float, words: str) -> None:
         data = {"text/html": f"<div>{html.escape(self.title)} <progress value='{share:.4f}' max='1'></progress> "
                              f"{done:g}/{total:g} {html.escape(words)}</div>",
                 "text/plain": f"{self.title}: {done:g}/{total:g} {words}"}
         if self._handle is None:
-            self._handle = self._display(data, raw=True, display_id=True)
+            self._handle = display(data, raw=True, display_id=True)
         else:
             self._handle.update(data, raw=True)
 

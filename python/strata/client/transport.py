@@ -21,7 +21,7 @@ CHUNK = 1 << 16
 
 class _Local(http.client.HTTPConnection):
     def __init__(self, path: str, timeout: float | None) -> None:
-        super().__init__("localhost", timeout=timeout)  # type: ignore[arg-type]
+        super().__init__("localhost", timeout=timeout)
         self.path = path
 
     def connect(self) -> None:

@@ -54,7 +54,10 @@ class Device:
         """"cpu", "cpu:0-3" (cores), "cuda:1", "meta"."""
         kind, _, rest = text.partition(":")
         if kind != "cpu":
-            return cls(text, torch.device(text))
+            place = torch_device(text)
+            if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
+                raise InvalidError(f"{text!r}: torch sees {torch.cuda.device_count()} GPUs here", field="devices")
+            return cls(text, place)
         cores: list[int] = []
         for part in filter(None, rest.split(",")):
             first, _, last = part.partition("-")
@@ -66,6 +69,20 @@ class Device:
             raise InvalidError(f"{text!r}: this process may not use core {min(missing)}; expected cores of {sorted(os.sched_getaffinity(0))}",
                                field="devices")
         return cls(text, torch.device("cpu"), tuple(sorted(set(cores))))
+
+
+def torch_device(text: str) -> torch.device:
+    """A device of torch's by its name.
+
+    >>> torch_device("gpu")
+    Traceback (most recent call last):
+    ...
+    strata.errors.InvalidError: there is no device 'gpu'; expected a name of torch's, such as cuda:0, or cpu
+    """
+    try:
+        return torch.device(text)
+    except RuntimeError:
+        raise InvalidError(f"there is no device {text!r}; expected a name of torch's, such as cuda:0, or cpu", field="devices") from None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_map
 
 from ..capture import Op, Program, Tensor, as_call, capture
 from ..errors import InvalidError, NoSpaceError
-from .devices import Device, Machine, Reach, reach_of
+from .devices import Device, Machine, Reach, reach_of, torch_device
 from .graph import Graph, Plan, Problem, graph_of
 
 __all__ = ["ModulePlan", "device_map", "plan_modules"]
@@ -186,7 +186,7 @@ def _machine(limits: Mapping[Key, int], reach: Optional[Mapping[Key, Reach]]) ->
     keys = [key for key in limits if not _is_store(key, list(limits))]
     devices, reaches = [], []
     for key in keys:
-        place = torch.device("cuda", key) if isinstance(key, int) else torch.device("cpu") if key == "cpu" else torch.device(str(key))
+        place = torch.device("cuda", key) if isinstance(key, int) else torch.device("cpu") if key == "cpu" else torch_device(str(key))
         devices.append(Device(str(key), place, (), limits[key]))
         if reach is not None and key in reach:
             reaches.append(reach[key])

@@ -56,13 +56,13 @@ class Changes:
         @functools.wraps(forward)
         def staged(*words: Any, **named: Any) -> Any:
             return around(forward, words, named)
-        module.forward = staged  # type: ignore[method-assign]
+        module.forward = staged
 
         def undo() -> None:
             if before is None:
                 module.__dict__.pop("forward", None)
             else:
-                module.forward = before  # type: ignore[method-assign]
+                module.forward = before
         self._undo.append(undo)
 
     def move(self, device: torch.device, staged: set[int]) -> None:

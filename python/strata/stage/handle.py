@@ -19,7 +19,7 @@ from typing import Any, Optional
 import torch
 from torch import nn
 
-from ..errors import ConflictError, InvalidError, TooLargeError, UnsupportedError
+from ..errors import ConflictError, InvalidError, NotFoundError, TooLargeError, UnsupportedError
 from . import units as _units
 from .changes import Changes
 from .stats import Stats
@@ -40,7 +40,9 @@ class Offload:
     """A model that is offloaded; made by strata.offload. A context manager: at its end the model is as it was before."""
 
     def __init__(self, model: nn.Module, budget: Any, path: Optional[str], *, load: Optional[bool], device: Any, optimizer: Any,
-                 planner: str, channel: str, cached: bool, pace: int) -> None:
+                 keep_gradients: bool, planner: str, channel: str, cached: bool, pace: int) -> None:
+        if not isinstance(model, nn.Module):
+            raise InvalidError(f"a {type(model).__name__} cannot be offloaded; expected a torch.nn.Module")
         if any("_strata_offload" in module.__dict__ for module in model.modules()):
             raise ConflictError("the model, or a module of it, is offloaded already; h.remove() first")
         self.model, self.budget = model, size(budget)
@@ -49,6 +51,9 @@ class Offload:
         self.device = None if device is None else torch.device(device)
         if self.device is not None and optimizer is not None:
             raise UnsupportedError("training with device= is not supported; expected one of device and optimizer")
+        if keep_gradients and optimizer is None:
+            raise InvalidError("keep_gradients is for training; expected an optimizer= with it")
+        self._keep_gradients = keep_gradients
         self._planner, self._channel, self._cached, self._pace = planner, channel, cached, pace
         self._lock = threading.RLock()
         self._slots: dict[int, Slot] = {}
@@ -76,7 +81,10 @@ class Offload:
 
     def _find_place(self, path: Optional[str]) -> str:
         if path is not None:
-            return os.path.abspath(os.fspath(path))
+            path = os.path.abspath(os.fspath(path))
+            if not os.path.isdir(os.path.dirname(path)):
+                raise NotFoundError(f"there is no directory {os.path.dirname(path)}, where {os.path.basename(path)} could be")
+            return path
         self._folder = tempfile.mkdtemp(prefix="strata-offload-")
         return os.path.join(self._folder, "weights.safetensors")
 
@@ -103,7 +111,7 @@ class Offload:
         self._rows_bytes = sum(slot.extent.bytes for slot in rows)
         if optimizer is not None:
             from .training import Training
-            self._training = Training(self, optimizer, self._parts)
+            self._training = Training(self, optimizer, self._parts, self._keep_gradients)
             self._kept_bytes += self._training.kept_bytes
         if self.device is None:
             aside = [part.aside for part in self._parts]
@@ -422,7 +430,7 @@ class Offload:
             metrics = self._stream.metrics()
             past = (metrics.bytes_read, metrics.bytes_written, metrics.wait_ns / 1e9, metrics.progress.steps, metrics.progress.visits,
                     metrics.progress.surprises)
-            self._before = tuple(a + b for a, b in zip(self._before, past))  # type: ignore[assignment]
+            self._before = tuple(a + b for a, b in zip(self._before, past))
 
     # ---- backward ----
 
@@ -510,10 +518,20 @@ class Offload:
         """Writes the parameters as they are now to a safetensors file (default: the model's own), all of it or nothing. A crash meanwhile may
         leave a file .strata-*.safetensors beside it."""
         with self._lock:
+            if not self._changes:
+                raise ConflictError("the model is no longer offloaded; expected h.save() before h.remove() and the end of `with`")
             slots = {slot.name: slot for slot in [*self._slots.values(), *self._kept]}
             write(os.path.abspath(os.fspath(path)) if path is not None else self.path,
                   {name: functools.partial(self.copy_of, slot) for name, slot in slots.items()},
                   {name: (slot.away.dtype, tuple(slot.away.shape)) for name, slot in slots.items()})
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> torch.Tensor:
+        """torch.nn.utils.clip_grad_norm_ over the model's parameters, between backward() and optimizer.step(): returns the norm of all gradients
+        before, bit for bit torch's. Needs offload(…, optimizer=…, keep_gradients=True)."""
+        with self._lock:
+            if self._training is None:
+                raise InvalidError("the model is not trained; expected offload(…, optimizer=…, keep_gradients=True)")
+            return self._training.clip(float(max_norm), float(norm_type), error_if_nonfinite)
 
     @_ordinary
     def remove(self) -> None:
@@ -553,7 +571,7 @@ def _can_be_staged(parameter: nn.Parameter) -> bool:
 
 
 def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: Optional[bool] = None, device: Any = None,
-            optimizer: Any = None, planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
+            optimizer: Any = None, keep_gradients: bool = False, planner: str = "best", channel: str = "auto", cached: bool = False, pace: Any = 0) -> Offload:
     """Runs a model within a budget of memory for its parameters; they live in a safetensors file. Calls of the model stay as they are.
 
     >>> model = nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).eval()
@@ -570,7 +588,9 @@ def offload(model: nn.Module, budget: Any, path: Optional[str] = None, *, load: 
     have the same numbers as the model, or the model none (device "meta"). load=True takes the file's, load=False writes the model's.
     device: where the model computes, such as "cuda": the budget is of its memory, and what is read goes through pinned memory of this machine;
     for inference. None: in this machine's memory, where parameters are read to directly.
-    optimizer: the model is trained by it (see strata.stage.training). planner, channel ("io_uring", "threads"), cached (read through the
+    optimizer: the model is trained by it (see strata.stage.training). keep_gradients: gradients are staged too, for h.clip_grad_norm_ and several
+    backward() in one step; otherwise each is used up as soon as it is there. planner, channel ("io_uring", "threads"), cached (read through the
     system's cache) and pace (bytes a second at most) are those of the stage level.
     """
-    return Offload(model, budget, path, load=load, device=device, optimizer=optimizer, planner=planner, channel=channel, cached=cached, pace=size(pace))
+    return Offload(model, budget, path, load=load, device=device, optimizer=optimizer, keep_gradients=keep_gradients, planner=planner,
+                   channel=channel, cached=cached, pace=size(pace))

@@ -12,6 +12,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import diffusers
 import torch
+from diffusers.pipelines.auto_pipeline import AutoPipelineForImage2Image
+from diffusers.pipelines.pipeline_utils import DiffusionPipeline
 
 from ..errors import Error
 from . import latents as saved_latents
@@ -40,7 +42,8 @@ class DiffusersRun:
         self.images: list[Any] = []
         self._preview_at, self._preview_cost = time.monotonic(), 0.0
         self._key = saved_latents.key_of(drawer.name, task, VERSIONS)
-        self._skip, self._state = 0, {}  # type: tuple[int, dict[str, Any]]
+        self._skip = 0
+        self._state: dict[str, Any] = {}
         if saved is not None:
             self._restore(saved)
         self.turn = Turn(lambda turn: self._draw(init_image))
@@ -210,7 +213,7 @@ class DiffusersDrawer:
         base = self.pipe
         if init_image is not None:
             if self._image_pipe is None:
-                self._image_pipe = diffusers.AutoPipelineForImage2Image.from_pipe(self.pipe)
+                self._image_pipe = AutoPipelineForImage2Image.from_pipe(self.pipe)
                 self._image_pipe.set_progress_bar_config(disable=True)
             base = self._image_pipe
         pipe = copy.copy(base)
@@ -283,7 +286,7 @@ def load(folder: str, device: str | None = None, dtype: str | None = None) -> An
     """The pipeline of a folder (model_index.json), on the GPU if the job has one."""
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     kind = getattr(torch, dtype) if dtype else torch.float16 if device.startswith("cuda") else torch.float32
-    pipe = diffusers.DiffusionPipeline.from_pretrained(folder, dtype=kind, local_files_only=True)
+    pipe = DiffusionPipeline.from_pretrained(folder, dtype=kind, local_files_only=True)
     return pipe.to(device)
 
 
