@@ -15,7 +15,7 @@ import errno
 
 __all__ = [
     "Error", "InvalidError", "RangeError", "RefusedError", "NotFoundError", "ConflictError", "StaleError", "TooLargeError",
-    "MalformedError", "QuotaError", "UnsupportedError", "OutOfMemoryError", "UnavailableError", "DeadlineError", "NoSpaceError", "of_code",
+    "MalformedError", "ImpossibleError", "QuotaError", "UnsupportedError", "OutOfMemoryError", "UnavailableError", "DeadlineError", "NoSpaceError", "of_code",
 ]
 
 
@@ -65,6 +65,10 @@ class MalformedError(InvalidError):
     """The bytes are not what they should be."""
 
 
+class ImpossibleError(InvalidError):
+    """No node could give what a job asks for, however empty."""
+
+
 class QuotaError(Error):
     """The user has as much as is allowed."""
 
@@ -94,7 +98,7 @@ _BY_CODE: dict[int, type[Error]] = {
     errno.ENOKEY: RefusedError, errno.EACCES: RefusedError, errno.EPERM: RefusedError, errno.EROFS: RefusedError,
     errno.ENOENT: NotFoundError, errno.ESRCH: NotFoundError,
     errno.EEXIST: ConflictError, errno.EBUSY: ConflictError, errno.ECANCELED: ConflictError, errno.EALREADY: ConflictError,
-    errno.ESTALE: StaleError, errno.E2BIG: TooLargeError, errno.EBADMSG: MalformedError, errno.EDQUOT: QuotaError,
+    errno.ESTALE: StaleError, errno.E2BIG: TooLargeError, errno.EBADMSG: MalformedError, errno.EDOM: ImpossibleError, errno.EDQUOT: QuotaError,
     errno.ENOTSUP: UnsupportedError, errno.ENOMEM: OutOfMemoryError,
     errno.EAGAIN: UnavailableError, errno.ECONNREFUSED: UnavailableError, errno.ECONNRESET: UnavailableError,
     errno.ETIMEDOUT: UnavailableError, errno.ETIME: DeadlineError, errno.ENOSPC: NoSpaceError,

@@ -86,6 +86,12 @@ def a_job_that_leaves_no_result_says_why(service):
     assert "exit(3)" in str(raises(functions.JobFailed, strata.submit(work.leave, **calls(service)).result, 30))
 
 
+def what_no_node_has_is_refused_at_once(service):
+    wrong = raises(strata.errors.ImpossibleError, strata.submit, work.add, 1, gpus=99, **calls(service))
+    assert "It asks for 99 GPUs; all nodes together have 12" in str(wrong), wrong
+    assert isinstance(wrong, ValueError)
+
+
 def another_python_is_refused(service):
     where = functions._prepare((work.add, (1,), {}), None, service.dir + "/calls")
     with open(where + "/about.json") as file:
@@ -145,5 +151,5 @@ def closures_and_arrays_are_sent_too(service):
 
 
 PLAIN = [a_function_is_a_job_and_its_result_comes_back, an_exception_comes_back_with_its_traceback, a_job_that_leaves_no_result_says_why,
-         another_python_is_refused, a_future_can_be_cancelled, map_is_one_array, what_cannot_be_sent_is_said_at_once]
+         what_no_node_has_is_refused_at_once, another_python_is_refused, a_future_can_be_cancelled, map_is_one_array, what_cannot_be_sent_is_said_at_once]
 run(*([closures_and_arrays_are_sent_too, an_exception_comes_back_with_its_traceback, map_is_one_array] if CLOUD else PLAIN))

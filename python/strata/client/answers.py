@@ -19,7 +19,7 @@ TIMEOUT_S = 60.0
 _CODES = {
     "conflict": errno.EBUSY, "exists": errno.EEXIST, "forbidden": errno.EACCES, "internal": errno.EIO, "invalid": errno.EINVAL,
     "method": errno.ENOTSUP, "not_found": errno.ENOENT, "quota": errno.EDQUOT, "stale": errno.ESTALE, "too_large": errno.E2BIG,
-    "unauthorized": errno.ENOKEY, "unavailable": errno.EAGAIN, "out_of_range": errno.ERANGE, "malformed": errno.EBADMSG,
+    "unauthorized": errno.ENOKEY, "unavailable": errno.EAGAIN, "out_of_range": errno.ERANGE, "malformed": errno.EBADMSG, "impossible": errno.EDOM,
     "out_of_memory": errno.ENOMEM, "no_space": errno.ENOSPC,
 }
 _STATUSES = {
