@@ -4,6 +4,7 @@
  * that run the commands.
  */
 #include "cli/cli.h"
+#include "cli/complete_names.h"
 #include "cli/slurm/command.h"
 
 #include <string.h>
@@ -130,6 +131,7 @@ static int run(struct cli *cli, const void *conf, char **words, size_t count)
 		slurm_complete(slurm, last, &lines);
 	} else if (now.value_of) {
 		offer_values(now.value_of, &lines);
+		complete_value(cli, now.value_of, &lines);
 	} else if (last[0] == '-') {
 		if (now.command && now.command->options)
 			offer_flags(now.command->options, &lines);
@@ -139,6 +141,8 @@ static int run(struct cli *cli, const void *conf, char **words, size_t count)
 	} else {
 		if (now.command && now.command->complete)
 			now.command->complete(cli, now.operand_index, &lines);
+		else if (now.command)
+			complete_operand(cli, now.command, &lines);
 		if (!now.command || now.group)
 			offer_commands(now.group, &lines);
 		if (count == 2 && strcmp(words[0], "slurm") == 0)

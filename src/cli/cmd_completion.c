@@ -37,6 +37,14 @@ static const char zsh_script[] =
 	"	compdef _strata strata\n"
 	"fi\n";
 
+static const char fish_script[] =
+	"# fish completion for strata; load with: strata completion fish | source\n"
+	"function __strata_complete\n"
+	"	set -l words (commandline -opc) (commandline -ct)\n"
+	"	$words[1] complete $words[2..-1] 2>/dev/null\n"
+	"end\n"
+	"complete -c strata -a '(__strata_complete)'\n";
+
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	(void)conf, (void)operand_count;
@@ -44,9 +52,11 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 		cli_print(cli, bash_script);
 	else if (strcmp(operands[0], "zsh") == 0)
 		cli_print(cli, zsh_script);
+	else if (strcmp(operands[0], "fish") == 0)
+		cli_print(cli, fish_script);
 	else
-		return strata_fail(&cli->err, -EINVAL, "shell is '%.60s'; expected bash or zsh",
-				   operands[0]);
+		return strata_fail(&cli->err, -EINVAL,
+				   "shell is '%.60s'; expected bash, fish or zsh", operands[0]);
 	return 0;
 }
 
@@ -54,14 +64,15 @@ static void complete(struct cli *cli, size_t operand_index, struct buf *ret_line
 {
 	(void)cli;
 	if (operand_index == 0)
-		buf_add(ret_lines, "bash\t\nzsh\t\n");
+		buf_add(ret_lines, "bash\t\nfish\t\nzsh\t\n");
 }
 
 const struct cli_command cli_completion = {
 	.name = "completion",
-	.operands = "bash|zsh",
+	.operands = "bash|fish|zsh",
 	.summary = "print the shell's completion script",
-	.examples = "  source <(strata completion bash)",
+	.examples = "  source <(strata completion bash)\n"
+		    "  strata completion fish | source",
 	.operands_min = 1,
 	.operands_max = 1,
 	.run = run,

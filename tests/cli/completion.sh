@@ -17,7 +17,16 @@ run zsh -fc 'compdef() { }; source <(strata completion zsh); _describe() { print
 gives 0
 prints 'version:show the version, and with --json how it was built'
 
+it 'completes in fish'
+if command -v fish >/dev/null; then
+	run fish --no-config -c 'strata completion fish | source; complete -C "strata ver"'
+	gives 0
+	prints_some 'version	show the version'
+else
+	skip 'there is no fish'
+fi
+
 it 'knows no other shell'
-run strata completion fish
+run strata completion tcsh
 gives 2
-says "strata: shell is 'fish'; expected bash or zsh"
+says "strata: shell is 'tcsh'; expected bash, fish or zsh"
