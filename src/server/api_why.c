@@ -223,9 +223,45 @@ static void say_impossible(struct why *why)
 	    why->job->id);
 }
 
+static bool is_empty(const struct why *why, uint32_t row)
+{
+	const struct node_about *node = &why->decider->nodes[row];
+	struct strata_room room;
+
+	strata_cluster_room(why->decider->cluster, row, &room);
+	for (uint32_t gpu = 0; gpu < node->conf.gpu_count; gpu++)
+		if (room.gpu_milli[gpu] != 1000)
+			return false;
+	return node->state == STRATA_NODE_UP && room.cpu_milli == node->conf.cpu_milli &&
+	       room.memory_bytes == node->conf.memory_bytes;
+}
+
+/* Of one that wants nodes to itself: it is not the cores and GPUs that it asks for. */
+static void say_whole_nodes(struct why *why)
+{
+	const struct job_spec *spec = &why->live->spec->spec;
+	long long wanted = spec->nodes > 0 ? (long long)spec->nodes : 1;
+	size_t empty = 0;
+
+	for (uint32_t i = 0; i < why->decider->node_count; i++)
+		empty += is_empty(why, i);
+	say(why,
+	    "It asks for %lld whole node%s (--exclusive); %zu of %u %s nothing running on %s now.",
+	    wanted, wanted == 1 ? "" : "s", empty, why->decider->node_count,
+	    empty == 1 ? "has" : "have", empty == 1 ? "it" : "them");
+}
+
 /* What it asks for, and where most of that is. */
 static void say_resources(struct why *why)
 {
+	const struct job_spec *spec = &why->live->spec->spec;
+
+	if (spec->node_list && *spec->node_list)
+		say(why, "It may run only on %.200s (--node-list).", spec->node_list);
+	if (spec->exclusive) {
+		say_whole_nodes(why);
+		return;
+	}
 	struct strata_cluster_metrics metrics;
 	char memory[STRATA_FORM_BYTES];
 	const struct node_about *best = NULL;

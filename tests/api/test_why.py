@@ -21,6 +21,17 @@ def what_is_not_free_is_said(service):
     why(service, first, f"Job {first} is running.")
 
 
+def whole_nodes_are_counted_as_such(service):
+    service.wait(service.submit("sleep", "60", node_list="n1")["id"], "running")
+    service.wait(service.submit("sleep", "60", node_list="n2")["id"], "running")
+    whole = service.submit("true", exclusive=True, nodes=2)["id"]
+    why(service, whole, "It asks for 2 whole nodes (--exclusive); 1 of 3 has nothing running on it now.")
+    service.api("DELETE", f"/jobs/{whole}")
+    service.wait(service.submit("sleep", "60", exclusive=True, nodes=1)["id"], "running")
+    named = service.submit("true", node_list="n3")["id"]
+    why(service, named, "It may run only on n3 (--node-list).")
+
+
 def what_it_waits_for_is_named(service):
     first = service.submit("sleep", "60", name="prepare")["id"]
     service.wait(first, "running")
@@ -111,4 +122,4 @@ def nodes_and_groups_have_their_words(service):
     why(service, service.submit("true")["id"], "Node n1 is drained: new disk; `strata nodes resume n1`")
 
 
-run(what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
+run(what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, whole_nodes_are_counted_as_such, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
