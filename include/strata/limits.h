@@ -55,6 +55,7 @@ enum {
 	STRATA_PNG_TEXT_BYTES_MAX = 1 << 20,   /* one text of it */
 
 	/* batch scripts */
+	STRATA_JOB_MEMORY_BYTES_MIN = 1 << 16, /* that a job may ask for; less is a unit forgotten */
 	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */
 	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */
 	STRATA_SLURM_VALUE_BYTES_MAX = 1 << 16, /* one value of an option */

@@ -90,9 +90,25 @@ static int fill_gpus(const struct job_spec *spec, const struct spec_rules *rules
 	return spec->gpus ? spread_gpus(spec, rules, request, err) : 0;
 }
 
+/* A number without a unit is bytes, which nobody means. */
+static int check_bytes(const char *field, int64_t bytes, struct strata_error *err)
+{
+	if (bytes == 0 || bytes >= STRATA_JOB_MEMORY_BYTES_MIN)
+		return 0;
+	return strata_fail_at(err, -EINVAL, field,
+			      "%s is %lld bytes, with which nothing runs; say %lldM or %lldG", field,
+			      (long long)bytes, (long long)bytes, (long long)bytes);
+}
+
 static int fill_memory(const struct job_spec *spec, struct strata_job_request *request,
 		       struct strata_error *err)
 {
+	int rc = check_bytes("memory", spec->memory_bytes, err);
+
+	if (rc == 0)
+		rc = check_bytes("memory_per_task", spec->memory_per_task_bytes, err);
+	if (rc)
+		return rc;
 	if (spec->memory_bytes && spec->memory_per_task_bytes)
 		return strata_fail_at(err, -EINVAL, "memory",
 				      "expected one of memory and memory_per_task");

@@ -37,6 +37,17 @@ TEST(what_is_left_out_is_usual)
 	CHECK(request.requeue && !request.preemptible && !request.held);
 }
 
+TEST(a_number_that_lacks_its_unit_is_asked_about)
+{
+	struct strata_job_request request;
+
+	CHECK_ERROR(make("{\"command\":[\"x\"],\"memory\":64}", &request), -EINVAL,
+		    "memory is 64 bytes, with which nothing runs; say 64M or 64G");
+	CHECK_ERROR(make("{\"command\":[\"x\"],\"memory_per_task\":65535}", &request), -EINVAL,
+		    "memory_per_task is 65535 bytes, with which nothing runs; say 65535M or 65535G");
+	CHECK_OK(make("{\"command\":[\"x\"],\"memory\":65536}", &request));
+}
+
 TEST(gpus_of_a_job_are_spread)
 {
 	struct strata_job_request request;
