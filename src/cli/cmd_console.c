@@ -44,10 +44,10 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	};
 	int rc = console_host_run(env_system(), &order, &cli->memory, &end, &cli->err);
 
+	if ((rc == 0 || rc == -ECANCELED) && !console_place_held(order.dir))
+		console_place_remove(order.dir); /* nobody else will */
 	if (rc)
 		return rc;
-	if (!console_place_held(order.dir)) /* nobody else will */
-		console_place_remove(order.dir);
 	if (end.signal)
 		end_by(end.signal);
 	return end.signal ? 128 + end.signal : end.code;

@@ -2,7 +2,7 @@
  * strata logs: what a job has written, passed on as it comes. With --follow a connection that
  * breaks is opened again where it was, so that a restart of the server loses nothing.
  */
-#include "cli/service.h"
+#include "cli/interactive.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -117,6 +117,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		rc = pour_all(&pouring, client, conf, operands[0]);
 		away = pouring.bytes > before ? 0 : away;
 	}
+	if (rc == -ENOENT)
+		return interactive_explain(cli, operands[0], rc);
 	if (rc == 0 && pouring.bytes == 0 && !conf->follow)
 		cli_note(cli,
 			 "job %s has written nothing yet; `strata logs -f %s` waits for it, "

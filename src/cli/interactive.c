@@ -422,9 +422,7 @@ static int finish(struct interactive *it, const struct console_result *result)
 	case CONSOLE_SAW_END:
 		if (result->note[0])
 			cli_say(it->cli, "%s", result->note);
-		rc = settle(it, SETTLE_NS, &code);
-		if (rc < 0 && !service_away(rc))
-			it->cli->err = (struct strata_error){ 0 };
+		settle(it, SETTLE_NS, &code); /* how it ended is known without it */
 		return result->end.signal ? SIGNALLED + result->end.signal : result->end.code;
 	default:
 		rc = settle(it, it->held >= 0 ? -1 : SETTLE_NS, &code);
@@ -489,32 +487,35 @@ int interactive_visit(struct interactive *it, const json_t *job)
 
 /* ---- what is said ---- */
 
-static const char *first_sentence(const json_t *why)
-{
-	return grid_or(json_array_get(json_object_get(why, "sentences"), 0), NULL);
-}
-
+/* In a few sentences: the reason, what there is of what it asks for (`strata why` has more), when
+ * it starts. */
 static void say_waits(struct interactive *it, const json_t *job)
 {
 	int64_t start_ns = when_json(job, "expected_start_at");
-	const char *text = grid_or(json_object_get(job, "reason_text"), "what it needs is not free");
+	const char *reason = grid_string(job, "reason_text");
 	char number[24], time[STRATA_FORM_BYTES];
-	struct buf path;
+	struct buf path, text;
 	json_t *why = NULL;
 
+	buf_init(&text, &it->cli->memory, 0);
+	buf_printf(&text, "%s.", reason ? reason : "what it needs is not free");
 	snprintf(number, sizeof(number), "%" PRId64, it->id);
 	service_path(it->cli, &path, "jobs", number, "/why");
-	if (service_get(it->cli, &path, &why) == 0 && first_sentence(why))
-		text = first_sentence(why);
+	if (service_get(it->cli, &path, &why) == 0) {
+		const char *more =
+			grid_or(json_array_get(json_object_get(why, "sentences"), 1), NULL);
+
+		if (more)
+			buf_printf(&text, " %s", more);
+		json_decref(why);
+	}
 	if (start_ns)
-		cli_note(it->cli, "job %" PRId64 " waits: %s; starts %s %s. Ctrl-C %s", it->id,
-			 text, json_is_true(json_object_get(job, "promised")) ? "by" : "≈",
-			 when_print(start_ns, when_now_ns(), time),
-			 it->held < 0 ? "leaves" : "cancels it");
-	else
-		cli_note(it->cli, "job %" PRId64 " waits: %s. Ctrl-C %s", it->id, text,
-			 it->held < 0 ? "leaves" : "cancels it");
-	json_decref(why);
+		buf_printf(&text, " It starts %s %s.",
+			   json_is_true(json_object_get(job, "promised")) ? "by" : "≈",
+			   when_print(start_ns, when_now_ns(), time));
+	cli_note(it->cli, "job %" PRId64 " waits: %s Ctrl-C %s.", it->id, text.text,
+		 it->held < 0 ? "leaves" : "cancels it");
+	buf_fini(&text);
 }
 
 static void say_gives_up(struct interactive *it)
@@ -539,3 +540,45 @@ static void say_ended(struct interactive *it, const json_t *job)
 const struct interactive_voice interactive_plain = { .waits = say_waits,
 						     .gives_up = say_gives_up,
 						     .ended = say_ended };
+
+/* ---- jobs that are looked at ---- */
+
+enum { WRAPPED_WORDS = 4 }; /* strata console DIR - */
+
+void interactive_command_cell(const struct grid_cell *cell)
+{
+	const json_t *command = json_object_get(cell->row, cell->key), *word;
+	size_t first = interactive_dir(cell->cli, cell->row) ? WRAPPED_WORDS : 0, i;
+	struct buf text;
+
+	buf_init(&text, &cell->cli->memory, 0);
+	json_array_foreach(command, i, word)
+	{
+		if (i >= first)
+			buf_printf(&text, "%s%s", i > first ? " " : "", grid_or(word, ""));
+	}
+	cli_table_add_buf(cell->table, &text, "-");
+}
+
+int interactive_explain(struct cli *cli, const char *word, int rc)
+{
+	const struct strata_error before = cli->err;
+	struct buf path;
+	json_t *job;
+
+	service_path(cli, &path, "jobs", word, NULL);
+	if (service_get(cli, &path, &job)) {
+		cli->err = before;
+		return rc;
+	}
+	bool ours = interactive_dir(cli, job);
+
+	json_decref(job);
+	if (ours)
+		return strata_fail(&cli->err, rc,
+				   "job %.60s was interactive: what it wrote went to who sat at "
+				   "it, and to no file",
+				   word);
+	cli->err = before;
+	return rc;
+}

@@ -56,6 +56,11 @@ int interactive_visit(struct interactive *it, const json_t *job);
 char *interactive_dir(struct cli *cli, const json_t *job);
 /* Cancels it; that it has ended already is no mistake. */
 void interactive_cancel(struct interactive *it);
+/* The command of a job, without what stands in front of it in an interactive one. */
+void interactive_command_cell(const struct grid_cell *cell);
+/* A job's output is not there (rc, and cli->err says so): where it went, if it was interactive. */
+int interactive_explain(struct cli *cli, const char *word, int rc);
+
 /* The usual voice, of our own commands. */
 extern const struct interactive_voice interactive_plain;
 

@@ -32,7 +32,7 @@ asked "$body"'["command"][3] == "02"'
 
 it 'says why it waits, and a signal cancels the job'
 serve "{$accepted, \"GET /api/v1/jobs/17\": {\"body\": $(job "uid=$(id -u)" 'expected_start_at="2026-11-15T14:05:00Z"')}, \"DELETE /api/v1/jobs/17\": {\"body\": {}},
-	\"GET /api/v1/jobs/17/why\": {\"body\": {\"sentences\": [\"4 GPUs are wanted and 1 is free\", \"and more\"]}}}"
+	\"GET /api/v1/jobs/17/why\": {\"body\": {\"sentences\": [\"Job 17 is queued.\", \"It asks for 4 GPUs; 1 is free now.\"]}}}"
 strata run -- true </dev/null >out 2>said &
 client=$!
 for _ in $(seq 200); do
@@ -43,8 +43,8 @@ kill -INT $client
 wait $client
 [ $? = 130 ] || problem 'the exit status is not 130'
 err=$(cat said)
-says_some 'strata: job 17 waits: 4 GPUs are wanted and 1 is free; starts ≈ '
-says_some 'Ctrl-C cancels it
+says_some 'strata: job 17 waits: it is next; what it needs is not free. It asks for 4 GPUs; 1 is free now. It starts ≈ '
+says_some 'Ctrl-C cancels it.
 strata: job 17 is cancelled'
 asked 'p["method"] == "DELETE"'
 
