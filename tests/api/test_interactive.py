@@ -137,7 +137,7 @@ def who_waits_hears_why_and_may_give_up(service):
 
 
 def who_was_killed_while_waiting_gets_nothing_started(service):
-    filler = fill(service)
+    before, filler = consoles(), fill(service)
     one = start(service, "run", "--gpus", "1", "--", "touch", "started", stdin=subprocess.DEVNULL)
     service.wait(filler, "running")
     until(lambda: service.ask("GET", f"/api/v1/jobs/{filler + 1}")[0] == 200, "the job is not there")
@@ -146,6 +146,7 @@ def who_was_killed_while_waiting_gets_nothing_started(service):
     cancel(service, filler)
     service.wait(filler + 1, "failed")
     assert not os.path.exists(os.path.join(service.dir, "started"))
+    until(lambda: consoles() <= before, "the directory of the console is left")
 
 
 # ---- with a terminal ----
