@@ -104,14 +104,13 @@ const struct cli_command cli_attach = {
 	.name = "attach",
 	.operands = "ID",
 	.summary = "join the terminal or the output of a running job",
-	.about =
-		"To a job of `strata run`, `strata shell`, `salloc` or `srun`, whose terminal you "
-		"then share: keys\n"
-		"that are typed here go to it, too, and Ctrl-] and then d leaves. Any other job: "
-		"what it writes,\n"
-		"until it ends or Ctrl-C. Leaving ends no job; the exit code is the job's when it "
-		"ends meanwhile.\n"
-		"Only the user of a job can attach to it, on the machine that it runs on.",
+	.about = "To a job of `strata run`, `strata shell`, `salloc` or `srun`, whose terminal you "
+		 "then share: keys\n"
+		 "that are typed here go to it, too, and Ctrl-] and then d leaves. Any other job: "
+		 "what it writes,\n"
+		 "until it ends or Ctrl-C. Leaving ends no job; the exit code is the job's when it "
+		 "ends meanwhile.\n"
+		 "Only the user of a job can attach to it, on the machine that it runs on.",
 	.examples = "  strata attach 17\n"
 		    "  strata attach 35_2",
 	.options = &attach_schema,

@@ -20,12 +20,11 @@ struct run_conf {
 	const char *detach_key;
 };
 
-static const struct strata_choice terminals[] = {
-	{ "auto", TERMINAL_AUTO, "when input and output are one" },
-	{ "yes", TERMINAL_YES, "always" },
-	{ "no", TERMINAL_NO, "never" },
-	{ 0 }
-};
+static const struct strata_choice terminals[] = { { "auto", TERMINAL_AUTO,
+						    "when input and output are one" },
+						  { "yes", TERMINAL_YES, "always" },
+						  { "no", TERMINAL_NO, "never" },
+						  { 0 } };
 
 static const struct strata_option run_options[] = {
 	{ "terminal", STRATA_ENUM, offsetof(struct run_conf, terminal),
@@ -95,9 +94,9 @@ static int submit(struct running *running, int64_t *ret_id)
 		cli_note(cli, "%s", grid_or(warning, ""));
 	*ret_id = grid_int(answer, "id");
 	json_decref(answer);
-	return *ret_id > 0 ? 0
-			   : strata_fail(&cli->err, -EBADMSG,
-					 "the server's answer has no job's id");
+	return *ret_id > 0
+		       ? 0
+		       : strata_fail(&cli->err, -EBADMSG, "the server's answer has no job's id");
 }
 
 static int sit_at(struct cli *cli, const struct run_conf *conf, char *const *words, size_t count)
@@ -145,20 +144,19 @@ const struct cli_command cli_run = {
 	.name = "run",
 	.operands = "[--] COMMAND [ARG…]",
 	.summary = "run a command as a job and stay with it",
-	.about =
-		"Waits for the job to start, and says why it waits. Then it is as if the command "
-		"ran here: input,\n"
-		"output, errors, signals and the size of the terminal are passed on, and the exit "
-		"code is the\n"
-		"command's (128 + N after signal N). Ctrl-C cancels a job that waits.\n"
-		"\n"
-		"The job ends when this does: when it is killed, or its terminal is closed. To "
-		"leave the job\n"
-		"running, press Ctrl-] and then d; `strata attach` comes back to it.\n"
-		"\n"
-		"Where --output, --error or --input name a file, that is used in place of what is "
-		"here. Input is\n"
-		"read as it is there: in a loop that reads from a file, add </dev/null.",
+	.about = "Waits for the job to start, and says why it waits. Then it is as if the command "
+		 "ran here: input,\n"
+		 "output, errors, signals and the size of the terminal are passed on, and the exit "
+		 "code is the\n"
+		 "command's (128 + N after signal N). Ctrl-C cancels a job that waits.\n"
+		 "\n"
+		 "The job ends when this does: when it is killed, or its terminal is closed. To "
+		 "leave the job\n"
+		 "running, press Ctrl-] and then d; `strata attach` comes back to it.\n"
+		 "\n"
+		 "Where --output, --error or --input name a file, that is used in place of what is "
+		 "here. Input is\n"
+		 "read as it is there: in a loop that reads from a file, add </dev/null.",
 	.examples = "  strata run --gpus 1 -- nvidia-smi\n"
 		    "  strata run --cpus 4 --time 10m -- make -j4\n"
 		    "  sort big.txt | strata run --memory 8G -- uniq -c >counts.txt",

@@ -71,9 +71,9 @@ static int read_elements(struct cli *cli, struct waited *one, const char *text, 
 		return rc;
 	one->next = strata_array_next(&one->elements, -1);
 	one->begun = true;
-	return one->next < 0 ? strata_fail(&cli->err, -EINVAL, "'%.60s' names no element",
-					   one->word)
-			     : 0;
+	return one->next < 0
+		       ? strata_fail(&cli->err, -EINVAL, "'%.60s' names no element", one->word)
+		       : 0;
 }
 
 /* "35", "35_*": all of it, where it is an array. */
@@ -132,9 +132,9 @@ static void tell(const struct waiting *waiting, json_t *job)
 static int look_at_one(struct waiting *waiting, struct waited *one, bool *ret_ended)
 {
 	struct cli *cli = waiting->cli;
-	const char *word = one->base ? strata_arena_printf(&cli->arena, "%s_%" PRId64, one->base,
-							   one->next)
-				     : one->word;
+	const char *word =
+		one->base ? strata_arena_printf(&cli->arena, "%s_%" PRId64, one->base, one->next)
+			  : one->word;
 	json_t *job;
 	int rc = word ? get(cli, word, &job) : strata_fail_memory(&cli->err);
 
@@ -226,12 +226,11 @@ const struct cli_command cli_wait = {
 	.name = "wait",
 	.operands = "ID…",
 	.summary = "wait until jobs have ended",
-	.about =
-		"Prints nothing. The exit code is 0 when all of them completed, else that of the "
-		"first, in the order\n"
-		"given, that did not (128 + N after signal N), and 124 when --timeout was over "
-		"before. A service\n"
-		"that is away for a while is waited for.",
+	.about = "Prints nothing. The exit code is 0 when all of them completed, else that of the "
+		 "first, in the order\n"
+		 "given, that did not (128 + N after signal N), and 124 when --timeout was over "
+		 "before. A service\n"
+		 "that is away for a while is waited for.",
 	.examples = "  strata wait 17 && strata submit evaluate.sh\n"
 		    "  strata wait 35_[1-4] 36\n"
 		    "  strata wait --any --timeout 1h 17 18; echo $?",

@@ -44,8 +44,7 @@ static bool is_loopback(const char *url)
 	       (strncmp(host, "localhost", 9) == 0 && strchr(":/", host[9]));
 }
 
-int interactive_open(struct interactive *it, struct cli *cli,
-		     const struct interactive_voice *voice)
+int interactive_open(struct interactive *it, struct cli *cli, const struct interactive_voice *voice)
 {
 	const char *base = getenv("TMPDIR");
 	struct client_place place;
@@ -58,10 +57,11 @@ int interactive_open(struct interactive *it, struct cli *cli,
 				    .signals = -1,
 				    .keys_prefix = CONSOLE_KEYS_DEFAULT };
 	if (rc == 0 && !place.socket && !is_loopback(place.url))
-		rc = strata_fail(&cli->err, -ENOTSUP,
-				 "%.200s is on another machine, and its jobs run there: log in to "
-				 "it for interactive work, or use `strata submit` and `strata logs`",
-				 place.url);
+		rc = strata_fail(
+			&cli->err, -ENOTSUP,
+			"%.200s is on another machine, and its jobs run there: log in to "
+			"it for interactive work, or use `strata submit` and `strata logs`",
+			place.url);
 	if (rc == 0)
 		rc = console_place_make(base && *base == '/' ? base : "/tmp", &cli->arena, &dir,
 					&cli->err);
@@ -249,12 +249,12 @@ static int check_place(struct waiting *waiting, const json_t *job)
 		return 0;
 	if (it->held >= 0)
 		interactive_cancel(it);
-	return strata_fail(&it->cli->err, -ENOTSUP,
-			   "job %" PRId64 " runs on %.100s, where it cannot be reached from here: "
-			   "interactive work needs jobs that run on this machine (executor local)",
-			   it->id,
-			   grid_or(json_array_get(json_object_get(job, "node_names"), 0),
-				   "another machine"));
+	return strata_fail(
+		&it->cli->err, -ENOTSUP,
+		"job %" PRId64 " runs on %.100s, where it cannot be reached from here: "
+		"interactive work needs jobs that run on this machine (executor local)",
+		it->id,
+		grid_or(json_array_get(json_object_get(job, "node_names"), 0), "another machine"));
 }
 
 /* The service's view of it, now and then. 1: it is over; job is set where it was asked. */
@@ -311,8 +311,9 @@ static void say_log(struct interactive *it)
 	char *text;
 	size_t length;
 
-	if (path && env_read_file(env_system(), AT_FDCWD, path, LOG_BYTES_MAX, &it->cli->arena,
-				  &text, &length, &ignored) == 0 &&
+	if (path &&
+	    env_read_file(env_system(), AT_FDCWD, path, LOG_BYTES_MAX, &it->cli->arena, &text,
+			  &length, &ignored) == 0 &&
 	    length && strncmp(text, "slurmstepd:", 11) != 0) /* which says no more than we do */
 		cli_note(it->cli, "%.*s", (int)strcspn(text, "\n"), text);
 }

@@ -53,8 +53,8 @@ enum console_type {
 
 enum {
 	CONSOLE_HEAD_BYTES = 4,
-	CONSOLE_WINDOW = 32 << 10,  /* of input that a view may have on its way */
-	CONSOLE_RECALL = 32 << 10,  /* of output that a guest is shown when it comes */
+	CONSOLE_WINDOW = 32 << 10, /* of input that a view may have on its way */
+	CONSOLE_RECALL = 32 << 10, /* of output that a guest is shown when it comes */
 	CONSOLE_VERSION = 1,
 	CONSOLE_HELLO_BYTES = 7,
 };
@@ -200,9 +200,9 @@ enum console_outcome {
 struct console_result {
 	enum console_outcome outcome;
 	struct console_end end;
-	int signal;       /* HUNG_UP */
-	bool unfinished;  /* the last line on the terminal has no end */
-	char note[256];   /* what the host said last; "" */
+	int signal;      /* HUNG_UP */
+	bool unfinished; /* the last line on the terminal has no end */
+	char note[256];  /* what the host said last; "" */
 };
 
 /* Until one of these. The terminal is as before, then. */

@@ -53,10 +53,10 @@ struct host {
 	struct console_stop stop;
 	int64_t begun_ns, quiet_ns; /* since when nothing came from the program */
 	bool started, ended;
-	bool input_over;  /* the owner has no more */
-	char *input;      /* for the program; owned, as are the others */
-	char *recall;     /* its latest output, a ring */
-	char *part;       /* one read */
+	bool input_over; /* the owner has no more */
+	char *input;     /* for the program; owned, as are the others */
+	char *recall;    /* its latest output, a ring */
+	char *part;      /* one read */
 	size_t input_at, input_used, recall_at, recall_used;
 };
 
@@ -399,8 +399,7 @@ static bool abandoned(const struct host *host)
 {
 	if (host->started)
 		return false;
-	return !console_place_held(host->order->dir) ||
-	       now_ns(host) - host->begun_ns > WANTED_NS;
+	return !console_place_held(host->order->dir) || now_ns(host) - host->begun_ns > WANTED_NS;
 }
 
 static int64_t keep_deadlines(struct host *host)
@@ -522,8 +521,9 @@ static int serve(struct host *host, struct strata_error *err)
 
 static int open_signals(int *ret_fd, struct strata_error *err)
 {
-	static const int numbers[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-				       SIGQUIT, SIGUSR1, SIGUSR2 };
+	static const int numbers[] = {
+		SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2
+	};
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);

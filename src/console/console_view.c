@@ -35,7 +35,7 @@ struct running {
 	struct console_keys keys;
 	struct console_frame frame; /* of output, that is being written */
 	struct termios before;
-	bool raw;     /* the terminal is to be set back */
+	bool raw;      /* the terminal is to be set back */
 	bool terminal; /* the program has one */
 	bool welcomed, over, input_over;
 	size_t on_its_way; /* of input */
@@ -45,8 +45,9 @@ struct running {
 
 int console_signals_open(int *ret_fd, struct strata_error *err)
 {
-	static const int numbers[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-				       SIGUSR1, SIGUSR2, SIGWINCH };
+	static const int numbers[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH
+	};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -235,8 +236,7 @@ static void read_on(struct running *run)
 {
 	struct console_frame frame;
 
-	while (!run->over && !run->frame.count &&
-	       console_wire_next(&run->wire, &frame, NULL) > 0)
+	while (!run->over && !run->frame.count && console_wire_next(&run->wire, &frame, NULL) > 0)
 		take_frame(run, &frame);
 }
 
@@ -247,8 +247,8 @@ static void go_round(struct running *run)
 	bool writing = run->frame.count > 0;
 	int to = run->frame.type == CONSOLE_ERROR ? STDERR_FILENO : STDOUT_FILENO;
 	char key[2];
-	short events = (short)((writing ? 0 : POLLIN) |
-			       (console_wire_waits(&run->wire) ? POLLOUT : 0));
+	short events =
+		(short)((writing ? 0 : POLLIN) | (console_wire_waits(&run->wire) ? POLLOUT : 0));
 	struct pollfd polls[] = {
 		{ run->view->signals, POLLIN, 0 },
 		{ events ? run->wire.fd : -1, events, 0 },

@@ -49,8 +49,8 @@ static size_t space(const struct console_wire *wire)
 
 size_t console_wire_room(const struct console_wire *wire)
 {
-	size_t most = STRATA_CONSOLE_FRAME_BYTES_MAX,
-	       left = space(wire), kept = CONSOLE_HEAD_BYTES + SPARE_BYTES;
+	size_t most = STRATA_CONSOLE_FRAME_BYTES_MAX, left = space(wire),
+	       kept = CONSOLE_HEAD_BYTES + SPARE_BYTES;
 
 	if (left <= kept)
 		return 0;

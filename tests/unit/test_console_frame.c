@@ -37,8 +37,7 @@ TEST(what_is_no_frame_is_refused_at_its_first_byte)
 {
 	CHECK_ERROR(console_frame_read("z", 1, &frame, &used, &err), -EBADMSG,
 		    "the unknown type 122");
-	CHECK_ERROR(console_frame_read("", 1, &frame, &used, &err), -EBADMSG,
-		    "the unknown type 0");
+	CHECK_ERROR(console_frame_read("", 1, &frame, &used, &err), -EBADMSG, "the unknown type 0");
 }
 
 TEST(what_is_in_frames_comes_back)

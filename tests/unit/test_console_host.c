@@ -40,7 +40,7 @@ static void begin(const char *script)
 			_exit(99);
 		int rc = console_host_run(env_system(), &own, &its_own, &end, &err);
 
-		_exit(rc == -ECANCELED            ? 98
+		_exit(rc == -ECANCELED           ? 98
 		      : rc || its_own.used_bytes ? 97
 		      : end.signal               ? 50 + end.signal
 						 : end.code);

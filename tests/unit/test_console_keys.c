@@ -73,7 +73,9 @@ TEST(keys_have_names)
 		CHECK_OK(console_keys_parse(rows[i].text, &prefix, &err));
 		CHECK_INT(prefix, rows[i].prefix);
 	}
-	static const char *const wrong[] = { "", "d", "ctrl-", "ctrl-ab", "ctrl-1", "^@", "ctrl-é" };
+	static const char *const wrong[] = {
+		"", "d", "ctrl-", "ctrl-ab", "ctrl-1", "^@", "ctrl-é"
+	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		CHECK_ERROR(console_keys_parse(wrong[i], &prefix, &err), -EINVAL,

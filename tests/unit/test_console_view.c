@@ -269,8 +269,9 @@ TEST(a_terminal_passes_keys_and_sizes_and_is_set_back)
 	CHECK_INT(write(fds[0], "\x1d", 1), 1); /* kept back for half a second */
 	CHECK_INT(hear(&frame), CONSOLE_INPUT);
 	CHECK(frame.count == 1 && frame.bytes[0] == 0x1d);
-	CHECK_INT(write(fds[0], "a\x1d"
-				"d",
+	CHECK_INT(write(fds[0],
+			"a\x1d"
+			"d",
 			3),
 		  3);
 	CHECK_INT(hear(&frame), CONSOLE_INPUT);

@@ -75,10 +75,9 @@ static void say_ended(struct interactive *it, const json_t *job)
 	buf_fini(&sentence);
 }
 
-static const struct interactive_voice voice = { .waits = say_waits,
-						.starts = say_starts,
-						.gives_up = say_revoked,
-						.ended = say_ended };
+static const struct interactive_voice voice = {
+	.waits = say_waits, .starts = say_starts, .gives_up = say_revoked, .ended = say_ended
+};
 
 /* ---- what is asked for ---- */
 
@@ -185,8 +184,7 @@ static int allocate_only(struct allocation *allocation)
 	if (console_signals_open(&it->signals, &batch->cli->err))
 		return slurm_batch_complain(batch);
 	if (json_object_set_new(batch->body, "output", json_string("/dev/null")) ||
-	    json_object_set_new(batch->body, "command",
-				json_pack("[s,s]", "sleep", "infinity"))) {
+	    json_object_set_new(batch->body, "command", json_pack("[s,s]", "sleep", "infinity"))) {
 		strata_fail_memory(&batch->cli->err);
 		code = slurm_batch_complain(batch);
 	}
@@ -266,7 +264,8 @@ static int run(struct cli *cli, int argc, char **argv)
 }
 
 const struct slurm_command slurm_salloc = { .name = "salloc",
-					    .summary = "an allocation with a shell or command in it",
+					    .summary =
+						    "an allocation with a shell or command in it",
 					    .operands = "[COMMAND [ARGUMENT…]]",
 					    .syntax = &salloc_syntax,
 					    .run = run };

@@ -142,8 +142,8 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 	bool own[3] = { false };
 	struct strata_error err = { 0 };
 
-	bool lines = !about->terminal && (srun->batch.job.label ||
-					  (all->count > 1 && !srun->batch.job.unbuffered));
+	bool lines = !about->terminal &&
+		     (srun->batch.job.label || (all->count > 1 && !srun->batch.job.unbuffered));
 
 	for (int i = 1; lines && i <= 2; i++)
 		if (fds[i] == STDOUT_FILENO || fds[i] == STDERR_FILENO)
