@@ -31,6 +31,10 @@ enum {
 	STRATA_CSV_ROWS_MAX = 1 << 24,        /* its rows */
 	STRATA_INPUT_BYTES_MAX = 1 << 30,     /* a file of the simulator, unpacked */
 
+	/* interactive jobs */
+	STRATA_CONSOLE_FRAME_BYTES_MAX = 1 << 16, /* that a console and a view pass on in one go */
+	STRATA_CONSOLE_VIEWS_MAX = 8,             /* that look at one job at a time */
+
 	/* weights of models */
 	STRATA_SAFETENSORS_HEADER_BYTES_MAX = 100000000, /* as the format has it */
 	STRATA_SAFETENSORS_METADATA_BYTES_MAX = 16

@@ -21,8 +21,8 @@ struct strata_sbatch_input {
 	const char *script; /* the file's bytes; NULL: none was given */
 	size_t script_length;
 	const char *script_name; /* its path; NULL: standard input */
-	/* whose options these are: STRATA_SLURM_SBATCH (or 0), or STRATA_SLURM_SRUN, which has a program
-	 * in place of a script and reads no variables */
+	/* whose options these are: STRATA_SLURM_SBATCH (or 0), STRATA_SLURM_SRUN, which has a program in
+	 * place of a script and reads no variables, or STRATA_SLURM_SALLOC, which may have a program */
 	unsigned command;
 	const char *const *args; /* the words behind "sbatch": options, script, its arguments */
 	size_t arg_count;
@@ -152,6 +152,7 @@ struct strata_sbatch {
 
 	/* a step's: srun's own */
 	bool label, unbuffered, kill_on_bad_exit, exact, overlap, pty, multi_prog;
+	bool no_shell; /* salloc's */
 	const char *job_id;
 
 	/* the command's own */

@@ -50,8 +50,8 @@ static const char *const chapters[CLI_CHAPTER_COUNT] = {
 };
 
 /* What is used most, in the order of a job's life. */
-static const char *const daily[] = { "submit", "queue", "show",  "why", "logs",
-				     "cancel", "jobs",  "nodes", "top", "generate" };
+static const char *const daily[] = { "submit", "run",    "queue", "show",  "why", "logs",
+				     "cancel", "jobs",   "nodes", "top",   "generate" };
 
 /* The second words of a group, after `before`: "add, remove". */
 static void print_others(struct cli *cli, const char *group, const char *before)

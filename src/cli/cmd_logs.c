@@ -2,7 +2,7 @@
  * strata logs: what a job has written, passed on as it comes. With --follow a connection that
  * breaks is opened again where it was, so that a restart of the server loses nothing.
  */
-#include "cli/service.h"
+#include "cli/interactive.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -143,6 +143,8 @@ static int show(struct cli *cli, struct client *client, const struct logs_conf *
 		rc = pour_all(&pouring, client, conf, id);
 		away = pouring.bytes > before ? 0 : away;
 	}
+	if (rc == -ENOENT)
+		return interactive_explain(cli, id, rc);
 	if (rc == 0 && pouring.bytes == 0 && !conf->follow && conf->tail != 0)
 		cli_note(cli,
 			 "job %s has written nothing yet; `strata logs -f %s` waits for it, "

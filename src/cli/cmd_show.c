@@ -1,5 +1,5 @@
 /* strata show: everything that is known of a job. */
-#include "cli/service.h"
+#include "cli/interactive.h"
 
 #include <inttypes.h>
 
@@ -23,7 +23,7 @@ static const struct grid_column fields[] = {
 	{ { .title = "gpus" }, grid_text, "gpus" },
 	{ { .title = "gpu type" }, grid_text, "gpu_type" },
 	{ { .title = "time limit" }, grid_span, "time_limit_s" },
-	{ { .title = "command" }, grid_text, "command" },
+	{ { .title = "command" }, interactive_command_cell, "command" },
 	{ { .title = "directory" }, grid_text, "working_dir" },
 	{ { .title = "output" }, grid_text, "output" },
 	{ { .title = "error" }, grid_text, "error" },

@@ -40,6 +40,7 @@ static const char *word_of_others(const char *word)
 		{ "daemon", "serve" },     { "batch", "submit" },   { "sub", "submit" },
 		{ "describe", "show" },    { "usage", "accounting" }, { "report", "accounting" },
 		{ "image", "generate" },   { "draw", "generate" },  { "gpu", "gpus" },
+		{ "exec", "run" },         { "bash", "shell" },     { "interactive", "shell" },
 		{ "drain", "nodes drain" }, { "explain", "why" },   { "settings", "config" },
 	};
 

@@ -24,7 +24,7 @@ struct sbatch_reading {
 /* sbatch_rows.c */
 extern const struct slurm_row sbatch_rows[];
 extern const size_t sbatch_row_count;
-extern const struct slurm_syntax sbatch_syntax, srun_syntax;
+extern const struct slurm_syntax sbatch_syntax, srun_syntax, salloc_syntax;
 
 /* sbatch_read.c: how values reach the job. Those called check look at the value of an option without effect. */
 slurm_read sbatch_read_count, sbatch_read_memory, sbatch_read_limit, sbatch_read_begin,

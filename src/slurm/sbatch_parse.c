@@ -148,7 +148,7 @@ static int settle_names(struct sbatch_reading *reading, struct strata_error *err
 		if (!job->name)
 			return strata_fail_memory(err);
 	} else if (!job->name) {
-		job->name = "sbatch";
+		job->name = batch ? "sbatch" : "interactive";
 	}
 	job->error_given = job->error != NULL;
 	if (!job->output)
@@ -176,7 +176,7 @@ static int read_all(struct sbatch_reading *reading, const struct glance *glance,
 		rc = read_script(reading, err);
 	if (rc == 0) /* a script that says --wrap is still a script */
 		reading->job.wrap = NULL;
-	if (rc == 0 && batch)
+	if (rc == 0 && reading->base.syntax != &srun_syntax)
 		rc = slurm_rows_read_env(&reading->base, in->env, err);
 	if (rc == 0)
 		rc = slurm_rows_read_words(&reading->base, in->args, in->arg_count, err);
@@ -192,8 +192,9 @@ static int read_all(struct sbatch_reading *reading, const struct glance *glance,
 int strata_sbatch_parse(const struct strata_sbatch_input *in, struct strata_arena *arena,
 			struct strata_sbatch *ret_job, struct strata_error *err)
 {
-	const struct slurm_syntax *syntax = in->command == STRATA_SLURM_SRUN ? &srun_syntax
-									     : &sbatch_syntax;
+	const struct slurm_syntax *syntax = in->command == STRATA_SLURM_SRUN     ? &srun_syntax
+					    : in->command == STRATA_SLURM_SALLOC ? &salloc_syntax
+										 : &sbatch_syntax;
 	struct sbatch_reading reading = {
 		.in = in,
 		.job = { .mem_bytes = -1,

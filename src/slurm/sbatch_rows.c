@@ -182,8 +182,8 @@ const struct slurm_row sbatch_rows[] = {
 	    "keep going when a node fails" }, NULL, 0 },
 	{ { "no-requeue", 0, STRATA_SLURM_NONE, BATCH, "SBATCH_NO_REQUEUE", ACTS,
 	    "never start the job again" }, sbatch_read_no_requeue, 0 },
-	{ { "no-shell", 0, STRATA_SLURM_NONE, ALLOC, NULL, IGNORED,
-	    "allocate only" }, NULL, 0 },
+	{ { "no-shell", 0, STRATA_SLURM_NONE, ALLOC, NULL, ACTS,
+	    "allocate only" }, slurm_read_flag, FIELD(no_shell) },
 	{ { "nodefile", 'F', STRATA_SLURM_REQUIRED, ALL, NULL, IGNORED,
 	    "file of nodes to use" }, NULL, 0 },
 	{ { "nodelist", 'w', STRATA_SLURM_REQUIRED, ALL, NULL, ACTS,
@@ -316,6 +316,7 @@ const size_t sbatch_row_count = sizeof(sbatch_rows) / sizeof(sbatch_rows[0]) - 1
 
 const struct slurm_syntax sbatch_syntax = { sbatch_rows, BATCH, .stops = true, .env_tells = true };
 const struct slurm_syntax srun_syntax = { sbatch_rows, RUN, .stops = true, .env_tells = true };
+const struct slurm_syntax salloc_syntax = { sbatch_rows, ALLOC, .stops = true, .env_tells = true };
 
 const struct strata_slurm_option *strata_slurm_option_at(size_t index)
 {

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import slurm_cluster
-from service import PATIENCE_S, Service, Skip, run_with
+from service import PATIENCE_S, STRATA, Service, Skip, run_with
 
 cluster = None
 
@@ -49,6 +49,14 @@ def nodes_are_slurms(service):
     assert sorted(nodes) == ["n001", "n002", "n003", "n004"], nodes
     one = nodes["n001"]
     assert one["state"] == "up" and "a100" in str(one) and "gpu" in str(one), one
+
+
+def somebody_sits_at_a_job_there(service):
+    """Where its node is this machine; elsewhere `strata run` says that it cannot be reached."""
+    done = subprocess.run([STRATA, "run", "--", "sh", "-c", "cat; echo $SLURMD_NODENAME; exit 5"], input="hi\n", stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "STRATA_SOCKET": service.socket}, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (5, "hi\nn001\n"), done
+    service.wait(1, "failed")
 
 
 def a_job_runs_where_it_was_decided(service):
@@ -170,6 +178,6 @@ def as_another_user(service):
 
 
 if __name__ == "__main__":
-    run_with(lambda test: OnSlurm(), nodes_are_slurms, a_job_runs_where_it_was_decided, several_nodes_and_uneven_tasks,
+    run_with(lambda test: OnSlurm(), nodes_are_slurms, somebody_sits_at_a_job_there, a_job_runs_where_it_was_decided, several_nodes_and_uneven_tasks,
              the_end_is_told_as_it_was, a_restart_finds_what_runs, slurm_may_be_away, what_others_run_is_taken,
              nodes_follow_slurm, wishes_are_carried_out, as_another_user)

@@ -26,6 +26,9 @@ it 'knows the words that others use'
 run strata ps
 gives 2
 says_some "there is no command 'ps'; you may want \`strata queue\`"
+run strata exec
+gives 2
+says_some 'you may want `strata run`'
 run strata history
 says_some '`strata jobs`'
 run strata list

@@ -160,7 +160,7 @@ def files(_):
 
 
 QUESTIONS = ("queue", "queue --json", "nodes", "nodes --json", "gpus", "show 1", "show 3 --json", "why 3", "events", "events --json",
-             "accounting", "accounts", "users", "qos", "partitions", "logs 1", "checkpoints 1", "token list", "hold 6_[2-3]", "models", "models show digits", "tasks",
+             "accounting", "accounts", "users", "qos", "partitions", "logs 1", "checkpoints 1", "wait -v 1", "wait 1 --json", "run -- echo hi", "token list", "hold 6_[2-3]", "models", "models show digits", "tasks",
              "tasks --json", "tasks show T1", "why T1")
 
 

@@ -45,7 +45,7 @@ run strata slurm ls --json
 for law in '(n := [o["name"].lower() for o in c["options"]]) == sorted(n)' 'len({o["name"] for o in c["options"]}) == len(c["options"])' \
 	'len(l := [o["letter"] for o in c["options"] if "letter" in o]) == len(set(l))' 'all(o["help"][-1] != "." for o in c["options"])' \
 	'{"help", "usage", "version"} < {o["name"] for o in c["options"]}'; do
-	prints_json "len(d['commands']) == 9 and all($law for c in d['commands'])"
+	prints_json "len(d['commands']) == 10 and all($law for c in d['commands'])"
 done
 
 it 'warns of options without effect once, and not of those that hold anyway'

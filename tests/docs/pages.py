@@ -69,15 +69,18 @@ class Shell:
         self.home = tempfile.TemporaryDirectory(prefix="strata-docs-", ignore_cleanup_errors=True)
         os.chmod(self.home.name, 0o755)
         environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": "", "PYTHONPATH": python}
-        self.process = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=self.home.name, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, start_new_session=True)
+        words, typed = os.pipe()  # beside its input, which commands may read
+        self.process = subprocess.Popen(["bash", "--norc", "--noprofile", f"/dev/fd/{words}"], cwd=self.home.name, env=environment, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[words])
+        os.close(words)
+        self.typed = os.fdopen(typed, "wb")
         os.set_blocking(self.process.stdout.fileno(), False)
         self.buffer = b""
 
     def run(self, text):
         """What it prints, and its status."""
-        self.process.stdin.write(f"{text}\necho {END} $?\n".encode())
-        self.process.stdin.flush()
+        self.typed.write(f"{text}\necho {END} $?\n".encode())
+        self.typed.flush()
         deadline = time.monotonic() + PATIENCE_S
         select = selectors.DefaultSelector()
         select.register(self.process.stdout, selectors.EVENT_READ)
@@ -102,7 +105,7 @@ class Shell:
 
     def close(self):
         self.run("kill $(jobs -p) 2>/dev/null; wait")
-        self.process.stdin.close()
+        self.typed.close()
         try:
             os.killpg(self.process.pid, signal.SIGTERM)
         except ProcessLookupError:

@@ -80,10 +80,11 @@ int slurm_batch_talk(struct batch *batch, const struct slurm_command *command)
 
 int slurm_batch_refuse(struct batch *batch, const char *why)
 {
-	bool batched = strcmp(batch->program, "sbatch") == 0;
+	const char *what = strcmp(batch->program, "sbatch") == 0   ? "Batch job submission failed"
+			   : strcmp(batch->program, "salloc") == 0 ? "Job submit/allocate failed"
+								   : "Unable to allocate resources";
 
-	slurm_error(batch->cli, batch->program, "%s: %s",
-		    batched ? "Batch job submission failed" : "Unable to allocate resources", why);
+	slurm_error(batch->cli, batch->program, "%s: %s", what, why);
 	return 1;
 }
 

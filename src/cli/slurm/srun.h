@@ -85,29 +85,12 @@ struct srun_task {
 	int64_t rank;
 	const char *const *environment;
 	int fds[3];
-	bool terminal; /* they are one */
+	bool terminal; /* they are one, and ours as well */
 };
 /* Starts them, passes on what they write and waits. Returns the highest exit code; `ret_signal` is
  * set where a signal was the cause. */
 int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count,
 	     const char *program, int64_t step, int *ret_signal);
-
-/* ---- srun_pty.c ---- */
-
-/* Within the job: does a caller wait to be given a terminal? The variable that says where is for
- * nobody else. */
-bool srun_pty_wanted(const struct srun *srun);
-bool srun_pty_is_ours(const char *variable);
-/* Makes a terminal and gives the caller its other end. The task's end, or −1 when that was said to
- * be impossible. */
-int srun_pty_make(struct srun *srun);
-/* At the caller's: waits in the directory for a terminal to be sent, and tells the job to come so.
- * −1: said. */
-int srun_pty_listen(struct srun *srun, const char *dir);
-/* The one that was sent; −1: none yet. */
-int srun_pty_take(int listening);
-/* Is that terminal until the other end is gone. */
-void srun_pty_serve(int master);
 
 /* ---- srun_job.c ---- */
 

@@ -1,144 +1,103 @@
 /*
  * srun outside of a job: one is made that calls srun again with the same words, which then is
- * within it. What that writes goes into files of ours, which are read as they grow, and its exit
- * code is ours. An interrupt cancels the job.
+ * within it. We sit at it as `strata run` does, with a terminal when --pty asks for one; what the
+ * options say of files is for the srun within. An interrupt cancels the job.
  */
 #include "cli/slurm/srun.h"
 
-#include "client/client.h"
+#include "cli/interactive.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#define LOOK_NS (50 * STRATA_MS_NS)
-enum { PATIENCE = 6 }; /* looks until it is said that the job waits */
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	interrupted = 1;
-}
-
-/* One of the two files, as far as it was passed on. */
-struct pipe {
+struct sitting {
+	struct interactive it; /* first: what the voice is handed is this */
 	struct srun *srun;
-	int64_t job, from;
-	bool error;
+	bool waited, told;
 };
 
-static int pour(void *context, const char *bytes, size_t count, struct strata_error *err)
+static struct sitting *sitting_of(struct interactive *it)
 {
-	struct pipe *pipe = context;
-	FILE *to = pipe->error ? stderr : stdout;
-
-	if (fwrite(bytes, 1, count, to) != count)
-		return strata_fail(err, -EPIPE, "nobody reads on");
-	pipe->from += (int64_t)count;
-	return 0;
+	return (struct sitting *)it;
 }
 
-static void pass_on(struct pipe *pipe)
+static void say_waits(struct interactive *it, const json_t *job)
 {
-	struct cli *cli = pipe->srun->cli;
-	struct client *client;
-	struct buf path;
-	char number[24], rest[64];
+	struct sitting *sitting = sitting_of(it);
 
-	snprintf(number, sizeof(number), "%" PRId64, pipe->job);
-	snprintf(rest, sizeof(rest), "/output?from=%" PRId64 "%s", pipe->from,
-		 pipe->error ? "&error=1" : "");
-	service_path(cli, &path, "jobs", number, rest);
-	if (buf_check(&path, NULL) == 0 && service_open(cli, &client) == 0)
-		client_stream(client, path.text, pour, pipe, &cli->err);
-	buf_fini(&path);
-	fflush(pipe->error ? stderr : stdout);
+	(void)job;
+	if (!sitting->waited && !sitting->srun->batch.job.quiet)
+		slurm_say(it->cli, "srun: job %" PRId64 " queued and waiting for resources",
+			  it->id);
+	sitting->waited = true;
 }
 
-static void cancel(struct srun *srun, int64_t id)
+static void say_starts(struct interactive *it)
 {
-	slurm_batch_cancel(&srun->batch, id);
-	slurm_say(srun->cli, "srun: Force Terminated job %" PRId64, id);
+	struct sitting *sitting = sitting_of(it);
+
+	if (sitting->waited && !sitting->srun->batch.job.quiet)
+		slurm_say(it->cli, "srun: job %" PRId64 " has been allocated resources", it->id);
 }
 
-static int follow(struct srun *srun, int64_t id, int terminals)
+static void say_forced(struct interactive *it)
 {
-	struct pipe out = { srun, id, 0, false }, err = { srun, id, 0, true };
-	bool waits = false, ended = false, told = false;
-	int code = 1;
-
-	for (int look = 0; !ended; look++) {
-		json_t *job;
-		int rc = slurm_batch_job(srun->cli, id, &job);
-
-		if (interrupted && !told) {
-			cancel(srun, id);
-			told = true;
-		}
-		if (rc && !service_away(rc)) {
-			slurm_error(srun->cli, "srun", "%s", srun->cli->err.text);
-			return 1;
-		}
-		if (rc == 0) {
-			const char *state = grid_or(json_object_get(job, "state"), "");
-			bool queued = strcmp(state, "queued") == 0;
-
-			if (queued && look == PATIENCE && !srun->batch.job.quiet) {
-				slurm_say(srun->cli,
-					  "srun: job %" PRId64 " queued and waiting for resources",
-					  id);
-				waits = true;
-			}
-			if (!queued && waits)
-				slurm_say(srun->cli,
-					  "srun: job %" PRId64 " has been allocated resources", id);
-			waits &= queued;
-			ended = job_ended(job);
-			code = job_exit_code(job);
-			if (!queued) {
-				pass_on(&out);
-				pass_on(&err);
-			}
-			json_decref(job);
-		}
-		int master = terminals < 0 ? -1 : srun_pty_take(terminals);
-
-		if (master >= 0)
-			srun_pty_serve(master);
-		else if (!ended)
-			follow_sleep(LOOK_NS);
-	}
-	return code;
+	sitting_of(it)->told = true;
+	slurm_say(it->cli, "srun: Force Terminated job %" PRId64, it->id);
 }
 
-/* The program that we are, and the words that made us what we are. */
-static bool add_command(struct srun *srun)
+static bool interrupt(struct interactive *it, int number)
 {
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	json_t *command = json_array();
-
-	if (length <= 0)
+	if (number != SIGINT && number != SIGTERM)
 		return false;
-	self[length] = '\0';
-	json_array_append_new(command, json_string(self));
-	json_array_append_new(command, json_string("slurm"));
-	json_array_append_new(command, json_string("srun"));
-	for (size_t i = 0; i < srun->word_count; i++)
-		json_array_append_new(command, json_string(srun->words[i]));
-	return json_array_size(command) == srun->word_count + 3 &&
-	       json_object_set_new(srun->batch.body, "command", command) == 0;
+	if (!sitting_of(it)->told) {
+		interactive_cancel(it);
+		say_forced(it);
+	}
+	return true;
 }
 
-static int submit(struct srun *srun, const char *dir, int *ret_terminals, int64_t *ret_id)
+static void say_ended(struct interactive *it, const json_t *job)
 {
-	struct batch *batch = &srun->batch;
+	struct sitting *sitting = sitting_of(it);
+	struct buf sentence;
+
+	if (sitting->told)
+		return;
+	buf_init(&sentence, &it->cli->memory, 0);
+	job_sentence(job, when_now_ns(), &sentence);
+	slurm_batch_note(&sitting->srun->batch, "%s", sentence.text);
+	buf_fini(&sentence);
+}
+
+static const struct interactive_voice voice = { .waits = say_waits,
+						.starts = say_starts,
+						.gives_up = say_forced,
+						.signal = interrupt,
+						.ended = say_ended };
+
+/* The words that made us what we are. */
+static int add_command(struct sitting *sitting)
+{
+	struct srun *srun = sitting->srun;
+	struct cli *cli = srun->cli;
+	size_t count = srun->word_count + 3;
+	char **words = strata_arena_array(&cli->arena, count, sizeof(*words));
+	char *self = interactive_self(cli);
+
+	if (!words || !self)
+		return strata_fail_memory(&cli->err);
+	words[0] = self;
+	words[1] = (char[]){ "slurm" };
+	words[2] = (char[]){ "srun" };
+	for (size_t i = 0; i < srun->word_count; i++)
+		words[3 + i] = srun->words[i];
+	return interactive_fill(&sitting->it, srun->batch.body, words, count);
+}
+
+static int submit(struct sitting *sitting, int64_t *ret_id)
+{
+	struct batch *batch = &sitting->srun->batch;
 	int64_t *ids;
 	size_t count;
 
@@ -148,15 +107,11 @@ static int submit(struct srun *srun, const char *dir, int *ret_terminals, int64_
 		code = slurm_batch_fill(batch);
 	if (code)
 		return code;
-	json_object_set_new(batch->body, "output",
-			    json_string(strata_arena_printf(&srun->cli->arena, "%s/out", dir)));
-	json_object_set_new(batch->body, "error",
-			    json_string(strata_arena_printf(&srun->cli->arena, "%s/err", dir)));
+	json_object_del(batch->body, "output");
+	json_object_del(batch->body, "error");
 	json_object_del(batch->body, "input");
-	if (srun->batch.job.pty && (*ret_terminals = srun_pty_listen(srun, dir)) < 0)
-		return 1;
-	if (!add_command(srun))
-		return slurm_batch_refuse(batch, "the command is not valid UTF-8");
+	if (add_command(sitting))
+		return slurm_batch_refuse(batch, batch->cli->err.text);
 	code = slurm_batch_send(batch, &ids, &count);
 	if (code == 0)
 		*ret_id = ids[0];
@@ -165,29 +120,22 @@ static int submit(struct srun *srun, const char *dir, int *ret_terminals, int64_
 
 int srun_job(struct srun *srun)
 {
-	struct sigaction action = { .sa_handler = interrupt };
-	const char *base = getenv("TMPDIR");
-	char *dir = strata_arena_printf(&srun->cli->arena, "%s/strata-srun-XXXXXX",
-					base && *base ? base : "/tmp");
+	struct cli *cli = srun->cli;
+	struct sitting sitting = { .srun = srun };
 	int64_t id = 0;
-	int terminals = -1;
 
-	if (!dir || !mkdtemp(dir)) {
-		slurm_error(srun->cli, "srun", "cannot make a directory for the output: %s",
-			    strerror(errno));
+	if (interactive_open(&sitting.it, cli, &voice)) {
+		slurm_error(cli, "srun", "%s", cli->err.text);
 		return 1;
 	}
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	int code = submit(srun, dir, &terminals, &id);
+	sitting.it.terminal = srun->batch.job.pty;
+	sitting.it.keys_prefix = srun->batch.job.pty ? CONSOLE_KEYS_DEFAULT : 0;
+	int code = submit(&sitting, &id);
 
 	if (code == 0)
-		code = follow(srun, id, terminals);
-	if (terminals >= 0)
-		close(terminals);
-	unlink(strata_arena_printf(&srun->cli->arena, "%s/tty", dir));
-	unlink(strata_arena_printf(&srun->cli->arena, "%s/out", dir));
-	unlink(strata_arena_printf(&srun->cli->arena, "%s/err", dir));
-	rmdir(dir);
-	return code;
+		code = interactive_follow(&sitting.it, id);
+	interactive_close(&sitting.it);
+	if (code < 0)
+		slurm_error(cli, "srun", "%s", cli->err.text);
+	return code < 0 ? 1 : code;
 }

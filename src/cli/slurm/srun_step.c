@@ -181,8 +181,7 @@ static const char *const *make_environment(struct srun *srun, const struct srun_
 		strata_arena_array(&srun->cli->arena, count + maker.count + 1, sizeof(*all));
 
 	for (size_t i = 0; all && i < count; i++)
-		if (!is_ours(&maker, environ[i]) && is_exported(job, environ[i]) &&
-		    !srun_pty_is_ours(environ[i]))
+		if (!is_ours(&maker, environ[i]) && is_exported(job, environ[i]))
 			all[used++] = environ[i];
 	if (all)
 		memcpy(all + used, maker.ours, maker.count * sizeof(*all));
@@ -230,13 +229,11 @@ static bool open_files(struct srun *srun, struct srun_task *task, int64_t node, 
 		.user = getenv("SLURM_JOB_USER"),
 		.name = getenv("SLURM_JOB_NAME"),
 	};
-	if (srun_pty_wanted(srun) && task->rank == 0) {
-		int fd = srun_pty_make(srun);
-
-		task->terminal = true;
+	if (job->pty && task->rank == 0 && isatty(STDIN_FILENO)) {
+		task->terminal = true; /* ours, which a console or a person gave us */
 		for (int i = 0; i < 3; i++)
-			task->fds[i] = fd;
-		return fd >= 0;
+			task->fds[i] = i;
+		return true;
 	}
 	bool usual = strncmp(job->output, "slurm-%", 7) == 0;
 	bool append = job->open_mode == STRATA_SBATCH_OPEN_APPEND;

@@ -142,7 +142,8 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 	bool own[3] = { false };
 	struct strata_error err = { 0 };
 
-	bool lines = srun->batch.job.label || (all->count > 1 && !srun->batch.job.unbuffered);
+	bool lines = !about->terminal &&
+		     (srun->batch.job.label || (all->count > 1 && !srun->batch.job.unbuffered));
 
 	for (int i = 1; lines && i <= 2; i++)
 		if (fds[i] == STDOUT_FILENO || fds[i] == STDERR_FILENO)
@@ -153,16 +154,12 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 		.envp = about->environment,
 		.cwd = srun->batch.job.chdir,
 		.fds = { fds[0], fds[1], fds[2] },
-		.new_session = about->terminal,
-		.terminal = about->terminal,
 	};
 	int rc = env_spawn(env_system(), &command, &task->process, &err);
 
 	for (int i = 1; i <= 2; i++)
 		if (own[i])
 			close(fds[i]);
-	if (about->terminal)
-		close(fds[0]); /* the task alone has it, so that its end is the terminal's */
 	if (rc == 0) {
 		all->running++;
 		return;
@@ -226,6 +223,10 @@ static void take_signals(struct srun_tasks *all)
 
 	while (read(all->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
+			continue;
+		/* keys of the terminal: it tells the task by itself */
+		if (all->about[0].terminal &&
+		    (info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT))
 			continue;
 		if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM) {
 			signal_all(all, (int)info.ssi_signo);
