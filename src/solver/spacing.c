@@ -16,14 +16,17 @@ static void leading(const struct solver_conf *conf, size_t train_count, unsigned
 				   (double)conf->steps_offset;
 }
 
-/* The strides are those of the whole training: leaving out its end leaves out steps. */
+/* The strides are those of the whole training: leaving out its end leaves out steps. The reference
+ * counts them with numpy.arange, whose stride is the difference of its first two numbers: in its last
+ * bits it is another, by which halves are rounded up or down. */
 static void trailing(size_t train_count, size_t top, struct timesteps *timesteps)
 {
-	double stride = (double)train_count / (double)timesteps->count;
+	double start = (double)top, stride = (double)train_count / (double)timesteps->count;
+	double second = start - stride, delta = second - start;
 	size_t count = 0;
 
-	while (count < timesteps->count && (double)top - (double)count * stride > 0) {
-		timesteps->at[count] = rint((double)top - (double)count * stride) - 1;
+	while (count < timesteps->count && start - (double)count * stride > 0) {
+		timesteps->at[count] = rint(start + (double)count * delta) - 1;
 		count++;
 	}
 	timesteps->count = count;
@@ -86,14 +89,18 @@ int spacing_timesteps(const struct solver_conf *conf, const struct strata_solver
 int spacing_first(const struct strata_solver_request *request, size_t count, size_t *ret_first,
 		  struct strata_error *err)
 {
-	size_t left = count;
+	/* those that were asked for: there may be fewer, where the end of the training is left out */
+	size_t asked = request->timestep_count || request->steps < 1 ? count
+								     : (size_t)request->steps;
+	size_t first = 0;
 
 	if (request->has_strength)
-		left = (size_t)((double)count * request->strength);
-	if (left == 0)
+		first = asked - (size_t)((double)asked * request->strength);
+	if (first >= count)
 		return strata_fail_at(err, -EINVAL, "strength",
 				      "strength %g leaves none of %zu steps; expected at least %g",
-				      request->strength, count, 1 / (double)count);
-	*ret_first = count - left;
+				      request->strength, count,
+				      (double)(asked - count + 1) / (double)asked);
+	*ret_first = first;
 	return 0;
 }

@@ -113,11 +113,23 @@ def _all_refuse(setting: Setting, why: Refused) -> Verdict:
     return Verdict("refused")
 
 
+def _one_less(setting: Setting, theirs: Path) -> Verdict:
+    """With some numbers of steps numpy.arange counts one more than was asked for, and diffusers goes on to timestep -1, where it takes the
+    noise of the last timestep of the training for that of the first. A table ends before that, as it was asked to."""
+    for what, run, words in _WAYS[:1]:
+        ours = _attempt(run, setting, *words)
+        if isinstance(ours, Refused) or [float(t) for t in ours.timesteps] != theirs.timesteps[:-1]:
+            return Verdict(f"{what} does not end before timestep -1: {ours if isinstance(ours, Refused) else ours.timesteps}")
+    return Verdict("refused")
+
+
 def judge(setting: Setting) -> Verdict:
     """Runs a setting every way and says what differs."""
     narrow = _attempt(reference, setting)
     if isinstance(narrow, Refused):
         return _all_refuse(setting, narrow)
+    if setting.config.get("timestep_spacing") == "trailing" and narrow.timesteps[-1] == -1:
+        return _one_less(setting, narrow)
     double = _attempt(reference, setting, torch.float64)
     found = [_attempt(run, setting, *words) for _, run, words in _WAYS]
     wide = _attempt(reference, setting, torch.float64, True)

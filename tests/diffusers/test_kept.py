@@ -117,6 +117,28 @@ def half_precision_draws_the_same_noise():
         assert apart < 0.02, (name, apart)
 
 
-package.run(timesteps_of_flows_are_cut_off_where_diffusers_cuts_them, zero_terminal_snr_is_the_same, runge_kutta_starts_of_pndm_are_the_same,
+def halves_of_trailing_steps_are_rounded_as_numpy_counts():
+    return all_are("same", Setting("DPMSolverMultistepScheduler", {"num_train_timesteps": 500, "timestep_spacing": "trailing"}, steps=24),
+                   Setting("EulerDiscreteScheduler", {"timestep_spacing": "trailing"}, steps=48),
+                   Setting("DPMSolverSDEScheduler", {"num_train_timesteps": 100, "noise_sampler_seed": 42, "timestep_spacing": "trailing"}, steps=24),
+                   Setting("SASolverScheduler", {"num_train_timesteps": 999, "timestep_spacing": "trailing"}, steps=20))
+
+
+def a_strength_counts_the_steps_that_were_asked_for():
+    return all_are("same", Setting("DPMSolverMultistepScheduler", {"lambda_min_clipped": -5.0, "timestep_spacing": "trailing", "rescale_betas_zero_snr": True},
+                                   steps=15, strength=0.654))
+
+
+def none_left_is_none_left():
+    return all_are("refused", Setting("DPMSolverMultistepScheduler", {"lambda_min_clipped": -2.1, "timestep_spacing": "trailing"}, steps=16, strength=0.092))
+
+
+def a_table_ends_before_timestep_minus_one():
+    return all_are("refused", *(Setting("DDIMScheduler", {"num_train_timesteps": count, "timestep_spacing": "trailing"}, steps=steps)
+                                for count, steps in ((999, 23), (1000, 61))))
+
+
+package.run(halves_of_trailing_steps_are_rounded_as_numpy_counts, a_strength_counts_the_steps_that_were_asked_for, none_left_is_none_left,
+            a_table_ends_before_timestep_minus_one, timesteps_of_flows_are_cut_off_where_diffusers_cuts_them, zero_terminal_snr_is_the_same, runge_kutta_starts_of_pndm_are_the_same,
             the_steps_of_a_distillation_may_be_said_at_run_time, levels_near_the_least_are_within_tolerance, what_else_once_differed,
             brownian_trees_are_the_same, what_diffusers_has_no_number_for_is_refused, half_precision_draws_the_same_noise)
