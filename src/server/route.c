@@ -9,6 +9,7 @@ static const struct route *const tables[] = {
 	api_health_routes,
 	api_openapi_routes,
 	api_submit_routes,
+	api_trial_routes,
 	api_jobs_routes,
 	api_cancel_routes,
 	api_change_routes,
@@ -29,11 +30,13 @@ static const struct route *const tables[] = {
 	api_inventory_routes,
 	api_entities_routes,
 	api_token_routes,
+	api_session_routes,
 	api_slurm_routes,
 	api_passes_routes,
 	api_trace_routes,
 	api_events_routes,
 	api_webhooks_routes,
+	api_web_routes,
 };
 /* clang-format on */
 enum { TABLE_COUNT = sizeof(tables) / sizeof(tables[0]) };
