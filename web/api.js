@@ -14,6 +14,10 @@ export class ApiError extends Error {
 /* The service is not there. */
 export class AwayError extends Error { constructor() { super('the service does not answer'); } }
 
+/* Called when the session is good no more. */
+let whenOut = () => {};
+export function onSignedOut(act) { whenOut = act; }
+
 export const pageKey = () => key;
 export function setPageKey(value) {
   key = value;
@@ -32,6 +36,7 @@ export async function request(method, path, { body, headers, signal, token } = {
     const text = await answer.text().catch(() => '');
     let error = null;
     try { error = JSON.parse(text).error; } catch { /* not ours: a proxy in between */ }
+    if (answer.status === 401 && key && !token) whenOut();
     throw new ApiError(answer.status, error);
   }
   return answer;

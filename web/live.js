@@ -29,7 +29,7 @@ async function run() {
       for (const listener of listeners) listener(kind, event);
     }, { signal: stop.signal, alive: seen });
   } catch (trouble) {
-    if (trouble instanceof ApiError && trouble.status === 401) { wanted = false; for (const listener of listeners) listener('signed-out', null); return; }
+    if (trouble instanceof ApiError && trouble.status === 401) { wanted = false; return; }
     if (trouble instanceof ApiError && trouble.leader) tell({ leader: trouble.leader });
   }
   clearTimeout(timer);

@@ -10,7 +10,7 @@ const LINES_MAX = 5000, TAIL_BYTES = 1 << 20, LINE_BYTES_MAX = 16_384, RETRY_MS 
 
 export class Log {
   /* `place` is an element of our own; `told` hears of changes: lines, trouble, following. */
-  constructor(told) { this.told = told; this.place = null; this.lines = []; this.rest = ''; this.pen = {}; this.number = 0; this.dropped = false; this.search = ''; this.follow = true; this.trouble = null; this.over = false; this.frame = 0; this.pending = []; }
+  constructor(told) { this.told = told; this.place = null; this.lines = []; this.rest = ''; this.pen = {}; this.number = 0; this.dropped = false; this.search = ''; this.found = 0; this.follow = true; this.trouble = null; this.over = false; this.frame = 0; this.pending = []; }
 
   attach(element) {
     if (this.place === element) return;
@@ -69,7 +69,7 @@ export class Log {
   draw() {
     const fresh = this.pending.map(text => this.make(text));
     this.pending = [];
-    for (const line of fresh) line.element.hidden = Boolean(this.search) && !line.text.includes(this.search);
+    for (const line of fresh) { line.element.hidden = Boolean(this.search) && !line.text.includes(this.search); this.found += !line.element.hidden; }
     this.lines.push(...fresh);
     this.place?.append(...fresh.map(line => line.element));
     const over = this.lines.length - LINES_MAX;

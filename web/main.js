@@ -1,5 +1,5 @@
 /* The page begins: who is it, then what there is. */
-import { ApiError, pageKey } from './api.js';
+import { onSignedOut, pageKey, setPageKey } from './api.js';
 import { addPage, redraw, show, showOnly } from './app.js';
 import { loadHappened, onData, refresh } from './data.js';
 import * as keys from './keys.js';
@@ -15,6 +15,7 @@ import { submitPage } from './page_submit.js';
 import { youPage } from './page_you.js';
 import * as shell from './shell.js';
 
+const OVER = 'Your session has ended. Sign in again to go on.';
 const CLOCK_MS = 5000; /* times that pass are drawn so often */
 
 function enter() {
@@ -23,7 +24,6 @@ function enter() {
   refresh();
   loadHappened().catch(() => {});
   onData(redraw);
-  setInterval(() => { if (!document.hidden) redraw(); }, CLOCK_MS);
   addEventListener('hashchange', show);
   show();
 }
@@ -36,17 +36,17 @@ function leave(text) {
 
 async function begin() {
   for (const [name, page] of Object.entries({ now: nowPage, jobs: jobsPage, job: jobPage, generate: generatePage, submit: submitPage, you: youPage })) addPage(name, page);
+  setInterval(() => { if (!document.hidden) redraw(); }, CLOCK_MS);
   overlay.setUp();
   shell.setUp();
   keys.setUp();
   signInPage.whenDone = enter;
-  live.onEvent(kind => { if (kind === 'signed-out') leave('Your session has ended. Sign in again to go on.'); });
+  onSignedOut(() => { setPageKey(null); leave(OVER); });
   const link = takeLink();
   if (link) { showOnly(signInPage); signInPage.enter(link); return; }
   if (!pageKey()) { showOnly(signInPage); return; }
   try { await load(); enter(); } catch (trouble) {
-    if (trouble instanceof ApiError && trouble.status === 401) leave('Your session has ended. Sign in again to go on.');
-    else leave(`${trouble.message}. Load the page again in a moment.`);
+    if (pageKey()) leave(`${trouble.message}. Load the page again in a moment.`);
   }
 }
 begin();

@@ -62,7 +62,7 @@ function whyCard() {
 function failCard() {
   if (job.state !== 'failed') return null;
   const how = job.exit_signal ? `signal ${job.exit_signal}` : job.exit_code != null ? `exit status ${job.exit_code}` : null;
-  return h('section', { class: 'card failcard', 'aria-label': 'Why it failed' }, glyph('failed'), h('p', null, h('b', null, job.reason_text ? `${job.reason_text[0].toUpperCase()}${job.reason_text.slice(1)}` : 'It failed'), how ? ` (${how})` : '', '.', job.reason === 'out_of_memory' && job.memory_bytes ? ` It asked for ${bytes(job.memory_bytes)}.` : job.reason === 'time_limit' ? ` Its limit was ${duration(job.time_limit_s)}.` : ''));
+  return h('section', { class: 'card failcard', 'aria-label': 'Why it failed' }, glyph('failed'), h('p', null, h('b', null, job.reason === 'exit_code' && how ? `It ended with ${how}` : job.reason_text ? `${job.reason_text[0].toUpperCase()}${job.reason_text.slice(1)}${how ? ` (${how})` : ''}` : 'It failed'), '.', job.reason === 'out_of_memory' && job.memory_bytes ? ` It asked for ${bytes(job.memory_bytes)}.` : job.reason === 'time_limit' ? ` Its limit was ${duration(job.time_limit_s)}.` : ''));
 }
 
 function logCard() {
@@ -73,7 +73,7 @@ function logCard() {
   if (!maySee(job)) body = h('p', { class: 'pad dim' }, 'What a job writes is for its owner and for operators.');
   else if (!job.started_at) body = h('p', { class: 'pad dim' }, isLive(job) ? 'What it writes appears here once it runs.' : 'It never ran, so it wrote nothing.');
   else if (log?.trouble) body = h('p', { class: 'pad dim' }, log.trouble);
-  else body = [log?.dropped ? h('p', { class: 'sm dim padx' }, 'The last part of it; all of it is in the file.') : null, log && log.over && !log.lines.length ? h('p', { class: 'pad dim' }, 'It wrote nothing.') : null, log?.search ? h('p', { class: 'sm dim padx', role: 'status' }, `${count(log.found ?? 0, 'line')} with this text`) : null,
+  else body = [log?.dropped ? h('p', { class: 'sm dim padx' }, 'The last part of it; all of it is in the file.') : null, log && !log.lines.length ? h('p', { class: 'padx dim' }, log.over ? 'It wrote nothing.' : 'It has written nothing yet.') : null, log?.search ? h('p', { class: 'sm dim padx', role: 'status' }, `${count(log.found, 'line')} with this text`) : null,
     h('div', { class: 'log', own: true, tabindex: '0', role: 'log', 'aria-label': 'Output of the job', 'aria-live': 'off', ref: element => log?.attach(element) })];
   return h('section', { class: 'card logcard' }, header, body);
 }
@@ -91,7 +91,7 @@ function used() {
 }
 function whereAndWhat() {
   const command = Array.isArray(job.command) ? job.command.map(word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`).join(' ') : job.command;
-  return card('Where and what', null, h('div', { class: 'pad' }, facts([job.node_names?.length ? ['Node', where(job)] : null, command ? ['Command', h('code', null, command)] : null, ['Directory', h('code', null, job.working_dir)], job.output ? ['Output', h('code', null, job.output)] : null,
+  return card('Where and what', null, h('div', { class: 'pad' }, facts([job.node_names?.length ? ['Node', where(job)] : null, command ? ['Command', h('code', null, command)] : null, job.working_dir ? ['Directory', h('code', null, job.working_dir)] : null, job.output ? ['Output', h('code', null, job.output)] : null,
     ['Submitted', h('span', { title: exact(job.submitted_at) }, time(job.submitted_at))], job.attempt > 1 ? ['Attempt', `${job.attempt}${job.preempted ? `, preempted ${count(job.preempted, 'time')}` : ''}`] : null, job.comment ? ['Comment', job.comment] : null, job.cancelled_by ? ['Cancelled by', job.cancelled_by] : null])));
 }
 const checkpointCard = () => checkpoints.length ? card('Checkpoints', null, h('ul', { class: 'tickets list' }, checkpoints.map(one => h('li', { key: one.path }, glyph('completed'), h('span', { class: 'cut', title: one.path }, one.step != null ? `step ${one.step} ` : '', h('span', { class: 'dim' }, bytes(one.size_bytes))), h('span', { class: 'dim sm', title: exact(one.time) }, ago(one.time)))))) : null;

@@ -34,5 +34,5 @@ export const signInPage = {
       h('button', { class: 'btn primary big', disabled: busy }, busy ? 'Signing in …' : 'Sign in')),
     h('div', { class: 'prose ink2' }, h('p', null, 'On the machine of the service, ', h('code', null, 'strata web'), ' prints a link that signs you in.'),
       h('p', null, h('code', null, 'strata token create'), ' makes a token for anywhere else. This page lasts no longer than the token, at most a week.'),
-      h('p', { class: 'row' }, icon('check'), 'Nothing of it is readable to scripts or to other programs.'))),
+      h('p', { class: 'row' }, icon('check'), 'Scripts and other programs cannot read your session.'))),
 };
