@@ -47,10 +47,10 @@ function timeText(job) {
 const whenText = job => job.state === 'running' ? leftText(job) : isLive(job) ? startText(job) : job.ended_at ? `ended ${time(job.ended_at)}` : '';
 
 function row(job, index, place) {
-  return h('div', { key: job.id, class: 'jr', role: 'row', 'aria-rowindex': index + 2, 'aria-selected': String(index === at), vars: place, onclick: event => { if (!event.target.closest('a')) go(`#/job/${job.id}`); } },
+  return h('div', { ...place, class: 'jr', role: 'row', 'aria-rowindex': index + 2, 'aria-selected': String(index === at), onclick: event => { if (!event.target.closest('a')) go(`#/job/${job.id}`); } },
     h('span', { role: 'cell', class: 'c-state' }, stateMark(job)), h('span', { role: 'cell', class: 'dim hidep' }, numberOf(job)), h('span', { role: 'cell', class: 'c-name cut' }, h('a', { class: 'name', href: `#/job/${job.id}`, tabindex: index === at ? '0' : '-1' }, nameOfJob(job))),
     h('span', { role: 'cell', class: 'hidep cut' }, isMine(job) ? h('b', null, 'you') : nameOf(job.user)), h('span', { role: 'cell', class: 'hidep cut' }, asks(job)), h('span', { role: 'cell', class: 'c-why cut', title: job.reason_text ?? '' }, whyText(job)),
-    h('span', { role: 'cell', class: 'hidep' }, timeText(job)), h('span', { role: 'cell', class: 'num nw c-time', title: waits(job) ? startTitle(job) : exact(job.ended_at ?? job.expected_end_at) }, whenText(job)));
+    h('span', { role: 'cell', class: 'hidep' }, timeText(job)), h('span', { role: 'cell', class: 'num nw c-time', onmouseenter: event => { event.target.title = waits(job) ? startTitle(job) : exact(job.ended_at ?? job.expected_end_at); } }, whenText(job)));
 }
 
 /* ---- the page ---- */
@@ -118,5 +118,5 @@ export const jobsPage = {
       h('div', { class: 'card fresh jobs', role: 'table', 'aria-label': 'Jobs', 'aria-rowcount': shown.length + 1, 'aria-busy': String(!jobs.loaded) }, h('div', { class: 'jh', role: 'row', 'aria-rowindex': 1 }, HEADS.map(head)), shown.length ? list.draw(shown, row, { class: 'jlist', role: 'rowgroup' }) : null),
       shown.length ? null : h('div', { class: 'card' }, nothing()), moreLine(), h('p', { class: 'sr', role: 'status' }, jobs.loaded ? `${shown.length} jobs` : '')];
   },
-  drawn() { list.look(); },
+  drawn() { list.settle(shown.length); },
 };
