@@ -7,13 +7,14 @@ import { switchTheme } from './shell.js';
 import { atLeast } from './me.js';
 
 const CHORD_MS = 1200;
-const GOES = { n: '#/now', j: '#/jobs', g: '#/generate', s: '#/submit', y: '#/you' };
+const GOES = { n: '#/now', j: '#/jobs', t: '#/timeline', g: '#/generate', s: '#/submit', y: '#/you' };
 let chordAt = 0;
 
 const KEYS = [
-  ['Everywhere', [['G then N J G S Y', 'go to a page'], ['C', 'submit a job'], ['Ctrl K', 'find anything'], ['Shift T', 'light or dark'], ['?', 'this list']]],
+  ['Everywhere', [['G then N J T G S Y', 'go to a page'], ['C', 'submit a job'], ['Ctrl K', 'find anything'], ['Shift T', 'light or dark'], ['?', 'this list']]],
   ['Lists', [['J K', 'down, up'], ['Enter', 'open'], ['M', 'only mine'], ['X', 'cancel, with a question'], ['/', 'filter']]],
   ['One job', [['H', 'hold or release'], ['R', 'submit again'], ['X', 'cancel, with a question'], ['F', 'follow the log'], ['Esc', 'back']]],
+  ['Timeline', [['+ −', 'zoom'], ['← →', 'move'], ['0', 'back to now']]],
   ['Generate', [['Ctrl Enter', 'generate'], ['S', 'another seed'], ['← →', 'move in the gallery'], ['U', 'use its settings']]],
 ];
 export const keyWords = text => text.split(' ').map(word => word === 'then' ? ' then ' : h('kbd', null, word));

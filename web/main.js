@@ -12,6 +12,7 @@ import { jobsPage } from './page_jobs.js';
 import { nowPage } from './page_now.js';
 import { signInPage, takeLink } from './page_sign_in.js';
 import { submitPage } from './page_submit.js';
+import { timelinePage } from './page_timeline.js';
 import { youPage } from './page_you.js';
 import * as shell from './shell.js';
 
@@ -35,7 +36,7 @@ function leave(text) {
 }
 
 async function begin() {
-  for (const [name, page] of Object.entries({ now: nowPage, jobs: jobsPage, job: jobPage, generate: generatePage, submit: submitPage, you: youPage })) addPage(name, page);
+  for (const [name, page] of Object.entries({ now: nowPage, jobs: jobsPage, job: jobPage, timeline: timelinePage, generate: generatePage, submit: submitPage, you: youPage })) addPage(name, page);
   setInterval(() => { if (!document.hidden) redraw(); }, CLOCK_MS);
   overlay.setUp();
   shell.setUp();

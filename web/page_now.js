@@ -1,5 +1,5 @@
 /* Now: is anything wrong, is there room, when is my turn? */
-import { ask } from './api.js';
+import { ask, get } from './api.js';
 import { go, redraw, route, setQuery } from './app.js';
 import { data, WAITING_SHOWN } from './data.js';
 import { glyph, h, icon } from './dom.js';
@@ -9,10 +9,18 @@ import { nodeTile } from './node_tile.js';
 import { confirm, failed, toast } from './overlay.js';
 import { card, empty } from './parts.js';
 import { problems } from './problems.js';
-import { asks, nameOfJob, numberOf, startText, startTitle } from './state.js';
+import { spark } from './spark.js';
+import { asks, nameOfJob, startText, startTitle } from './state.js';
 
 const QUEUE_SHOWN = 9, FREE_NEXT_SHOWN = 5, HAPPENED_SHOWN = 6, NODES_SHOWN = 24;
-let allNodes = false;
+const SERIES_MS = 60_000;
+let allNodes = false, series = null, timer = 0;
+
+async function loadSeries() {
+  if (document.hidden) return;
+  try { series = await get('/series'); } catch { /* a minute later again */ }
+  redraw();
+}
 
 /* ---- the sentence ---- */
 
@@ -31,13 +39,14 @@ function figures() {
   const mine = data.waiting.filter(isMine).length, waits = (data.counts.queued ?? 0) + (data.counts.preempted ?? 0);
   const up = data.nodes.filter(node => node.state === 'up'), sum = (list, key) => list.reduce((all, node) => all + node[key], 0);
   const share = (part, whole) => whole ? `${Math.round(100 * part / whole)}` : '–';
+  const whole = series?.complete, median = series?.wait_median_s ?? null;
   const pictures = sum(data.models, 'pending') + sum(data.models, 'running');
   return h('div', { class: 'stats' }, [
-    ['GPUs given away', share(sum(up, 'gpus') - sum(up, 'gpus_free'), sum(up, 'gpus')), '%', `${up.length} of ${count(data.nodes.length, 'node')} up`],
-    ['Cores given away', share(sum(up, 'cpus') - sum(up, 'cpus_free'), sum(up, 'cpus')), '%', `${Math.round(sum(up, 'cpus_free'))} free`],
-    ['Jobs', `${data.counts.running ?? 0}`, 'run', waits ? `${waits.toLocaleString('en')} ${waits === 1 ? 'waits' : 'wait'}${mine && waits <= WAITING_SHOWN ? `, ${mine} yours` : ''}` : 'none wait'],
+    ['GPUs in use, 24 h', share(sum(up, 'gpus') - sum(up, 'gpus_free'), sum(up, 'gpus')), '%', `${up.length} of ${count(data.nodes.length, 'node')} up`, whole ? spark(series.gpus, sum(data.nodes, 'gpus'), 'gpu') : null],
+    ['Wait until start', median == null ? '–' : duration(median), median == null ? '' : 'median', series?.wait_longest_s != null ? `longest ${duration(series.wait_longest_s)}` : 'nothing started in 24 h', whole ? spark(series.wait_s) : null],
+    ['Jobs waiting', waits.toLocaleString('en'), '', `${count(data.counts.running ?? 0, 'runs', 'run')}${mine && waits <= WAITING_SHOWN ? `, ${mine} waiting ${mine === 1 ? 'is' : 'are'} yours` : ''}`, whole ? spark(series.waiting) : null],
     ['Pictures', `${pictures}`, 'on the way', `${count(sum(data.models, 'workers'), 'worker')}`],
-  ].map(([name, value, unit, more]) => h('div', { class: 'stat' }, h('span', null, name, h('i', null, more)), h('b', null, value, ' ', h('small', null, unit)))));
+  ].map(([name, value, unit, more, line]) => h('div', { class: 'stat' }, h('span', null, name, h('i', null, more)), h('b', null, value, ' ', h('small', null, unit)), line)));
 }
 
 /* ---- problems ---- */
@@ -119,6 +128,8 @@ export const nowPage = {
   title: () => 'Now',
   hints: [['G then J', 'jobs'], ['C', 'submit'], ['1–9', 'open that job of the queue']],
   keys: Object.fromEntries('123456789'.split('').map(key => [key, () => openNth(key)])),
+  open() { loadSeries(); timer = setInterval(loadSeries, SERIES_MS); },
+  close() { clearInterval(timer); },
   draw() {
     if (!data.loaded) return skeleton();
     return h('div', { class: 'fresh' }, sentence(), figures(), problemList(), h('div', { class: 'nowgrid' }, nodes(), h('div', { class: 'stack q' }, queue()), h('div', { class: 'two below' }, freeNext(), happened())));

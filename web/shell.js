@@ -7,7 +7,7 @@ import { keyWords, showKeys } from './keys.js';
 import { onState, state, tryNow } from './live.js';
 import { atLeast, me } from './me.js';
 
-const PAGES = [['now', 'Now', 'now'], ['jobs', 'Jobs', 'jobs'], ['generate', 'Generate', 'generate']];
+const PAGES = [['now', 'Now', 'now'], ['jobs', 'Jobs', 'jobs'], ['timeline', 'Timeline', 'timeline'], ['generate', 'Generate', 'generate']];
 const LOST_SHOWN_MS = 700; /* a restart that is quicker than this disturbs nobody */
 const TRY_NOW_AFTER = 3;
 

@@ -26,6 +26,7 @@ static const struct route *const tables[] = {
 	api_sdapi_routes,
 	api_worker_routes,
 	api_accounting_routes,
+	api_series_routes,
 	api_cluster_routes,
 	api_inventory_routes,
 	api_entities_routes,

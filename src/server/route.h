@@ -55,6 +55,7 @@ extern const struct route api_passes_routes[];
 extern const struct route api_entities_routes[];
 extern const struct route api_queue_routes[];
 extern const struct route api_sdapi_routes[];
+extern const struct route api_series_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_slurm_routes[];
 extern const struct route api_steps_routes[];

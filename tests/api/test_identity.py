@@ -53,7 +53,7 @@ TABLE = {
 TABLE.update({
     # the page's own files say nothing about anybody
     ("GET", "/"): ANYBODY, ("GET", "/web/*/*"): [404] * 7,
-    ("POST", "/api/v1/trial"): USERS,
+    ("POST", "/api/v1/trial"): USERS, ("GET", "/api/v1/series"): READERS,
     ("GET", "/api/v1/session"): READERS,
     ("POST", "/api/v1/session"): [403, 401, 401, 201, 201, 201, 201],
     ("DELETE", "/api/v1/session"): [409, 401, 401, 409, 409, 409, 409],  # a token is no session

@@ -157,6 +157,32 @@ def a_node_is_drained_and_opened(world):
     equal(page.js("return document.querySelectorAll('.tile-acts button').length"), 0)  # who may not is shown nothing
 
 
+def the_timeline_has_past_present_and_plans(world):
+    ended = world.submit("sleep", "0.2", name="was", gpus=1)
+    world.service.wait(ended, "completed")
+    for number in range(4):
+        world.submit("sleep", "600", name=f"t{number}", gpus=4, time_limit="2h")
+    page = world.sign_in(page="#/timeline")
+    page.wait("document.querySelectorAll('.b-running').length === 3 && document.querySelectorAll('.b-planned').length === 1 && document.querySelectorAll('.b-past').length === 1",
+              what="three bars that run, one that is planned, one that was")
+    page.says("Next: t3")
+    assert page.js("return document.querySelector('.b-planned').getAttribute('aria-label')").startswith("t3 (5) of you, 4 GPUs: expected by")
+    wide = "document.querySelector('.b-running .rest').getBoundingClientRect().width"
+    before = page.js(f"return {wide}")
+    page.keys("+")
+    page.wait(f"{wide} > arguments[0]", before, what="it grows")
+    assert "hours=9.8" in page.js("return location.hash"), page.js("return location.hash")
+    page.keys("ArrowRight")
+    page.wait("location.hash.includes('shift=2.45')", what="it moves")
+    page.call("POST", "/refresh", {})
+    page.wait("document.querySelectorAll('.b-running').length === 3", what="the same view after loading it anew")
+    page.keys("0")
+    page.wait("!location.hash.includes('shift')")
+    page.js("document.querySelector('.b-planned').focus()")
+    page.keys("Enter")
+    page.says("Why it waits")
+
+
 def who_reads_only_sees_no_actions(world):
     job = world.submit("sleep", "600")
     page = world.sign_in("read-only")
@@ -237,7 +263,7 @@ def what_people_write_is_text(world):
     world.service.ask("POST", "/api/v1/generate", {"prompt": EVIL})
     world.service.wait(job, "running")
     page = world.sign_in()
-    for place in ("#/now", "#/jobs", f"#/job/{job}", f"#/job/{job + 1}", "#/generate", "#/submit?again=1", "#/you", "#/jobs?text=" + "%3Cimg%20src%3Dx%20onerror%3Dhacked%3D5%3E", "#/job/%3Cimg%20src=x%3E"):
+    for place in ("#/now", "#/jobs", f"#/job/{job}", f"#/job/{job + 1}", "#/timeline", "#/generate", "#/submit?again=1", "#/you", "#/jobs?text=" + "%3Cimg%20src%3Dx%20onerror%3Dhacked%3D5%3E", "#/job/%3Cimg%20src=x%3E"):
         page.hash(place)
         page.wait("document.querySelector('main h1')")
         time.sleep(0.4)
@@ -296,14 +322,14 @@ def it_fits_a_phone(world):
     page = world.sign_in()
     for width in (390, 320):
         page.resize(width, 800, mobile=True)
-        for place in ("#/now", "#/jobs", f"#/job/{job}", f"#/job/{job + 1}", "#/submit", "#/submit?tab=script", "#/generate", "#/you"):
+        for place in ("#/now", "#/jobs", f"#/job/{job}", f"#/job/{job + 1}", "#/submit", "#/submit?tab=script", "#/generate", "#/timeline", "#/you"):
             page.hash(place)
             page.wait("document.querySelector('main h1')")
             time.sleep(0.25)
             wide = page.js("return document.documentElement.scrollWidth")
             assert wide <= width, f"{place} is {wide} wide on {width}"
         sizes = page.js("return [...document.querySelectorAll('.tabs a')].map(x => Math.min(x.offsetWidth, x.offsetHeight))")
-        assert len(sizes) == 4 and min(sizes) >= 40, sizes
+        assert len(sizes) == 5 and min(sizes) >= 40, sizes
 
 
 def tests():

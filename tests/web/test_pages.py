@@ -29,7 +29,7 @@ def fill(world):
 
 def places(failed):
     return {"now": ("#/now", "GPUs are busy"), "jobs": ("#/jobs", "llm-7b-sft"), "jobs-failed": ("#/jobs?state=failed", "tok-train"), "job-runs": ("#/job/1", "step"),
-            "job-waits": ("#/job/7", "Why it waits"), "job-failed": (f"#/job/{failed}", "exit status 3"), "submit": ("#/submit", "What will happen"),
+            "job-waits": ("#/job/7", "Why it waits"), "job-failed": (f"#/job/{failed}", "exit status 3"), "timeline": ("#/timeline", "Next:"), "submit": ("#/submit", "What will happen"),
             "submit-script": ("#/submit?tab=script", "Batch script"), "generate": ("#/generate", "a seven"), "you": ("#/you", "this one")}
 
 
@@ -108,7 +108,7 @@ def phones(world):
     problems = []
     page = world.sign_in()
     page.resize(390, 844, mobile=True)
-    for name, place in (("now", "#/now"), ("jobs", "#/jobs"), ("job", f"#/job/{job}"), ("submit", "#/submit"), ("generate", "#/generate")):
+    for name, place in (("now", "#/now"), ("jobs", "#/jobs"), ("job", f"#/job/{job}"), ("timeline", "#/timeline"), ("submit", "#/submit"), ("generate", "#/generate")):
         page.hash(place)
         page.wait("document.querySelector('main h1')")
         time.sleep(0.6)
