@@ -50,5 +50,5 @@ onEvent((kind, event) => {
   if (kind === 'reconnected') { refresh(); loadHappened().catch(() => {}); return; }
   if (!event) return;
   if (isTold(event)) data.happened = [event, ...data.happened].slice(0, EVENTS_SHOWN);
-  if (/^(job|node|reservation|entity|model)\b/.test(kind)) refresh();
+  if (/^(job|task|node|reservation|entity|model)\b/.test(kind)) refresh();
 });

@@ -16,6 +16,7 @@ export class JobList {
   open() {
     this.worker = new Worker(new URL('./list_worker.js', import.meta.url));
     this.worker.onmessage = event => this.take(event.data);
+    this.worker.onerror = () => { this.trouble = 'the list cannot be read: the page is older than the service; load it anew'; this.changed(); };
     this.stop = onEvent((kind, event) => this.hear(kind, event));
     this.reload();
   }

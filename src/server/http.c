@@ -520,9 +520,9 @@ int http_open(struct front *front, struct strata_error *err)
 
 void http_close(struct front *front)
 {
+	if (front->http_socket) /* first: a request there may just open the other */
+		MHD_stop_daemon(front->http_socket);
 	if (front->http_tcp)
 		MHD_stop_daemon(front->http_tcp);
-	if (front->http_socket)
-		MHD_stop_daemon(front->http_socket);
 	front->http_socket = front->http_tcp = NULL;
 }

@@ -2,11 +2,13 @@
 
 import base64
 import contextlib
+import ctypes
 import http.client
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -17,6 +19,10 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Control": "\ue009", "Tab": "\ue004", "Shift": "\ue008", "ArrowDown": "\ue015", "ArrowRight": "\ue014",
         "ArrowLeft": "\ue012", "Backspace": "\ue003"}
+
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
 
 
 class WebError(AssertionError):
@@ -34,7 +40,8 @@ class Browser:
         self.dir = tempfile.mkdtemp(prefix="strata-web-")
         self.port = free_port()
         self.log = open(os.path.join(self.dir, "driver.log"), "w")
-        self.driver = subprocess.Popen([DRIVER, f"--port={self.port}"], stdout=self.log, stderr=self.log, start_new_session=True)
+        self.driver = subprocess.Popen([DRIVER, f"--port={self.port}"], stdout=self.log, stderr=self.log, start_new_session=True,
+                                       preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM))  # a test that is killed leaves no browser behind
         options = {"binary": CHROMIUM, "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
                                                 "--disable-background-networking", f"--window-size={width},{height}", f"--user-data-dir={self.dir}/profile"]
                    + (["--force-dark-mode"] if dark else [])}
