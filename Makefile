@@ -5,6 +5,7 @@
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
+#   make test T=web_pages         every page in a real Chromium, by axe-core, with screenshots in build/web-shots
 #   make test T=docs              the commands of README and docs/guide, and what they print
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 #   make test T=diffusers         random settings of schedulers against the diffusers of that environment (make test-long T=diffusers: 20,000)
@@ -32,6 +33,8 @@ deps:
 deps-test:
 	@tools/deps deps/debian.txt deps/debian-test.txt
 	@tools/deps --wanted deps/debian-python.txt
+	@tools/deps --wanted deps/debian-web.txt
+	@tools/npm-env build/npm deps/npm-test.txt
 deps-python:
 	@tools/deps deps/debian.txt deps/debian-python.txt
 deps-dev:

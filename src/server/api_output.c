@@ -23,11 +23,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { LINE_BYTES_LOOKED_AT = 4096 };
 #define LOOK_AGAIN_NS STRATA_SECOND_NS /* for a file that is not there yet */
 
 struct query {
 	bool error, follow;
-	int64_t from, lines; /* lines -1: what it wrote is asked for, not where lines begin */
+	int64_t from, tail, lines; /* lines -1: what it wrote is asked for, not where lines begin */
 };
 
 struct output {
@@ -37,6 +38,7 @@ struct output {
 	gid_t gid;
 	bool error; /* its standard error */
 	int64_t from;
+	int64_t tail; /* of a file that is longer, so many bytes at most; 0: all */
 	_Atomic(char *) path; /* NULL: it has not begun; set once, by the decider */
 	atomic_bool ended;
 	int fd;            /* -1: not open yet */
@@ -46,6 +48,8 @@ struct output {
 static const struct strata_option query_options[] = {
 	{ "from", STRATA_INT, offsetof(struct query, from), .integer = { 0, 0, INT64_MAX },
 	  .help = "from this byte on" },
+	{ "tail", STRATA_INT, offsetof(struct query, tail), .integer = { 0, 0, INT64_MAX },
+	  .help = "the last so many bytes only, from a line's beginning; 0: all" },
 	{ "error", STRATA_BOOL, offsetof(struct query, error), .help = "its standard error" },
 	{ "follow", STRATA_BOOL, offsetof(struct query, follow), .help = "as it comes" },
 	{ "lines", STRATA_INT, offsetof(struct query, lines), .integer = { -1, -1, 1000000 },
@@ -74,14 +78,33 @@ static int open_as_user(const struct output *output, struct strata_error *err)
 
 /* ---- following ---- */
 
+/* So that who follows a long file is not sent all of it. A line that is longer than that is cut. */
+static void skip_to_tail(struct output *output)
+{
+	char bytes[LINE_BYTES_LOOKED_AT];
+	struct stat info;
+
+	if (output->fd < 0 || output->tail == 0 || fstat(output->fd, &info) ||
+	    info.st_size - output->from <= output->tail)
+		return;
+	output->from = info.st_size - output->tail;
+	ssize_t count = pread(output->fd, bytes, sizeof(bytes), output->from - 1);
+	const char *end = count > 0 ? memchr(bytes, '\n', (size_t)count) : NULL;
+
+	if (end)
+		output->from += end - bytes;
+}
+
 static ssize_t read_output(struct stream *stream, char *to, size_t room)
 {
 	struct output *output = (struct output *)stream;
 	bool ended = atomic_load(
 		&output->ended); /* before the read: what was written until then is seen */
 
-	if (output->fd < 0 && atomic_load(&output->path))
+	if (output->fd < 0 && atomic_load(&output->path)) {
 		output->fd = open_as_user(output, NULL);
+		skip_to_tail(output);
+	}
 	if (output->fd < 0) {
 		output->looked_ns = env_now_ns(stream->front->env, ENV_MONOTONIC);
 		return ended ? -1 : 0;
@@ -213,6 +236,7 @@ static void begin(struct request *request, const struct job *job, const char *pa
 	output->gid = (gid_t)job->gid;
 	output->error = query->error;
 	output->from = query->from;
+	output->tail = query->tail;
 	/* as much as is there is a stream whose job counts as ended */
 	atomic_init(&output->ended, !query->follow || job->completed_ns != 0);
 	if (path)
@@ -282,6 +306,8 @@ static void open_output(struct request *request)
 		stream_drop(&output->base);
 		return;
 	}
+	if (output)
+		skip_to_tail(output);
 	if (!output || !atomic_load(&output->path) || output->fd >= 0 ||
 	    !atomic_load(&output->ended))
 		return;

@@ -11,6 +11,13 @@
 
 #include <pthread.h>
 
+/* What GET /api/v1/series said last. */
+struct series_cache {
+	pthread_mutex_t lock; /* of the others */
+	char *text;           /* malloc's; NULL: nothing yet */
+	int64_t made_ns;      /* monotonic */
+};
+
 struct front {
 	struct common *common;
 	const struct server_conf *conf; /* common's; what may change is read from the next two */
@@ -25,6 +32,7 @@ struct front {
 	struct connections *connections; /* connection.h */
 	struct MHD_Daemon *http_socket, *http_tcp;
 	int tcp_port;
+	struct series_cache series;
 	_Atomic size_t body_bytes; /* of large bodies that are in memory */
 	pthread_t reaper;          /* reaper.h */
 	bool reaper_runs;

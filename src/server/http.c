@@ -17,9 +17,12 @@
 #include "server/standby.h"
 #include "server/event_stream.h"
 #include "server/url.h"
+#include "server/web_guard.h"
+#include "server/web_port.h"
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +192,8 @@ static void look_at_head(struct request *request)
 	if (request->who.role == ROLE_NONE &&
 	    !(request->route && request->route->role == ROLE_NONE))
 		refuse_stranger(request);
+	else if (web_guard_refuses(request))
+		return; /* before anything is said about what there is */
 	else if (!connection_claim(request->connection, &request->who))
 		request_refuse(request, MHD_HTTP_TOO_MANY_REQUESTS, "quota",
 			       "%s has too many connections open; close some of them",
@@ -286,13 +291,31 @@ static struct MHD_Response *make_response(const struct request *request)
 		request->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 }
 
+/* One of every answer, unless it has its own. */
+static void add_usual(const struct request *request, struct MHD_Response *response,
+		      const char *name, const char *value)
+{
+	for (size_t i = 0; i < request->header_count; i++)
+		if (strcmp(request->headers[i].name, name) == 0)
+			return;
+	MHD_add_response_header(response, name, value);
+}
+
 static void add_headers(const struct request *request, struct MHD_Response *response)
 {
 	char number[24];
 
-	MHD_add_response_header(response, "Cache-Control",
-				request->etag ? "private, no-cache" : "no-store");
+	for (size_t i = 0; i < request->header_count; i++)
+		MHD_add_response_header(response, request->headers[i].name,
+					request->headers[i].value);
+	add_usual(request, response, "Cache-Control",
+		  request->etag ? "private, no-cache" : "no-store");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	/* whatever a browser shows of it runs nothing, is in no frame and tells nobody */
+	add_usual(request, response, "Content-Security-Policy",
+		  "default-src 'none'; frame-ancestors 'none'");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	if (request->status == MHD_HTTP_UNAUTHORIZED)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	if (request->etag)
@@ -431,6 +454,53 @@ static struct MHD_Daemon *start(struct front *front, int fd)
 		(unsigned)front->conf->http_threads, MHD_OPTION_END);
 }
 
+/* On the loopback, with a daemon of its own. */
+static int open_tcp(struct front *front, const char *address, struct strata_error *err)
+{
+	int fd, port, rc = listen_tcp(address, &fd, &port, err);
+
+	if (rc)
+		return rc;
+	struct MHD_Daemon *daemon = start(front, fd); /* which has the descriptor then */
+
+	if (!daemon) {
+		close(fd);
+		return strata_fail(err, -EIO, "the HTTP server does not start");
+	}
+	front->tcp_port = port;
+	front->http_tcp = daemon;
+	return 0;
+}
+
+/* The page's, as before the restart; somebody else may have it now, and then there is none. */
+static void open_kept(struct front *front)
+{
+	int port = web_port_kept(front->env, front->conf->state_dir);
+	char address[32];
+
+	snprintf(address, sizeof(address), "127.0.0.1:%d", port);
+	if (port)
+		open_tcp(front, address, NULL);
+}
+
+int http_open_loopback(struct front *front, int *ret_port, struct strata_error *err)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	if (!front->http_tcp) {
+		rc = open_tcp(front, "127.0.0.1:0", err);
+		if (rc == 0)
+			rc = web_port_keep(front->env, front->conf->state_dir, front->tcp_port,
+					   err);
+	}
+	if (rc == 0)
+		*ret_port = front->tcp_port;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
 int http_open(struct front *front, struct strata_error *err)
 {
 	int fd, rc = listen_unix(front->conf->socket, &fd, err);
@@ -438,24 +508,21 @@ int http_open(struct front *front, struct strata_error *err)
 	if (rc)
 		return rc;
 	front->http_socket = start(front, fd); /* which has the descriptor then */
-	if (front->http_socket && front->conf->listen) {
-		rc = listen_tcp(front->conf->listen, &fd, &front->tcp_port, err);
-		if (rc)
-			return rc;
-		front->http_tcp = start(front, fd);
-	}
-	if (!front->http_socket || (front->conf->listen && !front->http_tcp)) {
+	if (!front->http_socket) {
 		close(fd);
 		return strata_fail(err, -EIO, "the HTTP server does not start");
 	}
+	if (front->conf->listen)
+		return open_tcp(front, front->conf->listen, err);
+	open_kept(front);
 	return 0;
 }
 
 void http_close(struct front *front)
 {
+	if (front->http_socket) /* first: a request there may just open the other */
+		MHD_stop_daemon(front->http_socket);
 	if (front->http_tcp)
 		MHD_stop_daemon(front->http_tcp);
-	if (front->http_socket)
-		MHD_stop_daemon(front->http_socket);
 	front->http_socket = front->http_tcp = NULL;
 }

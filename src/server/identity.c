@@ -7,6 +7,7 @@
 
 #include "server/connection.h"
 #include "server/os_user.h"
+#include "server/session.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -112,14 +113,42 @@ static bool identify_basic(struct front *front, const char *coded, struct identi
 	return good;
 }
 
+/* What is for browsers alone: a session is in its cookie, where no script sees it, and with its
+ * page's key; a link signs in. */
+static bool is_for_browsers(const struct identity *who, const char *path)
+{
+	return who->session || (who->link && strcmp(path, SESSION_PATH) != 0);
+}
+
+static bool identify_cookie(struct front *front, struct MHD_Connection *connection,
+			    const char *token, struct identity *who)
+{
+	const char *key = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						      SESSION_KEY_HEADER);
+
+	return session_key_fits(front->common->job_key, token, key) &&
+	       token_identify(front, token, who) && who->session;
+}
+
+static bool read_cookie(struct MHD_Connection *connection, char ret_token[TOKEN_TEXT_BYTES])
+{
+	const char *cookies = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Cookie");
+	char name[SESSION_COOKIE_BYTES];
+
+	if (!cookies)
+		return false;
+	session_cookie_name(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"), name);
+	return session_cookie_read(cookies, name, ret_token);
+}
+
 static bool identify_shown(struct front *front, const char *shown, const char *path,
 			   struct identity *who)
 {
 	if (strncasecmp(shown, "Bearer ", 7) == 0)
-		return identify_token(front, shown + 7, who);
+		return identify_token(front, shown + 7, who) && !is_for_browsers(who, path);
 	return strncasecmp(shown, "Basic ", 6) == 0 &&
 	       strncmp(path, IDENTITY_BASIC_PATHS, strlen(IDENTITY_BASIC_PATHS)) == 0 &&
-	       identify_basic(front, shown + 6, who);
+	       identify_basic(front, shown + 6, who) && !is_for_browsers(who, path);
 }
 
 void identify(struct front *front, struct MHD_Connection *connection, const char *path,
@@ -128,15 +157,24 @@ void identify(struct front *front, struct MHD_Connection *connection, const char
 	const char *shown =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
 
-	*ret_who = (struct identity){ .role = ROLE_NONE, .uid = (uid_t)-1, .gid = (gid_t)-1 };
-	struct identity *peer = shown ? NULL : connection_peer(connection);
+	const struct identity nobody = { .uid = (uid_t)-1, .gid = (gid_t)-1 };
+	char cookie[TOKEN_TEXT_BYTES];
+	bool has_cookie = !shown && read_cookie(connection, cookie);
+	struct identity *peer = shown || has_cookie ? NULL : connection_peer(connection);
 
+	*ret_who = nobody;
 	if (peer && !peer->local)
 		identify_peer(connection, peer);
 	if (peer && peer->local)
 		*ret_who = *peer;
-	else if (!shown)
+	else if (!shown && !has_cookie)
 		identify_peer(connection, ret_who);
-	else
-		ret_who->wrong = !identify_shown(front, shown, path, ret_who);
+	else if (shown ? !identify_shown(front, shown, path, ret_who)
+		       : !identify_cookie(front, connection, cookie, ret_who)) {
+		bool unsure = ret_who->unsure;
+
+		*ret_who = nobody;
+		ret_who->wrong = true;
+		ret_who->unsure = unsure;
+	}
 }

@@ -10,6 +10,7 @@
 #include <strata/limits.h>
 #include <strata/text.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdarg.h>
@@ -90,6 +91,12 @@ void request_give_bytes(struct request *request, int status, const char *media, 
 	request_give_text(request, status, media, bytes);
 	if (bytes)
 		request->text_bytes = count;
+}
+
+void request_add_header(struct request *request, const char *name, const char *value)
+{
+	assert(request->header_count < REQUEST_HEADERS_MAX);
+	request->headers[request->header_count++] = (struct request_header){ name, value };
 }
 
 void request_answer_empty(struct request *request, int status)

@@ -33,10 +33,16 @@ struct identity {
 	bool unsure;          /* whether it is cannot be looked up now */
 	int64_t job, attempt; /* by a job's own token: of this one; 0: not so */
 	char token[24];       /* by a token: its id; "": not so */
+	bool session;         /* … which is a session of the page: session.h */
+	bool link;            /* … which is good for signing in only */
 	int64_t expires_ns;   /* by a token: it ends then; 0: when it is revoked */
 };
 
-enum { REQUEST_SEGMENTS_MAX = 8 };
+enum { REQUEST_SEGMENTS_MAX = 8, REQUEST_HEADERS_MAX = 8 };
+
+struct request_header {
+	const char *name, *value; /* static, or in the request's arena */
+};
 
 struct request {
 	struct request *next; /* in the decider's queue */
@@ -73,6 +79,8 @@ struct request {
 	const char *etag;      /* of the answer, in quotes, in the arena; NULL: none */
 	int retry_after_s;     /* said to whom it may be worth asking again; 0: nothing */
 	const char *media;     /* NULL: JSON */
+	struct request_header headers[REQUEST_HEADERS_MAX]; /* of the answer, beside the usual */
+	size_t header_count;
 	struct stream *stream; /* the answer instead of the text; see event_stream.h */
 	bool streamed;
 	int64_t arrived_ns; /* monotonic */
@@ -86,6 +94,8 @@ void request_give_text(struct request *request, int status, const char *media, c
 /* Bytes, malloc's, which are taken over. */
 void request_give_bytes(struct request *request, int status, const char *media, char *bytes,
 			size_t count);
+/* A header of the answer; of those that every answer has it takes the place. */
+void request_add_header(struct request *request, const char *name, const char *value);
 /* Nothing but the status. */
 void request_answer_empty(struct request *request, int status);
 /* A time of the query; NULL leaves *ret_ns as it is. -EINVAL names the field. */

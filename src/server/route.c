@@ -9,6 +9,7 @@ static const struct route *const tables[] = {
 	api_health_routes,
 	api_openapi_routes,
 	api_submit_routes,
+	api_trial_routes,
 	api_jobs_routes,
 	api_cancel_routes,
 	api_change_routes,
@@ -25,15 +26,18 @@ static const struct route *const tables[] = {
 	api_sdapi_routes,
 	api_worker_routes,
 	api_accounting_routes,
+	api_series_routes,
 	api_cluster_routes,
 	api_inventory_routes,
 	api_entities_routes,
 	api_token_routes,
+	api_session_routes,
 	api_slurm_routes,
 	api_passes_routes,
 	api_trace_routes,
 	api_events_routes,
 	api_webhooks_routes,
+	api_web_routes,
 };
 /* clang-format on */
 enum { TABLE_COUNT = sizeof(tables) / sizeof(tables[0]) };

@@ -78,6 +78,7 @@ static void init(struct server *server, const struct server_conf *conf)
 					.conf = common->conf,
 					.env = common->env,
 					.standby = &server->standby };
+	pthread_mutex_init(&server->front.series.lock, NULL);
 	reload_front(&server->front, conf);
 	worker_set_init(&common->workers);
 	decider_init(&server->decider, common);
@@ -158,6 +159,8 @@ void server_close(struct server *server)
 	remover_stop(&server->decider);
 	streams_free(front->streams);
 	connections_free(front);
+	free(front->series.text);
+	pthread_mutex_destroy(&front->series.lock);
 	token_table_free(front->tokens);
 	store_readers_free(front->readers);
 	store_close(server->decider.store);

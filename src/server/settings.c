@@ -162,6 +162,9 @@ static const struct strata_option server_options[] = {
 	{ "token_from_token", STRATA_BOOL, OFFSET(token_from_token),
 	  .help = "a token may make tokens: for its own user, of its role or below, that end with "
 		  "it" },
+	{ "web_hosts", STRATA_TEXT, OFFSET(web_hosts), .text = { NULL, 1024 }, .value = "NAMES",
+	  .help = "names that the page is served under beside localhost, as a, b; of a TLS proxy "
+		  "in front" },
 	{ "accept_store", STRATA_BOOL, OFFSET(accept_store),
 	  .help = "take a store that is not what it was, such as an older copy, as it is" },
 	{ 0 }

@@ -37,6 +37,7 @@ struct server_conf {
 	int64_t http_threads;
 	int log_form, log_level; /* enum log_form, enum log_level */
 	bool token_from_token;
+	const char *web_hosts; /* NULL: the loopback's names only */
 	bool accept_store;
 	/* of const char *: paths of plug-ins, which are common to all commands and not in the
 	 * table */

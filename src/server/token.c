@@ -2,6 +2,7 @@
 #include "server/token.h"
 
 #include "server/os_user.h"
+#include "server/session.h"
 
 #include <strata/text.h>
 
@@ -301,11 +302,20 @@ int token_make(struct decider *decider, const struct token *like, char ret_text[
 	return 0;
 }
 
+/* Was it made, or signed in, with the token of this id? */
+static bool is_made_by(const struct token *token, const char *id)
+{
+	const char *parent = session_parent(token->made_by);
+
+	parent = parent ? parent : token->made_by;
+	return parent && strcmp(parent, id) == 0;
+}
+
 static const struct token *find_made_by(const struct token_table *table, const char *id)
 {
 	const struct token *token = table->first;
 
-	while (token && (!token->made_by || strcmp(token->made_by, id) != 0))
+	while (token && !is_made_by(token, id))
 		token = token->next;
 	return token;
 }
@@ -406,6 +416,8 @@ bool token_identify(struct front *front, const char *text, struct identity *ret_
 		ret_who->gid = token->gid;
 		ret_who->role = token->role;
 		ret_who->expires_ns = token->expires_ns;
+		ret_who->session = session_parent(token->made_by);
+		ret_who->link = token->made_by && strcmp(token->made_by, SESSION_LINK) == 0;
 		snprintf(ret_who->token, sizeof(ret_who->token), "%s", token->id);
 		atomic_store(&token->used_ns, now_ns);
 		atomic_store(&table->used, true);

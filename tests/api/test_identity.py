@@ -51,6 +51,14 @@ TABLE = {
     ("POST", "/api/v1/slurm/sbatch"): [422 if status == 400 else status for status in USERS],  # no script
 }
 TABLE.update({
+    # the page's own files say nothing about anybody
+    ("GET", "/"): ANYBODY, ("GET", "/web/*/*"): [404] * 7,
+    ("POST", "/api/v1/trial"): USERS, ("GET", "/api/v1/series"): READERS,
+    ("GET", "/api/v1/session"): READERS,
+    ("POST", "/api/v1/session"): [403, 401, 401, 201, 201, 201, 201],
+    ("DELETE", "/api/v1/session"): [409, 401, 401, 409, 409, 409, 409],  # a token is no session
+    ("DELETE", "/api/v1/session/*"): [404, 401, 401, 404, 404, 404, 404],
+    ("POST", "/api/v1/session/link"): [201, 401, 401, 403, 403, 403, 403],  # over the socket
     ("GET", "/api/v1/webhooks"): [200, 401, 401, 403, 200, 200, 200],
     ("POST", "/api/v1/generate"): USERS,
     ("GET", "/api/v1/samplers"): READERS, ("GET", "/api/v1/schedules"): READERS,
@@ -106,7 +114,7 @@ TOKENS = [({}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 201, 20
           ({"role": "operator"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 201, 201]),
           ({"user": "root"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 403, 403])]
 
-BODIES = {("POST", "/v1/images/generations"): {"nonsense": 1}, ("POST", "/sdapi/v1/txt2img"): {"n_iter": 0}, ("POST", "/sdapi/v1/img2img"): {},
+BODIES = {("POST", "/api/v1/trial"): {"jobs": []}, ("POST", "/v1/images/generations"): {"nonsense": 1}, ("POST", "/sdapi/v1/txt2img"): {"n_iter": 0}, ("POST", "/sdapi/v1/img2img"): {},
           ("POST", "/sdapi/v1/options"): {"sd_model_checkpoint": "nosuch"}, ("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
           ("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},

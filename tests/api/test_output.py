@@ -27,6 +27,16 @@ def where_the_last_lines_begin_can_be_asked(service):
     equal(service.api("GET", f"/jobs/{waiting}/output?lines=5&follow=1"), {"from": 0, "size": 0})
 
 
+def the_end_of_a_long_one_can_be_read(service):
+    job = service.submit("sh", "-c", "seq 1000")["id"]
+    service.wait(job, "completed")
+    whole = "".join(f"{number}\n" for number in range(1, 1001))
+    for query, want in (("tail=11", "999\n1000\n"), ("tail=9", "999\n1000\n"), ("tail=8", "1000\n"), ("tail=0", whole), ("tail=100000", whole), ("tail=9&follow=1", "999\n1000\n"),
+                        ("from=3884&tail=9", "999\n1000\n"), ("from=3888&tail=9", "1000\n")):
+        equal((query, service.ask("GET", f"/api/v1/jobs/{job}/output?{query}")), (query, (200, want)))
+    equal(service.ask("GET", f"/api/v1/jobs/{job}/output?tail=-1")[0], 400)
+
+
 def only_what_its_user_may_read_is_shown(service):
     """A job's user may point its output anywhere afterwards: the service reads it with his rights."""
     if os.geteuid() != 0:
@@ -173,5 +183,5 @@ def it_is_there_after_a_restart_and_long_after_the_end(service):
         equal(as_nobody(service, "GET", f"/api/v1/jobs/{ended}/output")[0], 403)
 
 
-run(where_the_last_lines_begin_can_be_asked, it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown,
+run(where_the_last_lines_begin_can_be_asked, it_is_there_after_a_restart_and_long_after_the_end, output_can_be_read, the_end_of_a_long_one_can_be_read, it_can_be_followed_to_its_end, one_that_has_not_begun_is_waited_for, any_bytes_come_through, only_what_its_user_may_read_is_shown,
     a_link_into_proc_shows_nothing_of_the_service, what_is_not_a_file_is_said_to_be_none, a_job_reads_nothing_of_its_supervisor)
