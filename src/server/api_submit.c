@@ -223,7 +223,9 @@ static int check_possible(struct decider *decider, struct request *request,
 	int64_t id = decider->next_id - 1;
 	const struct job_spec *spec = &live_get(decider, id)->spec->spec;
 
-	if ((spec->queue_anyway && all->warned_impossible) || !impossible_now(decider, id))
+	if (!spec->queue_anyway)
+		return impossible_refuse(decider, id, spec, &request->arena, err);
+	if (all->warned_impossible || !impossible_now(decider, id))
 		return 0;
 	json_t *sentences = impossible_sentences(decider, id, spec);
 	const char *why = sentences ? impossible_joined(sentences, &request->arena) : NULL;
@@ -231,11 +233,6 @@ static int check_possible(struct decider *decider, struct request *request,
 	json_decref(sentences);
 	if (!why)
 		return strata_fail_memory(err);
-	if (!spec->queue_anyway)
-		return strata_fail(err, -EDOM,
-				   "no node could take this job, however empty. %s. "
-				   "`--queue-anyway` (queue_anyway) lets it wait for such a node",
-				   why);
 	all->warned_impossible = true;
 	warn(all, json_sprintf("no node could take this job now, however empty; it waits. %s.",
 			       why));

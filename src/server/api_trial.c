@@ -5,6 +5,7 @@
  * stored and no number is used up.
  */
 #include "server/decider.h"
+#include "server/impossible_text.h"
 #include "server/live.h"
 #include "server/nodes.h"
 #include "server/route.h"
@@ -46,6 +47,8 @@ static void read_trial(struct request *request, json_t *job, struct trial *trial
 	if (trial->read) {
 		json_incref(job);
 		trial->submission.spec.request_key = NULL;
+		trial->submission.spec.gang = NULL; /* whose number would be kept */
+		trial->submission.spec.gang_size = 0;
 	}
 }
 
@@ -127,10 +130,12 @@ static json_t *try_one(struct decider *decider, struct request *request, struct 
 
 	trial->rc = submit_take(decider, &trial->submission, &request->who, &request->arena,
 				&trial->err);
+	if (trial->rc == 0)
+		trial->rc = impossible_refuse(decider, mark.first_id, &trial->submission.spec,
+					      &request->arena, &trial->err);
 	json_t *json = trial->rc ? view_error(trial) : view_trial(decider, mark.first_id);
 
 	submit_undo(decider, &mark);
-	decider->next_id = mark.first_id; /* of which nobody has heard */
 	return json;
 }
 

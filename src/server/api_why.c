@@ -289,7 +289,8 @@ static void say_resources(struct why *why)
 		}
 	}
 	if (best)
-		say(why, "The most on one node: %g whole GPUs on %s.", best_free, best->name);
+		say(why, "The most on one node: %g whole GPU%s on %s.", best_free,
+		    best_free == 1 ? "" : "s", best->name);
 }
 
 /* Those that go before it, as far as the queue is foreseen. */

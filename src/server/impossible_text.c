@@ -294,6 +294,22 @@ const char *impossible_joined(const json_t *sentences, struct strata_arena *aren
 	return strata_arena_text(arena, text, length - (length && text[length - 1] == '.'));
 }
 
+int impossible_refuse(const struct decider *decider, int64_t id, const struct job_spec *spec,
+		      struct strata_arena *arena, struct strata_error *err)
+{
+	if (spec->queue_anyway || !impossible_now(decider, id))
+		return 0;
+	json_t *sentences = impossible_sentences(decider, id, spec);
+	const char *why = sentences ? impossible_joined(sentences, arena) : NULL;
+
+	json_decref(sentences);
+	return why ? strata_fail(err, -EDOM,
+				 "no node could take this job, however empty. %s. "
+				 "`--queue-anyway` (queue_anyway) lets it wait for such a node",
+				 why)
+		   : strata_fail_memory(err);
+}
+
 int impossible_request(const struct decider *decider, const struct strata_job_request *request,
 		       const struct job_spec *spec, struct strata_arena *arena,
 		       const char **ret_why)

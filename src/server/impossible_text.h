@@ -13,6 +13,9 @@ bool impossible_now(const struct decider *decider, int64_t id);
  * memory. */
 json_t *impossible_sentences(const struct decider *decider, int64_t id, const struct job_spec *spec);
 
+/* -EDOM, in words, for one that no node could take and that is not to wait for such a node. */
+int impossible_refuse(const struct decider *decider, int64_t id, const struct job_spec *spec,
+		      struct strata_arena *arena, struct strata_error *err);
 /* The same of a request that is not in the cluster, as one text without the full stop at the
  * end, in the arena; NULL: a node could take it, or none is known. 0 or -ENOMEM. */
 int impossible_request(const struct decider *decider, const struct strata_job_request *request,

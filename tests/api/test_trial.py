@@ -49,6 +49,13 @@ def nothing_is_left_of_it(service):
     equal(rerun(service)["differing"], 0)  # what was decided around it can be decided over
 
 
+def what_no_node_could_take_is_said(service):
+    never, later = trials(service, {"command": ["true"], "gpus": 99}, {"command": ["true"], "gpus": 99, "queue_anyway": True})
+    equal(never["error"]["code"], "impossible")
+    assert "all nodes together have 12" in never["error"]["message"], never
+    equal((later["start_at"], "error" in later), (None, False))
+
+
 def each_is_tried_by_itself(service):
     wrong, good, odd = service.api("POST", "/trial", {"jobs": [{"command": ["true"], "gpus": -1}, {"command": ["true"], "gpus": 4}, 7]})["trials"]
     equal((wrong["error"]["field"], "error" in good, odd["error"]["code"]), ("gpus", False, "invalid"))
@@ -71,4 +78,4 @@ def it_goes_through_the_same_door(service):
     equal((status, answer["trials"][0]["error"]["code"]), (200, "forbidden"))
 
 
-run(a_trial_says_when_and_where, nothing_is_left_of_it, each_is_tried_by_itself, there_are_few_at_once, it_goes_through_the_same_door)
+run(what_no_node_could_take_is_said, a_trial_says_when_and_where, nothing_is_left_of_it, each_is_tried_by_itself, there_are_few_at_once, it_goes_through_the_same_door)
