@@ -485,9 +485,10 @@ static int check_change(const struct job *job, const void *context, struct strat
 		return strata_fail_at(err, -EINVAL, "time_limit", "the time limit is not above 0");
 	if ((change->what & STRATA_CHANGE_BAND) && (unsigned)change->band >= STRATA_BAND_COUNT)
 		return strata_fail_at(err, -EINVAL, "band", "there is no such band");
-	return change->what & (STRATA_CHANGE_REQUEST | STRATA_CHANGE_DEPENDENCIES)
-		       ? respecify_check(job, err)
-		       : 0;
+	if (!(change->what & (STRATA_CHANGE_REQUEST | STRATA_CHANGE_DEPENDENCIES)))
+		return 0;
+	return change->request ? respecify_check(job, err)
+			       : strata_fail(err, -EINVAL, "the change has no request");
 }
 
 static void change_job(struct strata_cluster *cluster, struct job *job, struct renewal *renewal)

@@ -236,6 +236,7 @@ static const struct recording_field change_fields[] = {
 	FIELD(strata_job_change, I64, priority),
 	FIELD(strata_job_change, I64, time_limit_ns),
 	FIELD(strata_job_change, I64, begin_ns),
+	INSIDE(strata_job_change, POINTER, request, request_fields, strata_job_request),
 	{ 0 },
 };
 

@@ -103,15 +103,15 @@ static int check_bytes(const char *field, int64_t bytes, struct strata_error *er
 static int fill_memory(const struct job_spec *spec, struct strata_job_request *request,
 		       struct strata_error *err)
 {
+	if (spec->memory_bytes && spec->memory_per_task_bytes)
+		return strata_fail_at(err, -EINVAL, "memory",
+				      "expected one of memory and memory_per_task");
 	int rc = check_bytes("memory", spec->memory_bytes, err);
 
 	if (rc == 0)
 		rc = check_bytes("memory_per_task", spec->memory_per_task_bytes, err);
 	if (rc)
 		return rc;
-	if (spec->memory_bytes && spec->memory_per_task_bytes)
-		return strata_fail_at(err, -EINVAL, "memory",
-				      "expected one of memory and memory_per_task");
 	request->memory_bytes = spec->memory_per_task_bytes;
 	if (!spec->memory_bytes)
 		return 0;

@@ -48,7 +48,7 @@ gives 2
 says_some 'takes no arguments, but got'
 run strata completion
 gives 2
-says_some 'usage: strata completion bash|zsh'
+says_some 'usage: strata completion bash|fish|zsh'
 
 it 'reports errors as JSON when asked'
 run strata noise tractor --json
