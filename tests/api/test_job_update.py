@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What waiting jobs ask for can change; what cannot is said, and changes nothing."""
 import os
+import signal
 
-from service import Skip, as_nobody, equal, run
+from service import Skip, as_nobody, equal, rerun, run
 
 
 def patch(service, job, status=200, **fields):
@@ -102,6 +103,21 @@ def arrays_change_as_one(service):
           [(1, 2, 1), (3, 7, 2), (10, 91, 1)])
 
 
+def what_was_decided_can_be_decided_over(service):
+    service.kill(signal.SIGTERM)
+    service.args += ["--record", os.path.join(service.dir, "record")]
+    service.start()
+    running = fill(service)
+    first = service.submit("true", gpus=3, nodes=3, tasks=3)["id"]
+    second = service.submit("true", dependencies=f"afterany:{first}")["id"]
+    patch(service, first, gpus=1, nodes=1, tasks=1, name="small")
+    patch(service, second, dependencies=f"afterany:{running}", qos=None)
+    service.api("DELETE", f"/jobs/{running}", status=202)
+    service.wait(second, "completed")
+    service.kill(signal.SIGTERM)
+    equal(rerun(service)["differing"], 0)
+
+
 def rules_are_those_of_its_owner(service):
     if os.geteuid() != 0:
         raise Skip("another user is needed")
@@ -117,4 +133,4 @@ def rules_are_those_of_its_owner(service):
 
 
 run(a_smaller_request_starts_in_its_place, fields_that_stand_for_the_same_replace_each_other, it_is_all_there_after_a_crash, what_may_not_be_changes_nothing,
-    arrays_change_as_one, rules_are_those_of_its_owner)
+    arrays_change_as_one, what_was_decided_can_be_decided_over, rules_are_those_of_its_owner)

@@ -44,7 +44,7 @@ def what_can_be_asked_for_is_described(service):
     codes = document["components"]["responses"]["error"]["content"]["application/json"]["schema"]["properties"]["error"]["properties"]["code"]["enum"]
     assert error["code"] in codes and len(set(codes)) == len(codes), codes
     queries = {parameter["name"] for parameter in document["paths"]["/api/v1/jobs"]["get"]["parameters"]}
-    equal(queries, {"state", "user", "account", "partition", "name", "since", "until", "limit", "after"})
+    equal(queries, {"state", "user", "account", "partition", "name", "since", "until", "array", "limit", "after"})
 
 
 run(the_document_holds_together, what_can_be_asked_for_is_described)
