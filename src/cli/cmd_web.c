@@ -7,7 +7,7 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	json_t *json;
 
 	(void)conf, (void)operands, (void)operand_count;
-	service_path(cli, &path, "session", "link", NULL);
+	service_path(cli, &path, "session-link", NULL, NULL);
 	int rc = service_ask(cli, "POST", &path, NULL, &json);
 
 	if (rc || service_printed(cli, json, &rc))

@@ -58,7 +58,7 @@ TABLE.update({
     ("POST", "/api/v1/session"): [403, 401, 401, 201, 201, 201, 201],
     ("DELETE", "/api/v1/session"): [409, 401, 401, 409, 409, 409, 409],  # a token is no session
     ("DELETE", "/api/v1/session/*"): [404, 401, 401, 404, 404, 404, 404],
-    ("POST", "/api/v1/session/link"): [201, 401, 401, 403, 403, 403, 403],  # over the socket
+    ("POST", "/api/v1/session-link"): [201, 401, 401, 403, 403, 403, 403],  # over the socket
     ("GET", "/api/v1/webhooks"): [200, 401, 401, 403, 200, 200, 200],
     ("POST", "/api/v1/generate"): USERS,
     ("GET", "/api/v1/samplers"): READERS, ("GET", "/api/v1/schedules"): READERS,

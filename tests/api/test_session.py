@@ -154,7 +154,7 @@ def nobody_sees_or_ends_the_sessions_of_others(service):
 def a_session_signs_nobody_in(service):
     browser, _ = signed_in(service)
     equal(browser.ask("POST", "/api/v1/session")[0], 403)
-    equal(browser.ask("POST", "/api/v1/session/link")[0], 403)
+    equal(browser.ask("POST", "/api/v1/session-link")[0], 403)
     equal(service.ask("POST", "/api/v1/session")[0], 403)  # nor does the socket
     equal(service.ask("DELETE", "/api/v1/session")[0], 409)
 
@@ -170,7 +170,7 @@ def the_socket_opens_a_port_with_a_link(service):
     browser.sign_in(found[2])
     equal(browser.ask("GET", "/api/v1/queue")[0], 200)
     equal(browser.ask("POST", "/api/v1/session", token=found[2])[0], 401)  # once
-    again = service.api("POST", "/session/link", None, 201)["link"]
+    again = service.api("POST", "/session-link", None, 201)["link"]
     equal(again.split("/#")[0], f"http://127.0.0.1:{found[1]}")
     service.kill(signal.SIGTERM)  # pages that are open find it where it was
     service.start()
