@@ -415,6 +415,7 @@ TEST(absurd_numbers_of_configurations_are_refused)
 	const struct strata_pipeline_request request = { .prompts = prompts };
 	struct strata_pipeline_run *run;
 
+	test_shared_file("golden/pipelines/tiny-sd/model_index.json"); /* or it is skipped here */
 	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));
 	CHECK_ERROR(open_with_vae("{\"latent_channels\":1e308}"), -EBADMSG,
 		    "1e+308 latent channels");
