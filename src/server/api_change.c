@@ -241,14 +241,23 @@ static int act(struct decider *decider, struct live *live, const struct change *
 	return rc;
 }
 
+static struct job_update_ask update_ask(const struct change *change, enum role role)
+{
+	bool limit = change->change.what & STRATA_CHANGE_TIME_LIMIT;
+
+	return (struct job_update_ask){ .fields = change->fields,
+					.time_limit_ns = limit ? change->change.time_limit_ns : 0,
+					.role = role };
+}
+
 /* What it asks for, and numbers beside it, at once. */
 static int update(struct decider *decider, struct live *live, const struct change *change,
 		  enum role role, struct strata_error *err)
 {
 	struct strata_job_change both = change->change;
+	struct job_update_ask ask = update_ask(change, role);
 	struct job_update update;
-	int rc = job_update_plan(decider, live, change->fields, role, &decider->scratch, &update,
-				 err);
+	int rc = job_update_plan(decider, live, &ask, &decider->scratch, &update, err);
 
 	if (rc)
 		return rc;
@@ -355,10 +364,11 @@ static bool is_for(const struct change *change, const struct live *live,
 static int check_update(struct decider *decider, const struct live *live,
 			const struct change *change, enum role role, struct strata_error *err)
 {
+	struct job_update_ask ask = update_ask(change, role);
 	struct job_update update;
-	int rc = change->fields ? job_update_plan(decider, live, change->fields, role,
-						  &decider->scratch, &update, err)
-				: 0;
+	int rc = change->fields
+			 ? job_update_plan(decider, live, &ask, &decider->scratch, &update, err)
+			 : 0;
 
 	if (rc == 0 && change->fields)
 		job_update_drop(&update);

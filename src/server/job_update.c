@@ -9,6 +9,8 @@
 #include "server/job_dependencies.h"
 #include "server/job_make.h"
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -93,13 +95,16 @@ int job_update_read(json_t *body, struct strata_arena *arena, json_t **ret_field
 /* ---- what it becomes ---- */
 
 /* The fields over what it was submitted with; of those that stand for the same, the new one. */
-static json_t *merge(const struct live *live, const json_t *fields, struct strata_error *err)
+static int merge(const struct live *live, const json_t *fields, json_t **ret_json,
+		 struct strata_error *err)
 {
-	json_t *json, *value;
+	json_t *json = NULL, *value;
 	const char *key;
+	int rc = option_load_json(live->spec->text, strlen(live->spec->text), &json, err);
 
-	if (option_load_json(live->spec->text, strlen(live->spec->text), &json, err))
-		return NULL;
+	*ret_json = json;
+	if (rc)
+		return rc;
 	json_object_foreach((json_t *)(uintptr_t)fields, key, value)
 	{
 		job_spec_drop_alternatives(json, key);
@@ -111,7 +116,7 @@ static json_t *merge(const struct live *live, const json_t *fields, struct strat
 		else
 			json_object_set(json, key, value);
 	}
-	return json;
+	return 0;
 }
 
 static int check_possible(struct decider *decider, const struct job_spec *spec,
@@ -133,12 +138,12 @@ static int check_possible(struct decider *decider, const struct job_spec *spec,
 }
 
 /* The request to the cluster. Account, partition and quality of service become those that count. */
-static int make_request(struct decider *decider, const struct live *live, enum role role,
-			struct job_spec *spec, struct strata_arena *arena,
+static int make_request(struct decider *decider, const struct live *live,
+			const struct job_update_ask *ask, struct job_spec *spec, struct strata_arena *arena,
 			struct strata_job_request *ret_request, struct strata_error *err)
 {
 	const struct job *job = &live->job;
-	struct identity owner = { .uid = (uid_t)job->uid, .gid = (gid_t)job->gid, .role = role };
+	struct identity owner = { .uid = (uid_t)job->uid, .gid = (gid_t)job->gid, .role = ask->role };
 	struct spec_rules rules = decider->rules;
 
 	snprintf(owner.user, sizeof(owner.user), "%s", job->user);
@@ -147,11 +152,11 @@ static int make_request(struct decider *decider, const struct live *live, enum r
 	if (rc)
 		return rc;
 	entities_partition_rules(decider, spec->partition, &rules);
-	if (role >= ROLE_OPERATOR)
+	if (ask->role >= ROLE_OPERATOR)
 		rules.time_limit_ns_max = INT64_MAX;
 	struct job_spec whole = *spec;
 
-	whole.time_limit_ns = job->time_limit_ns;
+	whole.time_limit_ns = ask->time_limit_ns ? ask->time_limit_ns : job->time_limit_ns;
 	whole.begin = NULL; /* which is a time by now */
 	if (job->script)
 		whole.script = "#!"; /* it is among the blobs */
@@ -179,22 +184,23 @@ static unsigned what_changes(const json_t *fields)
 	return what;
 }
 
-int job_update_plan(struct decider *decider, const struct live *live, const json_t *fields,
-		    enum role role, struct strata_arena *arena, struct job_update *ret_update,
-		    struct strata_error *err)
+int job_update_plan(struct decider *decider, const struct live *live,
+		    const struct job_update_ask *ask, struct strata_arena *arena,
+		    struct job_update *ret_update, struct strata_error *err)
 {
-	struct job_update update = { .what = what_changes(fields) };
+	struct job_update update = { .what = what_changes(ask->fields) };
 	struct job_spec spec;
-	json_t *json = merge(live, fields, err);
-	int rc = json ? strata_schema_defaults(&job_spec_schema, arena, &spec, err)
-		      : strata_fail_memory(err);
+	json_t *json;
+	int rc = merge(live, ask->fields, &json, err);
 
+	if (rc == 0)
+		rc = strata_schema_defaults(&job_spec_schema, arena, &spec, err);
 	if (rc == 0)
 		rc = option_read_json(&job_spec_schema, json, OPTION_STORED, arena, &spec, err);
 	const char *exclude = rc == 0 ? spec.node_exclude : NULL;
 
 	if (rc == 0 && update.what)
-		rc = make_request(decider, live, role, &spec, arena, &update.request, err);
+		rc = make_request(decider, live, ask, &spec, arena, &update.request, err);
 	if (rc == 0 && !update.what) { /* these stay */
 		spec.account = live->job.account;
 		spec.partition = live->job.partition;
@@ -211,6 +217,11 @@ int job_update_plan(struct decider *decider, const struct live *live, const json
 		rc = update.spec ? 0 : strata_fail_memory(err);
 	}
 	json_decref(json);
+	if (rc == 0 && strlen(update.spec->text) > STRATA_STORE_TEXT_BYTES_MAX) {
+		rc = strata_fail(err, -E2BIG, "the job would have %zu bytes; expected up to %d",
+				 strlen(update.spec->text), STRATA_STORE_TEXT_BYTES_MAX);
+		job_update_drop(&update);
+	}
 	if (rc == 0)
 		*ret_update = update;
 	return rc;
@@ -221,7 +232,11 @@ void job_update_apply(struct decider *decider, struct live *live, struct job_upd
 	const struct job_spec *spec = &update->spec->spec;
 	struct job like;
 
-	live->job.name = job_spec_name(spec);
+	struct job_spec named = *spec;
+
+	if (live->job.script)
+		named.script = "#!"; /* it is among the blobs */
+	live->job.name = job_spec_name(&named);
 	live->job.account = spec->account;
 	live->job.partition = spec->partition;
 	live->job.qos = spec->qos;

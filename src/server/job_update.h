@@ -21,11 +21,17 @@ struct job_update {
  * NULL: there are none. Any thread. */
 int job_update_read(json_t *body, struct strata_arena *arena, json_t **ret_fields,
 		    struct strata_error *err);
-/* What the job would become, if its owner may have that; whoever asks for it may be an operator.
- * -EDOM: no node could take it then. */
-int job_update_plan(struct decider *decider, const struct live *live, const json_t *fields,
-		    enum role role, struct strata_arena *arena, struct job_update *ret_update,
-		    struct strata_error *err);
+/* What is asked for, and by whom. */
+struct job_update_ask {
+	const json_t *fields;
+	int64_t time_limit_ns; /* that changes with it; 0: it stays */
+	enum role role;        /* an operator may ask for more than the owner */
+};
+
+/* What the job would become, if its owner may have that. -EDOM: no node could take it then. */
+int job_update_plan(struct decider *decider, const struct live *live,
+		    const struct job_update_ask *ask, struct strata_arena *arena,
+		    struct job_update *ret_update, struct strata_error *err);
 /* The cluster has been told; the row is to be written. Takes the reference. */
 void job_update_apply(struct decider *decider, struct live *live, struct job_update *update);
 void job_update_drop(struct job_update *update);

@@ -56,6 +56,17 @@ def it_is_all_there_after_a_crash(service):
     equal((after["name"], after["comment"], after["dependencies"]), ("new", "y", f"afterany:{first}"))
 
 
+def a_script_without_a_name_keeps_its_own(service):
+    fill(service)
+    for more, name in (({"script_name": "/tmp/train.sh"}, "train.sh"), ({}, "script")):
+        job = service.submit(script="#!/bin/sh\ntrue\n", **more)["id"]
+        equal(patch(service, job, gpus=1)["name"], name)
+        equal(patch(service, job, comment="x")["name"], name)
+        equal((service.job(job)["name"], service.job(job)["gpus"]), (name, 1))
+        equal(patch(service, job, name="other")["name"], "other")
+        equal(patch(service, job, name=None)["name"], name)
+
+
 def what_may_not_be_changes_nothing(service):
     running = fill(service)
     job = service.submit("true", name="x")["id"]
@@ -73,6 +84,8 @@ def what_may_not_be_changes_nothing(service):
         error = patch(service, job, status=status, **fields)["error"]
         equal((fields, error["code"]), (fields, code))
         assert words in error["message"], (fields, error)
+    far = service.submit("true", *["c" * ((1 << 20) - 120)] * 4)["id"]  # as much as a row has room for
+    equal(service.ask("PATCH", f"/api/v1/jobs/{far}", {"comment": "c" * 1000})[0], 413)
     equal(service.job(job), before)
     patch(service, job, gpus=99, queue_anyway=True)
     equal(service.job(job)["reason"], "impossible")
@@ -127,10 +140,17 @@ def rules_are_those_of_its_owner(service):
     status, answer = as_nobody(service, "PATCH", f"/api/v1/jobs/{job}", {"partition": "gpu"})
     equal((status, answer["error"]["code"]), (403, "forbidden"))
     equal(patch(service, job, partition="gpu")["partition"], "gpu")  # as an operator may put it there
+    service.api("PUT", "/partitions/short", {"time_limit_max": 600})
+    status, answer = as_nobody(service, "PATCH", f"/api/v1/jobs/{job}", {"partition": "short"})  # its limit is an hour
+    equal((status, answer["error"]["field"]), (400, "time_limit"))
+    both = {"partition": "short", "time_limit": 1800}
+    equal(as_nobody(service, "PATCH", f"/api/v1/jobs/{job}", both)[0], 400)
+    status, answer = as_nobody(service, "PATCH", f"/api/v1/jobs/{job}", {**both, "time_limit": 300, "queue_anyway": True})
+    equal((status, answer.get("partition"), answer.get("time_limit_s")), (200, "short", 300))
     mine = service.submit("true")["id"]
     equal(as_nobody(service, "PATCH", f"/api/v1/jobs/{mine}", {"gpus": 1})[0], 403)
     equal(service.job(mine)["gpus"], 0)
 
 
-run(a_smaller_request_starts_in_its_place, fields_that_stand_for_the_same_replace_each_other, it_is_all_there_after_a_crash, what_may_not_be_changes_nothing,
+run(a_smaller_request_starts_in_its_place, a_script_without_a_name_keeps_its_own, fields_that_stand_for_the_same_replace_each_other, it_is_all_there_after_a_crash, what_may_not_be_changes_nothing,
     arrays_change_as_one, what_was_decided_can_be_decided_over, rules_are_those_of_its_owner)
