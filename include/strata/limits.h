@@ -103,6 +103,7 @@ enum {
 	STRATA_TASK_CPU_MILLI_MIN = 10,            /* of a core, that a task takes at least */
 	STRATA_BULK_COUNT_MAX = 10000,             /* entries of one submission */
 	STRATA_TRIALS_MAX = 8,                     /* jobs of one trial */
+	STRATA_SERIES_JOBS_MAX = 20000,            /* jobs that a day of load is worked out from */
 	STRATA_SUBMISSION_JOBS_MAX = 1 << 17, /* jobs of one submission, with arrays' elements */
 	STRATA_ROUND_CHANGES_MAX = 1 << 16,   /* a round with so many takes no more requests */
 	STRATA_USER_TOKENS_MAX = 64,          /* tokens of one user */

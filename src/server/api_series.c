@@ -41,7 +41,7 @@ static int add_job(void *context, const void *row_any, struct strata_error *err)
 	reading->count++;
 	load_series_add(&reading->series, &job);
 	if (job.started_ns >= reading->series.from_ns &&
-	    reading->wait_count < LOAD_SERIES_JOBS_MAX)
+	    reading->wait_count < STRATA_SERIES_JOBS_MAX)
 		reading->waits_s[reading->wait_count++] =
 			(double)(job.started_ns - job.created_ns) / 1e9;
 	return 0;
@@ -63,7 +63,7 @@ static int read_jobs(struct front *front, struct reading *reading, struct strata
 		query.after = reading->last;
 		rc = store_jobs_page(store, &query, add_job, reading, err);
 	} while (rc == 0 && reading->count - before == PAGE &&
-		 reading->count < LOAD_SERIES_JOBS_MAX);
+		 reading->count < STRATA_SERIES_JOBS_MAX);
 	store_readers_give(front->readers, store);
 	return rc;
 }
@@ -97,7 +97,7 @@ static char *write_series(struct reading *reading)
 	json_t *json = json_pack(
 		"{s:o,s:o,s:i,s:b,s:o,s:o,s:o,s:o,s:o}", "from", view_time(series->from_ns), "to",
 		view_time(series->until_ns), "step_s", (int)(LOAD_SERIES_STEP_NS / 1000000000),
-		"complete", reading->count < LOAD_SERIES_JOBS_MAX, "gpus",
+		"complete", reading->count < STRATA_SERIES_JOBS_MAX, "gpus",
 		list(series, load_series_gpus), "waiting", list(series, load_series_waiting),
 		"wait_s", list(series, load_series_wait_s), "wait_median_s",
 		count ? json_real(reading->waits_s[count / 2]) : json_null(), "wait_longest_s",
@@ -116,7 +116,7 @@ static int renew(struct front *front, struct strata_error *err)
 	int rc;
 
 	if (reading)
-		reading->waits_s = calloc(LOAD_SERIES_JOBS_MAX, sizeof(*reading->waits_s));
+		reading->waits_s = calloc(STRATA_SERIES_JOBS_MAX, sizeof(*reading->waits_s));
 	if (reading && reading->waits_s) {
 		load_series_init(&reading->series, common_now_ns(front->common));
 		rc = read_jobs(front, reading, err);

@@ -8,10 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	LOAD_SERIES_POINTS = 96,
-	LOAD_SERIES_JOBS_MAX = 20000, /* that it is worked out from */
-};
+enum { LOAD_SERIES_POINTS = 96 };
 #define LOAD_SERIES_STEP_NS (INT64_C(900) * 1000000000)
 
 struct load_series {
