@@ -7,13 +7,14 @@
 #include <errno.h>
 #include <math.h>
 
-/* torch.linspace in float32: from the nearer end. */
+/* torch.linspace in float32: from the nearer end, with one rounding for product and sum. */
 static float linspace(double start, double end, size_t count, size_t i)
 {
 	float first = (float)start, last = (float)end;
 	float step = count > 1 ? (last - first) / (float)(count - 1) : 0;
 
-	return i < count / 2 ? first + step * (float)i : last - step * (float)(count - i - 1);
+	return i < count / 2 ? fmaf(step, (float)i, first)
+			     : fmaf(-step, (float)(count - i - 1), last);
 }
 
 /* How much of the signal is left at a part t of the training, where the betas follow from it. */

@@ -43,9 +43,12 @@ int dpm_order(const struct dpm_conf *conf, size_t count, size_t left, size_t don
 }
 
 /* What the reference has no number for: a third order along the SDE of the noise, and differences over a step of no length. */
-static int check(const struct dpm_run *run, const struct dpm_conf *conf, int order, double h)
+static int check(const struct dpm_run *run, const struct dpm_conf *conf, int order,
+		 const struct point *points, const struct point *to)
 {
-	bool rough = order == 2 && conf->solver_type == DPM_MIDPOINT;
+	bool still = to->lambda == points[0].lambda;
+	bool again = order > 1 && points[0].lambda == points[1].lambda;
+	bool rough = order == 2 && conf->solver_type == DPM_MIDPOINT && !again;
 
 	if (conf->common.k_diffusion)
 		return 0;
@@ -54,11 +57,11 @@ static int check(const struct dpm_run *run, const struct dpm_conf *conf, int ord
 			run->err, -EINVAL, "solver_order",
 			"sde-dpmsolver is of order 1 or 2; expected solver_order = 2, "
 			"or sde-dpmsolver++");
-	if (order > 1 && !rough && h == 0)
+	if (order > 1 && !rough && still)
 		return strata_fail_at(
 			run->err, -EINVAL, "final_sigmas_type",
-			"the last step has no length, which this order divides by; "
-			"expected final_sigmas_type = zero, or euler_at_final = true");
+			"a step has no length, which this order divides by; expected fewer "
+			"steps, final_sigmas_type = zero, or euler_at_final = true");
 	return 0;
 }
 
@@ -79,7 +82,7 @@ int dpm_multistep_row(void *run_any, size_t i)
 		return rc;
 	for (int k = 0; k < order; k++)
 		points[k] = dpm_point(run, i - (size_t)k);
-	rc = check(run, conf, order, to.lambda - points[0].lambda);
+	rc = check(run, conf, order, points, &to);
 	if (rc)
 		return rc;
 	struct dpm_terms terms = dpm_terms((enum dpm_algorithm)conf->algorithm_type,

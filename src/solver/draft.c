@@ -86,12 +86,17 @@ static bool folding_pays(const struct strata_solver_row *row)
 	return more <= 2;
 }
 
+void draft_fold_all(struct strata_solver_row *row)
+{
+	fold(row, &row->next);
+	for (uint32_t w = 0; w < row->write_count; w++)
+		fold(row, &row->writes[w].sum);
+}
+
 void draft_fold(struct strata_solver_row *row)
 {
 	if (row->flags & (STRATA_ROW_CLIP | STRATA_ROW_THRESHOLD | STRATA_ROW_NO_MODEL) ||
 	    !folding_pays(row))
 		return;
-	fold(row, &row->next);
-	for (uint32_t w = 0; w < row->write_count; w++)
-		fold(row, &row->writes[w].sum);
+	draft_fold_all(row);
 }

@@ -17,5 +17,7 @@ void draft_add(struct strata_solver_sum *sum, double scale, const struct strata_
 /* Where y is not limited it is a sum of x and m itself, so it need not be computed: every b goes into a and e, unless
  * that makes more terms than it saves. */
 void draft_fold(struct strata_solver_row *row);
+/* The same whether it pays or not; y must not be limited. */
+void draft_fold_all(struct strata_solver_row *row);
 
 #endif

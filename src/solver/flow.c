@@ -106,7 +106,7 @@ int flow_start(struct flow_run *run, const struct solver_conf *conf,
 		return strata_fail_at(err, -EINVAL, "mu",
 				      "dynamic shifting goes by the picture's size; expected mu "
 				      "(such as 1.15), or use_dynamic_shifting = false");
-	int rc = levels_check(conf, false, err);
+	int rc = levels_check(conf, err);
 
 	if (rc == 0)
 		rc = fill(run, request);

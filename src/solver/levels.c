@@ -112,15 +112,9 @@ int levels_stretch(double terminal, double *sigmas, size_t count, struct strata_
 	return 0;
 }
 
-int levels_check(const struct solver_conf *conf, bool karras_flow, struct strata_error *err)
+int levels_check(const struct solver_conf *conf, struct strata_error *err)
 {
-	bool flow = conf->use_flow_sigmas && !(karras_flow && conf->use_karras_sigmas);
-
-	bool lu = conf->use_lu_lambdas && flow; /* else it goes before or behind the others */
-
-	if (conf->use_karras_sigmas + conf->use_exponential_sigmas + conf->use_beta_sigmas + flow +
-		    lu >
-	    1)
+	if (conf->use_karras_sigmas + conf->use_exponential_sigmas + conf->use_beta_sigmas > 1)
 		return strata_fail_at(
 			err, -EINVAL, "use_karras_sigmas",
 			"more than one schedule is asked for; expected one of "

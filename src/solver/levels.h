@@ -23,6 +23,7 @@ void levels_path(const struct levels *levels, bool k_diffusion, struct strata_so
 /* k-diffusion's: levels run between those of the spaced timesteps. */
 enum {
 	LEVELS_LOG = 1 << 0,          /* even in log sigma instead */
+	LEVELS_LOG_ALL = 1 << 2,      /* … and the last of these is stepped from as well */
 	LEVELS_ROUND_KARRAS = 1 << 1, /* timesteps of the schedule karras are whole (DPM2) */
 };
 int levels_k(const struct solver_conf *conf, const struct strata_solver_request *request,

@@ -20,8 +20,8 @@ static int fill_spaced(const struct solver_conf *conf, const struct strata_solve
 {
 	struct timesteps timesteps;
 	int rc = spacing_timesteps(conf, request, levels->train.train_count,
-				   top_of(&levels->train, lambda_min), SPACING_ONE_MORE, arena,
-				   &timesteps, err);
+				   top_of(&levels->train, lambda_min),
+				   SPACING_ONE_MORE | SPACING_BEYOND, arena, &timesteps, err);
 
 	if (rc == 0)
 		rc = levels_allot(levels, timesteps.count, arena, err);
@@ -50,6 +50,8 @@ static int fill_schedule(const struct solver_conf *conf,
 {
 	const struct strata_schedule_class *schedule = levels_schedule(conf, request);
 	struct strata_schedule_range range = levels->train;
+	bool karras = rules & LEVELS_FROM_ONE && schedule == &strata_schedule_karras;
+	bool to_flow = conf->use_flow_sigmas && (request->schedule || karras);
 	int rc = levels_allot(levels, (size_t)request->steps, arena, err);
 
 	if (conf->sigma_min > 0)
@@ -67,7 +69,7 @@ static int fill_schedule(const struct solver_conf *conf,
 		double t = schedule_timestep(&levels->train, levels->sigmas[i]);
 
 		levels->timesteps[i] = request->schedule ? t : whole_timestep(conf, rules, t);
-		if (conf->use_flow_sigmas) { /* karras on a flow (UniPC) */
+		if (to_flow) {
 			levels->sigmas[i] /= levels->sigmas[i] + 1;
 			levels->timesteps[i] =
 				floor(levels->sigmas[i] * (double)levels->train.train_count);
@@ -160,6 +162,20 @@ static int fill_flow(const struct solver_conf *conf, const struct strata_solver_
 	return rc;
 }
 
+/* Levels of the training on a flow's sample, as a configuration may ask for them: where noise is more than the signal the
+ * reference takes the logarithm of a negative number. */
+static int check_flow(const struct levels *levels, struct strata_error *err)
+{
+	if (levels->sigmas[levels->first] <= 1)
+		return 0;
+	return strata_fail_at(
+		err, -EINVAL, "use_flow_sigmas",
+		"a flow has noise levels below 1, and this schedule is at %g; expected "
+		"one of use_flow_sigmas and use_karras_sigmas and its like, or a "
+		"smaller strength",
+		levels->sigmas[levels->first]);
+}
+
 /* Which of the ways there are was asked for. *ret_spaced: by timesteps. */
 static int fill(const struct solver_conf *conf, const struct strata_solver_request *request,
 		double lambda_min, unsigned rules, struct strata_arena *arena,
@@ -186,7 +202,7 @@ int levels_dpm(const struct solver_conf *conf, const struct strata_solver_reques
 {
 	struct levels levels = { 0 };
 	bool spaced = false;
-	int rc = levels_check(conf, rules & LEVELS_FROM_ONE, err);
+	int rc = levels_check(conf, err);
 
 	if (rc == 0)
 		rc = levels_check_timesteps(conf, request, !(rules & LEVELS_FLOW_COUNTS), err);
@@ -201,6 +217,10 @@ int levels_dpm(const struct solver_conf *conf, const struct strata_solver_reques
 	if (rc)
 		return rc;
 	levels_round(&levels);
+	if (conf->use_flow_sigmas)
+		rc = check_flow(&levels, err);
+	if (rc)
+		return rc;
 	double own = levels.sigmas[levels.count - 1];
 	bool take_own = rules & LEVELS_LAST_OWN || (rules & LEVELS_REPEAT_LAST);
 

@@ -31,7 +31,7 @@ int levels_check_timesteps(const struct solver_conf *conf,
 			   const struct strata_solver_request *request, bool flow,
 			   struct strata_error *err);
 
-/* At most one schedule is asked for; where karras_flow, karras may lie on a flow. */
-int levels_check(const struct solver_conf *conf, bool karras_flow, struct strata_error *err);
+/* At most one schedule is asked for. A flow's sample may lie on the levels of one, and lu goes before or behind the others. */
+int levels_check(const struct solver_conf *conf, struct strata_error *err);
 
 #endif

@@ -85,7 +85,10 @@ int schedule_fill(const struct strata_schedule_class *cls,
 	double *sigmas = more ? strata_arena_array(arena, count + 1, sizeof(double)) : ret_sigmas;
 	int rc = sigmas ? 0 : strata_fail_memory(err);
 
-	if (!(range->sigma_min > 0) || !(range->sigma_max >= range->sigma_min))
+	bool falls = count + more == 1 ||
+		     range->sigma_max >= range->sigma_min; /* one is the first */
+
+	if (!(range->sigma_min > 0 && range->sigma_max > 0 && falls))
 		return strata_fail_at(err, -EINVAL, "schedule",
 				      "a schedule from sigma %g to %g cannot be made; expected "
 				      "falling sigmas above 0",

@@ -24,12 +24,28 @@ static const struct strata_option ddim_cogvideox_options[] = {
 	{ 0 }
 };
 
+/* Betas of scaled_linear, and what follows from them, are doubles in the reference; others are floats. */
+static void fill_product(const struct solver_conf *conf, const struct alphas *alphas,
+			 double *product)
+{
+	bool wide = !conf->trained_betas.count && conf->beta_schedule == BETAS_SCALED_LINEAR;
+	double first = sqrt(conf->beta_start), last = sqrt(conf->beta_end), running = 1;
+	double step = alphas->count > 1 ? (last - first) / (double)(alphas->count - 1) : 0;
+
+	for (size_t t = 0; t < alphas->count; t++) {
+		double root = first + step * (double)t;
+
+		running *= 1 - root * root;
+		product[t] = wide ? running : alphas->product[t];
+	}
+}
+
 static void shift_snr(double scale, bool zero, struct alphas *alphas, double *product)
 {
 	size_t last = alphas->count - 1;
 
 	for (size_t t = 0; t <= last; t++)
-		product[t] = alphas->product[t] / (scale + (1 - scale) * alphas->product[t]);
+		product[t] /= scale + (1 - scale) * product[t];
 	double high = sqrt(product[0]), low = sqrt(product[last]);
 
 	for (size_t t = 0; zero && high > low && t <= last; t++) {
@@ -79,6 +95,7 @@ static int ddim_cogvideox_compile(const void *conf_any, const struct strata_solv
 
 	if (rc || !product)
 		return rc ? rc : strata_fail_memory(err);
+	fill_product(&conf->common, &run.discrete.alphas, product);
 	shift_snr(conf->snr_shift_scale, conf->common.rescale_betas_zero_snr, &run.discrete.alphas,
 		  product);
 	run.last = conf->set_alpha_to_one ? 1 : product[0];

@@ -28,8 +28,8 @@ static int fill_spaced(const struct dpm_conf *conf, const struct strata_solver_r
 	struct strata_solver_request wider = { .steps = request->steps + (int64_t)more };
 	struct levels *levels = &run->levels;
 	struct timesteps timesteps;
-	int rc = spacing_timesteps(&conf->common, &wider, levels->train.train_count, top, 0,
-				   run->draft->arena, &timesteps, run->err);
+	int rc = spacing_timesteps(&conf->common, &wider, levels->train.train_count, top,
+				   SPACING_BEYOND, run->draft->arena, &timesteps, run->err);
 
 	if (rc == 0)
 		rc = levels_allot(levels, timesteps.count - more, run->draft->arena, run->err);
@@ -98,7 +98,7 @@ static int start(const struct dpm_conf *conf, const struct strata_solver_request
 	if (request->sigma_count || request->timestep_count)
 		return strata_fail_at(run->err, -EINVAL, "sigmas",
 				      "inversion goes through its own levels; expected steps only");
-	int rc = levels_check(&conf->common, false, run->err);
+	int rc = levels_check(&conf->common, run->err);
 
 	if (rc == 0)
 		rc = levels_train(&conf->common, run->draft->arena, levels, run->err);
@@ -108,10 +108,10 @@ static int start(const struct dpm_conf *conf, const struct strata_solver_request
 
 	while (top > 1 && -log(levels->train.train_sigmas[top - 1]) < conf->lambda_min_clipped)
 		top--;
-	if (conf->common.use_flow_sigmas)
-		return fill_flow(conf, request, run);
 	bool scheduled = levels_schedule(&conf->common, request) != NULL;
 
+	if (conf->common.use_flow_sigmas && !scheduled)
+		return fill_flow(conf, request, run);
 	rc = scheduled ? fill_schedule(conf, request, run) : fill_spaced(conf, request, top, run);
 	if (rc)
 		return rc;

@@ -88,6 +88,8 @@ static int euler_compile(const void *conf_any, const struct strata_solver_reques
 			"or timestep_type = discrete");
 	unsigned rules = conf->interpolation_type == INTERPOLATE_LOG_LINEAR ? LEVELS_LOG : 0;
 
+	if (rules && is_continuous(conf)) /* whose timesteps are made from the levels */
+		rules |= LEVELS_LOG_ALL;
 	return k_compile(conf, request, rules, euler_step, draft, err);
 }
 

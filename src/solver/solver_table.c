@@ -3,6 +3,7 @@
  * changes again. Nothing infinite leaves this file, whatever a class computed.
  */
 #include "solver/draft.h"
+#include "solver/reuse.h"
 
 #include "core/class.h"
 #include "core/option_copy.h"
@@ -179,6 +180,10 @@ int strata_solver_compile(const struct strata_solver_class *cls, const void *con
 		drop_unread_writes(&draft);
 		for (size_t i = 0; i < draft.row_count; i++)
 			draft_fold(&draft.rows[i]);
+		if (request->reuse) {
+			rc = reuse_apply(cls, request->reuse, count_slots(&draft), &draft, err);
+			drop_unread_writes(&draft);
+		}
 	}
 	if (rc == 0)
 		rc = check(cls, &draft, err);

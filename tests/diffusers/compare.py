@@ -4,11 +4,11 @@ How far two may be apart comes from diffusers itself: how far it is in float32 f
 and from itself when each output of the model is a rounding off.
 """
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import torch
 from runs import Path, Refused, dropped_in, reference, table
-from settings import Setting, keys_of
+from settings import BY_INDEX, Setting, keys_of
 
 FLOOR = 2e-6  # of the largest value: what a few roundings of a float32 make
 TIMES = 4  # how many of diffusers' own distances
@@ -20,6 +20,8 @@ class Verdict(NamedTuple):
 
     said: str
     worst: float = 0.0
+    on_edge: bool = False  # a timestep is its neighbour
+    here_alone: bool = False  # diffusers does it, and it is refused on purpose
 
     @property
     def good(self) -> bool:
@@ -71,7 +73,11 @@ def allowed(setting: Setting, narrow: Path, double: Any, wide: Any, told: Any) -
     own = [0.0] * len(narrow.samples)
     if told:
         wide = _attempt(reference, setting, torch.float64, True, False, told)
+    elif isinstance(wide, Path) and not _same_timesteps(narrow, wide) and max(_own_timesteps(narrow, wide)) == 0:
+        wide = _attempt(reference, setting, torch.float64, True, False, None, narrow.levels)  # it rounds a timestep to another: only its steps count
     shaken = _attempt(reference, setting, torch.float32, False, True, told)
+    if isinstance(shaken, Path) and len(shaken.timesteps) == len(narrow.timesteps) and not _same_timesteps(narrow, shaken):
+        shaken = _attempt(reference, setting, torch.float32, False, True, narrow.timesteps)._replace(timesteps=narrow.timesteps)
     for other in (double, wide, shaken):
         if isinstance(other, Path) and len(other.timesteps) == len(narrow.timesteps) and (
                 told or _same_timesteps(narrow, other) or max(_own_timesteps(narrow, other)) > 0):
@@ -113,14 +119,24 @@ def _all_refuse(setting: Setting, why: Refused) -> Verdict:
     return Verdict("refused")
 
 
-def _one_less(setting: Setting, theirs: Path) -> Verdict:
-    """With some numbers of steps numpy.arange counts one more than was asked for, and diffusers goes on to timestep -1, where it takes the
-    noise of the last timestep of the training for that of the first. A table ends before that, as it was asked to."""
-    for what, run, words in _WAYS[:1]:
+def _refuse_minus_one(setting: Setting) -> Verdict:
+    """With some numbers of trailing steps numpy.arange counts one more than was asked for, and diffusers goes on to timestep -1. Schedulers
+    that find alphas_cumprod by its index take the last of them there, and read a nearly clean sample as pure noise: refused here."""
+    for what, run, words in _WAYS:
         ours = _attempt(run, setting, *words)
-        if isinstance(ours, Refused) or [float(t) for t in ours.timesteps] != theirs.timesteps[:-1]:
-            return Verdict(f"{what} does not end before timestep -1: {ours if isinstance(ours, Refused) else ours.timesteps}")
-    return Verdict("refused")
+        if not isinstance(ours, Refused) or "end at timestep -1" not in str(ours):
+            return Verdict(f"{what} does not refuse timestep -1: {ours if isinstance(ours, Refused) else ours.timesteps}")
+    return Verdict("refused", here_alone=True)
+
+
+def _plainly_same(found: list[Any], theirs: Path) -> Optional[Verdict]:
+    """Where all are a few roundings away at most, how far diffusers is from itself need not be found out. None: it must be."""
+    worst = 0.0
+    for ours in found:
+        if not isinstance(ours, Path) or theirs.still or not _same_timesteps(ours, theirs):
+            return None
+        worst = max(worst, *(far / FLOOR for far in _apart(theirs.samples, ours.samples)))
+    return Verdict("same", worst) if worst <= 1 else None
 
 
 def judge(setting: Setting) -> Verdict:
@@ -128,10 +144,13 @@ def judge(setting: Setting) -> Verdict:
     narrow = _attempt(reference, setting)
     if isinstance(narrow, Refused):
         return _all_refuse(setting, narrow)
-    if setting.config.get("timestep_spacing") == "trailing" and narrow.timesteps[-1] == -1:
-        return _one_less(setting, narrow)
-    double = _attempt(reference, setting, torch.float64)
+    if setting.name in BY_INDEX and -1 in narrow.timesteps:
+        return _refuse_minus_one(setting)
     found = [_attempt(run, setting, *words) for _, run, words in _WAYS]
+    plain = _plainly_same(found, narrow)
+    if plain is not None:
+        return plain
+    double = _attempt(reference, setting, torch.float64)
     wide = _attempt(reference, setting, torch.float64, True)
     own, told = _own_timesteps(narrow, wide), None
     if isinstance(found[0], Path) and len(found[0].timesteps) == len(narrow.timesteps) and not _same_timesteps(found[0], narrow):
@@ -153,7 +172,7 @@ def judge(setting: Setting) -> Verdict:
         if not verdict.good:
             return verdict
         worst = max(worst, verdict.worst)
-    return Verdict("same", worst)
+    return Verdict("same", worst, told is not None)
 
 
 def compare(setting: Setting) -> str:

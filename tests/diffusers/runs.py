@@ -5,6 +5,7 @@ All of them draw the same normals, in float32 and then widened: torch draws othe
 bounded function of sample and timestep, so that a timestep that is one off shows.
 """
 import contextlib
+import functools
 import inspect
 import sys
 from typing import Any, NamedTuple, Optional
@@ -19,6 +20,22 @@ from strata.solver import Noise, Solver
 from strata.solver import Run as TableRun
 
 SHAPE = (2, 4, 3, 3)
+TRIED = 4  # steps that a scheduler is made with
+
+
+def _made_quickly() -> None:
+    """Some schedulers ask themselves for all timesteps of the training when they are made, which takes nine tenths of the time of a setting
+    and is overwritten by the first set_timesteps(). Here they ask for a few."""
+    for name in ("DPMSolverSDEScheduler", "HeunDiscreteScheduler", "KDPM2AncestralDiscreteScheduler", "KDPM2DiscreteScheduler", "LMSDiscreteScheduler"):
+        cls = getattr(diffusers, name)
+
+        def quick(self: Any, *words: Any, asked: Any = cls.set_timesteps, **more: Any) -> None:
+            made, self.is_made = hasattr(self, "is_made"), True
+            asked(self, *(words if made else (TRIED, *words[1:])), **more)
+        cls.set_timesteps = functools.wraps(cls.set_timesteps)(quick)
+
+
+_made_quickly()
 
 
 class Refused(Exception):
@@ -33,12 +50,14 @@ EDGE = 3e-4  # how near to a whole timestep the roundings of diffusers decide wh
 class Path(NamedTuple):
     """A trajectory: what the model was told, and the sample before the first call and after each. on_edge are the calls whose timestep
     diffusers rounds from so near to the edge that another machine may come to its neighbour (it takes logarithms in float32, and
-    libraries differ in their last bit). still: the last step has no length but for roundings."""
+    libraries differ in their last bit). still: the last step has no length but for roundings. levels: all timesteps and noise levels of
+    diffusers' scheduler."""
 
     timesteps: list[float]
     samples: list[torch.Tensor]
     on_edge: frozenset[int] = frozenset()
     still: bool = False
+    levels: tuple[Any, Any] = (None, None)
 
 
 def model(x: torch.Tensor, t: float) -> torch.Tensor:
@@ -69,7 +88,8 @@ def _tree_of(made: Any, shaken: bool) -> Any:
     """A Brownian tree in float32 for samples of any kind. It takes levels to a millionth, and its path is rough: shaken are levels that are
     one millionth off, as a level is whose logarithm another library rounds the other way. A stretch within one millionth is 0: torchsde
     itself never comes to its end there."""
-    off = 1e-6 if shaken else 0.0
+    def off(level: Any) -> float:
+        return max(1e-6, float(level) * 2.0**-22) if shaken else 0.0
 
     def tree(x: torch.Tensor, *words: Any, **more: Any) -> Any:
         before = torch.get_default_dtype()
@@ -82,23 +102,33 @@ def _tree_of(made: Any, shaken: bool) -> Any:
             try:
                 if abs(first - second) < 2e-6:
                     return torch.zeros(x.shape, dtype=x.dtype)
-                return path(torch.tensor(float(sigma) - off, dtype=torch.float32), torch.tensor(float(to) + off, dtype=torch.float32)).to(x.dtype)
+                return path(torch.tensor(float(sigma) - off(sigma), dtype=torch.float32), torch.tensor(float(to) + off(to), dtype=torch.float32)).to(x.dtype)
             finally:
                 torch.set_default_dtype(before)
         return stretch
     return tree
 
 
+def _rescaled(betas: torch.Tensor) -> torch.Tensor:
+    """Betas without signal at the end ("Common diffusion noise schedules are flawed", algorithm 1) by roots that are rounded correctly. torch's
+    are not, and differ with the machine; a last bit there moves the least noise level by some hundred-thousandths."""
+    roots = torch.cumprod(1 - betas, 0).double().sqrt().float()
+    bars = ((roots - roots[-1]) * (roots[0] / (roots[0] - roots[-1]))) ** 2
+    return 1 - torch.cat([bars[:1], bars[1:] / bars[:-1]])
+
+
 @contextlib.contextmanager
 def _drawing(module: Any, normals: Normals, wide: bool = False, shaken: bool = False) -> Any:
     """Has the module draw these normals, and widens it."""
-    kept = {name: getattr(module, name) for name in ("torch", "np", "randn_tensor", "BrownianTreeNoiseSampler") if hasattr(module, name)}
+    kept = {name: getattr(module, name) for name in ("torch", "np", "randn_tensor", "BrownianTreeNoiseSampler", "rescale_zero_terminal_snr") if hasattr(module, name)}
     before = torch.get_default_dtype()
     try:
         if "randn_tensor" in kept:
             module.randn_tensor = lambda shape, generator=None, device=None, dtype=None, layout=None: normals(dtype or torch.float32)
         if "BrownianTreeNoiseSampler" in kept:
             module.BrownianTreeNoiseSampler = _tree_of(kept["BrownianTreeNoiseSampler"], shaken)
+        if shaken and "rescale_zero_terminal_snr" in kept and "cogvideox" not in module.__name__:  # which takes no betas, and doubles
+            module.rescale_zero_terminal_snr = _rescaled
         if wide:
             module.torch, module.np = _Widened(torch, torch.float64), _Widened(np, np.float64)
             torch.set_default_dtype(torch.float64)
@@ -163,12 +193,15 @@ def _still(scheduler: Any) -> bool:
 
 
 def _walk(setting: Setting, scheduler: Any, original: Any, dtype: torch.dtype, normals: Normals, shaken: bool = False,
-          told_instead: Optional[list[float]] = None) -> Path:
-    """As a pipeline does it. told_instead: what the model is told in place of the timesteps."""
+          told_instead: Optional[list[float]] = None, levels: tuple[Any, Any] = (None, None)) -> Path:
+    """As a pipeline does it. told_instead: what the model is told in place of the timesteps. levels: stepped along in place of its own."""
     own = np.array(setting.sigmas) if setting.sigmas is not None and setting.name == "UniPCMultistepScheduler" else setting.sigmas
     words = {"num_inference_steps": setting.steps, "timesteps": setting.timesteps, "sigmas": own, "mu": setting.mu, **setting.asked}
     with _watching(scheduler) as raw:
         scheduler.set_timesteps(**{key: value for key, value in words.items() if value is not None})
+    for name, there in zip(("timesteps", "sigmas"), levels):
+        if there is not None:
+            setattr(scheduler, name, there.to(dtype) if there.is_floating_point() else there)
     begin = begin_of(setting, scheduler)
     on_edge = _edges(raw, scheduler, begin)
     timesteps = scheduler.timesteps[begin:]
@@ -194,7 +227,7 @@ def _walk(setting: Setting, scheduler: Any, original: Any, dtype: torch.dtype, n
         x = scheduler.step(_shake(output) if shaken else output, t, x, return_dict=False, **more)[0].to(dtype)
         told.append(float(t))
         samples.append(x)
-    return Path(told, samples, on_edge, _still(original))
+    return Path(told, samples, on_edge, _still(original), (scheduler.timesteps, getattr(original, "sigmas", None)))
 
 
 def _finite(path: Path) -> Path:
@@ -206,14 +239,14 @@ def _finite(path: Path) -> Path:
 
 
 def reference(setting: Setting, dtype: torch.dtype = torch.float32, wide: bool = False, shaken: bool = False,
-              told_instead: Optional[list[float]] = None) -> Path:
+              told_instead: Optional[list[float]] = None, levels: tuple[Any, Any] = (None, None)) -> Path:
     """By diffusers itself. Refused where it raises or ends in what is no number."""
     cls = getattr(diffusers, setting.name)
     normals = Normals(1)
     with _drawing(sys.modules[cls.__module__], normals, wide, shaken):
         try:
             scheduler = cls(**setting.config)
-            return _finite(_walk(setting, scheduler, scheduler, dtype, normals, shaken, told_instead))
+            return _finite(_walk(setting, scheduler, scheduler, dtype, normals, shaken, told_instead, levels))
         except Refused:
             raise
         except Exception as wrong:  # pylint: disable=broad-except

@@ -20,6 +20,8 @@ CLASSES = (
     "HeunDiscreteScheduler", "IPNDMScheduler", "KDPM2AncestralDiscreteScheduler", "KDPM2DiscreteScheduler", "LCMScheduler",
     "LMSDiscreteScheduler", "LTXEulerAncestralRFScheduler", "PNDMScheduler", "SASolverScheduler", "TCDScheduler", "UniPCMultistepScheduler")
 FLOWS = ("FlowMatchEulerDiscreteScheduler", "FlowMatchHeunDiscreteScheduler", "FlowMatchLCMScheduler", "LTXEulerAncestralRFScheduler")
+# These find the noise of a timestep by its index.
+BY_INDEX = ("CogVideoXDDIMScheduler", "DDIMInverseScheduler", "DDIMScheduler", "DDPMScheduler", "PNDMScheduler")
 DISTILLED = ("LCMScheduler", "TCDScheduler")
 # These have no way to noise a picture, so there is no image to image.
 WITHOUT_STRENGTH = ("IPNDMScheduler", "LTXEulerAncestralRFScheduler", "DDIMInverseScheduler", "DPMSolverMultistepInverseScheduler",

@@ -18,7 +18,7 @@ diffusers.utils.logging.set_verbosity(50)
 np.seterr(all="ignore")
 torch.set_num_threads(1)
 from compare import compare  # noqa: E402
-from settings import Setting  # noqa: E402
+from settings import BY_INDEX, Setting  # noqa: E402
 from strata.diffusers import Scheduler  # noqa: E402
 
 ZERO = {"rescale_betas_zero_snr": True, "prediction_type": "v_prediction", "timestep_spacing": "trailing"}
@@ -133,12 +133,71 @@ def none_left_is_none_left():
     return all_are("refused", Setting("DPMSolverMultistepScheduler", {"lambda_min_clipped": -2.1, "timestep_spacing": "trailing"}, steps=16, strength=0.092))
 
 
-def a_table_ends_before_timestep_minus_one():
-    return all_are("refused", *(Setting("DDIMScheduler", {"num_train_timesteps": count, "timestep_spacing": "trailing"}, steps=steps)
-                                for count, steps in ((999, 23), (1000, 61))))
+ON_LEVELS = tuple(name + "Scheduler" for name in (
+    "DEISMultistep", "DPMSolverMultistep", "DPMSolverMultistepInverse", "DPMSolverSDE", "EulerAncestralDiscrete", "EulerDiscrete", "HeunDiscrete",
+    "KDPM2AncestralDiscrete", "KDPM2Discrete", "LMSDiscrete", "SASolver", "UniPCMultistep"))
 
 
-package.run(halves_of_trailing_steps_are_rounded_as_numpy_counts, a_strength_counts_the_steps_that_were_asked_for, none_left_is_none_left,
-            a_table_ends_before_timestep_minus_one, timesteps_of_flows_are_cut_off_where_diffusers_cuts_them, zero_terminal_snr_is_the_same, runge_kutta_starts_of_pndm_are_the_same,
+def steps_that_numpy_counts_as_one_more_end_at_timestep_minus_one():
+    trailing = {"num_train_timesteps": 999, "timestep_spacing": "trailing"}
+    return all_are("same", *(Setting(name, {**trailing, **({"noise_sampler_seed": 7} if "SDE" in name else {})}, steps=13) for name in ON_LEVELS),
+                   Setting("EulerDiscreteScheduler", {"timestep_spacing": "trailing", "use_karras_sigmas": True}, steps=61),
+                   Setting("EulerDiscreteScheduler", {**trailing, "interpolation_type": "log_linear"}, steps=13, words={"s_churn": 2.0}),
+                   Setting("DPMSolverMultistepScheduler", trailing, steps=13, strength=0.6))
+
+
+def timestep_minus_one_is_refused_where_it_is_pure_noise():
+    return all_are("refused", *(Setting(name, {"num_train_timesteps": count, "timestep_spacing": "trailing"}, steps=steps)
+                                for name in BY_INDEX for count, steps in ((999, 23), (1000, 61))))
+
+
+def leading_steps_may_begin_after_the_training():
+    return all_are("same", *(Setting(name, {"num_train_timesteps": 100, "timestep_spacing": "leading", "steps_offset": 2,
+                                            **({"noise_sampler_seed": 7} if "SDE" in name else {})}, steps=50)
+                             for name in ON_LEVELS if name != "LMSDiscreteScheduler"),
+                   Setting("EulerAncestralDiscreteScheduler", {"num_train_timesteps": 100, "timestep_spacing": "leading", "steps_offset": 2}, steps=100))
+
+
+def schedules_of_the_training_on_a_flow_are_the_same_below_one():
+    flows = ("DEISMultistepScheduler", "DPMSolverMultistepScheduler", "DPMSolverSinglestepScheduler", "SASolverScheduler", "UniPCMultistepScheduler")
+    all_are("refused", *(Setting(name, {**FLOW, "use_exponential_sigmas": True}, steps=12) for name in flows))
+    return all_are("same", *(Setting(name, {**FLOW, "use_exponential_sigmas": True, "prediction_type": kind}, steps=12, strength=0.4)
+                             for name in flows for kind in ("flow_prediction", "epsilon")),
+                   Setting("DPMSolverMultistepScheduler", {**FLOW, "use_karras_sigmas": True}, steps=12, strength=0.3),
+                   Setting("DPMSolverMultistepScheduler", {**FLOW, "use_lu_lambdas": True}, steps=12, strength=0.3))
+
+
+def continuous_timesteps_are_as_many_as_levels():
+    continuous = {"timestep_type": "continuous", "interpolation_type": "log_linear", "prediction_type": "v_prediction"}
+    return all_are("same", Setting("EulerDiscreteScheduler", continuous, steps=6), Setting("EulerDiscreteScheduler", continuous, steps=6, strength=0.5),
+                   Setting("EulerDiscreteScheduler", {**continuous, "final_sigmas_type": "sigma_min"}, steps=6, words={"s_churn": 3.0}),
+                   Setting("EulerDiscreteScheduler", {**continuous, "use_karras_sigmas": True}, steps=6),
+                   Setting("EulerDiscreteScheduler", {**continuous, "timestep_spacing": "trailing"}, steps=61))
+
+
+def what_was_just_outside_the_tolerance():
+    return all_are("same", Setting("DPMSolverMultistepScheduler", {"beta_start": 0.001957, "rescale_betas_zero_snr": True, "use_exponential_sigmas": True}, steps=3),
+                   *(Setting("CogVideoXDDIMScheduler", {"timestep_spacing": spacing}, steps=1) for spacing in ("leading", "trailing", "linspace")),
+                   Setting("CogVideoXDDIMScheduler", {"set_alpha_to_one": False, "steps_offset": 1, "prediction_type": "sample"}, steps=7, strength=0.941),
+                   Setting("DEISMultistepScheduler", {"use_karras_sigmas": True}, steps=250),
+                   Setting("SASolverScheduler", {"thresholding": True, "use_karras_sigmas": True}, steps=250),
+                   Setting("CosineDPMSolverMultistepScheduler", {"sigma_min": 0.05939, "sigma_max": 177.0, "sigma_schedule": "karras",
+                                                                 "final_sigmas_type": "sigma_min"}, steps=5))
+
+
+def one_step_begins_at_the_first_level_of_its_schedule():
+    return all_are("same", *(Setting("EulerDiscreteScheduler", {"sigma_max": 75.4, "timestep_spacing": "trailing", schedule: True}, steps=1)
+                             for schedule in ("use_beta_sigmas", "use_karras_sigmas", "use_exponential_sigmas")))
+
+
+def a_step_of_no_length_after_another_is_refused():
+    return all_are("refused", Setting("DPMSolverMultistepInverseScheduler", {"timestep_spacing": "leading", "num_train_timesteps": 100, "steps_offset": 7}, steps=99))
+
+
+package.run(steps_that_numpy_counts_as_one_more_end_at_timestep_minus_one, timestep_minus_one_is_refused_where_it_is_pure_noise,
+            leading_steps_may_begin_after_the_training, schedules_of_the_training_on_a_flow_are_the_same_below_one,
+            continuous_timesteps_are_as_many_as_levels, what_was_just_outside_the_tolerance, one_step_begins_at_the_first_level_of_its_schedule,
+            a_step_of_no_length_after_another_is_refused, halves_of_trailing_steps_are_rounded_as_numpy_counts, a_strength_counts_the_steps_that_were_asked_for, none_left_is_none_left,
+            timesteps_of_flows_are_cut_off_where_diffusers_cuts_them, zero_terminal_snr_is_the_same, runge_kutta_starts_of_pndm_are_the_same,
             the_steps_of_a_distillation_may_be_said_at_run_time, levels_near_the_least_are_within_tolerance, what_else_once_differed,
             brownian_trees_are_the_same, what_diffusers_has_no_number_for_is_refused, half_precision_draws_the_same_noise)

@@ -57,7 +57,9 @@ def random_settings_are_the_same():
     bad = [(setting, verdict.said) for setting, verdict in zip(settings, verdicts) if not verdict.good]
     kernel = {lib.STRATA_ISA_SCALAR: "the scalar reference", lib.STRATA_ISA_AVX2: "AVX2", lib.STRATA_ISA_AVX512: "AVX-512"}[lib.strata_isa_best()]
     lines.append(f"rows in float32 were applied by the kernel for {kernel}" + ("" if "512" in kernel else "; this machine has no AVX-512"))
-    lines.append(f"seed {SEED}: {len(settings)} settings, {len(bad)} differences")
+    edges, alone = (sum(getattr(verdict, field) for verdict in verdicts) for field in ("on_edge", "here_alone"))
+    lines.append(f"seed {SEED}: {len(settings)} settings, {len(bad)} differences; in {edges} a timestep that is cut off lies on an edge and is its "
+                 f"neighbour; {alone} that end at timestep -1 as pure noise are refused here alone")
     if bad:
         alike = {}  # one of each sort, the shortest
         for setting, said in sorted(bad, key=lambda pair: -len(str(pair[0]))):
