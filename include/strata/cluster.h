@@ -65,8 +65,9 @@ enum strata_reason {
 	STRATA_REASON_REQUEUED,         /* it was sent back to the queue */
 	STRATA_REASON_START_FAILED,     /* ended: it could not be started */
 	STRATA_REASON_OUT_OF_MEMORY,    /* ended: it used more memory than it asked for */
+	STRATA_REASON_RESERVED, /* what is free is reserved for others before it would end */
 };
-enum { STRATA_REASON_COUNT = STRATA_REASON_OUT_OF_MEMORY + 1 };
+enum { STRATA_REASON_COUNT = STRATA_REASON_RESERVED + 1 };
 
 /* May a job go from one state to the other? */
 bool strata_job_may(enum strata_job_state from, enum strata_job_state to);
@@ -132,11 +133,11 @@ struct strata_job_request {
 	uint32_t gpus_per_node;
 	/* of every node, likewise. Wants nodes; not with memory_bytes */
 	int64_t memory_per_node_bytes;
-	const char *gpu_type;          /* "a100" or "a100|h100"; NULL: any */
-	const char *features;          /* "big,ib": all of them; NULL: none */
-	const char *node_list;         /* "n1,n2": only these; NULL: any */
-	const char *node_exclude;      /* NULL: none */
-	bool exclusive;                /* whole nodes */
+	const char *gpu_type;     /* "a100" or "a100|h100"; NULL: any */
+	const char *features;     /* "big,ib": all of them; NULL: none */
+	const char *node_list;    /* "n1,n2": only these; NULL: any */
+	const char *node_exclude; /* NULL: none */
+	bool exclusive;           /* whole nodes */
 
 	int64_t time_limit_ns; /* at least 1 */
 	int64_t begin_ns;      /* not before; 0: at once */
@@ -240,7 +241,7 @@ struct strata_order_class {
 	struct strata_class base;
 	/* the key of a waiting job may change: keys are computed at every pass */
 	bool changes_with_time;
-	bool wants_share;       /* looks at share or share_factor */
+	bool wants_share; /* looks at share or share_factor */
 	double (*key)(const void *conf, const struct strata_order_job *job);
 };
 extern const struct strata_kind strata_order_kind;
@@ -621,6 +622,20 @@ int strata_cluster_change_range(struct strata_cluster *cluster, uint64_t id, uin
 				const struct strata_job_change *change, int64_t now_ns,
 				struct strata_error *err);
 
+/* How the elements of an array have fared, as far as they are known. */
+struct strata_array_view {
+	size_t count;     /* of all */
+	size_t unstarted; /* never started */
+	size_t open;      /* not ended */
+	size_t bad;       /* ended other than completed */
+};
+int strata_cluster_array(const struct strata_cluster *cluster, uint64_t array,
+			 struct strata_array_view *ret_view, struct strata_error *err);
+/* Another limit of how many elements of an array are placed at a time; 0: any number. What is
+ * placed stays. -ESRCH when nothing of it is known. */
+int strata_cluster_limit_array(struct strata_cluster *cluster, uint64_t array, uint32_t limit,
+			       struct strata_error *err);
+
 /* A job found running when the service came back: it was just submitted, waits, and is now
  * placed where it is. -EBUSY when something of it is taken. */
 int strata_cluster_adopt(struct strata_cluster *cluster, uint64_t id, uint32_t attempt,
@@ -662,6 +677,33 @@ int strata_cluster_drop_checkpoints(struct strata_cluster *cluster, uint64_t id,
  * asked; the caller is told by the effects of the next pass. */
 int strata_cluster_set_node(struct strata_cluster *cluster, uint32_t row,
 			    enum strata_node_state state, int64_t now_ns, struct strata_error *err);
+
+/* What an advance reservation keeps of a node. */
+struct strata_kept {
+	uint32_t node;     /* its row */
+	uint16_t gpu_mask; /* these GPUs; 0: the whole node */
+};
+/* An advance reservation: nodes or GPUs are kept for some from a time to a time. */
+struct strata_advance {
+	const char *name;             /* one of the same name takes the place of the other */
+	int64_t begin_ns, end_ns;     /* the end excluded */
+	int64_t every_ns;             /* again so much later, and again; 0: once */
+	const char *users, *accounts; /* "ann,bob": who may use it; both NULL: nobody */
+	const struct strata_kept *kept;
+	uint32_t kept_count;
+};
+/* Jobs of others are not placed where they would, by their time limits, still be when it begins;
+ * those who may use it need not ask for it. What runs there already goes on. All of it is copied.
+ * -EINVAL, -ENOENT for a node that is not there, -ERANGE for a GPU that it does not have. */
+int strata_cluster_reserve(struct strata_cluster *cluster, const struct strata_advance *advance,
+			   struct strata_error *err);
+/* The names of those that keep something from a waiting job, were it to start now; at most `most`,
+ * in the order in which they came. Borrowed until the next change. How many; 0 for no such job. */
+size_t strata_cluster_kept_from(const struct strata_cluster *cluster, uint64_t id,
+				const char **ret_names, size_t most);
+/* -ENOENT when there is none of that name. */
+int strata_cluster_unreserve(struct strata_cluster *cluster, const char *name,
+			     struct strata_error *err);
 
 enum strata_effect_kind {
 	STRATA_EFFECT_START,  /* start it on the pieces, then report started or ended */
@@ -737,17 +779,34 @@ struct strata_forecast {
 	uint64_t job;
 	int64_t start_ns;
 	uint32_t node;       /* row */
-	uint32_t node_count; /* how many nodes it will have */
+	uint32_t node_count; /* how many nodes it will have; 0: where is not known */
+	/* it is not in the queue: it waits for a time or for others, and this is when it starts
+	 * should they run as long as predicted */
+	bool apart;
 	/* no later than that, unless somebody runs longer than predicted; else as things stand
 	 * now */
 	bool promised;
 };
 /* Of the first `most` jobs in the queue, in its order; those whose turn cannot be foreseen
- * (limits, nodes that are down) are left out. In the arena. As of the latest time seen. It costs
- * about as much as planning them all, and changes nothing. */
+ * (limits, nodes that are down) are left out. Behind them up to `most` that wait for a time or for
+ * others, by id, where that can be foreseen: `most` jobs are planned together, the rest of these
+ * start at the earliest that they may. In the arena. As of the latest time seen. It costs about as
+ * much as planning them all, and changes nothing. */
 int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct strata_arena *arena,
 			    const struct strata_forecast **ret_forecasts, size_t *ret_count,
 			    struct strata_error *err);
+
+/*
+ * When waiting jobs would start if each, by itself, had the place in the queue that another has:
+ * what asking for less would change. What is before that place counts as in a forecast; these jobs,
+ * and the one whose place it is, do not. start_ns 0: never, as things stand. Costs one forecast
+ * and a search for each. -ESRCH when that place cannot be foreseen, or is not among the first
+ * `most`.
+ */
+int strata_cluster_foresee(struct strata_cluster *cluster, uint64_t in_place_of,
+			   const uint64_t *jobs, size_t count, size_t most,
+			   struct strata_arena *arena, struct strata_forecast *ret_forecasts,
+			   struct strata_error *err);
 
 /* Forgets an ended job; or `count` of them with consecutive ids, all or none. */
 int strata_cluster_forget(struct strata_cluster *cluster, uint64_t id, struct strata_error *err);
@@ -779,11 +838,14 @@ enum strata_event_kind {
 	STRATA_EVENT_RELEASE,
 	STRATA_EVENT_STOP,
 	STRATA_EVENT_CHANGE,
+	STRATA_EVENT_LIMIT_ARRAY,
 	STRATA_EVENT_CHECKPOINT,
 	STRATA_EVENT_DROP_CHECKPOINTS,
 	STRATA_EVENT_FORGET,
 	STRATA_EVENT_WITHDRAW,
 	STRATA_EVENT_NODE,
+	STRATA_EVENT_RESERVE,
+	STRATA_EVENT_UNRESERVE,
 	STRATA_EVENT_PASS,
 };
 enum { STRATA_EVENT_KIND_COUNT = STRATA_EVENT_PASS + 1 };
@@ -792,22 +854,23 @@ const char *strata_event_name(enum strata_event_kind kind); /* "submit" */
 struct strata_event {
 	enum strata_event_kind kind;
 	/* ADOPT: when it had started; USAGE: as of then. Not of ADD_NODE to JOBS_MAX, REMEMBER,
-	 * FORGET, WITHDRAW */
+	 * FORGET, WITHDRAW, RESERVE, UNRESERVE */
 	int64_t now_ns;
-	uint64_t job;   /* ADOPT and all below but SUBMIT, NODE and PASS */
+	uint64_t job;   /* ADOPT and all below but SUBMIT and NODE to PASS */
 	uint32_t count; /* CANCEL, HOLD, RELEASE, CHANGE, FORGET: so many from `job` on; 0: one */
 	const struct strata_node_conf *conf; /* ADD_NODE */
-	const char *name;                    /* ACCOUNT to USAGE: whose; of USAGE the user */
-	enum strata_entity_type entity;      /* REMOVE_PARTY */
-	const char *account;                 /* USER, USAGE: the account; ACCOUNT: its parent */
-	double weight;                       /* ACCOUNT, USER */
-	double priority;                     /* QOS, PARTITION */
+	/* ACCOUNT to USAGE: whose; of USAGE the user; UNRESERVE: of which */
+	const char *name;
+	enum strata_entity_type entity; /* REMOVE_PARTY */
+	const char *account;            /* USER, USAGE: the account; ACCOUNT: its parent */
+	double weight;                  /* ACCOUNT, USER */
+	double priority;                /* QOS, PARTITION */
 	enum strata_partition_state partition_state; /* PARTITION */
 	double usage_factor;                         /* QOS */
 	const struct strata_limits *limits;          /* ACCOUNT, USER, QOS; NULL: none */
 	double gpu_hours;                            /* USAGE */
 	int64_t bytes_max;                           /* CHECKPOINT_MAX */
-	uint32_t jobs_max;                           /* JOBS_MAX */
+	uint32_t jobs_max; /* JOBS_MAX; LIMIT_ARRAY, of which `job` is the array */
 	uint32_t attempt;                            /* ADOPT, REMEMBER */
 	uint32_t preempted;                          /* REMEMBER */
 	bool started;                                /* REMEMBER */
@@ -821,6 +884,7 @@ struct strata_event {
 	struct strata_checkpoint checkpoint;      /* CHECKPOINT */
 	uint32_t node;                            /* NODE: its row … */
 	enum strata_node_state state;             /* … and what it becomes */
+	const struct strata_advance *advance;     /* RESERVE */
 	/* PASS, when a listener hears of it: what was decided */
 	const struct strata_effect *effects;
 	size_t effect_count;

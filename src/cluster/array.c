@@ -140,3 +140,33 @@ void array_ended(struct strata_cluster *cluster, struct job *job)
 	job->array->bad += job->state != STRATA_JOB_COMPLETED ? job->elements : 0;
 	depend_array(cluster, job->array);
 }
+
+static int no_array(uint64_t id, struct strata_error *err)
+{
+	return strata_fail(err, -ESRCH, "there is no array %llu", (unsigned long long)id);
+}
+
+int strata_cluster_array(const struct strata_cluster *cluster, uint64_t id,
+			 struct strata_array_view *ret_view, struct strata_error *err)
+{
+	const struct array *array = map_u64_get(&cluster->arrays, id);
+
+	if (!array)
+		return no_array(id, err);
+	*ret_view = (struct strata_array_view){ array->count, array->unstarted, array->open,
+						array->bad };
+	return 0;
+}
+
+int strata_cluster_limit_array(struct strata_cluster *cluster, uint64_t id, uint32_t limit,
+			       struct strata_error *err)
+{
+	struct array *array = map_u64_get(&cluster->arrays, id);
+
+	cluster_tell(cluster, .kind = STRATA_EVENT_LIMIT_ARRAY, .job = id, .jobs_max = limit);
+	if (!array)
+		return no_array(id, err);
+	array->limit = limit;
+	cluster->changed = true;
+	return 0;
+}

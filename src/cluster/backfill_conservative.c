@@ -74,7 +74,8 @@ static int make_plan(struct pass *pass, struct conservative *state, struct job *
 	job->promised_ns = 0;
 	if ((!possible && !job->suspended) || pass_obstructed(cluster, job))
 		return 0;
-	if (plan_find(&state->plans, cluster, job, job->limit_ns, pass->arena, &plan))
+	if (plan_find(&state->plans, cluster, job, cluster->now_ns, job->limit_ns, pass->arena,
+		      &plan))
 		return strata_fail_memory(pass->err);
 	if (plan) {
 		uint32_t at = 0;
@@ -200,12 +201,20 @@ static int compress(struct pass *pass, struct conservative *state)
 	return rc;
 }
 
-/* Is what was planned really free? It is, unless somebody overran. */
-static bool spots_free(const struct plan *plan)
+/* Is what was planned really free? It is, unless somebody overran, or so late that a reservation of
+ * others begins before the job would end. */
+static bool spots_free(const struct strata_cluster *cluster, const struct job *job)
 {
-	for (uint32_t i = 0; i < plan->count; i++)
-		if (!room_has(&plan->spots[i].node->room, &plan->spots[i].piece))
+	const struct plan *plan = job->plan;
+	int64_t now_ns = cluster->now_ns, length_ns = plan->end_ns - plan->start_ns;
+
+	for (uint32_t i = 0; i < plan->count; i++) {
+		struct strata_room room = plan->spots[i].node->room;
+
+		advance_room(plan->spots[i].node, job, now_ns, now_ns + length_ns, &room);
+		if (!room_has(&room, &plan->spots[i].piece))
 			return false;
+	}
 	return true;
 }
 
@@ -256,7 +265,8 @@ static int start_due(struct pass *pass, struct conservative *state)
 		if (pass_obstructed(pass->cluster, jobs[i])) {
 			drop_plan(pass->cluster, state, jobs[i]);
 			jobs[i]->promised_ns = 0;
-		} else if (jobs[i]->suspended ? !claim_thaws(jobs[i]) : !spots_free(plan)) {
+		} else if (jobs[i]->suspended ? !claim_thaws(jobs[i])
+					      : !spots_free(pass->cluster, jobs[i])) {
 			state->broken = true;
 		} else if (jobs[i]->suspended) {
 			rc = pass_resume(pass, jobs[i]);
@@ -307,8 +317,8 @@ static int start_unplanned(struct pass *pass, struct conservative *state)
 
 		if (!spots)
 			return strata_fail_memory(pass->err);
-		uint32_t found =
-			placing_find(cluster, resources, 0, delays_nobody, &stretch, spots);
+		struct placing_rules rules = { jobs[i], delays_nobody, &stretch };
+		uint32_t found = placing_find(cluster, resources, 0, &rules, spots);
 
 		if (found)
 			rc = pass_start(pass, jobs[i], spots, found);

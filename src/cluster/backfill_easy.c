@@ -126,13 +126,15 @@ static int fill_shortest(struct pass *pass, const struct easy_conf *conf, struct
 /* Tells the head what it may count on, and when its patience ends. A promise that was itself
  * made on predicted ends is no measure for that: it is early by design. */
 static void promise(const struct strata_cluster *cluster, const struct easy_conf *conf,
-		    struct shadow *shadow)
+		    struct shadow *shadow, bool reserved)
 {
 	struct job *job = shadow->job;
 	bool never = shadow->start_ns == INT64_MAX;
 
 	if (!job->suspended)
-		job->reason = never ? STRATA_REASON_NODE_DOWN : STRATA_REASON_RESOURCES;
+		job->reason = reserved ? STRATA_REASON_RESERVED
+			      : never  ? STRATA_REASON_NODE_DOWN
+				       : STRATA_REASON_RESOURCES;
 	job->promised_ns = never ? 0 : shadow->start_ns;
 	if (never)
 		return;
@@ -175,7 +177,7 @@ int backfill_easy_pass(struct pass *pass, const struct easy_conf *conf, struct e
 	rc = shadow_find(pass, blocked->first, shadow);
 	if (rc)
 		return rc;
-	promise(cluster, conf, shadow);
+	promise(cluster, conf, shadow, pass_reserved(pass, blocked->first));
 	struct job_group *behind = queue_job_group(tree_next(&blocked->in_order));
 
 	if (shortest)

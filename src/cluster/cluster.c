@@ -173,6 +173,7 @@ int strata_cluster_new(const struct strata_cluster_conf *conf, struct strata_mem
 	cluster->memory = memory;
 	cluster->conf = *conf;
 	cluster->wake_ns = cluster->limit_wake_ns = cluster->protect_wake_ns = INT64_MAX;
+	cluster->advance_wake_ns = INT64_MAX;
 	cluster->half_life_ns = conf->half_life_ns ? conf->half_life_ns : HALF_LIFE_NS;
 	strata_arena_init(&cluster->confs, memory, 0);
 	set_weights(cluster);
@@ -203,6 +204,7 @@ void strata_cluster_free(struct strata_cluster *cluster)
 
 	if (!cluster)
 		return;
+	advances_free(cluster);
 	if (cluster->backfill && cluster->backfill->close && cluster->backfill_state)
 		cluster->backfill->close(cluster, cluster->backfill_state);
 	while ((entry = map_u64_next(&cluster->jobs, entry)))

@@ -9,6 +9,7 @@
  *	job	one job, in whatever state; or a range: elements of an array that differ in nothing but their numbers yet (range.c)
  *	entity	a user, an account or a quality of service: what it may have and has
  *	association	a user in an account with a quality of service: whom usage is charged to
+ *	advance, booking	an advance reservation, and what it keeps of one node
  *	array, gang, series	jobs that belong together: by request, to start together, by user and name
  *
  * A pass costs the job groups, not the jobs; a placement the groups, not the nodes.
@@ -50,6 +51,7 @@ struct node {
 	struct strata_room room;  /* free now */
 	struct node_group *group; /* NULL while it is not up */
 	struct tree_node in_group;
+	struct booking *bookings; /* what advance reservations keep of it */
 	/* what the shadow being worked out sees; valid while `seen` is the cluster's `look` */
 	uint64_t seen;
 	struct strata_room later;
@@ -138,6 +140,9 @@ enum link_state { LINK_OPEN, LINK_MET, LINK_NEVER };
 struct link {
 	struct job *job;           /* that waits */
 	struct link **from, *next; /* in the chain; from is NULL when in none */
+	/* while it is open, one of them: for whom */
+	const struct job *target;
+	const struct array *array;
 	int64_t delay_ns;
 	enum strata_dependency_kind kind;
 	enum link_state state;
@@ -317,6 +322,8 @@ struct strata_cluster {
 	int64_t accrued_ns;      /* all usage is charged up to here, if limits were looked at */
 	int64_t protect_wake_ns; /* a job may be stopped from then on that somebody waits for */
 	int64_t limit_wake_ns;   /* a usage above its limit will have faded */
+	int64_t advance_wake_ns; /* an advance reservation begins or ends */
+	struct advance *advances;
 	struct share *share;
 
 	struct node *nodes;
@@ -474,10 +481,16 @@ struct spot {
  * share would get. */
 typedef bool placing_filter(struct strata_cluster *cluster, struct node *node,
 			    const struct strata_need *need, void *context);
+/* What else is to be kept. */
+struct placing_rules {
+	const struct job *job;  /* what is reserved for others is kept from it; NULL: nothing is */
+	placing_filter *filter; /* NULL: every node will do */
+	void *context;
+};
 /* Fills `spots` (room for placing_spot_max) and returns how many, 0 when it does not fit now. A
  * job on one node is looked for only in groups that changed after version `since`: 0 for all. */
 uint32_t placing_find(struct strata_cluster *cluster, struct resource_request *resources,
-		      uint64_t since, placing_filter *filter, void *context, struct spot *spots);
+		      uint64_t since, const struct placing_rules *rules, struct spot *spots);
 /* What the placement class says of a group; ret_gpu (may be NULL): the GPU for a share. */
 double placing_score(struct strata_cluster *cluster, const struct node_group *group,
 		     const struct strata_need *need, uint32_t *ret_gpu);
@@ -730,6 +743,7 @@ enum pass_result gang_start(struct pass *pass, struct gang *gang, const struct s
  * 0 when they do not; spots of all, one after the other. */
 uint32_t gang_fit(struct strata_cluster *cluster, const struct gang *gang,
 		  struct strata_room *rooms, bool down_too, struct spot *spots, uint32_t *counts);
+int64_t gang_longest_ns(const struct gang *gang); /* the longest time limit of them */
 uint32_t gang_spot_max(const struct strata_cluster *cluster, const struct gang *gang);
 
 /* preempt.c */
@@ -781,6 +795,8 @@ int pass_reserve(struct pass *pass, size_t effect_count);
 void pass_commit(struct pass *pass, struct job *job, struct strata_piece *pieces);
 /* Is something but room in the way of a job in the queue? Its reason is brought up to date. */
 bool pass_obstructed(struct strata_cluster *cluster, struct job *job);
+/* A job that found no room: would it have, but for what is reserved? */
+bool pass_reserved(struct pass *pass, const struct job *job);
 /* Tries to place and start the first job of the job group. */
 enum pass_result pass_try(struct pass *pass, struct job_group *job_group, struct shadow *shadow);
 /* Starts jobs from the head of the queue as long as they fit, past those that never will.
@@ -827,6 +843,19 @@ bool shadow_allows_all(struct strata_cluster *cluster, const struct shadow *shad
  * gone by then. */
 void shadow_note(struct strata_cluster *cluster, struct shadow *shadow, const struct spot *spots,
 		 uint32_t count, bool stays);
+
+/* advance.c: what is reserved. */
+/* Takes from a room of the node what is kept from the job at some time of [from, to). When the
+ * first reservation that does so ends; INT64_MAX: none does, and nothing was taken. */
+int64_t advance_room(const struct node *node, const struct job *job, int64_t from_ns, int64_t to_ns,
+		     struct strata_room *room);
+/* Is anything of the node kept from it then? */
+bool advance_keeps(const struct node *node, const struct job *job, int64_t from_ns, int64_t to_ns);
+/* When a reservation next begins or ends after a time; INT64_MAX: never. */
+int64_t advance_next_ns(const struct strata_cluster *cluster, int64_t after_ns);
+void advances_pass(struct strata_cluster *cluster); /* one may have begun or ended */
+uint64_t advances_digest(const struct strata_cluster *cluster);
+void advances_free(struct strata_cluster *cluster);
 
 /* enqueue.c: what stands between a job and the queue. */
 /* Into the queue, or where it waits that may not be in it yet. 0 or -ENOMEM. */

@@ -167,6 +167,8 @@ static int make_link(struct strata_cluster *cluster, struct job *job, struct lin
 	}
 	if (array && dependency->array_bad && !array->bad)
 		array->bad = 1;
+	link->target = target;
+	link->array = target ? NULL : array;
 	if (target)
 		link_to_job(cluster, link, target);
 	else

@@ -72,5 +72,5 @@ uint64_t strata_cluster_digest(const struct strata_cluster *cluster)
 		hash = mix_real(hash,
 				share_usage(cluster->share, association->leaf, cluster->now_ns));
 	}
-	return hash;
+	return cluster->advances ? mix(hash, advances_digest(cluster)) : hash;
 }

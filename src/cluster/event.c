@@ -27,11 +27,14 @@ const char *strata_event_name(enum strata_event_kind kind)
 		[STRATA_EVENT_RELEASE] = "release",
 		[STRATA_EVENT_STOP] = "stop",
 		[STRATA_EVENT_CHANGE] = "change",
+		[STRATA_EVENT_LIMIT_ARRAY] = "limit_array",
 		[STRATA_EVENT_CHECKPOINT] = "checkpoint",
 		[STRATA_EVENT_DROP_CHECKPOINTS] = "drop_checkpoints",
 		[STRATA_EVENT_FORGET] = "forget",
 		[STRATA_EVENT_WITHDRAW] = "withdraw",
 		[STRATA_EVENT_NODE] = "node",
+		[STRATA_EVENT_RESERVE] = "reserve",
+		[STRATA_EVENT_UNRESERVE] = "unreserve",
 		[STRATA_EVENT_PASS] = "pass",
 	};
 
@@ -77,6 +80,10 @@ static int apply_machines(struct strata_cluster *cluster, const struct strata_ev
 	case STRATA_EVENT_NODE:
 		return strata_cluster_set_node(cluster, event->node, event->state, event->now_ns,
 					       err);
+	case STRATA_EVENT_RESERVE:
+		return strata_cluster_reserve(cluster, event->advance, err);
+	case STRATA_EVENT_UNRESERVE:
+		return strata_cluster_unreserve(cluster, event->name, err);
 	case STRATA_EVENT_CHECKPOINT_MAX:
 		strata_cluster_set_checkpoint_max(cluster, event->bytes_max);
 		return 0;
@@ -138,6 +145,8 @@ static int apply_wishes(struct strata_cluster *cluster, const struct strata_even
 		return strata_cluster_stop(cluster, id, event->mode, now_ns, err);
 	case STRATA_EVENT_CHANGE:
 		return strata_cluster_change_range(cluster, id, count, &event->change, now_ns, err);
+	case STRATA_EVENT_LIMIT_ARRAY:
+		return strata_cluster_limit_array(cluster, id, event->jobs_max, err);
 	case STRATA_EVENT_DROP_CHECKPOINTS:
 		return strata_cluster_drop_checkpoints(cluster, id, now_ns, err);
 	case STRATA_EVENT_FORGET:

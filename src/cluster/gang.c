@@ -180,7 +180,8 @@ static int take_best(struct strata_cluster *cluster, const struct gang *gang, st
 	int rc = 0;
 
 	for (struct job *job = gang->first; rc == 0 && job; job = job->gang_next) {
-		uint32_t count = placing_find(cluster, job->resources, 0, NULL, NULL, spots);
+		struct placing_rules rules = { .job = job };
+		uint32_t count = placing_find(cluster, job->resources, 0, &rules, spots);
 
 		rc = count ? claim_take(cluster, job, spots, count) : -EAGAIN;
 	}
@@ -197,6 +198,15 @@ static int take_first(struct strata_cluster *cluster, const struct gang *gang,
 		spots += *counts++;
 	}
 	return rc;
+}
+
+int64_t gang_longest_ns(const struct gang *gang)
+{
+	int64_t most_ns = 0;
+
+	for (const struct job *at = gang->first; at; at = at->gang_next)
+		most_ns = at->limit_ns > most_ns ? at->limit_ns : most_ns;
+	return most_ns;
 }
 
 static bool ends_by(const struct strata_cluster *cluster, const struct gang *gang,
@@ -231,8 +241,13 @@ static int prepare(struct pass *pass, const struct gang *gang, struct attempt *a
 	if (!attempt->rooms || !attempt->first || !attempt->best || !attempt->counts ||
 	    !attempt->pieces || pass_reserve(pass, gang->size))
 		return strata_fail_memory(pass->err);
-	for (uint32_t row = 0; row < cluster->node_count; row++)
-		attempt->rooms[row] = cluster->nodes[row].room;
+	for (uint32_t row = 0; row < cluster->node_count; row++) {
+		const struct node *node = &cluster->nodes[row];
+
+		attempt->rooms[row] = node->room;
+		advance_room(node, gang->first, cluster->now_ns,
+			     cluster->now_ns + gang_longest_ns(gang), &attempt->rooms[row]);
+	}
 	return 0;
 }
 
@@ -282,7 +297,7 @@ enum pass_result gang_try(struct pass *pass, struct gang *gang, int64_t before_n
 	if (prepare(pass, gang, &attempt))
 		return PASS_FAILED;
 	if (gang_fit(cluster, gang, attempt.rooms, false, attempt.first, attempt.counts) == 0) {
-		gang->failed = cluster->version;
+		gang->failed = cluster->advances ? 0 : cluster->version;
 		return PASS_NO_ROOM;
 	}
 	int rc = take_best(cluster, gang, attempt.best);

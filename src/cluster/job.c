@@ -72,6 +72,8 @@ static const struct {
 	[STRATA_REASON_START_FAILED] = { "start_failed", "it could not be started" },
 	[STRATA_REASON_OUT_OF_MEMORY] = { "out_of_memory",
 					  "it used more memory than it asked for" },
+	[STRATA_REASON_RESERVED] = { "reserved",
+				     "what is free is reserved for others before it would end" },
 };
 
 const char *strata_reason_name(enum strata_reason reason)

@@ -119,6 +119,9 @@ static enum pass_result try_frozen(struct pass *pass, struct job *job, struct sh
 
 	if (!claim_thaws(job))
 		return PASS_NO_ROOM;
+	for (uint32_t i = 0; i < job->claim_count; i++)
+		if (advance_keeps(job->claims[i].node, job, pass->now_ns, pass->now_ns + left_ns))
+			return PASS_NO_ROOM;
 	if (make_room(pass, job->claim_count))
 		return PASS_FAILED;
 	for (uint32_t i = 0; i < job->claim_count; i++)
@@ -185,13 +188,15 @@ static enum pass_result try_plain(struct pass *pass, struct job_group *job_group
 		return PASS_NO_ROOM;
 	if (make_room(pass, placing_spot_max(cluster, resources)))
 		return PASS_FAILED;
-	uint32_t count = placing_find(cluster, resources, resources->failed,
-				      stays ? shadow_allows : NULL, shadow, pass->spots);
+	struct placing_rules rules = { job, stays ? shadow_allows : NULL, shadow };
+	uint32_t count = placing_find(cluster, resources, resources->failed, &rules, pass->spots);
+	/* what is reserved is kept from one and not from another */
+	bool for_all = !cluster->advances;
 
-	if (count == 0 && !stays)
+	if (count == 0 && !stays && for_all)
 		resources->failed = cluster->version;
 	if (count == 0 || (stays && !shadow_allows_all(cluster, shadow, pass->spots, count))) {
-		resources->refused = cluster->version;
+		resources->refused = for_all ? cluster->version : 0;
 		resources->refused_look = cluster->look;
 		return PASS_NO_ROOM;
 	}
@@ -200,6 +205,16 @@ static enum pass_result try_plain(struct pass *pass, struct job_group *job_group
 	if (shadow)
 		shadow_note(cluster, shadow, pass->spots, count, stays);
 	return PASS_STARTED;
+}
+
+bool pass_reserved(struct pass *pass, const struct job *job)
+{
+	struct strata_cluster *cluster = pass->cluster;
+
+	if (!cluster->advances || fit_is_whole(job) ||
+	    make_room(pass, placing_spot_max(cluster, job->resources)))
+		return false;
+	return placing_find(cluster, job->resources, 0, NULL, pass->spots) > 0;
 }
 
 enum pass_result pass_try(struct pass *pass, struct job_group *job_group, struct shadow *shadow)
@@ -318,6 +333,7 @@ int strata_cluster_pass(struct strata_cluster *cluster, int64_t now_ns, struct s
 	cluster_clock(cluster, now_ns);
 	pass.now_ns = cluster->now_ns;
 	cluster->metrics.passes++;
+	advances_pass(cluster);
 	if (cluster->limit_wake_ns <= pass.now_ns)
 		cluster->changed = true; /* somebody's usage has faded below its limit */
 	if (cluster->changed)
@@ -364,6 +380,8 @@ int64_t strata_cluster_next_ns(const struct strata_cluster *cluster)
 		next = container_of(end, struct job, by_end)->expected_end_ns;
 	if (checkpoint_ns < next)
 		next = checkpoint_ns;
+	if (cluster->advance_wake_ns < next)
+		next = cluster->advance_wake_ns;
 	if (cluster->protect_wake_ns < next)
 		next = cluster->protect_wake_ns;
 	return cluster->limit_wake_ns < next ? cluster->limit_wake_ns : next;

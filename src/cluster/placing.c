@@ -14,13 +14,13 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 struct search {
 	struct strata_cluster *cluster;
 	struct resource_request *resources;
 	uint32_t node_count; /* that the tasks are spread over */
-	placing_filter *filter;
-	void *context;
+	const struct placing_rules *rules;
 };
 
 struct best {
@@ -81,6 +81,31 @@ bool placing_fits(const struct group_index_entry *entry, const struct resource_r
 	return group_index_has(entry, ret_need) && resources_takes_node_type(resources, node_type);
 }
 
+/* What is free on a node for as long as the job may run there. */
+static struct strata_room free_room(const struct search *search, const struct node *node)
+{
+	const struct job *job = search->rules->job;
+	int64_t now_ns = search->cluster->now_ns;
+	struct strata_room room = node->room;
+
+	if (job && node->bookings)
+		advance_room(node, job, now_ns, now_ns + job->limit_ns, &room);
+	return room;
+}
+
+/* Does the need fit beside what is reserved? */
+static bool leaves_room(const struct search *search, const struct node *node,
+			const struct strata_need *need)
+{
+	if (!search->rules->job || !node->bookings)
+		return true;
+	struct strata_room room = free_room(search, node);
+
+	if (search->resources->exclusive)
+		return memcmp(&room, &node->room, sizeof(room)) == 0;
+	return room_fits(&room, node->node_type->gpu_count, need);
+}
+
 /* The first node from the cursor on that may be used. */
 static struct node *next_node(const struct search *search, struct node_group *group,
 			      const struct strata_need *need)
@@ -89,20 +114,25 @@ static struct node *next_node(const struct search *search, struct node_group *gr
 		struct node *node = container_of(group->cursor, struct node, in_group);
 
 		if (resources_takes_node(search->resources, node->row) &&
-		    (!search->filter ||
-		     search->filter(search->cluster, node, need, search->context)))
+		    leaves_room(search, node, need) &&
+		    (!search->rules->filter ||
+		     search->rules->filter(search->cluster, node, need, search->rules->context)))
 			return node;
 		group->cursor = tree_next(group->cursor);
 	}
 	return NULL;
 }
 
-static void fill_spot(struct spot *spot, struct node *node, const struct strata_need *need,
-		      uint32_t gpu, uint32_t tasks)
+static void fill_spot(const struct search *search, struct spot *spot, struct node *node,
+		      const struct strata_need *need, uint32_t gpu, uint32_t tasks)
 {
+	struct strata_room room = free_room(search, node);
+
+	if (need->gpu_milli && room.gpu_milli[gpu] < need->gpu_milli) /* that one is reserved */
+		gpu = room_shared_gpu(&room, node->node_type->gpu_count, need->gpu_milli);
 	spot->node = node;
-	spot->piece = room_pick(&node->room, node->node_type->gpu_count, node->node_type->numa,
-				need, gpu);
+	spot->piece =
+		room_pick(&room, node->node_type->gpu_count, node->node_type->numa, need, gpu);
 	spot->piece.node = node->row;
 	spot->piece.tasks = tasks;
 }
@@ -249,7 +279,7 @@ static bool find_one(const struct search *search, uint64_t since, struct spot *s
 	}
 	if (!best.node)
 		return false;
-	fill_spot(spot, best.node, &best.need, best.gpu, search->resources->tasks);
+	fill_spot(search, spot, best.node, &best.need, best.gpu, search->resources->tasks);
 	return true;
 }
 
@@ -326,7 +356,7 @@ static uint32_t find_fixed(const struct search *search, struct spot *spots)
 		part.tasks = resources->tasks / resources->nodes +
 			     (found < resources->tasks % resources->nodes);
 		need = resources_need(&part, 1, node->node_type);
-		fill_spot(&spots[found++], node, &need, 0, part.tasks);
+		fill_spot(search, &spots[found++], node, &need, 0, part.tasks);
 	}
 	heap_clear(&cluster->picks);
 	return found == resources->nodes ? found : 0;
@@ -355,10 +385,17 @@ static uint32_t find_few(const struct search *search, struct spot *spots)
 				(uint32_t)heap_key(&cluster->picks, heap_top(&cluster->picks));
 		struct node *node = take_pick(search, &resources->need);
 
+		if (node->bookings) {
+			struct strata_room room = free_room(search, node);
+
+			most = resources_tasks_in(resources, &room, node->node_type);
+		}
 		part.tasks = most < left ? most : left;
+		if (part.tasks == 0)
+			continue;
 		struct strata_need need = resources_need(&part, 1, node->node_type);
 
-		fill_spot(&spots[found++], node, &need, 0, part.tasks);
+		fill_spot(search, &spots[found++], node, &need, 0, part.tasks);
 		left -= part.tasks;
 	}
 	heap_clear(&cluster->picks);
@@ -374,10 +411,11 @@ uint32_t placing_spot_max(const struct strata_cluster *cluster,
 }
 
 uint32_t placing_find(struct strata_cluster *cluster, struct resource_request *resources,
-		      uint64_t since, placing_filter *filter, void *context, struct spot *spots)
+		      uint64_t since, const struct placing_rules *rules, struct spot *spots)
 {
+	static const struct placing_rules none;
 	struct search search = { cluster, resources, resources->nodes ? resources->nodes : 1,
-				 filter, context };
+				 rules ? rules : &none };
 
 	if (resources->nodes > 1)
 		return resources->nodes <= cluster->node_count ? find_fixed(&search, spots) : 0;

@@ -56,6 +56,24 @@ void plans_fini(struct plans *plans, struct strata_cluster *cluster)
 	*plans = (struct plans){ 0 };
 }
 
+int plans_hold_placed(struct plans *plans, struct strata_cluster *cluster)
+{
+	for (struct tree_node *at = tree_first(&cluster->running); at; at = tree_next(at)) {
+		const struct job *job = container_of(at, struct job, by_end);
+		int64_t end_ns = job->expected_end_ns > cluster->now_ns ? job->expected_end_ns
+									: cluster->now_ns + 1;
+
+		for (uint32_t i = 0; i < job->claim_count; i++) {
+			struct timeline *line = &plans->lines[job->claims[i].node->row];
+
+			if (timeline_reserve(line, cluster->memory))
+				return -ENOMEM;
+			timeline_take(line, cluster->now_ns, end_ns, &job->claims[i].piece);
+		}
+	}
+	return 0;
+}
+
 int plan_take(struct plans *plans, struct strata_cluster *cluster, const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++) {
@@ -87,10 +105,35 @@ void plan_give(struct plans *plans, const struct strata_cluster *cluster, const 
 struct search {
 	struct strata_cluster *cluster;
 	const struct plans *plans;
+	const struct job *job;
 	const struct resource_request *resources;
 	uint32_t nodes;
 	int64_t length_ns;
 };
+
+/* Turns of reservations that are looked past for one place. */
+enum { TURNS_MAX = 64 };
+
+/* What is free on a node for the job all the time from then on; ret_until: when what is reserved
+ * for others is first given back. */
+static struct strata_room free_room(const struct search *search, const struct node *node,
+				    int64_t from_ns, int64_t *ret_until_ns)
+{
+	int64_t to_ns = from_ns + search->length_ns;
+	struct strata_room room = timeline_least(&search->plans->lines[node->row], from_ns, to_ns);
+
+	*ret_until_ns = advance_room(node, search->job, from_ns, to_ns, &room);
+	return room;
+}
+
+/* When something else is free on a node after a time; INT64_MAX: never. */
+static int64_t next_step(const struct timeline *line, int64_t after_ns)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (line->steps[i].time_ns > after_ns)
+			return line->steps[i].time_ns;
+	return INT64_MAX;
+}
 
 static int64_t node_earliest(const struct search *search, uint32_t row, int64_t from_ns)
 {
@@ -99,9 +142,27 @@ static int64_t node_earliest(const struct search *search, uint32_t row, int64_t 
 
 	if (!fit_takes(search->resources, node))
 		return INT64_MAX;
-	return timeline_earliest(&search->plans->lines[row], from_ns, search->length_ns, &need,
-				 node->node_type->gpu_count,
-				 search->resources->exclusive ? &node->node_type->whole : NULL);
+	for (int turns = 0; turns < TURNS_MAX;) {
+		const struct strata_room *whole =
+			search->resources->exclusive ? &node->node_type->whole : NULL;
+		int64_t until_ns, at_ns = timeline_earliest(&search->plans->lines[row], from_ns,
+							    search->length_ns, &need,
+							    node->node_type->gpu_count, whole);
+
+		if (at_ns == INT64_MAX || !node->bookings)
+			return at_ns;
+		struct strata_room room = free_room(search, node, at_ns, &until_ns);
+
+		if (until_ns == INT64_MAX ||
+		    (!whole && room_fits(&room, node->node_type->gpu_count, &need)))
+			return at_ns;
+		from_ns = next_step(&search->plans->lines[row], at_ns);
+		if (until_ns <= from_ns) {
+			from_ns = until_ns;
+			turns++;
+		}
+	}
+	return INT64_MAX;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -111,12 +172,32 @@ static int compare_times(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
+/* When the last of what is planned ends. */
+static int64_t last_step(const struct plans *plans)
+{
+	int64_t last_ns = INT64_MIN;
+
+	for (uint32_t row = 0; row < plans->line_count; row++) {
+		const struct timeline *line = &plans->lines[row];
+		size_t last = line->count - 1;
+
+		if (last && line->steps[last].time_ns == INT64_MAX) /* a frozen job's memory */
+			last--;
+		if (line->steps[last].time_ns > last_ns)
+			last_ns = line->steps[last].time_ns;
+	}
+	return last_ns;
+}
+
 /* The first time from `from` on at which enough nodes are free together: the k-th smallest of
  * their own first times is a lower bound, and is the time itself once k of them are free exactly
  * then. */
 static int64_t earliest_together(const struct search *search, int64_t from_ns, int64_t *times)
 {
-	for (;;) {
+	int64_t last_ns = last_step(search->plans);
+
+	/* once nothing but repeated reservations changes any more, it may come to no end */
+	for (int turns = 0; turns<TURNS_MAX; turns += from_ns> last_ns) {
 		uint32_t count = 0, free = 0;
 
 		for (uint32_t row = 0; row < search->cluster->node_count; row++) {
@@ -132,6 +213,7 @@ static int64_t earliest_together(const struct search *search, int64_t from_ns, i
 		from_ns = times[search->nodes - 1] > from_ns ? times[search->nodes - 1]
 							     : from_ns + 1;
 	}
+	return INT64_MAX;
 }
 
 /* The spots at that time, lowest rows first. */
@@ -149,8 +231,8 @@ static void fill_plan(const struct search *search, struct plan *plan)
 		 * was */
 		struct strata_need need =
 			resources_need(search->resources, search->nodes, node->node_type);
-		struct strata_room least =
-			timeline_least(&search->plans->lines[row], plan->start_ns, plan->end_ns);
+		int64_t until_ns;
+		struct strata_room least = free_room(search, node, plan->start_ns, &until_ns);
 		uint32_t gpu = need.gpu_milli ? room_shared_gpu(&least, node->node_type->gpu_count,
 								need.gpu_milli)
 					      : 0;
@@ -171,47 +253,47 @@ static void fill_plan(const struct search *search, struct plan *plan)
 static int64_t next_change(const struct strata_cluster *cluster, const struct plans *plans,
 			   int64_t after_ns)
 {
-	int64_t next = INT64_MAX;
+	int64_t next = advance_next_ns(cluster, after_ns);
 
 	for (uint32_t row = 0; row < cluster->node_count; row++) {
-		const struct timeline *line = &plans->lines[row];
+		int64_t step_ns = next_step(&plans->lines[row], after_ns);
 
-		for (size_t i = 0; i < line->count; i++)
-			if (line->steps[i].time_ns > after_ns) {
-				next = line->steps[i].time_ns < next ? line->steps[i].time_ns
-								     : next;
-				break;
-			}
+		next = step_ns < next ? step_ns : next;
 	}
 	return next;
 }
 
 static int64_t longest(const struct job *job)
 {
-	int64_t most_ns = job->suspended ? job->expected_end_ns - job->frozen_ns : 0;
+	int64_t most_ns = job_gang(job) ? gang_longest_ns(job->gang)
+					: job->expected_end_ns - job->frozen_ns;
 
-	for (const struct job *at = job_gang(job) ? job->gang->first : NULL; at; at = at->gang_next)
-		most_ns = at->limit_ns > most_ns ? at->limit_ns : most_ns;
 	return most_ns > 0 ? most_ns : 1;
 }
 
-/* Finds the first time at which a gang or a frozen job fits: whenever something changes, does
- * it? */
+/* Finds the first time, from one on, at which a gang or a frozen job fits: whenever something
+ * changes, does it? */
 static bool find_whole(struct strata_cluster *cluster, const struct plans *plans,
-		       const struct job *job, struct strata_room *rooms, uint32_t *counts,
-		       struct plan *plan)
+		       const struct job *job, int64_t from_ns, struct strata_room *rooms,
+		       uint32_t *counts, struct plan *plan)
 {
-	int64_t length_ns = longest(job);
+	int64_t length_ns = longest(job), at_ns = from_ns;
+	int turns = 0;
 
-	for (int64_t at_ns = cluster->now_ns; at_ns != INT64_MAX;
-	     at_ns = next_change(cluster, plans, at_ns)) {
-		for (uint32_t row = 0; row < cluster->node_count; row++)
+	/* times at which only a reservation changes come back for ever when it is repeated */
+	while (at_ns != INT64_MAX && turns < 2 * TURNS_MAX) {
+		for (uint32_t row = 0; row < cluster->node_count; row++) {
 			rooms[row] = timeline_least(&plans->lines[row], at_ns, at_ns + length_ns);
+			advance_room(&cluster->nodes[row], job, at_ns, at_ns + length_ns,
+				     &rooms[row]);
+		}
 		plan->start_ns = at_ns;
 		plan->end_ns = at_ns + length_ns;
 		plan->count = fit_whole(cluster, job, rooms, plan->spots, counts);
 		if (plan->count)
 			return true;
+		turns += next_change(cluster, plans, at_ns) == advance_next_ns(cluster, at_ns);
+		at_ns = next_change(cluster, plans, at_ns);
 	}
 	return false;
 }
@@ -219,7 +301,7 @@ static bool find_whole(struct strata_cluster *cluster, const struct plans *plans
 /* ---- either ---- */
 
 static int plan_whole(const struct plans *plans, struct strata_cluster *cluster, struct job *job,
-		      struct strata_arena *arena, struct plan **ret_plan)
+		      int64_t from_ns, struct strata_arena *arena, struct plan **ret_plan)
 {
 	struct gang *gang = job_gang(job);
 	struct strata_room *rooms = strata_arena_array(arena, cluster->node_count, sizeof(*rooms));
@@ -229,7 +311,8 @@ static int plan_whole(const struct plans *plans, struct strata_cluster *cluster,
 	if (!rooms || !counts || !plan)
 		return -ENOMEM;
 	*ret_plan = NULL;
-	if ((gang && !gang->possible) || !find_whole(cluster, plans, job, rooms, counts, plan))
+	if ((gang && !gang->possible) ||
+	    !find_whole(cluster, plans, job, from_ns, rooms, counts, plan))
 		return 0;
 	plan->counts = counts;
 	*ret_plan = plan;
@@ -237,12 +320,15 @@ static int plan_whole(const struct plans *plans, struct strata_cluster *cluster,
 }
 
 int plan_find(const struct plans *plans, struct strata_cluster *cluster, struct job *job,
-	      int64_t length_ns, struct strata_arena *arena, struct plan **ret_plan)
+	      int64_t from_ns, int64_t length_ns, struct strata_arena *arena,
+	      struct plan **ret_plan)
 {
 	if (fit_is_whole(job))
-		return plan_whole(plans, cluster, job, arena, ret_plan);
-	struct search search = { cluster, plans, job->resources,
-				 fit_node_count(cluster, job->resources), length_ns };
+		return plan_whole(plans, cluster, job, from_ns, arena, ret_plan);
+	struct search search = {
+		cluster,  plans, job, job->resources, fit_node_count(cluster, job->resources),
+		length_ns
+	};
 
 	*ret_plan = NULL;
 	if (!job->resources->possible || search.nodes == 0 || search.nodes > cluster->node_count)
@@ -252,7 +338,7 @@ int plan_find(const struct plans *plans, struct strata_cluster *cluster, struct 
 
 	if (!times || !plan)
 		return -ENOMEM;
-	plan->start_ns = earliest_together(&search, cluster->now_ns, times);
+	plan->start_ns = earliest_together(&search, from_ns, times);
 	if (plan->start_ns == INT64_MAX)
 		return 0;
 	plan->end_ns = plan->start_ns + length_ns;

@@ -29,12 +29,15 @@ struct plans {
 /* Timelines of empty nodes, but for the memory of frozen jobs, which they keep nobody knows for how
  * long. 0 or -ENOMEM. */
 int plans_init(struct plans *plans, struct strata_cluster *cluster);
+/* What placed jobs hold until their expected ends. 0 or -ENOMEM. */
+int plans_hold_placed(struct plans *plans, struct strata_cluster *cluster);
 void plans_fini(struct plans *plans, struct strata_cluster *cluster);
 
-/* The earliest place of a waiting job, held for so long (a gang or a frozen job: as long as it
- * needs): in the arena, NULL when there is none as things stand. 0 or -ENOMEM. */
+/* The earliest place of a waiting job from a time on, held for so long (a gang or a frozen job: as
+ * long as it needs): in the arena, NULL when there is none as things stand. 0 or -ENOMEM. */
 int plan_find(const struct plans *plans, struct strata_cluster *cluster, struct job *job,
-	      int64_t length_ns, struct strata_arena *arena, struct plan **ret_plan);
+	      int64_t from_ns, int64_t length_ns, struct strata_arena *arena,
+	      struct plan **ret_plan);
 /* Takes the plan's stretches. 0, or -ENOMEM and none is taken. */
 int plan_take(struct plans *plans, struct strata_cluster *cluster, const struct plan *plan);
 /* Gives back what is left of them. */

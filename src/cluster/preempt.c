@@ -246,7 +246,9 @@ static struct node *cheapest_node(struct search *search, struct want *want)
 	for (uint32_t row = 0; row < cluster->node_count; row++) {
 		struct node *node = &cluster->nodes[row];
 
-		if (search->used[row] || !fit_takes(want->resources, node))
+		if (search->used[row] || !fit_takes(want->resources, node) ||
+		    advance_keeps(node, want->job, cluster->now_ns,
+				  cluster->now_ns + want->job->limit_ns))
 			continue;
 		double cost = weigh_node(search, want, node);
 		const struct candidate *first = want->pick_count ? search->picks[0]->candidate
@@ -361,6 +363,23 @@ static bool may_preempt(struct strata_cluster *cluster, const struct job *job)
 	       entity_limit(cluster, job->association, job->resources) == STRATA_REASON_NONE;
 }
 
+/* Does it fit once all that is ending has ended, beside what is reserved? Then it takes that. */
+static bool fits_soon(struct search *search, const struct job *job)
+{
+	struct strata_cluster *cluster = search->cluster;
+	int64_t now_ns = cluster->now_ns;
+
+	memcpy(search->trial, search->rooms, cluster->node_count * sizeof(*search->trial));
+	for (uint32_t row = 0; cluster->advances && row < cluster->node_count; row++)
+		advance_room(&cluster->nodes[row], job, now_ns, now_ns + job->limit_ns,
+			     &search->trial[row]);
+	uint32_t count = fit_first(cluster, job->resources, search->trial, false, search->spots);
+
+	for (uint32_t i = 0; i < count; i++)
+		room_take(&search->rooms[search->spots[i].node->row], &search->spots[i].piece);
+	return count > 0;
+}
+
 /* Looks at the jobs of a group one after the other, as long as somebody can be stopped for them. */
 static int preempt_for(struct search *search, const struct job_group *job_group, int *left)
 {
@@ -371,8 +390,7 @@ static int preempt_for(struct search *search, const struct job_group *job_group,
 		--*left;
 		if (!may_preempt(search->cluster, job))
 			return 0;
-		if (!fit_first(search->cluster, job->resources, search->rooms, false,
-			       search->spots)) {
+		if (!fits_soon(search, job)) {
 			if (!choose(search, job)) {
 				search->cluster->protect_wake_ns = search->wake_ns;
 				return 0; /* nor would there be any for the others */

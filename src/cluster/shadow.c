@@ -5,12 +5,13 @@
  * nodes that nobody leaves before that time are not touched.
  *
  * A gang, or a job that is frozen where it is, is given its places at that time, and what they
- * leave is what others may have.
+ * leave is what others may have. So is any job while something is reserved in advance: then the
+ * time is that of a plan (plan.h), which knows what is kept from whom.
  *
  * A job may then be started ahead of it if it ends by that time, or if, with that job where it is,
  * enough nodes can still take the reserved one at that time.
  */
-#include "cluster/cluster_int.h"
+#include "cluster/plan.h"
 
 /* What a node, with this room, counts for: whole parts of the job when it asked for so many nodes,
  * else tasks. */
@@ -164,10 +165,47 @@ static int find_whole(struct pass *pass, struct shadow *shadow)
 	return 0;
 }
 
+/* ---- beside what is reserved ---- */
+
+static int find_planned(struct pass *pass, struct shadow *shadow)
+{
+	struct strata_cluster *cluster = pass->cluster;
+	struct plan *plan = NULL;
+	struct plans plans;
+
+	if (plans_init(&plans, cluster))
+		return strata_fail_memory(pass->err);
+	if (plans_hold_placed(&plans, cluster) ||
+	    plan_find(&plans, cluster, shadow->job, cluster->now_ns, shadow->job->limit_ns,
+		      pass->arena, &plan)) {
+		plans_fini(&plans, cluster);
+		return strata_fail_memory(pass->err);
+	}
+	shadow->exact = true;
+	for (uint32_t row = 0; row < cluster->node_count; row++) {
+		struct node *node = &cluster->nodes[row];
+
+		node->seen = cluster->look;
+		node->later =
+			plan ? timeline_least(&plans.lines[row], plan->start_ns, plan->start_ns + 1)
+			     : node->node_type->whole;
+	}
+	for (uint32_t i = 0; plan && i < plan->count; i++)
+		room_take(&plan->spots[i].node->later, &plan->spots[i].piece);
+	if (plan)
+		shadow->start_ns = plan->start_ns;
+	plans_fini(&plans, cluster);
+	return 0;
+}
+
 int shadow_find(struct pass *pass, struct job *job, struct shadow *ret_shadow)
 {
 	*ret_shadow = (struct shadow){ .job = job, .start_ns = INT64_MAX, .firm_ns = INT64_MAX };
 	pass->cluster->look++;
+	/* tasks that cannot be spread evenly are not planned */
+	if (pass->cluster->advances &&
+	    (fit_is_whole(job) || fit_node_count(pass->cluster, job->resources)))
+		return find_planned(pass, ret_shadow);
 	if (fit_is_whole(job))
 		return find_whole(pass, ret_shadow);
 	find_single(pass->cluster, ret_shadow);

@@ -43,7 +43,18 @@ static const struct fate *waits_of(const struct fate *fate)
 	return fate->waits ? fate->waits : fate;
 }
 
+/* A reservation as it was told. */
+struct booked {
+	char name[4];
+	struct strata_kept kept;
+	struct strata_advance advance; /* without a name: there is none */
+};
+enum { BOOKED_MAX = 4, BOOKED_TOLD_MAX = 2 * WORLD_TICKS };
+
 struct world {
+	struct booked booked[BOOKED_MAX]; /* now */
+	struct booked *told;              /* ever */
+	size_t told_count;
 	struct strata_memory memory;
 	struct strata_arena confs, scratch;
 	struct strata_cluster *cluster;
@@ -62,6 +73,7 @@ struct world {
 static struct strata_error err;
 static uint64_t seen[STRATA_EFFECT_KIND_COUNT]; /* effects of all worlds */
 static uint64_t changed[2]; /* requests, dependencies */
+static uint64_t kept_free;  /* starts that were held against a reservation of somebody else */
 static const char *const users[] = { "ann", "bob", "cleo" };
 static const char *const accounts[] = { NULL, "vision", "speech" };
 static const char *const names[] = { NULL, "train", "eval" };
@@ -327,10 +339,54 @@ static void change(struct world *world, uint64_t id)
 	changed[1] += (change.what & STRATA_CHANGE_DEPENDENCIES) != 0;
 }
 
+/* Parts of a node are reserved, for one user or nobody, or are not any more. */
+static void reserve(struct world *world)
+{
+	struct booked *booked = &world->booked[below(world, BOOKED_MAX)];
+	uint32_t row = (uint32_t)below(world, world->node_count);
+	uint32_t gpus = row % 3 ? 4 : 8;
+
+	if (booked->advance.name && one_in(world, 2)) {
+		tell(world,
+		     (struct strata_event){ .kind = STRATA_EVENT_UNRESERVE,
+					    .name = booked->advance.name },
+		     NULL, NULL);
+		booked->advance.name = NULL;
+		return;
+	}
+	/* the log keeps what it was told: a new place for each */
+	booked = &world->told[world->told_count++ % BOOKED_TOLD_MAX];
+	snprintf(booked->name, sizeof(booked->name), "r%u", (unsigned)below(world, BOOKED_MAX));
+	booked->kept = (struct strata_kept){ row, (uint16_t)below(world, 1u << gpus) };
+	if (one_in(world, 3))
+		booked->kept.gpu_mask = 0;
+	booked->advance = (struct strata_advance){
+		.name = booked->name,
+		.begin_ns = world->now_ns + (int64_t)below(world, 200) * SECOND,
+		.users = one_in(world, 2) ? users[below(world, 3)] : NULL,
+		.accounts = one_in(world, 4) ? accounts[1] : NULL,
+		.kept = &booked->kept,
+		.kept_count = 1
+	};
+	booked->advance.end_ns = booked->advance.begin_ns +
+				 (1 + (int64_t)below(world, 100)) * SECOND;
+	if (one_in(world, 3))
+		booked->advance.every_ns = 150 * SECOND;
+	CHECK_INT(tell(world,
+		       (struct strata_event){ .kind = STRATA_EVENT_RESERVE,
+					      .advance = &booked->advance },
+		       NULL, NULL),
+		  0);
+	world->booked[booked->name[1] - '0'] = *booked;
+}
+
 /* Anything at all, also about jobs that are not in a state for it. */
 static void disturb(struct world *world, uint64_t id)
 {
-	switch (below(world, 9)) {
+	switch (below(world, 10)) {
+	case 9:
+		reserve(world);
+		break;
 	case 0:
 		report(world, STRATA_EVENT_CANCEL, id);
 		break;
@@ -435,6 +491,42 @@ static void check_dependencies(const struct world *world, const struct fate *fat
 		CHECK(request->any_dependency ? satisfied > 0 : satisfied == count - singles);
 }
 
+static bool is_for(const struct strata_advance *advance, const struct job *job)
+{
+	const struct association *of = job->association;
+
+	return (advance->users && strcmp(advance->users, of->user->name) == 0) ||
+	       (advance->accounts && of->account &&
+		strcmp(advance->accounts, of->account->name) == 0);
+}
+
+/* A job that starts has no GPU that is reserved for others at any time before its limit. */
+static void check_reserved(const struct world *world, const struct strata_effect *effect,
+			   const struct job *job)
+{
+	int64_t now_ns = world->cluster->now_ns, limit_ns = now_ns + job->limit_ns;
+
+	for (int i = 0; i < BOOKED_MAX; i++) {
+		const struct strata_advance *advance = &world->booked[i].advance;
+
+		if (!advance->name || is_for(advance, job))
+			continue;
+		for (int64_t turn_ns = 0; advance->begin_ns + turn_ns < limit_ns;
+		     turn_ns += advance->every_ns) {
+			bool over = advance->end_ns + turn_ns <= now_ns;
+
+			for (uint32_t k = 0; !over && k < effect->piece_count; k++) {
+				CHECK(effect->pieces[k].node != advance->kept->node ||
+				      (advance->kept->gpu_mask &&
+				       !(effect->pieces[k].gpu_mask & advance->kept->gpu_mask)));
+				kept_free++;
+			}
+			if (!advance->every_ns)
+				break;
+		}
+	}
+}
+
 static void check_effect(struct world *world, const struct strata_effect *effect)
 {
 	struct strata_checkpoint kept[2];
@@ -452,6 +544,7 @@ static void check_effect(struct world *world, const struct strata_effect *effect
 		for (const struct job *at = job->gang ? job->gang->first : NULL; at;
 		     at = at->gang_next)
 			CHECK(at->state == STRATA_JOB_SCHEDULED && at->start_ns == job->start_ns);
+		check_reserved(world, effect, job);
 		break;
 	case STRATA_EFFECT_RESUME:
 		CHECK(job && job->state == STRATA_JOB_SCHEDULED && fate->started);
@@ -640,6 +733,13 @@ static bool may_wait(const struct job *job, enum strata_reason reason)
 /* With all nodes up and nobody held, what can run does. */
 static void drain(struct world *world)
 {
+	for (int i = 0; i < BOOKED_MAX; i++)
+		if (world->booked[i].advance.name)
+			tell(world,
+			     (struct strata_event){ .kind = STRATA_EVENT_UNRESERVE,
+						    .name = world->booked[i].advance.name },
+			     NULL, NULL);
+	memset(world->booked, 0, sizeof(world->booked));
 	for (uint32_t row = 0; row < world->node_count; row++)
 		tell(world,
 		     (struct strata_event){
@@ -683,10 +783,12 @@ static void live(uint64_t seed, int ticks)
 {
 	static struct fate fates[JOBS_MAX + 1];
 	static struct world world;
+	static struct booked told[BOOKED_TOLD_MAX];
 
 	free(world.log);
 	memset(fates, 0, sizeof(fates));
 	memset(&world, 0, sizeof(world));
+	world.told = told;
 	world.fates = fates;
 	world.seed = seed;
 	world.next_id = 1;
@@ -736,7 +838,7 @@ TEST(whatever_happens_the_rules_are_kept)
 		live(1 + (uint64_t)(done / WORLD_TICKS), WORLD_TICKS);
 	for (int i = 0; i < STRATA_EFFECT_KIND_COUNT; i++)
 		CHECK(seen[i] > 0); /* or these worlds would show little */
-	CHECK(changed[0] > 100 && changed[1] > 100);
+	CHECK(changed[0] > 100 && changed[1] > 100 && kept_free > 100);
 	printf("# %llu starts, %llu resumptions, %llu lost, %llu stops, %llu deletions\n",
 	       (unsigned long long)seen[STRATA_EFFECT_START],
 	       (unsigned long long)seen[STRATA_EFFECT_RESUME],
