@@ -41,8 +41,15 @@ static const struct strata_option sim_options[] = {
 	  .help = "several order/backfill/prediction/placement side by side; what is left out is "
 		  "as the options "
 		  "say" },
+	{ "advise", STRATA_BOOL, offsetof(struct sim_conf, advise),
+	  .help = "try what is worth trying on the first half, show the best on the second" },
+	{ "wait_limit", STRATA_REAL, offsetof(struct sim_conf, wait_limit), .real = { 1.25, 0, 1e6 },
+	  .help = "of --advise: most that the longest wait may be, in times of fifo/easy's" },
 	{ "windows", STRATA_TEXT, offsetof(struct sim_conf, windows), .value = "I,I,…:N",
 	  .help = "windows of N jobs from these indices, each on an empty machine" },
+	{ "details", STRATA_BOOL, offsetof(struct sim_conf, details),
+	  .help = "with --json: waits of all jobs, by user and by size, jobs waiting over time, and "
+		  "how it really was" },
 	{ "starts", STRATA_TEXT, offsetof(struct sim_conf, starts), .value = "FILE",
 	  .help = "write job_id,start as CSV" },
 	{ "plot", STRATA_TEXT, offsetof(struct sim_conf, plot), .value = "FILE",
@@ -57,29 +64,35 @@ static const struct strata_schema sim_schema = { "sim cluster", NULL, sizeof(str
 /* Parts of a trial's name, in their order there. */
 enum { ORDER, BACKFILL, PREDICTION, PLACEMENT, PART_COUNT };
 
-static int add_trial(struct sim *sim, const char *const parts[PART_COUNT])
+int sim_trial_read(struct sim *sim, struct sim_trial *trial)
 {
-	struct sim_trial *trial = &sim->trials[sim->trial_count++];
 	struct strata_cluster_conf *classes = &trial->classes;
-	int rc = cli_spec_read(sim->cli, &strata_order_kind, parts[ORDER], &classes->order);
+	int rc = cli_spec_read(sim->cli, &strata_order_kind, trial->order, &classes->order);
 
-	trial->order = parts[ORDER];
-	trial->backfill = parts[BACKFILL];
-	trial->prediction = parts[PREDICTION];
-	trial->placement = parts[PLACEMENT];
 	if (rc == 0)
-		rc = cli_spec_read(sim->cli, &strata_placement_kind, parts[PLACEMENT],
+		rc = cli_spec_read(sim->cli, &strata_placement_kind, trial->placement,
 				   &classes->placement);
 	if (rc == 0)
-		rc = cli_spec_read(sim->cli, &strata_backfill_kind, parts[BACKFILL],
+		rc = cli_spec_read(sim->cli, &strata_backfill_kind, trial->backfill,
 				   &classes->backfill);
 	if (rc == 0)
-		rc = cli_spec_read(sim->cli, &strata_prediction_kind, parts[PREDICTION],
+		rc = cli_spec_read(sim->cli, &strata_prediction_kind, trial->prediction,
 				   &classes->prediction);
 	if (rc == 0 && sim->conf->preempt)
 		rc = cli_spec_read(sim->cli, &strata_victims_kind, sim->conf->preempt,
 				   &classes->victims);
 	return rc;
+}
+
+static int add_trial(struct sim *sim, const char *const parts[PART_COUNT])
+{
+	struct sim_trial *trial = &sim->trials[sim->trial_count++];
+
+	trial->order = parts[ORDER];
+	trial->backfill = parts[BACKFILL];
+	trial->prediction = parts[PREDICTION];
+	trial->placement = parts[PLACEMENT];
+	return sim_trial_read(sim, trial);
 }
 
 /* "fifo/easy/requested,fifo/easy_sjbf/user_last2,///fgd"; an empty part is what the option says. */
@@ -222,9 +235,8 @@ static bool show_progress(void *context, size_t ended, size_t total)
 	return true;
 }
 
-/* Replays one stretch of the trace and adds its measures to the trial's. */
-static int run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, size_t count,
-		       struct metrics *ret_metrics)
+int sim_run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, size_t count,
+		    struct metrics *ret_metrics)
 {
 	struct cli *cli = sim->cli;
 	struct replay_conf conf = {
@@ -271,11 +283,12 @@ static int run_trial(struct sim *sim, struct sim_trial *trial)
 	int rc = 0;
 
 	if (!sim->windows.count)
-		rc = run_stretch(sim, trial, 0, sim->arrival_count, total);
+		rc = sim_run_stretch(sim, trial, 0, sim->arrival_count, total);
 	for (size_t i = 0; rc == 0 && i < sim->windows.count; i++) {
 		struct metrics one;
 
-		rc = run_stretch(sim, trial, sim->windows.starts[i], sim->windows.length, &one);
+		rc = sim_run_stretch(sim, trial, sim->windows.starts[i],
+				     sim->windows.length, &one);
 		if (rc)
 			break;
 		trial->window_bsld[i] = one.avg_bsld;
@@ -315,9 +328,16 @@ static int check_options(struct sim *sim)
 				   "--nodes and --windows do not go with it");
 	if (!sim->conf->history && sim->conf->since)
 		return strata_fail(&sim->cli->err, -EINVAL, "--since goes with --history");
+	if (sim->conf->details && (sim->conf->windows || !sim->cli->globals.json))
+		return strata_fail(&sim->cli->err, -EINVAL,
+				   "--details goes with --json, and not with --windows");
 	if (sim->conf->procs && sim->conf->nodes)
 		return strata_fail(&sim->cli->err, -EINVAL,
 				   "--procs and --nodes are two machines; expected one of them");
+	if (sim->conf->advise && (!one || sim->conf->starts || sim->conf->trace || sim->conf->plot))
+		return strata_fail(&sim->cli->err, -EINVAL,
+				   "--advise makes a comparison of its own: --compare, --windows, "
+				   "--starts, --plot and --trace do not go with it");
 	if (!one && (sim->conf->starts || sim->conf->trace))
 		return strata_fail(&sim->cli->err, -EINVAL,
 				   "--%s goes with one run over the whole trace, not with "
@@ -350,9 +370,11 @@ static int simulate(struct sim *sim, const char *path)
 		rc = read_trace(sim, path, &swf);
 	if (rc == 0 && !sim->conf->history)
 		rc = make_machine(sim, &swf);
-	if (rc == 0 && sim->conf->history)
+	if (rc == 0 && (sim->conf->history || sim->conf->details))
 		rc = sim_history_measure(sim, &swf);
-	if (rc == 0 && sim->conf->trace)
+	if (rc || sim->conf->advise)
+		return rc ? rc : sim_advise(sim);
+	if (sim->conf->trace)
 		rc = run_traced(sim);
 	for (size_t i = 0; rc == 0 && !sim->conf->trace && i < sim->trial_count; i++)
 		rc = run_trial(sim, &sim->trials[i]);
