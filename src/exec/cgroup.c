@@ -354,6 +354,13 @@ bool cgroup_ran_out_of_memory(const struct cgroup *cgroup)
 	return cgroup->dir >= 0 && read_number(cgroup->dir, "memory.events", "oom_kill") > 0;
 }
 
+int64_t cgroup_cpu_ns(const struct cgroup *cgroup)
+{
+	int64_t used_us = cgroup->dir < 0 ? -1 : read_number(cgroup->dir, "cpu.stat", "usage_usec");
+
+	return used_us < 0 ? -1 : used_us * 1000;
+}
+
 int64_t cgroup_memory_peak(const struct cgroup *cgroup)
 {
 	int64_t peak = cgroup->dir < 0 ? -1 : read_number(cgroup->dir, "memory.peak", NULL);

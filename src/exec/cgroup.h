@@ -66,6 +66,8 @@ int cgroup_processes(const struct cgroup *cgroup, pid_t *pids, size_t room);
 
 /* Was a process of it killed for lack of memory? */
 bool cgroup_ran_out_of_memory(const struct cgroup *cgroup);
+/* CPU time that all of it has used; -1: not known. */
+int64_t cgroup_cpu_ns(const struct cgroup *cgroup);
 /* The most memory all of it used; 0: not known. */
 int64_t cgroup_memory_peak(const struct cgroup *cgroup);
 /* Once it is empty; does nothing before. */

@@ -103,9 +103,9 @@ static void set_array(struct maker *maker)
 		const char *name;
 		uint64_t value;
 	} all[] = {
-		{ "JOB_ID", from->array_job },     { "TASK_ID", from->array_task },
+		{ "JOB_ID", from->array_job },       { "TASK_ID", from->array_task },
 		{ "TASK_COUNT", from->array_count }, { "TASK_MIN", from->array_min },
-		{ "TASK_MAX", from->array_max },   { "TASK_STEP", from->array_step },
+		{ "TASK_MAX", from->array_max },     { "TASK_STEP", from->array_step },
 	};
 
 	for (size_t i = 0; from->array_job && i < sizeof(all) / sizeof(all[0]); i++) {
@@ -239,10 +239,27 @@ static bool same_name(const char *a, const char *b)
 static bool is_request(const char *variable)
 {
 	static const char *const names[] = {
-		"SLURM_CPUS_PER_GPU=",    "SLURM_GPUS=",        "SLURM_GPUS_PER_NODE=",
-		"SLURM_GPUS_PER_TASK=",   "SLURM_MEM_PER_CPU=", "SLURM_MEM_PER_GPU=",
-		"SLURM_NTASKS_PER_NODE=", "SLURM_SUBMIT_DIR=",
+		"SLURM_CPUS_PER_GPU=",
+		"SLURM_DISTRIBUTION=",
+		"SLURM_DIST_PLANESIZE=",
+		"SLURM_GPUS=",
+		"SLURM_GPUS_PER_NODE=",
+		"SLURM_GPUS_PER_SOCKET=",
+		"SLURM_GPUS_PER_TASK=",
+		"SLURM_GPU_BIND=",
+		"SLURM_HINT=",
+		"SLURM_MEM_PER_CPU=",
+		"SLURM_MEM_PER_GPU=",
+		"SLURM_NTASKS_PER_CORE=",
+		"SLURM_NTASKS_PER_NODE=",
+		"SLURM_NTASKS_PER_SOCKET=",
+		"SLURM_OVERCOMMIT=",
+		"SLURM_SUBMIT_DIR=",
+		"SLURM_THREADS_PER_CORE=",
 	};
+
+	if (strncmp(variable, ENVIRONMENT_LIMIT, strlen(ENVIRONMENT_LIMIT)) == 0)
+		return true;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (same_name(names[i], variable))

@@ -61,6 +61,10 @@ struct environment {
 int environment_make(const struct environment *from, struct strata_arena *arena,
 		     const char *const **ret_environment, struct strata_error *err);
 
+/* What begins the variables of resource limits that a job takes over from where it was
+ * submitted, as in Slurm: SLURM_RLIMIT_NOFILE=1024. */
+#define ENVIRONMENT_LIMIT "SLURM_RLIMIT_"
+
 /* The value of a variable, or NULL. */
 const char *environment_find(const char *const *environment, const char *name);
 

@@ -120,6 +120,8 @@ struct exec_status {
 	int64_t memory_peak_bytes;  /* of its largest process, or of all where cgroups count */
 	const char *checkpoint;     /* path of the newest one it wrote; NULL: none */
 	int64_t checkpoint_bytes;   /* its size */
+	/* what it used over time, as samples.h reads it; NULL: not known */
+	const char *samples;
 };
 
 /* How a running attempt may be controlled. Told of one that has not started yet, it holds from its

@@ -13,6 +13,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -42,14 +43,23 @@ int fork_server_open(struct fork_server *fork_server, const struct env *env, con
 	struct log_variables log;
 
 	log_inherit(&log);
-	/* a session of its own and nothing of our environment but how to log: a job's variables
-	 * never reach it */
+	/* a session of its own and nothing of our environment but how to log and where libraries
+	 * are (NVIDIA's may be elsewhere): a job's variables never reach it */
+	const char *variables[6] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", log.text[0],
+				     log.text[1] };
+	const char *libraries = getenv("LD_LIBRARY_PATH");
+	char libraries_text[PATH_MAX];
+	size_t count = 3;
+
+	if (*log.text[2])
+		variables[count++] = log.text[2];
+	if (libraries && snprintf(libraries_text, sizeof(libraries_text), "LD_LIBRARY_PATH=%s",
+				  libraries) < (int)sizeof(libraries_text))
+		variables[count++] = libraries_text;
 	const struct env_command command = {
 		.program = program,
 		.argv = (const char *const[]){ "strata", "supervise", jobs_path, cgroup, NULL },
-		.envp = (const char *const[]){ "PATH=/usr/sbin:/usr/bin:/sbin:/bin", log.text[0],
-					       log.text[1], *log.text[2] ? log.text[2] : NULL,
-					       NULL },
+		.envp = variables,
 		.cwd = "/",
 		.fds = { ends[1], -1, STDERR_FILENO },
 		.new_session = true,

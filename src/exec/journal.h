@@ -31,6 +31,7 @@
 
 #define JOURNAL_SCRIPT ".script"
 #define JOURNAL_TOKEN ".token"
+#define JOURNAL_SAMPLES ".samples" /* what it has used so far, while it runs */
 #define JOURNAL_ENVIRONMENT ".environment" /* only until it is handed on */
 
 /* All that the lines say; of several of a kind the last. Texts live in the arena they were read

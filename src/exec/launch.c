@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -206,10 +207,13 @@ void launch_tidy_script(int jobs, const char *name)
 
 void launch_tidy(int jobs, const char *name)
 {
+	static const char *const endings[] = { JOURNAL_TOKEN, JOURNAL_SAMPLES };
 	char path[RECORD_NAME_BYTES + 16];
 
-	snprintf(path, sizeof(path), "%s%s", name, JOURNAL_TOKEN);
-	unlinkat(jobs, path, 0);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", name, endings[i]);
+		unlinkat(jobs, path, 0);
+	}
 	launch_tidy_script(jobs, name);
 }
 
@@ -237,6 +241,43 @@ static const char *search_of(const struct exec_order *order)
 	return path ? path : "/usr/local/bin:/usr/bin:/bin";
 }
 
+/* ---- resource limits ---- */
+
+enum { LIMITS_MAX = 16 };
+
+/* Those that the job takes over from where it was submitted. */
+static size_t find_limits(const char *const *environment, struct env_limit limits[LIMITS_MAX])
+{
+	static const struct {
+		const char *name;
+		int resource;
+	} all[] = {
+		{ "AS", RLIMIT_AS },         { "CORE", RLIMIT_CORE },
+		{ "CPU", RLIMIT_CPU },       { "DATA", RLIMIT_DATA },
+		{ "FSIZE", RLIMIT_FSIZE },   { "MEMLOCK", RLIMIT_MEMLOCK },
+		{ "NOFILE", RLIMIT_NOFILE }, { "NPROC", RLIMIT_NPROC },
+		{ "RSS", RLIMIT_RSS },       { "STACK", RLIMIT_STACK },
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), ENVIRONMENT_LIMIT "%s", all[i].name);
+		const char *text = environment_find(environment, name);
+		char *end;
+
+		if (!text || !*text)
+			continue;
+		uint64_t value = strcmp(text, "unlimited") == 0 ? UINT64_MAX
+								: strtoull(text, &end, 10);
+
+		if (value == UINT64_MAX || !*end)
+			limits[count++] = (struct env_limit){ all[i].resource, value };
+	}
+	return count;
+}
+
 /* What a job's first process is given. */
 struct given {
 	int fds[3]; /* its files */
@@ -253,6 +294,7 @@ static int spawn(const struct launch_conf *conf, const struct given *given, int 
 	const struct env_identity identity = { user->uid, user->gid, user->groups,
 					       user->group_count };
 	const char **argv = calloc(order->arguments.count + 2, sizeof(*argv));
+	struct env_limit limits[LIMITS_MAX];
 
 	if (!argv)
 		return strata_fail_memory(err);
@@ -271,6 +313,8 @@ static int spawn(const struct launch_conf *conf, const struct given *given, int 
 		.new_session = true,
 		.die_with_parent = true,
 		.identity = user->switches ? &identity : NULL,
+		.limits = limits,
+		.limit_count = find_limits(order->environment, limits),
 		.cgroup = cgroup,
 	};
 	int rc = env_spawn(conf->env, &command, ret_process, err);

@@ -64,7 +64,7 @@ int launch_write_beside(int jobs, const char *path, const struct launch_file *fi
 			const struct launch_user *user, struct strata_error *err);
 /* Takes away what the attempt was started from. */
 void launch_tidy_script(int jobs, const char *name);
-/* The same, and its token. */
+/* The same, and its token and samples. */
 void launch_tidy(int jobs, const char *name);
 
 #endif

@@ -161,6 +161,7 @@ static const struct strata_option status_options[] = {
 	INT(struct exec_status, memory_peak_bytes, 0, INT64_MAX),
 	TEXT(struct exec_status, checkpoint),
 	INT(struct exec_status, checkpoint_bytes, 0, INT64_MAX),
+	TEXT(struct exec_status, samples),
 	{ 0 },
 };
 /* clang-format on */

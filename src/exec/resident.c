@@ -1,4 +1,4 @@
-/* The memory of resident.h, from /proc. */
+/* The memory and the CPU time of resident.h, from /proc. */
 #include "exec/resident.h"
 
 #include <strata/text.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { PROCESSES_MAX = 65536 };
@@ -145,4 +146,44 @@ int64_t resident_bytes(const struct cgroup *cgroup, int64_t limit_bytes)
 	}
 	free(pids.list);
 	return all;
+}
+
+/* Of a process, and of its children that it has waited for; in ticks of the kernel. */
+static int64_t ticks_of(pid_t pid)
+{
+	char path[64], text[1024] = "";
+	long long user, system, user_ended, system_ended;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *file = fopen(path, "re");
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	const char *end = strrchr(text, ')'); /* of its name, which may hold anything */
+
+	if (!end || sscanf(end + 1,
+			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &user,
+			   &system, &user_ended, &system_ended) != 4)
+		return 0;
+	return user + system + user_ended + system_ended;
+}
+
+int64_t resident_cpu_ns(const struct cgroup *cgroup)
+{
+	int64_t ns = cgroup_cpu_ns(cgroup), ticks = 0;
+	struct pids pids = { 0 };
+	struct rusage ended;
+
+	if (ns >= 0)
+		return ns;
+	add_descendants(&pids);
+	for (size_t i = 0; i < pids.count; i++)
+		ticks += ticks_of(pids.list[i]);
+	free(pids.list);
+	getrusage(RUSAGE_CHILDREN, &ended);
+	ns = ((int64_t)ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * STRATA_SECOND_NS +
+	     ((int64_t)ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * 1000;
+	return ns + ticks * (STRATA_SECOND_NS / sysconf(_SC_CLK_TCK));
 }

@@ -100,6 +100,7 @@ static void make_durable(struct supervisor *sup)
 void supervisor_end(struct supervisor *sup)
 {
 	fill_usage(sup);
+	sup->status.samples = supervisor_samples_end(sup, &sup->arena);
 	write_status(sup);
 	make_durable(sup);
 }
@@ -220,6 +221,8 @@ void supervisor_look_at_memory(struct supervisor *sup)
 
 	if (bytes > sup->memory_seen_bytes)
 		sup->memory_seen_bytes = bytes;
+	if (bytes > sup->memory_now_bytes)
+		sup->memory_now_bytes = bytes;
 	if (!most || bytes <= most || sup->kill_at_ns != SUPERVISOR_NEVER)
 		return;
 	supervisor_warn(sup, "it has %" PRId64 " bytes of memory and asked for %" PRId64, bytes,

@@ -9,7 +9,9 @@
 #include "exec/journal.h"
 #include "exec/launch.h"
 #include "exec/processes.h"
+#include "exec/samples.h"
 #include "exec/saved.h"
+#include "machine/inventory.h"
 
 #include <limits.h>
 
@@ -42,6 +44,12 @@ struct supervisor {
 	int64_t look_at_ns, look_soon_until_ns;
 	int64_t sample_at_ns;      /* its memory is looked at next */
 	int64_t memory_seen_bytes; /* the most that was seen */
+	int64_t memory_now_bytes;  /* the same since the last point of the samples */
+
+	struct samples samples;
+	struct inventory_meter *meter; /* of its GPUs; NULL: nothing tells. Owned */
+	int64_t measure_at_ns, samples_write_at_ns;
+	bool samples_troubled; /* said once */
 
 	struct saved saved;
 	int64_t checkpoint_count;
@@ -76,6 +84,13 @@ void supervisor_set_limit(struct supervisor *sup, int64_t limit_ns);
 /* Looks at its memory, where the kernel does not keep its limit; ends it when it has more than it
  * asked for. */
 void supervisor_look_at_memory(struct supervisor *sup);
+/* Looking at what it uses, from its start on; supervisor_samples.c. */
+void supervisor_samples_begin(struct supervisor *sup);
+void supervisor_measure(struct supervisor *sup);
+/* For the last word, on the arena; NULL: there is nothing to tell. `lost`: what an earlier
+ * supervisor has left. */
+const char *supervisor_samples_end(struct supervisor *sup, struct strata_arena *arena);
+const char *supervisor_samples_lost(struct supervisor *sup, struct strata_arena *arena);
 /* Reports a checkpoint, if there is a new one. */
 void supervisor_look_for_checkpoint(struct supervisor *sup);
 

@@ -95,6 +95,7 @@ static int64_t earliest(const struct supervisor *sup)
 		at = sup->limit_at_ns < at ? sup->limit_at_ns : at;
 		at = sup->warn_at_ns < at ? sup->warn_at_ns : at;
 		at = sup->sample_at_ns < at ? sup->sample_at_ns : at;
+		at = sup->measure_at_ns < at ? sup->measure_at_ns : at;
 	}
 	return sup->look_at_ns < at ? sup->look_at_ns : at;
 }
@@ -134,6 +135,8 @@ static void keep_deadlines(struct supervisor *sup)
 		supervisor_look_at_memory(sup);
 		sup->sample_at_ns = now_ns + SAMPLE_NS;
 	}
+	if (!sup->frozen_since_ns && now_ns >= sup->measure_at_ns)
+		supervisor_measure(sup);
 	if (!sup->frozen_since_ns && now_ns >= sup->warn_at_ns) {
 		sup->warn_at_ns = SUPERVISOR_NEVER;
 		supervisor_send(sup, (int)sup->order.warn_signal, (enum exec_to)sup->order.warn_to,
@@ -204,6 +207,7 @@ static int end_lost(struct supervisor *sup)
 	sup->status.started_ns = sup->journal.start.started_ns;
 	sup->status.checkpoint = sup->journal.checkpoint.path;
 	sup->status.checkpoint_bytes = sup->journal.checkpoint.size_bytes;
+	sup->status.samples = supervisor_samples_lost(sup, &sup->arena);
 	return supervisor_end_unstarted(sup, EXEC_LOST, 0,
 					"its supervisor, or the machine, ended before it did");
 }
@@ -284,6 +288,7 @@ static void run(struct supervisor *sup)
 	sup->sample_at_ns = sup->cgroup.memory_kept ? SUPERVISOR_NEVER : sup->start_ns + SAMPLE_NS;
 	sup->look_at_ns = sup->order.checkpoint_dir ? sup->start_ns + SUPERVISOR_LOOK_SOON_NS
 						    : SUPERVISOR_NEVER;
+	supervisor_samples_begin(sup);
 	supervisor_set_limit(sup, sup->order.time_limit_ns);
 	const struct record_start record = { sup->launch.process.pid, sup->status.started_ns };
 

@@ -74,7 +74,7 @@ int inventory_detect(struct strata_arena *arena, struct inventory *ret_inventory
 		return rc;
 	note = note ? note : &own;
 	*note = (struct strata_error){ 0 };
-	rc = inventory_read_nvml("libnvidia-ml.so.1", "/sys", arena, gpus, STRATA_NODE_GPUS_MAX,
+	rc = inventory_read_nvml(INVENTORY_NVML, "/sys", arena, gpus, STRATA_NODE_GPUS_MAX,
 				 &gpu_count, note);
 	if (rc == -ENOMEM)
 		return strata_fail_memory(err);

@@ -52,6 +52,22 @@ int inventory_read_nvml(const char *library, const char *sys, struct strata_aren
 			struct inventory_gpu *ret_gpus, uint32_t room, uint32_t *ret_count,
 			struct strata_error *err);
 
+/* NVIDIA's library, as a driver installs it. */
+#define INVENTORY_NVML "libnvidia-ml.so.1"
+
+/* How busy GPUs are. Of one owner and one thread. */
+struct inventory_meter;
+/* nvml.c: watches those of these numbers (bit i: GPU i) that the library knows. -ENOENT, -ENODEV,
+ * -ENOSYS as above; -ENODEV also when it knows none of them. */
+int inventory_meter_open(const char *library, uint64_t gpus, struct inventory_meter **ret_meter,
+			 struct strata_error *err);
+uint32_t inventory_meter_gpus(const struct inventory_meter *meter);
+/* Now: how many of them work, in thousandths of a GPU, and the memory that is taken on them, by
+ * whomever. False: they do not answer. */
+bool inventory_meter_read(struct inventory_meter *meter, int64_t *ret_busy_milli,
+			  int64_t *ret_memory_bytes);
+void inventory_meter_close(struct inventory_meter *meter); /* NULL is nothing */
+
 /* The type of a GPU from what its maker calls it: "NVIDIA A100-SXM4-80GB" is "a100", "GeForce RTX 4090" "rtx_4090". */
 void inventory_gpu_type(const char *name, char *ret_type, size_t room);
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,6 +30,10 @@ struct nvml_pci {
 	char bus_id[32];
 };
 
+struct nvml_use {
+	unsigned gpu, memory; /* per cent of the last while */
+};
+
 struct nvml {
 	void *library;
 	int (*init)(void);
@@ -40,6 +45,7 @@ struct nvml {
 	int (*memory)(nvml_device device, struct nvml_memory *memory);
 	int (*pci)(nvml_device device, struct nvml_pci *pci);
 	int (*p2p)(nvml_device one, nvml_device two, int index, int *status); /* may be missing */
+	int (*use)(nvml_device device, struct nvml_use *use); /* may be missing */
 	const char *(*error)(int code);
 };
 
@@ -61,6 +67,7 @@ static int open_nvml(struct nvml *nvml, const char *name, struct strata_error *e
 	void *library = nvml->library;
 
 	find(library, "nvmlDeviceGetP2PStatus", &nvml->p2p);
+	find(library, "nvmlDeviceGetUtilizationRates", &nvml->use);
 	if (find(library, "nvmlInit_v2", &nvml->init) &&
 	    find(library, "nvmlShutdown", &nvml->shutdown) &&
 	    find(library, "nvmlDeviceGetCount_v2", &nvml->count) &&
@@ -239,4 +246,83 @@ int inventory_read_nvml(const char *library, const char *sys, struct strata_aren
 	}
 	dlclose(nvml.library);
 	return rc;
+}
+
+/* ---- how busy they are ---- */
+
+struct inventory_meter {
+	struct nvml nvml;
+	nvml_device devices[STRATA_NODE_GPUS_MAX];
+	uint32_t count;
+};
+
+static int open_meter(struct inventory_meter *meter, uint64_t gpus, struct strata_error *err)
+{
+	const struct nvml *nvml = &meter->nvml;
+	unsigned count = 0;
+	int code = nvml->init();
+
+	if (code)
+		return fail(nvml, code, "the driver does not answer", err);
+	if (nvml->use && nvml->count(&count) == 0)
+		for (unsigned i = 0; i < count && i < 64 && meter->count < STRATA_NODE_GPUS_MAX; i++)
+			if (gpus >> i & 1 &&
+			    nvml->by_index(i, &meter->devices[meter->count]) == 0)
+				meter->count++;
+	if (meter->count)
+		return 0;
+	nvml->shutdown();
+	return strata_fail(err, -ENODEV, "NVIDIA's library does not tell how busy these GPUs are");
+}
+
+int inventory_meter_open(const char *library, uint64_t gpus, struct inventory_meter **ret_meter,
+			 struct strata_error *err)
+{
+	struct inventory_meter *meter = calloc(1, sizeof(*meter));
+	int rc = meter ? open_nvml(&meter->nvml, library, err) : strata_fail_memory(err);
+
+	if (rc == 0) {
+		rc = open_meter(meter, gpus, err);
+		if (rc)
+			dlclose(meter->nvml.library);
+	}
+	if (rc)
+		free(meter);
+	else
+		*ret_meter = meter;
+	return rc;
+}
+
+uint32_t inventory_meter_gpus(const struct inventory_meter *meter)
+{
+	return meter->count;
+}
+
+bool inventory_meter_read(struct inventory_meter *meter, int64_t *ret_busy_milli,
+			  int64_t *ret_memory_bytes)
+{
+	int64_t busy_milli = 0, memory_bytes = 0;
+
+	for (uint32_t i = 0; i < meter->count; i++) {
+		struct nvml_use use = { 0 };
+		struct nvml_memory memory = { 0 };
+
+		if (meter->nvml.use(meter->devices[i], &use) ||
+		    meter->nvml.memory(meter->devices[i], &memory) || use.gpu > 100)
+			return false;
+		busy_milli += 10 * (int64_t)use.gpu;
+		memory_bytes += (int64_t)memory.used;
+	}
+	*ret_busy_milli = busy_milli;
+	*ret_memory_bytes = memory_bytes;
+	return true;
+}
+
+void inventory_meter_close(struct inventory_meter *meter)
+{
+	if (!meter)
+		return;
+	meter->nvml.shutdown();
+	dlclose(meter->nvml.library);
+	free(meter);
 }
