@@ -28,8 +28,9 @@ static void add_getopt(struct buf *buf, const char *text, const char *program)
 	const char *hint = strstr(text, meant);
 	int length = hint ? (int)(hint - text) : (int)strlen(text);
 
-	buf_printf(buf, "%s: %.*s\nTry \"%s --help\" for more information\n", program, length, text,
-		   program);
+	buf_printf(buf, "%s: %.*s\n", program, length, text);
+	if (strcmp(program, "sacct") != 0) /* which says no more */
+		buf_printf(buf, "Try \"%s --help\" for more information\n", program);
 	if (hint)
 		buf_printf(buf, "strata: %s\n", hint + 2);
 }
@@ -37,9 +38,13 @@ static void add_getopt(struct buf *buf, const char *text, const char *program)
 /* Where Slurm begins a new line; an error's text has "; " before it. */
 static const char *next_line(const char *text)
 {
-	static const char *const starts[] = { "; line must start with",     "; For instance: ",
-					      "; contain a NULL character", "; instead of expected",
-					      "; Invalid generic resource", "; Invalid --" };
+	static const char *const starts[] = { "; line must start with",
+					      "; For instance: ",
+					      "; contain a NULL character",
+					      "; instead of expected",
+					      "; Invalid generic resource",
+					      "; Invalid --",
+					      "; --propagate=" };
 	const char *first = NULL;
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {

@@ -75,9 +75,14 @@ static void add_gpus(struct filling *filling, const struct strata_sbatch *job)
 			  : gpus == &job->gpus_per_node ? "gpus_per_node"
 							: "gpus";
 
-	put_count(filling, key, gpus->count, gpus->text && gpus->count);
+	if (!gpus->text && job->gpus_per_socket.text) { /* as many on every node */
+		put_count(filling, "gpus_per_node",
+			  job->gpus_per_socket.count * job->sockets_per_node, true);
+		gpus = &job->gpus_per_socket;
+	} else {
+		put_count(filling, key, gpus->count, gpus->text && gpus->count);
+	}
 	put_text(filling, "gpu_type", gpus->type);
-	note(filling, job->gpus_per_socket.text, "gpus-per-socket");
 }
 
 static void add_memory(struct filling *filling, const struct strata_sbatch *job)
@@ -101,14 +106,32 @@ static void add_memory(struct filling *filling, const struct strata_sbatch *job)
 	note(filling, job->mem_bytes == 0, "mem=0");
 }
 
+/* CPUs of a task that --overcommit and --mincpus make of what was asked for: one for all tasks of a
+ * node, and so many at least on each. */
+static double cpus_of_task(const struct strata_sbatch *job)
+{
+	int64_t nodes = job->nodes > 0 ? job->nodes : 1;
+	double most = (double)((job->tasks + nodes - 1) / nodes),
+	       least = (double)(job->tasks / nodes);
+	double cpus = job->overcommit ? 1 / most : (double)job->cpus_per_task;
+
+	if (least >= 1 && (double)job->mincpus > cpus * least)
+		cpus = (double)job->mincpus / least;
+	return cpus;
+}
+
 static void add_size(struct filling *filling, const struct strata_sbatch *job)
 {
 	double share = job->tasks ? (double)job->gpus_total / (double)job->tasks : 0;
+	double cpus = cpus_of_task(job);
+	bool apart = cpus != (double)job->cpus_per_task;
 
-	put_count(filling, "nodes", job->nodes, job->nodes_max > 0 || job->nodes > 1);
+	put_count(filling, "nodes", job->nodes, job->nodes_max > 0 || job->nodes > 1 || apart);
 	note(filling, job->nodes_max > job->nodes, "nodes=MIN-MAX (MIN is taken)");
 	put_count(filling, "tasks", job->tasks, job->tasks_given || job->tasks > 1);
 	put_count(filling, "cpus_per_task", job->cpus_per_task, job->cpus_per_task_given);
+	if (apart)
+		put(filling, "cpus_per_task", json_real(cpus));
 	if (job->cpus_per_gpu && job->gpus_total && !job->cpus_per_task_given)
 		put(filling, "cpus_per_task", json_real((double)job->cpus_per_gpu * share));
 	add_gpus(filling, job);
@@ -154,6 +177,30 @@ static void add_partition(struct filling *filling, const char *list)
 		buf_printf(filling->notes, "of the partitions %s the first is taken\n", list);
 }
 
+/* What mail is asked for; an address alone asks for none. */
+static void add_mail(struct filling *filling, const struct strata_sbatch *job)
+{
+	static const struct {
+		unsigned bit;
+		const char *word;
+	} events[] = { { STRATA_MAIL_BEGIN, "begin" },
+		       { STRATA_MAIL_END, "end" },
+		       { STRATA_MAIL_FAIL, "fail" },
+		       { STRATA_MAIL_REQUEUE, "requeue" } };
+	static const unsigned others = STRATA_MAIL_TIME_LIMIT | STRATA_MAIL_TIME_LIMIT_90 |
+				       STRATA_MAIL_TIME_LIMIT_80 | STRATA_MAIL_TIME_LIMIT_50 |
+				       STRATA_MAIL_ARRAY_TASKS;
+	char notify[64] = "";
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (job->mail_types & events[i].bit)
+			snprintf(notify + strlen(notify), sizeof(notify) - strlen(notify), "%s%s",
+				 *notify ? "," : "", events[i].word);
+	put_text(filling, "notify", *notify ? notify : NULL);
+	put_text(filling, "mail", *notify ? job->mail_user : NULL);
+	note(filling, job->mail_types & others, "mail-type");
+}
+
 static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 {
 	put_text(filling, "name", job->name);
@@ -175,10 +222,75 @@ static void add_texts(struct filling *filling, const struct strata_sbatch *job)
 		put(filling, "requeue", json_boolean(job->requeue));
 	if (job->kill_on_invalid_dep_given)
 		put(filling, "cancel_if_never", json_boolean(job->kill_on_invalid_dep));
-	note(filling, job->deadline_ns, "deadline");
-	note(filling, job->mail_types, "mail-type");
+	put_time(filling, "deadline", job->deadline_ns);
+	add_mail(filling, job);
 	add_signal(filling, &job->signal);
+	/* what only who is there can do; Slurm's commands have done it by now */
 	note(filling, job->export_file, "export-file");
+	note(filling, job->nodefile, "nodefile");
+	note(filling, job->get_user_env, "get-user-env");
+	note(filling, job->propagate, "propagate");
+	note(filling, job->uid, "uid");
+	note(filling, job->gid, "gid");
+	/* what they settle beside the nodes there are, and tell the job's steps */
+	note(filling, job->hint, "hint");
+	note(filling, job->distribution, "distribution");
+	note(filling, job->gpu_bind, "gpu-bind");
+	note(filling, job->cores_per_socket, "cores-per-socket");
+	note(filling, job->threads_per_core, "threads-per-core");
+	note(filling, job->ntasks_per_core, "ntasks-per-core");
+	note(filling, job->ntasks_per_socket, "ntasks-per-socket");
+	note(filling, job->spread_job, "spread-job");
+	note(filling, job->tmp_bytes > 0, "tmp");
+}
+
+/* ---- what Slurm's commands show of it ---- */
+
+static void keep(struct filling *filling, json_t *map, const char *name, const char *text)
+{
+	if (filling->rc == 0 && text && strlen(text) <= STRATA_SLURM_NOTE_BYTES_MAX &&
+	    check_text(filling, name, text) && json_object_set_new(map, name, json_string(text)))
+		filling->rc = strata_fail_memory(filling->err);
+}
+
+static void keep_count(struct filling *filling, json_t *map, const char *name, int64_t count)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)count);
+	keep(filling, map, name, count > 0 ? text : NULL);
+}
+
+/* Options that decide nothing here, and what became something else: squeue and scontrol know them by
+ * their names. */
+static void add_shown(struct filling *filling, const struct strata_sbatch *job)
+{
+	json_t *map = json_object();
+
+	for (size_t i = 0; map && i < job->ignored_count; i++)
+		keep(filling, map, job->ignored[i].name,
+		     job->ignored[i].value ? job->ignored[i].value : "1");
+	keep(filling, map, "wckey", job->wckey);
+	keep(filling, map, "gpus-per-socket", job->gpus_per_socket.text);
+	keep(filling, map, "gpu-bind", job->gpu_bind);
+	keep(filling, map, "overcommit", job->overcommit ? "1" : NULL);
+	keep_count(filling, map, "tmp", job->tmp_bytes >> 20);
+	keep_count(filling, map, "mincpus", job->mincpus);
+	keep_count(filling, map, "sockets-per-node", job->sockets_per_node);
+	keep_count(filling, map, "cores-per-socket", job->cores_per_socket);
+	keep_count(filling, map, "threads-per-core", job->threads_per_core);
+	keep_count(filling, map, "ntasks-per-node", job->ntasks_per_node);
+	keep_count(filling, map, "ntasks-per-core", job->ntasks_per_core);
+	keep_count(filling, map, "ntasks-per-socket", job->ntasks_per_socket);
+	keep_count(filling, map, "cpus-per-gpu", job->cpus_per_gpu);
+	keep_count(filling, map, "mem-per-gpu", job->mem_per_gpu_bytes >> 20);
+	keep_count(filling, map, "nodes-max", job->nodes_max > job->nodes ? job->nodes_max : 0);
+	if (json_object_size(map) > STRATA_SLURM_NOTE_COUNT_MAX)
+		json_object_clear(map);
+	if (json_object_size(map))
+		put(filling, "slurm", map);
+	else
+		json_decref(map);
 }
 
 /* A relative directory is one from here. */
@@ -234,6 +346,7 @@ int job_script_add(const struct strata_sbatch *job, const struct job_caller *cal
 	const char *text;
 
 	add_texts(&filling, job);
+	add_shown(&filling, job);
 	add_size(&filling, job);
 	add_files(&filling, job);
 	add_dir(&filling, job->chdir, caller);

@@ -23,7 +23,9 @@ typedef int slurm_read(struct slurm_reading *reading, const struct slurm_row *ro
 
 struct slurm_row {
 	struct strata_slurm_option option;
-	slurm_read *read; /* only checks the value where the option does not act; NULL: takes any */
+	/* only checks the value where the option does not act; NULL: takes any, and of one that is refused
+	 * refuses it, which else the command does in words of its own */
+	slurm_read *read;
 	size_t offset;    /* of the field it fills */
 	const char *text; /* what it stands for where it takes no value; NULL: nothing */
 };
@@ -136,16 +138,10 @@ const char *slurm_effect_name(enum strata_slurm_effect effect);
 		{ name, letter, argument, 0, NULL, STRATA_SLURM_IGNORED, help }, NULL, 0, NULL \
 	}
 /* Takes a value, and is an error. */
-#define SLURM_ROW_REFUSED(name, letter, help)                                     \
-	{                                                                         \
-		{ name,                                                           \
-		  letter,                                                         \
-		  STRATA_SLURM_REQUIRED,                                          \
-		  0,                                                              \
-		  NULL,                                                           \
-		  STRATA_SLURM_REFUSED,                                           \
-		  help },                                                         \
-			NULL, 0, NULL                                             \
+#define SLURM_ROW_REFUSED(name, letter, help)                                                 \
+	{                                                                                     \
+		{ name, letter, STRATA_SLURM_REQUIRED, 0, NULL, STRATA_SLURM_REFUSED, help }, \
+			NULL, 0, NULL                                                         \
 	}
 #define SLURM_ROW_HOLDS(name, letter, help)                                                      \
 	{                                                                                        \

@@ -45,7 +45,7 @@ int slurm_row_read(struct slurm_reading *reading, const struct slurm_row *row, c
 		return strata_fail_at(err, -E2BIG, row->option.name,
 				      "--%s has a value of more than %d bytes", row->option.name,
 				      STRATA_SLURM_VALUE_BYTES_MAX);
-	if (row->option.effect == STRATA_SLURM_REFUSED)
+	if (row->option.effect == STRATA_SLURM_REFUSED && !row->read)
 		return strata_fail_at(err, -EOPNOTSUPP, row->option.name,
 				      "--%s is not supported here; --help lists what is",
 				      row->option.name);

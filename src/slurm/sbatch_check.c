@@ -187,7 +187,7 @@ static int check_gpus(struct sbatch_reading *reading, struct strata_error *err)
 {
 	struct strata_sbatch *job = &reading->job;
 
-	if (job->gpus_per_socket.text && !reading->sockets_given)
+	if (job->gpus_per_socket.text && !job->sockets_per_node)
 		return strata_fail(err, -EBADMSG,
 				   "--gpus-per-socket option requires --sockets-per-node "
 				   "specification" INVALID_GRES);
@@ -358,6 +358,9 @@ static void settle_gpus(struct strata_sbatch *job)
 		job->gpus_total = job->gpus.count;
 	else if (job->gpus_per_node.text)
 		job->gpus_total = times(job->gpus_per_node.count, job->nodes);
+	else if (job->gpus_per_socket.text)
+		job->gpus_total =
+			times(times(job->gpus_per_socket.count, job->sockets_per_node), job->nodes);
 	else if (job->gpus_per_task.text)
 		job->gpus_total = times(job->gpus_per_task.count, job->tasks);
 }
@@ -367,12 +370,9 @@ static int check_hint(const struct sbatch_reading *reading, struct strata_error 
 {
 	static const char *const hints[] = { "compute_bound", "memory_bound", "multithread",
 					     "nomultithread" };
-	const char *hint = NULL;
+	const char *hint = reading->job.hint;
 	char excerpt[TEXT_EXCERPT_BYTES];
 
-	for (size_t i = 0; i < reading->base.ignored_count; i++)
-		if (strcmp(reading->base.ignored[i].name, "hint") == 0)
-			hint = reading->base.ignored[i].value;
 	for (size_t i = 0; hint && i < sizeof(hints) / sizeof(hints[0]); i++)
 		if (text_same(hint, strlen(hint), hints[i]))
 			hint = NULL;
@@ -400,9 +400,6 @@ int sbatch_settle(struct sbatch_reading *reading, struct strata_error *err)
 	job->cpus_per_task_given = job->cpus_per_task > 0;
 	if (!job->cpus_per_task_given)
 		job->cpus_per_task = 1;
-	for (size_t i = 0; i < reading->base.ignored_count; i++)
-		reading->sockets_given |=
-			strcmp(reading->base.ignored[i].name, "sockets-per-node") == 0;
 	int rc = check_hint(reading, err);
 
 	if (rc == 0)

@@ -15,7 +15,7 @@ struct sbatch_reading {
 	struct strata_sbatch job;       /* what was read so far */
 	const char *array, *dependency; /* as written */
 	struct strata_sbatch_gpus gres; /* the GPUs of --gres */
-	bool nodes_given, sockets_given;
+	bool nodes_given;
 	bool mem_by_word[SBATCH_MEM_KINDS], mem_by_env[SBATCH_MEM_KINDS];
 	const char **warnings; /* room for SBATCH_WARNINGS_MAX */
 	size_t warning_count;
@@ -33,6 +33,10 @@ slurm_read sbatch_read_count, sbatch_read_memory, sbatch_read_limit, sbatch_read
 	sbatch_read_requeue, sbatch_read_no_requeue, sbatch_read_nice, sbatch_read_priority,
 	sbatch_read_open_mode, sbatch_read_yes_no, sbatch_read_not_zero, sbatch_read_export,
 	sbatch_read_input, sbatch_check_count, sbatch_check_wait_all;
+
+/* sbatch_layout.c: of how nodes are built and tasks are laid out on them. */
+slurm_read sbatch_read_shape, sbatch_read_distribution, sbatch_read_gpu_bind, sbatch_read_propagate,
+	sbatch_read_bcast, sbatch_read_immediate, sbatch_read_from_zero;
 
 /* sbatch_script.c */
 

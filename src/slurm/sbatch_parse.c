@@ -203,6 +203,8 @@ int strata_sbatch_parse(const struct strata_sbatch_input *in, struct strata_aren
 			 .tmp_bytes = -1,
 			 .time_limit_ns = -1,
 			 .time_min_ns = -1,
+			 .relative = -1,
+			 .immediate_s = -1,
 			 .requeue = -1,
 			 .priority = -1 },
 		.warnings =

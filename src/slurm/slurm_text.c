@@ -44,6 +44,27 @@ void slurm_size(struct buf *buf, int64_t bytes)
 		buf_add_char(buf, units[unit]);
 }
 
+void slurm_size_in(struct buf *buf, int64_t bytes, char unit)
+{
+	static const char units[] = "KMGTPE";
+	const char *at = unit ? strchr(units, unit) : NULL;
+	double count = (double)bytes / 1024;
+
+	if (!unit) {
+		slurm_size(buf, bytes);
+		return;
+	}
+	if (!at) {
+		int64_t whole = (bytes + (1 << 20) - 1) >> 20;
+
+		buf_printf(buf, whole ? "%" PRId64 "M" : "%" PRId64, whole);
+		return;
+	}
+	for (const char *less = units; less < at; less++)
+		count /= 1024;
+	buf_printf(buf, count == (double)(int64_t)count ? "%.0f%c" : "%.2f%c", count, unit);
+}
+
 bool slurm_listed(const char *list, const char *word)
 {
 	size_t length = strlen(word);

@@ -64,11 +64,11 @@ prints_json 'd["wrap"] == "echo hi" and d["name"] == "wrap" and d["mail_types"] 
 prints_json 'd["signal"] == {"number": 10, "before_s": 60, "batch_only": True, "reservation": False}'
 
 it 'warns once of options without effect'
-printf '#!/bin/sh\n#SBATCH --hint=nomultithread --threads-per-core=1\n' >job.sh
+printf '#!/bin/sh\n#SBATCH --profile=task --reboot\n' >job.sh
 run strata slurm parse --json job.sh
 gives 0
-says_some 'no effect here: --hint, --threads-per-core'
-prints_json 'd["ignored"] == {"hint": "nomultithread", "threads-per-core": "1"}'
+says_some 'no effect here: --profile, --reboot'
+prints_json 'd["ignored"] == {"profile": "task", "reboot": True}'
 run strata slurm parse --json -- --quiet job.sh
 says ''
 

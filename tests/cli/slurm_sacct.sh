@@ -71,6 +71,40 @@ run strata slurm sacct -I many
 gives 1
 says_some 'invalid range for --ncpus: many'
 
+it 'names its fields, and fills each for a job and for its step'
+serve_slurm
+run strata slurm sacct --helpformat
+gives 0
+prints 'Account             AdminComment        AllocCPUS           AllocNodes         
+AllocTRES           AssocID             AveCPU              AveCPUFreq         
+AveDiskRead         AveDiskWrite        AvePages            AveRSS             
+AveVMSize           BlockID             Cluster             Comment            
+Constraints         ConsumedEnergy      ConsumedEnergyRaw   Container          
+CPUTime             CPUTimeRAW          DBIndex             DerivedExitCode    
+Elapsed             ElapsedRaw          Eligible            End                
+ExitCode            Flags               GID                 Group              
+JobID               JobIDRaw            JobName             Layout             
+MaxDiskRead         MaxDiskReadNode     MaxDiskReadTask     MaxDiskWrite       
+MaxDiskWriteNode    MaxDiskWriteTask    MaxPages            MaxPagesNode       
+MaxPagesTask        MaxRSS              MaxRSSNode          MaxRSSTask         
+MaxVMSize           MaxVMSizeNode       MaxVMSizeTask       McsLabel           
+MinCPU              MinCPUNode          MinCPUTask          NCPUS              
+NNodes              NodeList            NTasks              Partition          
+Priority            QOS                 QOSRAW              Reason             
+ReqCPUFreq          ReqCPUFreqGov       ReqCPUFreqMax       ReqCPUFreqMin      
+ReqCPUS             ReqMem              ReqNodes            ReqTRES            
+Reservation         ReservationId       Reserved            ResvCPU            
+ResvCPURAW          Start               State               Submit             
+SubmitLine          Suspended           SystemComment       SystemCPU          
+Timelimit           TimelimitRaw        TotalCPU            TRESUsageInAve     
+TRESUsageInMax      TRESUsageInTot      TRESUsageOutTot     UID                
+User                UserCPU             WCKey               WCKeyID            
+WorkDir            '
+run strata slurm sacct -n -P -j 11 -o "$(printf %s "$out" | tr -s ' \n' ',')"
+gives 0
+prints 'lab||4|1|billing=4,cpu=4,gres/gpu=1,mem=8G,node=1||||||||||strata||||||00:00:20|20||0:0|00:00:05|5|2026-11-15T14:00:00|2026-11-15T14:00:05|7:0||0|root|11|11|train|||||||||||||||||||||4|1|n1||gpu|7500|normal||NonZeroExitCode|||||4|8G|1|billing=4,cpu=4,gres/gpu=1,mem=8G,node=1|||00:00:00|||2026-11-15T14:00:00|FAILED|2026-11-15T14:00:00||00:00:00||00:00.000|02:00:00|120|00:00.000|||||0|ann|00:00.000|||/home/ann
+lab||4|1|cpu=4,gres/gpu=1,mem=8G,node=1||||||||||strata||||||00:00:20|20|||00:00:05|5|2026-11-15T14:00:00|2026-11-15T14:00:05|7:0||||11.batch|11.batch|batch|||||||||||||||||||||4|1|n1|1||||||||||4||1|||||||2026-11-15T14:00:00|FAILED|2026-11-15T14:00:00||00:00:00||00:00.000|||00:00.000|||||||00:00.000|||'
+
 it 'refuses as Slurm does'
 run strata slurm sacct --format=nope
 gives 1

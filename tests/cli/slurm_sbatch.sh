@@ -6,6 +6,7 @@
 nodes='"GET /api/v1/nodes": {"body": {"nodes": [{"name": "n001", "state": "up", "cpus": 64, "cpus_free": 64, "memory_bytes": 536870912000,
 	"memory_free_bytes": 536870912000, "gpus": 8, "gpus_free": 8, "gpu_type": "a100", "features": ["nvlink"], "partitions": ["gpu"]}]}}'
 accepted='"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "uuid": "0192", "ids": [17]}}'
+impossible='"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "uuid": "0192", "ids": [17], "warnings": ["no node could take this job now, however empty; it waits. It asks for 99 nodes; at most 1 would be possible."]}}'
 waiting="\"GET /api/v1/jobs/17\": {\"body\": $(job)}"
 
 it 'sends script, options and environment, with the output where Slurm has it'
@@ -15,38 +16,37 @@ A_VARIABLE='of mine' SLURM_JOB_ID=3 run strata slurm sbatch -p gpu train.sh --ep
 gives 0
 prints 'Submitted batch job 17'
 says ''
-asked 'p["path"] == "/api/v1/jobs/17"' # is it possible at all?
-asked 'r[-2]["body"]["arguments"] == ["--epochs", "3"] and r[-2]["body"]["output"] == "slurm-%j.out" and r[-2]["body"]["name"] == "train.sh"'
-asked 'r[-2]["body"]["tasks"] == 4 and r[-2]["body"]["nodes"] == 2 and r[-2]["body"]["gpus_per_node"] == 4 and r[-2]["body"]["partition"] == "gpu"'
-asked '{k: v for k, v in r[-2]["body"]["environment"].items() if k[:5] == "SLURM" or k == "A_VARIABLE"} == {"A_VARIABLE": "of mine",
+asked 'r[-1]["body"]["arguments"] == ["--epochs", "3"] and r[-1]["body"]["output"] == "slurm-%j.out" and r[-1]["body"]["name"] == "train.sh"'
+asked 'r[-1]["body"]["tasks"] == 4 and r[-1]["body"]["nodes"] == 2 and r[-1]["body"]["gpus_per_node"] == 4 and r[-1]["body"]["partition"] == "gpu"'
+asked '{k: v for k, v in r[-1]["body"]["environment"].items() if k[:5] == "SLURM" or k == "A_VARIABLE"} == {"A_VARIABLE": "of mine",
 	"SLURM_SUBMIT_DIR": "'"$PWD"'", "SLURM_NTASKS_PER_NODE": "2", "SLURM_GPUS_PER_NODE": "a100:4"}'
 
 it 'sends the umask that it was called with'
 serve "{$nodes, $accepted, $waiting}"
 (umask 027 && strata slurm sbatch --wrap true >/dev/null)
-asked 'r[-2]["body"]["umask"] == "0027"'
+asked 'r[-1]["body"]["umask"] == "0027"'
 
 it 'prefers the command line to variables, and these to the script'
 serve "{$nodes, $accepted, $waiting}"
 printf '#!/bin/sh\n#SBATCH --time=10 --job-name=script --comment=script\n' >a.sh
 SBATCH_TIMELIMIT=20 SBATCH_JOB_NAME=variable run strata slurm sbatch --job-name=word a.sh
 gives 0
-asked 'r[-2]["body"]["name"] == "word" and r[-2]["body"]["time_limit"] == 1200 and r[-2]["body"]["comment"] == "script"'
+asked 'r[-1]["body"]["name"] == "word" and r[-1]["body"]["time_limit"] == 1200 and r[-1]["body"]["comment"] == "script"'
 
 it 'exports what is asked for'
 serve "{$nodes, $accepted, $waiting}"
 A=1 B=2 run strata slurm sbatch --parsable --export=A,C=3 --wrap true
 prints 17
-asked '{k: v for k, v in r[-2]["body"]["environment"].items() if k[:5] != "SLURM"} == {"A": "1", "C": "3"}'
+asked '{k: v for k, v in r[-1]["body"]["environment"].items() if k[:5] != "SLURM"} == {"A": "1", "C": "3"}'
 
 it 'says what Slurm is silent about, and nothing with --quiet'
-serve "{$nodes, $accepted, \"GET /api/v1/jobs/17\": {\"body\": $(job 'reason="impossible"')}}"
-run strata slurm sbatch -o missing/%j.out --hint=nomultithread --wrap true
+serve "{$nodes, $impossible}"
+run strata slurm sbatch -o missing/%j.out --profile=task --wrap true
 gives 0
-says_some 'sbatch: warning: no effect here: --hint'
+says_some 'sbatch: warning: no effect here: --profile'
 says_some 'strata: --output: the directory '"$PWD"'/missing does not exist'
-says_some 'strata: no node could take job 17, however empty: it will wait for ever'
-run strata slurm sbatch -Q -o missing/%j.out --hint=nomultithread --wrap true
+says_some 'strata: no node could take this job now, however empty; it waits. It asks for 99 nodes'
+run strata slurm sbatch -Q -o missing/%j.out --profile=task --wrap true
 prints ''
 says ''
 
@@ -55,10 +55,10 @@ serve "{$nodes, $accepted, $waiting, \"GET /api/v1/jobs/3\": {\"body\": $(job id
 run strata slurm sbatch -d afterok:99:4 --wrap true
 gives 0
 says_some 'job 99 is not known'
-asked 'r[-2]["body"]["dependencies"] == "afterok:4" and "hold" not in r[-2]["body"]'
+asked 'r[-1]["body"]["dependencies"] == "afterok:4" and "hold" not in r[-1]["body"]'
 run strata slurm sbatch -d afterok:3 --wrap true
 says_some 'job 3 has failed, so afterok can never be met'
-asked 'r[-2]["body"]["hold"] is True and "dependencies" not in r[-2]["body"]'
+asked 'r[-1]["body"]["hold"] is True and "dependencies" not in r[-1]["body"]'
 
 it 'holds a job that wants more time than there is'
 serve "{$nodes, \"POST /api/v1/jobs\": {\"status\": 400, \"body\": {\"error\": {\"code\": \"invalid\", \"message\": \"time_limit 9s is too long: at most 5s\", \"field\": \"time_limit\"}}}}"

@@ -80,3 +80,45 @@ says_some 'invalid entity:nosuch for keyword:show'
 run strata slurm scontrol show
 gives 1
 says 'too few arguments for keyword:show'
+
+it 'creates, shows, updates and deletes reservations'
+TZ=UTC
+export TZ
+serve '{"PUT /api/v1/reservations/disks": {"status": 201, "body": {"name": "disks"}}, "DELETE /api/v1/reservations/disks": {"body": {"name": "disks"}},
+	"GET /api/v1/reservations": {"body": {"reservations": [{"name": "disks", "user": "op", "reason": "new disks", "from": "2030-03-01T22:00:00Z",
+	"to": "2030-03-02T00:00:00Z", "repeat": "daily", "active": false, "nodes": ["n1", "n2", "n3"], "gpus": [], "users": [], "accounts": ["lab"]}]}}}'
+run strata slurm scontrol create reservation ReservationName=disks StartTime=2030-03-01T22:00:00 Duration=120 Nodes=n[1-3] Users=ann,bob Flags=MAINT,DAILY
+gives 0
+prints 'Reservation created: disks'
+asked 'p["body"] == {"from": "2030-03-01T22:00:00Z", "duration": 7200, "nodes": ["n[1-3]"], "users": ["ann", "bob"], "repeat": "daily"}'
+run strata slurm scontrol show reservation
+gives 0
+prints 'ReservationName=disks StartTime=2030-03-01T22:00:00 EndTime=2030-03-02T00:00:00 Duration=02:00:00
+   Nodes=n[1-3] NodeCnt=3 CoreCnt=0 Features=(null) PartitionName=(null) Flags=DAILY,SPEC_NODES
+   TRES=(null)
+   Users=(null) Groups=(null) Accounts=lab Licenses=(null) State=INACTIVE BurstBuffer=(null) Watts=n/a
+   MaxStartDelay=(null)
+   Comment=new disks'
+run strata slurm scontrol show reservation nosuch
+gives 1
+prints 'Reservation nosuch not found'
+run strata slurm scontrol update ReservationName=disks Duration=60
+gives 0
+prints 'Reservation updated.'
+asked 'p["body"]["duration"] == 3600 and "to" not in p["body"] and p["body"]["accounts"] == ["lab"]'
+run strata slurm scontrol delete ReservationName=disks
+gives 0
+run strata slurm scontrol delete ReservationName=nosuch
+gives 1
+run strata slurm scontrol create reservation Nodes=n1
+gives 1
+run strata slurm scontrol create reservation ReservationName=disks Nodes=n1 Duration=never
+gives 1
+run strata slurm scontrol create reservation ReservationName=disks Colour=red
+gives 1
+
+it 'changes how many of an array run at a time'
+serve '{"PATCH /api/v1/jobs/35?elements=all": {"body": {"id": 35}}, "PATCH /api/v1/jobs/35": {"body": {"id": 35}}, "GET /api/v1/queue": {"body": {"jobs": []}}}'
+run strata slurm scontrol update JobId=35 ArrayTaskThrottle=4
+gives 0
+asked 'p["body"] == {"array_throttle": 4}'

@@ -44,7 +44,7 @@ prints 'gpu n1
 long n1'
 run strata slurm sinfo -h -t nope
 gives 1
-says 'sinfo: error: Bad state string: "nope"'
+says_some 'sinfo: error: Bad state string: "nope"'
 
 it 'calls the partition of nodes that have none all'
 serve '{"GET /api/v1/nodes": {"body": {"nodes": [{"name": "n1", "state": "up", "cpus": 8, "cpus_free": 8, "memory_bytes": 1048576, "memory_free_bytes": 1048576, "gpus": 0,

@@ -89,13 +89,13 @@ gives 1
 says 'srun: fatal: No command given to execute.'
 run strata slurm srun --multi-prog all.conf
 gives 1
-says_some 'srun: error: --multi-prog is not possible here'
+says 'srun: error: Could not open multi_prog config file all.conf'
 
 it 'warns of options without effect, once'
 serve "$routes"
-run strata slurm srun -N1 -n1 --mpi=none --mpi=pmix --cpu-bind=none -K true
+run strata slurm srun -N1 -n1 --mpi=none --mpi=pmix --resv-ports -K true
 gives 0
-says 'srun: warning: no effect here: --mpi, --cpu-bind'
+says 'srun: warning: no effect here: --mpi, --resv-ports'
 run strata slurm srun -N1 -n1 -Q --mpi=pmix true
 says ''
 

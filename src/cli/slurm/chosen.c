@@ -59,7 +59,7 @@ int chosen_list(struct cli *cli, json_t **ret_jobs)
 	service_path(
 		cli, &path, "queue", NULL,
 		"?limit=1000000&fields=id,name,user,account,partition,qos,state,reason,array_id,"
-		"array_index,node_names");
+		"array_index,node_names,request");
 	int rc = service_get(cli, &path, &answer);
 
 	if (rc)

@@ -82,6 +82,16 @@ int slurm_options(struct cli *cli, const struct slurm_command *command, int argc
 /* --help, --usage, --version: shows it and returns the exit code; -1: it is none of them. */
 int slurm_talk(struct cli *cli, const struct slurm_command *command, const char *option);
 void slurm_help(struct cli *cli, const struct slurm_command *command);
+/* --clusters (NULL: none): is it this one? False: it has been said. batch_own.c */
+bool slurm_cluster_known(struct cli *cli, const char *command, const char *list);
+/* "CLUSTER: name", where --clusters was given (not NULL). */
+void slurm_print_cluster(struct cli *cli, const char *clusters);
+/* --verbose: a block of "name = value". */
+struct slurm_setting {
+	const char *name, *value; /* a value of NULL is "(null)" */
+};
+void slurm_print_settings(struct cli *cli, const struct slurm_setting *settings, size_t count,
+			  int width);
 /* --me: the caller's name. */
 slurm_read slurm_read_own_name;
 /* --iterate: whole seconds, at least 1. */

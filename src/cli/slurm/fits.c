@@ -65,8 +65,10 @@ static int check_features(struct batch *batch, const json_t *nodes)
 		size_t span = strcspn(at, "&|,()[]*");
 		bool count = at[span] == '*';
 
-		if (span && !any_node_has(nodes, "features", at, span))
+		if (span && !any_node_has(nodes, "features", at, span)) {
+			slurm_batch_note(batch, "no node has the feature %.*s", (int)span, at);
 			return slurm_batch_refuse(batch, "Invalid feature specification");
+		}
 		at += span;
 		at += strspn(at, "&|,()[]*");
 		at += count ? strspn(at, "0123456789") : 0;
@@ -92,8 +94,11 @@ static int check_names(struct batch *batch, const json_t *nodes, const char *lis
 		{
 			known |= strcmp(grid_or(json_object_get(node, "name"), ""), names[k]) == 0;
 		}
-		if (!known)
+		if (!known) {
+			slurm_batch_note(batch, "there is no node %.80s; `strata nodes` lists them",
+					 names[k]);
 			return slurm_batch_refuse(batch, "Invalid node name specified");
+		}
 	}
 	return 0;
 }
@@ -135,7 +140,17 @@ static int check_gpus(struct batch *batch, const json_t *nodes)
 
 			known |= type && all[k]->type && strcmp(type, all[k]->type) == 0;
 		}
-		if (!known || (double)all[k]->count > (all[k] == &job->gpus ? total : largest))
+		double there = all[k] == &job->gpus ? total : largest;
+
+		if (!known)
+			slurm_batch_note(batch,
+					 "no node has GPUs of the type %.80s; `strata gpus` lists them",
+					 all[k]->type);
+		else if ((double)all[k]->count > there)
+			slurm_batch_note(batch, "%s has %g GPUs, not %lld",
+					 all[k] == &job->gpus ? "the cluster" : "the largest node",
+					 there, (long long)all[k]->count);
+		if (!known || (double)all[k]->count > there)
 			return slurm_batch_refuse(batch, NO_SUCH_NODE);
 	}
 	return 0;
@@ -144,14 +159,18 @@ static int check_gpus(struct batch *batch, const json_t *nodes)
 int slurm_fits_check(struct batch *batch)
 {
 	json_t *answer;
+	int code = slurm_batch_take_own(batch);
 
+	if (code)
+		return code;
 	if (service_list(batch->cli, "nodes", &answer))
 		return slurm_batch_unreachable(batch);
 	const json_t *nodes = json_object_get(answer, "nodes");
-	int code = 0;
 
 	if (batch->job.reservation)
 		code = slurm_batch_refuse(batch, "Requested reservation is invalid");
+	if (code == 0 && batch->job.licenses)
+		code = slurm_batch_refuse(batch, "Invalid license specification");
 	if (code == 0)
 		code = check_names(batch, nodes, batch->job.nodelist);
 	if (code == 0)
@@ -162,6 +181,8 @@ int slurm_fits_check(struct batch *batch)
 		code = check_memory(batch, nodes);
 	if (code == 0)
 		code = check_gpus(batch, nodes);
+	if (code == 0)
+		code = slurm_shape_settle(batch);
 	json_decref(answer);
 	return code;
 }

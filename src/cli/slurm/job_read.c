@@ -227,6 +227,8 @@ int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t 
 	job->gid = grid_int(json, "gid");
 	job->tasks = request_int(job, "tasks", 1);
 	job->cpus_per_task = request_int(job, "cpus_per_task", 1);
+	if (job->cpus_per_task < 1 || slurm_job_note(job, "mincpus"))
+		job->cpus_per_task = 1;
 	job->memory_node_bytes = request_bytes(job, "memory");
 	job->restarts = grid_int(json, "attempt") - !job->pending;
 	if (job->restarts < 0)
@@ -234,7 +236,9 @@ int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t 
 	text = grid_string(job->request, "array");
 	if (job->array_id && text)
 		strata_array_parse(text, STRATA_TEXT_NUL, &cli->arena, &array, NULL);
-	job->array_limit = array.limit;
+	job->array_limit = json_object_get(json, "array_throttle")
+				   ? grid_int(json, "array_throttle")
+				   : array.limit;
 	read_times(job);
 	read_priority(job, jobs->users);
 	read_limits(job, jobs->partitions);

@@ -233,6 +233,22 @@ json_t *slurm_steps(struct cli *cli, const struct slurm_job *job)
 	return list ? list : json_array();
 }
 
+int slurm_job_script(struct cli *cli, const char *id, json_t **ret_json)
+{
+	struct client *client;
+	struct buf path;
+	int rc = service_open(cli, &client);
+
+	if (rc)
+		return rc;
+	service_path(cli, &path, "jobs", id, "/script");
+	rc = client_json(client,
+			 &(const struct client_request){ .method = "GET", .path = path.text },
+			 ret_json, &cli->err);
+	buf_fini(&path);
+	return rc;
+}
+
 void slurm_jobs_fini(struct slurm_jobs *jobs)
 {
 	json_decref(jobs->json);
@@ -246,7 +262,7 @@ void slurm_tres(struct buf *buf, const struct slurm_job *job)
 	buf_printf(buf, "cpu=%" PRId64, job->cpus);
 	if (job->memory_bytes) {
 		buf_add(buf, ",mem=");
-		slurm_size(buf, job->memory_bytes);
+		slurm_size_in(buf, job->memory_bytes, job->unit);
 	}
 	buf_printf(buf, ",node=%" PRId64 ",billing=%" PRId64, job->nodes, job->cpus);
 	if (job->gpus)
@@ -295,6 +311,11 @@ bool slurm_job_on(struct cli *cli, const struct slurm_job *job, const char *host
 				return true;
 	}
 	return false;
+}
+
+const char *slurm_job_note(const struct slurm_job *job, const char *option)
+{
+	return grid_string(json_object_get(job->request, "slurm"), option);
 }
 
 int slurm_job_compare(const void *left_any, const void *right_any)

@@ -40,6 +40,7 @@ struct slurm_job {
 	const char *dependency;    /* "afterok:57(failed)"; NULL: none */
 	int64_t exit_code, exit_signal;
 	int64_t restarts;
+	char unit; /* of sizes: see slurm_size_in */
 };
 
 struct slurm_jobs {
@@ -70,6 +71,10 @@ void slurm_jobs_fini(struct slurm_jobs *jobs);
  * empty list; the caller's reference. */
 json_t *slurm_steps(struct cli *cli, const struct slurm_job *job);
 
+/* What a job runs and its variables ("script", "environment"), as they are: nothing in them is
+ * escaped. 0 or a negative code with cli->err set. */
+int slurm_job_script(struct cli *cli, const char *id, json_t **ret_json);
+
 /* job_read.c: fills everything of one job; users and partitions of `jobs` are there already. 0 or
  * -ENOMEM. */
 int slurm_job_read(struct cli *cli, const struct slurm_jobs *jobs, const json_t *json,
@@ -90,6 +95,9 @@ const char *slurm_hosts(struct cli *cli, const char *const *names, size_t count)
 bool slurm_job_named(const struct slurm_job *job, const char *list);
 /* Does it run, or did it, on one of these hosts? */
 bool slurm_job_on(struct cli *cli, const struct slurm_job *job, const char *hosts);
+/* What an option of sbatch said that decides nothing: "network", "wckey"; NULL: it was not
+ * given. */
+const char *slurm_job_note(const struct slurm_job *job, const char *option);
 /* By number, for qsort. */
 int slurm_job_compare(const void *left, const void *right);
 

@@ -52,7 +52,63 @@ static void write_value(struct buf *buf, const json_t *value, int depth)
 	buf_add_char(buf, list ? ']' : '}');
 }
 
-int slurm_print_json(struct cli *cli, const char *key, json_t *list)
+/* As libyaml writes it with tags: what could be read as something else is quoted. */
+static void write_scalar(struct buf *buf, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	char *plain = text ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+
+	if (text && *text && !strpbrk(text, ":#'\"\n\t{}[],&*!|>%@`") && !strchr(" -?", text[0]) &&
+	    text[strlen(text) - 1] != ' ') {
+		buf_printf(buf, "!!str %s", text);
+	} else if (text) {
+		buf_add(buf, "!!str '");
+		for (; *text; text++) {
+			buf_add_char(buf, *text == '\n' ? ' ' : *text);
+			if (*text == '\'')
+				buf_add_char(buf, '\'');
+		}
+		buf_add_char(buf, '\'');
+	} else {
+		buf_printf(buf, "!!%s %s",
+			   json_is_integer(value)   ? "int"
+			   : json_is_real(value)    ? "float"
+			   : json_is_boolean(value) ? "bool"
+						    : "null",
+			   plain ? plain : "null");
+	}
+	free(plain);
+}
+
+static void write_yaml(struct buf *buf, const json_t *value, int depth)
+{
+	bool list = json_is_array(value);
+	const char *key;
+	json_t *item;
+	size_t index;
+
+	if (!list && !json_is_object(value)) {
+		write_scalar(buf, value);
+		return;
+	}
+	buf_add(buf, list ? "!!seq" : "!!map");
+	if (list ? !json_array_size(value) : !json_object_size(value))
+		buf_add(buf, list ? " []" : " {}");
+	json_array_foreach(value, index, item)
+	{
+		indent(buf, depth);
+		buf_add(buf, "- ");
+		write_yaml(buf, item, depth + 1);
+	}
+	json_object_foreach((json_t *)(list ? NULL : value), key, item)
+	{
+		indent(buf, depth);
+		buf_printf(buf, "!!str %s: ", key);
+		write_yaml(buf, item, json_is_object(item) ? depth + 1 : depth);
+	}
+}
+
+static int print_framed(struct cli *cli, const char *key, json_t *list, bool yaml)
 {
 	json_t *all = json_pack("{s:{s:{s:s,s:s},s:{s:{s:i,s:i,s:i},s:s}},s:[],s:o}", "meta",
 				"plugin", "type", "openapi/v0.0.38", "name",
@@ -61,10 +117,21 @@ int slurm_print_json(struct cli *cli, const char *key, json_t *list)
 
 	if (!all)
 		return 1;
-	write_value(&cli->out, all, 0);
-	cli_print(cli, "\n");
+	if (yaml) {
+		cli_print(cli, "%YAML 1.1\n--- ");
+		write_yaml(&cli->out, all, 0);
+		cli_print(cli, "\n...\n");
+	} else {
+		write_value(&cli->out, all, 0);
+		cli_print(cli, "\n");
+	}
 	json_decref(all);
 	return 0;
+}
+
+int slurm_print_json(struct cli *cli, const char *key, json_t *list)
+{
+	return print_framed(cli, key, list, false);
 }
 
 static void set(json_t *json, const char *key, json_t *value)
@@ -215,9 +282,14 @@ json_t *slurm_node_json(const struct slurm_node *node)
 
 int slurm_print_jobs_json(struct cli *cli, const struct slurm_jobs *jobs)
 {
+	return slurm_print_jobs_as(cli, jobs, false);
+}
+
+int slurm_print_jobs_as(struct cli *cli, const struct slurm_jobs *jobs, bool yaml)
+{
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < jobs->count; i++)
 		json_array_append_new(list, slurm_job_json(&jobs->list[i]));
-	return slurm_print_json(cli, "jobs", list);
+	return print_framed(cli, "jobs", list, yaml);
 }

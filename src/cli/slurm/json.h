@@ -9,6 +9,8 @@
 int slurm_print_json(struct cli *cli, const char *key, json_t *list);
 /* The same of jobs. */
 int slurm_print_jobs_json(struct cli *cli, const struct slurm_jobs *jobs);
+/* The same, or as YAML. */
+int slurm_print_jobs_as(struct cli *cli, const struct slurm_jobs *jobs, bool yaml);
 json_t *slurm_job_json(const struct slurm_job *job);
 json_t *slurm_node_json(const struct slurm_node *node);
 

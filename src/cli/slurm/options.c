@@ -85,6 +85,16 @@ int slurm_options(struct cli *cli, const struct slurm_command *command, int argc
 	return reading->ended ? slurm_talk(cli, command, reading->ended->option.name) : -1;
 }
 
+void slurm_print_settings(struct cli *cli, const struct slurm_setting *settings, size_t count,
+			  int width)
+{
+	cli_print(cli, "-----------------------------\n");
+	for (size_t i = 0; i < count; i++)
+		cli_printf(cli, "%-*s = %s\n", width, settings[i].name,
+			   settings[i].value ? settings[i].value : "(null)");
+	cli_print(cli, "-----------------------------\n");
+}
+
 /* ---- readers ---- */
 
 int slurm_read_own_name(struct slurm_reading *reading, const struct slurm_row *row,

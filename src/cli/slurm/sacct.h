@@ -3,7 +3,7 @@
 #define CLI_SLURM_SACCT_H
 
 #include "cli/slurm/jobs.h"
-#include "slurm/output_format.h"
+#include "cli/slurm/listing.h"
 
 struct sacct_line {
 	const struct slurm_job *job;
@@ -26,15 +26,17 @@ struct sacct_range {
 /* What was asked for. */
 struct sacct {
 	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *fields;
-	const char *groups, *features;
+	const char *groups, *features, *clusters, *reasons, *wckeys;
+	int64_t verbose;
+	char unit; /* of sizes: see slurm_size_in */
+	bool script, variables, yaml;
 	struct sacct_range cpus, nodes_used;
 	int64_t limit_least_s, limit_most_s; /* 0: any */
 	bool truncate;
 	const char *from, *until;
 	int64_t from_ns, until_ns; /* 0: any time */
-	const char *delimiter;     /* NULL: columns */
-	bool delimiter_last, headless, only_jobs, json;
-	struct slurm_format format;
+	bool only_jobs, json;
+	struct listing listing;
 };
 
 /* sacct_filter.c */
@@ -44,9 +46,11 @@ bool sacct_wants(struct cli *cli, const struct sacct *sacct, const struct slurm_
 void sacct_truncate(const struct sacct *sacct, struct slurm_job *job);
 
 /* sacct_lines.c */
-void sacct_print_head(struct cli *cli, const struct sacct *sacct);
 /* The job and its steps. */
 void sacct_print_job(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job);
+
+/* Its script, or its variables. */
+void sacct_print_text(struct cli *cli, const struct slurm_job *job, bool variables);
 
 /* sacct_fields.c */
 extern const struct slurm_field sacct_fields[]; /* of struct sacct_line */

@@ -102,7 +102,7 @@ FIELD(tres)
 		buf_printf(buf, "gres/gpu=%" PRId64 ",", line->job->gpus);
 	if (line->memory_bytes) {
 		buf_add(buf, "mem=");
-		slurm_size(buf, line->memory_bytes);
+		slurm_size_in(buf, line->memory_bytes, line->job->unit);
 		buf_add_char(buf, ',');
 	}
 	buf_printf(buf, "node=%" PRId64, line->nodes);
@@ -296,7 +296,7 @@ FIELD(requested_memory)
 	LINE;
 
 	if (!line->step)
-		slurm_size(buf, line->job->memory_node_bytes);
+		slurm_size_in(buf, line->job->memory_node_bytes, line->job->unit);
 }
 
 FIELD(state)

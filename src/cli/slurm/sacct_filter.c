@@ -112,6 +112,11 @@ static bool has_features(const char *list, const struct slurm_job *job)
 
 bool sacct_wants(struct cli *cli, const struct sacct *sacct, const struct slurm_job *job)
 {
+	const char *wckey = slurm_job_note(job, "wckey");
+
+	if ((sacct->reasons && !slurm_listed(sacct->reasons, job->reason)) ||
+	    (sacct->wckeys && !slurm_listed(sacct->wckeys, wckey ? wckey : "")))
+		return false;
 	return in_time(sacct, job) && (!sacct->users || slurm_listed(sacct->users, job->user)) &&
 	       (!sacct->jobs || slurm_job_named(job, sacct->jobs)) &&
 	       (!sacct->states || state_named(sacct->states, job)) &&

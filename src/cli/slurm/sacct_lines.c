@@ -8,63 +8,7 @@
 #include <pwd.h>
 #include <string.h>
 
-/* What stands between columns must not come from within one: "\x7c" in place of "|". Slurm prints
- * it, and the row has a column more. */
-static void print_delimited(struct cli *cli, const char *text, const char *delimiter)
-{
-	size_t length = strlen(delimiter);
-	const char *found;
-
-	while (length && (found = strstr(text, delimiter))) {
-		cli_printf(cli, "%.*s\\x%02x", (int)(found - text), text, (unsigned char)*found);
-		text = found + 1;
-	}
-	cli_print(cli, text);
-}
-
-/* Cut with a plus at the end. */
-static void print_cell(struct cli *cli, const struct sacct *sacct,
-		       const struct slurm_column *column, const char *text, bool last)
-{
-	int width = column->width;
-
-	if (sacct->delimiter) {
-		print_delimited(cli, text, column->field->chosen ? sacct->delimiter : "");
-		cli_print(cli, last && !sacct->delimiter_last ? "" : sacct->delimiter);
-	} else if ((int)strlen(text) > width) {
-		cli_printf(cli, "%.*s+ ", width - 1, text);
-	} else {
-		cli_printf(cli, "%*s ", column->right ? width : -width, text);
-	}
-}
-
-void sacct_print_head(struct cli *cli, const struct sacct *sacct)
-{
-	for (size_t i = 0; i < sacct->format.count; i++)
-		print_cell(cli, sacct, &sacct->format.columns[i],
-			   sacct->format.columns[i].field->name, i + 1 == sacct->format.count);
-	cli_print(cli, "\n");
-	for (size_t i = 0; !sacct->delimiter && i < sacct->format.count; i++) {
-		for (int j = 0; j < sacct->format.columns[i].width; j++)
-			cli_print(cli, "-");
-		cli_print(cli, i + 1 == sacct->format.count ? " \n" : " ");
-	}
-}
-
-static void print_line(struct cli *cli, const struct sacct *sacct, const struct sacct_line *line)
-{
-	struct buf cell;
-
-	buf_init(&cell, &cli->memory, 0);
-	for (size_t i = 0; i < sacct->format.count; i++) {
-		buf_reset(&cell);
-		sacct->format.columns[i].field->write(&cell, line);
-		print_cell(cli, sacct, &sacct->format.columns[i], cell.text,
-			   i + 1 == sacct->format.count);
-	}
-	cli_print(cli, "\n");
-	buf_fini(&cell);
-}
+#define RULE "--------------------------------------------------------------------------------\n"
 
 /* "CANCELLED by 0" */
 static const char *job_state(struct cli *cli, const struct slurm_job *job)
@@ -112,7 +56,7 @@ static void print_steps(struct cli *cli, const struct sacct *sacct, const struct
 	json_t *steps = slurm_steps(cli, job), *row;
 	size_t index;
 
-	print_line(cli, sacct, &line);
+	listing_row(cli, &sacct->listing, &line);
 	json_array_foreach(steps, index, row)
 	{
 		const char *state = grid_or(json_object_get(row, "state"), "completed");
@@ -138,7 +82,7 @@ static void print_steps(struct cli *cli, const struct sacct *sacct, const struct
 			.used = row,
 		};
 
-		print_line(cli, sacct, &step);
+		listing_row(cli, &sacct->listing, &step);
 	}
 	json_decref(steps);
 }
@@ -159,7 +103,36 @@ void sacct_print_job(struct cli *cli, const struct sacct *sacct, const struct sl
 				   .node_list = job->node_list,
 				   .used = job->json };
 
-	print_line(cli, sacct, &line);
+	listing_row(cli, &sacct->listing, &line);
 	if (began && !sacct->only_jobs)
 		print_steps(cli, sacct, job);
+}
+
+void sacct_print_text(struct cli *cli, const struct slurm_job *job, bool variables)
+{
+	struct strata_error kept = cli->err;
+	json_t *json = NULL, *value;
+	const char *key;
+	char id[24];
+
+	snprintf(id, sizeof(id), "%" PRId64, grid_int(job->json, "id"));
+	if (slurm_job_script(cli, id, &json))
+		cli->err = kept; /* somebody else's: as if it were not kept */
+	const char *script = grid_string(json, "script");
+	json_t *map = json_object_get(json, "environment");
+
+	cli_printf(cli,
+		   variables ? "Environment used for %s (must be batch to display)\n" RULE
+			     : "Batch Script for %s\n" RULE,
+		   job->id_text);
+	if (variables ? !json_object_size(map) : !script)
+		cli_print(cli, "NONE\n");
+	else if (!variables)
+		cli_print(cli, script);
+	json_object_foreach(variables ? map : NULL, key, value)
+	{
+		cli_printf(cli, "%s=%s\n", key, grid_or(value, ""));
+	}
+	cli_print(cli, "\n");
+	json_decref(json);
 }

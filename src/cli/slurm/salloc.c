@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define LOOK_NS (50 * STRATA_MS_NS)
+#define RING_AFTER_NS (10 * STRATA_SECOND_NS)
 enum { PATIENCE = 20 }; /* looks until it is said that the job waits */
 
 struct allocation {
@@ -46,6 +47,18 @@ static void say_waits(struct interactive *it, const json_t *job)
 	say(allocation, "job", " queued and waiting for resources");
 }
 
+/* --bell; without it only who has waited for long hears it. */
+static void ring(const struct allocation *allocation)
+{
+	const struct strata_sbatch *job = &allocation->batch.job;
+	bool long_wait = when_now_ns() - allocation->batch.caller.now_ns > RING_AFTER_NS;
+
+	if ((job->bell || (long_wait && !job->no_bell)) && isatty(STDOUT_FILENO)) {
+		cli_print(allocation->batch.cli, "\a");
+		cli_flush(allocation->batch.cli);
+	}
+}
+
 static void say_starts(struct interactive *it)
 {
 	struct allocation *allocation = allocation_of(it);
@@ -53,6 +66,7 @@ static void say_starts(struct interactive *it)
 	if (allocation->waited)
 		say(allocation, "job", " has been allocated resources");
 	say(allocation, "Granted job allocation", "");
+	ring(allocation);
 }
 
 static void say_revoked(struct interactive *it)
@@ -210,8 +224,10 @@ static int submit(struct allocation *allocation, char *const *words, size_t coun
 	if (interactive_fill(&allocation->it, batch->body, words, count))
 		return slurm_batch_refuse(batch, batch->cli->err.text);
 	code = slurm_batch_send(batch, &ids, &id_count);
-	if (code == 0)
+	if (code == 0) {
 		*ret_id = ids[0];
+		code = slurm_batch_immediate(batch, ids[0]);
+	}
 	return code;
 }
 
@@ -251,6 +267,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return code;
 	if (batch->job.version || batch->job.help || batch->job.usage)
 		return slurm_batch_talk(batch, &slurm_salloc);
+	slurm_batch_tell(batch, &salloc_syntax, (const char *const *)argv + 1, (size_t)argc - 1);
 	if (batch->job.no_shell)
 		return allocate_only(&allocation);
 	size_t count = batch->job.script_arg_count;

@@ -97,6 +97,7 @@ static int parse(struct batch *batch, int argc, char **argv)
 		return 1;
 	if (strata_sbatch_parse(&in, &cli->arena, &batch->job, &cli->err))
 		return slurm_batch_complain(batch);
+	batch->script_name = in.script_name ? in.script_name : "stdin";
 	return 0;
 }
 
@@ -109,7 +110,8 @@ static int submit(struct batch *batch)
 
 	if (code)
 		return code;
-	if (job_script_add_text(job->script, job->script_length, job->name, job->script_args,
+	if (job_script_add_text(job->script, job->script_length,
+				job->wrap ? "wrap" : batch->script_name, job->script_args,
 				job->script_arg_count, batch->body, &batch->cli->err))
 		return slurm_batch_complain(batch);
 	code = slurm_batch_send(batch, &ids, &count);
@@ -134,6 +136,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return code;
 	if (batch.job.version || batch.job.help || batch.job.usage)
 		return slurm_batch_talk(&batch, &slurm_sbatch);
+	slurm_batch_tell(&batch, &sbatch_syntax, (const char *const *)argv + 1, (size_t)argc - 1);
 	code = slurm_fits_check(&batch);
 	if (code)
 		return code;

@@ -16,7 +16,8 @@
 static const char name[] = "scancel";
 
 struct cancel_request {
-	const char *account, *job_name, *partition, *qos, *user;
+	const char *account, *job_name, *partition, *qos, *user, *wckey, *reservation;
+	const char *clusters, *sibling;
 	const char **nodes; /* NULL: any */
 	size_t node_count;
 	const char *state; /* ours; NULL: any */
@@ -85,11 +86,11 @@ static int read_nodes(struct slurm_reading *reading, const struct slurm_row *row
 static const struct slurm_row rows[] = {
 	{ { "account", 'A', VALUE, .help = "jobs of this account" }, slurm_read_text, FIELD(account) },
 	{ { "batch", 'b', .help = "signal the script alone" }, slurm_read_flag, FIELD(batch) },
-	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
+	{ { "clusters", 'M', VALUE, .help = "jobs of this cluster" }, slurm_read_text, FIELD(clusters) },
 	SLURM_ROW_HOLDS("ctld", 0, "the request goes to the controller"),
 	{ { "full", 'f', .help = "signal the script and all steps" }, slurm_read_flag, FIELD(full) },
 	SLURM_ROW_HELP('h'),
-	SLURM_ROW_IGNORED("hurry", 'H', STRATA_SLURM_NONE, "do not stage out burst buffers"),
+	SLURM_ROW_HOLDS("hurry", 'H', "do not stage out burst buffers"),
 	{ { "interactive", 'i', .help = "ask before each job" }, slurm_read_flag, FIELD(ask) },
 	{ { "jobname", 0, VALUE, .help = "jobs of this name" }, slurm_read_text, FIELD(job_name) },
 	{ { "me", 0, .help = "my own jobs" }, slurm_read_own_name, FIELD(user) },
@@ -98,15 +99,15 @@ static const struct slurm_row rows[] = {
 	{ { "partition", 'p', VALUE, .help = "jobs of this partition" }, slurm_read_text, FIELD(partition) },
 	{ { "qos", 'q', VALUE, .help = "jobs of this quality of service" }, slurm_read_text, FIELD(qos) },
 	{ { "quiet", 'Q', .help = "say nothing of jobs that have ended" }, slurm_read_flag, FIELD(quiet) },
-	SLURM_ROW_REFUSED("reservation", 'R', "jobs of this reservation"),
-	SLURM_ROW_IGNORED("sibling", 0, VALUE, "jobs of a sibling cluster"),
+	{ { "reservation", 'R', VALUE, .help = "jobs of this reservation" }, slurm_read_text, FIELD(reservation) },
+	{ { "sibling", 0, VALUE, .help = "what of a job is on this cluster" }, slurm_read_text, FIELD(sibling) },
 	{ { "signal", 's', VALUE, .help = "send this signal instead" }, read_signal, FIELD(signal_text) },
 	{ { "state", 't', VALUE, .help = "jobs in this state: PENDING, RUNNING, SUSPENDED" }, read_state, FIELD(state) },
 	SLURM_ROW_USAGE(0),
 	{ { "user", 'u', VALUE, .help = "jobs of this user" }, slurm_read_text, FIELD(user) },
 	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
 	SLURM_ROW_VERSION,
-	SLURM_ROW_REFUSED("wckey", 0, "jobs of this label"),
+	{ { "wckey", 0, VALUE, .help = "jobs of this label" }, slurm_read_text, FIELD(wckey) },
 	{ .read = NULL },
 };
 /* clang-format on */
@@ -179,6 +180,14 @@ static bool is_on(const json_t *job, const char *const *nodes, size_t count)
 	return false;
 }
 
+static bool has_labels(const struct cancel_request *request, const json_t *job)
+{
+	const json_t *asked = json_object_get(job, "request");
+
+	return same(json_object_get(asked, "slurm"), "wckey", request->wckey) &&
+	       same(asked, "reservation", request->reservation);
+}
+
 static bool is_meant(const struct cancel_request *request, const json_t *job)
 {
 	bool chosen = request->chosen_count == 0;
@@ -188,7 +197,7 @@ static bool is_meant(const struct cancel_request *request, const json_t *job)
 	return chosen && same(job, "name", request->job_name) && same(job, "user", request->user) &&
 	       same(job, "account", request->account) &&
 	       same(job, "partition", request->partition) && same(job, "qos", request->qos) &&
-	       has_state(job, request->state) &&
+	       has_state(job, request->state) && has_labels(request, job) &&
 	       (!request->nodes || is_on(job, request->nodes, request->node_count));
 }
 
@@ -250,18 +259,22 @@ static void tell_unknown(struct cli *cli, const struct cancel_request *request, 
 		{
 			found |= chosen_has(&request->chosen[k], job);
 		}
-		if (!found)
+		if (!found) {
+			slurm_say(cli, "%s: Terminating job %" PRId64, name,
+				  request->chosen[k].job);
 			slurm_error(cli, name,
 				    "Kill job error on job id %" PRId64
 				    ": Invalid job id specified",
 				    request->chosen[k].job);
+		}
 	}
 }
 
 static bool has_filter(const struct cancel_request *request)
 {
 	return request->account || request->job_name || request->partition || request->qos ||
-	       request->user || request->state || request->nodes;
+	       request->user || request->state || request->nodes || request->wckey ||
+	       request->reservation;
 }
 
 /* Those of the list that words and filters mean, and who is asked agrees to. */
@@ -301,12 +314,15 @@ static int run(struct cli *cli, int argc, char **argv)
 	code = read_words(cli, &request, reading.operands, reading.operand_count);
 	if (code)
 		return code;
+	if (!slurm_cluster_known(cli, name, request.clusters) ||
+	    !slurm_cluster_known(cli, name, request.sibling))
+		return 1;
 	if (!request.chosen_count && !has_filter(&request)) {
 		slurm_error(cli, name, "No job identification provided");
 		return 1;
 	}
 	if (request.user && !getpwnam(request.user)) {
-		slurm_error(cli, name, "Unknown user: %s", request.user);
+		slurm_error(cli, name, "Invalid user name: %s", request.user);
 		return 1;
 	}
 	if (!has_filter(&request) && !request.ask && !request.verbose) {

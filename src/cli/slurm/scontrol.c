@@ -4,6 +4,7 @@
 
 #include "cli/service.h"
 #include "cli/slurm/scontrol_change.h"
+#include "cli/slurm/scontrol_do.h"
 
 #include <string.h>
 #include <strings.h>
@@ -34,9 +35,22 @@ static int version(struct scontrol *scontrol, int count, char **words)
 
 /* Sorted. */
 static const struct scontrol_verb verbs[] = {
+	{ "completing", scontrol_completing },
+	{ "create", scontrol_create },
+	{ "delete", scontrol_delete },
+	{ "errnumstr", scontrol_errnumstr },
 	{ "ping", ping },
+	{ "reboot", scontrol_refuse },
+	{ "reconfigure", scontrol_reconfigure },
+	{ "setdebug", scontrol_refuse },
 	{ "show", scontrol_show },
+	{ "shutdown", scontrol_refuse },
+	{ "takeover", scontrol_refuse },
+	{ "token", scontrol_refuse },
+	{ "top", scontrol_top },
 	{ "version", version },
+	{ "wait_job", scontrol_wait_job },
+	{ "write", scontrol_write },
 };
 
 #define FIELD(name) offsetof(struct scontrol, name)
@@ -45,8 +59,8 @@ static const struct scontrol_verb verbs[] = {
 /* clang-format off */
 static const struct slurm_row rows[] = {
 	SLURM_ROW_HOLDS("all", 'a', "hidden partitions too"),
-	SLURM_ROW_IGNORED("cluster", 0, VALUE, "of this cluster"),
-	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "of this cluster"),
+	{ { "cluster", 0, VALUE, .help = "of this cluster" }, slurm_read_text, FIELD(clusters) },
+	{ { "clusters", 'M', VALUE, .help = "of this cluster" }, slurm_read_text, FIELD(clusters) },
 	{ { "details", 'd', .help = "what jobs have on each node" }, slurm_read_flag, FIELD(details) },
 	SLURM_ROW_HOLDS("federation", 0, "of the federation"),
 	SLURM_ROW_HOLDS("future", 'F', "nodes that are to come"),
@@ -56,7 +70,7 @@ static const struct slurm_row rows[] = {
 	SLURM_ROW_HOLDS("local", 0, "of this cluster only"),
 	{ { "oneliner", 'o', .help = "a line for each" }, slurm_read_flag, FIELD(oneline) },
 	{ { "quiet", 'Q', .help = "say less" }, slurm_read_flag, FIELD(quiet) },
-	SLURM_ROW_IGNORED("sibling", 0, STRATA_SLURM_NONE, "of the federation's other clusters"),
+	SLURM_ROW_HOLDS("sibling", 0, "of the federation's other clusters"),
 	SLURM_ROW_IGNORED("uid", 'u', VALUE, "in the name of this user"),
 	SLURM_ROW_USAGE(0),
 	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
@@ -94,6 +108,8 @@ static int run(struct cli *cli, int argc, char **argv)
 		slurm_help(cli, &slurm_scontrol);
 		return 1;
 	}
+	if (!slurm_cluster_known(cli, NAME, scontrol.clusters))
+		return 1;
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcasecmp(verbs[i].name, words[0]) == 0)
 			return verbs[i].run(&scontrol, count, words);

@@ -7,6 +7,8 @@
 struct scontrol {
 	struct cli *cli;
 	bool oneline, details, quiet, json;
+	const char *clusters;
+	int64_t verbose;
 };
 
 struct scontrol_verb {
@@ -24,5 +26,12 @@ const char *scontrol_gap(const struct scontrol *scontrol);
 int scontrol_show_jobs(struct scontrol *scontrol, const char *name);
 int scontrol_show_nodes(struct scontrol *scontrol, const char *name);
 int scontrol_show_partitions(struct scontrol *scontrol, const char *name);
+/* scontrol_show_step.c: "7", "7.0" */
+int scontrol_show_steps(struct scontrol *scontrol, const char *name);
+/* scontrol_reservation.c */
+int scontrol_show_reservations(struct scontrol *scontrol, const char *name);
+int scontrol_create(struct scontrol *scontrol, int count, char **words);
+int scontrol_delete(struct scontrol *scontrol, int count, char **words);
+int scontrol_update_reservation(struct cli *cli, int count, char **words);
 
 #endif

@@ -6,9 +6,11 @@
 #include "cli/slurm/scontrol_change.h"
 
 #include "cli/slurm/chosen.h"
+#include "cli/slurm/scontrol.h"
 #include "cli/slurm/scontrol_node.h"
 #include "cli/slurm/slurm_batch.h"
 
+#include <strata/limits.h>
 #include <strata/text.h>
 
 #include <errno.h>
@@ -332,6 +334,18 @@ static int find_field(const char *word, size_t length)
 	return -1;
 }
 
+static bool read_throttle(struct update *update, const char *value)
+{
+	int64_t number;
+
+	if (strata_int_parse(value, STRATA_TEXT_NUL, 0, STRATA_ARRAY_INDEX_MAX + 1, &number,
+			     NULL)) {
+		slurm_say(update->cli, "Invalid ArrayTaskThrottle value: %s", value);
+		return false;
+	}
+	return json_object_set_new(update->body, "array_throttle", json_integer(number)) == 0;
+}
+
 static bool read_field(struct update *update, const char *word)
 {
 	size_t length = strcspn(word, "=");
@@ -347,6 +361,8 @@ static bool read_field(struct update *update, const char *word)
 		return read_priority(update, value);
 	if (is_key(word, name, "Nice", 2))
 		return read_nice(update, value);
+	if (is_key(word, name, "ArrayTaskThrottle", 10))
+		return read_throttle(update, value);
 	int row = find_field(word, name);
 
 	if (row >= 0 && set_value(update, (size_t)row, value))
@@ -385,6 +401,8 @@ static int update_any(struct cli *cli, char **words, size_t count)
 			return update_job(cli, words[i], words, count);
 		if (words[i][length] && is_key(words[i], length, "NodeName", 5))
 			return scontrol_update_node(cli, words, count);
+		if (words[i][length] && is_key(words[i], length, "ReservationName", 3))
+			return scontrol_update_reservation(cli, (int)count, words);
 	}
 	slurm_say(cli, "No valid entity in update command");
 	slurm_say(cli, "Input line must include \"NodeName\" or \"JobId\"");
@@ -429,6 +447,8 @@ static int set_flag(struct cli *cli, const char *field, bool value, char **words
 	int code = do_to_all(cli, body, 0, words, count);
 
 	json_decref(body);
+	if (code && strcmp(field, "hold") == 0 && cli->err.code == -ENOENT)
+		slurm_say(cli, "slurm_suspend error: %s", chosen_why(cli)); /* as Slurm has it */
 	return code;
 }
 
@@ -437,7 +457,12 @@ int scontrol_change(struct cli *cli, const char *verb, char **words, size_t coun
 	int which = find(verb);
 
 	if (count == 0) {
-		slurm_say(cli, "too few arguments for keyword:%s", verb);
+		bool update = strcmp(verbs[which].name, "update") == 0;
+
+		slurm_say(cli,
+			  update ? "too few arguments for %s keyword"
+				 : "too few arguments for keyword:%s",
+			  verb);
 		return 1;
 	}
 	if (strcmp(verbs[which].name, "update") == 0)

@@ -108,21 +108,60 @@ static int show_config(struct scontrol *scontrol, const char *text)
 	return 0;
 }
 
+/* What there is none of, in the words in which Slurm says so. */
+static int show_licenses(struct scontrol *scontrol, const char *name)
+{
+	(void)name;
+	cli_print(scontrol->cli, "No licenses configured in Slurm.\n");
+	return 0;
+}
+
+static int show_topology(struct scontrol *scontrol, const char *name)
+{
+	(void)name;
+	slurm_error(scontrol->cli, "scontrol", "No topology information available");
+	return 0;
+}
+
+static int show_nothing(struct scontrol *scontrol, const char *name)
+{
+	(void)scontrol, (void)name;
+	return 0;
+}
+
+static int show_daemons(struct scontrol *scontrol, const char *name)
+{
+	(void)name;
+	cli_print(scontrol->cli, "slurmctld slurmd\n");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*show)(struct scontrol *scontrol, const char *name);
 } kinds[] = {
+	{ "aliases", show_nothing },
+	{ "burstbuffer", show_nothing },
 	{ "config", show_config },
+	{ "daemons", show_daemons },
+	{ "federation", show_nothing },
 	{ "hostlist", show_hostlist },
 	{ "hostlistsorted", show_hostlist_sorted },
 	{ "hostnames", show_hostnames },
 	{ "hosts", show_hostnames },
 	{ "job", scontrol_show_jobs },
 	{ "jobs", scontrol_show_jobs },
+	{ "license", show_licenses },
+	{ "licenses", show_licenses },
 	{ "node", scontrol_show_nodes },
 	{ "nodes", scontrol_show_nodes },
 	{ "partition", scontrol_show_partitions },
 	{ "partitions", scontrol_show_partitions },
+	{ "reservation", scontrol_show_reservations },
+	{ "reservations", scontrol_show_reservations },
+	{ "step", scontrol_show_steps },
+	{ "steps", scontrol_show_steps },
+	{ "topology", show_topology },
 };
 
 /* "show job 7", "show job=7" */

@@ -64,7 +64,8 @@ static void add_times(struct buf *buf, const struct slurm_job *job, const char *
 	buf_add(buf, gap);
 	add_date(buf, "StartTime=", job->start_ns, "Unknown");
 	add_date(buf, " EndTime=", job->end_ns, "Unknown");
-	buf_printf(buf, " Deadline=N/A%s", gap);
+	add_date(buf, " Deadline=", when_json(job->request, "deadline"), "N/A");
+	buf_add(buf, gap);
 	if (!job->pending) {
 		add_date(buf, "PreemptEligibleTime=", job->start_ns, "Unknown");
 		buf_printf(buf, " PreemptTime=None%s", gap);

@@ -24,6 +24,8 @@ struct sinfo {
 	const char *partitions, *nodes, *states, *format, *format_names, *sort;
 	int64_t every_s; /* 0: once */
 	bool headless, detailed, summary, by_node, reasons, dead, responding, json;
+	const char *clusters;
+	int64_t verbose;
 };
 
 /* The last of -o and -O counts, but for -O before -o. */
@@ -52,10 +54,10 @@ static int read_interval(struct slurm_reading *reading, const struct slurm_row *
 static const struct slurm_row rows[] = {
 	SLURM_ROW_HOLDS("all", 'a', "hidden partitions too"),
 	SLURM_ROW_IGNORED("bg", 'b', STRATA_SLURM_NONE, "Blue Gene systems"),
-	SLURM_ROW_IGNORED("cluster", 0, VALUE, "nodes of these clusters"),
-	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "nodes of these clusters"),
+	{ { "cluster", 0, VALUE, .help = "nodes of these clusters" }, slurm_read_text, FIELD(clusters) },
+	{ { "clusters", 'M', VALUE, .help = "nodes of these clusters" }, slurm_read_text, FIELD(clusters) },
 	{ { "dead", 'd', .help = "nodes that do not respond" }, slurm_read_flag, FIELD(dead) },
-	SLURM_ROW_IGNORED("exact", 'e', STRATA_SLURM_NONE, "a line for each configuration of nodes"),
+	SLURM_ROW_HOLDS("exact", 'e', "a line for each configuration of nodes"),
 	SLURM_ROW_HOLDS("federation", 0, "nodes of the federation"),
 	{ { "format", 'o', VALUE, .env = "SINFO_FORMAT", .help = "columns as letters: %#P %.6D" }, read_format_text, FIELD(format) },
 	{ { "Format", 'O', VALUE, .help = "columns as names: nodelist:20,gres" }, slurm_read_text, FIELD(format_names) },
@@ -67,7 +69,7 @@ static const struct slurm_row rows[] = {
 	{ { "list-reasons", 'R', .help = "why nodes are out of use" }, slurm_read_flag, FIELD(reasons) },
 	SLURM_ROW_HOLDS("local", 0, "nodes of this cluster only"),
 	{ { "long", 'l', .help = "more columns" }, slurm_read_flag, FIELD(detailed) },
-	SLURM_ROW_IGNORED("noconvert", 0, STRATA_SLURM_NONE, "sizes in the units they were given in"),
+	SLURM_ROW_HOLDS("noconvert", 0, "sizes in the units they were given in"),
 	{ { "Node", 'N', .help = "a line for each node" }, slurm_read_flag, FIELD(by_node) },
 	{ { "nodes", 'n', VALUE, .help = "these nodes" }, slurm_read_text, FIELD(nodes) },
 	{ { "noheader", 'h', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
@@ -78,7 +80,7 @@ static const struct slurm_row rows[] = {
 	{ { "states", 't', VALUE, .help = "nodes in these states: idle,mix,drain" }, slurm_read_text, FIELD(states) },
 	{ { "summarize", 's', .help = "numbers of nodes instead of a line for each state" }, slurm_read_flag, FIELD(summary) },
 	SLURM_ROW_USAGE(0),
-	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
 	SLURM_ROW_VERSION,
 	{ .read = NULL },
 };
@@ -106,6 +108,11 @@ static bool check_states(struct cli *cli, const struct sinfo *sinfo)
 			i++;
 		if (!state_words[i]) {
 			slurm_error(cli, NAME, "Bad state string: \"%.*s\"", (int)span, at);
+			slurm_error(cli, NAME,
+				    "valid states: unknown,down,idle,allocated,?,mixed,future,"
+				    "drain,drained,draining,no_respond,reserved,perfctrs,cloud,"
+				    "completing,powering_down,powered_down,power_down,powering_up,"
+				    "fail,maint,reboot,reboot^,unknown");
 			return false;
 		}
 		at += span + (at[span] != '\0');
@@ -247,8 +254,7 @@ static int gather(struct cli *cli, const struct sinfo *sinfo, const struct slurm
 			if (wanted(sinfo, partition->nodes[j], names, name_count))
 				rc = add_node(cli, sinfo, format, &lines, partition,
 					      partition->nodes[j], nodes->count);
-		if (rc == 0 && lines.count == before && !partition->node_count && !sinfo->by_node &&
-		    !sinfo->reasons)
+		if (rc == 0 && lines.count == before && !sinfo->by_node && !sinfo->reasons)
 			rc = add_empty(cli, &lines, partition);
 	}
 	*ret_lines = lines;
@@ -344,7 +350,8 @@ static int print_lines(struct cli *cli, const struct sinfo *sinfo, const struct 
 	qsort_r(lines.rows, lines.count, sizeof(*lines.rows), compare, (void *)sinfo);
 	for (size_t i = 0; i < lines.count; i++)
 		slurm_format_fit(&format, &lines.rows[i], &cli->memory);
-	if (sinfo->detailed || sinfo->every_s)
+	slurm_print_cluster(cli, sinfo->headless ? NULL : sinfo->clusters);
+	if (sinfo->detailed || sinfo->every_s || sinfo->verbose)
 		slurm_print_date(cli);
 	if (!sinfo->headless)
 		slurm_columns_head(cli, &format);
@@ -366,6 +373,34 @@ static int print_once(struct cli *cli, const void *context)
 	return rc ? 1 : 0;
 }
 
+#define YES(flag) ((flag) ? "true" : "false")
+
+static void tell(struct cli *cli, const struct sinfo *sinfo)
+{
+	char every[24], verbose[24];
+
+	snprintf(every, sizeof(every), "%lld", (long long)sinfo->every_s);
+	snprintf(verbose, sizeof(verbose), "%lld", (long long)sinfo->verbose);
+	const struct slurm_setting settings[] = {
+		{ "dead", YES(sinfo->dead) },
+		{ "exact", "1" },
+		{ "filtering", YES(sinfo->states || sinfo->nodes || sinfo->partitions) },
+		{ "format", sinfo->format },
+		{ "iterate", every },
+		{ "long", YES(sinfo->detailed) },
+		{ "no_header", YES(sinfo->headless) },
+		{ "nodes", sinfo->nodes ? sinfo->nodes : "n/a" },
+		{ "partition", sinfo->partitions ? sinfo->partitions : "n/a" },
+		{ "responding", YES(sinfo->responding) },
+		{ "states", sinfo->states },
+		{ "sort", sinfo->sort },
+		{ "summarize", YES(sinfo->summary) },
+		{ "verbose", verbose },
+	};
+
+	slurm_print_settings(cli, settings, sizeof(settings) / sizeof(settings[0]), 11);
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct sinfo sinfo = { 0 };
@@ -383,8 +418,10 @@ static int run(struct cli *cli, int argc, char **argv)
 		slurm_help(cli, &slurm_sinfo);
 		return 1;
 	}
-	if (!check_states(cli, &sinfo))
+	if (!check_states(cli, &sinfo) || !slurm_cluster_known(cli, NAME, sinfo.clusters))
 		return 1;
+	if (sinfo.verbose)
+		tell(cli, &sinfo);
 	return slurm_repeat(cli, sinfo.every_s, print_once, &sinfo);
 }
 

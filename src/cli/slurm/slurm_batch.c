@@ -234,6 +234,15 @@ static bool add_request(const struct batch *batch, json_t *map)
 
 	return set_variable(map, "SLURM_SUBMIT_DIR", batch->caller.working_dir) &&
 	       set_number(map, "SLURM_NTASKS_PER_NODE", job->ntasks_per_node) &&
+	       set_number(map, "SLURM_NTASKS_PER_CORE", job->ntasks_per_core) &&
+	       set_number(map, "SLURM_NTASKS_PER_SOCKET", job->ntasks_per_socket) &&
+	       set_number(map, "SLURM_THREADS_PER_CORE", job->threads_per_core) &&
+	       set_number(map, "SLURM_OVERCOMMIT", job->overcommit) &&
+	       set_variable(map, "SLURM_HINT", job->hint) &&
+	       set_variable(map, "SLURM_DISTRIBUTION", job->distribution) &&
+	       set_variable(map, "SLURM_GPU_BIND", job->gpu_bind) &&
+	       set_variable(map, "SLURM_GPUS_PER_SOCKET", job->gpus_per_socket.text) &&
+	       slurm_batch_add_limits(batch, map) &&
 	       set_number(map, "SLURM_CPUS_PER_GPU", job->cpus_per_gpu) &&
 	       set_number(map, "SLURM_MEM_PER_CPU", job->mem_per_cpu_bytes >> 20) &&
 	       set_number(map, "SLURM_MEM_PER_GPU", job->mem_per_gpu_bytes >> 20) &&
@@ -241,6 +250,24 @@ static bool add_request(const struct batch *batch, json_t *map)
 	       set_variable(map, "SLURM_GPUS_PER_NODE",
 			    job->gres ? NULL : job->gpus_per_node.text) &&
 	       set_variable(map, "SLURM_GPUS_PER_TASK", job->gpus_per_task.text);
+}
+
+/* Is it of an option that was settled here (shape.c), or that the job's steps are told? */
+static bool is_settled(const char *note)
+{
+	static const char *const names[] = {
+		"cores-per-socket",  "distribution", "gpu-bind",         "hint", "ntasks-per-core",
+		"ntasks-per-socket", "spread-job",   "threads-per-core", "tmp"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+
+		if (strncmp(note, "--", 2) == 0 && strncmp(note + 2, names[i], length) == 0 &&
+		    note[2 + length] == ' ')
+			return true;
+	}
+	return false;
 }
 
 int slurm_batch_fill(struct batch *batch)
@@ -267,12 +294,17 @@ int slurm_batch_fill(struct batch *batch)
 	if (rc == 0 && /* Slurm's way; the answer says if it cannot start */
 	    json_object_set_new(batch->body, "queue_anyway", json_true()))
 		rc = strata_fail_memory(&cli->err);
-	if (rc == 0 && notes.length)
-		slurm_batch_note(batch, "%.*s", (int)strcspn(notes.text, "\n"), notes.text);
+	for (const char *line = notes.text; rc == 0 && *line;) {
+		size_t length = strcspn(line, "\n");
+
+		if (!is_settled(line))
+			slurm_batch_note(batch, "%.*s", (int)length, line);
+		line += length + (line[length] == '\n');
+	}
 	if (rc == 0 && skipped)
 		slurm_batch_note(batch,
-				 "%zu variables of the environment are not UTF-8 and were left out",
-				 skipped);
+				 "%zu variable%s of the environment left out: not UTF-8", skipped,
+				 cli_plural(skipped));
 	buf_fini(&notes);
 	return rc ? slurm_batch_complain(batch) : 0;
 }
@@ -301,6 +333,7 @@ const char *slurm_sentence(const char *field, int code)
 		{ "partition", "Invalid partition name specified" },
 		{ "priority", "Access/permission denied" },
 		{ "qos", "Invalid qos specification" },
+		{ "deadline", "Requested time limit is invalid (missing or exceeds some limit)" },
 		{ "time_limit", "Requested time limit is invalid (missing or exceeds some limit)" },
 	};
 
@@ -359,21 +392,6 @@ static int post_without_nice(struct batch *batch, json_t **ret_answer)
 	return post(batch, ret_answer);
 }
 
-static void warn_impossible(const struct batch *batch, int64_t id)
-{
-	json_t *job;
-
-	if (slurm_batch_job(batch->cli, id, &job))
-		return;
-	if (strcmp(grid_or(json_object_get(job, "reason"), ""), "impossible") == 0)
-		slurm_batch_note(batch,
-				 "no node could take job %" PRId64
-				 ", however empty: it will wait for "
-				 "ever; `strata why %" PRId64 "` says more",
-				 id, id);
-	json_decref(job);
-}
-
 void slurm_batch_cancel(const struct batch *batch, int64_t id)
 {
 	char text[24];
@@ -418,7 +436,6 @@ int slurm_batch_send(struct batch *batch, int64_t **ret_ids, size_t *ret_count)
 	json_decref(answer);
 	if (held && batch->job.kill_on_invalid_dep)
 		slurm_batch_cancel(batch, ids[0]);
-	warn_impossible(batch, ids[0]);
 	*ret_ids = ids;
 	*ret_count = count;
 	return 0;
@@ -446,4 +463,29 @@ int slurm_batch_wait(struct batch *batch, const int64_t *ids, size_t count)
 			json_decref(job);
 	}
 	return highest;
+}
+
+int slurm_batch_immediate(struct batch *batch, int64_t id)
+{
+	int64_t until_ns = when_now_ns() + batch->job.immediate_s * STRATA_SECOND_NS;
+
+	if (batch->job.immediate_s < 0)
+		return 0;
+	for (;;) {
+		json_t *job;
+
+		if (slurm_batch_job(batch->cli, id, &job) == 0) {
+			bool waits = strcmp(grid_or(json_object_get(job, "state"), ""), "queued") ==
+				     0;
+
+			json_decref(job);
+			if (!waits)
+				return 0;
+		}
+		if (when_now_ns() >= until_ns)
+			break;
+		follow_sleep(LOOK_NS / 4);
+	}
+	slurm_batch_cancel(batch, id);
+	return slurm_batch_refuse(batch, "Requested nodes are busy");
 }

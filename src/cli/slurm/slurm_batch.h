@@ -17,6 +17,8 @@ struct batch {
 	struct strata_sbatch job;
 	struct job_caller caller; /* working_dir is the arena's */
 	json_t *body;             /* of POST /api/v1/jobs */
+	const char *script_name;  /* sbatch's: the path as it was given; "stdin" */
+	const char *limits;       /* resource limits that it takes over; NULL: none */
 };
 
 /* ---- fits.c ---- */
@@ -29,6 +31,27 @@ int slurm_fits_check(struct batch *batch);
 const char *slurm_sentence(const char *field, int code);
 /* When and where it could start, for --test-only. Returns the exit code. */
 int slurm_fits_tell(struct batch *batch);
+
+/* ---- shape.c ---- */
+
+/* Nodes that are built otherwise than asked for are excluded; more nodes where tasks are to be
+ * spread. Returns 0 or the exit code. */
+int slurm_shape_settle(struct batch *batch);
+/* Temporary disk of every node: they are all on this machine. */
+int64_t slurm_tmp_bytes(void);
+
+/* ---- batch_own.c ---- */
+
+/* What the job takes from here, as its options say. Returns 0 or the exit code. */
+int slurm_batch_take_own(struct batch *batch);
+/* The limits among the job's variables. False: no memory. */
+bool slurm_batch_add_limits(const struct batch *batch, json_t *map);
+
+/* ---- batch_tell.c ---- */
+
+/* --verbose: the options among the words, which are those behind the program's name. */
+void slurm_batch_tell(const struct batch *batch, const struct slurm_syntax *syntax,
+		      const char *const *words, size_t count);
 
 /* ---- slurm_batch.c ---- */
 
@@ -49,6 +72,9 @@ int slurm_batch_fill(struct batch *batch);
 int slurm_batch_send(struct batch *batch, int64_t **ret_ids, size_t *ret_count);
 /* Until all have ended. Returns the largest exit code. */
 int slurm_batch_wait(struct batch *batch, const int64_t *ids, size_t count);
+/* --immediate: 0 once it has started; the exit code where it has not within that time, and was
+ * cancelled. */
+int slurm_batch_immediate(struct batch *batch, int64_t id);
 /* Cancels it; that it has ended already is no mistake. */
 void slurm_batch_cancel(const struct batch *batch, int64_t id);
 /* One line behind "strata: ", about something where Slurm would be silent; nothing with --quiet. */

@@ -75,7 +75,8 @@ static const struct slurm_field fields[] = {
 /* clang-format on */
 
 struct sprio {
-	const char *jobs, *users, *partitions, *format;
+	const char *jobs, *users, *partitions, *format, *clusters, *sort;
+	int64_t verbose;
 	bool headless, detailed, weights;
 };
 
@@ -84,8 +85,8 @@ struct sprio {
 
 /* clang-format off */
 static const struct slurm_row rows[] = {
-	SLURM_ROW_IGNORED("cluster", 0, VALUE, "jobs of these clusters"),
-	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
+	{ { "cluster", 0, VALUE, .help = "jobs of these clusters" }, slurm_read_text, FIELD(clusters) },
+	{ { "clusters", 'M', VALUE, .help = "jobs of these clusters" }, slurm_read_text, FIELD(clusters) },
 	SLURM_ROW_HOLDS("federation", 0, "jobs of the federation"),
 	{ { "format", 'o', VALUE, .env = "SPRIO_FORMAT", .help = "columns as letters: %.15i %Y" }, slurm_read_text, FIELD(format) },
 	SLURM_ROW_HELP(0),
@@ -95,11 +96,11 @@ static const struct slurm_row rows[] = {
 	{ { "noheader", 'h', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
 	{ { "norm", 'n', .help = "parts of one instead of numbers" }, slurm_read_text, FIELD(format), FORMAT_NORM },
 	{ { "partition", 'p', VALUE, .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
-	SLURM_ROW_IGNORED("sibling", 0, STRATA_SLURM_NONE, "jobs of the federation's other clusters"),
-	SLURM_ROW_IGNORED("sort", 'S', VALUE, "the order, as letters of columns"),
+	SLURM_ROW_HOLDS("sibling", 0, "jobs of the federation's other clusters"),
+	{ { "sort", 'S', VALUE, .help = "the order, as letters of columns: -Y,i" }, slurm_read_text, FIELD(sort) },
 	SLURM_ROW_USAGE(0),
 	{ { "user", 'u', VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
-	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
 	SLURM_ROW_VERSION,
 	{ { "weights", 'w', .help = "what each part counts" }, slurm_read_flag, FIELD(weights) },
 	{ .read = NULL },
@@ -134,6 +135,63 @@ static int64_t share_of(const struct slurm_jobs *jobs, const char *name)
 	return 10000;
 }
 
+struct sorting {
+	const struct slurm_jobs *jobs;
+	const char *keys;
+	struct buf left, right; /* room for two cells */
+};
+
+/* Numbers in texts count as such. */
+static int compare(const void *left_any, const void *right_any, void *context)
+{
+	struct sorting *sorting = context;
+	const struct slurm_job *left = left_any, *right = right_any;
+	struct line a = { left, share_of(sorting->jobs, left->user) },
+		    b = { right, share_of(sorting->jobs, right->user) };
+
+	for (const char *at = sorting->keys; at && *at; at++) {
+		const struct slurm_field *field = slurm_field_find(fields, *at);
+
+		if (!field)
+			continue;
+		buf_reset(&sorting->left);
+		buf_reset(&sorting->right);
+		field->write(&sorting->left, &a);
+		field->write(&sorting->right, &b);
+		int order = strverscmp(sorting->left.text, sorting->right.text);
+
+		if (order)
+			return at > sorting->keys && at[-1] == '-' ? -order : order;
+	}
+	return slurm_job_compare(left, right);
+}
+
+static void sort(struct cli *cli, const struct sprio *sprio, struct slurm_jobs *jobs)
+{
+	struct sorting sorting = { .jobs = jobs, .keys = sprio->sort };
+
+	buf_init(&sorting.left, &cli->memory, 0);
+	buf_init(&sorting.right, &cli->memory, 0);
+	qsort_r(jobs->list, jobs->count, sizeof(*jobs->list), compare, &sorting);
+	buf_fini(&sorting.left);
+	buf_fini(&sorting.right);
+}
+
+static void tell(struct cli *cli, const struct sprio *sprio)
+{
+	char verbose[24];
+
+	snprintf(verbose, sizeof(verbose), "%lld", (long long)sprio->verbose);
+	const struct slurm_setting settings[] = {
+		{ "format", sprio->format }, { "job_flag", sprio->jobs ? "1" : "0" },
+		{ "jobs", sprio->jobs },     { "partition", sprio->partitions },
+		{ "users", sprio->users },   { "verbose", verbose },
+	};
+
+	slurm_print_settings(cli, settings, sizeof(settings) / sizeof(settings[0]), 10);
+	cli_print(cli, "\n\n");
+}
+
 static int print(struct cli *cli, const struct sprio *sprio)
 {
 	const char *text = sprio->format ? sprio->format : sprio->detailed ? FORMAT_LONG : FORMAT;
@@ -149,7 +207,8 @@ static int print(struct cli *cli, const struct sprio *sprio)
 		rc = slurm_columns_read(cli, NAME, "job format specification", fields, text, NULL,
 					&format);
 	if (rc == 0) {
-		qsort(jobs.list, jobs.count, sizeof(*jobs.list), slurm_job_compare);
+		sort(cli, sprio, &jobs);
+		slurm_print_cluster(cli, sprio->clusters);
 		if (!sprio->headless)
 			slurm_columns_head(cli, &format);
 	}
@@ -175,6 +234,10 @@ static int run(struct cli *cli, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (!slurm_cluster_known(cli, NAME, sprio.clusters))
+		return 1;
+	if (sprio.verbose)
+		tell(cli, &sprio);
 	if (!sprio.weights)
 		return print(cli, &sprio);
 	cli_print(cli, "          JOBID PARTITION   PRIORITY       SITE  FAIRSHARE\n"

@@ -20,9 +20,10 @@
 
 struct squeue {
 	const char *accounts, *jobs, *names, *partitions, *qos, *states, *users, *nodes, *steps;
-	const char *format, *format_names, *sort;
+	const char *format, *format_names, *sort, *clusters, *licenses, *reservation;
 	int64_t every_s; /* 0: once */
-	bool headless, each, detailed, start, by_step, json, wants_jobs;
+	int64_t verbose;
+	bool own_units, headless, each, detailed, start, by_step, json, wants_jobs;
 };
 
 /* ---- options ---- */
@@ -85,8 +86,8 @@ static const struct slurm_row rows[] = {
 	SLURM_ROW_HOLDS("all", 'a', "jobs of hidden partitions too"),
 	{ { "array", 'r', .env = "SQUEUE_ARRAY", .help = "a line for each element of an array" }, slurm_read_flag, FIELD(each) },
 	{ { "array-unique", 0, .env = "SQUEUE_ARRAY_UNIQUE", .help = "a line for each element of an array" }, slurm_read_flag, FIELD(each) },
-	SLURM_ROW_IGNORED("cluster", 0, VALUE, "jobs of these clusters"),
-	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "jobs of these clusters"),
+	{ { "cluster", 0, VALUE, .help = "jobs of these clusters" }, slurm_read_text, FIELD(clusters) },
+	{ { "clusters", 'M', VALUE, .help = "jobs of these clusters" }, slurm_read_text, FIELD(clusters) },
 	SLURM_ROW_HOLDS("federation", 0, "jobs of the federation"),
 	{ { "format", 'o', VALUE, .env = "SQUEUE_FORMAT", .help = "columns as letters: %.18i %j" }, read_format_text, FIELD(format) },
 	{ { "Format", 'O', VALUE, .env = "SQUEUE_FORMAT2", .help = "columns as names: jobid:10,name" }, slurm_read_text, FIELD(format_names) },
@@ -95,12 +96,12 @@ static const struct slurm_row rows[] = {
 	{ { "iterate", 'i', VALUE, .help = "again every so many seconds" }, read_interval, FIELD(every_s) },
 	{ { "jobs", 'j', MAYBE, .help = "these jobs" }, read_jobs, FIELD(jobs) },
 	{ { "json", 0, .help = "as JSON" }, slurm_read_flag, FIELD(json) },
-	SLURM_ROW_IGNORED("licenses", 'L', VALUE, "jobs that hold these licenses"),
+	{ { "licenses", 'L', VALUE, .help = "jobs that hold these licenses" }, slurm_read_text, FIELD(licenses) },
 	SLURM_ROW_HOLDS("local", 0, "jobs of this cluster only"),
 	{ { "long", 'l', .help = "more columns" }, read_long, FIELD(detailed) },
 	{ { "me", 0, .help = "my own jobs" }, slurm_read_own_name, FIELD(users) },
 	{ { "name", 'n', VALUE, .env = "SQUEUE_NAMES", .help = "jobs of these names" }, slurm_read_text, FIELD(names) },
-	SLURM_ROW_IGNORED("noconvert", 0, STRATA_SLURM_NONE, "sizes in the units they were given in"),
+	{ { "noconvert", 0, .help = "sizes in megabytes: 2048M stays so" }, slurm_read_flag, FIELD(own_units) },
 	{ { "nodelist", 'w', VALUE, .help = "jobs on these nodes" }, slurm_read_text, FIELD(nodes) },
 	{ { "nodes", 0, VALUE, .help = "jobs on these nodes" }, slurm_read_text, FIELD(nodes) },
 	{ { "noheader", 'h', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
@@ -108,8 +109,8 @@ static const struct slurm_row rows[] = {
 	{ { "partitions", 0, VALUE, .help = "jobs of these partitions" }, slurm_read_text, FIELD(partitions) },
 	SLURM_ROW_HOLDS("priority", 'P', "a line for each partition of a job"),
 	{ { "qos", 'q', VALUE, .env = "SQUEUE_QOS", .help = "jobs of these qualities of service" }, slurm_read_text, FIELD(qos) },
-	SLURM_ROW_IGNORED("reservation", 'R', VALUE, "jobs of this reservation"),
-	SLURM_ROW_IGNORED("sibling", 0, STRATA_SLURM_NONE, "jobs of the federation's other clusters"),
+	{ { "reservation", 'R', VALUE, .help = "jobs of this reservation" }, slurm_read_text, FIELD(reservation) },
+	SLURM_ROW_HOLDS("sibling", 0, "jobs of the federation's other clusters"),
 	{ { "sort", 'S', VALUE, .env = "SQUEUE_SORT", .help = "the order, as letters of columns: P,t,-p" }, slurm_read_text, FIELD(sort) },
 	{ { "start", 0, .help = "when waiting jobs are expected to start" }, slurm_read_flag, FIELD(start) },
 	{ { "state", 0, VALUE, .help = "jobs in these states: PD,R, all" }, slurm_read_text, FIELD(states) },
@@ -118,7 +119,7 @@ static const struct slurm_row rows[] = {
 	SLURM_ROW_USAGE(0),
 	{ { "user", 'u', VALUE, .env = "SQUEUE_USERS", .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
 	{ { "users", 0, VALUE, .help = "jobs of these users" }, slurm_read_text, FIELD(users) },
-	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
 	SLURM_ROW_VERSION,
 	{ .read = NULL },
 };
@@ -192,6 +193,21 @@ static bool state_wanted(const struct squeue *squeue, const struct slurm_job *jo
 	return false;
 }
 
+/* One of those that are named is among the job's, "matlab:2,ansys". */
+static bool has_licenses(const char *list, const char *own)
+{
+	for (const char *at = own; list && at && *at;) {
+		char name[64];
+		size_t span = strcspn(at, ","), length = strcspn(at, ":,@");
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, at);
+		if (slurm_listed(list, name))
+			return true;
+		at += span + (at[span] == ',');
+	}
+	return !list;
+}
+
 static bool wanted(struct cli *cli, const struct squeue *squeue, const struct slurm_job *job)
 {
 	return state_wanted(squeue, job) && (!squeue->jobs || slurm_job_named(job, squeue->jobs)) &&
@@ -200,7 +216,11 @@ static bool wanted(struct cli *cli, const struct squeue *squeue, const struct sl
 	       (!squeue->partitions || slurm_listed(squeue->partitions, job->partition)) &&
 	       (!squeue->names || slurm_listed(squeue->names, job->name)) &&
 	       (!squeue->qos || slurm_listed(squeue->qos, job->qos)) &&
-	       (!squeue->nodes || slurm_job_on(cli, job, squeue->nodes));
+	       (!squeue->nodes || slurm_job_on(cli, job, squeue->nodes)) &&
+	       has_licenses(squeue->licenses, slurm_job_note(job, "licenses")) &&
+	       (!squeue->reservation ||
+		slurm_listed(squeue->reservation,
+			     grid_or(json_object_get(job->request, "reservation"), "")));
 }
 
 /* One job that is asked for by its number has to be there; of several some may be missing. */
@@ -219,8 +239,10 @@ static void pick(struct cli *cli, const struct squeue *squeue, struct slurm_jobs
 	size_t kept = 0;
 
 	for (size_t i = 0; i < jobs->count; i++)
-		if (wanted(cli, squeue, &jobs->list[i]))
+		if (wanted(cli, squeue, &jobs->list[i])) {
+			jobs->list[i].unit = squeue->own_units ? SLURM_UNIT_OWN : 0;
 			jobs->list[kept++] = jobs->list[i];
+		}
 	jobs->count = kept;
 }
 
@@ -248,7 +270,8 @@ static void print_steps_of(struct cli *cli, const struct slurm_format *format,
 				     .title = "batch",
 				     .nodes = job->first_node,
 				     .start_ns = job->start_ns,
-				     .run_s = job->run_s };
+				     .run_s = job->run_s,
+				     .tasks = 1 };
 	json_t *steps = slurm_steps(cli, job), *row;
 	size_t index;
 
@@ -263,7 +286,8 @@ static void print_steps_of(struct cli *cli, const struct slurm_format *format,
 			.title = grid_or(json_object_get(row, "name"), ""),
 			.nodes = job->node_list,
 			.start_ns = start_ns,
-			.run_s = (when_now_ns() - start_ns) / STRATA_SECOND_NS
+			.run_s = (when_now_ns() - start_ns) / STRATA_SECOND_NS,
+			.tasks = grid_int(row, "tasks"),
 		};
 
 		if (!when_json(row, "ended_at"))
@@ -296,7 +320,8 @@ static int print_once(struct cli *cli, const void *context)
 	else if (rc == 0)
 		rc = read_format(cli, squeue, &format);
 	if (rc == 0 && !squeue->json) {
-		if (squeue->every_s || squeue->detailed)
+		slurm_print_cluster(cli, squeue->headless ? NULL : squeue->clusters);
+		if (squeue->every_s || squeue->detailed || squeue->verbose)
 			slurm_print_date(cli);
 		if (!squeue->headless)
 			slurm_columns_head(cli, &format);
@@ -308,6 +333,43 @@ static int print_once(struct cli *cli, const void *context)
 	}
 	slurm_jobs_fini(&jobs);
 	return rc ? 1 : 0;
+}
+
+#define YES(flag) ((flag) ? "true" : "false")
+
+static void tell(struct cli *cli, const struct squeue *squeue)
+{
+	char every[24], verbose[24];
+
+	snprintf(every, sizeof(every), "%lld", (long long)squeue->every_s);
+	snprintf(verbose, sizeof(verbose), "%lld", (long long)squeue->verbose);
+	const struct slurm_setting settings[] = {
+		{ "all", "false" },
+		{ "array", YES(squeue->each) },
+		{ "federation", "false" },
+		{ "format", squeue->format },
+		{ "iterate", every },
+		{ "job_flag", squeue->wants_jobs ? "1" : "0" },
+		{ "jobs", squeue->jobs },
+		{ "licenses", squeue->licenses },
+		{ "local", "false" },
+		{ "names", squeue->names },
+		{ "nodes", squeue->nodes ? squeue->nodes : "" },
+		{ "partitions", squeue->partitions },
+		{ "priority", "false" },
+		{ "reservation", squeue->reservation },
+		{ "sibling", "false" },
+		{ "sort", squeue->sort },
+		{ "start_flag", squeue->start ? "1" : "0" },
+		{ "states", squeue->states },
+		{ "step_flag", squeue->by_step ? "1" : "0" },
+		{ "steps", squeue->steps },
+		{ "users", squeue->users },
+		{ "verbose", verbose },
+	};
+
+	slurm_print_settings(cli, settings, sizeof(settings) / sizeof(settings[0]), 11);
+	cli_print(cli, "\n\n");
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -334,6 +396,10 @@ static int run(struct cli *cli, int argc, char **argv)
 		check_users(cli, &squeue);
 	if (squeue.steps && !squeue.jobs)
 		squeue.jobs = squeue.steps;
+	if (!slurm_cluster_known(cli, NAME, squeue.clusters))
+		return 1;
+	if (squeue.verbose)
+		tell(cli, &squeue);
 	return slurm_repeat(cli, squeue.every_s, print_once, &squeue);
 }
 

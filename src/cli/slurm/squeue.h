@@ -5,8 +5,9 @@
 #include "cli/slurm/columns.h"
 #include "cli/slurm/jobs.h"
 
-extern const struct slurm_field squeue_fields[];      /* of struct slurm_job */
-extern const struct slurm_field squeue_step_fields[]; /* of struct squeue_step */
+extern const struct slurm_field squeue_fields[]; /* of struct slurm_job */
+extern const struct slurm_field
+	squeue_step_fields[]; /* of struct squeue_step: squeue_step_fields.c */
 
 /* By keys such as "P,t,-p". */
 void squeue_sort(struct cli *cli, struct slurm_jobs *jobs, const char *keys);
@@ -16,7 +17,7 @@ struct squeue_step {
 	const char *name;  /* "0"; NULL: the batch script */
 	const char *title; /* "batch", or what runs */
 	const char *nodes;
-	int64_t start_ns, run_s;
+	int64_t start_ns, run_s, tasks;
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include "slurm/sbatch_int.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What a step takes over from the job it is in. */
 static const struct {
@@ -58,21 +59,6 @@ static int parse(struct srun *srun)
 	return 0;
 }
 
-/* What Slurm can do and this cannot. 0, or the exit code. */
-static int refuse(const struct srun *srun)
-{
-	const struct strata_sbatch *job = &srun->batch.job;
-
-	if (job->multi_prog)
-		slurm_error(srun->cli, "srun", "--multi-prog is not possible here");
-	else if (job->job_id && !srun->job_id)
-		slurm_error(srun->cli, "srun",
-			    "--jobid is not possible here: call srun within the job");
-	else
-		return 0;
-	return 1;
-}
-
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct srun srun = { .cli = cli,
@@ -87,13 +73,21 @@ static int run(struct cli *cli, int argc, char **argv)
 		return code;
 	if (srun.batch.job.version || srun.batch.job.help || srun.batch.job.usage)
 		return slurm_batch_talk(&srun.batch, &slurm_srun);
-	code = refuse(&srun);
-	if (code)
-		return code;
 	if (srun.command_count == 0) {
 		slurm_say(cli, "srun: fatal: No command given to execute.");
 		return 1;
 	}
+	if (srun.batch.job.job_id &&
+	    (!srun.job_id || strcmp(srun.job_id, srun.batch.job.job_id) != 0)) {
+		code = srun_join(&srun);
+		if (code == 0)
+			code = parse(&srun); /* what the job's variables say counts now */
+		if (code)
+			return code;
+	}
+	if (!srun.job_id || srun.batch.job.job_id) /* once: the srun within has the same words */
+		slurm_batch_tell(&srun.batch, &srun_syntax, (const char *const *)srun.words,
+				 srun.word_count);
 	return srun.job_id ? srun_step(&srun) : srun_job(&srun);
 }
 

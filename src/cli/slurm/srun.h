@@ -9,6 +9,8 @@
 
 #include "cli/slurm/slurm_batch.h"
 
+#include <sched.h>
+
 struct srun {
 	struct cli *cli;
 	struct batch batch; /* its job is the step: what the options say */
@@ -49,6 +51,11 @@ bool srun_spread(struct srun_layout *layout, const int64_t *usual, int64_t per_n
  * when that is 0. */
 const char *srun_task_gpus(const struct srun_node *node, int64_t local, int64_t per_task,
 			   struct strata_arena *arena);
+/* The rank of a node's n-th task: tasks are dealt out `plane` at a time, node by node; 0: a node
+ * has all of its own before the next. */
+int64_t srun_rank(const struct srun_layout *layout, size_t node, int64_t local, int64_t plane);
+/* "cyclic" is 1, "plane=4" 4, others 0. */
+int64_t srun_plane(const char *distribution);
 /* "0-1,3"; in the arena. */
 const char *srun_ranks(const int64_t *ranks, size_t count, struct strata_arena *arena);
 
@@ -82,15 +89,44 @@ struct srun_tasks;
 /* One task: what it is told and where it writes. */
 struct srun_task {
 	const char *node;
-	int64_t rank;
+	int64_t rank, local; /* in the step, and on its node */
+	const char *program; /* its path */
+	const char *const *argv;
 	const char *const *environment;
 	int fds[3];
 	bool terminal; /* they are one, and ours as well */
 };
 /* Starts them, passes on what they write and waits. Returns the highest exit code; `ret_signal` is
  * set where a signal was the cause. */
-int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count,
-	     const char *program, int64_t step, int *ret_signal);
+int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count, int64_t step,
+	     int *ret_signal);
+
+/* ---- srun_programs.c ---- */
+
+/* What each task runs. False: it cannot be, which has been said. */
+bool srun_set_programs(struct srun *srun, struct srun_task *tasks, size_t count, int64_t step);
+
+/* ---- srun_bind.c ---- */
+
+/* The GPUs that a task sees of its node's, as --gpu-bind says: "0,1" in the arena. */
+const char *srun_bound_gpus(const struct srun_node *node, const char *bind, int64_t local,
+			    struct strata_arena *arena);
+/* Moves us to the CPUs of a task, which is to be started next. False: it is not bound. */
+bool srun_bind_begin(const struct srun *srun, const struct srun_task *task, cpu_set_t *ret_before);
+void srun_bind_end(const cpu_set_t *before);
+
+/* ---- srun_prolog.c ---- */
+
+/* --prolog and --epilog; NULL: none. */
+void srun_around(const struct srun *srun, const char *program);
+/* Before a task, whose variables it may change; and after it. */
+void srun_task_prolog(struct srun *srun, struct srun_task *task);
+void srun_task_epilog(const struct srun *srun, const struct srun_task *task);
+
+/* ---- srun_join.c ---- */
+
+/* Makes us one of the job of --jobid. Returns 0 or the exit code. */
+int srun_join(struct srun *srun);
 
 /* ---- srun_job.c ---- */
 

@@ -113,8 +113,10 @@ static int submit(struct sitting *sitting, int64_t *ret_id)
 	if (add_command(sitting))
 		return slurm_batch_refuse(batch, batch->cli->err.text);
 	code = slurm_batch_send(batch, &ids, &count);
-	if (code == 0)
+	if (code == 0) {
 		*ret_id = ids[0];
+		code = slurm_batch_immediate(batch, ids[0]);
+	}
 	return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 size_t srun_counts_parse(const char *text, int64_t *ret_counts, size_t room)
 {
@@ -99,6 +100,38 @@ const char *srun_task_gpus(const struct srun_node *node, int64_t local, int64_t 
 		used += (size_t)snprintf(text + used, room - used, "%s%" PRId64, used ? "," : "",
 					 node->gpus[i]);
 	return text;
+}
+
+int64_t srun_plane(const char *distribution)
+{
+	int64_t size = 0;
+
+	if (!distribution)
+		return 0;
+	if (strncasecmp(distribution, "cyclic", 6) == 0)
+		return 1;
+	if (strncasecmp(distribution, "plane=", 6) == 0)
+		strata_int_parse(distribution + 6, strspn(distribution + 6, "0123456789"), 1,
+				 INT32_MAX, &size, NULL);
+	return size;
+}
+
+int64_t srun_rank(const struct srun_layout *layout, size_t node, int64_t local, int64_t plane)
+{
+	int64_t before = plane ? local / plane * plane : 0, rank = plane ? local - before : local;
+
+	for (size_t i = 0; i < layout->node_count; i++) {
+		int64_t tasks = layout->nodes[i].tasks, rest = tasks - before;
+
+		if (!plane) {
+			rank += i < node ? tasks : 0;
+			continue;
+		}
+		rank += tasks < before ? tasks : before; /* of earlier rounds */
+		if (i < node && rest > 0)
+			rank += rest < plane ? rest : plane;
+	}
+	return rank;
 }
 
 const char *srun_ranks(const int64_t *ranks, size_t count, struct strata_arena *arena)

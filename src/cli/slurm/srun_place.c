@@ -77,7 +77,8 @@ static int find_nodes(struct srun *srun, struct srun_layout *layout, int64_t **r
 	srun_counts_parse(getenv("SLURM_TASKS_PER_NODE"), usual, count);
 	srun_counts_parse(getenv("SLURM_JOB_CPUS_PER_NODE"), cpus, count);
 	for (size_t i = 0; i < count; i++) {
-		bool wanted = (!job->nodelist || is_listed(srun, job->nodelist, names[i])) &&
+		bool wanted = (int64_t)i >= job->relative &&
+			      (!job->nodelist || is_listed(srun, job->nodelist, names[i])) &&
 			      (!job->exclude || !is_listed(srun, job->exclude, names[i]));
 
 		if (!wanted)
@@ -140,9 +141,11 @@ static enum claim claim_once(struct srun *srun, const struct srun_layout *all, c
 {
 	int64_t most = srun->batch.job.nodes_max;
 	size_t count = most && (size_t)most < all->node_count ? (size_t)most : all->node_count;
+	/* -r says which is the first */
+	size_t last = srun->batch.job.relative < 0 ? all->node_count - count : 0;
 	enum claim claim = CLAIM_NEVER;
 
-	for (size_t first = 0; first + count <= all->node_count; first++) {
+	for (size_t first = 0; first <= last; first++) {
 		*layout = *all;
 		layout->node_count = count;
 		layout->nodes = strata_arena_array(&srun->cli->arena, count, sizeof(*all->nodes));

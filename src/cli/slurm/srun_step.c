@@ -133,7 +133,9 @@ static void set_gpus(struct maker *maker, const struct srun_node *node, int64_t 
 
 	if (!node->gpus)
 		return;
-	const char *list = srun_task_gpus(node, local, job->gpus_per_task.count, arena);
+	const char *bind = job->gpu_bind ? job->gpu_bind : getenv("SLURM_GPU_BIND");
+	const char *list = bind ? srun_bound_gpus(node, bind, local, arena)
+				: srun_task_gpus(node, local, job->gpus_per_task.count, arena);
 
 	if (!list)
 		return;
@@ -162,9 +164,11 @@ static const char *const *make_environment(struct srun *srun, const struct srun_
 	set(&maker, "SLURM_STEP_NUM_TASKS=%" PRId64, layout->task_count);
 	set(&maker, "SLURM_STEP_TASKS_PER_NODE=%s", layout->tasks_per_node);
 	set(&maker, "SLURM_TASKS_PER_NODE=%s", layout->tasks_per_node);
-	set(&maker, "SLURM_NTASKS=%" PRId64, layout->task_count);
-	set(&maker, "SLURM_NPROCS=%" PRId64, layout->task_count);
-	set(&maker, "SLURM_NNODES=%zu", layout->node_count);
+	if (!job->preserve_env) {
+		set(&maker, "SLURM_NTASKS=%" PRId64, layout->task_count);
+		set(&maker, "SLURM_NPROCS=%" PRId64, layout->task_count);
+		set(&maker, "SLURM_NNODES=%zu", layout->node_count);
+	}
 	set(&maker, "SLURMD_NODENAME=%s", layout->nodes[node].name);
 	set(&maker, "SLURM_TOPOLOGY_ADDR=%s", layout->nodes[node].name);
 	set(&maker, "SLURM_LAUNCH_NODE_IPADDR=127.0.0.1");
@@ -253,30 +257,37 @@ static bool open_files(struct srun *srun, struct srun_task *task, int64_t node, 
 
 /* ---- together ---- */
 
-static const char *find_program(struct srun *srun)
+/* Every task of the layout, in the order of ranks. */
+static bool fill_tasks(struct srun *srun, const struct srun_layout *layout, int64_t step,
+		       struct srun_task *tasks)
 {
-	const char *name = srun->command[0], *path = getenv("PATH");
+	const char *distribution = srun->batch.job.distribution;
+	int64_t plane = srun_plane(distribution ? distribution : getenv("SLURM_DISTRIBUTION"));
 
-	if (strchr(name, '/'))
-		return name;
-	for (const char *at = path; at && *at;) {
-		size_t span = strcspn(at, ":");
-		const char *full =
-			strata_arena_printf(&srun->cli->arena, "%.*s/%s", (int)span, at, name);
+	for (size_t node = 0; node < layout->node_count; node++)
+		for (int64_t local = 0; local < layout->nodes[node].tasks; local++) {
+			int64_t rank = srun_rank(layout, node, local, plane);
+			struct srun_task *task = &tasks[rank];
 
-		if (full && span && access(full, X_OK) == 0)
-			return full;
-		at += span + (at[span] == ':');
-	}
-	return strata_arena_printf(&srun->cli->arena, "./%s", name);
+			*task = (struct srun_task){
+				.node = layout->nodes[node].name,
+				.rank = rank,
+				.local = local,
+				.environment =
+					make_environment(srun, layout, node, local, rank, step),
+			};
+			if (!task->environment || !open_files(srun, task, (int64_t)node, step))
+				return false;
+		}
+	return srun_set_programs(srun, tasks, (size_t)layout->task_count, step);
 }
 
 int srun_step(struct srun *srun)
 {
+	const struct strata_sbatch *job = &srun->batch.job;
 	struct srun_layout layout = { 0 };
 	int code = srun_place(srun, &layout), number = 0;
 	struct srun_task *tasks;
-	size_t count = 0;
 
 	if (code)
 		return code;
@@ -284,24 +295,15 @@ int srun_step(struct srun *srun)
 	tasks = strata_arena_array(&srun->cli->arena, (size_t)layout.task_count, sizeof(*tasks));
 	int64_t step = begin(srun, &layout);
 
-	for (size_t node = 0; tasks && node < layout.node_count; node++)
-		for (int64_t local = 0; local < layout.nodes[node].tasks; local++, count++) {
-			tasks[count] = (struct srun_task){
-				.node = layout.nodes[node].name,
-				.rank = (int64_t)count,
-				.environment = make_environment(srun, &layout, node, local,
-								(int64_t)count, step),
-			};
-			if (!tasks[count].environment ||
-			    !open_files(srun, &tasks[count], (int64_t)node, step)) {
-				end(srun, step, 1, 0);
-				return 1;
-			}
-		}
-	const char *program = tasks ? find_program(srun) : NULL;
-
-	code = program ? srun_run(srun, tasks, count, program, step, &number)
-		       : srun_refuse(srun, "out of memory");
+	if (!tasks || !fill_tasks(srun, &layout, step, tasks)) {
+		end(srun, step, 1, 0);
+		return 1;
+	}
+	srun_around(srun, job->prolog);
+	for (int64_t i = 0; i < layout.task_count; i++)
+		srun_task_prolog(srun, &tasks[i]);
+	code = srun_run(srun, tasks, (size_t)layout.task_count, step, &number);
+	srun_around(srun, job->epilog);
 	end(srun, step, code, number);
 	return code;
 }

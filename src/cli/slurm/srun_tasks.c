@@ -42,6 +42,7 @@ struct srun_tasks {
 	size_t stream_count;
 	int signals, width;
 	int64_t step, kill_at_ns; /* 0: not to be killed */
+	int64_t first_end_ns;     /* of a task; 0: none has ended */
 	bool failed;
 };
 
@@ -133,7 +134,7 @@ static bool add_stream(struct srun_tasks *all, int64_t rank, int to, int *ret_fd
 	return true;
 }
 
-static void start(struct srun_tasks *all, size_t index, const char *program)
+static void start(struct srun_tasks *all, size_t index)
 {
 	const struct srun_task *about = &all->about[index];
 	const struct srun *srun = all->srun;
@@ -149,14 +150,18 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 		if (fds[i] == STDOUT_FILENO || fds[i] == STDERR_FILENO)
 			own[i] = add_stream(all, about->rank, fds[i], &fds[i]);
 	const struct env_command command = {
-		.program = program,
-		.argv = (const char *const *)srun->command,
+		.program = about->program,
+		.argv = about->argv,
 		.envp = about->environment,
 		.cwd = srun->batch.job.chdir,
 		.fds = { fds[0], fds[1], fds[2] },
 	};
+	cpu_set_t before;
+	bool bound = srun_bind_begin(srun, about, &before);
 	int rc = env_spawn(env_system(), &command, &task->process, &err);
 
+	if (bound)
+		srun_bind_end(&before);
 	for (int i = 1; i <= 2; i++)
 		if (own[i])
 			close(fds[i]);
@@ -168,7 +173,7 @@ static void start(struct srun_tasks *all, size_t index, const char *program)
 	task->refused = true;
 	task->end = (struct env_exit){ .state = ENV_EXITED, .code = 2 };
 	all->failed = true;
-	dprintf(STDERR_FILENO, "slurmstepd: error: execve(): %s: %s\n", srun->command[0],
+	dprintf(STDERR_FILENO, "slurmstepd: error: execve(): %s: %s\n", about->argv[0],
 		strerror(-rc));
 }
 
@@ -207,6 +212,9 @@ static void reap(struct srun_tasks *all)
 		env_process_close(env_system(), &task->process);
 		task->process.pid = 0;
 		all->running--;
+		srun_task_epilog(all->srun, &all->about[i]);
+		if (!all->first_end_ns)
+			all->first_end_ns = now_ns();
 		all->failed |= task->end.state != ENV_EXITED || task->end.code;
 	}
 	if (all->failed && all->srun->batch.job.kill_on_bad_exit && !all->kill_at_ns &&
@@ -215,6 +223,20 @@ static void reap(struct srun_tasks *all)
 			all->srun->job_id, all->step);
 		end_all(all);
 	}
+}
+
+/* --wait: the others do not outlive the first for long. */
+static void look_at_wait(struct srun_tasks *all)
+{
+	int64_t wait_s = all->srun->batch.job.wait_s;
+
+	if (!wait_s || !all->first_end_ns || !all->running || all->kill_at_ns ||
+	    now_ns() < all->first_end_ns + wait_s * STRATA_SECOND_NS)
+		return;
+	dprintf(STDERR_FILENO, "srun: First task exited %" PRId64 "s ago\n", wait_s);
+	dprintf(STDERR_FILENO, "srun: Terminating StepId=%s.%" PRId64 "\n", all->srun->job_id,
+		all->step);
+	end_all(all);
 }
 
 static void take_signals(struct srun_tasks *all)
@@ -266,6 +288,7 @@ static void watch(struct srun_tasks *all, struct pollfd *polls)
 			if (all->streams[i].fd >= 0 && polls[i + 1].revents)
 				read_stream(all, &all->streams[i]);
 		reap(all);
+		look_at_wait(all);
 		if (all->kill_at_ns && now_ns() >= all->kill_at_ns)
 			signal_all(all, SIGKILL);
 	}
@@ -352,8 +375,8 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count,
-	     const char *program, int64_t step, int *ret_signal)
+int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t count, int64_t step,
+	     int *ret_signal)
 {
 	struct strata_arena *arena = &srun->cli->arena;
 	struct srun_tasks all = {
@@ -373,7 +396,7 @@ int srun_run(const struct srun *srun, const struct srun_task *tasks, size_t coun
 		return 1;
 	}
 	for (size_t i = 0; i < count; i++)
-		start(&all, i, program);
+		start(&all, i);
 	watch(&all, polls);
 	close(all.signals);
 	tell_ends(&all);

@@ -24,9 +24,11 @@ struct chosen_column {
 struct sshare {
 	const char *users, *accounts;
 	struct chosen_column chosen[CHOSEN_MAX];
-	int chosen_count; /* 0: all there are */
+	int chosen_count;      /* 0: all there are */
 	const char *delimiter; /* NULL: columns */
-	bool delimiter_last, headless, everybody;
+	bool delimiter_last, headless, everybody, detailed, partitions, only_users;
+	const char *clusters;
+	int64_t verbose;
 	const json_t *all_users, *all_accounts;
 	double used; /* by all, in hours */
 };
@@ -34,9 +36,17 @@ struct sshare {
 static const struct {
 	const char *title;
 	int width; /* below 0: to the left */
-} columns[] = { { "Account", -20 },   { "User", 10 },     { "RawShares", 10 },
-		{ "NormShares", 11 }, { "RawUsage", 11 }, { "EffectvUsage", 13 },
-		{ "FairShare", 10 } };
+} columns[] = {
+	{ "Account", -20 },   { "User", 10 },     { "Partition", 12 },   { "RawShares", 10 },
+	{ "NormShares", 11 }, { "RawUsage", 11 }, { "NormUsage", 11 },   { "EffectvUsage", 13 },
+	{ "FairShare", 10 },  { "LevelFS", 10 },  { "GrpTRESMins", 30 }, { "TRESRunMins", 30 },
+};
+/* Which of them are shown when nobody chooses. */
+enum {
+	USUAL = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8,
+	LONG = USUAL | 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11,
+	PARTITION = 1 << 2
+};
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 /* -p and -P: a delimiter between columns; of -p also behind the last. */
@@ -70,12 +80,13 @@ static int read_format(struct slurm_reading *reading, const struct slurm_row *ro
 		if (name == 0 || column == COLUMNS || sshare->chosen_count == CHOSEN_MAX)
 			return strata_fail(err, -EINVAL, "Invalid field requested: \"%.*s\"",
 					   (int)(span > 60 ? 60 : span), at);
-		if (name < span && strata_int_parse(at + name + 1, span - name - 1, -200, 200,
-						    &width, NULL))
+		if (name < span &&
+		    strata_int_parse(at + name + 1, span - name - 1, -200, 200, &width, NULL))
 			return strata_fail(err, -EINVAL, "Invalid width: \"%.*s\"",
 					   (int)(span > 60 ? 60 : span), at);
 		sshare->chosen[sshare->chosen_count++] =
-			(struct chosen_column){ column, width ? (int)width : columns[column].width };
+			(struct chosen_column){ column,
+						width ? (int)width : columns[column].width };
 		at += span + (at[span] == ',');
 	}
 	return 0;
@@ -88,22 +99,22 @@ static int read_format(struct slurm_reading *reading, const struct slurm_row *ro
 static const struct slurm_row rows[] = {
 	{ { "accounts", 'A', VALUE, .help = "these accounts" }, slurm_read_text, FIELD(accounts) },
 	{ { "all", 'a', .help = "all users" }, slurm_read_flag, FIELD(everybody) },
-	SLURM_ROW_IGNORED("cluster", 0, VALUE, "shares of these clusters"),
-	SLURM_ROW_IGNORED("clusters", 'M', VALUE, "shares of these clusters"),
+	{ { "cluster", 0, VALUE, .help = "shares of these clusters" }, slurm_read_text, FIELD(clusters) },
+	{ { "clusters", 'M', VALUE, .help = "shares of these clusters" }, slurm_read_text, FIELD(clusters) },
 	{ { "format", 'o', VALUE, .help = "columns: account,user%20,fairshare" }, read_format, 0 },
 	SLURM_ROW_HELP('h'),
 	{ { "helpformat", 'e', .help = "list the columns" }, slurm_read_end, 0 },
-	SLURM_ROW_IGNORED("long", 'l', STRATA_SLURM_NONE, "more columns"),
+	{ { "long", 'l', .help = "more columns" }, slurm_read_flag, FIELD(detailed) },
 	{ { "noheader", 'n', .help = "no titles" }, slurm_read_flag, FIELD(headless) },
 	{ { "parsable", 'p', .help = "columns between bars, one behind the last" }, read_parsable, 0 },
 	{ { "parsable2", 'P', .help = "columns between bars" }, read_parsable, 0 },
-	SLURM_ROW_IGNORED("partition", 'm', STRATA_SLURM_NONE, "shares of partitions"),
+	{ { "partition", 'm', .help = "a column for partitions" }, slurm_read_flag, FIELD(partitions) },
 	{ { "uid", 0, VALUE, .help = "these users" }, slurm_read_text, FIELD(users) },
 	SLURM_ROW_USAGE(0),
 	{ { "user", 'u', VALUE, .help = "these users" }, slurm_read_text, FIELD(users) },
 	{ { "users", 0, VALUE, .help = "these users" }, slurm_read_text, FIELD(users) },
-	SLURM_ROW_IGNORED("Users", 'U', STRATA_SLURM_NONE, "users without their accounts"),
-	SLURM_ROW_IGNORED("verbose", 'v', STRATA_SLURM_NONE, "say more"),
+	{ { "Users", 'U', .help = "users without their accounts" }, slurm_read_flag, FIELD(only_users) },
+	{ { "verbose", 'v', .help = "say more" }, slurm_read_tally, FIELD(verbose) },
 	SLURM_ROW_VERSION,
 	{ .read = NULL },
 };
@@ -163,18 +174,19 @@ static void print_share(struct cli *cli, const struct sshare *sshare, const json
 {
 	double weight = number(row, "weight"), all = weight_below(sshare, above(row, user));
 	const char *name = grid_or(json_object_get(row, "name"), "?");
-	char title[256], shares[32], part[32], used[32], share[32], factor[32];
+	char title[256], shares[32], part[32], used[32], share[32], factor[32], level[32];
+	double own = sshare->used > 0 ? fmin(number(row, "gpu_hours") / sshare->used, 1) : 0;
 
 	snprintf(title, sizeof(title), "%*s%.200s", depth, "", user ? account : name);
 	snprintf(shares, sizeof(shares), "%.0f", weight);
 	snprintf(part, sizeof(part), "%f", all > 0 ? weight / all : 0);
 	snprintf(used, sizeof(used), "%.0f", number(row, "gpu_hours") * 3600);
-	snprintf(share, sizeof(share), "%f",
-		 sshare->used > 0 ? fmin(number(row, "gpu_hours") / sshare->used, 1) : 0);
+	snprintf(share, sizeof(share), "%f", own);
+	snprintf(level, sizeof(level), "%f", own > 0 && all > 0 ? weight / all / own : INFINITY);
 	snprintf(factor, sizeof(factor), "%f", number(row, "factor"));
 	print_row(cli, sshare,
-		  (const char *const[]){ title, user ? name : "", shares, part, used, share,
-					 user ? factor : "" });
+		  (const char *const[]){ title, user ? name : "", "", shares, part, used, share,
+					 share, user ? factor : "", level, "", "" });
 }
 
 /* The users of an account, then the accounts below it. */
@@ -199,14 +211,15 @@ static void print_below(struct cli *cli, const struct sshare *sshare, const char
 
 		if (!same(above(row, false), account) || depth >= DEPTH_MAX)
 			continue;
-		if (!sshare->accounts || slurm_listed(sshare->accounts, name))
+		if (!sshare->only_users &&
+		    (!sshare->accounts || slurm_listed(sshare->accounts, name)))
 			print_share(cli, sshare, row, account, false, depth);
-		print_below(cli, sshare, name, depth + 1);
+		print_below(cli, sshare, name, sshare->only_users ? 0 : depth + 1);
 	}
 }
 
 /* As long as the widest column; cut to each. */
-#define RULE                                                                            \
+#define RULE                                                                           \
 	"----------------------------------------------------------------------------" \
 	"----------------------------------------------------------------------------" \
 	"------------------------------------------------"
@@ -228,9 +241,11 @@ static void print(struct cli *cli, struct sshare *sshare)
 		print_row(cli, sshare, titles);
 	if (!sshare->headless && !sshare->delimiter)
 		print_row(cli, sshare, rules);
-	print_row(cli, sshare,
-		  (const char *const[]){ "root", "", "", "0.000000", used, "1.000000", "" });
-	print_below(cli, sshare, NULL, 1);
+	if (!sshare->only_users)
+		print_row(cli, sshare,
+			  (const char *const[]){ "root", "", "", "", "0.000000", used, "1.000000",
+						 "1.000000", "", "", "", "" });
+	print_below(cli, sshare, NULL, sshare->only_users ? 0 : 1);
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -247,10 +262,19 @@ static int run(struct cli *cli, int argc, char **argv)
 			cli_printf(cli, "%s\n", columns[i].title);
 		return 0;
 	}
-	if (sshare.chosen_count == 0)
-		for (int i = 0; i < COLUMNS; i++)
+	if (!slurm_cluster_known(cli, NAME, sshare.clusters))
+		return 1;
+	int usual = (sshare.detailed ? LONG : USUAL) | (sshare.partitions ? PARTITION : 0);
+
+	for (int i = 0, count = sshare.chosen_count; count == 0 && i < COLUMNS; i++)
+		if (usual >> i & 1)
 			sshare.chosen[sshare.chosen_count++] =
 				(struct chosen_column){ i, columns[i].width };
+	slurm_print_cluster(cli, sshare.clusters);
+	if (sshare.verbose)
+		cli_printf(cli, "Users requested:\n\t: %s\nAccounts requested:\n\t: %s\n",
+			   sshare.everybody ? "all" : sshare.users,
+			   sshare.accounts ? sshare.accounts : "all");
 	int rc = service_list(cli, "users", &users);
 
 	if (rc == 0)
