@@ -26,11 +26,11 @@ export function setPageKey(value) {
 /* Another tab signed in or out. */
 addEventListener('storage', event => { if (event.key === KEY) { key = event.newValue; location.reload(); } });
 
-export async function request(method, path, { body, headers, signal, token } = {}) {
-  const sent = { ...(key ? { 'X-Strata-Page': key } : {}), ...(token ? { Authorization: `Bearer ${token}` } : {}), ...(body != null ? { 'Content-Type': 'application/json' } : {}), ...headers };
+export async function request(method, path, { body, raw, headers, signal, token } = {}) {
+  const sent = { ...(key ? { 'X-Strata-Page': key } : {}), ...(token ? { Authorization: `Bearer ${token}` } : {}), ...(body != null ? { 'Content-Type': 'application/json' } : raw != null ? { 'Content-Type': 'application/octet-stream' } : {}), ...headers };
   let answer;
   try {
-    answer = await fetch(PREFIX + path, { method, headers: sent, body: body != null ? JSON.stringify(body) : undefined, signal, cache: 'no-store', credentials: 'same-origin' });
+    answer = await fetch(PREFIX + path, { method, headers: sent, body: body != null ? JSON.stringify(body) : raw ?? undefined, signal, cache: 'no-store', credentials: 'same-origin' });
   } catch (trouble) { throw trouble.name === 'AbortError' ? trouble : new AwayError(); }
   if (!answer.ok) {
     const text = await answer.text().catch(() => '');

@@ -42,6 +42,7 @@ function make(node, svg) {
   if (typeof node !== 'object') return document.createTextNode(String(node));
   const inSvg = svg || node.tag === 'svg';
   const element = inSvg ? document.createElementNS(SVG, node.tag) : document.createElement(node.tag);
+  element.$node = node;
   element.$tag = node.tag;
   element.$key = node.props.key;
   if (!node.props.own) fill(element, node.children, inSvg);
@@ -63,13 +64,17 @@ function update(there, node, svg) {
     if (there.data !== text) there.data = text;
     return;
   }
+  if (there.$node === node) return; /* kept by who drew it: nothing in it is different */
+  there.$node = node;
   if (!node.props.own) fill(there, node.children, svg || node.tag === 'svg');
   setProps(there, node.props);
 }
 
 function fill(parent, list, svg) {
-  const keyed = new Map();
-  for (const there of parent.childNodes) if (there.$key != null) keyed.set(there.$key, there);
+  const keyed = new Map(), wanted = new Set();
+  for (const node of list) if (typeof node === 'object' && node.props.key != null) wanted.add(node.props.key);
+  /* what goes, goes first: else all that stands behind it would be moved */
+  for (const there of [...parent.childNodes]) if (there.$key != null) { if (wanted.has(there.$key)) keyed.set(there.$key, there); else there.remove(); }
   let at = parent.firstChild;
   for (const node of list) {
     const key = typeof node === 'object' ? node.props.key : undefined;

@@ -10,7 +10,7 @@ const SHOWN = 9;
 
 function everything(text) {
   const number = /^\d+(_\d+)?$/.test(text.trim()) ? [{ text: `Job ${text.trim()}`, hint: 'by its number', to: `#/job/${text.trim()}`, mark: icon('right') }] : [];
-  const pages = [['Now', '#/now', 'G N'], ['Jobs', '#/jobs', 'G J'], ['Timeline', '#/timeline', 'G T'], ['Generate', '#/generate', 'G G'], ['You and your sessions', '#/you', 'G Y'], ...(atLeast('user') ? [['Submit a job', '#/submit', 'C']] : [])];
+  const pages = [['Now', '#/now', 'G N'], ['Jobs', '#/jobs', 'G J'], ['Timeline', '#/timeline', 'G T'], ['Generate', '#/generate', 'G G'], ['What if: another policy', '#/whatif', 'G W'], ['Place a model', '#/place', 'G M'], ['People, shares and limits', '#/people', 'G P'], ['You and your sessions', '#/you', 'G Y'], ...(atLeast('user') ? [['Submit a job', '#/submit', 'C']] : [])];
   return [...number, ...pages.map(([name, to, hint]) => ({ text: name, hint, to, mark: icon('right') })),
     ...[...data.running, ...data.waiting].map(job => ({ text: `${nameOfJob(job)} · ${numberOf(job)} · ${nameOf(job.user)}`, hint: lookOf(job), to: `#/job/${job.id}`, mark: glyph(lookOf(job)) })),
     ...data.nodes.map(node => ({ text: `Node ${node.name}`, hint: node.state, to: `#/now?node=${encodeURIComponent(node.name)}`, mark: icon('now') }))];

@@ -7,11 +7,11 @@ import { switchTheme } from './shell.js';
 import { atLeast } from './me.js';
 
 const CHORD_MS = 1200;
-const GOES = { n: '#/now', j: '#/jobs', t: '#/timeline', g: '#/generate', s: '#/submit', y: '#/you' };
+const GOES = { n: '#/now', j: '#/jobs', t: '#/timeline', g: '#/generate', w: '#/whatif', m: '#/place', p: '#/people', s: '#/submit', y: '#/you' };
 let chordAt = 0;
 
 const KEYS = [
-  ['Everywhere', [['G then N J T G S Y', 'go to a page'], ['C', 'submit a job'], ['Ctrl K', 'find anything'], ['Shift T', 'light or dark'], ['?', 'this list']]],
+  ['Everywhere', [['G then N J T G W M P S Y', 'go to a page'], ['C', 'submit a job'], ['Ctrl K', 'find anything'], ['Shift T', 'light or dark'], ['?', 'this list']]],
   ['Lists', [['J K', 'down, up'], ['Enter', 'open'], ['M', 'only mine'], ['X', 'cancel, with a question'], ['/', 'filter']]],
   ['One job', [['H', 'hold or release'], ['R', 'submit again'], ['X', 'cancel, with a question'], ['F', 'follow the log'], ['Esc', 'back']]],
   ['Timeline', [['+ −', 'zoom'], ['← →', 'move'], ['0', 'back to now']]],

@@ -10,9 +10,13 @@ import { generatePage } from './page_generate.js';
 import { jobPage } from './page_job.js';
 import { jobsPage } from './page_jobs.js';
 import { nowPage } from './page_now.js';
+import { peoplePage } from './page_people.js';
+import { placePage } from './page_place.js';
 import { signInPage, takeLink } from './page_sign_in.js';
 import { submitPage } from './page_submit.js';
 import { timelinePage } from './page_timeline.js';
+import { tracePage } from './page_trace.js';
+import { whatIfPage } from './page_what_if.js';
 import { youPage } from './page_you.js';
 import * as shell from './shell.js';
 
@@ -36,7 +40,7 @@ function leave(text) {
 }
 
 async function begin() {
-  for (const [name, page] of Object.entries({ now: nowPage, jobs: jobsPage, job: jobPage, timeline: timelinePage, generate: generatePage, submit: submitPage, you: youPage })) addPage(name, page);
+  for (const [name, page] of Object.entries({ now: nowPage, jobs: jobsPage, job: jobPage, timeline: timelinePage, generate: generatePage, submit: submitPage, whatif: whatIfPage, place: placePage, people: peoplePage, trace: tracePage, flow: tracePage, you: youPage })) addPage(name, page);
   setInterval(() => { if (!document.hidden) redraw(); }, CLOCK_MS);
   overlay.setUp();
   shell.setUp();

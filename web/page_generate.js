@@ -1,6 +1,7 @@
 /* Generate: is it coming along, and how did I make that one? Pictures are one's own; of others only how many are before. */
 import { ApiError, ask, followEvents, get, picture } from './api.js';
-import { redraw } from './app.js';
+import { redraw, route, setQuery } from './app.js';
+import { compare, leave as leaveCompare } from './compare.js';
 import { data } from './data.js';
 import { h, icon } from './dom.js';
 import { ago, bytes, count, duration, exact, since } from './format.js';
@@ -127,7 +128,7 @@ function formCard() {
     h('div', { class: 'two' }, number('width', 'Width', say(defaults.width)), number('height', 'Height', say(defaults.height))),
     h('div', { class: 'two' }, h('div', { class: 'field' }, h('span', null, 'Seed'), h('div', { class: 'row tight' }, h('input', { class: 'in', id: 'g-seed', inputmode: 'numeric', 'aria-label': 'Seed', value: String(form.seed ?? ''), oninput: event => set('seed', event.target.value) }), h('button', { type: 'button', class: 'icon', 'aria-label': 'Another seed', title: 'Another seed (S)', onclick: () => set('seed', anySeed()) }, icon('dice'))), errors.seed ? problemLine(errors.seed) : null),
       h('div', { class: 'field' }, h('span', null, 'Pictures'), segments('Pictures', COUNTS, String(form.n ?? 1), value => set('n', Number(value))))),
-    initField(), errors[''] ? problemLine(errors['']) : null,
+    initField(), h('label', { class: 'check' }, h('input', { type: 'checkbox', id: 'g-trace', checked: form.trace ?? false, onchange: event => set('trace', event.target.checked || undefined) }), 'with a trace', h('span', { class: 'dim' }, 'of what happens')), errors[''] ? problemLine(errors['']) : null,
     h('div', null, h('button', { class: 'btn primary big wide', id: 'generate', disabled: busy || !own || !form.prompt?.trim() }, busy ? 'Asking …' : 'Generate', h('kbd', null, 'Ctrl ↵')), h('p', { class: 'hint' }, line())));
 }
 
@@ -162,7 +163,7 @@ function settings(task) {
   const p = task.parameters ?? {}, took = task.started_at && task.ended_at ? (Date.parse(task.ended_at) - Date.parse(task.started_at)) / 1000 : null;
   return h('div', { class: 'card set' }, h('div', null, h('b', { class: 'cut', title: p.prompt }, p.prompt), h('p', { class: 'sm dim', title: exact(task.ended_at) }, ago(task.ended_at))),
     [['Solver', [p.scheduler ?? p.solver ?? 'the model’s', p.schedule].filter(Boolean).join(' ')], ['Steps', task.steps], ['Size', `${task.images[0].width} × ${task.images[0].height}`], ['Seed', task.seed], ['Took', took == null ? '–' : took < 10 ? `${took.toFixed(1)} s` : duration(took)]].map(([name, value]) => h('div', null, h('p', { class: 'sm dim' }, name), value)),
-    h('span', { class: 'row' }, h('button', { class: 'btn tiny', onclick: () => use(task) }, 'Use these', h('kbd', null, 'U'))));
+    h('span', { class: 'row' }, p.trace ? h('a', { class: 'btn tiny', href: `#/trace/${task.id}` }, 'What happened') : null, h('button', { class: 'btn tiny', onclick: () => use(task) }, 'Use these', h('kbd', null, 'U'))));
 }
 function gallery() {
   const list = shots();
@@ -177,6 +178,7 @@ function lost() {
   return list.length ? h('ul', { class: 'problems', 'aria-label': 'Pictures that failed' }, list.map(task => h('li', { key: task.id }, icon('warn'), h('b', null, `picture ${task.id} failed`), h('span', { class: 'what' }, task.error ?? ''), h('button', { class: 'btn tiny', onclick: () => use(task) }, 'Use its settings')))) : null;
 }
 
+const comparing = () => atLeast('user') && route.query.get('tab') === 'compare';
 const moveBy = by => { at = Math.max(0, Math.min(at + by, shots().length - 1)); redraw(); };
 export const generatePage = {
   title: () => 'Generate',
@@ -197,8 +199,10 @@ export const generatePage = {
     stops.forEach(stop => stop());
     watcher.disconnect();
     dropPreview();
+    leaveCompare();
     for (const url of urls.values()) url.then(text => text && URL.revokeObjectURL(text), () => {});
     urls = new Map();
   },
-  draw: () => [h('div', { class: 'head middle' }, h('h1', { class: 'grow' }, 'Generate')), h('div', { class: atLeast('user') ? 'gen' : '' }, atLeast('user') ? formCard() : null, h('div', { class: 'stack fresh' }, nowCard(), lost(), gallery()))],
+  draw: () => [h('div', { class: 'head middle' }, h('h1', { class: 'grow' }, 'Generate'), atLeast('user') ? segments('View', [['create', 'Create'], ['compare', 'Compare solvers']], comparing() ? 'compare' : 'create', value => setQuery({ tab: value === 'compare' ? 'compare' : null })) : null),
+    comparing() ? compare(samplers, model(), form) : h('div', { class: atLeast('user') ? 'gen' : '' }, atLeast('user') ? formCard() : null, h('div', { class: 'stack fresh' }, nowCard(), lost(), gallery()))],
 };

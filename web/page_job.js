@@ -1,5 +1,5 @@
 /* One job. It runs: is it well, how long still? It waits: when, and why not now? It failed: why? */
-import { ApiError, get } from './api.js';
+import { ApiError, ask, get } from './api.js';
 import { cancelJob, holdJob, requeueJob } from './actions.js';
 import { go, redraw, route } from './app.js';
 import { glyph, h, icon } from './dom.js';
@@ -8,11 +8,15 @@ import { stateHistory } from './history.js';
 import { onEvent } from './live.js';
 import { Log } from './log.js';
 import { isMine, mayChange, maySee, nameOf } from './me.js';
+import { failed, toast } from './overlay.js';
 import { card, copyButton, empty, facts } from './parts.js';
+import { Samples } from './samples.js';
 import { asks, isLive, leftText, lookOf, nameOfJob, ranFor, startText, startTitle, stateMark, waits, where } from './state.js';
 
 const CHECK_MS = 5000; /* what waits is asked for anew so often: others' jobs move it */
-let job = null, why = null, checkpoints = [], steps = [], trouble = null, log = null, stop = null, timer = 0, id = null;
+const SOONER_MS = 15_000;
+const SAMPLES_MS = 10_000; /* what a job uses is written down every 5 s at most */
+let job = null, why = null, checkpoints = [], steps = [], sooner = [], samples = null, trouble = null, log = null, stop = null, timer = 0, sampling = 0, soonerAt = 0, id = null;
 
 /* ---- what is known ---- */
 
@@ -23,9 +27,21 @@ async function load() {
     const [reasons, points, list] = await Promise.all([waits(next) ? get(`/jobs/${next.id}/why`) : null, get(`/jobs/${next.id}/checkpoints`), get(`/jobs/${next.id}/steps`)]);
     if (asked !== id) return;
     [job, why, checkpoints, steps, trouble] = [next, reasons, points.checkpoints, list.steps, null];
-    if (!log && job.started_at && maySee(job)) { log = new Log(redraw); log.open(job.id); }
+    if (!log && job.started_at && maySee(job)) { log = new Log(redraw); log.open(job.id); samples = new Samples(job.id); }
+    samples?.load();
+    lookSooner();
   } catch (error) { if (asked !== id) return; if (error instanceof ApiError) trouble = error.message; }
   redraw();
+}
+/* What would let it start earlier; asked for seldom, since it is planned for. */
+async function lookSooner() {
+  if (!job || !waits(job) || !mayChange(job) || Date.now() - soonerAt < SOONER_MS) return;
+  soonerAt = Date.now();
+  const asked = id;
+  try { const answer = await get(`/jobs/${job.id}/sooner`); if (asked === id) { sooner = answer.sooner; redraw(); } } catch { /* it may have started */ }
+}
+async function change(fields) {
+  try { await ask('PATCH', `/jobs/${job.id}`, fields); toast('It asks for less now, and keeps its place.'); sooner = []; soonerAt = 0; load(); } catch (trouble) { failed(trouble); }
 }
 function submitAgain() {
   sessionStorage.setItem('strata.again', JSON.stringify(job.request ?? {}));
@@ -51,13 +67,28 @@ function actions() {
 
 /* ---- cards ---- */
 
+function beforeList() {
+  if (!why.before?.length) return null;
+  const more = why.before_count - why.before.length;
+  return [h('h3', { class: 'label' }, 'Before it'), h('ul', { class: 'tickets' }, why.before.map(one => h('li', { key: one.id }, glyph('queued'), h('span', { class: 'cut' }, h('a', { class: 'link', href: `#/job/${one.id}` }, one.name || `job ${one.id}`), ' ', h('span', { class: 'dim' }, nameOf(one.user))), h('span', { class: 'dim sm', title: startTitle(one) }, startText(one)))), more > 0 ? h('li', { class: 'dim' }, h('span', null), h('span', null, `and ${count(more, 'more job')}`)) : null)];
+}
+function shareLine() {
+  const share = why.fair_share;
+  if (!share) return null;
+  return h('p', { class: 'sm dim share' }, `Fair share ${share.share.toFixed(2)}: ${nameOf(job.user) === 'you' ? 'you have' : `${job.user} has`} used ${share.gpu_hours.toFixed(1)} GPU hours lately, with weight ${share.weight}. `, share.users_waiting > 1 ? `Of ${count(share.users_waiting, 'user')} with waiting jobs ${share.users_before ? `${share.users_before} ${share.users_before === 1 ? 'has' : 'have'} used less` : 'nobody has used less'}.` : '');
+}
+function soonerList() {
+  if (!sooner.length) return null;
+  return h('div', { class: 'sooner' }, h('h3', { class: 'label' }, 'It would start sooner with'), h('ul', null, sooner.map(one => h('li', { key: one.text },
+    h('span', { title: exact(one.start_at) }, h('b', null, Date.parse(one.start_at) <= now() + 2000 ? 'now' : `≈ ${time(one.start_at)}`), h('span', { class: 'dim' }, ` on ${one.node}`)), h('span', { class: 'grow' }, one.text), h('button', { class: 'btn tiny', onclick: () => change(one.change), 'aria-label': `Ask for ${one.text}` }, 'Ask for this')))));
+}
 function whyCard() {
   if (!why) return null;
   const left = job.expected_start_at ? (Date.parse(job.expected_start_at) - now()) / 1000 : null;
   return card('Why it waits', 'as the scheduler has it now', h('div', { class: 'pad' },
     h('p', { class: 'big', title: startTitle(job) }, job.expected_start_at ? startText(job) : 'Not known', left != null && left > 0 ? h('span', { class: 'dim' }, ` in ${duration(left)}`) : null),
     h('p', { class: 'ink2' }, job.expected_start_at ? `Expected on ${job.expected_node ?? 'a node'}. ${job.promised ? 'A promise: then, or earlier.' : 'An estimate: it changes with what others do.'}` : job.reason_text ?? ''),
-    h('ol', { class: 'reasons' }, why.sentences.map((sentence, i) => h('li', { key: i }, sentence)))));
+    h('ol', { class: 'reasons' }, why.sentences.map((sentence, i) => h('li', { key: i }, sentence))), beforeList(), shareLine()), soonerList());
 }
 function failCard() {
   if (job.state !== 'failed') return null;
@@ -105,16 +136,18 @@ export const jobPage = {
     x: () => { if (job && isLive(job) && mayChange(job)) cancelJob(job, checkpoints.length); }, f: () => log?.setFollow(!log.follow), Escape: () => go('#/jobs'),
   },
   open({ id: asked }) {
-    [job, why, checkpoints, steps, trouble, log, id] = [null, null, [], [], null, null, asked];
+    [job, why, checkpoints, steps, sooner, samples, trouble, log, id] = [null, null, [], [], [], null, null, null, asked];
+    soonerAt = 0;
     stop = onEvent((kind, event) => { if (kind === 'reconnected' || event?.job === job?.id) load(); });
     timer = setInterval(() => { if (job && waits(job)) load(); }, CHECK_MS);
+    sampling = setInterval(() => { if (job?.state === 'running' && !document.hidden) samples?.load(); }, SAMPLES_MS);
     load();
   },
-  close() { stop?.(); clearInterval(timer); log?.close(); log = null; },
+  close() { stop?.(); clearInterval(timer); clearInterval(sampling); log?.close(); log = null; },
   draw() {
     if (!job) return trouble ? [h('h1', { class: 'sr' }, `Job ${id}`), h('div', { class: 'card' }, empty(`There is no job ${id} to show`, `${trouble}.`, h('a', { class: 'btn', href: '#/jobs' }, 'All jobs')))] : h('h1', null, h('span', { class: 'skel' }, 'a job of somebody'));
     return h('div', { class: 'fresh' }, h('nav', { class: 'crumb', 'aria-label': 'Where you are' }, h('a', { href: '#/jobs' }, 'Jobs'), icon('right'), h('span', null, job.array_id ? `${job.array_id}, element ${job.array_index}` : job.id)),
       h('div', { class: 'head' }, title(), actions()), failCard(),
-      h('div', { class: 'jobgrid' }, h('div', { class: 'stack' }, card('States', 'length by duration, compressed', h('div', { class: 'pad' }, stateHistory(job))), whyCard(), logCard()), h('div', { class: 'stack' }, asked(), used(), whereAndWhat(), checkpointCard(), stepCard())));
+      h('div', { class: 'jobgrid' }, h('div', { class: 'stack' }, card('States', 'length by duration, compressed', h('div', { class: 'pad' }, stateHistory(job), h('p', { class: 'sm' }, h('a', { class: 'link', href: `#/flow/${job.id}` }, 'Its flow: states, steps and checkpoints as slices')))), whyCard(), logCard(), samples?.draw(job)), h('div', { class: 'stack' }, asked(), used(), whereAndWhat(), checkpointCard(), stepCard())));
   },
 };

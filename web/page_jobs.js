@@ -2,13 +2,14 @@
 import { go, redraw, route, setQuery } from './app.js';
 import { cancelJob } from './actions.js';
 import { glyph, h, icon } from './dom.js';
-import { duration, exact, since, time } from './format.js';
+import { duration, exact, now, since, time } from './format.js';
 import { JobList } from './job_list.js';
 import { atLeast, isMine, mayChange, me, nameOf } from './me.js';
 import { bar, empty, problemLine } from './parts.js';
 import { asks, isLive, leftText, nameOfJob, numberOf, ranFor, startText, startTitle, stateMark, waits, where } from './state.js';
 import { VirtualList } from './virtual_list.js';
 
+const DRAWN_MS = 5000; /* times that pass are drawn anew so often */
 const ROW = 38, ROW_NARROW = 62, NARROW = matchMedia('(max-width: 720px)');
 const CHIPS = [['live', 'Live'], ['running', 'Running'], ['queued', 'Waiting'], ['completed', 'Completed'], ['failed', 'Failed'], ['cancelled', 'Cancelled']];
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
@@ -115,7 +116,7 @@ export const jobsPage = {
     return [h('div', { class: 'head' }, h('h1', { class: 'grow' }, 'Jobs')),
       h('div', { class: 'filters' }, h('div', { class: 'with' }, icon('search'), h('input', { class: 'in', id: 'filter', placeholder: 'name, number, user:bo, node:n3, gpu:a100', 'aria-label': 'Filter jobs', autocomplete: 'off', spellcheck: 'false', value: filters().text, oninput: event => { at = 0; setQuery({ text: event.target.value || null }); } }), h('kbd', { class: 'hidep' }, '/')), chips()),
       jobs.trouble ? problemLine(jobs.trouble) : null,
-      h('div', { class: 'card fresh jobs', role: 'table', 'aria-label': 'Jobs', 'aria-rowcount': shown.length + 1, 'aria-busy': String(!jobs.loaded) }, h('div', { class: 'jh', role: 'row', 'aria-rowindex': 1 }, HEADS.map(head)), shown.length ? list.draw(shown, row, { class: 'jlist', role: 'rowgroup' }) : null),
+      h('div', { class: 'card fresh jobs', role: 'table', 'aria-label': 'Jobs', 'aria-rowcount': shown.length + 1, 'aria-busy': String(!jobs.loaded) }, h('div', { class: 'jh', role: 'row', 'aria-rowindex': 1 }, HEADS.map(head)), shown.length ? list.draw(shown, row, { class: 'jlist', role: 'rowgroup' }, [sortedFor, at, Math.floor(now() / DRAWN_MS)].join('|')) : null),
       shown.length ? null : h('div', { class: 'card' }, nothing()), moreLine(), h('p', { class: 'sr', role: 'status' }, jobs.loaded ? `${shown.length} jobs` : '')];
   },
   drawn() { list.settle(shown.length); },

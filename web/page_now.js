@@ -8,7 +8,7 @@ import { atLeast, isMine, nameOf } from './me.js';
 import { nodeTile } from './node_tile.js';
 import { confirm, failed, toast } from './overlay.js';
 import { card, empty } from './parts.js';
-import { problems } from './problems.js';
+import { moreProblems, problems } from './problems.js';
 import { spark } from './spark.js';
 import { asks, nameOfJob, startText, startTitle } from './state.js';
 
@@ -52,9 +52,9 @@ function figures() {
 /* ---- problems ---- */
 
 function problemList() {
-  const list = problems(data);
+  const list = problems(), more = moreProblems();
   if (!list.length) return h('p', { class: 'okline' }, icon('check'), 'No problems.');
-  return h('ul', { class: 'problems', 'aria-label': 'Problems' }, list.map(one => h('li', { key: one.key, class: one.grave ? '' : 'mild' }, icon('warn'), h('b', { class: 'cut' }, one.title), h('span', { class: 'what' }, one.text), h('a', { class: 'btn tiny', href: one.to }, one.act))));
+  return h('ul', { class: 'problems', 'aria-label': 'Problems' }, list.map(one => h('li', { key: one.key, class: one.grave ? '' : 'mild' }, icon('warn'), h('b', { class: 'cut' }, one.title), h('span', { class: 'what' }, one.text), h('a', { class: 'btn tiny', href: one.to, title: one.command ?? '' }, one.act))), more > 0 ? h('li', { class: 'mild' }, icon('warn'), h('span', { class: 'what' }, `and ${more} more`)) : null);
 }
 
 /* ---- nodes ---- */

@@ -5,14 +5,15 @@ import { data, onData } from './data.js';
 import { h, icon } from './dom.js';
 import { count, duration, exact, gpus, now, time } from './format.js';
 import { onEvent } from './live.js';
-import { isMine, nameOf } from './me.js';
+import { isMine, me, nameOf } from './me.js';
 import { failed } from './overlay.js';
 import { empty, segments } from './parts.js';
 import { asks, nameOfJob, startText } from './state.js';
 import { bars, lanesOf, ticks } from './timeline_bars.js';
 
 const HOUR = 3600_000, SPANS = [['6', '6 h'], ['14', '14 h'], ['24', '1 d'], ['72', '3 d']], SPAN_MIN = 0.5, SPAN_MAX = 14 * 24;
-const LEFT = 76, RIGHT = 12, TOP = 30, LANE = 13, GAP = 12, TWO_LINES = 34, BARS_MAX = 1500, PAST_PAGES = 10, PAGE = 200, TABLE_ROWS = 60;
+const LEFT = 76, RIGHT = 12, TOP = 30, LANE = 13, GAP = 12, TWO_LINES = 34, BARS_MAX = 1500, PAST_PAGES = 10, PAGE = 200, TABLE_ROWS = 60, TRACED_SHOWN = 6;
+let traced = []; /* pictures of one's own that have a trace */
 let past = new Map(), planned = [], known = null, width = 1000, watcher = null, stops = [], drag = null;
 
 /* ---- what is looked at ---- */
@@ -50,6 +51,9 @@ async function loadPast() {
 async function loadPlans() {
   try { planned = (await get('/queue?state=queued,preempted&limit=400&fields=id,name,user,state,gpus,gpu_type,gpu_share,cpus,time_limit_s,expected_start_at,expected_node,promised,position')).jobs; } catch { /* the next event asks again */ }
   redraw();
+}
+async function loadTraced() {
+  try { traced = (await get(`/tasks?user=${encodeURIComponent(me.user)}&limit=30`)).tasks.filter(task => isMine(task) && task.parameters?.trace && task.images?.length).slice(0, TRACED_SHOWN); redraw(); } catch { /* there are none to show */ }
 }
 async function noteEnd(id) { try { const job = await get(`/jobs/${id}`); if (job.ended_at) past.set(id, job); } catch { /* it is gone */ } redraw(); }
 
@@ -139,6 +143,7 @@ export const timelinePage = {
     stops = [onData(loadPlans), onEvent((kind, event) => { if (kind === 'job.ended') noteEnd(event.job); else if (kind === 'reconnected') { known = null; loadPast(); } })];
     loadPast();
     loadPlans();
+    loadTraced();
   },
   close() { watcher.disconnect(); stops.forEach(stop => stop()); },
   changed() { loadPast(); },
@@ -152,6 +157,6 @@ export const timelinePage = {
     return [head, h('section', { class: 'card tlbox fresh', 'aria-label': 'Timeline of nodes' }, h('div', { class: 'tlfit', ref: element => { watcher.observe(element); width = Math.max(280, Math.floor(element.clientWidth) || width); element.addEventListener('wheel', wheel, { passive: false }); } }, svg)),
       h('div', { class: 'legend' }, [['mine', 'yours'], ['other', 'others'], ['past', 'ended'], ['rest', 'up to its limit'], ['plan', 'planned: dashed an estimate, solid a promise'], ['gone', 'cannot be used']].map(([kind, text]) => h('span', null, h('i', { class: `l-${kind}` }), text))),
       hidden ? h('p', { class: 'hint' }, `${count(hidden, 'short one')} of ${count(hidden + shown.length, 'bar')} are left out here; zoom in to see them.`) : null,
-      known && known > view().from ? h('p', { class: 'hint' }, `Ended jobs are known since ${time(known)}${asking ? '; looking …' : ''}.`) : null, table(shown), h('p', { class: 'sr', role: 'status' }, `${duration(span() * 3600)} in view`)];
+      known && known > view().from ? h('p', { class: 'hint' }, `Ended jobs are known since ${time(known)}${asking ? '; looking …' : ''}.`) : null, traced.length ? h('p', { class: 'sm row wrap gap' }, h('span', { class: 'dim' }, 'Down to steps, rows and subgraphs:'), traced.map(task => h('a', { key: task.id, class: 'link', href: `#/trace/${task.id}` }, `picture ${task.id}`))) : null, table(shown), h('p', { class: 'sr', role: 'status' }, `${duration(span() * 3600)} in view`)];
   },
 };

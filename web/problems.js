@@ -1,19 +1,24 @@
-/* What is wrong, from what the pages know: each with its consequence and one thing to do. */
-import { count, duration, gpus, since } from './format.js';
-import { nameOf } from './me.js';
-import { nameOfJob } from './state.js';
+/* What is wrong, as the service tells it: asked for when something has happened, and now and then. */
+import { get } from './api.js';
+import { redraw } from './app.js';
+import { onData } from './data.js';
+import { duration, since } from './format.js';
 
-const STUCK = new Set(['impossible', 'dependency_never']);
+const LEAST_MS = 1500, EVERY_MS = 20_000; /* a disk fills without an event */
+let known = { problems: [], count: 0 }, at = 0, timer = 0;
 
-function ofNode(node) {
-  const lost = node.gpus ? `${gpus(node.gpus)} cannot be used` : 'its cores cannot be used', long = node.since ? ` for ${duration(since(node.since))}` : '';
-  if (node.state === 'down') return { key: `down-${node.name}`, grave: true, title: `${node.name} is down`, text: `${node.reason ? `${node.reason}. ` : ''}${lost}${long}.`, act: 'See the node', to: `#/now?node=${encodeURIComponent(node.name)}` };
-  return { key: `drained-${node.name}`, grave: false, title: `${node.name} is drained`, text: `${node.reason ? `${node.reason}. ` : ''}Nothing new starts there${long}; ${node.jobs.length ? `${count(node.jobs.length, 'job')} still ${node.jobs.length === 1 ? 'runs' : 'run'}` : 'nothing runs'}.`, act: 'See the node', to: `#/now?node=${encodeURIComponent(node.name)}` };
+async function load() {
+  at = Date.now();
+  try { known = await get('/problems'); redraw(); } catch { /* said elsewhere */ }
 }
-const ofJob = job => ({ key: `stuck-${job.id}`, grave: true, title: `${nameOfJob(job)} can never start`, text: `Job ${job.id} of ${nameOf(job.user)}: ${job.reason_text ?? job.reason}.`, act: 'Open the job', to: `#/job/${job.id}` });
-const ofModel = model => ({ key: `model-${model.name}`, grave: true, title: `${model.name} draws nothing`, text: `${model.trouble}. ${count(model.pending, 'picture')} ${model.pending === 1 ? 'waits' : 'wait'} for it.`, act: 'See pictures', to: '#/generate' });
-
-export function problems({ nodes, waiting, models }) {
-  return [...nodes.filter(node => node.state !== 'up').map(ofNode), ...waiting.filter(job => STUCK.has(job.reason)).map(ofJob), ...models.filter(model => model.trouble && model.pending).map(ofModel)]
-    .sort((a, b) => b.grave - a.grave);
+/* At once, or when the last time is long enough ago. */
+function soon() {
+  if (timer || document.hidden) return;
+  timer = setTimeout(() => { timer = 0; load(); }, Math.max(0, at + LEAST_MS - Date.now()));
 }
+onData(soon);
+setInterval(() => { if (at) soon(); }, EVERY_MS);
+
+const textOf = one => one.since && one.kind.startsWith('node') ? `${one.text.replace(/\.$/, '')}, for ${duration(since(one.since))}.` : one.text;
+export const problems = (list = known.problems) => list.map(one => ({ key: `${one.kind}-${one.about ?? one.job ?? ''}`, grave: one.grave, title: one.title, text: textOf(one), act: one.action.text, to: one.action.page, command: one.action.command }));
+export const moreProblems = () => known.count - known.problems.length;

@@ -7,7 +7,8 @@ import { keyWords, showKeys } from './keys.js';
 import { onState, state, tryNow } from './live.js';
 import { atLeast, me } from './me.js';
 
-const PAGES = [['now', 'Now', 'now'], ['jobs', 'Jobs', 'jobs'], ['timeline', 'Timeline', 'timeline'], ['generate', 'Generate', 'generate']];
+const PAGES = [['now', 'Now', 'now'], ['jobs', 'Jobs', 'jobs'], ['timeline', 'Timeline', 'timeline'], ['generate', 'Generate', 'generate'], ['whatif', 'What if', 'whatif'], ['place', 'Place', 'place'], ['people', 'People', 'people']];
+const TABS = 4; /* of them, on a phone */
 const LOST_SHOWN_MS = 700; /* a restart that is quicker than this disturbs nobody */
 const TRY_NOW_AFTER = 3;
 
@@ -17,7 +18,7 @@ export function switchTheme() {
   try { localStorage.setItem('strata.theme', theme); } catch { /* until the page is closed */ }
 }
 
-const current = () => route.name === 'job' ? 'jobs' : route.name;
+const current = () => ({ job: 'jobs', flow: 'jobs', trace: 'generate' })[route.name] ?? route.name;
 const link = (name, ...content) => h('a', { href: `#/${name}`, 'aria-current': current() === name ? 'page' : null }, content);
 const isLost = () => state.lostAt != null && Date.now() - state.lostAt >= LOST_SHOWN_MS;
 
@@ -48,7 +49,7 @@ function draw() {
   patch(place('top'), here ? top() : [h('span', { class: 'brand' }, h('svg', { class: 'i', 'aria-hidden': 'true' }, h('use', { href: '#i-logo' })), h('b', null, 'strata')), h('span', { class: 'grow' }), h('button', { class: 'icon', 'aria-label': 'Light or dark theme', onclick: switchTheme }, icon('theme'))]);
   patch(place('banner'), here ? banner() : []);
   patch(place('foot'), here ? foot() : []);
-  patch(place('tabs'), here ? [...PAGES, ...(atLeast('user') ? [['submit', 'Submit', 'plus']] : [])].map(([name, title, mark]) => link(name, icon(mark), title)) : []);
+  patch(place('tabs'), here ? [...PAGES.slice(0, TABS), ...(atLeast('user') ? [['submit', 'Submit', 'plus']] : [])].map(([name, title, mark]) => link(name, icon(mark), title)) : []);
   document.body.classList.toggle('stale', here && isLost());
   document.body.classList.toggle('outside', !here);
 }

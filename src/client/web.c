@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { CONNECT_SECONDS = 10 };
 
 struct handle {
 	CURL *curl;
 	char problem[CURL_ERROR_SIZE];
+	bool ended; /* the certificate of a pinned server has */
 };
 
 static void *open_handle(void)
@@ -81,6 +83,43 @@ static struct curl_slist *make_headers(const struct client *client,
 	return list;
 }
 
+/* Who made the connection is known by the key alone, and checked when it was made; also that the
+ * certificate has not ended. Before anything is sent. */
+static int look_at_peer(void *context, char *peer, char *own, int peer_port, int own_port)
+{
+	CURL *curl = ((struct handle *)context)->curl;
+	struct curl_certinfo *found = NULL;
+	long made = 0;
+	time_t ends = -1;
+
+	(void)peer, (void)own, (void)peer_port, (void)own_port;
+	curl_easy_getinfo(curl, CURLINFO_NUM_CONNECTS, &made);
+	if (made == 0)
+		return CURL_PREREQFUNC_OK; /* the one of before */
+	curl_easy_getinfo(curl, CURLINFO_CERTINFO, &found);
+	for (struct curl_slist *at = found && found->num_of_certs ? found->certinfo[0] : NULL; at;
+	     at = at->next)
+		if (strncmp(at->data, "Expire date:", 12) == 0)
+			ends = curl_getdate(at->data + 12, NULL);
+	if (ends > time(NULL))
+		return CURL_PREREQFUNC_OK;
+	((struct handle *)context)->ended = true;
+	return CURL_PREREQFUNC_ABORT;
+}
+
+/* The pin stands in the place of an authority and of a name. */
+static void set_pin(CURL *curl, const struct client *client)
+{
+	curl_easy_setopt(curl, CURLOPT_PINNEDPUBLICKEY, client->pin);
+	curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+	curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+	curl_easy_setopt(curl, CURLOPT_CERTINFO, 1L);
+	/* a session that is taken up again shows no certificate to look at */
+	curl_easy_setopt(curl, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+	curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, look_at_peer);
+	curl_easy_setopt(curl, CURLOPT_PREREQDATA, client->handle);
+}
+
 static void set_options(struct transfer *transfer, const struct client_request *request,
 			const char *url, const struct client_body *body,
 			struct curl_slist *headers)
@@ -91,7 +130,10 @@ static void set_options(struct transfer *transfer, const struct client_request *
 
 	curl_easy_reset(curl); /* keeps the connection */
 	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, client->pin ? "https" : "http,https");
+	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (client->pin)
+		set_pin(curl, client);
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L); /* the token is for this place alone */
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle->problem);
@@ -136,6 +178,24 @@ static int fail_transfer(const struct transfer *transfer, CURLcode code, struct 
 	case CURLE_UNSUPPORTED_PROTOCOL:
 		return strata_fail_at(err, -EINVAL, "server", "%s is not an address: %s", place,
 				      why);
+	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+		return strata_fail(err, -EACCES,
+				   "the key of %s is not the one that was pinned: somebody may be "
+				   "in between, or the service has a new key; ask its operator "
+				   "for the fingerprint, then `strata login %s`",
+				   place, place);
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return strata_fail(err, -EACCES,
+				   "the certificate of %s is not trusted: %s; `strata login %s` "
+				   "pins its key",
+				   place, why, place);
+	case CURLE_ABORTED_BY_CALLBACK:
+		if (handle->ended)
+			return strata_fail(err, -EACCES,
+					   "the certificate of %s has ended; its operator makes "
+					   "a new one (the service's own is made at its start)",
+					   place);
+		/* fall through */
 	default:
 		return strata_fail(err, -ECONNRESET, "the connection to the server at %s broke: %s",
 				   place, why);
@@ -151,6 +211,7 @@ static int send_web(struct transfer *transfer, const struct client_request *requ
 	struct buf url;
 
 	handle->problem[0] = '\0';
+	handle->ended = false;
 	buf_init(&url, client->memory, 0);
 	buf_add(&url, client->base);
 	buf_add(&url, request->path);

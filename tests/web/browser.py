@@ -36,7 +36,7 @@ def free_port():
 
 
 class Browser:
-    def __init__(self, width=1440, height=1000, dark=False):
+    def __init__(self, width=1440, height=1000, dark=False, traced=False):
         self.dir = tempfile.mkdtemp(prefix="strata-web-")
         self.port = free_port()
         self.log = open(os.path.join(self.dir, "driver.log"), "w")
@@ -45,7 +45,10 @@ class Browser:
         options = {"binary": CHROMIUM, "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
                                                 "--disable-background-networking", f"--window-size={width},{height}", f"--user-data-dir={self.dir}/profile"]
                    + (["--force-dark-mode"] if dark else [])}
-        wanted = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}}
+        if traced:  # what its threads do, with the CPU time of each task
+            options["perfLoggingPrefs"] = {"enableNetwork": False, "enablePage": False, "traceCategories": "toplevel,devtools.timeline"}
+        logs = {"browser": "ALL", **({"performance": "ALL"} if traced else {})}
+        wanted = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}}}
         deadline = time.time() + PATIENCE_S
         while True:
             try:
@@ -161,6 +164,19 @@ class Browser:
             data = self.call("GET", "/screenshot")
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
+
+    def tasks(self, since):
+        """Tasks of the page's main thread from a time.monotonic() on, longest first: (CPU ms, ms, what took longest in it). To be asked once."""
+        events = [json.loads(entry["message"])["message"] for entry in self.call("POST", "/se/log", {"type": "performance"})]
+        events = [event["params"] for event in events if event["method"] == "Tracing.dataCollected" and event["params"].get("ts", 0) >= 1e6 * since]
+        mains = {(event["pid"], event["tid"]) for event in events if event.get("name") == "FunctionCall"}
+        tasks = [event for event in events if event.get("name", "").endswith("RunTask") and event.get("ph") == "X" and (event["pid"], event["tid"]) in mains]
+        found = []
+        for task in sorted(tasks, key=lambda event: -event.get("tdur", 0))[:40]:
+            inner = [event for event in events if event.get("ph") == "X" and event["tid"] == task["tid"] and event is not task and task["ts"] <= event["ts"] < task["ts"] + task["dur"]]
+            worst = max(inner, key=lambda event: event.get("tdur", 0), default=task)
+            found.append((task.get("tdur", 0) / 1000, task["dur"] / 1000, f"{worst['name']} {str(worst.get('args', {}))[:160]}"))
+        return found
 
     def complaints(self):
         """What the console says that nobody asked for."""

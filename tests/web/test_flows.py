@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """What people do on the page, done in a real browser."""
+import base64
+import json
 import os
 import signal
 import time
@@ -263,7 +265,7 @@ def what_people_write_is_text(world):
     world.service.ask("POST", "/api/v1/generate", {"prompt": EVIL})
     world.service.wait(job, "running")
     page = world.sign_in()
-    for place in ("#/now", "#/jobs", f"#/job/{job}", f"#/job/{job + 1}", "#/timeline", "#/generate", "#/submit?again=1", "#/you", "#/jobs?text=" + "%3Cimg%20src%3Dx%20onerror%3Dhacked%3D5%3E", "#/job/%3Cimg%20src=x%3E"):
+    for place in ("#/now", "#/jobs", f"#/job/{job}", f"#/job/{job + 1}", "#/timeline", "#/generate", "#/submit?again=1", "#/you", "#/people", "#/whatif", "#/place", "#/jobs?text=" + "%3Cimg%20src%3Dx%20onerror%3Dhacked%3D5%3E", "#/job/%3Cimg%20src=x%3E"):
         page.hash(place)
         page.wait("document.querySelector('main h1')")
         time.sleep(0.4)
@@ -335,6 +337,178 @@ def it_fits_a_phone(world):
 def tests():
     return [value for name, value in sorted(globals().items(), key=lambda pair: getattr(getattr(pair[1], "__code__", None), "co_firstlineno", 0))
             if callable(value) and getattr(value, "__module__", "") == "__main__" and value.__code__.co_varnames[:1] == ("world",)]
+
+
+def a_job_shows_what_it_uses_and_its_owner_only(world):
+    job = world.submit("sh", "-c", "i=0; while :; do i=$((i + 1)); done", cpus_per_task=2, memory="2G", name="busy")
+    world.service.wait(job, "running")
+    page = world.sign_in("admin", f"#/job/{job}")
+    page.says("Asked and used", patience=60)
+    page.wait("document.querySelectorAll('.samples svg[role=img]').length === 2", what="two plots")
+    assert "of 2" in page.js("return document.querySelector('.samples svg').getAttribute('aria-label')")
+    page.press_button("As a table", "main")
+    page.wait("document.querySelectorAll('.scroll tbody tr').length > 1", what="the same as a table")
+    if os.geteuid() != 0:
+        raise Skip("it takes root to be somebody else")
+    page = world.sign_in("user", f"#/job/{job}", user=NOBODY)
+    page.says("running")
+    time.sleep(1)
+    equal(page.js("return document.querySelectorAll('.samples').length"), 0)
+
+
+def what_would_start_sooner_is_one_button(world):
+    for gpus, limit in ((4, "2h"), (4, "2h"), (2, "1h")):
+        world.service.wait(world.submit("sleep", "600", gpus=gpus, time_limit=limit), "running")
+    job = world.submit("sleep", "600", gpus=4, time_limit="4h", name="wide")
+    page = world.sign_in("user", f"#/job/{job}")
+    page.says("It would start sooner with")
+    page.says("2 GPUs instead of 4")
+    page.click("button[aria-label='Ask for 2 GPUs instead of 4']")
+    page.says("running", ".title")
+    equal(world.service.wait(job, "running")["gpus"], 2)
+
+
+def another_policy_is_tried_on_the_past(world):
+    for i in range(30):
+        world.submit("sleep", str(0.05 * (i % 5)), gpus=1 + i % 4, time_limit="10m", name=EVIL[:120])
+    deadline = time.time() + 60
+    while world.service.api("GET", "/queue")["jobs"] and time.time() < deadline:
+        time.sleep(0.2)
+    page = world.sign_in("user", "#/whatif")
+    page.says("Nothing is replayed yet")
+    page.js("const s = document.querySelector('#b-order'); s.value = 'sjf'; s.dispatchEvent(new Event('change', { bubbles: true }))")
+    page.click("#replay")
+    page.says("half of the jobs start within", patience=60)
+    page.says("30 jobs since")
+    equal(page.js("return [...document.querySelectorAll('.plot svg[role=img]')].length"), 4)
+    page.press_button("Users as a table", "main")
+    page.says("Each user")
+    equal([study["asked"].split(",")[1].split("/")[0] for study in world.service.api("GET", "/studies")["studies"]], ["sjf"])
+    page = world.sign_in("user", "#/whatif", user=NOBODY) if os.geteuid() == 0 else page
+    if os.geteuid() == 0:
+        page.says("Nothing is replayed yet")  # somebody else's is not shown
+
+
+def a_model_is_planned_and_nonsense_is_said(world):
+    home = os.path.join(world.service.dir, "home")
+    os.makedirs(os.path.join(home, "strata"))
+    with open(os.path.join(home, "strata", "experience.json"), "w", encoding="utf-8") as file:
+        json.dump({"strata_experience": 1, "devices": {"cpu": {"Conv": {"slow": 1.0, "fast": 0.5, "count": 7}}}}, file)
+    world.service.kill()
+    world.service.start({"XDG_STATE_HOME": home})
+    page = world.sign_in("user", "#/place")
+    page.says("Drop an ONNX file here")
+    name = "<img src=x onerror=document.title='owned'>.onnx"
+    send = """const [name, text] = arguments, data = new DataTransfer(), bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+        data.items.add(new File([bytes], name)); const input = document.querySelector('#model-file'); input.files = data.files; input.dispatchEvent(new Event('change', { bubbles: true }));"""
+    page.js(send, "no.onnx", base64.b64encode(b"\x08\x07garbage" * 50).decode())
+    page.says("unknown wire type")
+    with open(os.path.join(os.environ.get("STRATA_SOURCE", "."), "models", "digits", "unet", "model.onnx"), "rb") as file:
+        page.js(send, name, base64.b64encode(file.read()).decode())
+    page.says("One request takes about", patience=60)
+    page.says("Where the time goes")
+    page.says("Operators seen on this machine took 2.00 times what is predicted")
+    rows = page.js("return [...document.querySelectorAll('[aria-label=\"Predicted and observed\"] tbody tr')].map(row => [...row.children].map(cell => cell.innerText))")
+    equal([row[2:] for row in rows if row[0] == "MatMul"], [["not observed yet", "–", "–"]])
+    equal([(row[2], row[4]) for row in rows if row[0] == "Conv"], [("2.00", "7 times")])
+    page.says("strata engine run MODEL")
+    page.says(name)
+    assert "owned" not in page.js("return document.title")
+    assert page.js("return document.querySelectorAll('.lanes rect').length") > 100
+    world.service.ask("POST", "/api/v1/generate?wait=60s", {"prompt": "a seven", "steps": 3})
+    page.says("Observed")
+    page.says("digits its own 1 1")
+
+
+def people_are_changed_by_who_may(world):
+    me = world.service.job(world.submit("sleep", "600", gpus=1))["user"]
+    world.service.api("PUT", "/accounts/vision", {"weight": 3})
+    page = world.sign_in("admin", "#/people")
+    page.says(f"{me} (you)")
+    page.click(f"button[aria-label='Change {me}']")
+    page.type("#p-jobs", "many")
+    page.click("[data-test=save]")
+    page.says("'many' is not a number", "dialog")
+    page.type("#p-jobs", "7")
+    page.type("#p-weight", "2")
+    page.click("[data-test=save]")
+    page.says("7 jobs at a time")
+    user = next(one for one in world.service.api("GET", "/users")["users"] if one["name"] == me)
+    equal((user["weight"], user["limits"]["jobs"]), (2, 7))
+    page.says("jobs nothing → 7")  # who changed what, from what to what
+    page.says("weight nothing → 2")
+    page.press_button("Accounts", "main")
+    page.says("vision")
+    world.service.api("PUT", "/users/ann", {})
+    page = world.sign_in("user", "#/people")
+    page.says(f"{me} (you)")
+    equal(page.js("return document.querySelectorAll('button[aria-label^=Change]').length"), 0)
+    page = world.sign_in("operator", "#/people")  # not of himself, not of accounts
+    page.says(f"{me} (you)")
+    equal(page.js("return [...document.querySelectorAll('button[aria-label^=Change]')].map(x => x.ariaLabel)"), ["Change ann"])
+    page.click("button[aria-label='Change ann']")
+    page.type("#p-gpus", "4")
+    page.click("[data-test=save]")
+    page.says("4 gpus at a time")
+    page.says("gpus nothing → 4")
+    page.press_button("Accounts", "main")
+    page.says("vision")
+    equal(page.js("return document.querySelectorAll('button[aria-label^=Change]').length"), 0)
+
+
+def solvers_are_compared_side_by_side(world):
+    page = world.sign_in("user", "#/generate?tab=compare")
+    page.says("Nothing is compared yet")
+    page.type("#c-prompt", "a seven")
+    page.type("#c-steps", "2, 4, 12")
+    page.click("#compare")
+    page.wait("document.querySelectorAll('.compare img').length === 6", what="six pictures", patience=90)
+    page.wait("[...document.querySelectorAll('.compare td p span:last-child')].filter(x => /^0\\.\\d{3}$/.test(x.innerText)).length === 4", what="how far each is from the last of its row")
+    tasks = world.service.api("GET", "/tasks")["tasks"]
+    equal(({task["parameters"]["prompt"] for task in tasks}, {task["seed"] for task in tasks}, sorted(task["steps"] for task in tasks)), ({"a seven"}, {1}, [2, 2, 4, 4, 12, 12]))
+
+
+def a_job_has_its_flow(world):
+    job = world.submit("sleep", "0.3", name="flowing", gpus=1)
+    world.service.wait(job, "completed")
+    page = world.sign_in("user", "#/timeline")
+    page.wait("document.querySelector('.b-past')", what="its bar")
+    page.js("document.querySelector('.b-past').focus()")
+    page.keys("Enter")
+    page.says("Its flow")
+    page.js("[...document.querySelectorAll('main a')].find(a => a.innerText.startsWith('Its flow')).click()")
+    page.says(f"What happened to job {job}")
+    for word in ("waited", "ran"):
+        page.says(word, "table")
+    for word in ("submitted", "started", "ended: completed"):
+        page.says(word, "[aria-label=When]")
+    page.js("""const make = URL.createObjectURL; window.kept = null; URL.createObjectURL = blob => { blob.text().then(text => { window.kept = JSON.parse(text); }); return make(blob); };
+        HTMLAnchorElement.prototype.click = function() { window.named = this.download; };""")
+    page.press_button("Save for Perfetto", "main")
+    page.wait("window.kept", what="the file")
+    equal(page.js("return [window.named, window.kept.traceEvents.filter(one => one.ph === 'X' && one.tid === 1 && one.name === 'ran').length]"), [f"strata-job-{job}.json", 1])
+    page = world.sign_in("user", "#/flow/999")
+    page.says("There is no trace")
+
+
+def what_happened_to_a_picture_goes_down_to_its_operators(world):
+    world.service.ask("POST", "/api/v1/generate?wait=60s", {"prompt": "a seven", "seed": 4, "trace": True, "steps": 4})
+    page = world.sign_in("user", "#/timeline")
+    page.press_button("picture 1", "main")
+    page.says("What took how long", patience=60)
+    page.hash("#/generate")
+    page.press_button("What happened", "main")
+    page.says("What took how long", patience=60)
+    for word in ("batch", "step", "row"):
+        page.says(word, "table")
+    slices = page.js("return document.querySelectorAll('.slice').length")
+    page.js("document.querySelectorAll('.slice')[1].dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    page.wait("document.querySelector('.slice.on')", what="the slice looked into")
+    page.keys("0")
+    page.wait("document.querySelectorAll('.slice').length === arguments[0]", slices, what="all of it again")
+    if os.geteuid() == 0:
+        page = world.sign_in("user", "#/trace/1", user=NOBODY)
+        page.says("There is no trace")
 
 
 run(*tests())

@@ -26,9 +26,30 @@ CASES = [
     ("state", "[m.lookOf({ state: 'queued', reason: 'held' }), m.lookOf({ state: 'queued', reason: 'priority' }), m.lookOf({ state: 'nonsense' })]", ["held", "queued", "failed"]),
     ("state", "[m.asks({ gpus: 4, gpu_type: 'a100' }), m.asks({ gpus: 1 }), m.asks({ gpu_share: 0.5 }), m.asks({ gpus: 0, cpus: 8 }), m.numberOf({ id: 7, array_id: 5, array_index: 2 })]",
      ["4 A100", "1 GPU", "0.5 GPU", "8 CPU", "5_2"]),
-    ("problems", "m.problems({ nodes: [{ name: 'n1', state: 'up', jobs: [] }], waiting: [{ id: 1, reason: 'priority' }], models: [{ name: 'm', trouble: null, pending: 1 }] })", []),
-    ("problems", "m.problems({ nodes: [{ name: 'a', state: 'drained', gpus: 4, jobs: [1] }, { name: 'b', state: 'down', gpus: 4, jobs: [] }], waiting: [{ id: 9, name: 'x', user: 'u', reason: 'impossible', reason_text: 'no' }], models: [] }).map(p => p.title)",
-     ["b is down", "x can never start", "a is drained"]),
+    ("problems", "m.problems([])", []),
+    ("problems", "m.problems([{ kind: 'node_down', about: 'n1', grave: true, title: 'n1 is down', text: '4 GPUs cannot be used.', since: new Date(Date.now() - 3600e3).toISOString(), action: { text: 'See', page: '#/now', command: null } }]).map(p => [p.key, p.text, p.to])",
+     [["node_down-n1", "4 GPUs cannot be used, for 1 h.", "#/now"]]),
+    ("plot", "[m.ticks(0), m.ticks(9, 2), m.ticks(100), m.ticks(3 * 2 ** 30, 2, 1024).map(t => t / 2 ** 30)]", [[0, 1], [0, 5, 10], [0, 25, 50, 75, 100], [0, 2, 4]]),
+]
+CASES += [
+    # a job that was sent back once, with a step and two checkpoints; what events and the job itself say twice counts once
+    ("job_flow", """(() => { const at = n => `2026-01-01T00:00:0${n}Z`, zero = Date.parse(at(0)) * 1000;
+        return m.flowOf({ id: 5, user: 'ann', state: 'completed', submitted_at: at(0), started_at: at(5), ended_at: at(9), attempt: 2, node_names: ['n'] }, [{ path: 'b', time: at(8), step: 2 }, { path: 'a', time: at(6) }], [{ number: 0, started_at: at(5), ended_at: at(7), state: 'completed' }],
+            [{ job: 5, kind: 'job.started', at: at(1) }, { job: 4, kind: 'job.ended', at: at(2) }, { job: 5, kind: 'job.requeued', at: at(3) }, { job: 5, kind: 'job.started', at: at(5) }, { job: 5, kind: 'job.ended', at: at(9) }, { job: 5, kind: 'job.scheduled', at: '2026-01-01T00:01:00Z' }], 0)
+            .traceEvents.filter(one => one.ph === 'X').map(one => [one.tid, one.name, (one.ts - zero) / 1e6, one.dur / 1e6]); })()""",
+     [[1, "waited", 0, 1], [1, "ran", 1, 2], [1, "waited", 3, 2], [1, "ran", 5, 4], [2, "step 0", 5, 2], [3, "up to a checkpoint", 5, 1], [3, "up to the checkpoint of step 2", 6, 2]]),
+    # the executor started it before the service wrote down that it had a place
+    ("job_flow", "m.flowOf({ id: 1, user: 'ann', state: 'failed', submitted_at: '1970-01-01T00:00:01Z', started_at: '1970-01-01T00:00:02Z', ended_at: '1970-01-01T00:00:03Z' }, [], [], [{ job: 1, kind: 'job.scheduled', at: '1970-01-01T00:00:02.100Z' }, { job: 1, kind: 'job.started', at: '1970-01-01T00:00:02.200Z' }], 4000).traceEvents.filter(one => one.ph === 'X').map(one => [one.name, one.ts / 1e6])",
+     [["waited", 1], ["starting", 2.1], ["ran", 2.2]]),
+    # of an array, whose events name its first element
+    # all of it within one second: the job's own times have no more, its events have
+    ("job_flow", "m.flowOf({ id: 3, user: 'ann', state: 'completed', submitted_at: '1970-01-01T00:00:01Z', started_at: '1970-01-01T00:00:01Z', ended_at: '1970-01-01T00:00:01Z' }, [], [], [{ job: 3, kind: 'job.started', at: '1970-01-01T00:00:01.200Z' }, { job: 3, kind: 'job.ended', at: '1970-01-01T00:00:01.700Z' }], 4000).traceEvents.filter(one => one.ph === 'X').map(one => [one.name, one.ts / 1e6, one.dur / 1e6])",
+     [["waited", 1, 0.2], ["ran", 1.2, 0.5]]),
+    ("job_flow", "m.flowOf({ id: 2, user: 'ann', state: 'failed', submitted_at: '1970-01-01T00:00:01Z', started_at: '1970-01-01T00:00:02Z', ended_at: '1970-01-01T00:00:03Z' }, [], [], [], 4000).traceEvents.filter(one => one.ph === 'X').map(one => [one.name, one.ts / 1e6, one.dur / 1e6])",
+     [["waited", 1, 1], ["ran", 2, 1]]),
+    # one that still waits: until now
+    ("job_flow", "m.flowOf({ id: 1, user: 'ann', state: 'queued', submitted_at: '1970-01-01T00:00:01Z' }, [], [], [], 4000).traceEvents.filter(one => one.ph !== 'M').map(one => [one.ph, one.name, one.ts, one.dur ?? null])",
+     [["X", "waited", 1e6, 3e6], ["i", "submitted", 1e6, None]]),
 ]
 NODES = "[{ name: 'n', gpus: 4 }, { name: 'c', gpus: 0 }]"
 BARS = [
@@ -72,6 +93,15 @@ def differences_are_all_that_is_drawn(world):
         m.patch(box, m.h('input', { value: 'new' }), null, false, ['x', 1]);
         return [...out, field.value, box.textContent, (m.patch(box), box.childNodes.length)];
     })()""")
+    moved = call(page, "dom", """(() => {
+        const box = document.createElement('ul'), draw = keys => m.patch(box, keys.map(key => m.h('li', { key }, key)));
+        draw(['a', 'b', 'c', 'd', 'e']);
+        const watch = new MutationObserver(() => {});
+        watch.observe(box, { childList: true });
+        draw(['b', 'c', 'd', 'e', 'f']);
+        return watch.takeRecords().length;
+    })()""")
+    equal(moved, 2)  # one goes, one comes: what stands between them is not touched
     equal(found, [True, True, False, "c<i>a<i>d<i>", True, "typed", "x", 3, 0, "new", "x1", 0])
 
 
