@@ -33,12 +33,16 @@ def _torch_elements() -> dict[Any, int]:
 def elements_of(buffer: Any) -> Optional[int]:
     """The kernel's element for a buffer that it can work on; None: it cannot."""
     if is_torch(buffer):
+        if not buffer.is_floating_point() or buffer.is_sparse:
+            raise TypeError(f"the sample is {'sparse' if buffer.is_sparse else buffer.dtype}; expected a dense tensor of float32, float16, bfloat16 or float64")
         if buffer.device.type != "cpu" or buffer.requires_grad:
             return None
         return _torch_elements().get(buffer.dtype)
-    element = _NUMPY_ELEMENTS.get(buffer.dtype.name)
+    if not hasattr(buffer, "__array_interface__"):
+        raise TypeError(f"the sample is a {type(buffer).__name__}; expected a numpy array or a torch tensor")
+    element = _NUMPY_ELEMENTS.get(buffer.dtype.name) if buffer.dtype.isnative else None
     if element is None:
-        raise TypeError(f"a sample of {buffer.dtype.name} is not float32 or float16")
+        raise TypeError(f"the sample is an array of {buffer.dtype if buffer.dtype.isnative else buffer.dtype.str}; expected float32 or float16 in this machine's order of bytes")
     return element
 
 
@@ -58,12 +62,19 @@ def contiguous(buffer: Any) -> bool:
     return buffer.is_contiguous() if is_torch(buffer) else bool(buffer.flags.c_contiguous)
 
 
-def check(buffer: Any, like: Any, what: str) -> None:
-    """Buffers that the kernel reads must be alike: it goes by their addresses alone."""
+def check_fits(buffer: Any, like: Any, what: str) -> None:
+    """What is computed with a sample has its shape and lies where it does: nothing is spread over it."""
     if type(buffer) is not type(like) and not (is_torch(buffer) and is_torch(like)):
         raise TypeError(f"{what} is a {type(buffer).__name__}; expected a {type(like).__name__}, as the sample")
     if tuple(buffer.shape) != tuple(like.shape):
         raise ValueError(f"{what} has the shape {tuple(buffer.shape)}; expected {tuple(like.shape)}, as the sample")
+    if is_torch(buffer) and (buffer.device != like.device or buffer.layout != like.layout):
+        raise ValueError(f"{what} is {buffer.layout} on {buffer.device}; expected {like.layout} on {like.device}, as the sample")
+
+
+def check(buffer: Any, like: Any, what: str) -> None:
+    """Buffers that the kernel reads must be alike: it goes by their addresses alone."""
+    check_fits(buffer, like, what)
     if buffer.dtype != like.dtype:
         raise TypeError(f"{what} is {buffer.dtype}; expected {like.dtype}, as the sample")
     if not contiguous(buffer):
@@ -74,7 +85,7 @@ class Kernel:
     """The C kernel on buffers of one kind, size and dtype, with the slots that rows keep. Made once for a run; a row then costs a call."""
 
     def __init__(self, element: int, count: int, members: int, slots: list[Any]) -> None:
-        self._element, self._count, self._members = element, count, members
+        self._element, self._count, self._members = element, count, max(members, 1)
         self._bytes = 4 if element == lib.STRATA_F32 else 2
         self._slots = slots
         self._how = ffi.new("struct strata_solver_how *", {"element": element, "isa": _BEST, "workers": ffi.NULL})

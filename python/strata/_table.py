@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import json
+import operator
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 from ._call import Arena, call, ffi, lib, memory, text
+from .errors import InvalidError
 
 __all__ = ["Row", "Table", "build"]
 
@@ -122,6 +124,8 @@ def request(steps: Optional[int], sigmas: Optional[Sequence[float]], timesteps: 
             mu: Optional[float], sigmas_end: bool = False) -> tuple[Any, list[Any]]:
     """A struct strata_solver_request, and what must live as long."""
     raw, kept = ffi.new("struct strata_solver_request *"), []
+    if steps is not None and (not hasattr(steps, "__index__") or abs(operator.index(steps)) >= 2**31):
+        raise InvalidError(f"steps is {steps!r}; expected a whole number from 1 to 10000")
     raw.steps = steps or 0
     for name, values in (("sigma", sigmas), ("timestep", timesteps)):
         if values is not None:
@@ -135,6 +139,16 @@ def request(steps: Optional[int], sigmas: Optional[Sequence[float]], timesteps: 
     if mu is not None:
         raw.has_mu, raw.mu = True, mu
     return raw, kept
+
+
+def _config_text(config: Mapping[str, Any]) -> bytes:
+    """A configuration as JSON. What JSON has no form for is written as a text: passed over under a key that no solver has, else refused."""
+    if not isinstance(config, Mapping):
+        raise InvalidError(f"the configuration is a {type(config).__name__}; expected a dict")
+    for key, value in config.items():
+        if isinstance(value, float) and value != value:
+            raise InvalidError(f"{key} is NaN; expected a number")
+    return json.dumps(dict(config), default=lambda value: value.tolist() if hasattr(value, "tolist") else repr(value)).encode()
 
 
 def build(name: Optional[str], steps: Optional[int] = None, *, config: Optional[Mapping[str, Any]] = None, schedule: Optional[str] = None,
@@ -152,7 +166,7 @@ def build(name: Optional[str], steps: Optional[int] = None, *, config: Optional[
             data = (words or "").encode()
             call(lib.strata_solver_read, solvers, schedules, data, len(data), arena, setup)
         else:
-            data = json.dumps(dict(config)).encode()
+            data = _config_text(config)
             call(lib.strata_solver_read_over, solvers, schedules, ffi.NULL if words is None else words.encode(), data, len(data), arena, setup)
         if schedule is not None:
             spec = ffi.new("struct strata_spec *")

@@ -23,6 +23,7 @@ import diffusers
 import numpy as np
 import torch
 from diffusers.configuration_utils import ConfigMixin, FrozenDict
+from diffusers.pipelines.pipeline_utils import DiffusionPipeline
 from diffusers.schedulers.scheduling_utils import SchedulerMixin
 from diffusers.utils.outputs import BaseOutput
 from diffusers.utils.torch_utils import randn_tensor
@@ -99,15 +100,16 @@ class _Timesteps(np.ndarray):
 class _Position:
     """Where one picture stands: the part of the table that it goes through, and the slots."""
 
-    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like", "tree")
+    __slots__ = ("table", "calls", "due", "slots", "kernel", "rows", "like", "tree", "words")
 
     def __init__(self, table: Table, skipped: int, first: int, sample: torch.Tensor) -> None:
         """The table begins at call number `skipped` of the chain, the picture at number `first`."""
         self.table, self.due = table, first
+        self.words: tuple[Any, ...] = ()  # of step(), that the table was made for
         self.tree: Optional[Noise] = None  # what the rows of an SDE draw from
         self.calls = [-1] * skipped + [row.number for row in table.rows if row.calls_model]
         self.like = (sample.shape, sample.dtype, sample.device)
-        self.slots = [torch.zeros_like(sample) for _ in range(table.slot_count)]
+        self.slots = [torch.zeros_like(sample, memory_format=torch.contiguous_format) for _ in range(table.slot_count)]
         element = _apply.elements_of(sample)
         self.kernel = self.rows = None
         if element is None:
@@ -172,31 +174,35 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         """original is a diffusers scheduler; it is asked for constants and never stepped."""
         if not hasattr(original, "step") or not hasattr(original, "set_timesteps"):
             raise UnsupportedError(f"{type(original).__name__} has no step(); expected a scheduler that has")
-        self._original = original
         self._internal_dict = FrozenDict(dict(original.config))
         self._name = type(original).__name__
         self.__module__ = type(original).__module__  # which a pipeline writes into its model_index.json
-        config = {key: _plain(value) for key, value in original.config.items() if not key.startswith("_")}
-        self._settings = {"_class_name": self._name, **config}
         self._step_words = set(inspect.signature(original.step).parameters)
         self._second = _second_field(original)
-        self._tables: dict[Any, Table] = {}
         self._local = threading.local()
         self._on_cpu: dict[int, Any] = {}
         self._elsewhere: OrderedDict[int, tuple[torch.Tensor, _Chain]] = OrderedDict()
         self._lock = threading.Lock()
-        probe = _fresh(original)
-        try:
-            probe.set_timesteps(_PROBE_STEPS)
-            self._dtype = probe.timesteps.dtype
-        except Exception:  # its schedule needs more to be known (mu)
-            self._dtype = torch.float32
+        self._settle(original)
         try:
             self._table_for()  # refuses here what there is no table for
         except NotFoundError:
             raise UnsupportedError(f"there is no table for {self._name} of diffusers; a pipeline keeps it as its own") from None
         except InvalidError:  # there may be one for other timesteps
             pass
+
+    def _settle(self, original: Any) -> None:
+        """Goes by the configuration of a scheduler from here on."""
+        config = {key: _plain(value) for key, value in original.config.items() if not key.startswith("_")}
+        self._original, self._settled = original, self._internal_dict
+        self._settings = {"_class_name": self._name, **config}
+        self._tables: dict[Any, Table] = {}
+        probe = _fresh(original)
+        try:
+            probe.set_timesteps(_PROBE_STEPS)
+            self._dtype = probe.timesteps.dtype
+        except Exception:  # its schedule needs more to be known (mu)
+            self._dtype = torch.float32
 
     # ---- made from what diffusers has ----
 
@@ -212,13 +218,15 @@ class Scheduler(SchedulerMixin, ConfigMixin):
             raise InvalidError("there is no configuration; expected pipe.scheduler.config or a dict")
         if isinstance(config, SchedulerMixin):
             return cls.from_scheduler(config, **changes)
+        if not isinstance(config, Mapping):
+            raise InvalidError(f"the configuration is a {type(config).__name__}; expected pipe.scheduler.config or a dict")
         config = dict(config)
         found = name or config.get("_class_name") or _class_by_keys(config)
-        original = getattr(diffusers, found, None)
+        original = _class_named(found)
         if original is None and name is None:
             raise NotFoundError(f"the configuration names {found!r}, and diffusers has no such scheduler; expected the name of one of its classes")
         if original is None:
-            found, settings = _named(found)
+            found, settings = _named(str(found))
             original, changes = getattr(diffusers, found), {**settings, **changes}
         same = config.get("_class_name", found) == found
         return cls(_made(original, {**config, **changes}) if same else original.from_config(config, **changes))
@@ -317,6 +325,9 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         unknown = [key for key, value in others.items() if value is not None]
         if unknown:
             raise UnsupportedError(f"set_timesteps has no {unknown[0]!r} here")
+        with self._lock:
+            if self._internal_dict is not self._settled:  # by register_to_config(), or by a pipeline that was made with this
+                self._settle(_made(type(self._original), self._internal_dict))
         words = {"num_inference_steps": num_inference_steps, "timesteps": timesteps, "sigmas": sigmas, "mu": mu,
                  "original_inference_steps": original_inference_steps, "strength": strength}
         words = {key: _plain(value) for key, value in words.items() if value is not None}
@@ -493,16 +504,26 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         unknown = [key for key, value in others.items() if value is not None]
         if unknown:
             raise UnsupportedError(f"step has no {unknown[0]!r} here")
+        for what, given in (("the sample", sample), ("the output", model_output)):
+            if not isinstance(given, torch.Tensor):
+                raise TypeError(f"{what} is a {type(given).__name__}; expected a tensor")
+        _apply.check_fits(model_output, sample, "the output")
         chain, index = self._find(timestep)
         kind = model_output.dtype
         if kind != sample.dtype:
             wide = torch.promote_types(kind, sample.dtype)
             model_output, sample = model_output.to(wide), sample.to(wide)
         position = chain.position
-        if position is None or position.due != index or position.like != (sample.shape, sample.dtype, sample.device):
-            words = {"eta": eta, "use_clipped_model_output": use_clipped_model_output, "s_churn": s_churn, "s_tmin": s_tmin,
-                     "s_tmax": s_tmax, "s_noise": s_noise, "order": order}
-            position = chain.position = self._start(chain, index, sample, words)
+        said = (eta, order, s_churn, s_tmin, s_tmax, s_noise, use_clipped_model_output)
+        if position is not None and (position.due != index or position.like != (sample.shape, sample.dtype, sample.device)):
+            position = None  # another picture, or another place in it
+        if position is None or position.words != said:
+            if position is not None and position.slots:
+                raise UnsupportedError(f"step is told other options in the middle of a picture, of which {self._name} keeps earlier steps; expected the same")
+            position = chain.position = self._start(chain, index, sample, dict(zip(_STEP_OPTIONS, said)))
+            position.words = said
+        if position.kernel is not None and torch.is_grad_enabled() and (model_output.requires_grad or sample.requires_grad):
+            position.kernel, position.rows = None, _apply.TorchRows(sample)  # gradients go through torch's operations alone
         table = position.table
         at = position.calls[index]
 
@@ -515,6 +536,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
             if given is None:
                 drawn = torch.float32 if self._name in _DRAWS_FLOAT else kind
                 given = randn_tensor(model_output.shape, generator=generator, device=model_output.device, dtype=drawn)
+            _apply.check_fits(given, sample, "the noise")
             return given.to(torch.float32).contiguous()
 
         result = self._apply(position, at, model_output, sample, draw)
@@ -598,6 +620,13 @@ def _fresh(scheduler: Any) -> Any:
 
 def _class_of(scheduler: Any) -> Any:
     return type(scheduler._original) if type(scheduler) is Scheduler else type(scheduler)
+
+
+def _class_named(name: Any) -> Any:
+    """The class of diffusers, unless it is no scheduler."""
+    thing = getattr(diffusers, name, None) if isinstance(name, str) else None
+    other = not isinstance(thing, type) or issubclass(thing, (torch.nn.Module, DiffusionPipeline))
+    return None if other else thing
 
 
 def _made(cls: Any, config: Mapping[str, Any]) -> Any:

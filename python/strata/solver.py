@@ -159,7 +159,7 @@ class Solver:
         return Run(self, sample.astype(dtype or np.float32), source)
 
     def run(self, sample: Any, *, noise: Any = None) -> "Run":
-        """A run from a sample of the caller's, which is stepped in place where it can be (contiguous, in this machine's memory)."""
+        """A run from a sample of the caller's, which is stepped in place where it can be (contiguous, writable, in this machine's memory)."""
         return Run(self, sample, noise)
 
     def add_noise(self, clean: Any, noise: Any, row: int) -> Any:
@@ -184,6 +184,9 @@ class Run:
         self._element = None if operations else _apply.elements_of(sample)
         if self._element is not None and not _apply.contiguous(sample):
             self.sample = sample.contiguous() if _apply.is_torch(sample) else np.ascontiguousarray(sample)
+        if not _apply.is_torch(self.sample) and not self.sample.flags.writeable:
+            self.sample = self.sample.copy()
+        self._stepped = self.sample
         self._slots = [self._empty() for _ in range(table.slot_count)]
         members = self.sample.shape[0] if len(self.sample.shape) > 1 else 1
         self._kernel = self._torch = None
@@ -219,7 +222,12 @@ class Run:
         ask for."""
         if self.row is None:
             raise InvalidError("the run has ended; expected no further step")
-        if self._kernel is not None:
+        if self._kernel is None:
+            _apply.check_fits(output, self.sample, "the output")
+        else:
+            if self.sample is not self._stepped:  # the caller's, since the last step
+                _apply.check(self.sample, self._stepped, "the new sample")
+                self._stepped = self.sample
             _apply.check(output, self.sample, "the output")
         if self.row.needs_unguided:
             if unguided is None:
@@ -270,6 +278,9 @@ class Run:
         if _apply.is_torch(self.sample):
             import torch
             if not isinstance(values, torch.Tensor):
-                values = torch.from_numpy(values)
-            return values.to(self.sample.device, torch.float32).contiguous()
-        return np.ascontiguousarray(values, np.float32)
+                values = torch.from_numpy(np.asarray(values, np.float32))
+            values = values.to(self.sample.device, torch.float32).contiguous()
+        else:
+            values = np.ascontiguousarray(values, np.float32)
+        _apply.check_fits(values, self.sample, "the noise")
+        return values

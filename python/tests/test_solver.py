@@ -108,6 +108,49 @@ def a_sample_is_stepped_in_place():
     assert run.sample is sample and run.row is None and not np.array_equal(sample, np.ones(SHAPE))
 
 
+def refused(make, kind, sentence):
+    try:
+        make()
+    except kind as wrong:
+        assert sentence in str(wrong), wrong
+    else:
+        raise AssertionError(sentence)
+
+
+def buffers_that_do_not_fit_are_refused():
+    """The kernel goes by addresses: what is smaller than the sample would be read beyond its end."""
+    ones = np.ones(SHAPE, np.float32)
+    solver, drawing = Solver("Euler", steps=3), Solver("Euler a", steps=3)
+    for noise in (lambda _: ones[:1], lambda _: [1.0], Noise("torch", shape=(1,))):
+        refused(lambda: drawing.run(ones.copy(), noise=noise).step(ones), ValueError, "the noise has the shape")
+    for other, kind in ((ones[:1], ValueError), (ones.astype(np.float64), TypeError), (np.asfortranarray(ones), ValueError)):
+        run = solver.run(ones.copy())
+        run.sample = other
+        refused(lambda: run.step(ones), kind, "the new sample")
+    for other in ([1.0], None, ones.astype(">f4"), ones.astype(int)):
+        refused(lambda: solver.run(other), TypeError, "the sample is a")
+    run = solver.run(ones.copy())
+    run.sample = run.sample * 0.5  # one that fits is stepped
+    run.step(ones)
+    assert not np.array_equal(run.sample, ones * 0.5)
+
+
+def what_may_not_be_written_to_is_copied():
+    kept = np.ones(SHAPE, np.float32)
+    kept.setflags(write=False)
+    run = Solver("Euler", steps=3).run(kept)
+    run.step(kept)
+    assert (kept == 1).all() and not (run.sample == 1).any()
+
+
+def a_batch_of_none_goes_through():
+    for name in ("Euler a", "ddim:thresholding", "dpm_adaptive"):
+        run = Solver(name, steps=3).start((0, 4, 8, 8))
+        for _ in run:
+            run.step(run.input())
+        assert run.sample.shape == (0, 4, 8, 8), name
+
+
 def image_to_image_starts_from_the_picture():
     solver = Solver("euler", steps=10, strength=0.3)
     clean = np.full(SHAPE, 0.5, np.float32)
@@ -142,5 +185,6 @@ def the_examples_of_the_documents_run():
 
 
 package.run(every_solver_has_the_bits_of_the_trajectory, a_table_is_what_was_asked_for, what_is_wrong_is_refused,
-            a_run_that_is_not_stepped_does_not_hang, a_sample_is_stepped_in_place, image_to_image_starts_from_the_picture,
+            a_run_that_is_not_stepped_does_not_hang, a_sample_is_stepped_in_place, buffers_that_do_not_fit_are_refused,
+            what_may_not_be_written_to_is_copied, a_batch_of_none_goes_through, image_to_image_starts_from_the_picture,
             families_have_the_tables_of_what_was_published, the_examples_of_the_documents_run)

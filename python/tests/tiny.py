@@ -25,6 +25,10 @@ def picture():
     return Image.fromarray((np.random.RandomState(3).rand(16, 16, 3) * 255).astype("uint8"))
 
 
+def mask():
+    return Image.fromarray(np.tri(16, dtype="uint8") * 255)
+
+
 def embeddings(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(2))
 
@@ -38,7 +42,7 @@ def stable_diffusion(scheduler, kind="StableDiffusionPipeline"):
     elif kind == "StableDiffusionImg2ImgPipeline":
         words.update(image=picture(), strength=0.6)
     else:
-        words.update(image=picture(), mask_image=Image.fromarray(np.tri(16, dtype="uint8") * 255), height=16, width=16, strength=0.7)
+        words.update(image=picture(), mask_image=mask(), height=16, width=16, strength=0.7)
     return pipe, words
 
 
@@ -50,7 +54,45 @@ def sdxl(scheduler, kind="StableDiffusionXLPipeline"):
     words = {"prompt_embeds": embeddings(1, 7, 32), "negative_prompt_embeds": embeddings(1, 7, 32) * 0.5,
              "pooled_prompt_embeds": embeddings(1, 32), "negative_pooled_prompt_embeds": embeddings(1, 32) * 0.5}
     words.update({"height": 16, "width": 16} if kind == "StableDiffusionXLPipeline" else {"image": picture(), "strength": 0.5})
+    if kind == "StableDiffusionXLInpaintPipeline":
+        words.update(mask_image=mask(), height=16, width=16)
     return pipe, words
+
+
+def control(scheduler, kind="StableDiffusionControlNetPipeline"):
+    net = unet()
+    torch.manual_seed(5)
+    steering = diffusers.ControlNetModel.from_unet(net, conditioning_embedding_out_channels=(8, 16)).eval()
+    for parameter in steering.controlnet_down_blocks.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)  # else it begins with no say
+    pipe = getattr(diffusers, kind)(vae=vae(), text_encoder=None, tokenizer=None, unet=net, controlnet=steering, scheduler=scheduler,
+                                    safety_checker=None, feature_extractor=None, requires_safety_checker=False)
+    words = {"prompt_embeds": embeddings(1, 7, 32), "negative_prompt_embeds": embeddings(1, 7, 32) * 0.5, "image": picture()}
+    if kind != "StableDiffusionControlNetPipeline":
+        words.update(control_image=picture(), strength=0.6)
+    return pipe, words
+
+
+def pix2pix(scheduler):
+    torch.manual_seed(0)
+    net = diffusers.UNet2DConditionModel(
+        block_out_channels=(8, 16), layers_per_block=1, sample_size=8, in_channels=8, out_channels=4, norm_num_groups=4,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        cross_attention_dim=32, attention_head_dim=4).eval()
+    pipe = diffusers.StableDiffusionInstructPix2PixPipeline(vae=vae(), text_encoder=None, tokenizer=None, unet=net, scheduler=scheduler,
+                                                            safety_checker=None, feature_extractor=None, requires_safety_checker=False)
+    return pipe, {"prompt_embeds": embeddings(1, 7, 32), "negative_prompt_embeds": embeddings(1, 7, 32) * 0.5, "image": picture()}
+
+
+def pixart(scheduler):
+    torch.manual_seed(0)
+    net = diffusers.PixArtTransformer2DModel(
+        sample_size=8, num_layers=2, patch_size=2, attention_head_dim=8, num_attention_heads=2, in_channels=4, cross_attention_dim=16,
+        caption_channels=32, out_channels=8, norm_type="ada_norm_single", use_additional_conditions=False).eval()
+    pipe = diffusers.PixArtSigmaPipeline(tokenizer=None, text_encoder=None, vae=vae(), transformer=net, scheduler=scheduler)
+    return pipe, {"prompt": None, "negative_prompt": None, "prompt_embeds": embeddings(1, 7, 32), "negative_prompt_embeds": embeddings(1, 7, 32) * 0.5,
+                  "prompt_attention_mask": torch.ones(1, 7), "negative_prompt_attention_mask": torch.ones(1, 7), "height": 16, "width": 16,
+                  "use_resolution_binning": False}
 
 
 def dit(scheduler):
@@ -78,19 +120,24 @@ def flux(scheduler, kind="FluxPipeline"):
     words = {"prompt_embeds": embeddings(1, 7, 32), "pooled_prompt_embeds": embeddings(1, 32), "height": 16, "width": 16}
     if kind != "FluxPipeline":
         words.update(image=picture(), strength=0.6)
+    if kind == "FluxInpaintPipeline":
+        words.update(mask_image=mask())
     return pipe, words
 
 
-def sd3(scheduler):
+def sd3(scheduler, kind="StableDiffusion3Pipeline"):
     torch.manual_seed(0)
     net = diffusers.SD3Transformer2DModel(sample_size=8, patch_size=1, in_channels=4, num_layers=1, attention_head_dim=8, num_attention_heads=4,
                                           caption_projection_dim=32, joint_attention_dim=32, pooled_projection_dim=64, out_channels=4).eval()
     coder = vae()
     coder.register_to_config(shift_factor=0.1, scaling_factor=0.9)
-    pipe = diffusers.StableDiffusion3Pipeline(scheduler=scheduler, text_encoder=None, tokenizer=None, text_encoder_2=None, tokenizer_2=None,
-                                              text_encoder_3=None, tokenizer_3=None, transformer=net, vae=coder)
-    return pipe, {"prompt_embeds": embeddings(1, 7, 32), "negative_prompt_embeds": embeddings(1, 7, 32) * 0.5,
-                  "pooled_prompt_embeds": embeddings(1, 64), "negative_pooled_prompt_embeds": embeddings(1, 64) * 0.5, "height": 16, "width": 16}
+    pipe = getattr(diffusers, kind)(scheduler=scheduler, text_encoder=None, tokenizer=None, text_encoder_2=None, tokenizer_2=None,
+                                    text_encoder_3=None, tokenizer_3=None, transformer=net, vae=coder)
+    words = {"prompt_embeds": embeddings(1, 7, 32), "negative_prompt_embeds": embeddings(1, 7, 32) * 0.5,
+             "pooled_prompt_embeds": embeddings(1, 64), "negative_pooled_prompt_embeds": embeddings(1, 64) * 0.5, "height": 16, "width": 16}
+    if kind != "StableDiffusion3Pipeline":
+        words.update(image=picture(), strength=0.6)
+    return pipe, words
 
 
 def lcm(scheduler, kind="LatentConsistencyModelPipeline"):
@@ -114,12 +161,19 @@ PIPELINES = {
     "StableDiffusionInpaint": (lambda s: stable_diffusion(s, "StableDiffusionInpaintPipeline"), KARRAS),
     "StableDiffusionXL": (sdxl, KARRAS),
     "StableDiffusionXLImg2Img": (lambda s: sdxl(s, "StableDiffusionXLImg2ImgPipeline"), KARRAS),
+    "StableDiffusionXLInpaint": (lambda s: sdxl(s, "StableDiffusionXLInpaintPipeline"), KARRAS[3:5] + KARRAS[8:12]),
+    "StableDiffusionControlNet": (control, KARRAS[3:5] + KARRAS[8:12]),
+    "StableDiffusionControlNetImg2Img": (lambda s: control(s, "StableDiffusionControlNetImg2ImgPipeline"), KARRAS[3:5] + KARRAS[8:12]),
+    "StableDiffusionInstructPix2Pix": (pix2pix, KARRAS[3:5] + KARRAS[8:12]),
+    "PixArtSigma": (pixart, KARRAS[8:9] + KARRAS[11:12]),
     "DiT": (dit, ("DDIMScheduler", "DPMSolverMultistepScheduler", "EulerDiscreteScheduler")),
     "DDPM": (unconditional, ("DDPMScheduler",)),
     "DDIM": (lambda s: unconditional(s, "DDIMPipeline"), ("DDIMScheduler",)),
     "Flux": (flux, FLOWS[:1]),
     "FluxImg2Img": (lambda s: flux(s, "FluxImg2ImgPipeline"), FLOWS[:1]),
+    "FluxInpaint": (lambda s: flux(s, "FluxInpaintPipeline"), FLOWS[:1]),
     "StableDiffusion3": (sd3, FLOWS),
+    "StableDiffusion3Img2Img": (lambda s: sd3(s, "StableDiffusion3Img2ImgPipeline"), FLOWS[:1]),
     "LatentConsistency": (lcm, ("LCMScheduler",)),
     "LatentConsistencyImg2Img": (lambda s: lcm(s, "LatentConsistencyModelImg2ImgPipeline"), ("LCMScheduler",)),
 }

@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import pickle
+import statistics
 import sys
 import tempfile
 import threading
@@ -141,7 +142,7 @@ def every_pipeline_draws_the_same_picture():
             assert before.shape == after.shape and far(before, after) < 1e-4, (name, kind, far(before, after))
             worst, count = max(worst, far(before, after)), count + 1
             pipelines.add(name)
-    assert count > 60, count
+    assert count > 100 and len(pipelines) >= 20, (count, len(pipelines))
     return f"{count} pairs of {len(pipelines)} pipelines and their schedulers, largest difference {worst:.1e} of the largest value"
 
 
@@ -286,6 +287,79 @@ def what_there_is_no_table_for_is_refused():
             raise AssertionError(sentence)
 
 
+def tensors_that_do_not_fit_are_refused():
+    """The kernel goes by addresses: what is smaller than the sample would be read beyond its end, what is larger in part."""
+    x = torch.ones(2, 4, 8, 8)
+    for name, words, sentence in (
+            ("EulerDiscreteScheduler", {"model_output": x[:1]}, "the output has the shape (1, 4, 8, 8); expected (2, 4, 8, 8)"),
+            ("DDPMScheduler", {"model_output": torch.ones(2, 8, 8, 8)}, "the output has the shape (2, 8, 8, 8)"),
+            ("EulerDiscreteScheduler", {"model_output": x.to("meta")}, "the output is torch.strided on meta"),
+            ("EulerDiscreteScheduler", {"model_output": None}, "the output is a NoneType; expected a tensor"),
+            ("EulerDiscreteScheduler", {"sample": None}, "the sample is a NoneType; expected a tensor"),
+            ("DDIMScheduler", {"eta": 1.0, "variance_noise": x[:1]}, "the noise has the shape (1, 4, 8, 8)")):
+        ours = Scheduler.from_scheduler(getattr(diffusers, name)())
+        ours.set_timesteps(5)
+        try:
+            ours.step(**{"model_output": x, "timestep": ours.timesteps[0], "sample": x, **words})
+        except (TypeError, ValueError) as wrong:
+            assert sentence in str(wrong), wrong
+        else:
+            raise AssertionError(sentence)
+
+
+def a_configuration_that_is_changed_counts():
+    """Pipelines change the configuration of a scheduler that they are made with (steps_offset, clip_sample)."""
+    found = []
+    for scheduler in (diffusers.DDIMScheduler(), Scheduler.from_scheduler(diffusers.DDIMScheduler())):
+        scheduler.register_to_config(steps_offset=1, clip_sample=False)
+        found.append(drawn(scheduler, diffusers.DDIMScheduler()))
+    assert torch.equal(found[0][0], found[1][0]) and far(found[0][1], found[1][1]) < 1e-5, found
+
+
+def options_of_step_may_change_on_the_way():
+    found = []
+    for scheduler in (diffusers.DDIMScheduler(), Scheduler.from_scheduler(diffusers.DDIMScheduler())):
+        scheduler.set_timesteps(4)
+        x, generator = torch.ones(1, 4, 8, 8), torch.Generator().manual_seed(1)
+        for k, t in enumerate(scheduler.timesteps):
+            x = scheduler.step(model(x, t), t, x, eta=k / 4, generator=generator).prev_sample
+        found.append(x)
+    assert far(*found) < 1e-5, far(*found)
+
+
+def configurations_of_a_wrong_kind_are_refused():
+    ddim = {"_class_name": "DDIMScheduler"}
+    for make, sentence in ((lambda: Scheduler.from_config(5), "the configuration is a int; expected"), (lambda: Scheduler.from_config("x"), "is a str"),
+                           (lambda: Scheduler.from_config({"_class_name": 5}), "names 5, and diffusers has no such scheduler"),
+                           (lambda: Scheduler.from_config({"_class_name": "StableDiffusionPipeline"}), "has no such scheduler"),
+                           (lambda: Scheduler.from_config(ddim, "utils"), "there is no scheduler 'utils'"),
+                           (lambda: Scheduler.from_config({**ddim, "beta_end": float("nan")}).set_timesteps(5), "beta_end is NaN; expected a number"),
+                           (lambda: Scheduler.from_config(ddim).set_timesteps(1.5), "steps is 1.5; expected a whole number")):
+        try:
+            make()
+        except strata.Error as wrong:
+            assert sentence in str(wrong), wrong
+        else:
+            raise AssertionError(sentence)
+    Scheduler.from_config({**ddim, "of_nobody": object()}).set_timesteps(5)
+
+
+def gradients_go_through_the_steps():
+    """Those who train through a sampler have a first sample without a gradient, and outputs with one."""
+    for name in ("EulerDiscreteScheduler", "DPMSolverMultistepScheduler", "UniPCMultistepScheduler"):
+        original, found = getattr(diffusers, name)(), []
+        for scheduler in (original, Scheduler.from_scheduler(original)):
+            weight = torch.tensor(0.5, requires_grad=True)
+            scheduler.set_timesteps(4)
+            x = torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(1)).to(memory_format=torch.channels_last) * scheduler.init_noise_sigma
+            for k, t in enumerate(scheduler.timesteps):
+                with torch.set_grad_enabled(k > 0):
+                    x = scheduler.step(torch.tanh(scheduler.scale_model_input(x, t)) * weight, t, x).prev_sample
+            x.square().sum().backward()
+            found.append((x.detach(), weight.grad))
+        assert far(found[0][0], found[1][0]) < 1e-5 and far(found[0][1], found[1][1]) < 1e-5, (name, found[0][1], found[1][1])
+
+
 def step_times():
     """No test: what a step costs beside diffusers' own, in processor time."""
     lines, ratios = [], []
@@ -306,10 +380,13 @@ def step_times():
             costs.append(best)
         ratios.append(costs[0] / costs[1])
         lines.append(f"{name}: {costs[0]:.0f} us, here {costs[1]:.1f} us, {ratios[-1]:.1f} times")
+    lines.append(f"{statistics.geometric_mean(ratios):.1f} times in the geometric mean")
     return "\n".join(lines)
 
 
 package.run(every_scheduler_steps_as_diffusers_does, arguments_of_step_count, what_else_a_step_returns_is_there, image_to_image_begins_in_the_middle,
             half_precision_is_no_farther_off_than_diffusers, every_pipeline_draws_the_same_picture, one_object_serves_many_threads,
             pictures_by_turns_do_not_disturb_each_other, a_timestep_may_be_a_number, what_was_left_half_way_is_forgotten, it_is_what_it_stands_for,
-            samplers_have_the_names_that_users_know, a_pipeline_that_was_saved_is_loaded_by_diffusers, what_there_is_no_table_for_is_refused, *([step_times] if "--times" in sys.argv else []))
+            samplers_have_the_names_that_users_know, a_pipeline_that_was_saved_is_loaded_by_diffusers, what_there_is_no_table_for_is_refused, tensors_that_do_not_fit_are_refused,
+            a_configuration_that_is_changed_counts, options_of_step_may_change_on_the_way, configurations_of_a_wrong_kind_are_refused,
+            gradients_go_through_the_steps, *([step_times] if "--times" in sys.argv else []))

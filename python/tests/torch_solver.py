@@ -87,6 +87,24 @@ def the_noise_is_that_of_torch():
             assert torch.equal(torch.randn(shape, generator=generator), torch.from_numpy(source.tensor(number))), (shape, number)
 
 
+def tensors_that_do_not_fit_are_refused():
+    x = torch.ones(3, 3)
+    for make, kind, sentence in (
+            (lambda: Solver("Euler", steps=3).run(x.clone()).step(x.to("meta")), ValueError, "the output is torch.strided on meta; expected torch.strided on cpu"),
+            (lambda: Solver("Euler", steps=3).run(x.clone()).step(x.to_sparse()), ValueError, "the output is torch.sparse_coo"),
+            (lambda: Solver("Euler", steps=3).run(x.double()).step(x.double()[:1]), ValueError, "the output has the shape (1, 3)"),
+            (lambda: Solver("Euler", steps=3).run(x.double()).step(None), TypeError, "the output is a NoneType"),
+            (lambda: Solver("Euler a", steps=3).run(x.clone(), noise=lambda _: x[:1]).step(x), ValueError, "the noise has the shape (1, 3)"),
+            (lambda: Solver("Euler", steps=3).run(x.to_sparse()), TypeError, "the sample is sparse"),
+            (lambda: Solver("Euler", steps=3).run(x.int()), TypeError, "the sample is torch.int32")):
+        try:
+            make()
+        except kind as wrong:
+            assert sentence in str(wrong), wrong
+        else:
+            raise AssertionError(sentence)
+
+
 package.run(a_tensor_has_the_bits_of_an_array, operations_of_torch_compute_what_the_kernel_computes,
             operations_are_compiled_once_for_rows_that_look_alike, double_precision_goes_by_torch, half_precision_stays_half,
-            a_sample_is_stepped_in_place_without_a_copy, the_noise_is_that_of_torch)
+            a_sample_is_stepped_in_place_without_a_copy, tensors_that_do_not_fit_are_refused, the_noise_is_that_of_torch)
