@@ -19,6 +19,8 @@ CONTROL = {"if", "for", "while", "switch"}
 ASSERTS = {"assert", "_Static_assert", "static_assert"}
 # Statements without which nothing that a test could see is different.
 SILENT_CALLS = ASSERTS | {"va_end", "posix_fadvise", "madvise"}
+# On Linux these do nothing but spoil what is not used any more.
+SILENT_CALLS |= {"pthread_mutex_destroy", "pthread_mutexattr_destroy", "pthread_condattr_destroy", "pthread_rwlock_destroy", "sem_destroy"}
 # A leak, which only a build with AddressSanitizer notices.
 LEAKING_CALLS = {"free", "json_decref"}
 
@@ -138,6 +140,13 @@ def lost_error(tokens, i):
     return one.kind == "word" and (one.text.startswith("strata_fail") and two.text == "(" or one.text == "rc" and two.text == ";")
 
 
+def unread_mode(tokens, partner, i):
+    """Whether a number is the mode of an open() that makes no file: the kernel does not look at it."""
+    opening = partner.get(i + 1) if tokens[i + 1].text == ")" else None
+    return opening is not None and tokens[opening - 1].text in ("open", "openat") and not any(
+        tokens[k].text in ("O_CREAT", "O_TMPFILE") or tokens[k].kind == "word" and "flags" in tokens[k].text for k in range(opening, i))
+
+
 def statement_end(tokens, partner, i):
     while tokens[i].text != ";":
         i = partner.get(i, i) + 1
@@ -153,6 +162,8 @@ def changes(tokens, partner, i, sanitized):
     elif token.kind == "number" and (match := INTEGER.match(token.text)):
         value = int(match[1], 0) if match[1][:2].lower() == "0x" or match[1] == "0" or match[1][0] != "0" else int(match[1], 8)
         show = hex if match[1][:2].lower() == "0x" else (oct_c if match[1][0] == "0" and len(match[1]) > 1 else str)
+        if unread_mode(tokens, partner, i):
+            return
         roomier = tokens[i - 2].text == "calloc" and tokens[i - 1].text == "("  # more room than is used is not seen
         for other in (value - 1,) if roomier else (value + 1, value - 1):
             if other >= 0:
@@ -196,6 +207,33 @@ def mutants(file, source, sanitized=False):
 
 def apply(source, mutant):
     return source[:mutant.start] + mutant.text + source[mutant.end:]
+
+
+def schema(source, numbered, head):
+    """A source with many mutants in it, of which one is chosen when it runs, and {mutant: the mark of its function}, the least of the numbers in it.
+
+    `numbered` is {number: mutant}. The body of a function becomes `{ if (live == 17) { body with mutant 17 } else { body }}`: no expression has to be
+    understood for that. Labels are made local to each copy; what a line is numbered stays (asserts print it).
+    """
+    tokens = tokenize(source)
+    partner = pair_up(tokens)
+    pieces, marks, at = [head, "\n#line 1\n"], {}, 0
+    for _, first, last in functions(tokens, partner):
+        opening, closing = tokens[first].end, tokens[last].start
+        inside = {number: mutant for number, mutant in numbered.items() if opening <= mutant.start < closing}
+        if not inside:
+            continue
+        labels = sorted({tokens[i + 1].text for i in range(first, last) if tokens[i].text == "goto"})
+        begin = (f"__label__ {', '.join(labels)};" if labels else "") + f"\n#line {source.count(chr(10), 0, opening) + 1}\n"
+        body = source[opening:closing]
+        pieces += [source[at:opening], f" const unsigned strata_live = strata_mutant_live({min(inside)});\n"]
+        for number, mutant in sorted(inside.items()):
+            copy = body[:mutant.start - opening] + mutant.text + body[mutant.end - opening:]
+            pieces.append(f"if (strata_live == {number}) {{ {begin}{copy}}} else ")
+        pieces += [f"{{ {begin}{body}}} "]
+        marks.update({mutant: min(inside) for mutant in inside.values()})
+        at = closing
+    return "".join(pieces) + source[at:], marks
 
 
 def read_known(text):
