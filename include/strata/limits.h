@@ -45,12 +45,29 @@ enum {
 	STRATA_SAFETENSORS_FILES_MAX = 4096,           /* files of one model */
 
 	/* tokenizers */
-	STRATA_TOKENIZER_TEXT_BYTES_MAX = 1 << 20, /* a text to take apart */
+	STRATA_TOKENIZER_TEXT_BYTES_MAX = 1 << 20,   /* a text to take apart */
 	STRATA_TOKENIZER_NORMAL_BYTES_MAX = 1 << 24, /* the same as a map of characters makes it */
-	STRATA_TOKENIZER_TOKENS_MAX = 1 << 21,     /* tokens of a vocabulary */
-	STRATA_TOKENIZER_TOKEN_BYTES_MAX = 4096,   /* a pair of tokens that are merged */
-	STRATA_TOKENIZER_MERGES_MAX = 1 << 21,     /* such pairs */
-	STRATA_TOKENIZER_SPECIALS_MAX = 4096,      /* special tokens */
+	STRATA_TOKENIZER_TOKENS_MAX = 1 << 21,       /* tokens of a vocabulary */
+	STRATA_TOKENIZER_TOKEN_BYTES_MAX = 4096,     /* a pair of tokens that are merged */
+	STRATA_TOKENIZER_MERGES_MAX = 1 << 21,       /* such pairs */
+	STRATA_TOKENIZER_SPECIALS_MAX = 4096,        /* special tokens */
+
+	/* studies: what the service works out for people, in processes of their own */
+	STRATA_STUDIES_MAX = 8,               /* that wait or run, of all users */
+	STRATA_STUDIES_KEPT = 32,             /* that have ended and can still be read */
+	STRATA_STUDY_JOBS_MAX = 20000,        /* of the history in one replay */
+	STRATA_STUDY_SECONDS_MAX = 60,        /* CPU time of one */
+	STRATA_STUDY_MEMORY_MAX = 1 << 30,    /* bytes of memory of one */
+	STRATA_STUDY_RESULT_BYTES_MAX = 4 << 20,
+	STRATA_STUDY_FILE_BYTES_MAX = 64 << 20, /* of a model that is looked at */
+
+	/* problems */
+	STRATA_PROBLEMS_MAX = 50, /* in one answer */
+
+	/* what jobs used */
+	STRATA_SAMPLES_MAX = 120, /* points that are kept of one attempt; even */
+	/* jobs of which one answer tells what they use now */
+	STRATA_QUEUE_USED_MAX = 200,
 
 	/* arrays and pictures */
 	STRATA_NPY_HEADER_BYTES_MAX = 1 << 16, /* the header of a .npy file */
@@ -59,10 +76,13 @@ enum {
 	STRATA_PNG_TEXT_BYTES_MAX = 1 << 20,   /* one text of it */
 
 	/* batch scripts */
-	STRATA_JOB_MEMORY_BYTES_MIN = 1 << 16, /* that a job may ask for; less is a unit forgotten */
-	STRATA_SCRIPT_BYTES_MAX = 4 << 20, /* a script */
-	STRATA_SCRIPT_WORDS_MAX = 4096,    /* words of its #SBATCH lines, or of a command line */
+	STRATA_JOB_MEMORY_BYTES_MIN = 1
+				      << 16, /* that a job may ask for; less is a unit forgotten */
+	STRATA_SCRIPT_BYTES_MAX = 4 << 20,   /* a script */
+	STRATA_SCRIPT_WORDS_MAX = 4096,      /* words of its #SBATCH lines, or of a command line */
 	STRATA_SLURM_VALUE_BYTES_MAX = 1 << 16, /* one value of an option */
+	STRATA_SLURM_NOTE_BYTES_MAX = 1024,     /* one that is kept with a job to be shown … */
+	STRATA_SLURM_NOTE_COUNT_MAX = 64,       /* … and how many */
 	STRATA_ARRAY_INDEX_MAX = 100000,        /* the largest task number of an array */
 	STRATA_ARRAY_NAMED_MAX = 400000,        /* tasks that an array names, repetitions counted */
 	STRATA_JOB_STEPS_MAX = 40000,           /* steps of one job, as Slurm has it */
@@ -101,6 +121,7 @@ enum {
 	STRATA_WEBHOOK_USER_MAX = 1000,            /* messages of one user that have not arrived */
 	STRATA_SERVER_PLACED_MAX = 1 << 20,        /* jobs that have a place at a time */
 	STRATA_TASK_CPU_MILLI_MIN = 10,            /* of a core, that a task takes at least */
+	STRATA_ADVANCES_MAX = 256,                 /* advance reservations */
 	STRATA_BULK_COUNT_MAX = 10000,             /* entries of one submission */
 	STRATA_TRIALS_MAX = 8,                     /* jobs of one trial */
 	STRATA_SERIES_JOBS_MAX = 20000,            /* jobs that a day of load is worked out from */
@@ -110,23 +131,34 @@ enum {
 	STRATA_TOKENS_MAX = 4096,             /* tokens of all users */
 	STRATA_ALLOWED_NAMES_MAX = 4096,      /* names of one list of who or what is allowed */
 	STRATA_PATH_BYTES_MAX = 4096,         /* the name of a file */
+	STRATA_TLS_FILE_BYTES_MAX = 1 << 20,  /* a file of certificates, or of a key */
+	STRATA_TLS_CHAIN_MAX = 16,            /* certificates of one chain */
+	STRATA_S3_XML_DEPTH_MAX = 16,         /* elements in elements of what S3 answers */
+	STRATA_S3_XML_TEXT_BYTES_MAX = 4096,  /* a text of it */
+	STRATA_S3_ANSWER_BYTES_MAX = 4 << 20, /* all of it */
+	STRATA_S3_ERROR_BYTES_MAX = 1 << 16,  /* and of one that says what went wrong */
+	STRATA_S3_PARTS_MAX = 10000,          /* parts of one object, as S3 has it */
+	STRATA_COPY_FILES_MAX = 1 << 16,      /* files of one checkpoint that is copied */
+	STRATA_COPY_DEPTH_MAX = 16,           /* directories in directories of it */
+	STRATA_CONTEXTS_MAX = 64,             /* servers that one user is signed in to */
 
 	/* generation */
-	STRATA_PROMPT_BYTES_MAX = 1 << 14,      /* a prompt */
-	STRATA_GENERATE_STEPS_MAX = 1000,       /* steps of a picture */
-	STRATA_GENERATE_BODY_BYTES_MAX = 32 << 20, /* a request for some, with what they start from */
-	STRATA_GENERATE_REQUESTS_MAX = 256,     /* pictures that one request asks for, each its own */
-	STRATA_INIT_BYTES_MAX = 16 << 20,       /* a picture to start from, as a file … */
-	STRATA_INIT_PIXELS_MAX = 1 << 24,       /* … and its pixels */
-	STRATA_TASK_PRIORITY_MAX = 10,          /* of a task, from 0 on */
-	STRATA_RESULT_BYTES_MAX = 64 << 20,     /* a picture, as a file */
-	STRATA_PREVIEW_BYTES_MAX = 256 << 10,   /* a preview */
-	STRATA_LATENTS_BYTES_MAX = 64 << 20,    /* where a task stands, as a file */
-	STRATA_TASK_TRACE_BYTES_MAX = 8 << 20,  /* the timeline of a task, as a file … */
-	STRATA_TASK_TRACES_MAX = 256,           /* … of which so many are kept */
-	STRATA_TASKS_MAX = 100000,              /* tasks that have not ended */
-	STRATA_MODELS_MAX = 1000,               /* models that a service knows */
-	STRATA_MODEL_WORKERS_MAX = 256,         /* workers of one model */
+	STRATA_PROMPT_BYTES_MAX = 1 << 14, /* a prompt */
+	STRATA_GENERATE_STEPS_MAX = 1000,  /* steps of a picture */
+	STRATA_GENERATE_BODY_BYTES_MAX = 32
+					 << 20, /* a request for some, with what they start from */
+	STRATA_GENERATE_REQUESTS_MAX = 256,   /* pictures that one request asks for, each its own */
+	STRATA_INIT_BYTES_MAX = 16 << 20,     /* a picture to start from, as a file … */
+	STRATA_INIT_PIXELS_MAX = 1 << 24,     /* … and its pixels */
+	STRATA_TASK_PRIORITY_MAX = 10,        /* of a task, from 0 on */
+	STRATA_RESULT_BYTES_MAX = 64 << 20,   /* a picture, as a file */
+	STRATA_PREVIEW_BYTES_MAX = 256 << 10, /* a preview */
+	STRATA_LATENTS_BYTES_MAX = 64 << 20,  /* where a task stands, as a file */
+	STRATA_TASK_TRACE_BYTES_MAX = 8 << 20, /* the timeline of a task, as a file … */
+	STRATA_TASK_TRACES_MAX = 256,          /* … of which so many are kept */
+	STRATA_TASKS_MAX = 100000,             /* tasks that have not ended */
+	STRATA_MODELS_MAX = 1000,              /* models that a service knows */
+	STRATA_MODEL_WORKERS_MAX = 256,        /* workers of one model */
 
 	/* pool */
 	STRATA_BATCH_MAX = 32,            /* tasks of one batch */
@@ -148,11 +180,11 @@ enum {
 	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */
 
 	/* pipelines and language models */
-	STRATA_PIPELINE_IMAGES_MAX = 64,           /* pictures of one request */
+	STRATA_PIPELINE_IMAGES_MAX = 64,            /* pictures of one request */
 	STRATA_PIPELINE_CONFIG_BYTES_MAX = 1 << 20, /* one configuration file of a folder */
-	STRATA_PIPELINE_STATE_BYTES_MAX = 1 << 30, /* a request that was put aside */
-	STRATA_LANGUAGE_LAYERS_MAX = 1024,         /* layers of a language model */
-	STRATA_LANGUAGE_TOKENS_MAX = 1 << 20,      /* prompt and answer */
+	STRATA_PIPELINE_STATE_BYTES_MAX = 1 << 30,  /* a request that was put aside */
+	STRATA_LANGUAGE_LAYERS_MAX = 1024,          /* layers of a language model */
+	STRATA_LANGUAGE_TOKENS_MAX = 1 << 20,       /* prompt and answer */
 
 	/* stage */
 	STRATA_STAGE_VISITS_MAX = 1 << 22, /* visits of a step, layers of a model */
@@ -160,14 +192,14 @@ enum {
 
 	/* place */
 	STRATA_ENGINE_INPUT_BYTES_MAX = 1 << 30, /* of a file with an input of a model */
-	STRATA_EXPERIENCE_BYTES_MAX = 1 << 20, /* of what an engine has learned, in its file */
-	STRATA_TENSOR_RANK_MAX = 16,        /* dimensions of a tensor */
-	STRATA_GRAPH_TENSORS_MAX = 1 << 23, /* tensors of a graph */
-	STRATA_GRAPH_OPS_MAX = 1 << 22,     /* its operators */
-	STRATA_GRAPH_EDGES_MAX = 1 << 24,   /* and what goes between them */
-	STRATA_GRAPH_FILES_MAX = 1 << 16,   /* files that its weights are in */
-	STRATA_PLACE_DEVICES_MAX = 64,      /* devices of a machine */
-	STRATA_PLACE_KINDS_MAX = 1 << 16,   /* kinds of ops whose times are learned */
+	STRATA_EXPERIENCE_BYTES_MAX = 1 << 20,   /* of what an engine has learned, in its file */
+	STRATA_TENSOR_RANK_MAX = 16,             /* dimensions of a tensor */
+	STRATA_GRAPH_TENSORS_MAX = 1 << 23,      /* tensors of a graph */
+	STRATA_GRAPH_OPS_MAX = 1 << 22,          /* its operators */
+	STRATA_GRAPH_EDGES_MAX = 1 << 24,        /* and what goes between them */
+	STRATA_GRAPH_FILES_MAX = 1 << 16,        /* files that its weights are in */
+	STRATA_PLACE_DEVICES_MAX = 64,           /* devices of a machine */
+	STRATA_PLACE_KINDS_MAX = 1 << 16,        /* kinds of ops whose times are learned */
 	STRATA_ADAPTIVE_EVENTS_MAX =
 		256, /* steps of its record that the adaptive scheduler keeps */
 

@@ -69,6 +69,7 @@ struct strata_pipeline_request {
 	const char *solver;    /* what strata_solver_read takes; NULL: the folder's */
 	const char *scheduler_config; /* in place of the folder's scheduler_config.json; NULL */
 	int64_t steps;                /* 0: the pipeline's default */
+	const char *quality; /* exact, normal, draft, or a spec of kind reuse; NULL: exact */
 	bool has_guidance;
 	double guidance;
 	/* One for each picture; or one for all, which are then drawn as torch draws a batch. NULL: 0. */

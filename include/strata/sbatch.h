@@ -104,6 +104,9 @@ struct strata_sbatch {
 	int64_t cpus_per_task; /* at least 1 */
 	int64_t cpus_per_gpu;
 	int64_t ntasks_per_node, ntasks_per_gpu;
+	int64_t ntasks_per_core, ntasks_per_socket; /* at most so many */
+	/* the nodes have at least so many of each: mincpus are the job's own there */
+	int64_t sockets_per_node, cores_per_socket, threads_per_core, mincpus;
 	int64_t mem_bytes;         /* per node; 0: all of it; -1: not asked for */
 	int64_t mem_per_cpu_bytes; /* the same per CPU; at most one of the three is asked for */
 	int64_t mem_per_gpu_bytes;
@@ -120,6 +123,7 @@ struct strata_sbatch {
 	const char *constraint, *prefer;
 	const char *nodelist, *exclude; /* lists of hosts */
 	enum strata_sbatch_share share;
+	const char *nodefile, *clusters;
 	bool overcommit, contiguous, spread_job, use_min_nodes;
 
 	/* when */
@@ -141,6 +145,9 @@ struct strata_sbatch {
 	const char **export_items;             /* "NAME" or "NAME=value" */
 	size_t export_count;
 	const char *export_file;
+	bool get_user_env;     /* that of a login instead of the caller's */
+	const char *propagate; /* names of resource limits, "ALL" or "NONE" */
+	const char *uid, *gid; /* whose job it is to be */
 
 	/* messages */
 	const char *comment;
@@ -150,10 +157,17 @@ struct strata_sbatch {
 	/* which of the values above were asked for, where they do not tell themselves */
 	bool tasks_given, cpus_per_task_given, nice_given, error_given, kill_on_invalid_dep_given;
 
+	/* how the tasks of steps are laid out and bound: of a job, what its steps do unless they say */
+	const char *distribution, *gpu_bind, *hint;
+
 	/* a step's: srun's own */
-	bool label, unbuffered, kill_on_bad_exit, exact, overlap, pty, multi_prog;
-	bool no_shell; /* salloc's */
-	const char *job_id;
+	bool label, unbuffered, kill_on_bad_exit, exact, overlap, pty, multi_prog, preserve_env;
+	const char *job_id, *cpu_bind, *prolog, *epilog, *task_prolog, *task_epilog;
+	const char *bcast;   /* where the program is copied to; "": its own name; NULL: nowhere */
+	int64_t relative;    /* the first node is this one of the job; -1: not said */
+	int64_t wait_s;      /* from the first task's end to the others'; 0: for ever */
+	int64_t immediate_s; /* srun and salloc: give up after that; -1: not asked for */
+	bool no_shell, bell, no_bell; /* salloc's */
 
 	/* the command's own */
 	bool parsable, quiet, test_only, wait, help, usage, version;

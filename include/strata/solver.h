@@ -122,7 +122,38 @@ struct strata_solver_request {
 	double strength;       /* 0 to 1: how much of it */
 	bool has_mu;           /* dynamic shifting (FLUX, SD3.5): */
 	double mu;             /* what the picture's size asks for */
+	/* Of kind reuse: which model calls are left out, and what stands in for their outputs. NULL: none
+	 * is left out. Borrowed for the call. -ENOTSUP for a solver whose rows look at the output itself:
+	 * those that limit y, ask for the unguided output too, or are adaptive. */
+	const struct strata_spec *reuse;
 };
+
+/* Reuse: fewer model calls by taking earlier outputs for those that are left out. */
+
+enum { STRATA_REUSE_OUTPUTS_MAX = 3 };
+
+/* What stands in for one output: a sum of the last `count` that were made, the newest first. */
+struct strata_reuse_use {
+	uint32_t count; /* 0: the model is called */
+	double weights[STRATA_REUSE_OUTPUTS_MAX];
+};
+
+struct strata_reuse_class {
+	struct strata_class base;
+	/* Fills one use for each row that calls the model, in their order. The first is a call, and
+	 * each count is at most that of the calls before it. */
+	void (*plan)(const void *conf, const struct strata_solver_row *const *calls, size_t count,
+		     struct strata_reuse_use *ret_uses);
+};
+
+extern const struct strata_kind strata_reuse_kind;
+
+/* A way to reuse by its spec, or one of the words that people choose by: exact (every call is
+ * made), normal, draft. */
+int strata_reuse_build(const char *text, struct strata_arena *arena, struct strata_spec *ret_spec,
+		       struct strata_error *err);
+/* These words, sorted from the least calls to all of them; NULL past the end. */
+const char *strata_quality_name(size_t index);
 
 /* Schedules: where the noise levels of a trajectory lie, for any solver that works on sigmas. */
 

@@ -21,6 +21,15 @@ enum { TRIES = 4 };
 #define USUAL_RETRY_NS (200 * STRATA_MS_NS)
 #define USUAL_TIMEOUT_NS (60 * STRATA_SECOND_NS)
 
+/* Addresses are shown in messages and logs, where a password has no place. */
+static bool has_user(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	host = host ? host + 3 : url;
+	return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+}
+
 int client_open(const struct client_place *place, struct strata_memory *memory,
 		struct client **ret_client, struct strata_error *err)
 {
@@ -30,6 +39,10 @@ int client_open(const struct client_place *place, struct strata_memory *memory,
 		return strata_fail(err, -EINVAL,
 				   "the socket's path is %zu bytes long; expected at most %zu",
 				   strlen(place->socket), sizeof(address.sun_path) - 1);
+	if (!place->socket && has_user(place->url))
+		return strata_fail(err, -EINVAL,
+				   "the address of a server has no user or password in it; a "
+				   "token goes into a file or STRATA_TOKEN");
 	if (!place->socket && !place->web)
 		return strata_fail(err, -ENOTSUP, "this program asks over sockets only, not %s",
 				   place->url);
@@ -48,12 +61,15 @@ int client_open(const struct client_place *place, struct strata_memory *memory,
 	if (place->token)
 		client->authorization = strata_arena_printf(
 			&client->arena, "Authorization: Bearer %s", place->token);
+	if (place->pin)
+		client->pin = strata_arena_text(&client->arena, place->pin,
+						strlen(place->pin));
 	client->web = place->socket ? NULL : place->web;
 	if (client->web)
 		client->handle = client->web->open();
 	if ((client->web && !client->handle) || !client->base ||
 	    (place->socket && !client->socket) ||
-	    (place->token && !client->authorization)) {
+	    (place->token && !client->authorization) || (place->pin && !client->pin)) {
 		client_close(client);
 		return strata_fail_memory(err);
 	}

@@ -19,6 +19,7 @@
 /* Where a server may be named. All may be NULL. */
 struct client_hints {
 	const char *socket_flag, *server_flag;     /* --socket, --server */
+	const char *context_flag;                  /* --context */
 	const char *socket_config, *server_config; /* of the configuration */
 	const char *system_socket;                 /* of the machine's own server */
 	option_get_variable *get;                  /* STRATA_*, HOME … */
@@ -30,14 +31,16 @@ struct client_place {
 	const char *socket;           /* path; NULL: the url says it */
 	const char *url;              /* "http://host:port", without a slash at the end */
 	const char *token;            /* NULL: none, over a socket the uid counts then */
+	const char *pin;              /* of the server's key, in place of an authority; NULL: none */
 	const struct client_web *web; /* the way to a url (web.h); NULL: there is none */
 	int64_t retry_ns;             /* before the first repetition; 0: the usual */
 	int64_t timeout_ns;           /* of one request but a stream; 0: the usual */
 };
 
 /*
- * Chooses: --socket, --server, STRATA_SOCKET, STRATA_SERVER, the configuration's socket, its server, else the first of the usual
- * sockets that exists: the machine's, $XDG_RUNTIME_DIR/strata/strata.sock, ~/.local/state/strata/strata.sock. For a url the token
+ * Chooses: --socket, --server, --context, STRATA_SOCKET, STRATA_SERVER, STRATA_CONTEXT, the context in use (context.h), the
+ * configuration's socket, its server, else the first of the usual sockets that exists: the machine's,
+ * $XDG_RUNTIME_DIR/strata/strata.sock, ~/.local/state/strata/strata.sock. A context brings its token and pin. For another url the token
  * is STRATA_TOKEN or the text of STRATA_TOKEN_FILE or ~/.config/strata/token, which nobody else may be able to read (-EACCES).
  * Texts are the hints' or live in the arena.
  */

@@ -12,6 +12,7 @@ struct client {
 	const struct client_web *web;              /* to a url; NULL over a socket */
 	void *handle;                              /* web's */
 	const char *socket, *base, *authorization; /* socket and authorization may be NULL */
+	const char *pin;                           /* of the server's key; NULL: none */
 	int64_t retry_ns, timeout_ns;
 };
 

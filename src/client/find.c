@@ -1,6 +1,7 @@
 /* Which server is meant, and with which token. */
 #include "client/client.h"
 
+#include "client/context.h"
 #include "core/env.h"
 
 #include <errno.h>
@@ -108,34 +109,65 @@ int client_find_token(const struct client_hints *hints, struct strata_arena *are
 	return read_token(path, named != NULL, arena, ret_token, err);
 }
 
+/* Does somebody say it, so that the context in use is not looked at? */
+static bool is_named(const struct client_hints *hints)
+{
+	return hints->socket_flag || hints->server_flag || hints->context_flag ||
+	       variable(hints, "STRATA_SOCKET") || variable(hints, "STRATA_SERVER") ||
+	       variable(hints, "STRATA_CONTEXT");
+}
+
+static int take_context(const struct client_hints *hints, const char *name,
+			struct strata_arena *arena, struct client_place *ret_place,
+			struct strata_error *err)
+{
+	struct client_context context;
+	const char *dir;
+	int rc = context_dir(hints, arena, &dir, err);
+
+	if (rc == 0)
+		rc = context_read(dir, name, arena, &context, err);
+	if (rc == 0)
+		*ret_place = (struct client_place){ .url = context.server,
+						    .token = context.token,
+						    .pin = context.fingerprint };
+	return rc;
+}
+
 int client_find(const struct client_hints *hints, struct strata_arena *arena,
 		struct client_place *ret_place, struct strata_error *err)
 {
+	const char *used = NULL;
+	int rc = is_named(hints) ? 0 : context_used(hints, arena, &used, err);
+	const struct {
+		const char *name;
+		enum { SOCKET, URL, CONTEXT } what;
+	} named[] = { { hints->socket_flag, SOCKET },
+		      { hints->server_flag, URL },
+		      { hints->context_flag, CONTEXT },
+		      { variable(hints, "STRATA_SOCKET"), SOCKET },
+		      { variable(hints, "STRATA_SERVER"), URL },
+		      { variable(hints, "STRATA_CONTEXT"), CONTEXT },
+		      { used, CONTEXT },
+		      { hints->socket_config, SOCKET },
+		      { hints->server_config, URL },
+		      { usual_socket(hints, arena), SOCKET } };
 	struct client_place place = { 0 };
-	const char *named[] = { hints->socket_flag,
-				hints->server_flag,
-				variable(hints, "STRATA_SOCKET"),
-				variable(hints, "STRATA_SERVER"),
-				hints->socket_config,
-				hints->server_config };
-	static const bool is_url[] = { false, true, false, true, false, true };
-	const size_t count = sizeof(named) / sizeof(named[0]);
 	size_t first = 0;
-	int rc;
 
-	while (first < count && !named[first])
+	while (first + 1 < sizeof(named) / sizeof(named[0]) && !named[first].name)
 		first++;
-	if (first < count && is_url[first]) {
-		rc = take_url(named[first], arena, &place.url, err);
+	if (rc == 0 && !named[first].name)
+		rc = strata_fail_memory(err);
+	if (rc == 0 && named[first].what == CONTEXT)
+		rc = take_context(hints, named[first].name, arena, &place, err);
+	else if (rc == 0 && named[first].what == URL) {
+		rc = take_url(named[first].name, arena, &place.url, err);
 		if (rc == 0)
 			rc = client_find_token(hints, arena, &place.token, err);
-		if (rc)
-			return rc;
-	} else {
-		place.socket = first < count ? named[first] : usual_socket(hints, arena);
-		if (!place.socket)
-			return strata_fail_memory(err);
-	}
-	*ret_place = place;
-	return 0;
+	} else
+		place.socket = named[first].name;
+	if (rc == 0)
+		*ret_place = place;
+	return rc;
 }

@@ -31,6 +31,12 @@ struct env_identity {
 };
 
 /* A program to start. All pointers are borrowed during the call. */
+/* A soft limit of a process, as of setrlimit; never above the hard one. */
+struct env_limit {
+	int resource;
+	uint64_t value; /* UINT64_MAX: none */
+};
+
 struct env_command {
 	/* a path with a slash, or with `search` a name; no shell is involved */
 	const char *program;
@@ -46,6 +52,8 @@ struct env_command {
 	bool new_group;       /* its own process group */
 	bool die_with_parent; /* killed when the *thread* that started it ends */
 	const struct env_identity *identity; /* NULL: the caller's. Another needs privileges */
+	const struct env_limit *limits;      /* that it begins with, over the caller's */
+	size_t limit_count;
 	int cgroup; /* directory of the control group it is born in; 0: the caller's. -ENOTSUP where the kernel cannot */
 };
 

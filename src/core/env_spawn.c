@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +130,20 @@ static int follow_parent(pid_t parent)
 	return getppid() == parent ? 0 : ESRCH;
 }
 
+/* The last thing before exec, so that none of them is in our own way; what cannot be set stays. */
+static void set_limits(const struct env_command *command)
+{
+	for (size_t i = 0; i < command->limit_count; i++) {
+		const struct env_limit *limit = &command->limits[i];
+		struct rlimit both;
+
+		if (getrlimit((__rlimit_resource_t)limit->resource, &both))
+			continue;
+		both.rlim_cur = limit->value < both.rlim_max ? limit->value : both.rlim_max;
+		setrlimit((__rlimit_resource_t)limit->resource, &both);
+	}
+}
+
 static int run(const struct env_command *command, const char *path)
 {
 	execve(path, (char *const *)command->argv, (char *const *)command->envp);
@@ -183,6 +198,7 @@ static struct report prepare_and_exec(const struct env_command *command, pid_t p
 		return (struct report){ STEP_PARENT, code };
 	if (command->cwd_fd ? fchdir(command->cwd_fd) < 0 : command->cwd && chdir(command->cwd) < 0)
 		return (struct report){ STEP_CWD, errno };
+	set_limits(command);
 	if (command->search)
 		return search_and_run(command);
 	code = run(command, command->program);

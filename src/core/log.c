@@ -151,15 +151,39 @@ size_t log_format(const struct log_line *line, enum log_form form, bool journal,
 	return out.used;
 }
 
+static bool is_past(const struct log_limit_entry *entry, int64_t now_ns)
+{
+	return entry->key == 0 || now_ns - entry->since_ns >= LOG_WINDOW_NS;
+}
+
+/* The key's own entry, or one that is free or whose window is past; NULL: others have all of those
+ * that it could have. */
+static struct log_limit_entry *find_entry(struct log_limit *limit, uintptr_t key, int64_t now_ns)
+{
+	enum { TRIES = 8 };
+	size_t first = key * UINT64_C(0x9e3779b97f4a7c15) >> 58;
+	struct log_limit_entry *usable = NULL;
+
+	for (size_t i = 0; i < TRIES; i++) {
+		struct log_limit_entry *entry = &limit->entries[(first + i) % LOG_KEYS];
+
+		if (entry->key == key)
+			return entry;
+		if (!usable && is_past(entry, now_ns))
+			usable = entry;
+	}
+	return usable;
+}
+
 bool log_limit_take(struct log_limit *limit, uintptr_t key, int64_t now_ns, uint64_t *ret_left_out)
 {
-	struct log_limit_entry *entry =
-		&limit->entries[key * UINT64_C(0x9e3779b97f4a7c15) >> 58 & (LOG_KEYS - 1)];
-	bool past = entry->key == 0 || now_ns - entry->since_ns >= LOG_WINDOW_NS;
+	struct log_limit_entry *entry = find_entry(limit, key, now_ns);
 
 	*ret_left_out = 0;
-	if (entry->key != key && !past)
-		return true; /* another's entry: said, and not counted */
+	if (!entry)
+		return true; /* there are so many: said, and not counted */
+	bool past = is_past(entry, now_ns);
+
 	if (entry->key != key)
 		*entry = (struct log_limit_entry){ .key = key, .since_ns = now_ns };
 	else if (past)

@@ -57,8 +57,7 @@ struct log_limit {
 		int64_t since_ns;
 		uint32_t said;
 		uint64_t left_out;
-	} entries
-		[LOG_KEYS]; /* a key that meets another's entry takes it over when that one's window is past */
+	} entries[LOG_KEYS]; /* a key that meets others' takes one over whose window is past */
 };
 
 /* May it be said at now_ns (of a clock that does not go back)? ret_left_out: so many of the same were not, since the last that was. */

@@ -9,21 +9,15 @@
 
 enum { HELP_COLUMN = 28 };
 
-/* What is on by itself has a flag that turns it off. */
+/* What is on by itself has a flag that turns it off: "--[no-]requeue". */
 static bool is_negated(const struct strata_option *option)
 {
 	return option->type == STRATA_BOOL && option->boolean;
 }
 
-/* The row says what is on; beside the flag that turns it off it is what happens otherwise. */
-static const char *before_help(const struct strata_option *option)
-{
-	return is_negated(option) && option->help ? "without it: " : "";
-}
-
 static void add_flag(const struct strata_option *option, const char *prefix, struct buf *buf)
 {
-	buf_printf(buf, "--%s%s", is_negated(option) ? "no-" : "", prefix);
+	buf_printf(buf, "--%s%s", is_negated(option) ? "[no-]" : "", prefix);
 	for (const char *at = option->name; *at; at++)
 		buf_add_char(buf, *at == '_' ? '-' : *at);
 }
@@ -46,8 +40,10 @@ static void add_notes(const struct strata_option *option, struct buf *buf)
 	buf_init(&value, &memory, 0);
 	if (option->type != STRATA_ENUM) /* its names already stand in front */
 		option_print_range(option, &range);
-	if (option->type != STRATA_TABLE && option->type != STRATA_BOOL &&
-	    option_default(option, &arena, &slot, NULL) == 0)
+	if (is_negated(option))
+		buf_add(&value, "yes");
+	else if (option->type != STRATA_TABLE && option->type != STRATA_BOOL &&
+		 option_default(option, &arena, &slot, NULL) == 0)
 		option_print(option, &slot, &value);
 	if (option->flags & STRATA_REQUIRED) {
 		buf_reset(&value);
@@ -98,7 +94,6 @@ static void help_rows(const struct strata_schema *schema, const char *prefix, st
 			width = 0;
 		}
 		buf_add_repeat(buf, ' ', HELP_COLUMN - width);
-		buf_add(buf, before_help(option));
 		buf_add(buf, option->help ? option->help : "");
 		add_notes(option, buf);
 		buf_add_char(buf, '\n');
@@ -149,7 +144,6 @@ static void manual_rows(const struct strata_schema *schema, const char *prefix, 
 				add_escaped(buf, text.text);
 			}
 			begin_again(&text, buf);
-			buf_add(&text, before_help(option));
 			buf_add(&text, option->help ? option->help : "");
 			add_notes(option, &text);
 			buf_add(buf, "\n\t");

@@ -44,12 +44,29 @@ void text_closest_init(struct text_closest *closest, const char *name, size_t le
 		closest->distance = 0;
 }
 
+/* "depend" of "dependencies": whoever stops early means that. '-' and '_' are alike. */
+static bool begins_with(const char *candidate, size_t length, const char *name, size_t name_length)
+{
+	enum { TELLING = 3 };
+
+	if (name_length < TELLING || name_length >= length)
+		return false;
+	for (size_t i = 0; i < name_length; i++)
+		if (text_lower(name[i] == '-' ? '_' : name[i]) !=
+		    text_lower(candidate[i] == '-' ? '_' : candidate[i]))
+			return false;
+	return true;
+}
+
 void text_closest_offer_as(struct text_closest *closest, const char *candidate, size_t length,
 			   const char *meant)
 {
 	if (closest->distance == 0 || length > STRATA_NAME_BYTES_MAX)
 		return;
 	size_t distance = distance_between(closest->name, closest->length, candidate, length);
+
+	if (distance > 1 && begins_with(candidate, length, closest->name, closest->length))
+		distance = 1;
 
 	if (distance < closest->distance) {
 		closest->best = meant;

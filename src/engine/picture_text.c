@@ -35,5 +35,7 @@ void engine_picture_text(const struct engine_settings *settings, struct buf *buf
 	if (settings->has_strength)
 		buf_printf(buf, ", Denoising strength: %s",
 			   strata_real_print(settings->strength, number));
+	if (settings->quality)
+		buf_printf(buf, ", Quality: %s", settings->quality);
 	buf_add(buf, ", Version: strata " STRATA_VERSION);
 }

@@ -16,6 +16,7 @@ struct engine_settings {
 	const char *model;    /* a name, or the path of its folder, of which the last part counts */
 	uint64_t seed;
 	size_t steps;
+	const char *quality;  /* NULL: every model call was made */
 	double guidance;
 	uint32_t width, height;
 	bool has_strength; /* it starts from a picture */

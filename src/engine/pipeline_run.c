@@ -62,6 +62,7 @@ static int compile(struct strata_pipeline_run *run, const struct strata_pipeline
 		.strength = request->strength,
 	};
 	struct strata_solver_setup setup;
+	struct strata_spec reuse;
 	struct strata_arena arena;
 	json_t *config = NULL;
 
@@ -80,6 +81,10 @@ static int compile(struct strata_pipeline_run *run, const struct strata_pipeline
 	}
 	if (rc == 0 && it->cls->solve)
 		rc = it->cls->solve(it, run, config, &arena, &asked, err);
+	if (rc == 0 && request->quality) {
+		rc = strata_reuse_build(request->quality, &arena, &reuse, err);
+		asked.reuse = &reuse;
+	}
 	if (rc == 0) {
 		asked.schedule = setup.schedule.cls ? &setup.schedule : NULL;
 		asked.drop_penultimate = setup.drop_penultimate;

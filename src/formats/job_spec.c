@@ -17,6 +17,8 @@ static const struct strata_choice bands[] = { { "low", STRATA_BAND_LOW,
 					      { "high", STRATA_BAND_HIGH, "before all others" },
 					      { 0 } };
 static const struct strata_option word = { .type = STRATA_TEXT, .flags = STRATA_OPAQUE };
+static const struct strata_option note = { .type = STRATA_TEXT,
+					   .text = { NULL, STRATA_SLURM_NOTE_BYTES_MAX } };
 
 static const struct strata_option options[] = {
 	{ "name", STRATA_TEXT, OFFSET(name), .text = { NULL, STRATA_NAME_BYTES_MAX }, .letter = 'J',
@@ -78,6 +80,8 @@ static const struct strata_option options[] = {
 	  .help = "cancelled once its dependencies cannot be met" },
 	{ "begin", STRATA_TEXT, OFFSET(begin), .text = { NULL, 100 }, .letter = 'b',
 	  .value = "TIME", .help = "not before: 2027-01-31T16:00Z, 16:00, tomorrow, now+2h" },
+	{ "deadline", STRATA_TEXT, OFFSET(deadline), .text = { NULL, 100 }, .value = "TIME",
+	  .help = "cancelled while it waits once it cannot end by then: 18:00, now+2h" },
 	{ "hold", STRATA_BOOL, OFFSET(hold), .letter = 'H', .help = "waits to be released" },
 	{ "queue_anyway", STRATA_BOOL, OFFSET(queue_anyway),
 	  .help = "waits even if no node could take it today; it is refused otherwise" },
@@ -128,6 +132,14 @@ static const struct strata_option options[] = {
 	{ "comment", STRATA_TEXT, OFFSET(comment), .text = { NULL, 1024 }, .help = "a note" },
 	{ "webhook", STRATA_TEXT, OFFSET(webhook), .text = { NULL, STRATA_WEBHOOK_URL_BYTES_MAX },
 	  .value = "URL", .help = "hears how it ended: http://… or https://…" },
+	{ "notify", STRATA_TEXT, OFFSET(notify), .text = { NULL, 100 }, .value = "EVENTS",
+	  .help = "what is told by mail and webhook: begin, end, fail, requeue, all or none; the "
+		  "end when left out" },
+	{ "mail", STRATA_TEXT, OFFSET(mail), .text = { NULL, 254 }, .value = "ADDRESS",
+	  .help = "where mail about it goes; the user's own address when left out" },
+	{ "slurm", STRATA_MAP, OFFSET(slurm), .list = { &note, STRATA_SLURM_NOTE_COUNT_MAX },
+	  .flags = STRATA_HIDDEN,
+	  .help = "options of sbatch that decide nothing and that Slurm's commands show: wckey=x" },
 	{ "request_key", STRATA_TEXT, OFFSET(request_key), .text = { NULL, STRATA_NAME_BYTES_MAX },
 	  .flags = STRATA_HIDDEN, .help = "the same key twice is one submission" },
 	{ 0 }
@@ -172,6 +184,34 @@ int job_spec_restore(const char *json, struct strata_arena *arena, struct job_sp
 	rc = option_read_json(&job_spec_schema, document, OPTION_STORED, arena, ret_spec, err);
 	json_decref(document);
 	return rc;
+}
+
+bool job_spec_notify(const char *text, unsigned *ret_notify)
+{
+	static const struct {
+		const char *name;
+		unsigned bits;
+	} words[] = { { "begin", JOB_NOTIFY_BEGIN },
+		      { "end", JOB_NOTIFY_END },
+		      { "fail", JOB_NOTIFY_FAIL },
+		      { "requeue", JOB_NOTIFY_REQUEUE },
+		      { "all", JOB_NOTIFY_BEGIN | JOB_NOTIFY_END | JOB_NOTIFY_REQUEUE },
+		      { "none", 0 } };
+	unsigned bits = text ? 0 : JOB_NOTIFY_END;
+
+	while (text && *text) {
+		size_t span = strcspn(text, ","), i = 0;
+
+		while (i < sizeof(words) / sizeof(words[0]) &&
+		       (strlen(words[i].name) != span || memcmp(words[i].name, text, span) != 0))
+			i++;
+		if (i == sizeof(words) / sizeof(words[0]))
+			return false;
+		bits |= words[i].bits;
+		text += span + (text[span] != '\0');
+	}
+	*ret_notify = bits;
+	return true;
 }
 
 bool job_spec_umask(const char *text, int64_t *ret_umask)

@@ -32,8 +32,9 @@ struct job_spec {
 	bool exclusive;
 	int64_t time_limit_ns; /* 0: the usual one; STRATA_DURATION_UNLIMITED: the longest there is */
 	const char *begin;     /* see strata_begin_parse */
+	const char *deadline; /* the same: cancelled when it cannot end by then */
 	bool hold, requeue, preemptible;
-	bool queue_anyway; /* not refused when no node could take it */
+	bool queue_anyway;   /* not refused when no node could take it */
 	const char *held_by; /* of one that was held later: "owner" or "operator" */
 	int64_t checkpoint_ns;
 	const char *signal; /* "B:USR1@60": see slurm_signal_parse */
@@ -41,7 +42,10 @@ struct job_spec {
 	bool cancel_if_never;
 	const char *gang;
 	int64_t gang_size;
-	const char *webhook; /* URL; NULL: none */
+	const char *mail;    /* address; NULL: the user's own */
+	const char *notify;  /* "begin,end"; NULL: at the end */
+	const char *webhook;     /* URL; NULL: none */
+	struct strata_map slurm; /* of const char *: options of Slurm that only its commands read */
 	const char *request_key;
 };
 
@@ -53,6 +57,15 @@ const char *job_spec_name(const struct job_spec *spec);
 int job_spec_restore(const char *json, struct strata_arena *arena, struct job_spec *ret_spec,
 		     struct strata_error *err);
 
+/* What of a job its owner wants to hear of. */
+enum job_notify {
+	JOB_NOTIFY_BEGIN = 1 << 0,
+	JOB_NOTIFY_END = 1 << 1, /* however it ended */
+	JOB_NOTIFY_FAIL = 1 << 2,
+	JOB_NOTIFY_REQUEUE = 1 << 3,
+};
+/* "begin,end,fail,requeue", "all" or "none"; NULL: the end. False: it is something else. */
+bool job_spec_notify(const char *text, unsigned *ret_notify);
 /* "027" as a number, 0 to 0777; of NULL the usual 022. False: it is none. */
 bool job_spec_umask(const char *text, int64_t *ret_umask);
 

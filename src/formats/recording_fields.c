@@ -240,6 +240,23 @@ static const struct recording_field change_fields[] = {
 	{ 0 },
 };
 
+static const struct recording_field kept_fields[] = {
+	FIELD(strata_kept, U32, node),
+	FIELD(strata_kept, U16, gpu_mask),
+	{ 0 },
+};
+
+static const struct recording_field advance_fields[] = {
+	FIELD(strata_advance, TEXT, name),
+	FIELD(strata_advance, I64, begin_ns),
+	FIELD(strata_advance, I64, end_ns),
+	FIELD(strata_advance, I64, every_ns),
+	FIELD(strata_advance, TEXT, users),
+	FIELD(strata_advance, TEXT, accounts),
+	LISTED(strata_advance, kept, kept_fields, strata_kept, kept_count, false),
+	{ 0 },
+};
+
 static const struct recording_field checkpoint_fields[] = {
 	FIELD(strata_checkpoint, TEXT, path),
 	FIELD(strata_checkpoint, I64, size_bytes),
@@ -396,6 +413,7 @@ const struct recording_field recording_event_fields[] = {
 	INSIDE(strata_event, STRUCT, checkpoint, checkpoint_fields, strata_checkpoint),
 	FIELD(strata_event, U32, node),
 	NAMED(strata_event, state, name_node_state, NODE_STATE_COUNT),
+	INSIDE(strata_event, POINTER, advance, advance_fields, strata_advance),
 	LISTED(strata_event, effects, effect_fields, strata_effect, effect_count, true),
 	{ 0 },
 };

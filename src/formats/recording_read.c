@@ -265,6 +265,10 @@ static int check_event(const struct strata_event *event, struct strata_error *er
 		return strata_fail_at(err, -EINVAL, "conf", "a node has no name");
 	if (kind >= STRATA_EVENT_ACCOUNT && kind <= STRATA_EVENT_USAGE && !event->name)
 		return strata_fail_at(err, -EINVAL, "name", "there is no name");
+	if (kind == STRATA_EVENT_RESERVE && !event->advance)
+		return strata_fail_at(err, -EINVAL, "advance", "there is no reservation");
+	if (kind == STRATA_EVENT_UNRESERVE && !event->name)
+		return strata_fail_at(err, -EINVAL, "name", "there is no name");
 	if (kind == STRATA_EVENT_CHECKPOINT && !event->checkpoint.path)
 		return strata_fail_at(err, -EINVAL, "path", "a checkpoint has no path");
 	return 0;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { REASONS_MAX = 16 };
@@ -26,6 +27,21 @@ static void tell(struct teller *teller, const char *text)
 		teller->failed = true;
 	else if (teller->count < REASONS_MAX)
 		teller->reasons[teller->count++] = text;
+}
+
+/* How much better several devices are than one, said so that more is better. */
+static const char *gain_text(struct teller *teller, size_t used, double times)
+{
+	static const char *const words[] = {
+		[STRATA_LATENCY] = "answer a request %.3g times as fast as the best single one",
+		[STRATA_THROUGHPUT] = "take %.3g times as many requests as the best single one",
+		[STRATA_MEMORY] = "leave each with less: the fullest single one is filled %.3g times "
+				  "as much",
+	};
+	char text[120];
+
+	snprintf(text, sizeof(text), words[teller->problem->objective], times);
+	return strata_arena_printf(teller->arena, "%zu devices %s", used, text);
 }
 
 static void tell_gain(struct teller *teller)
@@ -54,11 +70,7 @@ static void tell_gain(struct teller *teller)
 			     "one device is best: what more devices compute at the same time is "
 			     "less than what would be moved"));
 	else if (single && plan->value > 0)
-		tell(teller, strata_arena_printf(
-				     teller->arena,
-				     "%zu devices: %s is %.3g times that of the best single one",
-				     used, strata_objective_name(teller->problem->objective),
-				     plan->value / single->value));
+		tell(teller, gain_text(teller, used, single->value / plan->value));
 }
 
 static void tell_crossings(struct teller *teller)
@@ -96,13 +108,16 @@ static void tell_kv(struct teller *teller)
 			kept += !moves;
 		}
 	if (kept)
-		tell(teller, strata_arena_printf(teller->arena,
-						 "%zu ops run where their KV cache is", kept));
+		tell(teller,
+		     kept == 1 ? "1 op runs where its KV cache is"
+			       : strata_arena_printf(teller->arena,
+						     "%zu ops run where their KV cache is", kept));
 	if (moved)
 		tell(teller,
 		     strata_arena_printf(
 			     teller->arena,
-			     "%zu KV caches are moved: staying with them would cost more", moved));
+			     "%zu KV cache%s moved: staying there would cost more", moved,
+			     moved == 1 ? " is" : "s are"));
 }
 
 static void tell_full(struct teller *teller)
@@ -132,8 +147,8 @@ static void tell_unknown(struct teller *teller)
 	if (unknown)
 		tell(teller, strata_arena_printf(
 				     teller->arena,
-				     "%zu ops are of unknown kinds and priced by their bytes alone",
-				     unknown));
+				     "%zu op%s of unknown kind, priced by bytes alone", unknown,
+				     unknown == 1 ? " is" : "s are"));
 }
 
 int reasons_make(const struct strata_place_problem *problem, struct strata_place_plan *plan,

@@ -142,11 +142,18 @@ static double field_y(const struct field *field, const struct svg_ruler *ruler, 
 static const char *axis_label(struct page *page, const struct svg_axis *axis,
 			      const struct svg_ruler *ruler)
 {
-	if (!ruler->unit)
+	bool log = ruler->scale == SVG_LOG;
+
+	if (!ruler->unit && !log)
 		return axis->label ? axis->label : "";
-	const char *label = strata_arena_printf(page->arena, "%s%s[%s]",
-						axis->label ? axis->label : "",
-						axis->label ? " " : "", ruler->unit);
+	const char *label = strata_arena_printf(
+		page->arena, "%s%s%s%s%s", axis->label ? axis->label : "",
+		axis->label && ruler->unit ? " " : "", ruler->unit ? "[" : "",
+		ruler->unit ? ruler->unit : "", ruler->unit ? "]" : "");
+
+	if (label && log) /* ten times as much is one step up, not ten times as high */
+		label = strata_arena_printf(page->arena, "%s%slogarithmic", label,
+					    *label ? ", " : "");
 
 	if (!label)
 		page->buf->failed = true;

@@ -6,6 +6,7 @@
 #include "server/act.h"
 
 #include "server/checkpoint.h"
+#include "server/mirror.h"
 #include "server/nodes.h"
 #include "server/remote.h"
 #include "server/remover.h"
@@ -13,6 +14,7 @@
 #include "server/start.h"
 #include "server/survey.h"
 #include "server/view.h"
+#include "server/webhooks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -54,6 +56,8 @@ static void note_gone(struct decider *decider, struct live *live,
 	live_set_place(decider, live, NULL, 0);
 	if (strata_job_ended(effect->state))
 		live_ended(decider, live, NULL);
+	else
+		webhook_job(decider, live, JOB_REQUEUED);
 	batch_event(decider, live->job.id,
 		    strata_job_ended(effect->state) ? "job.ended" : "job.requeued",
 		    json_pack("{s:s,s:s}", "state", strata_job_state_name(effect->state), "reason",
@@ -89,7 +93,7 @@ void act_note(struct decider *decider, const struct strata_effect *effects, size
 }
 
 /* Where an inventory service has a say it is asked first. */
-static void begin(struct decider *decider, struct live *live)
+static void go_on(struct decider *decider, struct live *live)
 {
 	if (decider->remote)
 		remote_reserve(decider, live);
@@ -97,10 +101,52 @@ static void begin(struct decider *decider, struct live *live)
 		start_order(decider, live);
 }
 
+/* A checkpoint that is not here is fetched before that. */
+static void begin(struct decider *decider, struct live *live)
+{
+	if (!mirror_fetch(decider, live))
+		go_on(decider, live);
+}
+
 void act_restart(struct decider *decider, struct live *live)
 {
 	live->restart = false;
 	begin(decider, live);
+}
+
+static void not_reserved(struct decider *decider, struct live *live, const char *why)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "the inventory at %.150s did not give it its place: %.250s",
+		 decider->conf->inventory_url, why);
+	start_put_off(decider, live, REFUSED_NS, "job.not_reserved", text);
+}
+
+/* What it would go on from has come, or has not. */
+static void take_fetches(struct decider *decider)
+{
+	struct mirror_answer answer;
+
+	while (mirror_take(decider, &answer)) {
+		struct live *live = job_of(decider, (uint64_t)answer.job);
+		struct strata_job_view view;
+
+		if (!live || !live->fetching || live->ordered || live->job.completed_ns ||
+		    live->job.attempt != answer.attempt ||
+		    strata_cluster_job(decider->cluster, (uint64_t)answer.job, &view, NULL))
+			continue;
+		live->fetching = false;
+		if (view.stopping)
+			continue; /* the pass is about to say so */
+		if (answer.code == -ENOENT)
+			batch_event(decider, answer.job, "job.checkpoint_lost",
+				    json_pack("{s:s}", "error", answer.why_not));
+		if (answer.code == 0 || answer.code == -ENOENT)
+			go_on(decider, live);
+		else
+			start_put_off(decider, live, REFUSED_NS, "job.put_off", answer.why_not);
+	}
 }
 
 static void take_answers(struct decider *decider)
@@ -120,8 +166,7 @@ static void take_answers(struct decider *decider)
 		if (answer.granted)
 			start_order(decider, live);
 		else
-			start_put_off(decider, live, REFUSED_NS, "job.not_reserved",
-				      answer.why_not);
+			not_reserved(decider, live, answer.why_not);
 	}
 }
 
@@ -141,9 +186,10 @@ static void control(struct decider *decider, const struct live *live, struct exe
 		log_say(LOG_LEVEL_WARNING, "executor", live->job.id, "%s", err.text);
 }
 
-/* It waits for the inventory service still: there is nothing to stop. */
+/* It waits for the inventory service or its checkpoint still: there is nothing to stop. */
 static void end_unordered(struct decider *decider, struct live *live)
 {
+	live->fetching = false;
 	strata_cluster_ended(decider->cluster, (uint64_t)live->job.id, STRATA_OUTCOME_STOPPED,
 			     decider_now_ns(decider), NULL);
 	live_set_place(decider, live, NULL, 0);
@@ -155,7 +201,7 @@ static void end_unordered(struct decider *decider, struct live *live)
 static void order_stop(struct decider *decider, struct live *live,
 		       const struct strata_effect *effect)
 {
-	if (decider->remote && !live->ordered) {
+	if ((decider->remote || live->fetching) && !live->ordered) {
 		end_unordered(decider, live);
 		return;
 	}
@@ -212,6 +258,7 @@ void act_do(struct decider *decider, const struct strata_effect *effects, size_t
 			break;
 		case STRATA_EFFECT_DELETE:
 			remover_add(decider, live, effect->path);
+			mirror_drop(decider, live, effect->path);
 			break;
 		default:
 			break;
@@ -284,6 +331,18 @@ static void fill_end(struct decider *decider, struct live *live, const struct ex
 		live_set_failure(decider, live, status->error);
 }
 
+/* Those of the run before give way. */
+static void put_samples(struct decider *decider, const struct live *live,
+			const struct exec_event *event)
+{
+	const struct store_samples row = { .job = live->job.id,
+					   .attempt = event->key.attempt,
+					   .started_ns = event->status.started_ns,
+					   .points = event->status.samples };
+
+	batch_put(decider, STORE_PUT(&row));
+}
+
 static void note_ended(struct decider *decider, struct live *live, const struct exec_event *event)
 {
 	const struct exec_status *status = &event->status;
@@ -303,6 +362,8 @@ static void note_ended(struct decider *decider, struct live *live, const struct 
 		strata_cluster_hold(decider->cluster, id, true, now_ns, NULL);
 	live->hold = false;
 	fill_end(decider, live, status);
+	if (status->samples)
+		put_samples(decider, live, event);
 	live_set_place(decider, live, NULL, 0);
 	live_update(decider, live);
 	json_t *about = json_pack(
@@ -315,6 +376,8 @@ static void note_ended(struct decider *decider, struct live *live, const struct 
 
 	if (over)
 		live_ended(decider, live, status);
+	if (!over)
+		webhook_job(decider, live, JOB_REQUEUED);
 	batch_event(decider, live->job.id, over ? "job.ended" : "job.requeued", about);
 	charge(decider, live);
 }
@@ -336,6 +399,7 @@ static void take_event(struct decider *decider, const struct exec_event *event)
 			batch_event(decider, live->job.id, "job.started",
 				    json_pack("{s:o}", "started_at",
 					      view_exact_time(event->status.started_ns)));
+			webhook_job(decider, live, JOB_STARTED);
 		}
 		break;
 	case EXEC_CHECKPOINTED:
@@ -377,6 +441,7 @@ void act_events(struct decider *decider)
 	struct strata_error err;
 
 	take_answers(decider);
+	take_fetches(decider);
 	for (int i = 0; i < ROUND_MAX && decider->forget_count < ROUND_MAX; i++) {
 		if (decider->exec->cls->next(decider->exec, &event, &err) <= 0)
 			return;

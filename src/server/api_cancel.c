@@ -30,9 +30,8 @@ static int cancel_part(struct decider *decider, const struct request *request,
 	int rc = strata_cluster_job(decider->cluster, (uint64_t)part->first, &view, err);
 
 	if (rc == 0 && strata_job_ended(view.state))
-		return strata_fail(err, -ESTALE,
-				   "job %lld is %s; expected a job that has not ended",
-				   (long long)part->first, strata_job_state_name(view.state));
+		return strata_fail(err, -ESTALE, "job %lld has ended (%s)", (long long)part->first,
+				   strata_job_state_name(view.state));
 	struct live *live = live_take(decider, part->first, part->last);
 	bool placed = view.piece_count > 0;
 

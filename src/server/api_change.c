@@ -6,6 +6,7 @@
 #include "exec/exec.h"
 #include "slurm/slurm_value.h"
 #include "server/admit.h"
+#include "server/array_limits.h"
 #include "server/api_jobs.h"
 #include "server/elements.h"
 #include "server/entities.h"
@@ -26,12 +27,14 @@ struct change {
 	int hold, requeue, suspend; /* -1: not asked for */
 	struct exec_control signal; /* signal 0: none */
 	struct strata_job_change change;
-	json_t *fields; /* of what it asks for; NULL: none */
+	int64_t throttle; /* of the array; -1: it stays */
+	json_t *fields;   /* of what it asks for; NULL: none */
 };
 
 struct change_conf {
 	int priority;
 	int64_t nice, time_limit_ns, begin_ns;
+	int64_t throttle;
 	bool hold, requeue, suspend;
 	const char *signal;
 	int signal_to;
@@ -57,6 +60,9 @@ static const struct strata_option change_options[] = {
 	{ "time_limit", STRATA_DURATION, offsetof(struct change_conf, time_limit_ns),
 	  .integer = { 0, 0, STRATA_DURATION_NS_MAX }, .unit = "s", .help = "time limit" },
 	{ "begin", STRATA_TIME, offsetof(struct change_conf, begin_ns), .help = "not before" },
+	{ "array_throttle", STRATA_INT, offsetof(struct change_conf, throttle),
+	  .integer = { 0, 0, STRATA_ARRAY_INDEX_MAX + 1 },
+	  .help = "so many elements of its array run at a time; 0: any number" },
 	{ "signal", STRATA_TEXT, offsetof(struct change_conf, signal), .text = { NULL, 20 },
 	  .help = "send it a signal: USR1" },
 	{ "signal_to", STRATA_ENUM, offsetof(struct change_conf, signal_to),
@@ -92,6 +98,10 @@ static int check_actions(const struct change *change, struct strata_error *err)
 		return strata_fail(err, -EINVAL,
 				   "what a job asks for cannot change together with hold, requeue, "
 				   "suspend or signal; send two requests");
+	if (change->throttle >= 0 && (count || change->fields || change->change.what))
+		return strata_fail_at(err, -EINVAL, "array_throttle",
+				      "array_throttle is of the whole array and is changed alone; "
+				      "send two requests");
 	return count > 1 ? strata_fail(err, -EINVAL,
 				       "expected one of hold, requeue, suspend and signal; only "
 				       "hold=true and requeue=true go together")
@@ -124,6 +134,7 @@ static void parse_change(struct request *request)
 		change->hold = json_object_get(json, "hold") ? conf.hold : -1;
 		change->requeue = json_object_get(json, "requeue") ? conf.requeue : -1;
 		change->suspend = json_object_get(json, "suspend") ? conf.suspend : -1;
+		change->throttle = json_object_get(json, "array_throttle") ? conf.throttle : -1;
 		change->change = (struct strata_job_change){
 			.what = (json_object_get(json, "priority") ? STRATA_CHANGE_BAND : 0u) |
 				(json_object_get(json, "nice") ? STRATA_CHANGE_PRIORITY : 0u) |
@@ -482,6 +493,28 @@ static int change_parts(struct decider *decider, const struct request *request,
 	return tally->jobs ? 0 : rc;
 }
 
+/* How many of an array may run at a time: of all of it, whichever element was named. */
+static void patch_throttle(struct decider *decider, struct request *request,
+			   const struct chosen *chosen)
+{
+	const struct change *change = request->parsed;
+	const struct live *live = chosen->parts[0].live;
+	struct strata_error err = { 0 };
+	int rc = part_refuse_ended(&chosen->parts[0], &err);
+
+	if (rc == 0)
+		rc = array_limit_set(decider, live, (uint32_t)change->throttle, &err);
+	if (rc) {
+		request_fail(request, rc, &err);
+		return;
+	}
+	batch_event(decider, live->job.id, "job.changed",
+		    json_pack("{s:s,s:{s:I}}", "by", request->who.user, "to", "array_throttle",
+			      (json_int_t)change->throttle));
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, view_live(decider, live));
+}
+
 static void patch_job(struct decider *decider, struct request *request)
 {
 	const struct change *change = request->parsed;
@@ -491,6 +524,10 @@ static void patch_job(struct decider *decider, struct request *request)
 
 	if (request->answered)
 		return;
+	if (change->throttle >= 0 && chosen.count) {
+		patch_throttle(decider, request, &chosen);
+		return;
+	}
 	int rc = check_parts(decider, request, &chosen, &tally, &err);
 
 	if (rc == 0)

@@ -9,6 +9,7 @@
 #include "server/api_jobs.h"
 #include "server/as_user.h"
 #include "server/checkpoint.h"
+#include "server/mirror.h"
 #include "server/decider.h"
 #include "server/front.h"
 #include "server/live.h"
@@ -69,6 +70,7 @@ int checkpoint_note(struct decider *decider, struct live *live,
 
 		batch_put(decider, STORE_PUT(&row));
 	}
+	mirror_store(decider, live, own.path);
 	batch_event(decider, live->job.id, "job.checkpoint",
 		    json_pack("{s:s,s:I,s:I}", "path", own.path, "step", (json_int_t)own.step,
 			      "size_bytes", (json_int_t)own.size_bytes));
@@ -138,6 +140,23 @@ void checkpoint_remove(const struct common *common, const struct removal *remova
 
 /* ---- routes ---- */
 
+/* Where there are copies, it says whether there is one of it, or why not. */
+static json_t *view_checkpoint(struct decider *decider, const struct live *live,
+			       const struct strata_checkpoint *kept)
+{
+	const char *why_not;
+	bool copied = mirror_has(decider, live, kept->path, &why_not);
+	json_t *json = json_pack("{s:s,s:I,s:o,s:o}", "path", kept->path, "size_bytes",
+				 (json_int_t)kept->size_bytes, "time", view_time(kept->time_ns),
+				 "step", kept->step < 0 ? json_null() : json_integer((json_int_t)kept->step));
+
+	if (decider->mirror) {
+		json_object_set_new(json, "copied", json_boolean(copied));
+		json_object_set_new(json, "not_copied", why_not ? json_string(why_not) : json_null());
+	}
+	return json;
+}
+
 static void get_checkpoints(struct decider *decider, struct request *request)
 {
 	struct strata_checkpoint kept[2];
@@ -149,12 +168,7 @@ static void get_checkpoints(struct decider *decider, struct request *request)
 	size_t count = strata_cluster_checkpoints(decider->cluster, (uint64_t)live->job.id, kept);
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(
-			list, json_pack("{s:s,s:I,s:o,s:o}", "path", kept[i].path, "size_bytes",
-					(json_int_t)kept[i].size_bytes, "time",
-					view_time(kept[i].time_ns), "step",
-					kept[i].step < 0 ? json_null()
-							 : json_integer((json_int_t)kept[i].step)));
+		json_array_append_new(list, view_checkpoint(decider, live, &kept[i]));
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "checkpoints", list));
 }
 

@@ -1,4 +1,5 @@
 /* Nodes. */
+#include "server/advances.h"
 #include "server/decider.h"
 #include "server/front.h"
 #include "server/live.h"
@@ -15,25 +16,34 @@
 
 /* ---- nodes ---- */
 
-static json_t *words(const char *text)
+/* For each node the numbers of the jobs that have a place on it, by one walk over those that are
+ * live: every open page asks for the nodes, and jobs are many. */
+static json_t **jobs_of_nodes(struct decider *decider, struct strata_arena *arena)
 {
-	json_t *list = json_array();
+	json_t **jobs = strata_arena_array(arena, decider->node_count, sizeof(*jobs));
 
-	while (text && *text) {
-		size_t span = strcspn(text, ",");
+	for (uint32_t row = 0; jobs && row < decider->node_count; row++)
+		jobs[row] = json_array();
+	for (const struct live *live = jobs ? live_first(decider) : NULL; live;
+	     live = live_next(live)) {
+		struct strata_job_view view;
 
-		if (span)
-			json_array_append_new(list, json_stringn(text, span));
-		text += span + (text[span] != '\0');
+		if (!live->job.place ||
+		    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL))
+			continue;
+		for (uint32_t i = 0; i < view.piece_count; i++)
+			json_array_append_new(jobs[view.pieces[i].node],
+					      json_integer((json_int_t)live->job.id));
 	}
-	return list;
+	return jobs;
 }
 
-static json_t *view_node(struct decider *decider, uint32_t row)
+/* The list of its jobs is taken over. */
+static json_t *view_node(struct decider *decider, uint32_t row, json_t *jobs)
 {
 	const struct node_about *node = &decider->nodes[row];
 	struct strata_room room;
-	json_t *gpus = json_array(), *jobs = json_array();
+	json_t *gpus = json_array();
 	double gpus_free = 0;
 
 	strata_cluster_room(decider->cluster, row, &room);
@@ -41,34 +51,37 @@ static json_t *view_node(struct decider *decider, uint32_t row)
 		json_array_append_new(gpus, json_real(room.gpu_milli[i] / 1000.0));
 		gpus_free += room.gpu_milli[i] / 1000.0;
 	}
-	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
-		struct strata_job_view view;
-
-		if (!live->job.place ||
-		    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL))
-			continue;
-		for (uint32_t i = 0; i < view.piece_count; i++)
-			if (view.pieces[i].node == row)
-				json_array_append_new(jobs, json_integer((json_int_t)live->job.id));
-	}
 	return json_pack(
-		"{s:s,s:s,s:s?,s:o,s:f,s:f,s:I,s:I,s:i,s:f,s:s?,s:o,s:o,s:o,s:o}", "name",
+		"{s:s,s:s,s:s?,s:o,s:f,s:f,s:I,s:I,s:i,s:f,s:s?,s:o,s:o,s:o,s:o,s:o}", "name",
 		node->name, "state", nodes_state_name(node->state), "reason", node->reason, "since",
 		view_time(node->since_ns), "cpus", (double)node->conf.cpu_milli / 1000, "cpus_free",
 		(double)room.cpu_milli / 1000, "memory_bytes", (json_int_t)node->conf.memory_bytes,
 		"memory_free_bytes", (json_int_t)room.memory_bytes, "gpus",
 		(int)node->conf.gpu_count, "gpus_free", gpus_free, "gpu_type", node->conf.gpu_type,
-		"gpu_free", gpus, "features", words(node->conf.features), "partitions",
-		words(node->conf.partitions), "jobs", jobs);
+		"gpu_free", gpus, "features", view_words(node->conf.features), "partitions",
+		view_words(node->conf.partitions), "jobs", jobs, "reservations",
+		advances_of_node(decider, row));
 }
 
 static void get_nodes(struct decider *decider, struct request *request)
 {
-	json_t *list = json_array();
+	json_t **jobs = jobs_of_nodes(decider, &request->arena);
+	json_t *list = jobs ? json_array() : NULL;
 
-	for (uint32_t row = 0; row < decider->node_count; row++)
-		json_array_append_new(list, view_node(decider, row));
-	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "nodes", list));
+	for (uint32_t row = 0; list && row < decider->node_count; row++)
+		json_array_append_new(list, view_node(decider, row, jobs[row]));
+	request_answer(request, MHD_HTTP_OK, list ? json_pack("{s:o}", "nodes", list) : NULL);
+}
+
+/* One of them, with its jobs. */
+static json_t *view_one(struct decider *decider, struct request *request, uint32_t row)
+{
+	json_t **jobs = jobs_of_nodes(decider, &request->arena);
+
+	for (uint32_t other = 0; jobs && other < decider->node_count; other++)
+		if (other != row)
+			json_decref(jobs[other]);
+	return view_node(decider, row, jobs ? jobs[row] : NULL);
 }
 
 struct node_change {
@@ -136,7 +149,7 @@ static void patch_node(struct decider *decider, struct request *request)
 		    json_pack("{s:s,s:s,s:s}", "node", node->name, "state", stored.state, "by",
 			      request->who.user));
 	request->durable = true;
-	request_answer(request, MHD_HTTP_OK, view_node(decider, row));
+	request_answer(request, MHD_HTTP_OK, view_one(decider, request, row));
 }
 
 /* ---- routes ---- */

@@ -2,15 +2,19 @@
 #include "server/decider.h"
 #include "server/live.h"
 #include "server/entities.h"
+#include "server/os_user.h"
 #include "server/route.h"
+#include "server/token.h"
 #include "server/view.h"
 
+#include <strata/limits.h>
 #include <strata/text.h>
 
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const collections[STRATA_ENTITY_COUNT] = { "users", "accounts", "qos",
 							      "partitions" };
@@ -187,6 +191,101 @@ static void add_others(struct decider *decider, struct strata_arena *arena, json
 								others.names[i]));
 }
 
+/* ---- what operators may change ---- */
+
+/*
+ * Operators change weight and limits of users: neither their own, nor those of who is an operator
+ * or administrator, so that nobody widens what he has by it, alone or in turns with another. What
+ * gives rights (accounts and qualities of service that may be used, raise_priority) is for
+ * administrators, and so are accounts, qualities of service and partitions: an operator's jobs may
+ * count for any of them, and their limits are his as well.
+ */
+static const char *const operators_settings[] = { "weight", "limits" };
+
+static bool is_operators(const char *setting)
+{
+	for (size_t i = 0; i < sizeof(operators_settings) / sizeof(operators_settings[0]); i++)
+		if (strcmp(setting, operators_settings[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whose settings an operator may not change, as far as the system knows. Not on the decider's
+ * thread: the system may ask elsewhere. */
+static int check_operator_user(const struct identity *who, const char *name,
+			       struct strata_error *err)
+{
+	struct os_user user;
+	bool known = os_user_by_name(name, &user);
+
+	if (strcmp(name, who->user) == 0 || (known && user.uid == who->uid))
+		return strata_fail(err, -EPERM,
+				   "operators do not change their own weight and limits; ask "
+				   "an administrator");
+	if (known && (user.uid == 0 || user.uid == geteuid()))
+		return strata_fail(err, -EPERM,
+				   "%.60s is an administrator; only administrators change "
+				   "administrators and operators",
+				   name);
+	return 0;
+}
+
+static int check_operator_settings(const json_t *settings, struct strata_error *err)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)settings, key, value) /* which is not changed */
+		if (!is_operators(key)) return strata_fail_at(
+			err, -EPERM, key,
+			"%.60s is for administrators; operators change weight and limits of users",
+			key);
+	return 0;
+}
+
+/* Good for more than a user's own. */
+static bool is_high(const struct token *token, int64_t now_ns)
+{
+	return token->role >= ROLE_OPERATOR && (!token->expires_ns || token->expires_ns > now_ns);
+}
+
+static bool has_high_token(const struct decider *decider, const char *name)
+{
+	int64_t now_ns = decider_now_ns(decider);
+
+	for (const struct token *at = token_first(decider); at; at = at->next)
+		if (is_high(at, now_ns) && strcmp(at->user, name) == 0)
+			return true;
+	return false;
+}
+
+/* Of users: may the caller change weight and limits? What the system alone knows (who is root
+ * under another name) is found when it is tried. */
+static void add_may_change(const struct decider *decider, struct request *request, json_t *list)
+{
+	const struct identity *who = &request->who;
+	const char **high = strata_arena_array(&request->arena, STRATA_TOKENS_MAX, sizeof(*high));
+	int64_t now_ns = decider_now_ns(decider);
+	size_t count = 0, i;
+	json_t *user;
+
+	for (const struct token *at = token_first(decider);
+	     high && who->role == ROLE_OPERATOR && at && count < STRATA_TOKENS_MAX; at = at->next)
+		if (is_high(at, now_ns))
+			high[count++] = at->user;
+	if (count)
+		qsort(high, count, sizeof(*high), compare_names);
+	json_array_foreach(list, i, user) {
+		const char *name = json_string_value(json_object_get(user, "name"));
+		bool may = who->role == ROLE_ADMIN;
+
+		if (who->role == ROLE_OPERATOR && high)
+			may = strcmp(name, who->user) != 0 && strcmp(name, "root") != 0 &&
+			      !(count && bsearch(&name, high, count, sizeof(*high), compare_names));
+		json_object_set_new(user, "may_change", json_boolean(may));
+	}
+}
+
 static void get_entities(struct decider *decider, struct request *request)
 {
 	enum strata_entity_type type = type_of(request);
@@ -195,14 +294,22 @@ static void get_entities(struct decider *decider, struct request *request)
 	for (const struct entity *at = decider->entities[type].first; at; at = at->next)
 		if (at->made || strcmp(at->name, PEOPLE_ALL_NODES) != 0)
 			json_array_append_new(list, view_entity(decider, type, at->name));
-	if (type == STRATA_ENTITY_USER)
+	if (type == STRATA_ENTITY_USER) {
 		add_others(decider, &request->arena, list);
+		add_may_change(decider, request, list);
+	}
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", collections[type], list));
 }
 
 static void parse_entity(struct request *request)
 {
 	struct strata_error err = { 0 };
+	bool operates = request->who.role < ROLE_ADMIN;
+
+	if (operates && check_operator_user(&request->who, request->segments[0], &err)) {
+		request_fail(request, -EPERM, &err);
+		return;
+	}
 	json_t *json = request_json(request);
 	void *conf = strata_arena_get(&request->arena, entities_settings_schema.conf_size);
 	int rc = conf ? 0 : strata_fail_memory(&err);
@@ -216,6 +323,8 @@ static void parse_entity(struct request *request)
 					     request->body_length, &request->arena, conf, &err);
 	if (rc == 0)
 		rc = entity_check(type_of(request), request->segments[0], json, &err);
+	if (rc == 0 && operates)
+		rc = check_operator_settings(json, &err);
 	json_decref(json);
 	if (rc)
 		request_fail(request, rc, &err);
@@ -226,6 +335,14 @@ static void put_entity(struct decider *decider, struct request *request)
 	enum strata_entity_type type = type_of(request);
 	const char *name = request->segments[0];
 	struct strata_error err = { 0 };
+
+	if (request->who.role < ROLE_ADMIN && has_high_token(decider, name)) {
+		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
+			       "%.60s has a token of an operator or administrator; only "
+			       "administrators change administrators and operators",
+			       name);
+		return;
+	}
 	json_t *settings = json_loadb(request->body, request->body_length, 0, NULL);
 	int rc = settings ? entity_set(decider, type, name, settings, request->who.user, &err)
 			  : strata_fail_memory(&err);
@@ -275,7 +392,7 @@ const struct route api_entities_routes[] = {
 	{ .method = "PATCH",
 	  .path = "/api/v1/users/*",
 	  .summary = "change a user",
-	  .role = ROLE_ADMIN,
+	  .role = ROLE_OPERATOR, /* weight and limits; see above */
 	  .body_bytes_max = ROUTE_SMALL_BYTES,
 	  .parse = parse_entity,
 	  .decide = put_entity,

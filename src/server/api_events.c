@@ -5,6 +5,7 @@
  */
 #include "core/buf.h"
 #include "core/text.h"
+#include "server/event_ring.h"
 #include "server/front.h"
 #include "server/route.h"
 #include "server/event_stream.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_MAX = 1000, STREAM_PAGE = 100 };
+enum { PAGE_MAX = 1000, STREAM_PAGE = 100, RING_PAGE = 500 };
 #define READER_WAIT_NS (5 * STRATA_SECOND_NS)
 #define KEEP_ALIVE_NS \
 	(15 *         \
@@ -30,21 +31,6 @@ static json_t *view_event(const struct store_event *row)
 	return json_pack("{s:I,s:o,s:I,s:s,s:o}", "sequence", (json_int_t)row->sequence, "at",
 			 view_exact_time(row->at_ns), "job", (json_int_t)row->job, "kind",
 			 row->kind, "about", about ? about : json_object());
-}
-
-/* What becomes of a picture is for its owner and for operators. */
-static bool is_for(const char *user, enum role role, const struct store_event *row)
-{
-	bool shown = role >= ROLE_OPERATOR || strcmp(row->kind, "task") != 0;
-
-	if (!shown && row->about) {
-		json_t *about = json_loads(row->about, 0, NULL);
-		const char *owner = json_string_value(json_object_get(about, "user"));
-
-		shown = owner && strcmp(owner, user) == 0;
-		json_decref(about);
-	}
-	return shown;
 }
 
 static int read_page(struct front *front, int64_t after, size_t limit, store_each *each,
@@ -71,7 +57,14 @@ static int add_event(void *context, const void *row, struct strata_error *err)
 {
 	const struct page *page = context;
 
-	if (!is_for(page->who->user, page->who->role, row))
+	char *owner;
+
+	if (event_owner(row, &owner))
+		return strata_fail_memory(err);
+	bool shown = event_is_for(owner, page->who->user, page->who->role);
+
+	free(owner);
+	if (!shown)
 		return 0;
 	return json_array_append_new(page->list, view_event(row)) ? strata_fail_memory(err) : 0;
 }
@@ -103,26 +96,42 @@ struct events {
 	enum role role;
 };
 
-static int add_text(void *context, const void *row_any, struct strata_error *err)
+/* One that is further behind than the ring goes. */
+static int add_text(void *context, const void *row, struct strata_error *err)
 {
 	struct events *events = context;
-	const struct store_event *row = row_any;
+	char *owner;
 
-	events->after = row->sequence;
-	if (!is_for(events->user, events->role, row))
-		return 0;
-	json_t *json = view_event(row);
-	char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
-
-	json_decref(json);
-	if (!data)
+	if (event_owner(row, &owner))
 		return strata_fail_memory(err);
-	buf_printf(&events->text, "id: %lld\nevent: %s\ndata: ", (long long)row->sequence,
-		   row->kind);
-	text_show_json(&events->text, data, strlen(data));
-	buf_add(&events->text, "\n\n");
-	free(data);
-	return events->text.failed ? strata_fail_memory(err) : 0;
+	bool shown = event_is_for(owner, events->user, events->role);
+
+	free(owner);
+	events->after = ((const struct store_event *)row)->sequence;
+	return shown ? event_text_add(&events->text, row, err) : 0;
+}
+
+static int put_event(void *context, const void *row, struct strata_error *err)
+{
+	return event_ring_put(context, row, err);
+}
+
+/* For all streams: those behind a number. */
+static int read_events_behind(void *context, int64_t after, struct strata_error *err)
+{
+	struct front *front = context;
+
+	return read_page(front, after, RING_PAGE, put_event, front->events, err);
+}
+
+static int read_next(struct events *events, int64_t newest)
+{
+	struct front *front = events->base.front;
+	int rc = event_ring_take(front->events, events->user, events->role, newest, STREAM_PAGE,
+				 read_events_behind, front, &events->after, &events->text, NULL);
+
+	return rc == -ERANGE ? read_page(front, events->after, STREAM_PAGE, add_text, events, NULL)
+			     : rc;
 }
 
 /* The next page of text, or a sign of life. False: the store is away, or there is no memory; the
@@ -134,8 +143,9 @@ static bool refill(struct events *events)
 
 	buf_reset(&events->text);
 	events->sent = 0;
-	if (atomic_load(&front->common->event_last) > events->after &&
-	    read_page(front, events->after, STREAM_PAGE, add_text, events, NULL))
+	int64_t newest = atomic_load(&front->common->event_last);
+
+	if (newest > events->after && read_next(events, newest))
 		return false;
 	if (events->text.length == 0 && now_ns - events->said_ns >= KEEP_ALIVE_NS)
 		buf_add(&events->text, ": here\n\n");

@@ -1,5 +1,6 @@
 /* Health, and figures for Prometheus. */
 #include "core/buf.h"
+#include "server/mirror.h"
 #include "server/decider.h"
 #include "server/front.h"
 #include "server/live.h"
@@ -96,6 +97,7 @@ static void get_metrics(struct decider *decider, struct request *request)
 	buf_init(&buf, &request->memory, 0);
 	print_cluster(decider, &buf);
 	task_metrics_print(decider, &buf);
+	mirror_print(decider, &buf);
 	metrics_print_one(&buf, "task_result_bytes", "gauge", "what pictures take",
 			  (double)decider->result_bytes);
 	metrics_print(&decider->common->metrics, &buf);

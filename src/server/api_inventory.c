@@ -1,5 +1,6 @@
 /* What there is: the topology, single GPUs, and what others have reserved of them. */
 #include "machine/inventory.h"
+#include "server/advances.h"
 #include "server/decider.h"
 #include "server/live.h"
 #include "server/nodes.h"
@@ -252,7 +253,10 @@ static void post_reservation(struct decider *decider, struct request *request)
 				    .end_ns = body->expires_ns ? now_ns + body->expires_ns : 0 };
 	int rc = 0, status = own ? MHD_HTTP_OK : MHD_HTTP_CREATED;
 
-	if (!own)
+	if (advance_find(decider, body->job_id))
+		rc = strata_fail_at(&err, -EEXIST, "job_id", "%.60s is reserved for others",
+				    body->job_id);
+	else if (!own)
 		rc = fill(decider, body, &request->arena, &like, &err);
 	if (rc == 0 && !own) {
 		rc = reservation_take(decider, &like, &own, &err);
@@ -274,16 +278,35 @@ static void get_reservations(struct decider *decider, struct request *request)
 
 	for (const struct reservation *at = decider->reservations; at; at = at->next)
 		json_array_append_new(list, view_reservation(decider, at));
+	for (const struct advance_about *at = decider->advances; at; at = at->next)
+		json_array_append_new(list, advance_view(decider, at));
 	request_answer(request, MHD_HTTP_OK, json_pack("{s:o}", "reservations", list));
+}
+
+static void delete_advance(struct decider *decider, struct request *request,
+			   const struct advance_about *own)
+{
+	json_t *json = advance_view(decider, own);
+
+	batch_event(decider, 0, "reservation.deleted",
+		    json_pack("{s:s,s:s}", "name", own->name, "by", request->who.user));
+	advance_remove(decider, own);
+	request->durable = true;
+	request_answer(request, MHD_HTTP_OK, json);
 }
 
 static void delete_reservation(struct decider *decider, struct request *request)
 {
 	const struct reservation *own = reservation_at(decider, request->segments[0]);
+	const struct advance_about *advance = advance_find(decider, request->segments[0]);
 
+	if (advance) {
+		delete_advance(decider, request, advance);
+		return;
+	}
 	if (!own) {
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-			       "there is no reservation of %.60s", request->segments[0]);
+			       "there is no reservation %.60s", request->segments[0]);
 		return;
 	}
 	batch_event(decider, 0, "reservation.given_back",
@@ -312,7 +335,7 @@ const struct route api_inventory_routes[] = {
 	  .answer = "gpus" },
 	{ .method = "GET",
 	  .path = "/api/v1/reservations",
-	  .summary = "what others have reserved",
+	  .summary = "what is reserved, and for whom",
 	  .role = ROLE_READER,
 	  .decide = get_reservations,
 	  .answer = "reservations" },
@@ -328,7 +351,7 @@ const struct route api_inventory_routes[] = {
 	  .also = 201 },
 	{ .method = "DELETE",
 	  .path = "/api/v1/reservations/*",
-	  .summary = "give them back",
+	  .summary = "delete a reservation",
 	  .role = ROLE_OPERATOR,
 	  .decide = delete_reservation,
 	  .answer = "job_id pieces" },

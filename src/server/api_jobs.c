@@ -148,7 +148,7 @@ const struct live *api_job_look_live(struct decider *decider, struct request *re
 
 	if (api_job_find(decider, request, own, &live) && !live)
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-			       "there is no live job %.40s (strata show finds ended ones)",
+			       "no job %.40s waits or runs; `strata jobs` shows those that have ended",
 			       request->segments[0]);
 	return request->answered ? NULL : live;
 }
@@ -172,10 +172,15 @@ size_t api_job_forecast(struct decider *decider, const struct live *live, json_t
 		if (forecast->job != (uint64_t)live->job.id)
 			continue;
 		json_object_set_new(json, "expected_start_at", view_time(forecast->start_ns));
-		json_object_set_new(json, "expected_node",
-				    json_string(decider->nodes[forecast->node].name));
+		if (forecast->node_count)
+			json_object_set_new(json, "expected_node",
+					    json_string(decider->nodes[forecast->node].name));
+		if (forecast->node_count > 1)
+			json_object_set_new(json, "expected_node_count",
+					    json_integer(forecast->node_count));
 		json_object_set_new(json, "promised", json_boolean(forecast->promised));
-		json_object_set_new(json, "position", json_integer((json_int_t)i + 1));
+		if (!forecast->apart)
+			json_object_set_new(json, "position", json_integer((json_int_t)i + 1));
 		return i + 1;
 	}
 	return 0;

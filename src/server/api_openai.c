@@ -17,6 +17,7 @@
 #include "server/whole_picture.h"
 
 #include <strata/limits.h>
+#include <strata/solver.h>
 #include <strata/text.h>
 
 #include <errno.h>
@@ -111,6 +112,19 @@ static int set_size(const char *size, json_t *json, struct strata_error *err)
 	return 0;
 }
 
+/* Theirs (low, high, hd …) is about size and price and means nothing here; a word of ours
+ * counts. */
+static void drop_their_quality(json_t *json)
+{
+	const char *word = json_string_value(json_object_get(json, "quality"));
+	bool ours = false;
+
+	for (size_t i = 0; word && strata_quality_name(i); i++)
+		ours |= strcmp(word, strata_quality_name(i)) == 0;
+	if (!ours)
+		json_object_del(json, "quality");
+}
+
 static void release(struct request *request)
 {
 	struct generation *it = request->parsed;
@@ -131,6 +145,7 @@ static void parse_generation(struct request *request)
 		return;
 	int rc = read_theirs(request, json, &it->theirs, &err);
 
+	drop_their_quality(json);
 	if (rc == 0)
 		rc = set_size(it->theirs.size, json, &err);
 	if (rc)
@@ -174,7 +189,8 @@ static void add_link(const struct request *request, int64_t task, size_t number,
 
 	picture_link_make(request->front->common->job_key, task, (int64_t)number,
 			  common_now_ns(request->front->common) / STRATA_SECOND_NS + LINK_S, path);
-	buf_printf(buf, "http://%.255s%s", plain ? host : "localhost", path);
+	buf_printf(buf, "http%s://%.255s%s", request->encrypted ? "s" : "",
+		   plain ? host : "localhost", path);
 }
 
 static int add_picture(const struct request *request, size_t number, struct buf *buf,

@@ -14,7 +14,6 @@
 static void name_path(const char *pattern, char *to, size_t room)
 {
 	const char *name = strstr(pattern, "/jobs/") || strstr(pattern, "/tokens/") ? "{id}"
-			   : strstr(pattern, "/reservations/")                      ? "{job_id}"
 										    : "{name}";
 	size_t length = 0;
 

@@ -6,8 +6,10 @@
 #include "server/decider.h"
 #include "server/live.h"
 #include "server/route.h"
+#include "server/samples_used.h"
 #include "server/view.h"
 
+#include <strata/limits.h>
 #include <strata/text.h>
 
 #include <errno.h>
@@ -21,6 +23,7 @@ struct asked {
 	int64_t limit;
 	bool ended;    /* those too that have just ended */
 	bool collapse; /* elements that nothing tells apart are one row */
+	bool used;     /* what those that run use now */
 };
 
 #define OF(field) offsetof(struct asked, field)
@@ -39,6 +42,9 @@ static const struct strata_option query_options[] = {
 	{ "collapse", STRATA_BOOL, OF(collapse),
 	  .help = "elements of an array that nothing tells apart are one row: elements and "
 		  "index_step say which" },
+	{ "used", STRATA_BOOL, OF(used),
+	  .help = "of those that run, your own (an operator's: all): cpus_used, memory_used_bytes, "
+		  "gpus_used, gpu_memory_used_bytes by the last look at them" },
 	{ 0 }
 };
 #undef OF
@@ -173,8 +179,12 @@ static void set_forecasts(struct decider *decider, struct queue *queue, struct s
 			view_set_forecast(decider, &queue->views[i], forecast,
 					  (size_t)(forecast - list) + 1, arena);
 	}
-	if (count == DECIDER_FORESEEN_MAX)
-		estimate_rest(decider, queue, &by_job, list[count - 1].start_ns);
+	size_t queued = 0; /* those that wait apart are behind */
+
+	while (queued < count && !list[queued].apart)
+		queued++;
+	if (queued == DECIDER_FORESEEN_MAX)
+		estimate_rest(decider, queue, &by_job, list[queued - 1].start_ns);
 	map_u64_fini(&by_job);
 }
 
@@ -248,6 +258,22 @@ static void write_counts(const struct queue *queue, struct buf *buf)
 	buf_add_char(buf, '}');
 }
 
+/* A file is read for each, so only for so many as somebody looks at. */
+static void set_used(struct request *request, struct queue *queue)
+{
+	const struct identity *who = &request->who;
+	size_t looked = 0;
+
+	for (size_t i = 0; i < queue->placed && looked < STRATA_QUEUE_USED_MAX; i++) {
+		struct view *view = &queue->views[i];
+
+		if (view->job.uid != (int64_t)who->uid && who->role < ROLE_OPERATOR)
+			continue;
+		looked++;
+		samples_used(request->front, view);
+	}
+}
+
 static void write_queue(struct request *request)
 {
 	struct queue *queue = request->parsed;
@@ -257,6 +283,8 @@ static void write_queue(struct request *request)
 
 	if (request->answered || !queue)
 		return;
+	if (queue->asked->used)
+		set_used(request, queue);
 	buf_init(&buf, &memory, 0);
 	buf_printf(&buf, "{\"at\":\"%s\",\"jobs\":[",
 		   strata_time_print(queue->at_ns - queue->at_ns % STRATA_SECOND_NS, at));

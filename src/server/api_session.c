@@ -67,7 +67,8 @@ static int64_t ends_at(const struct identity *who, int64_t now_ns)
 static bool set_cookie(struct request *request, const char *value, int64_t seconds)
 {
 	const char *host = header(request, "Host"), *origin = header(request, "Origin");
-	bool secure = origin && strncmp(origin, "https:", 6) == 0;
+	bool secure = request->encrypted ||
+		      (origin && strncmp(origin, "https:", 6) == 0); /* by a proxy in front */
 	char name[SESSION_COOKIE_BYTES], *text = strata_arena_get(&request->arena, COOKIE_BYTES_MAX);
 
 	if (!text)

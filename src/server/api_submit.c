@@ -7,10 +7,12 @@
 #include "server/impossible_text.h"
 #include "server/json_text.h"
 #include "server/live.h"
+#include "server/nodes.h"
 #include "server/route.h"
 #include "server/submit.h"
 
 #include <strata/limits.h>
+#include <strata/slurm.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +26,8 @@ struct submissions {
 	bool bulk;
 	char hash[STORE_HASH_BYTES]; /* of the request, if it has a key */
 	json_t *warnings;            /* for whoever submits; NULL: none */
-	bool warned_impossible;      /* one of them is enough to say it */
+	bool warned_impossible;
+	bool warned_nodes;      /* one of them is enough to say it */
 };
 
 static void warn(struct submissions *all, json_t *text)
@@ -234,9 +237,31 @@ static int check_possible(struct decider *decider, struct request *request,
 	if (!why)
 		return strata_fail_memory(err);
 	all->warned_impossible = true;
-	warn(all, json_sprintf("no node could take this job now, however empty; it waits. %s.",
-			       why));
+	warn(all,
+	     json_sprintf("no node could take this job now, however empty; it waits. %s", why));
 	return 0;
+}
+
+/* A name that no node has is likely a mistake, though others of the list may take the job. */
+static void warn_unknown_nodes(struct decider *decider, struct request *request)
+{
+	struct submissions *all = request->parsed;
+	const struct job_spec *spec = &live_get(decider, decider->next_id - 1)->spec->spec;
+	const char **names;
+	size_t count, unknown = 0;
+
+	if (all->warned_nodes || !spec->node_list || !*spec->node_list ||
+	    strata_hostlist_expand(spec->node_list, STRATA_TEXT_NUL, &request->arena, &names,
+				   &count, NULL))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (!nodes_find(decider, names[i]))
+			names[unknown++] = names[i];
+	all->warned_nodes = true;
+	if (unknown)
+		warn(all, json_sprintf("there is no node %.80s%s; the job may run on the others",
+				       names[0], unknown > 1 ? ", nor are others of the list there"
+							     : ""));
 }
 
 /* All jobs or none: the caller undoes what is begun. */
@@ -250,6 +275,8 @@ static int take_all(struct decider *decider, struct request *request,
 		rc = submit_take(decider, &all->list[i], &request->who, &request->arena, err);
 		if (rc == 0)
 			rc = check_possible(decider, request, err);
+		if (rc == 0)
+			warn_unknown_nodes(decider, request);
 		if (rc && all->bulk)
 			strata_fail_under(err, rc, "jobs[%zu]", i);
 		if (rc == 0 && submit_count(decider, mark) > STRATA_SUBMISSION_JOBS_MAX)

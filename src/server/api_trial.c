@@ -117,8 +117,12 @@ static json_t *view_trial(struct decider *decider, int64_t id)
 
 	return json_pack("{s:o,s:s?,s:o,s:I}", "start_at",
 			 view_time(forecast ? forecast->start_ns : 0), "node",
-			 forecast ? decider->nodes[forecast->node].name : NULL, "ahead",
-			 forecast ? json_integer((json_int_t)ahead) : json_null(), "time_limit_s",
+			 forecast && forecast->node_count ? decider->nodes[forecast->node].name
+							  : NULL,
+			 "ahead",
+			 forecast && !forecast->apart ? json_integer((json_int_t)ahead)
+						      : json_null(),
+			 "time_limit_s",
 			 (json_int_t)(live->job.time_limit_ns / 1000000000));
 }
 

@@ -2,6 +2,7 @@
  * GET /api/v1/jobs/…/why: in sentences, why a job waits, for whom or what, and what can be done
  * about it. Each reason has its own: what the cluster decided by is told with its numbers.
  */
+#include "server/advances.h"
 #include "server/api_jobs.h"
 #include "server/decider.h"
 #include "server/descriptors.h"
@@ -10,7 +11,9 @@
 #include "server/nodes.h"
 #include "server/entities.h"
 #include "server/route.h"
+#include "server/victims_text.h"
 #include "server/view.h"
+#include "server/why_apart.h"
 
 #include <strata/slurm.h>
 #include <strata/text.h>
@@ -28,6 +31,7 @@ struct why {
 	const struct live *live;
 	const struct job *job;
 	json_t *sentences;
+	json_t *before; /* the first jobs that go before it */
 };
 
 static void say(struct why *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -48,7 +52,9 @@ static void say_begin(struct why *why)
 {
 	char time[STRATA_FORM_BYTES];
 
-	if (why->job->eligible_ns)
+	if (why->job->failure) /* put off: it was not its wish */
+		say(why, "It is tried again in a few seconds; nothing has to be done for that.");
+	else if (why->job->eligible_ns)
 		say(why, "It may start from %s on.",
 		    strata_time_print(why->job->eligible_ns -
 					      why->job->eligible_ns % STRATA_SECOND_NS,
@@ -180,7 +186,10 @@ static void say_array(struct why *why)
 
 		running += job->array_id == why->job->array_id && job->place;
 	}
-	say(why, "%zu of its array run now, as many as were asked for at a time.", running);
+	say(why,
+	    "%zu of its array run%s now, as many as were asked for at a time; `strata update "
+	    "%" PRId64 " --throttle N` changes that.",
+	    running, running == 1 ? "s" : "", why->job->array_id);
 }
 
 static void say_gang(struct why *why)
@@ -193,7 +202,8 @@ static void say_gang(struct why *why)
 		if (job->gang_id && job->gang_id == why->job->gang_id)
 			count += (size_t)job_elements(job);
 	}
-	say(why, "%zu jobs of its gang are submitted; all of them start together.", count);
+	say(why, "%zu of the %lld jobs of its gang %s submitted; all of them start together.",
+	    count, (long long)why->live->spec->spec.gang_size, count == 1 ? "is" : "are");
 }
 
 static void say_nodes_down(struct why *why)
@@ -209,6 +219,59 @@ static void say_nodes_down(struct why *why)
 		    nodes_state_name(node->state), node->reason ? ": " : "",
 		    node->reason ? node->reason : "", node->name);
 		named++;
+	}
+}
+
+/* "n1, n2 and 3 more", "GPUs of n1". */
+static void name_kept(const struct why *why, const struct advance_about *advance, char *text,
+		      size_t size)
+{
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < advance->kept_count && i < NAMED_MAX; i++) {
+		int added = snprintf(text + length, size - length, "%s%s%.40s", i ? ", " : "",
+				     advance->kept[i].gpu_mask ? "GPUs of " : "",
+				     why->decider->nodes[advance->kept[i].node].name);
+
+		length += added > 0 && (size_t)added < size - length ? (size_t)added : 0;
+	}
+	if (advance->kept_count > NAMED_MAX)
+		snprintf(text + length, size - length, " and %u more",
+			 advance->kept_count - NAMED_MAX);
+}
+
+/* What is reserved for others before it would end, and what would help. */
+static void say_reserved(struct why *why)
+{
+	const char *names[NAMED_MAX];
+	size_t count = strata_cluster_kept_from(why->decider->cluster, (uint64_t)why->job->id,
+						names, NAMED_MAX);
+	int64_t now_ns = decider_now_ns(why->decider), first_ns = INT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct advance_about *advance = advance_find(why->decider, names[i]);
+		char from[STRATA_FORM_BYTES], to[STRATA_FORM_BYTES], kept[256] = "";
+
+		if (!advance)
+			continue;
+		name_kept(why, advance, kept, sizeof(kept));
+		say(why, "The reservation %s keeps %s from %s to %s%s%s.", advance->name, kept,
+		    strata_time_print(advance->begin_ns - advance->begin_ns % STRATA_SECOND_NS,
+				      from),
+		    strata_time_print(advance->end_ns - advance->end_ns % STRATA_SECOND_NS, to),
+		    advance->reason ? ": " : "", advance->reason ? advance->reason : "");
+		if (advance->begin_ns < first_ns)
+			first_ns = advance->begin_ns;
+	}
+	if (count && first_ns - now_ns >= 60 * STRATA_SECOND_NS) {
+		char limit[STRATA_FORM_BYTES];
+		int64_t minute_ns = 60 * STRATA_SECOND_NS;
+
+		say(why,
+		    "It asks for more time than is left before that; with a time limit of %s it "
+		    "could be done by then (`strata update %" PRId64 " --time …`).",
+		    strata_duration_print((first_ns - now_ns) / minute_ns * minute_ns, limit),
+		    why->job->id);
 	}
 }
 
@@ -288,25 +351,44 @@ static void say_resources(struct why *why)
 			best_free = whole;
 		}
 	}
-	if (best)
+	if (best && best_free == 0)
+		say(why, "No node has a whole GPU free.");
+	else if (best)
 		say(why, "The most on one node: %g whole GPU%s on %s.", best_free,
 		    best_free == 1 ? "" : "s", best->name);
 }
 
-/* Those that go before it, as far as the queue is foreseen. */
-static void say_queue(struct why *why, json_t *json)
+static json_t *view_before(const struct why *why, const struct strata_forecast *forecast)
 {
-	const struct strata_forecast *list;
-	size_t count, at = 0;
+	const struct live *live = live_get(why->decider, (int64_t)forecast->job);
+
+	return json_pack("{s:I,s:s?,s:s?,s:o,s:b}", "id", (json_int_t)forecast->job, "user",
+			 live ? live->job.user : NULL, "name", live ? live->job.name : NULL,
+			 "expected_start_at", view_time(forecast->start_ns), "promised",
+			 forecast->promised);
+}
+
+/* Those that go before it, as far as the queue is foreseen. */
+static void say_queue(struct why *why, json_t *json, enum strata_reason reason)
+{
+	const struct strata_forecast *list = NULL;
+	size_t count = 0, at = 0;
 	char before[NAMED_MAX * 24] = "";
 
-	if (api_job_forecast(why->decider, why->live, json, &list, &count) == 0)
+	size_t found = api_job_forecast(why->decider, why->live, json, &list, &count);
+
+	if (!found && list)
+		why_apart_unknown(why->decider, why->live, reason, list, count, why->sentences);
+	if (!found || list[found - 1].apart)
 		return;
 	while (list[at].job != (uint64_t)why->job->id)
 		at++;
 	for (size_t i = 0; i < at && i < NAMED_MAX; i++)
 		snprintf(before + strlen(before), sizeof(before) - strlen(before), "%s%" PRIu64,
 			 i ? ", " : "", list[i].job);
+	for (size_t i = 0; i < at && i < NAMED_MAX; i++)
+		json_array_append_new(why->before, view_before(why, &list[i]));
+	json_object_set_new(json, "before_count", json_integer((json_int_t)at));
 	if (at == 0)
 		say(why, "It is first in the queue.");
 	else if (at <= NAMED_MAX)
@@ -314,6 +396,52 @@ static void say_queue(struct why *why, json_t *json)
 	else
 		say(why, "It is number %zu in the queue; before it: %s and %zu more.", at + 1,
 		    before, at - NAMED_MAX);
+}
+
+/* ---- fair share ---- */
+
+struct shares {
+	struct decider *decider;
+	double own;
+	size_t waiting, before; /* users with waiting jobs; of them, those with a larger share */
+};
+
+static void count_user(void *context, const char *name)
+{
+	struct shares *shares = context;
+	struct strata_usage_view view;
+
+	strata_cluster_user(shares->decider->cluster, name, &view);
+	shares->waiting += view.waiting > 0;
+	shares->before += view.waiting > 0 && view.share > shares->own;
+}
+
+/* What fair share goes by, also where the order does not. */
+static json_t *view_share(const struct why *why)
+{
+	struct strata_usage_view view;
+
+	strata_cluster_user(why->decider->cluster, why->job->user, &view);
+	struct shares shares = { why->decider, view.share, 0, 0 };
+
+	strata_cluster_each_user(why->decider->cluster, count_user, &shares);
+	return json_pack("{s:f,s:f,s:f,s:f,s:I,s:I}", "weight", view.weight, "gpu_hours",
+			 view.gpu_hours, "share", view.share, "factor", view.factor,
+			 "users_waiting", (json_int_t)shares.waiting, "users_before",
+			 (json_int_t)shares.before);
+}
+
+static void say_share(struct why *why, const json_t *share)
+{
+	json_int_t before = json_integer_value(json_object_get(share, "users_before"));
+
+	if (before && strstr(why->decider->conf->order, "fair_share"))
+		say(why,
+		    "By fair share %lld user%s with waiting jobs go%s first: %s has used %.1f GPU "
+		    "hours lately, with weight %g.",
+		    (long long)before, before == 1 ? "" : "s", before == 1 ? "es" : "",
+		    why->job->user, json_number_value(json_object_get(share, "gpu_hours")),
+		    json_number_value(json_object_get(share, "weight")));
 }
 
 /* ---- all of it ---- */
@@ -365,8 +493,13 @@ static void say_reason(struct why *why, enum strata_reason reason)
 	case STRATA_REASON_IMPOSSIBLE:
 		say_impossible(why);
 		break;
+	case STRATA_REASON_RESERVED:
+		say_reserved(why);
+		break;
 	default:
 		say_resources(why);
+		victims_sentences(why->decider, why->live, why->sentences);
+		say_reserved(why);
 		break;
 	}
 }
@@ -391,15 +524,23 @@ static void get_why(struct decider *decider, struct request *request)
 	if (!api_job_find(decider, request, false, &live) || !live)
 		return;
 	json_t *json = view_live(decider, live);
-	struct why why = { decider, live, &live->job, json_array() };
+	struct why why = { decider, live, &live->job, json_array(), json_array() };
 
 	say_state(&why, live->job.state, json_string_value(json_object_get(json, "reason_text")));
+	if (live->job.completed_ns == 0 && decider->batch.held)
+		say(&why, "The store is away (%s): nothing starts until it is back.",
+		    decider->batch.held_why);
 	if (live->job.completed_ns == 0 &&
 	    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL) == 0 &&
 	    !view.piece_count) {
 		say_reason(&why, view.reason);
-		say_queue(&why, json);
+		say_queue(&why, json, view.reason);
+		json_t *share = view_share(&why);
+
+		say_share(&why, share);
+		json_object_set_new(json, "fair_share", share);
 	}
+	json_object_set_new(json, "before", why.before);
 	json_object_set_new(json, "sentences", why.sentences);
 	request_answer(request, MHD_HTTP_OK, json);
 }

@@ -13,6 +13,7 @@
 
 #include "core/map.h"
 #include "server/descriptors.h"
+#include "server/tls.h"
 
 #include <strata/limits.h>
 
@@ -264,7 +265,8 @@ static void begin(struct front *front, struct MHD_Connection *connection, void *
 		all->count[own->door]++;
 		join(owner, own);
 		if (!room) {
-			refuse(own->fd);
+			if (own->door == SOCKET || !tls_is_open())
+				refuse(own->fd); /* before a handshake it would be none */
 			hang_up(all, own);
 		}
 	}

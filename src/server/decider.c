@@ -1,7 +1,9 @@
 /* The decider's round: see decider.h. */
+#include "server/advances.h"
 #include "server/decider.h"
 
 #include "server/act.h"
+#include "server/deadlines.h"
 #include "server/http.h"
 #include "server/entities.h"
 #include "server/live.h"
@@ -42,6 +44,8 @@ void decider_init(struct decider *decider, struct common *common)
 	map_u64_init(&decider->dropped_tasks, &decider->memory);
 	map_u64_init(&decider->workers, &decider->memory);
 	map_u64_init(&decider->worker_jobs, &decider->memory);
+	map_u64_init(&decider->array_limits, &decider->memory);
+	heap_init(&decider->deadlines, &decider->memory, NULL, NULL);
 	entities_init(decider);
 	batch_init(decider);
 }
@@ -59,6 +63,8 @@ void decider_fini(struct decider *decider)
 	map_u64_fini(&decider->dropped_tasks);
 	map_u64_fini(&decider->workers);
 	map_u64_fini(&decider->worker_jobs);
+	map_u64_fini(&decider->array_limits);
+	heap_fini(&decider->deadlines);
 	batch_fini(decider);
 	strata_arena_fini(&decider->pass);
 	strata_arena_fini(&decider->scratch);
@@ -87,7 +93,9 @@ static void wait_for_something(struct decider *decider)
 		earlier(strata_cluster_next_ns(decider->cluster), reservations_sweep(decider));
 	int64_t wait_ms = earlier(LONGEST_MS, retain_wait_ms(decider));
 
+	due_ns = earlier(due_ns, advances_sweep(decider));
 	due_ns = earlier(due_ns, webhooks_due_ns(decider));
+	due_ns = earlier(due_ns, deadlines_due_ns(decider));
 	if (store_shared(decider->store))
 		wait_ms = earlier(wait_ms, BEAT_MS);
 	if (decider->batch.held)
@@ -100,8 +108,8 @@ static void wait_for_something(struct decider *decider)
 	due_ns = earlier(parked_due_ns(decider), workers_due_ns(decider));
 	due_ns = earlier(due_ns, task_feeds_due_ns(decider));
 	if (due_ns != INT64_MAX && wait_ms > 0 && !decider->batch.held)
-		wait_ms = earlier(wait_ms,
-				  ms_until(due_ns, env_now_ns(decider->env, ENV_MONOTONIC)));
+		wait_ms =
+			earlier(wait_ms, ms_until(due_ns, env_now_ns(decider->env, ENV_MONOTONIC)));
 	decider->again = false;
 	poll(fds, 2, (int)wait_ms);
 }
@@ -196,6 +204,7 @@ static void look_around(struct decider *decider)
 {
 	if (decider->batch.held)
 		return;
+	deadlines_look(decider);
 	workers_look(decider);
 	parked_look(decider);
 	webhooks_look(decider);

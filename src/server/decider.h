@@ -21,6 +21,7 @@
 #include <strata/class.h>
 #include <strata/cluster.h>
 
+#include "core/heap.h"
 #include "core/env.h"
 #include "core/map.h"
 #include "core/tree.h"
@@ -45,6 +46,7 @@ struct decider {
 	struct token_table *tokens;     /* the front's, which only looks them up: token.h */
 	struct streams *streams;        /* the front's, with a lock of its own: event_stream.h */
 	struct remover *remover;        /* remover.h */
+	struct mirror *mirror;          /* mirror.h; NULL: none */
 	struct strata_memory memory;
 
 	/* what is decided about: load.h makes it and takes it away */
@@ -54,30 +56,34 @@ struct decider {
 	struct recorder *recorder;    /* recorder.h; NULL: none */
 	struct strata_spec exec_spec; /* class and options of the executor */
 	struct exec *exec;            /* NULL: only to look at */
+	const struct strata_victims_conf *victims; /* who may be interrupted; NULL: nobody */
 	struct spec_rules rules;
 	struct node_about *nodes; /* nodes.h */
 	uint32_t node_count;
 	struct remote *remote;                 /* remote.h; NULL: none */
 	struct reservation *reservations;      /* reservation.h */
 	uint64_t reservation_count;            /* so many were made */
+	struct advance_about *advances;        /* advances.h */
+	struct map_u64 array_limits;           /* array_limits.h */
 	struct map_u64 jobs;                   /* of struct live, by id: live.h */
 	struct map_text uuids;                 /* of them */
 	struct tree by_id;                     /* of them: all, to be walked in order … */
 	struct tree ranges;                    /* … and those that stand for several elements */
 	struct live *ended_first, *ended_last; /* of them: those that have ended, in that order */
 	struct entities entities[STRATA_ENTITY_COUNT]; /* entities.h */
-	struct map_text gangs;                         /* "user/name": the number of the gang */
+	struct heap deadlines; /* of live jobs, by the last time they could start: deadlines.h */
+	struct map_text gangs; /* "user/name": the number of the gang */
 
 	/* generation: tasks.h, models.h, workers.h */
 	struct strata_registry *policies;
-	struct strata_spec policy;        /* of every model's pool */
-	struct map_text models;           /* of struct model, by name */
-	struct map_u64 tasks;             /* of struct task, by id */
-	struct map_text task_users;       /* how many live tasks each user has: of size_t */
-	struct map_text chosen_models;    /* of names, by user: api_sdapi.c */
-	size_t task_count;                /* of live ones */
-	struct task *ended_tasks;         /* that go after the commit */
-	struct doomed *doomed_results;    /* files that may go after the commit */
+	struct strata_spec policy;     /* of every model's pool */
+	struct map_text models;        /* of struct model, by name */
+	struct map_u64 tasks;          /* of struct task, by id */
+	struct map_text task_users;    /* how many live tasks each user has: of size_t */
+	struct map_text chosen_models; /* of names, by user: api_sdapi.c */
+	size_t task_count;             /* of live ones */
+	struct task *ended_tasks;      /* that go after the commit */
+	struct doomed *doomed_results; /* files that may go after the commit */
 	struct task_traces task_traces;
 	/* bytes of pictures by user, of int64_t: result_budget.h */
 	struct map_text result_users;

@@ -210,8 +210,7 @@ void tally_add(struct tally *tally, const struct part *part)
 int part_refuse_ended(const struct part *part, struct strata_error *err)
 {
 	return part->live->job.completed_ns
-		       ? strata_fail(err, -ESTALE,
-				     "job %lld is %s; expected a job that has not ended",
+		       ? strata_fail(err, -ESTALE, "job %lld has ended (%s)",
 				     (long long)part->first,
 				     strata_job_state_name(part->live->job.state))
 		       : 0;

@@ -6,6 +6,9 @@
  */
 #include "server/entities.h"
 
+#include "formats/job_spec.h"
+#include "server/mailer.h"
+
 #include "core/container.h"
 #include "core/option.h"
 #include "core/text.h"
@@ -25,7 +28,7 @@ struct limits_conf {
 };
 struct entity_conf {
 	double weight, priority, usage_factor;
-	const char *account, *parent, *qos;
+	const char *account, *parent, *qos, *mail, *notify;
 	struct strata_list allowed_users, allowed_accounts, allowed_qos;
 	bool usual, open, raise_priority;
 	int state; /* enum strata_partition_state */
@@ -70,6 +73,11 @@ static const struct strata_option entity_options[] = {
 	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts),
 	  .list = { &one_name, STRATA_ALLOWED_NAMES_MAX },
 	  .help = "of a user: other accounts it may use; of a partition: only these" },
+	{ "mail", STRATA_TEXT, OFFSET(mail), .text = { NULL, 254 },
+	  .help = "of a user: where mail goes; to the user of this machine when left out" },
+	{ "notify", STRATA_TEXT, OFFSET(notify), .text = { NULL, 100 },
+	  .help = "of a user: what of jobs is told by mail, when they do not say: begin, end, "
+		  "fail, requeue, all or none" },
 	{ "qos", STRATA_TEXT, OFFSET(qos), .text = { NULL, STRATA_NAME_BYTES_MAX - 1 },
 	  .help = "of a user: the quality of service of jobs that name none" },
 	{ "allowed_qos", STRATA_LIST, OFFSET(allowed_qos),
@@ -107,8 +115,8 @@ const struct strata_schema entities_settings_schema = { "person", NULL, sizeof(s
 /* Which settings each kind has. One that would mean nothing is refused: whoever sets it believes
  * that it does something. */
 static const char *const settings_of[STRATA_ENTITY_COUNT] = {
-	[STRATA_ENTITY_USER] =
-		" weight account allowed_accounts qos allowed_qos raise_priority limits ",
+	[STRATA_ENTITY_USER] = " weight account allowed_accounts qos allowed_qos raise_priority "
+			       "limits mail notify ",
 	[STRATA_ENTITY_ACCOUNT] = " weight parent allowed_qos raise_priority limits ",
 	[STRATA_ENTITY_QOS] = " priority usage_factor default open raise_priority limits ",
 	[STRATA_ENTITY_PARTITION] = (" priority default state time_limit time_limit_max "
@@ -121,6 +129,24 @@ static bool has_setting(enum strata_entity_type type, const char *name)
 
 	snprintf(word, sizeof(word), " %.60s ", name);
 	return strstr(settings_of[type], word) != NULL;
+}
+
+/* Where to and about what mail is sent; '' takes either away. */
+static int check_mail(const json_t *settings, struct strata_error *err)
+{
+	const char *mail = json_string_value(json_object_get(settings, "mail"));
+	const char *notify = json_string_value(json_object_get(settings, "notify"));
+	struct strata_error why = { 0 };
+	unsigned bits;
+
+	if (mail && *mail && mailer_address_check(mail, &why))
+		return strata_fail_at(err, -EINVAL, "mail", "%s", why.text);
+	if (notify && !job_spec_notify(notify, &bits))
+		return strata_fail_at(err, -EINVAL, "notify",
+				      "notify is '%.60s'; expected some of begin, end, fail and "
+				      "requeue, or all or none",
+				      notify);
+	return 0;
 }
 
 int entity_check(enum strata_entity_type type, const char *name, const json_t *settings,
@@ -138,12 +164,12 @@ int entity_check(enum strata_entity_type type, const char *name, const json_t *s
 		if ((unsigned char)*at <= ' ' || *at == 0x7f || *at == ',')
 			return strata_fail_at(
 				err, -EINVAL, "name",
-				"the name has a blank, a comma or a control character");
+				"the name '%.60s' has a blank, a comma or a control character", name);
 	json_object_foreach((json_t *)settings, key, value) /* which is not changed */
 		if (!has_setting(type, key)) return strata_fail_at(
 			err, -EINVAL, key, "a %s has no setting %s; it has%s",
 			strata_entity_type_name(type), key, settings_of[type]);
-	return 0;
+	return check_mail(settings, err);
 }
 
 static const char *or_null(const char *text)

@@ -31,8 +31,11 @@ struct front {
 	struct streams *streams;         /* event_stream.h */
 	struct connections *connections; /* connection.h */
 	struct MHD_Daemon *http_socket, *http_tcp;
-	int tcp_port;
+	struct MHD_Daemon *http_page; /* on the loopback, for links, where http_tcp is not that */
+	int tcp_port, page_port;
 	struct series_cache series;
+	struct studies *studies; /* studies.h */
+	struct event_ring *events; /* event_ring.h */
 	_Atomic size_t body_bytes; /* of large bodies that are in memory */
 	pthread_t reaper;          /* reaper.h */
 	bool reaper_runs;

@@ -22,6 +22,8 @@
 #define SEED_MAX ((INT64_C(1) << 53) - 1) /* that every reader of JSON keeps */
 enum { INIT_TEXT_BYTES_MAX = STRATA_INIT_BYTES_MAX / 3 * 4 + 128 };
 
+static const struct strata_choice qualities[] = { { "exact", 0 }, { "normal", 1 }, { "draft", 2 }, { 0 } };
+
 #define OF(field) offsetof(struct generate, field)
 /* clang-format off */
 #define ROWS(first) \
@@ -39,6 +41,8 @@ enum { INIT_TEXT_BYTES_MAX = STRATA_INIT_BYTES_MAX / 3 * 4 + 128 };
 	  .help = "of noise levels; the solver's own when left out" }, \
 	{ "steps", STRATA_INT, OF(steps), .integer = { 0, 0, STRATA_GENERATE_STEPS_MAX }, \
 	  .help = "0: as many as the model says" }, \
+	{ "quality", STRATA_ENUM, OF(quality), .choice = { qualities, 0 }, \
+	  .help = "normal and draft leave model calls out" }, \
 	{ "seed", STRATA_INT, OF(seed), .integer = { -1, -1, SEED_MAX }, .help = "-1: any" }, \
 	{ "width", STRATA_INT, OF(width), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX }, \
 	  .help = "0: the model's" }, \
@@ -246,6 +250,9 @@ static char *parameters(const struct generate *asked, const struct model_conf *m
 		json_object_set_new(json, "width", json_integer(width));
 	if (height)
 		json_object_set_new(json, "height", json_integer(height));
+	if (asked->quality)
+		json_object_set_new(json, "quality",
+				    json_string(qualities[asked->quality].name));
 	if (guidance >= 0)
 		json_object_set_new(json, "guidance_scale", json_real(guidance));
 	if (asked->init.bytes) {

@@ -15,6 +15,7 @@ struct generate {
 	const char *init_image; /* base64 */
 	const char *webhook;    /* URL; NULL: none */
 	int64_t steps, seed, width, height, n, priority, num_frames;
+	int quality; /* 0: exact */
 	bool trace; /* its worker records a timeline */
 	double guidance_scale, strength;
 	/* beside the table: */

@@ -15,6 +15,7 @@
 #include "server/listen.h"
 #include "server/route.h"
 #include "server/standby.h"
+#include "server/tls.h"
 #include "server/event_stream.h"
 #include "server/url.h"
 #include "server/web_guard.h"
@@ -61,6 +62,10 @@ static void *new_request(void *context, const char *url, struct MHD_Connection *
 	request->connection = connection;
 	request->arrived_ns = env_now_ns(front->env, ENV_MONOTONIC);
 	strata_arena_init(&request->arena, &request->memory, REQUEST_ARENA_BYTES_MAX);
+	const union MHD_ConnectionInfo *secure =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	request->encrypted = secure && secure->tls_session;
 	request->malformed = !url_is_well_formed(url);
 	request->path = strata_arena_text(&request->arena, url, strcspn(url, "?"));
 	if (!request->path) {
@@ -441,11 +446,20 @@ static void completed(void *context, struct MHD_Connection *connection, void **r
 
 /* ---- opening ---- */
 
-static struct MHD_Daemon *start(struct front *front, int fd)
+static struct MHD_Daemon *start(struct front *front, int fd, bool encrypted)
 {
+	struct MHD_OptionItem secure[] = {
+		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)(uintptr_t)tls_retrieve },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (char *)(uintptr_t)TLS_PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	struct MHD_OptionItem plain[] = { { MHD_OPTION_END, 0, NULL } };
+
 	return MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer,
-		front, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+			(encrypted ? MHD_USE_TLS : 0),
+		0, NULL, NULL, answer, front, MHD_OPTION_ARRAY, encrypted ? secure : plain,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 		MHD_OPTION_NOTIFY_CONNECTION, connection_noticed, front,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
 		connections_room(front), MHD_OPTION_STRICT_FOR_CLIENT, 1,
@@ -454,21 +468,25 @@ static struct MHD_Daemon *start(struct front *front, int fd)
 		(unsigned)front->conf->http_threads, MHD_OPTION_END);
 }
 
-/* On the loopback, with a daemon of its own. */
-static int open_tcp(struct front *front, const char *address, struct strata_error *err)
+/* A daemon of its own. */
+static int open_tcp(struct front *front, const char *address, bool encrypted,
+		    struct MHD_Daemon **ret_daemon, int *ret_port, struct strata_error *err)
 {
-	int fd, port, rc = listen_tcp(address, &fd, &port, err);
+	int fd, port, rc = listen_tcp(address, encrypted, &fd, &port, err);
 
 	if (rc)
 		return rc;
-	struct MHD_Daemon *daemon = start(front, fd); /* which has the descriptor then */
+	struct MHD_Daemon *daemon = start(front, fd, encrypted); /* has the descriptor then */
 
 	if (!daemon) {
 		close(fd);
-		return strata_fail(err, -EIO, "the HTTP server does not start");
+		return strata_fail(err, -EIO, "the HTTP server does not start%s",
+				   encrypted && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES
+					   ? ": this libmicrohttpd was built without TLS"
+					   : "");
 	}
-	front->tcp_port = port;
-	front->http_tcp = daemon;
+	*ret_port = port;
+	*ret_daemon = daemon;
 	return 0;
 }
 
@@ -480,7 +498,7 @@ static void open_kept(struct front *front)
 
 	snprintf(address, sizeof(address), "127.0.0.1:%d", port);
 	if (port)
-		open_tcp(front, address, NULL);
+		open_tcp(front, address, false, &front->http_page, &front->page_port, NULL);
 }
 
 int http_open_loopback(struct front *front, int *ret_port, struct strata_error *err)
@@ -489,14 +507,17 @@ int http_open_loopback(struct front *front, int *ret_port, struct strata_error *
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
-	if (!front->http_tcp) {
-		rc = open_tcp(front, "127.0.0.1:0", err);
+	bool have_tcp = front->http_tcp && !tls_is_open(); /* a link is good on the loopback only */
+
+	if (!have_tcp && !front->http_page) {
+		rc = open_tcp(front, "127.0.0.1:0", false, &front->http_page, &front->page_port,
+			      err);
 		if (rc == 0)
-			rc = web_port_keep(front->env, front->conf->state_dir, front->tcp_port,
+			rc = web_port_keep(front->env, front->conf->state_dir, front->page_port,
 					   err);
 	}
 	if (rc == 0)
-		*ret_port = front->tcp_port;
+		*ret_port = have_tcp ? front->tcp_port : front->page_port;
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -507,15 +528,17 @@ int http_open(struct front *front, struct strata_error *err)
 
 	if (rc)
 		return rc;
-	front->http_socket = start(front, fd); /* which has the descriptor then */
+	front->http_socket = start(front, fd, false); /* which has the descriptor then */
 	if (!front->http_socket) {
 		close(fd);
 		return strata_fail(err, -EIO, "the HTTP server does not start");
 	}
 	if (front->conf->listen)
-		return open_tcp(front, front->conf->listen, err);
-	open_kept(front);
-	return 0;
+		rc = open_tcp(front, front->conf->listen, tls_is_open(), &front->http_tcp,
+			      &front->tcp_port, err);
+	if (rc == 0 && (!front->conf->listen || tls_is_open()))
+		open_kept(front);
+	return rc;
 }
 
 void http_close(struct front *front)
@@ -524,5 +547,7 @@ void http_close(struct front *front)
 		MHD_stop_daemon(front->http_socket);
 	if (front->http_tcp)
 		MHD_stop_daemon(front->http_tcp);
-	front->http_socket = front->http_tcp = NULL;
+	if (front->http_page)
+		MHD_stop_daemon(front->http_page);
+	front->http_socket = front->http_tcp = front->http_page = NULL;
 }

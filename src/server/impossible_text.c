@@ -179,8 +179,8 @@ static void say_count(const struct telling *telling, const struct strata_blamed 
 	for (uint32_t i = 0; i < telling->decider->node_count; i++)
 		gpus += telling->decider->nodes[i].conf.gpu_count;
 	if (spec->gpus > 0 && (uint64_t)spec->gpus > gpus)
-		say(telling, "It asks for %" PRId64 " GPUs; all nodes together have %" PRIu64 ".",
-		    spec->gpus, gpus);
+		say(telling, "It asks for %" PRId64 " GPU%s; all nodes together have %" PRIu64 ".",
+		    spec->gpus, plural(spec->gpus), gpus);
 	else if (spec->gpus > 0 && spec->nodes == 0 && !blamed->of_task)
 		say(telling,
 		    "Its %" PRId64 " GPUs can be spread evenly over %" PRId64
@@ -289,9 +289,7 @@ const char *impossible_joined(const json_t *sentences, struct strata_arena *aren
 		if (!text)
 			return NULL;
 	}
-	size_t length = strlen(text);
-
-	return strata_arena_text(arena, text, length - (length && text[length - 1] == '.'));
+	return text;
 }
 
 int impossible_refuse(const struct decider *decider, int64_t id, const struct job_spec *spec,
@@ -304,8 +302,8 @@ int impossible_refuse(const struct decider *decider, int64_t id, const struct jo
 
 	json_decref(sentences);
 	return why ? strata_fail(err, -EDOM,
-				 "no node could take this job, however empty. %s. "
-				 "`--queue-anyway` (queue_anyway) lets it wait for such a node",
+				 "no node could take this job, however empty. %s "
+				 "`--queue-anyway` lets it wait for such a node",
 				 why)
 		   : strata_fail_memory(err);
 }

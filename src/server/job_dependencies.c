@@ -49,7 +49,8 @@ static int find_job(const struct look *look, int64_t id, struct job *ret_job,
 
 	if (rc == -ENOENT)
 		return strata_fail_at(err, -ESRCH, "dependencies",
-				      "it depends on job %lld, which is not known", (long long)id);
+				      "dependencies name job %lld, which does not exist",
+				      (long long)id);
 	if (rc == 0 && job_from_row(&row, look->arena, ret_job))
 		rc = strata_fail_memory(err);
 	return rc;
@@ -77,7 +78,8 @@ static int find_element(const struct look *look, const struct job *first, int64_
 			return 0;
 		}
 	return strata_fail_at(err, -ESRCH, "dependencies",
-			      "it depends on job %lld_%lld; array %lld has no such element",
+			      "dependencies name job %lld_%lld, which does not exist: array %lld "
+			      "has no such element",
 			      (long long)first->id, (long long)index, (long long)first->id);
 }
 

@@ -16,7 +16,8 @@ static size_t bytes_of(const struct job_place_piece *pieces, uint32_t count)
 	return bytes;
 }
 
-static struct job_place *fill(void *block, const struct job_place_piece *pieces, uint32_t count)
+static struct job_place *fill(void *block, const struct job_place_piece *pieces, uint32_t count,
+			      int64_t score)
 {
 	struct job_place *place = block;
 
@@ -25,6 +26,7 @@ static struct job_place *fill(void *block, const struct job_place_piece *pieces,
 	char *text = (char *)&place->pieces[count];
 
 	place->count = count;
+	place->score = score;
 	for (uint32_t i = 0; i < count; i++) {
 		place->pieces[i] = pieces[i];
 		place->pieces[i].node = text;
@@ -35,13 +37,13 @@ static struct job_place *fill(void *block, const struct job_place_piece *pieces,
 
 struct job_place *job_place_new(const struct job_place_piece *pieces, uint32_t count)
 {
-	return fill(malloc(bytes_of(pieces, count)), pieces, count);
+	return fill(malloc(bytes_of(pieces, count)), pieces, count, 0);
 }
 
 struct job_place *job_place_copy(const struct job_place *place, struct strata_arena *arena)
 {
 	return fill(strata_arena_get(arena, bytes_of(place->pieces, place->count)), place->pieces,
-		    place->count);
+		    place->count, place->score);
 }
 
 void job_place_print(const struct job_place *place, struct buf *buf)
@@ -54,9 +56,14 @@ void job_place_print(const struct job_place *place, struct buf *buf)
 		json_text_add(buf, piece->node);
 		buf_printf(buf,
 			   ",\"tasks\":%lld,\"cpu_milli\":%lld,\"memory_bytes\":%lld,"
-			   "\"gpu_mask\":%u,\"gpu_milli\":%u}",
+			   "\"gpu_mask\":%u,\"gpu_milli\":%u",
 			   (long long)piece->tasks, (long long)piece->cpu_milli,
 			   (long long)piece->memory_bytes, piece->gpu_mask, piece->gpu_milli);
+		if (piece->gpu_domains)
+			buf_printf(buf, ",\"gpu_domains\":%u", piece->gpu_domains);
+		if (i == 0 && place->score)
+			buf_printf(buf, ",\"score\":%lld", (long long)place->score);
+		buf_add_char(buf, '}');
 	}
 	buf_add_char(buf, ']');
 }
@@ -64,12 +71,13 @@ void job_place_print(const struct job_place *place, struct buf *buf)
 static bool read_piece(const json_t *json, struct job_place_piece *ret_piece)
 {
 	json_int_t tasks, cpu, memory;
-	int mask, milli;
+	int mask, milli, domains = 0;
 
-	if (json_unpack((json_t *)json, "{s:s,s:I,s:I,s:I,s:i,s:i}", "node", &ret_piece->node,
+	if (json_unpack((json_t *)json, "{s:s,s:I,s:I,s:I,s:i,s:i,s?i}", "node", &ret_piece->node,
 			"tasks", &tasks, "cpu_milli", &cpu, "memory_bytes", &memory, "gpu_mask",
-			&mask, "gpu_milli", &milli))
+			&mask, "gpu_milli", &milli, "gpu_domains", &domains))
 		return false;
+	ret_piece->gpu_domains = (uint32_t)domains;
 	ret_piece->tasks = tasks;
 	ret_piece->cpu_milli = cpu;
 	ret_piece->memory_bytes = memory;
@@ -90,7 +98,8 @@ struct job_place *job_place_parse(const char *text, struct strata_arena *arena)
 		count = 0;
 	struct job_place *place =
 		pieces ? fill(strata_arena_get(arena, bytes_of(pieces, (uint32_t)count)), pieces,
-			      (uint32_t)count)
+			      (uint32_t)count,
+			      json_integer_value(json_object_get(json_array_get(list, 0), "score")))
 		       : NULL;
 
 	json_decref(list);

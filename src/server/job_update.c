@@ -42,12 +42,15 @@ static const char *const changeable[] = {
 	"checkpoint",
 	"queue_anyway",
 	"webhook",
+	"mail",
+	"notify",
 };
 
 /* What nobody decides by. */
 static bool is_note(const char *field)
 {
 	return strcmp(field, "comment") == 0 || strcmp(field, "webhook") == 0 ||
+	       strcmp(field, "mail") == 0 || strcmp(field, "notify") == 0 ||
 	       strcmp(field, "queue_anyway") == 0;
 }
 
@@ -131,8 +134,8 @@ static int check_possible(struct decider *decider, const struct job_spec *spec,
 
 	if (rc == 0 && why)
 		rc = strata_fail(err, -EDOM,
-				 "no node could take this job then, however empty. %s. "
-				 "`--queue-anyway` (queue_anyway) lets it wait for such a node",
+				 "no node could take this job then, however empty. %s "
+				 "`--queue-anyway` lets it wait for such a node",
 				 why);
 	return rc == -ENOMEM ? strata_fail_memory(err) : rc;
 }

@@ -108,19 +108,19 @@ static bool is_loopback(const struct sockaddr *address)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-static int bind_to(const struct addrinfo *place, const char *address, int *ret_fd, int *ret_port,
-		   struct strata_error *err)
+static int bind_to(const struct addrinfo *place, const char *address, bool encrypted, int *ret_fd,
+		   int *ret_port, struct strata_error *err)
 {
 	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
 	int one = 1, fd;
 	in_port_t port;
 
-	if (!is_loopback(place->ai_addr))
+	if (!encrypted && !is_loopback(place->ai_addr))
 		return strata_fail_at(err, -EPERM, "listen",
-				      "%s can be reached from outside, and nothing is encrypted "
-				      "here; listen on 127.0.0.1 and let ssh or a TLS proxy in "
-				      "front carry it further",
+				      "%s can be reached from outside, and nothing is encrypted; "
+				      "add `--tls auto` (or --tls-cert and --tls-key), or listen "
+				      "on 127.0.0.1 and let ssh carry it further",
 				      address);
 	fd = socket(place->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
@@ -140,7 +140,8 @@ static int bind_to(const struct addrinfo *place, const char *address, int *ret_f
 	return 0;
 }
 
-int listen_tcp(const char *address, int *ret_fd, int *ret_port, struct strata_error *err)
+int listen_tcp(const char *address, bool encrypted, int *ret_fd, int *ret_port,
+	       struct strata_error *err)
 {
 	static const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 					       .ai_socktype = SOCK_STREAM };
@@ -155,7 +156,7 @@ int listen_tcp(const char *address, int *ret_fd, int *ret_port, struct strata_er
 	if (code)
 		return strata_fail_at(err, -EINVAL, "listen", "there is no address %s: %s", host,
 				      gai_strerror(code));
-	rc = bind_to(found, address, ret_fd, ret_port, err);
+	rc = bind_to(found, address, encrypted, ret_fd, ret_port, err);
 	freeaddrinfo(found);
 	return rc;
 }

@@ -1,6 +1,8 @@
 /* Live jobs: each as the store has it or will, and what is known beside it. */
 #include "server/live.h"
 
+#include "server/deadlines.h"
+
 #include "core/container.h"
 #include "server/nodes.h"
 #include "server/output.h"
@@ -100,7 +102,8 @@ struct live *live_new(struct decider *decider, const struct job *job, struct liv
 	tree_insert(&decider->by_id, &live->by_id);
 	if (job->elements > 1)
 		tree_insert(&decider->ranges, &live->by_range);
-	if (map_text_put(&decider->uuids, live->job.uuid, strlen(live->job.uuid), live, NULL)) {
+	if (map_text_put(&decider->uuids, live->job.uuid, strlen(live->job.uuid), live, NULL) ||
+	    deadlines_add(decider, live)) {
 		live_free(decider, live);
 		return NULL;
 	}
@@ -111,6 +114,7 @@ void live_free(struct decider *decider, struct live *live)
 {
 	assert(!live->dirty); /* its row would be written from what is no more */
 	tree_remove(&decider->by_id, &live->by_id);
+	deadlines_remove(decider, live);
 	if (tree_node_in(&live->by_range))
 		tree_remove(&decider->ranges, &live->by_range);
 	map_u64_remove(&decider->jobs, (uint64_t)live->job.id);
@@ -430,7 +434,7 @@ void live_ended(struct decider *decider, struct live *live, const struct exec_st
 	remember(decider, live, env_now_ns(decider->env, ENV_MONOTONIC) + REMEMBERED_NS);
 	batch_job(decider, live);
 	output_ended(decider, live);
-	webhook_job_ended(decider, live);
+	webhook_job(decider, live, JOB_ENDED);
 }
 
 void live_sweep(struct decider *decider)

@@ -14,6 +14,7 @@
 
 struct live {
 	struct tree_node by_id, by_range; /* the second: of a range */
+	struct heap_node by_deadline;     /* deadlines.h */
 	/* places, cancelled_by and failure are blocks of their own, other texts in this block */
 	struct job job;
 	size_t bytes; /* of this block */
@@ -24,6 +25,7 @@ struct live {
 	struct live *next_dirty, *previous_dirty; /* write_batch.h */
 	bool dirty;
 	bool ordered;      /* the executor has its present attempt */
+	bool fetching;     /* its start waits for its checkpoint: mirror.h */
 	bool hold;         /* to be held when it is back in the queue */
 	bool restart;      /* found placed without an order after a restart: to be ordered again */
 	int64_t forget_ns; /* ended: known until then; monotonic */

@@ -1,5 +1,6 @@
 /* The making and taking away of load.h: classes, cluster, nodes, executor, what the store has; in
  * this order. */
+#include "server/advances.h"
 #include "server/load.h"
 
 #include "server/descriptors.h"
@@ -51,6 +52,7 @@ static int open_cluster(struct decider *decider, bool lead, struct strata_error 
 	if (rc == 0 && strcmp(conf->preempt, "none") != 0)
 		rc = read_spec(decider, 4, &strata_victims_kind, conf->preempt, &cluster.victims,
 			       err);
+	decider->victims = cluster.victims.conf;
 	if (rc == 0)
 		rc = read_spec(decider, 5, &exec_kind, conf->executor, &decider->exec_spec, err);
 	if (rc == 0 && lead)
@@ -156,6 +158,7 @@ void decider_unload(struct decider *decider)
 	decider->cluster = NULL;
 	entities_free(decider);
 	reservations_free(decider);
+	advances_close(decider);
 	for (size_t i = 0; i < DECIDER_CLASSES; i++) {
 		strata_registry_free(decider->registries[i]);
 		decider->registries[i] = NULL;

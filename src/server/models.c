@@ -356,8 +356,10 @@ int model_remove(struct decider *decider, struct model *model, struct strata_err
 					   model->name);
 	if (model->task_count || model->worker_count)
 		return strata_fail(err, -EBUSY,
-				   "model %.60s has %zu tasks and %zu workers that have not ended",
-				   model->name, model->task_count, model->worker_count);
+				   "model %.60s has %zu task%s and %zu worker%s that have not ended",
+				   model->name, model->task_count,
+				   model->task_count == 1 ? "" : "s", model->worker_count,
+				   model->worker_count == 1 ? "" : "s");
 	batch_put(decider, STORE_DELETE(&row));
 	map_text_remove(&decider->models, model->name, strlen(model->name));
 	free_model(model);

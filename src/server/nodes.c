@@ -155,6 +155,15 @@ int nodes_pieces(const struct decider *decider, const struct job_place *place,
 	return count ? 0 : -ENODEV;
 }
 
+static uint32_t domains_of(const struct strata_node_conf *conf, uint32_t gpu_mask)
+{
+	uint32_t domains = 0;
+
+	for (uint32_t rest = gpu_mask; rest; rest &= rest - 1)
+		domains |= UINT32_C(1) << (conf->numa[__builtin_ctz(rest)] & 31);
+	return domains;
+}
+
 struct job_place *nodes_place(const struct decider *decider, const struct strata_piece *pieces,
 			      uint32_t count)
 {
@@ -166,8 +175,14 @@ struct job_place *nodes_place(const struct decider *decider, const struct strata
 						     .cpu_milli = pieces[i].cpu_milli,
 						     .memory_bytes = pieces[i].memory_bytes,
 						     .gpu_mask = pieces[i].gpu_mask,
-						     .gpu_milli = pieces[i].gpu_milli };
+						     .gpu_milli = pieces[i].gpu_milli,
+						     .gpu_domains = domains_of(
+							     &decider->nodes[pieces[i].node].conf,
+							     pieces[i].gpu_mask) };
 	struct job_place *place = named ? job_place_new(named, count) : NULL;
+
+	if (place)
+		place->score = strata_placement_quality(decider->cluster, pieces, count);
 
 	free(named);
 	return place;

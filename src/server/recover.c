@@ -4,6 +4,8 @@
  * them meanwhile. A start that was committed and not yet ordered is ordered now; an attempt that
  * nobody knows of any more is stopped and forgotten.
  */
+#include "server/mirror.h"
+#include "server/array_limits.h"
 #include "server/recover.h"
 
 #include "server/act.h"
@@ -100,6 +102,7 @@ static int recover_checkpoint(struct decider *decider, const struct store_checkp
 	/* one that the limits of today would refuse is still there to go on from */
 	strata_cluster_checkpoint(decider->cluster, (uint64_t)row->job, &checkpoint, row->at_ns,
 				  NULL);
+	mirror_store(decider, live, row->path); /* if it was not when this ended */
 	if (row->rank > 0)
 		return 0;
 	free(live->checkpoint);
@@ -186,7 +189,7 @@ static int restore_request(struct decider *decider, const struct live *live,
 		ret_request->array_step = (uint32_t)job->index_step;
 		ret_request->array_index =
 			(uint32_t)(job->array_index - (job_elements(job) - 1) * job->index_step);
-		ret_request->array_limit = live->spec->array.limit;
+		ret_request->array_limit = array_limit_of(decider, live);
 	}
 	if (job->gang_id) {
 		ret_request->gang = (uint64_t)job->gang_id;
@@ -408,6 +411,8 @@ int recover(struct decider *decider, struct strata_error *err)
 		rc = store_load(decider->store, STORE_USAGE, NULL, recover_usage, decider, err);
 	if (rc == 0)
 		rc = store_load(decider->store, STORE_WORKER, NULL, note_worker, decider, err);
+	if (rc == 0)
+		rc = array_limits_recover(decider, err);
 	if (rc == 0)
 		rc = recover_jobs(decider, err);
 	map_u64_fini(&decider->worker_jobs);

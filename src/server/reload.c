@@ -7,6 +7,7 @@
 
 #include "core/option.h"
 #include "server/server.h"
+#include "server/tls.h"
 
 #include <string.h>
 
@@ -53,6 +54,8 @@ int server_reload(struct server *server, const struct server_conf *conf, struct 
 	struct decider *decider = &server->decider;
 	int rc = conf_check(conf, err);
 
+	if (rc == 0)
+		rc = tls_reload(err);
 	if (rc)
 		return rc;
 	for (const struct strata_option *option = server_schema.options; option->name; option++) {

@@ -42,6 +42,9 @@ struct remote {
 	struct call *done_first, *done_last;
 	struct call *shown; /* the answer that the decider looks at */
 	bool stops;
+	/* the decider's: since when it does not answer, and how that was said; 0: it does */
+	int64_t away_ns;
+	char away[300];
 };
 
 /* ---- the other service ---- */
@@ -280,6 +283,32 @@ void remote_give_back(struct decider *decider, int64_t job)
 	ask(decider, NULL, job, 0);
 }
 
+/* A refusal is an answer. */
+static void note_away(struct decider *decider)
+{
+	struct remote *remote = decider->remote;
+	int rc = remote->shown->rc;
+	bool away = rc == -EAGAIN || rc == -ECONNREFUSED || rc == -ECONNRESET ||
+		    rc == -ETIMEDOUT || rc == -EHOSTUNREACH || rc == -ENETUNREACH || rc == -ENOENT;
+
+	if (!away)
+		remote->away_ns = 0;
+	else if (!remote->away_ns)
+		remote->away_ns = decider_now_ns(decider);
+	if (away)
+		snprintf(remote->away, sizeof(remote->away), "%.290s", remote->shown->err.text);
+}
+
+const char *remote_trouble(const struct decider *decider, int64_t *ret_since_ns)
+{
+	const struct remote *remote = decider->remote;
+
+	if (!remote || !remote->away_ns)
+		return NULL;
+	*ret_since_ns = remote->away_ns;
+	return remote->away;
+}
+
 bool remote_take(struct decider *decider, struct remote_answer *ret_answer)
 {
 	struct remote *remote = decider->remote;
@@ -298,6 +327,7 @@ bool remote_take(struct decider *decider, struct remote_answer *ret_answer)
 	} while (remote->shown && !remote->shown->body);
 	if (!remote->shown)
 		return false;
+	note_away(decider);
 	*ret_answer = (struct remote_answer){ .job = remote->shown->job,
 					      .attempt = remote->shown->attempt,
 					      .granted = remote->shown->rc == 0,

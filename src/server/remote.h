@@ -38,5 +38,8 @@ struct remote_answer {
 	const char *why_not;
 };
 bool remote_take(struct decider *decider, struct remote_answer *ret_answer);
+/* Why the other service was not reached when it was last asked, and since when it is so; NULL: it
+ * was, or there is none. */
+const char *remote_trouble(const struct decider *decider, int64_t *ret_since_ns);
 
 #endif

@@ -54,6 +54,7 @@ struct request {
 	struct identity who;
 	const char *method; /* NULL: its head is still to be looked at */
 	const char *path;   /* as it was sent, without the query */
+	bool encrypted;     /* it came by TLS */
 	bool malformed;     /* its URL has escapes that are none */
 	const void *query;  /* what the query says, by the route's table; in the arena */
 	/* the parts of the path that the route leaves open */

@@ -1,6 +1,7 @@
 /* Reservations: see reservation.h. */
 #include "server/reservation.h"
 
+#include "server/advances.h"
 #include "server/nodes.h"
 #include "core/env_log.h"
 
@@ -273,6 +274,11 @@ static int recover_one(void *context, const void *row_any, struct strata_error *
 				    .begin_ns = row->begin_ns,
 				    .end_ns = row->end_ns };
 	const struct reservation *own;
+
+	if (advance_recover(decider, row, json)) {
+		json_decref(json);
+		return 0;
+	}
 	int rc = read_pieces(decider, json_object_get(json, "pieces"), &decider->scratch, &like);
 
 	if (rc == 0)

@@ -5,11 +5,15 @@
 #include "server/connection.h"
 #include "server/http.h"
 #include "server/load.h"
+#include "server/mirror.h"
 #include "server/places.h"
 #include "server/remover.h"
 #include "core/env_log.h"
+#include "server/event_ring.h"
 #include "server/event_stream.h"
 #include "server/reload.h"
+#include "server/studies.h"
+#include "server/tls.h"
 #include "server/token.h"
 
 #include <strata/limits.h>
@@ -101,6 +105,8 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 	if (rc == 0)
 		rc = places_open(common->env, conf, err);
 	if (rc == 0)
+		rc = tls_open(common->env, common->conf, err);
+	if (rc == 0)
 		rc = open_store(&server->decider, err);
 	if (rc == 0)
 		rc = open_front(server, err);
@@ -108,8 +114,14 @@ int server_open(const struct server_conf *conf, struct server **ret_server,
 		rc = job_token_open(common->env, conf->state_dir, common->job_key, err);
 	if (rc == 0)
 		rc = remover_start(&server->decider, err);
+	if (rc == 0)
+		rc = mirror_start(&server->decider, err);
 	if (rc == 0 && !atomic_load(&common->standing_by))
 		rc = decider_load(&server->decider, true, err);
+	if (rc == 0)
+		rc = event_ring_new(&server->front.events, err);
+	if (rc == 0)
+		rc = studies_open(&server->front, &server->front.studies, err);
 	if (rc == 0)
 		rc = http_open(&server->front, err);
 	if (rc == 0)
@@ -155,9 +167,13 @@ void server_close(struct server *server)
 	reaper_stop(front);
 	streams_close(front->streams);
 	http_close(front);
+	studies_close(front->studies);
+	tls_close();
 	decider_unload(&server->decider);
 	remover_stop(&server->decider);
+	mirror_stop(&server->decider);
 	streams_free(front->streams);
+	event_ring_free(front->events);
 	connections_free(front);
 	free(front->series.text);
 	pthread_mutex_destroy(&front->series.lock);

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "exec/exec.h"
 #include "machine/inventory.h"
+#include "s3/s3_address.h"
 #include "webhook/webhook_address.h"
 
 #include <strata/cluster.h>
@@ -37,6 +38,12 @@ static const struct strata_choice log_levels[] = {
 	{ NULL, 0, NULL },
 };
 
+static const struct strata_choice tls_modes[] = {
+	{ "off", TLS_OFF, "not encrypted, unless tls_cert is set" },
+	{ "auto", TLS_AUTO, "by a pair in the state directory, made when it is not there" },
+	{ NULL, 0, NULL },
+};
+
 static const struct strata_choice pool_scopes[] = {
 	{ "model", POOL_SCOPE_MODEL, "each model has its own share" },
 	{ "shared", POOL_SCOPE_SHARED, "what a user used of one model counts in the lines of all" },
@@ -51,9 +58,32 @@ static const struct strata_option server_options[] = {
 	{ "socket", STRATA_TEXT, OFFSET(socket), .value = "PATH",
 	  .help = "Unix socket to listen on" },
 	{ "listen", STRATA_TEXT, OFFSET(listen), .value = "HOST:PORT",
-	  .help = "TCP address to listen on as well, for callers with a token; loopback only" },
+	  .help = "TCP address to listen on as well, for callers with a token; beyond the "
+		  "loopback with TLS only" },
+	{ "tls", STRATA_ENUM, OFFSET(tls), .choice = { tls_modes, TLS_OFF },
+	  .help = "encrypt what goes over `listen` with a key pair that the service makes" },
+	{ "tls_cert", STRATA_TEXT, OFFSET(tls_cert), .text = { NULL, STRATA_PATH_BYTES_MAX },
+	  .value = "FILE",
+	  .help = "encrypt it with this certificate (PEM, with those between it and its root)" },
+	{ "tls_key", STRATA_TEXT, OFFSET(tls_key), .text = { NULL, STRATA_PATH_BYTES_MAX },
+	  .value = "FILE", .help = "and its key (PEM), which nobody else may read" },
 	{ "checkpoint_dir", STRATA_TEXT, OFFSET(checkpoint_dir), .value = "DIR",
 	  .help = "where jobs keep checkpoints" },
+	{ "checkpoint_path", STRATA_TEXT, OFFSET(checkpoint_path), .text = { NULL, 1024 },
+	  .value = "ADDRESS",
+	  .help = "where copies of them are kept: s3://BUCKET/PREFIX; none when left out" },
+	{ "s3_endpoint", STRATA_TEXT, OFFSET(s3_endpoint),
+	  .text = { "https://s3.us-east-1.amazonaws.com", 1024 }, .value = "URL",
+	  .help = "the S3 service of checkpoint_path" },
+	{ "s3_region", STRATA_TEXT, OFFSET(s3_region), .text = { "us-east-1", 64 },
+	  .help = "the region that requests to it are signed for" },
+	{ "s3_credentials", STRATA_TEXT, OFFSET(s3_credentials),
+	  .text = { NULL, STRATA_PATH_BYTES_MAX }, .value = "FILE",
+	  .help = "with aws_access_key_id and aws_secret_access_key, which nobody else may read; "
+		  "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when left out" },
+	{ "s3_part", STRATA_BYTES, OFFSET(s3_part_bytes),
+	  .integer = { 16 << 20, 5 << 20, INT64_C(5) << 30 },
+	  .help = "files larger than this are sent in parts of this size" },
 	{ "cluster_name", STRATA_TEXT, OFFSET(cluster_name), .text = { "strata", 64 },
 	  .help = "what to call this cluster" },
 	{ "nodes", STRATA_LIST, OFFSET(nodes), .list = { &node_text, 4096 },
@@ -71,9 +101,8 @@ static const struct strata_option server_options[] = {
 	  .help = "how long jobs are taken to run" },
 	{ "preempt", STRATA_TEXT, OFFSET(preempt), .text = { "least_lost" }, .value = "SPEC",
 	  .help = "whom to stop for jobs of a higher band; none: nobody" },
-	{ "pool_policy", STRATA_TEXT, OFFSET(pool_policy),
-	  .text = { "fair:within=priority" }, .value = "SPEC",
-	  .help = "which generation task is next" },
+	{ "pool_policy", STRATA_TEXT, OFFSET(pool_policy), .text = { "fair:within=priority" },
+	  .value = "SPEC", .help = "which generation task is next" },
 	{ "pool_scope", STRATA_ENUM, OFFSET(pool_scope),
 	  .choice = { pool_scopes, POOL_SCOPE_MODEL },
 	  .help = "over what users share: the pictures of each model, or of all of them" },
@@ -106,6 +135,9 @@ static const struct strata_option server_options[] = {
 	  .value = "ADDRESSES",
 	  .help = "webhooks may be there although messages go to no loopback or link-local "
 		  "address: 127.0.0.1,169.254.7.0/24" },
+	{ "mail_program", STRATA_TEXT, OFFSET(mail_program),
+	  .text = { "/usr/sbin/sendmail", STRATA_PATH_BYTES_MAX }, .value = "FILE",
+	  .help = "what mail to users is handed to" },
 	{ "webhook_retry", STRATA_DURATION, OFFSET(webhook_retry_ns),
 	  .integer = { 10 * SECOND, 0, 3600 * SECOND }, .unit = "s",
 	  .help = "a message that did not arrive is sent again after so long, then after three "
@@ -276,6 +308,43 @@ int conf_check_url(const char *url, struct strata_error *err)
 			      url);
 }
 
+int conf_check_tls(const struct server_conf *conf, struct strata_error *err)
+{
+	if (!conf->tls_cert != !conf->tls_key)
+		return strata_fail_at(err, -EINVAL, conf->tls_cert ? "tls_key" : "tls_cert",
+				      "%s is not set; tls_cert and tls_key belong together",
+				      conf->tls_cert ? "tls_key" : "tls_cert");
+	if (conf->tls == TLS_AUTO && conf->tls_cert)
+		return strata_fail_at(err, -EINVAL, "tls",
+				      "tls = auto makes a certificate, and tls_cert names one; "
+				      "leave out one of them");
+	if ((conf->tls == TLS_AUTO || conf->tls_cert) && !conf->listen)
+		return strata_fail_at(err, -EINVAL, "listen",
+				      "listen is not set, so there is nothing to encrypt; say "
+				      "where to listen, as in --listen 0.0.0.0:8470");
+	return 0;
+}
+
+int conf_check_copies(const struct server_conf *conf, struct strata_error *err)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+	const char *bucket, *prefix;
+
+	if (!conf->checkpoint_path)
+		return 0;
+	strata_arena_init(&arena, &memory, 0);
+	int rc = s3_address_read(conf->checkpoint_path, &arena, &bucket, &prefix, err);
+
+	strata_arena_fini(&arena);
+	if (rc == 0 && strncmp(conf->s3_endpoint, "http://", 7) != 0 &&
+	    strncmp(conf->s3_endpoint, "https://", 8) != 0)
+		rc = strata_fail_at(err, -EINVAL, "s3_endpoint",
+				    "s3_endpoint is '%.100s'; expected https://HOST or http://HOST",
+				    conf->s3_endpoint);
+	return rc;
+}
+
 int conf_check(const struct server_conf *conf, struct strata_error *err)
 {
 	struct strata_memory memory = { 0 };
@@ -298,6 +367,10 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
 		rc = strata_fail_at(err, -EINVAL, "time_limit",
 				    "time_limit is longer than time_limit_max");
+	if (rc == 0)
+		rc = conf_check_tls(conf, err);
+	if (rc == 0)
+		rc = conf_check_copies(conf, err);
 	if (rc == 0 && conf->inventory_url)
 		rc = conf_check_url(conf->inventory_url, err);
 	struct webhook_allowed allowed;

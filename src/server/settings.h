@@ -8,10 +8,17 @@
 #include <strata/class.h>
 #include <strata/option.h>
 
+enum tls_mode { TLS_OFF, TLS_AUTO };
 enum pool_scope { POOL_SCOPE_MODEL, POOL_SCOPE_SHARED };
 
 struct server_conf {
 	const char *state_dir, *store, *socket, *listen, *checkpoint_dir, *cluster_name;
+	const char *checkpoint_path; /* s3://bucket/prefix; NULL: no copies */
+	const char *s3_endpoint, *s3_region;
+	const char *s3_credentials; /* a file; NULL: the environment has them */
+	int64_t s3_part_bytes;
+	int tls; /* enum tls_mode */
+	const char *tls_cert, *tls_key; /* files; NULL: none */
 	/* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
 	struct strata_list nodes;
 	const char *order, *placement, *backfill, *predict, *preempt;
@@ -20,6 +27,7 @@ struct server_conf {
 	int pool_scope; /* enum pool_scope */
 	bool pool_preempt;
 	const char *webhook_allow;
+	const char *mail_program;
 	int64_t webhook_retry_ns;
 	int64_t task_queue_max;
 	const char *worker_user;    /* NULL: chosen */
@@ -55,6 +63,12 @@ bool conf_is_live(const char *name);
 
 /* Is the address of an inventory service one that is asked: http://…, https://… or unix:PATH? */
 int conf_check_url(const char *url, struct strata_error *err);
+
+/* Do those of TLS belong together? */
+int conf_check_tls(const struct server_conf *conf, struct strata_error *err);
+
+/* Do checkpoint_path and what belongs to it make sense? */
+int conf_check_copies(const struct server_conf *conf, struct strata_error *err);
 
 /* Do the settings make sense, as far as can be said without opening anything: classes, nodes? */
 int conf_check(const struct server_conf *conf, struct strata_error *err);

@@ -2,6 +2,7 @@
 #include "server/spec.h"
 
 #include "slurm/slurm_value.h"
+#include "server/mailer.h"
 #include "webhook/webhook_address.h"
 
 #include <strata/limits.h>
@@ -37,6 +38,15 @@ static int check_program(const struct job_spec *spec, struct strata_error *err)
 
 	if (spec->webhook && webhook_url_check(spec->webhook, &why))
 		return strata_fail_at(err, -EINVAL, "webhook", "%s", why.text);
+	if (spec->mail && mailer_address_check(spec->mail, &why))
+		return strata_fail_at(err, -EINVAL, "mail", "%s", why.text);
+	unsigned notify;
+
+	if (!job_spec_notify(spec->notify, &notify))
+		return strata_fail_at(err, -EINVAL, "notify",
+				      "notify is '%.60s'; expected some of begin, end, fail and "
+				      "requeue, or all or none",
+				      spec->notify);
 	if (!job_spec_umask(spec->umask, &mask))
 		return strata_fail_at(err, -EINVAL, "umask",
 				      "umask is '%.20s'; expected 000 to 777 in octal, as in 027",
@@ -78,7 +88,9 @@ static int fill_gpus(const struct job_spec *spec, const struct spec_rules *rules
 	if (ways > 1)
 		return strata_fail_at(
 			err, -EINVAL, "gpus",
-			"expected one of gpus, gpus_per_node, gpus_per_task and gpu_share");
+			"how many GPUs is said in %d ways; expected one of gpus, gpus_per_node, "
+			"gpus_per_task and gpu_share",
+			ways);
 	request->gpus = (uint32_t)spec->gpus_per_task;
 	request->gpu_milli = (uint32_t)(spec->gpu_share * 1000 + 0.5);
 	if (spec->gpu_share > 0 && request->gpu_milli == 0)
@@ -96,8 +108,8 @@ static int check_bytes(const char *field, int64_t bytes, struct strata_error *er
 	if (bytes == 0 || bytes >= STRATA_JOB_MEMORY_BYTES_MIN)
 		return 0;
 	return strata_fail_at(err, -EINVAL, field,
-			      "%s is %lld bytes, with which nothing runs; say %lldM or %lldG", field,
-			      (long long)bytes, (long long)bytes, (long long)bytes);
+			      "%s is %lld bytes, with which nothing runs; say %lldM or %lldG",
+			      field, (long long)bytes, (long long)bytes, (long long)bytes);
 }
 
 static int fill_memory(const struct job_spec *spec, struct strata_job_request *request,
@@ -137,10 +149,20 @@ static int fill_times(const struct job_spec *spec, const struct spec_rules *rule
 
 	if (rc)
 		return strata_fail_under(err, rc, "begin");
+	int64_t deadline_ns = INT64_MAX;
+
+	if (spec->deadline)
+		rc = strata_begin_parse(spec->deadline, STRATA_TEXT_NUL, now_ns, 0, &deadline_ns,
+					err);
+	if (rc)
+		return strata_fail_under(err, rc, "deadline");
 	request->time_limit_ns = spec->time_limit_ns == 0 ? rules->time_limit_ns
 				 : spec->time_limit_ns == STRATA_DURATION_UNLIMITED
 					 ? rules->time_limit_ns_max
 					 : spec->time_limit_ns;
+	if (spec->time_limit_ns == 0 && deadline_ns > now_ns &&
+	    deadline_ns - now_ns < request->time_limit_ns)
+		request->time_limit_ns = deadline_ns - now_ns; /* as long as is left, as in Slurm */
 	if (request->time_limit_ns > rules->time_limit_ns_max)
 		return strata_fail_at(err, -EINVAL, "time_limit",
 				      "time_limit %s is too long: at most %s%s%.60s",

@@ -15,6 +15,7 @@
 #include "server/reload.h"
 #include "server/route.h"
 #include "core/env_log.h"
+#include "server/tls.h"
 #include "server/token.h"
 
 #include <errno.h>
@@ -45,7 +46,8 @@ int standby_lead(struct decider *decider, struct strata_error *err)
 	gethostname(host, sizeof(host) - 1);
 	/* a port that the system is to choose is not known yet at the start */
 	if (decider->conf->listen && !strstr(decider->conf->listen, ":0")) {
-		snprintf(url, sizeof(url), "http://%.280s", decider->conf->listen);
+		snprintf(url, sizeof(url), "http%s://%.280s", tls_is_open() ? "s" : "",
+			 decider->conf->listen);
 		self.address = url;
 	}
 	return store_lead(decider->store, &self, &decider->epoch, err);

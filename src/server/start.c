@@ -237,6 +237,7 @@ void start_put_off(struct decider *decider, struct live *live, int64_t wait_ns, 
 	strata_cluster_change(decider->cluster, id, &later, now_ns, NULL);
 	batch_event(decider, live->job.id, kind, json_pack("{s:s}", "error", why));
 	live_set_place(decider, live, NULL, 0);
+	live_set_failure(decider, live, why);
 	live_update(decider, live);
 }
 

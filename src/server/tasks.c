@@ -570,9 +570,17 @@ static bool restore_latents(void *context, int64_t id, int64_t steps)
 		return false;
 	if (task->latents_steps >= 0)
 		latents_remove(decider->conf->state_dir, id, task->latents_steps);
-	else
-		go_on_from(decider, task, steps);
 	task->latents_steps = steps;
+	return true;
+}
+
+/* Once only the newest of each task are left: a directory names its files in any order. */
+static bool go_on_from_latents(void *context, int64_t id, int64_t steps)
+{
+	struct task *task = task_find(context, id);
+
+	if (task)
+		go_on_from(context, task, steps);
 	return true;
 }
 
@@ -596,6 +604,8 @@ int tasks_load(struct decider *decider, struct strata_error *err)
 		rc = result_budget_load(decider, err);
 	if (rc == 0 && decider->exec)
 		latents_each(decider->conf->state_dir, restore_latents, decider);
+	if (rc == 0 && decider->exec)
+		latents_each(decider->conf->state_dir, go_on_from_latents, decider);
 	if (rc == 0 && decider->exec)
 		task_traces_load(&decider->task_traces, decider->conf->state_dir);
 	if (rc == 0 && decider->exec) /* pictures whose tasks never ended with them */

@@ -2,6 +2,7 @@
  * written as they are. */
 #include "server/view.h"
 
+#include "server/array_limits.h"
 #include "server/json_text.h"
 #include "server/nodes.h"
 
@@ -15,6 +16,7 @@ enum kind {
 	TEXT,     /* empty or NULL: null */
 	NUMBER,   /* VIEW_NULL: null */
 	OPTIONAL, /* a number; VIEW_NULL: the field is left out */
+	MILLI,    /* … in thousandths */
 	BOOL,
 	FLAG,  /* a number that is a truth; VIEW_NULL: left out */
 	TIME,  /* ns; 0: null */
@@ -22,7 +24,9 @@ enum kind {
 	SPEC,  /* that field of the request; none: the number 1 or null */
 	NODES, /* of a place … */
 	GPUS,  /* … by node … */
-	PLACE, /* … all of it */
+	DOMAINS, /* … of those GPUs; nothing known: left out */
+	SCORE,   /* … how good it is; not known: left out */
+	PLACE,   /* … all of it */
 };
 
 struct field {
@@ -70,6 +74,7 @@ static const struct field fields_all[] = {
 	{ "memory_peak_bytes", NUMBER, OF(memory_peak_bytes) },
 	{ "array_id", NUMBER, OF(array_id) },
 	{ "array_index", NUMBER, OF(array_index) },
+	{ "array_throttle", OPTIONAL, OF(array_throttle) },
 	{ "elements", OPTIONAL, OF(elements) },
 	{ "index_step", OPTIONAL, OF(index_step) },
 	{ "dependencies", SPEC, OF(job.request) },
@@ -80,16 +85,23 @@ static const struct field fields_all[] = {
 	{ "error", TEXT, OF(error) },
 	{ "expected_start_at", TIME, OF(expected_start_ns) },
 	{ "expected_node", TEXT, OF(expected_node) },
+	{ "expected_node_count", OPTIONAL, OF(expected_node_count) },
 	{ "promised", BOOL, OF(promised) },
 	{ "expected_end_at", TIME, OF(expected_end_ns) },
 	{ "node_names", NODES, OF(job.place) },
 	{ "gpu_ids", GPUS, OF(job.place) },
+	{ "gpu_domains", DOMAINS, OF(job.place) },
+	{ "placement_score", SCORE, OF(job.place) },
 	{ "place", PLACE, OF(job.place) },
 	{ "uid", NUMBER, OF(job.uid) },
 	{ "gid", NUMBER, OF(job.gid) },
 	{ "request", RAW, OF(job.request) },
 	{ "stopping", FLAG, OF(stopping) },
 	{ "position", OPTIONAL, OF(position) },
+	{ "cpus_used", MILLI, OF(cpus_used_milli) },
+	{ "memory_used_bytes", OPTIONAL, OF(memory_used_bytes) },
+	{ "gpus_used", MILLI, OF(gpus_used_milli) },
+	{ "gpu_memory_used_bytes", OPTIONAL, OF(gpu_memory_used_bytes) },
 };
 /* clang-format on */
 
@@ -147,10 +159,16 @@ struct view view_of_job(const struct job *job)
 								   : VIEW_NULL,
 		.array_id = job->array_id ? job->array_id : VIEW_NULL,
 		.array_index = job->array_id ? job->array_index : VIEW_NULL,
+		.array_throttle = VIEW_NULL,
 		.elements = VIEW_NULL,
 		.index_step = VIEW_NULL,
 		.stopping = VIEW_NULL,
 		.position = VIEW_NULL,
+		.cpus_used_milli = VIEW_NULL,
+		.memory_used_bytes = VIEW_NULL,
+		.gpus_used_milli = VIEW_NULL,
+		.gpu_memory_used_bytes = VIEW_NULL,
+		.expected_node_count = VIEW_NULL,
 	};
 
 	if (over) /* where it was */
@@ -170,6 +188,8 @@ struct view view_of_live(struct decider *decider, const struct live *live)
 	view.reason_text = live->job.failure ? live->job.failure : strata_reason_words(job.reason);
 	view.output = live->output;
 	view.error = live->error ? live->error : live->output;
+	if (live->job.array_id)
+		view.array_throttle = array_limit_of(decider, live);
 	view.stopping = job.stopping;
 	view.expected_end_ns = job.expected_end_ns == STRATA_TIME_NONE ? 0 : job.expected_end_ns;
 	view.promised = job.promised_ns != STRATA_TIME_NONE;
@@ -184,14 +204,18 @@ void view_set_forecast(const struct decider *decider, struct view *view,
 	const char *node = decider->nodes[forecast->node].name;
 
 	view->expected_start_ns = forecast->start_ns;
-	view->expected_node = strata_arena_text(arena, node, strlen(node));
+	if (forecast->node_count)
+		view->expected_node = strata_arena_text(arena, node, strlen(node));
 	view->promised = forecast->promised;
-	view->position = (int64_t)position;
+	if (!forecast->apart)
+		view->position = (int64_t)position;
+	if (forecast->node_count > 1)
+		view->expected_node_count = forecast->node_count;
 }
 
 static bool is_place(enum kind kind)
 {
-	return kind == NODES || kind == GPUS || kind == PLACE;
+	return kind == NODES || kind == GPUS || kind == DOMAINS || kind == SCORE || kind == PLACE;
 }
 
 static bool is_text(enum kind kind)
@@ -285,12 +309,12 @@ static void write_spec(struct buf *buf, const char *spec, const char *key)
 		buf_add(buf, strcmp(key, "tasks") == 0 || strcmp(key, "nodes") == 0 ? "1" : "null");
 }
 
-static void write_gpus(struct buf *buf, uint32_t mask)
+static void write_bits(struct buf *buf, uint32_t mask)
 {
 	const char *comma = "";
 
 	buf_add_char(buf, '[');
-	for (int i = 0; i < STRATA_NODE_GPUS_MAX; i++)
+	for (int i = 0; i < 32; i++)
 		if (mask >> i & 1) {
 			buf_printf(buf, "%s%d", comma, i);
 			comma = ",";
@@ -298,20 +322,23 @@ static void write_gpus(struct buf *buf, uint32_t mask)
 	buf_add_char(buf, ']');
 }
 
-/* Where it is: names of nodes, or numbers of GPUs by node. */
-static void write_place(struct buf *buf, const struct job_place *place, bool gpus)
+/* Where it is: names of nodes, or by node the numbers of GPUs or of their NUMA domains. */
+static void write_place(struct buf *buf, const struct job_place *place, enum kind kind)
 {
-	buf_add_char(buf, gpus ? '{' : '[');
+	bool named = kind == NODES;
+
+	buf_add_char(buf, named ? '[' : '{');
 	for (uint32_t i = 0; place && i < place->count; i++) {
 		if (i)
 			buf_add_char(buf, ',');
 		json_text_add(buf, place->pieces[i].node);
-		if (gpus) {
+		if (!named) {
 			buf_add_char(buf, ':');
-			write_gpus(buf, place->pieces[i].gpu_mask);
+			write_bits(buf, kind == GPUS ? place->pieces[i].gpu_mask
+						     : place->pieces[i].gpu_domains);
 		}
 	}
-	buf_add_char(buf, gpus ? '}' : ']');
+	buf_add_char(buf, named ? ']' : '}');
 }
 
 static void write_time(struct buf *buf, int64_t ns)
@@ -333,6 +360,9 @@ static void write_field(const struct field *field, const void *value, struct buf
 	case OPTIONAL:
 		number == VIEW_NULL ? buf_add(buf, "null") : json_text_add_number(buf, number);
 		break;
+	case MILLI:
+		buf_printf(buf, "%" PRId64 ".%03" PRId64, number / 1000, number % 1000);
+		break;
 	case BOOL:
 	case FLAG:
 		buf_add(buf, number ? "true" : "false");
@@ -351,7 +381,11 @@ static void write_field(const struct field *field, const void *value, struct buf
 		break;
 	case NODES:
 	case GPUS:
-		write_place(buf, *(const struct job_place *const *)value, field->kind == GPUS);
+	case DOMAINS:
+		write_place(buf, *(const struct job_place *const *)value, field->kind);
+		break;
+	case SCORE:
+		json_text_add_number(buf, (*(const struct job_place *const *)value)->score);
 		break;
 	case PLACE:
 		if (*(const struct job_place *const *)value)
@@ -362,6 +396,20 @@ static void write_field(const struct field *field, const void *value, struct buf
 	}
 }
 
+static bool has_domains(const struct job_place *place)
+{
+	uint32_t domains = 0;
+
+	for (uint32_t i = 0; place && i < place->count; i++)
+		domains |= place->pieces[i].gpu_domains;
+	return domains != 0;
+}
+
+static bool is_optional(enum kind kind)
+{
+	return kind == OPTIONAL || kind == MILLI || kind == FLAG || kind == DOMAINS || kind == SCORE;
+}
+
 /* Nothing is to be said. */
 static bool is_empty(const struct field *field, const void *value)
 {
@@ -370,6 +418,7 @@ static bool is_empty(const struct field *field, const void *value)
 		return !*(const char *const *)value || !**(const char *const *)value;
 	case NUMBER:
 	case OPTIONAL:
+	case MILLI:
 	case FLAG:
 		return *(const int64_t *)value == VIEW_NULL;
 	case TIME:
@@ -377,6 +426,11 @@ static bool is_empty(const struct field *field, const void *value)
 	case NODES:
 	case GPUS:
 		return !*(const struct job_place *const *)value;
+	case DOMAINS:
+		return !has_domains(*(const struct job_place *const *)value);
+	case SCORE:
+		return !*(const struct job_place *const *)value ||
+		       !(*(const struct job_place *const *)value)->score;
 	default:
 		return false;
 	}
@@ -391,8 +445,7 @@ void view_write(const struct view *view, uint64_t fields, struct buf *buf)
 		const void *value = (const char *)view + field->offset;
 
 		if (!(fields >> i & 1) ||
-		    ((fields != VIEW_ALL || field->kind == OPTIONAL || field->kind == FLAG) &&
-		     is_empty(field, value)))
+		    ((fields != VIEW_ALL || is_optional(field->kind)) && is_empty(field, value)))
 			continue;
 		buf_add_char(buf, before);
 		buf_add_char(buf, '"');
@@ -407,6 +460,20 @@ void view_write(const struct view *view, uint64_t fields, struct buf *buf)
 }
 
 /* ---- trees ---- */
+
+json_t *view_words(const char *text)
+{
+	json_t *list = json_array();
+
+	while (text && *text) {
+		size_t span = strcspn(text, ",");
+
+		if (span)
+			json_array_append_new(list, json_stringn(text, span));
+		text += span + (text[span] != '\0');
+	}
+	return list;
+}
 
 json_t *view_time(int64_t ns)
 {

@@ -19,6 +19,7 @@ struct view {
 	int64_t nice, time_limit_s;
 	int64_t cpu_user_ms, cpu_system_ms, memory_peak_bytes; /* VIEW_NULL: not known */
 	int64_t exit_code, exit_signal, array_id, array_index; /* VIEW_NULL: none */
+	int64_t array_throttle;       /* elements at a time; 0: any number */
 	int64_t elements, index_step; /* of several from array_index on; VIEW_NULL: it is one job */
 	const char *output, *error;
 	int64_t stopping;                           /* VIEW_NULL: not known of the history */
@@ -26,6 +27,9 @@ struct view {
 	const char *expected_node;
 	bool promised;
 	int64_t position; /* VIEW_NULL: not foreseen */
+	/* of the last look at one that runs, where somebody asked; VIEW_NULL: not known */
+	int64_t cpus_used_milli, memory_used_bytes, gpus_used_milli, gpu_memory_used_bytes;
+	int64_t expected_node_count; /* with expected_node; VIEW_NULL: not foreseen, or only that */
 };
 
 #define VIEW_ALL UINT64_MAX
@@ -50,6 +54,7 @@ json_t *view_json(const struct view *view);
 json_t *view_job(const struct job *job);
 json_t *view_row(const struct store_job *row);
 json_t *view_live(struct decider *decider, const struct live *live);
+json_t *view_words(const char *text); /* the words of "a,b" as a list */
 json_t *view_time(int64_t ns); /* to the second; null for 0 */
 json_t *view_exact_time(int64_t ns);
 

@@ -4,6 +4,7 @@
 #include "server/front.h"
 #include "server/route.h"
 #include "server/session.h"
+#include "server/tls.h"
 
 #include <microhttpd.h>
 #include <string.h>
@@ -96,11 +97,26 @@ static bool is_below(const char *path, const char *prefix)
 	return strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
+/* A name that our certificate holds for is ours: nobody else's page can be shown under it. */
+static bool is_certified(const char *host)
+{
+	size_t length = host ? name_length(host) : 0;
+	const char *rest = length ? host + length : "";
+
+	return length && (!*rest || (*rest == ':' && is_digits(rest + 1))) &&
+	       tls_has_name(host, length);
+}
+
 /* Is it a browser's business: the page itself, signing in, or what is asked with a session? */
 static bool is_of_a_page(const struct request *request)
 {
-	return request->who.session || strcmp(request->path, "/") == 0 ||
-	       is_below(request->path, "/web/") || is_below(request->path, SESSION_PATH);
+	const struct identity *who = &request->who;
+	/* asking who one is with a token of one's own, which no page of others has */
+	bool asks = *who->token && !who->session && strcmp(request->method, "GET") == 0;
+
+	return who->session || strcmp(request->path, "/") == 0 ||
+	       is_below(request->path, "/web/") ||
+	       (!asks && is_below(request->path, SESSION_PATH));
 }
 
 bool web_guard_refuses(struct request *request)
@@ -112,7 +128,8 @@ bool web_guard_refuses(struct request *request)
 
 	if (!is_of_a_page(request) || !is_tcp(request))
 		return false;
-	if (!web_guard_host(host, request->front->conf->web_hosts)) {
+	if (!web_guard_host(host, request->front->conf->web_hosts) &&
+	    !(request->encrypted && is_certified(host))) {
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
 			       "the page is not served as %.80s; ask for localhost, or name it in "
 			       "the setting web_hosts",

@@ -1,8 +1,10 @@
 /* Messages to webhooks: see webhooks.h. */
 #include "server/webhooks.h"
 
+#include "server/entities.h"
 #include "server/live.h"
 #include "server/load.h"
+#include "server/mailer.h"
 #include "server/tasks.h"
 #include "server/view.h"
 #include "server/webhook_process.h"
@@ -37,6 +39,7 @@ struct webhooks {
 	struct map_text by_id;  /* of struct delivery */
 	struct map_text counts; /* of each user: size_t */
 	struct webhook_process *process; /* NULL: not yet */
+	struct mailer *mailer;           /* likewise */
 	unsigned char key[SECRET_BYTES];
 	bool has_key;
 	bool fresh; /* some are not durable */
@@ -160,6 +163,7 @@ void webhooks_free(struct decider *decider)
 	if (!webhooks)
 		return;
 	webhook_process_stop(webhooks->process);
+	mailer_stop(webhooks->mailer);
 	while ((delivery = webhooks->first)) {
 		webhooks->first = delivery->next;
 		delivery_free(delivery);
@@ -268,21 +272,86 @@ static void put(struct decider *decider, const char *user, const char *url, cons
 	free(body);
 }
 
-void webhook_job_ended(struct decider *decider, const struct live *live)
+static json_t *about_job(const struct job *job)
 {
-	const struct job *job = &live->job;
-	const char *url = live->spec ? live->spec->spec.webhook : NULL;
+	return json_pack(
+		"{s:I,s:s?,s:s,s:s,s:s?,s:I,s:I,s:I,s:o,s:o,s:o}", "id", (json_int_t)job->id,
+		"name", job->name, "user", job->user, "state", strata_job_state_name(job->state),
+		"error", job->failure, "exit_code", (json_int_t)job->exit_code, "exit_signal",
+		(json_int_t)job->exit_signal, "elements", (json_int_t)job_elements(job),
+		"created_at", view_exact_time(job->created_ns), "started_at",
+		view_exact_time(job->started_ns), "ended_at", view_exact_time(job->completed_ns));
+}
 
-	if (url)
-		put(decider, job->user, url, "job.ended", "job",
-		    json_pack("{s:I,s:s?,s:s,s:s,s:s?,s:I,s:I,s:I,s:o,s:o,s:o}", "id",
-			      (json_int_t)job->id, "name", job->name, "user", job->user, "state",
-			      strata_job_state_name(job->state), "error", job->failure, "exit_code",
-			      (json_int_t)job->exit_code, "exit_signal", (json_int_t)job->exit_signal,
-			      "elements", (json_int_t)job_elements(job), "created_at",
-			      view_exact_time(job->created_ns), "started_at",
-			      view_exact_time(job->started_ns), "ended_at",
-			      view_exact_time(job->completed_ns)));
+static bool is_wanted(unsigned notify, enum job_news news, bool bad)
+{
+	return (news == JOB_STARTED && (notify & JOB_NOTIFY_BEGIN)) ||
+	       (news == JOB_REQUEUED && (notify & JOB_NOTIFY_REQUEUE)) ||
+	       (news == JOB_ENDED &&
+		((notify & JOB_NOTIFY_END) || (bad && (notify & JOB_NOTIFY_FAIL))));
+}
+
+/* One letter for a whole array: when its first element starts, when its last one has ended. */
+static bool is_letter(const struct decider *decider, const struct live *live, unsigned notify,
+		      enum job_news news)
+{
+	struct strata_array_view view;
+	bool bad = live->job.state == STRATA_JOB_FAILED;
+
+	if (live->job.array_id &&
+	    strata_cluster_array(decider->cluster, (uint64_t)live->job.array_id, &view, NULL) ==
+		    0) {
+		if ((news == JOB_STARTED && view.count - view.unstarted > 1) ||
+		    (news == JOB_ENDED && view.open > 0))
+			return false;
+		bad = view.bad > 0;
+	}
+	return is_wanted(notify, news, bad);
+}
+
+/* Where mail of a user goes, and about what, when its jobs do not say. */
+static const char *setting_of(const struct decider *decider, const char *user, const char *key)
+{
+	const struct entity *entity = entity_find(decider, STRATA_ENTITY_USER, user);
+
+	const char *text = entity ? json_string_value(json_object_get(entity->settings, key))
+				  : NULL;
+
+	return text && *text ? text : NULL;
+}
+
+static void put_letter(struct decider *decider, const struct live *live, enum job_news news,
+		       const char *event)
+{
+	const struct job_spec *spec = &live->spec->spec;
+	const char *user = live->job.user;
+	const char *text = spec->notify ? spec->notify : setting_of(decider, user, "notify");
+	const char *mail = spec->mail ? spec->mail : setting_of(decider, user, "mail");
+	unsigned notify;
+
+	if ((!text && !spec->mail) || (spec->webhook && !spec->mail) ||
+	    !job_spec_notify(text, &notify) || !is_letter(decider, live, notify, news))
+		return;
+	const char *url = strata_arena_printf(&decider->scratch, "mailto:%s", mail ? mail : user);
+
+	put(decider, user, batch_need((void *)(uintptr_t)url), event, "job", about_job(&live->job));
+}
+
+void webhook_job(struct decider *decider, const struct live *live, enum job_news news)
+{
+	static const char *const events[] = { [JOB_STARTED] = "job.started",
+					      [JOB_REQUEUED] = "job.requeued",
+					      [JOB_ENDED] = "job.ended" };
+	const struct job_spec *spec = live->spec ? &live->spec->spec : NULL;
+	unsigned notify;
+
+	if (!spec)
+		return;
+	if (spec->webhook && job_spec_notify(spec->notify, &notify) &&
+	    is_wanted(notify, news, live->job.state == STRATA_JOB_FAILED))
+		put(decider, live->job.user, spec->webhook, events[news], "job",
+		    about_job(&live->job));
+	put_letter(decider, live, news, events[news]);
 }
 
 void webhook_task_ended(struct decider *decider, const struct task *task)
@@ -334,20 +403,46 @@ static char *line_of(const struct webhooks *webhooks, const struct delivery *del
 	return line;
 }
 
-static void hand_over(struct decider *decider, struct delivery *delivery, int64_t now_ns)
+/* False: it could not be handed over. */
+static bool hand_to_process(struct decider *decider, const struct delivery *delivery,
+			    int64_t now_ns)
 {
 	struct webhooks *webhooks = decider->webhooks;
 	const struct webhook_process_conf conf = { .program = find_program(&decider->scratch),
 						   .addresses = decider->conf->webhook_allow,
 						   .inbox = &decider->common->inbox };
 	struct strata_error err = { 0 };
-	char *line = NULL;
 
-	if (!webhooks->process && webhook_process_start(&conf, &webhooks->process, &err))
+	if (!webhooks->process && webhook_process_start(&conf, &webhooks->process, &err)) {
 		log_warning("webhooks", "%s", err.text);
-	else
-		line = line_of(webhooks, delivery, now_ns);
-	delivery->with_process = line && webhook_process_put(webhooks->process, delivery->row.id, line);
+		return false;
+	}
+	char *line = line_of(webhooks, delivery, now_ns);
+
+	return line && webhook_process_put(webhooks->process, delivery->row.id, line);
+}
+
+static bool hand_to_mailer(struct decider *decider, const struct delivery *delivery)
+{
+	struct webhooks *webhooks = decider->webhooks;
+	const struct mailer_conf conf = { .program = decider->conf->mail_program,
+					  .inbox = &decider->common->inbox };
+	struct strata_error err = { 0 };
+
+	if (!webhooks->mailer && mailer_start(&conf, &webhooks->mailer, &err)) {
+		log_warning("mail", "%s", err.text);
+		return false;
+	}
+	char *text = mailer_letter(delivery->row.url, delivery->row.body);
+
+	return text && mailer_put(webhooks->mailer, delivery->row.id, delivery->row.user, text);
+}
+
+static void hand_over(struct decider *decider, struct delivery *delivery, int64_t now_ns)
+{
+	delivery->with_process = mailer_is_address(delivery->row.url)
+					 ? hand_to_mailer(decider, delivery)
+					 : hand_to_process(decider, delivery, now_ns);
 	/* here only: it is no attempt */
 	if (!delivery->with_process)
 		delivery->row.due_ns = now_ns + wait_ns(decider, 1);
@@ -406,12 +501,8 @@ static void take_result(struct decider *decider, const struct webhook_result *re
 	batch_put(decider, STORE_PUT(&delivery->row));
 }
 
-void webhooks_look(struct decider *decider)
+static void take_results(struct decider *decider, struct webhook_result *result)
 {
-	struct webhooks *webhooks = decider->webhooks;
-	struct webhook_result *result =
-		webhooks && webhooks->process ? webhook_process_take(webhooks->process) : NULL;
-
 	while (result) {
 		struct webhook_result *next = result->next;
 
@@ -419,6 +510,16 @@ void webhooks_look(struct decider *decider)
 		webhook_result_free(result);
 		result = next;
 	}
+}
+
+void webhooks_look(struct decider *decider)
+{
+	struct webhooks *webhooks = decider->webhooks;
+
+	if (webhooks && webhooks->process)
+		take_results(decider, webhook_process_take(webhooks->process));
+	if (webhooks && webhooks->mailer)
+		take_results(decider, mailer_take(webhooks->mailer));
 }
 
 /* ---- for the user ---- */

@@ -1,5 +1,6 @@
 /*
- * Messages to webhooks: a URL that a user named hears how a job or a task ended. A message is
+ * Messages to webhooks, and mail: a URL or a mail address that a user named hears how a job or a
+ * task ended, and of a job also when it started or was sent back to the queue. A message is
  * durable with the end that it tells of, is sent after that is committed, and again, later and
  * later, until it has arrived or was tried often enough. It may arrive twice; its id says so. It is
  * signed with its user's secret, so that whoever gets it knows where it comes from. The decider's.
@@ -15,8 +16,9 @@ struct task;
 int webhooks_load(struct decider *decider, struct strata_error *err);
 void webhooks_free(struct decider *decider);
 
-/* It has ended; nothing happens where nobody asked. */
-void webhook_job_ended(struct decider *decider, const struct live *live);
+/* What happened to a job; nothing is sent where nobody asked. */
+enum job_news { JOB_STARTED, JOB_REQUEUED, JOB_ENDED };
+void webhook_job(struct decider *decider, const struct live *live, enum job_news news);
 void webhook_task_ended(struct decider *decider, const struct task *task);
 
 /* What became of messages; into the batch. */

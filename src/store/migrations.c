@@ -182,9 +182,17 @@ static const char *const webhooks[] = {
 	NULL,
 };
 
+/* What jobs used over time. */
+static const char *const samples[] = {
+	"CREATE TABLE samples ("
+	"job @int PRIMARY KEY, attempt @int NOT NULL, started_at @int NOT NULL, "
+	"points @text NOT NULL)@end",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
 	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made }, { ranges }, { tasks },
-	{ webhooks },
+	{ webhooks }, { samples },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

@@ -255,6 +255,14 @@ struct store_worker {
 	int64_t created_ns;
 };
 
+/* What a job used over time, in its last run. */
+struct store_samples {
+	int64_t job;
+	int64_t attempt;    /* that ran */
+	int64_t started_ns; /* it */
+	const char *points; /* JSON: as the executor tells it */
+};
+
 /* A message to a webhook that has not arrived yet. */
 struct store_delivery {
 	const char *id;      /* uuid_make: receivers know by it what they have had */
@@ -286,8 +294,9 @@ enum store_row {
 	STORE_RESULT,
 	STORE_WORKER,
 	STORE_DELIVERY,
+	STORE_SAMPLES,
 };
-enum { STORE_ROW_COUNT = STORE_DELIVERY + 1 };
+enum { STORE_ROW_COUNT = STORE_SAMPLES + 1 };
 
 /* clang-format off */
 #define STORE_ROW_OF(row) _Generic(*(row), \
@@ -297,7 +306,7 @@ enum { STORE_ROW_COUNT = STORE_DELIVERY + 1 };
 	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
 	struct store_answer: STORE_ANSWER, struct store_task: STORE_TASK, struct store_model: STORE_MODEL, \
 	struct store_result: STORE_RESULT, struct store_worker: STORE_WORKER, \
-	struct store_delivery: STORE_DELIVERY)
+	struct store_delivery: STORE_DELIVERY, struct store_samples: STORE_SAMPLES)
 /* clang-format on */
 
 /* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its
@@ -406,9 +415,9 @@ int store_apply(struct store *store, const struct store_change *changes, size_t 
 
 /*
  * Retention: forgets up to `limit` (1 … STRATA_STORE_PAGE_MAX) jobs that ended before before_ns,
- * oldest end first, with their steps, events and checkpoints, arrays and blobs that no job needs
- * any more, and as many older events of no job and answers. The newest job and event stay, so that
- * their numbers are never used again. One transaction; call it until it says 0.
+ * oldest end first, with their steps, samples, events and checkpoints, arrays and blobs that no job
+ * needs any more, and as many older events of no job and answers. The newest job and event stay, so
+ * that their numbers are never used again. One transaction; call it until it says 0.
  */
 int store_forget(struct store *store, int64_t before_ns, size_t limit, uint64_t epoch,
 		 size_t *ret_count, struct strata_error *err);

@@ -64,6 +64,7 @@ static int forget_job(struct store *store, const struct doomed *job, struct stra
 		"DELETE FROM steps WHERE job <= $1 AND job > $2",
 		"DELETE FROM checkpoints WHERE job <= $1 AND job > $2",
 		"DELETE FROM workers WHERE job <= $1 AND job > $2",
+		"DELETE FROM samples WHERE job <= $1 AND job > $2",
 		("DELETE FROM events WHERE job <= $1 AND job > $2 AND " NOT_THE_LAST_EVENT),
 		"DELETE FROM jobs WHERE id <= $1 AND id > $2",
 	};

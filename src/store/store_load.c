@@ -83,6 +83,7 @@ union row {
 	struct store_result result;
 	struct store_worker worker;
 	struct store_delivery delivery;
+	struct store_samples samples;
 };
 
 struct walk {

@@ -228,6 +228,13 @@ static const struct store_column delivery_columns[] = {
 	INT(delivery, due_ns, "due_at"),
 };
 
+static const struct store_column samples_columns[] = {
+	ID(samples, job, "job"),
+	INT(samples, attempt, "attempt"),
+	INT(samples, started_ns, "started_at"),
+	TEXT(samples, points, "points"),
+};
+
 #define OF_LIVE_JOBS "job IN (SELECT id FROM jobs WHERE completed_at = 0)"
 #define TABLE(row, keys, ...) { \
 	.row_bytes = sizeof(struct store_##row), .columns = row##_columns, \
@@ -252,6 +259,7 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 	[STORE_RESULT] = TABLE(result, 2, .name = "results"),
 	[STORE_WORKER] = TABLE(worker, 1, .name = "workers"),
 	[STORE_DELIVERY] = TABLE(delivery, 1, .name = "deliveries"),
+	[STORE_SAMPLES] = TABLE(samples, 1, .name = "samples", .job = "job", .live = OF_LIVE_JOBS),
 };
 /* clang-format on */
 

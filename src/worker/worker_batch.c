@@ -335,6 +335,7 @@ static void describe(const struct worker_batch *batch, const struct worker_run *
 	const struct engine_settings settings = {
 		.prompt = request->prompt,
 		.negative = request->negative,
+		.quality = request->quality,
 		.solver = request->pipeline.solver ? request->pipeline.solver
 						   : strata_pipeline_solver(run->run),
 		.model = batch->model,

@@ -24,6 +24,8 @@ static const struct strata_option rows[] = {
 	  .help = "by which noise levels" },
 	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_SOLVER_STEPS_MAX },
 	  .help = "solver steps; 0: as many as the model usually takes" },
+	{ "quality", STRATA_TEXT, OFFSET(quality), .text = { NULL, STRATA_SPEC_BYTES_MAX },
+	  .help = "exact, normal or draft" },
 	{ "seed", STRATA_INT, OFFSET(seed), .integer = { 0, -1, INT64_MAX },
 	  .help = "where the noise starts" },
 	{ "width", STRATA_INT, OFFSET(width), .integer = { 0, 0, STRATA_IMAGE_SIDE_MAX },
@@ -110,6 +112,7 @@ int worker_request_read(const struct worker_task *task, struct strata_arena *are
 				      "the service did not choose a seed for the task");
 	it.pipeline = (struct strata_pipeline_request){
 		.steps = it.steps,
+		.quality = it.quality,
 		.has_guidance = it.guidance >= 0,
 		.guidance = it.guidance,
 		.width = (uint32_t)it.width,

@@ -13,6 +13,7 @@
 struct worker_request {
 	const char *prompt, *negative;                    /* "": none */
 	const char *solver, *schedule, *model, *deadline; /* NULL: not said */
+	const char *quality;                              /* likewise */
 	int64_t steps, seed, n, width, height,
 		priority; /* steps, width, height: 0 is the model's */
 	double guidance;  /* -1: the model's */

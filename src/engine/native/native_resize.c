@@ -170,7 +170,7 @@ static int apply_sizes(struct native_call *call, struct resize *how, const size_
 		how->scales[axis] = keeps ? common : sizes[i] / (double)how->in[axis];
 		how->out[axis] =
 			(int64_t)(keeps ? floor(common * (double)how->in[axis] + 0.5) : sizes[i]);
-		how->changes[axis] = how->out[axis] != how->in[axis] || how->coordinates == TF_CROP;
+		how->changes[axis] = how->scales[axis] != 1 || how->coordinates == TF_CROP;
 	}
 	return 0;
 }
