@@ -32,6 +32,7 @@ struct cli_globals {
 	const char *config; /* path; NULL: the usual places */
 	const char *socket;
 	const char *server;
+	const char *context;
 };
 
 /* What the configuration file and STRATA_* variables may say. */
@@ -101,6 +102,7 @@ struct client_web;
 const struct client_web *cli_web(void); /* small.c: NULL */
 int serve_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
+int login_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 /* What this machine computes with, and measuring it (strata/machine.h). */
 struct strata_machine;
@@ -151,6 +153,9 @@ int cli_spec_read_list(struct cli *cli, const struct strata_kind *kind, const ch
  * usual places, over them the flags of strata serve that `given` names (NULL: none). */
 int serve_conf_make(struct cli *cli, const struct server_conf *flags, const struct origins *given,
 		    struct server_conf *ret_conf);
+/* What the running server has, in the place of what is there. False: none is reached, or it does
+ * not tell; nothing is said of that. */
+bool serve_conf_ask(struct cli *cli, struct server_conf *ret_conf);
 
 /* all_kinds.c: the library's kinds and then the program's own; NULL past the end, or where there
  * is none of the name. Only the full program has the engine's: where one is asked for and
@@ -194,6 +199,7 @@ struct cli_column {
 	const char *title;
 	bool right;           /* numbers */
 	bool flexible;        /* is cut first when the terminal is narrow */
+	bool optional;        /* left out when all of its cells are "-"; not the last one */
 	enum cli_style style; /* of the cells */
 };
 struct cli_table;

@@ -14,10 +14,24 @@ static const struct strata_schema checkpoints_schema = { "checkpoints", NULL,
 							 sizeof(struct checkpoints_conf),
 							 checkpoints_options };
 
+/* Yes, not yet, or what went wrong; where nothing is copied there is no such column. */
+static void copied_cell(const struct grid_cell *cell)
+{
+	const json_t *copied = json_object_get(cell->row, cell->key);
+	const char *why = grid_string(cell->row, "not_copied");
+
+	cli_table_add(cell->table, "%s",
+		      !copied			? "-"
+		      : json_is_true(copied) ? "yes"
+		      : why		? why
+					: "not yet");
+}
+
 static const struct grid_column columns[] = {
 	{ { .title = "STEP", .right = true }, grid_text, "step" },
 	{ { .title = "TIME" }, grid_time, "time" },
 	{ { .title = "SIZE", .right = true }, grid_size, "size_bytes" },
+	{ { .title = "COPIED", .optional = true }, copied_cell, "copied" },
 	{ { .title = "PATH", .flexible = true }, grid_text, "path" },
 };
 

@@ -256,27 +256,30 @@ struct shown {
 typedef int show(struct cli *cli, void *context, const struct shown *shown);
 
 static int show_row(struct cli *cli, const struct strata_option *option, const char *prefix,
-		    const char *conf, show *print, void *context)
+		    const char *conf, bool told, show *print, void *context)
 {
 	struct shown shown = { .option = option, .slot = conf + option->offset };
 
 	snprintf(shown.name, sizeof(shown.name), "%s%s", prefix, option->name);
-	shown.from = origins_find(&cli->origins, shown.name);
+	shown.from = told && *prefix ? "the server" : origins_find(&cli->origins, shown.name);
 	shown.live = *prefix && conf_is_live(option->name);
 	return print(cli, context, &shown);
 }
 
-static int show_all(struct cli *cli, const struct server_conf *serve, show *print, void *context)
+/* told: `serve` is what a running server said of itself. */
+static int show_all(struct cli *cli, const struct server_conf *serve, bool told, show *print,
+		    void *context)
 {
 	int rc = 0;
 
 	for (const struct strata_option *option = config_options; rc == 0 && option->name; option++)
 		if (option->type != STRATA_TABLE &&
 		    option->offset != offsetof(struct cli_config, nodes))
-			rc = show_row(cli, option, "", (const char *)&cli->config, print, context);
+			rc = show_row(cli, option, "", (const char *)&cli->config, told, print,
+				      context);
 	for (const struct strata_option *option = server_schema.options; rc == 0 && option->name;
 	     option++)
-		rc = show_row(cli, option, "serve.", (const char *)serve, print, context);
+		rc = show_row(cli, option, "serve.", (const char *)serve, told, print, context);
 	return rc;
 }
 
@@ -356,15 +359,18 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	rc = cli->err.code ? cli->err.code : serve_conf_make(cli, NULL, NULL, &serve);
 	if (rc)
 		return rc;
+	/* whoever names a file wants to know what that says */
+	bool told = !cli->globals.config && !getenv("STRATA_CONFIG") && serve_conf_ask(cli, &serve);
+
 	if (cli->globals.json) {
 		json_t *values = json_object();
 
-		rc = show_all(cli, &serve, add_json, values);
+		rc = show_all(cli, &serve, told, add_json, values);
 		return rc ? rc : cli_print_json(cli, values);
 	}
 	rc = cli_table_new(cli, columns, 3, &table);
 	if (rc == 0)
-		rc = show_all(cli, &serve, add_line, table);
+		rc = show_all(cli, &serve, told, add_line, table);
 	return rc ? rc : cli_table_print(table);
 }
 
@@ -379,7 +385,8 @@ const struct cli_command cli_config_show = {
 		"\n"
 		"What begins with serve. is the service's: section [serve] of the file, variables\n"
 		"such as STRATA_SERVE_STORE (also DATABASE_URL, INVENTORY_SERVICE_URL and\n"
-		"CHECKPOINT_PATH), flags of strata serve. Passwords are shown as ***.",
+		"CHECKPOINT_PATH), flags of strata serve. Where a server runs and tells, which it\n"
+		"does to operators, its own values are shown. Passwords are shown as ***.",
 	.examples = "  STRATA_COLOR=never strata config\n"
 		    "  strata config --config lab.ini --json\n"
 		    "  strata config --check lab.ini",

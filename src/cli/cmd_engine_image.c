@@ -18,6 +18,9 @@ static const struct strata_option rows[] = {
 		  "out" },
 	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_SOLVER_STEPS_MAX },
 	  .help = "solver steps; 0: what the kind of pipeline usually takes" },
+	{ "quality", STRATA_TEXT, OFFSET(quality), .value = "WORD",
+	  .help = "exact: every model call; normal and draft leave some out, or as `strata "
+		  "classes reuse` has them" },
 	{ "seed", STRATA_INT, OFFSET(seed), .integer = { -1, -1, INT64_MAX },
 	  .help = "where the noise starts; -1: somewhere else each time" },
 	{ "guidance", STRATA_REAL, OFFSET(guidance), .real = { -1, -1, 1000 },

@@ -13,7 +13,7 @@
 
 struct generate_conf {
 	const char *model, *solver, *schedule, *size, *negative, *deadline, *output, *init;
-	const char *webhook;
+	const char *webhook, *quality;
 	int64_t steps, seed, n, priority;
 	double guidance, strength;
 	bool no_wait, trace;
@@ -32,6 +32,8 @@ static const struct strata_option rows[] = {
 	  .help = "the solver's noise levels, as karras" },
 	{ "steps", STRATA_INT, OFFSET(steps), .integer = { 0, 0, STRATA_GENERATE_STEPS_MAX },
 	  .help = "solver steps; 0: the model's default" },
+	{ "quality", STRATA_TEXT, OFFSET(quality), .value = "WORD",
+	  .help = "exact: every model call; normal and draft leave some out" },
 	{ "seed", STRATA_INT, OFFSET(seed), .integer = { -1, -1, INT64_MAX },
 	  .help = "where the noise starts; -1: somewhere else each time" },
 	{ "size", STRATA_TEXT, OFFSET(size), .value = "WxH",
@@ -138,6 +140,7 @@ static int make_body(struct cli *cli, const struct generate_conf *conf, const ch
 		   add_text(body, "schedule", conf->schedule) ||
 		   add_text(body, "deadline", conf->deadline ? deadline : NULL) ||
 		   add_text(body, "webhook", conf->webhook) ||
+		   add_text(body, "quality", conf->quality) ||
 		   add_int(body, "steps", conf->steps, 0) ||
 		   add_int(body, "seed", conf->seed, -1) || add_int(body, "n", conf->n, 1) ||
 		   add_int(body, "priority", conf->priority, -1) ||

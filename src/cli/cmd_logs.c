@@ -124,6 +124,24 @@ static int find_tail(struct pouring *pouring, const struct logs_conf *conf, cons
 	return rc;
 }
 
+static void say_nothing_written(struct cli *cli, const char *id)
+{
+	struct buf path;
+	json_t *job = NULL;
+
+	service_path(cli, &path, "jobs", id, NULL);
+	bool ended = service_get(cli, &path, &job) == 0 && job_ended(job);
+
+	json_decref(job);
+	if (ended)
+		cli_note(cli, "job %s wrote nothing; `strata show %s` tells how it ended", id, id);
+	else
+		cli_note(cli,
+			 "job %s has written nothing yet; `strata logs -f %s` waits for it, "
+			 "`strata show %s` tells how it is",
+			 id, id, id);
+}
+
 static int show(struct cli *cli, struct client *client, const struct logs_conf *conf, const char *id)
 {
 	struct pouring pouring = { .cli = cli };
@@ -146,10 +164,7 @@ static int show(struct cli *cli, struct client *client, const struct logs_conf *
 	if (rc == -ENOENT)
 		return interactive_explain(cli, id, rc);
 	if (rc == 0 && pouring.bytes == 0 && !conf->follow && conf->tail != 0)
-		cli_note(cli,
-			 "job %s has written nothing yet; `strata logs -f %s` waits for it, "
-			 "`strata show %s` tells how it is",
-			 id, id, id);
+		say_nothing_written(cli, id);
 	return rc;
 }
 

@@ -62,6 +62,9 @@ const struct grid_column node_columns[] = {
 	{ { .title = "TYPE" }, grid_text, "gpu_type" },
 	{ { .title = "CPUS", .right = true }, cpus_cell, NULL },
 	{ { .title = "MEMORY", .right = true }, memory_cell, NULL },
+	{ { .title = "FEATURES", .flexible = true, .optional = true }, grid_text, "features" },
+	{ { .title = "PARTITIONS", .flexible = true, .optional = true }, grid_text, "partitions" },
+	{ { .title = "RESERVED", .flexible = true, .optional = true }, grid_text, "reservations" },
 	{ { .title = "JOBS", .flexible = true }, grid_text, "jobs" },
 	{ { .title = "NOTE", .flexible = true }, grid_text, "reason" },
 };
@@ -80,7 +83,8 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 const struct cli_command cli_nodes = {
 	.name = "nodes",
 	.summary = "show the machines and what is in use on them",
-	.about = "GPUs, CPUs and memory are shown as used/all.",
+	.about = "GPUs, CPUs and memory are shown as used/all; features, partitions and "
+		 "reservations where there are any.",
 	.examples = "  strata nodes\n"
 		    "  strata nodes drain n3 --reason 'new disk'",
 	.run = run,

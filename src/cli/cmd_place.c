@@ -2,6 +2,7 @@
 #include "cli/place_model.h"
 
 #include "core/env.h"
+#include "engine/experience.h"
 
 #include <strata/limits.h>
 
@@ -23,7 +24,7 @@ const struct strata_choice place_objectives[] = { { "latency", STRATA_LATENCY, "
 						  { 0 } };
 
 struct place_options {
-	const char *settings, *devices, *profile, *strategy, *cost, *kv, *plot, *dot;
+	const char *settings, *devices, *profile, *strategy, *cost, *kv, *plot, *dot, *experience;
 	int mode, objective;
 	struct strata_map dims, pins, forbids;
 	struct strata_list enable, disable;
@@ -68,6 +69,8 @@ static const struct strata_option place_rows[] = {
 	  .help = "of what is drawn" },
 	{ "plot", STRATA_TEXT, offsetof(struct place_options, plot), .value = "FILE.svg",
 	  .help = "write pictures of the plan" },
+	{ "experience", STRATA_TEXT, offsetof(struct place_options, experience), .value = "FILE",
+	  .help = "what an engine learned: says what was observed beside what is predicted" },
 	{ "dot", STRATA_TEXT, offsetof(struct place_options, dot), .value = "FILE.dot",
 	  .help = "write the graph by device, for Graphviz" },
 	{ 0 }
@@ -225,13 +228,21 @@ static int answer_it(struct placing *placing)
 				       .choice = &placing->choice,
 				       .mode = strata_mode_name((enum strata_mode)options->mode),
 				       .objective = placing->ask.objective };
+	json_t *experience = NULL;
+	int rc = options->experience ? engine_experience_read(options->experience, &experience,
+							      &cli->err)
+				     : 0;
+
+	if (rc)
+		return rc;
+	answer.experience = experience;
 	int64_t begin = env_now_ns(env_system(), ENV_MONOTONIC);
 
 	placing->until_ns = begin + options->budget;
 	if (options->budget)
 		placing->ask.budget =
 			(struct strata_place_budget){ FOREVER_VISITS, expired, placing };
-	int rc = strata_place_auto(&placing->ask, &placing->how, &cli->arena, &answer.plan,
+	rc = strata_place_auto(&placing->ask, &placing->how, &cli->arena, &answer.plan,
 				   &placing->choice, &cli->err);
 
 	answer.took_ms = (double)(env_now_ns(env_system(), ENV_MONOTONIC) - begin) / 1e6;
@@ -239,7 +250,9 @@ static int answer_it(struct placing *placing)
 		rc = place_plot(cli, &answer, options->plot);
 	if (rc == 0 && options->dot)
 		rc = place_dot(cli, &answer, options->dot);
-	return rc ? rc : place_print(cli, &answer);
+	rc = rc ? rc : place_print(cli, &answer);
+	json_decref(experience);
+	return rc;
 }
 
 /* The file's values where no flag says otherwise: the file is read over the defaults, then each
@@ -316,7 +329,7 @@ const struct cli_command cli_place = {
 	.name = "place",
 	.operands = "MODEL",
 	.summary = "say which op of a model runs on which device, and why",
-	.about = "Reads a model, prices its ops on the devices, lets strategies propose and takes "
+	.about = "Reads a model (- for standard input), prices its ops on the devices, lets strategies propose and takes "
 		 "the plan that the\n"
 		 "simulator finds best; never one that is worse than the best single device. Says "
 		 "what each\n"

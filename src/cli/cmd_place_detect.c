@@ -18,8 +18,8 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 		cli_note(cli, "no GPUs: %s", note.text);
 	if (rc == 0 && guessed)
 		cli_note(cli,
-			 "%zu GPUs are of a type that is not known; slow figures stand for them",
-			 guessed);
+			 "%zu GPU%s of a type that is not known; slow figures are assumed", guessed,
+			 guessed == 1 ? " is" : "s are");
 	return rc;
 }
 

@@ -72,8 +72,8 @@ static int make_body(struct running *running, char *const *words, size_t count)
 		rc = job_fields_add_caller(cli->shared, &caller, running->body, &skipped,
 					   &cli->err);
 	if (rc == 0 && skipped)
-		cli_note(cli, "%zu variables of the environment are not UTF-8 and were left out",
-			 skipped);
+		cli_note(cli, "%zu variable%s of the environment left out: not UTF-8", skipped,
+			 cli_plural(skipped));
 	free(here);
 	return rc;
 }

@@ -3,6 +3,12 @@
 
 #include <inttypes.h>
 
+/* "150 of 150". */
+static void score_cell(const struct grid_cell *cell)
+{
+	cli_table_add(cell->table, "%" PRId64 " of 150", grid_int(cell->row, cell->key));
+}
+
 static const struct grid_column fields[] = {
 	{ { .title = "id" }, grid_text, "id" },
 	{ { .title = "uuid" }, grid_text, "uuid" },
@@ -38,18 +44,23 @@ static const struct grid_column fields[] = {
 	{ { .title = "elapsed" }, job_elapsed_cell, "started_at" },
 	{ { .title = "on" }, grid_text, "node_names" },
 	{ { .title = "gpu ids" }, grid_text, "gpu_ids" },
+	{ { .title = "gpu domains" }, grid_text, "gpu_domains" },
+	{ { .title = "placement score" }, score_cell, "placement_score" },
 	{ { .title = "expected start" }, grid_time, "expected_start_at" },
 	{ { .title = "expected on" }, grid_text, "expected_node" },
 	{ { .title = "expected end" }, grid_time, "expected_end_at" },
 	{ { .title = "attempt" }, grid_text, "attempt" },
 	{ { .title = "preempted" }, grid_text, "preempted" },
-	{ { .title = "exit code" }, grid_text, "exit_code" },
+	{ { .title = "exit code" }, grid_text, "exit" },
 	{ { .title = "exit signal" }, grid_text, "exit_signal" },
 	{ { .title = "peak memory" }, job_peak_cell, "memory_peak_bytes" },
 	{ { .title = "CPU efficiency" }, job_cpu_cell, "cpu_user_ms" },
 	{ { .title = "CPU time, user (ms)" }, grid_text, "cpu_user_ms" },
 	{ { .title = "CPU time, system (ms)" }, grid_text, "cpu_system_ms" },
 	{ { .title = "comment" }, grid_text, "comment" },
+	{ { .title = "mail" }, grid_text, "mail" },
+	{ { .title = "notify" }, grid_text, "notify" },
+	{ { .title = "webhook" }, grid_text, "webhook" },
 };
 
 static int get(struct cli *cli, const char *id, const void *context, json_t **ret_json)
@@ -61,10 +72,44 @@ static int get(struct cli *cli, const char *id, const void *context, json_t **re
 	return service_get(cli, &path, ret_json);
 }
 
+/* The exit code as text, since 0 is not nothing. NULL: there is none, or a signal instead. */
+static json_t *exit_text(const json_t *job)
+{
+	const json_t *code = json_object_get(job, "exit_code");
+
+	if (!json_is_integer(code) || grid_int(job, "exit_signal"))
+		return NULL;
+	return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(code));
+}
+
+/* With what stands only in its request, and how it ended. */
+static json_t *with_more(const json_t *job)
+{
+	static const char *const asked[] = { "mail", "notify", "webhook" };
+	json_t *more = json_copy((json_t *)(uintptr_t)job), *ended = exit_text(job);
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		json_t *value = json_object_get(json_object_get(job, "request"), asked[i]);
+
+		if (value)
+			json_object_set(more, asked[i], value);
+	}
+	if (ended)
+		json_object_set_new(more, "exit", ended);
+	return more;
+}
+
 static int print(struct cli *cli, const char *id, const json_t *job)
 {
+	json_t *more = with_more(job);
+
+	if (!more)
+		return strata_fail_memory(&cli->err);
 	job_print_sentence(cli, id, job);
-	return grid_fields(cli, fields, sizeof(fields) / sizeof(fields[0]), job);
+	int rc = grid_fields(cli, fields, sizeof(fields) / sizeof(fields[0]), more);
+
+	json_decref(more);
+	return rc;
 }
 
 /* ---- arrays ---- */

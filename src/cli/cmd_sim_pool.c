@@ -159,8 +159,8 @@ static int read_history(struct pool_sim *sim)
 	if (rc)
 		return rc;
 	if (history.left_out && !cli->globals.json)
-		cli_note(cli, "%zu tasks were not drawn to their end and are left out",
-			 history.left_out);
+		cli_note(cli, "%zu task%s left out: not drawn to the end", history.left_out,
+			 cli_plural(history.left_out));
 	sim->requests = history.requests;
 	memmove(&sim->trials[1], &sim->trials[0], sim->trial_count * sizeof(sim->trials[0]));
 	sim->trials[0] = (struct trial){ .name = "as it was",

@@ -27,20 +27,24 @@ static const struct named {
 
 struct plot_conf {
 	int64_t calls;
+	const char *reuse;
 };
 
 static const struct strata_option plot_rows[] = {
 	{ "calls", STRATA_INT, offsetof(struct plot_conf, calls), .integer = { 100, 10, 200 },
 	  .help = "model calls, at most" },
+	{ "reuse", STRATA_TEXT, offsetof(struct plot_conf, reuse), .value = "SPEC",
+	  .help = "each solver once more with calls left out (`strata classes reuse`)" },
 	{ 0 }
 };
 static const struct strata_schema plot_schema = { "solver plot", NULL, sizeof(struct plot_conf),
 						  plot_rows };
 
 /* One point of a curve. */
-static int denoise(struct cli *cli, const char *name, int64_t steps, struct mixture_run *ret_run)
+static int denoise(struct cli *cli, const char *name, const char *reuse, int64_t steps,
+		   struct mixture_run *ret_run)
 {
-	const struct solver_flags flags = { .steps = steps };
+	const struct solver_flags flags = { .steps = steps, .reuse = reuse };
 	struct strata_solver_table *table;
 	int rc = solver_table(cli, name, &flags, &table);
 
@@ -51,8 +55,8 @@ static int denoise(struct cli *cli, const char *name, int64_t steps, struct mixt
 	return rc;
 }
 
-static int draw_curve(struct cli *cli, const struct named *named, int64_t calls_max,
-		      struct svg_series *ret_curve)
+static int draw_curve(struct cli *cli, const struct named *named, const char *reuse,
+		      int64_t calls_max, struct svg_series *ret_curve)
 {
 	double *x = strata_arena_array(&cli->arena, COUNTS, sizeof(*x));
 	double *y = strata_arena_array(&cli->arena, COUNTS, sizeof(*y));
@@ -62,7 +66,7 @@ static int draw_curve(struct cli *cli, const struct named *named, int64_t calls_
 		return strata_fail_memory(&cli->err);
 	for (size_t i = 0; i < COUNTS; i++) {
 		struct mixture_run run;
-		int rc = denoise(cli, named->solver, step_counts[i], &run);
+		int rc = denoise(cli, named->solver, reuse, step_counts[i], &run);
 
 		if (rc)
 			return rc;
@@ -75,6 +79,17 @@ static int draw_curve(struct cli *cli, const struct named *named, int64_t calls_
 	}
 	*ret_curve = (struct svg_series){ named->label, x, y, count };
 	return 0;
+}
+
+static int draw_reused(struct cli *cli, const struct named *named, const struct plot_conf *conf,
+		       struct svg_series *ret_curve)
+{
+	const struct named other = { strata_arena_printf(&cli->arena, "%s, %s", named->label,
+							 conf->reuse),
+				     named->solver };
+
+	return other.label ? draw_curve(cli, &other, conf->reuse, conf->calls, ret_curve)
+			   : strata_fail_memory(&cli->err);
 }
 
 static int draw_page(struct cli *cli, const struct svg_series *curves, size_t count,
@@ -118,7 +133,8 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 {
 	const struct plot_conf *conf = conf_any;
 	size_t count = operand_count > 1 ? operand_count - 1 : sizeof(usual) / sizeof(usual[0]);
-	struct svg_series curves[CURVES_MAX];
+	struct svg_series curves[2 * CURVES_MAX];
+	size_t drawn = 0;
 	const char *dot = strrchr(operands[0], '.');
 	json_t *list;
 
@@ -131,17 +147,19 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 
 		if (operand_count > 1)
 			named = (struct named){ operands[1 + i], operands[1 + i] };
-		int rc = draw_curve(cli, &named, conf->calls, &curves[i]);
+		int rc = draw_curve(cli, &named, NULL, conf->calls, &curves[drawn++]);
 
+		if (rc == 0 && conf->reuse)
+			rc = draw_reused(cli, &named, conf, &curves[drawn++]);
 		if (rc)
 			return rc;
 	}
-	int rc = draw_page(cli, curves, count, operands[0]);
+	int rc = draw_page(cli, curves, drawn, operands[0]);
 
 	if (rc || !cli->globals.json)
 		return rc;
 	list = json_array();
-	for (size_t i = 0; list && i < count; i++)
+	for (size_t i = 0; list && i < drawn; i++)
 		json_array_append_new(list, curve_json(&curves[i]));
 	return cli_print_json(cli, list);
 }

@@ -221,7 +221,9 @@ const struct cli_command cli_stage_run = {
 		 "compared, bit for bit, with the same computing on layers that were read whole.\n"
 		 "Each round measures computing alone, reading alone and both together. BOUND is "
 		 "the "
-		 "longer of the two; OVERLAP is that over STEP. READ is\n"
+		 "longer of the two; OVERLAP is that over STEP: 1 when the shorter is hidden, "
+		 "above 1\n"
+		 "when the longer went slower alone than beside the other. READ is\n"
 		 "what a step asked for, FROM DISK what the kernel counted for it, PEAK the memory "
 		 "in "
 		 "use at a time.",

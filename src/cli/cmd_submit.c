@@ -20,7 +20,7 @@
 
 /* What is not the job's but the command's own. */
 struct submit_conf {
-	bool wait, quiet;
+	bool wait, quiet, when;
 	int64_t interval_ns;
 };
 
@@ -29,6 +29,8 @@ static const struct strata_option submit_options[] = {
 	  .help = "wait until it ends, and end as it did" },
 	{ "quiet", STRATA_BOOL, offsetof(struct submit_conf, quiet),
 	  .help = "print the id, of an array its own, and nothing else" },
+	{ "when", STRATA_BOOL, offsetof(struct submit_conf, when),
+	  .help = "say when and where it would start, and submit nothing" },
 	{ "interval", STRATA_DURATION, offsetof(struct submit_conf, interval_ns),
 	  .integer = { STRATA_SECOND_NS, STRATA_MS_NS, STRATA_HOUR_NS },
 	  .help = "how often --wait looks" },
@@ -63,8 +65,11 @@ static int read_script(struct cli *cli, const char *path, const char **ret_scrip
 	size_t length;
 
 	*ret_script = NULL;
-	if (stat(path, &status) != 0 && ends_with(path, ".sh"))
-		return strata_fail(&cli->err, -ENOENT, "there is no script '%.200s'", path);
+	if (stat(path, &status) != 0 && (ends_with(path, ".sh") || ends_with(path, ".py")))
+		return strata_fail(&cli->err, -ENOENT, "there is no script '%.200s' here", path);
+	if (strchr(path, '/') && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return strata_fail(&cli->err, -EINVAL,
+				   "'%.200s' is a directory; expected a script or a program", path);
 	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
 	    status.st_size > STRATA_SCRIPT_BYTES_MAX)
 		return 0;
@@ -78,6 +83,13 @@ static int read_script(struct cli *cli, const char *path, const char **ret_scrip
 	if (length >= 2 && memcmp(text, "#!", 2) == 0) {
 		*ret_script = text;
 		*ret_length = length;
+	} else if (ends_with(path, ".sh") || ends_with(path, ".py")) {
+		bool python = ends_with(path, ".py");
+
+		return strata_fail(&cli->err, -EINVAL,
+				   "'%.200s' does not begin with #!, so nothing says what runs it; "
+				   "say `strata submit -- %s %.200s`",
+				   path, python ? "python3" : "sh", path);
 	}
 	return 0;
 }
@@ -162,8 +174,8 @@ static int make_body(struct submission *submission, char **operands, size_t oper
 		rc = job_fields_add_caller(submission->fields, &submission->caller,
 					   submission->body, &skipped, &cli->err);
 	if (rc == 0 && skipped)
-		cli_note(cli, "%zu variables of the environment are not UTF-8 and were left out",
-			 skipped);
+		cli_note(cli, "%zu variable%s of the environment left out: not UTF-8", skipped,
+			 cli_plural(skipped));
 	return rc;
 }
 
@@ -243,6 +255,57 @@ static int finish(struct submission *submission, json_t *answer)
 	return rc ? rc : exit_code;
 }
 
+/* ---- before submitting ---- */
+
+static int fail_trial(struct cli *cli, const json_t *error)
+{
+	const char *code = grid_or(json_object_get(error, "code"), "");
+
+	return strata_fail(&cli->err, strcmp(code, "forbidden") == 0 ? -EPERM : -EINVAL, "%s",
+			   grid_or(json_object_get(error, "message"), "it would be refused"));
+}
+
+static void print_trial(struct cli *cli, const json_t *trial)
+{
+	int64_t start_ns = when_json(trial, "start_at"), now_ns = when_now_ns();
+	json_int_t ahead = json_integer_value(json_object_get(trial, "ahead"));
+	const char *node = grid_or(json_object_get(trial, "node"), "a node");
+	char text[STRATA_FORM_BYTES];
+
+	if (!start_ns)
+		cli_printf(cli, "it would wait; when it would start cannot be foreseen\n");
+	else if (start_ns <= now_ns + 2 * STRATA_SECOND_NS)
+		cli_printf(cli, "it would start at once, on %s\n", node);
+	else
+		cli_printf(cli, "it would start ≈ %s on %s, behind %lld job%s\n",
+			   when_print(start_ns, now_ns, text), node, (long long)ahead,
+			   cli_plural((size_t)ahead));
+}
+
+/* Tries the job without taking it in; takes the body. */
+static int try_body(struct cli *cli, json_t *body)
+{
+	struct buf path;
+	json_t *answer;
+	int rc;
+
+	service_path(cli, &path, "trial", NULL, NULL);
+	rc = service_ask(cli, "POST", &path, json_pack("{s:[o]}", "jobs", body), &answer);
+	if (rc)
+		return rc;
+	const json_t *trial = json_array_get(json_object_get(answer, "trials"), 0);
+	const json_t *error = json_object_get(trial, "error");
+
+	if (error)
+		rc = fail_trial(cli, error);
+	else if (cli->globals.json)
+		rc = cli_print_json(cli, json_incref((json_t *)(uintptr_t)trial));
+	else
+		print_trial(cli, trial);
+	json_decref(answer);
+	return rc;
+}
+
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	const struct submit_conf *own = conf;
@@ -262,6 +325,13 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 	};
 	json_t *answer;
 	struct buf path;
+
+	if (own->when && own->wait) {
+		free(here);
+		json_decref(submission.body);
+		return strata_fail(&cli->err, -EINVAL,
+				   "--when submits nothing, so there is nothing to --wait for");
+	}
 	int rc = here              ? 0
 		 : errno == ENOMEM ? strata_fail_memory(&cli->err)
 				   : strata_fail(&cli->err, -errno, "this directory is gone: %s",
@@ -274,6 +344,8 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 		json_decref(submission.body);
 		return rc;
 	}
+	if (own->when)
+		return try_body(cli, submission.body);
 	service_path(cli, &path, "jobs", NULL, NULL);
 	rc = service_ask(cli, "POST", &path, submission.body, &answer);
 	if (rc)
@@ -288,14 +360,18 @@ const struct cli_command cli_submit = {
 	.operands = "[--] COMMAND [ARG…] | SCRIPT [ARG…]",
 	.summary = "submit a job",
 	.about =
-		"The job gets this directory and environment. Flags end at the first word that is "
-		"none: what follows\n"
-		"belongs to the command. A file that begins with #! is a script: its #SBATCH lines "
-		"count, but flags\n"
-		"win over them, and it is sent as it is now, so that it may be edited at once.\n"
+		"The job runs in this directory, with this environment. The first word that is not "
+		"a flag is the\n"
+		"command; all after it belongs to the command. A file that begins with #! is a "
+		"script: its #SBATCH\n"
+		"lines count, flags win over them, and it is sent as it is now: editing it later "
+		"changes nothing.\n"
 		"\n"
-		"--wait ends with the exit code of the job (128 + N after signal N).",
+		"--wait ends with the exit code of the job (128 + N after signal N). --when tries "
+		"the job against the queue\n"
+		"as it is and takes nothing in.",
 	.examples = "  strata submit --gpus 1 --time 2h -- python train.py --epochs 10\n"
+		    "  strata submit --when --gpus 8 --time 1d -- python train.py\n"
 		    "  strata submit --array 1-100%8 sweep.sh --rate 0.1\n"
 		    "  strata submit --dependency afterok:17 --wait evaluate.sh\n"
 		    "  id=$(strata submit --quiet train.sh)",

@@ -3,8 +3,22 @@
 
 #include "formats/job_spec.h"
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <string.h>
+
+struct update_conf {
+	int64_t throttle;
+};
+static const struct strata_option update_options[] = {
+	{ "throttle", STRATA_INT, offsetof(struct update_conf, throttle),
+	  .integer = { 0, 0, STRATA_ARRAY_INDEX_MAX + 1 },
+	  .help = "so many elements of the array run at a time; 0: any number" },
+	{ 0 }
+};
+static const struct strata_schema update_schema = { "update", NULL, sizeof(struct update_conf),
+						    update_options };
 
 /* A text that is taken away, as in --comment ''. */
 static void empty_is_none(json_t *body)
@@ -19,15 +33,17 @@ static void empty_is_none(json_t *body)
 	}
 }
 
-static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
+static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
+	const struct update_conf *conf = conf_any;
 	int64_t now_ns = when_now_ns();
 	struct job_caller caller = { .now_ns = now_ns, .zone_seconds = when_zone(now_ns) };
 	json_t *body = json_object();
 	int rc = body ? job_fields_add(cli->shared, &cli->given, &caller, body, &cli->err)
 		      : strata_fail_memory(&cli->err);
 
-	(void)conf;
+	if (rc == 0 && origins_find(&cli->given, "throttle"))
+		json_object_set_new(body, "array_throttle", json_integer(conf->throttle));
 	if (rc == 0 && json_object_size(body) == 0)
 		rc = strata_fail(&cli->err, -EINVAL,
 				 "nothing is to change; expected flags of `strata submit`, as in "
@@ -51,10 +67,12 @@ const struct cli_command cli_update = {
 		"place in the queue.\n"
 		"Of one that runs: its time limit and comment. '' takes a text away. What no node "
 		"could take is refused.\n"
-		"The number of an array is all of it that waits, 17_3 and 17_[3-9] are elements.",
+		"The number of an array is all of it that waits, 17_3 and 17_[3-9] are elements;\n"
+		"--throttle is of the whole array.",
 	.examples = "  strata update 17 --gpus 2 --time 4h\n"
 		    "  strata update 40_[3-9] --partition long\n"
 		    "  strata update 18 --dependency afterok:17",
+	.options = &update_schema,
 	.shared = &job_spec_schema,
 	.operands_min = 1,
 	.operands_max = -1,

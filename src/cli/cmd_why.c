@@ -1,6 +1,7 @@
-/* strata why: why a job or a task waits, in sentences. */
+/* strata why: why a job or a task waits, in sentences, and what would let it start earlier. */
 #include "cli/task.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 static int get(struct cli *cli, const char *id, const void *context, json_t **ret_json)
@@ -28,10 +29,44 @@ static int print_task(struct cli *cli, const json_t *json)
 	return 0;
 }
 
+/* "It would start 14:05 on n3 with 2 GPUs instead of 4 (`strata update 17 --gpus 2`)." Of others'
+ * jobs the service does not tell that, nor does one that is older. */
+static int print_sooner(struct cli *cli, const char *id)
+{
+	char text[STRATA_FORM_BYTES];
+	struct strata_error before = cli->err;
+	struct buf path;
+	json_t *answer, *one;
+	size_t i;
+
+	service_path(cli, &path, "jobs", id, "/sooner");
+	int rc = service_get(cli, &path, &answer);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		cli->err = before;
+		return 0;
+	}
+	json_array_foreach(json_object_get(answer, "sooner"), i, one)
+	{
+		int64_t start_ns = when_json(one, "start_at");
+		bool now = start_ns <= when_now_ns() + 2 * STRATA_SECOND_NS;
+
+		cli_printf(cli, "It would start %s%s on %s with %s.\n", now ? "at once" : "≈ ",
+			   now ? "" : when_print(start_ns, when_now_ns(), text),
+			   grid_or(json_object_get(one, "node"), "a node"),
+			   grid_or(json_object_get(one, "text"), "less"));
+	}
+	if (json_array_size(json_object_get(answer, "sooner")))
+		cli_printf(cli, "`strata update %s` changes what it asks for.\n", id);
+	json_decref(answer);
+	return 0;
+}
+
 static int print(struct cli *cli, const char *id, const json_t *json)
 {
 	int64_t start_ns = when_json(json, "expected_start_at");
-	const char *node = grid_string(json, "expected_node");
 	bool promised = json_is_true(json_object_get(json, "promised"));
 	char text[STRATA_FORM_BYTES];
 	json_t *sentence;
@@ -41,12 +76,15 @@ static int print(struct cli *cli, const char *id, const json_t *json)
 		return print_task(cli, json);
 	json_array_foreach(json_object_get(json, "sentences"), i, sentence)
 		cli_printf(cli, "%s\n", grid_or(sentence, ""));
-	if (start_ns)
-		cli_printf(cli, "It starts %s %s%s%s%s\n", promised ? "by" : "≈",
-			   when_print(start_ns, when_now_ns(), text), node ? " on " : "",
-			   node ? node : "",
+	if (start_ns) {
+		cli_printf(cli, "It starts %s %s", promised ? "by" : "≈",
+			   when_print(start_ns, when_now_ns(), text));
+		job_add_expected_place(json, &cli->out);
+		cli_printf(cli, "%s\n",
 			   promised ? "; nothing that comes later delays it." : ".");
-	return 0;
+	}
+	/* only one that waits has this */
+	return json_object_get(json, "fair_share") ? print_sooner(cli, id) : 0;
 }
 
 /* ---- arrays ---- */

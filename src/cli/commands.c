@@ -37,6 +37,8 @@ static const struct strata_option globals_options[] = {
 	  .help = "the server's Unix socket" },
 	{ "server", STRATA_TEXT, offsetof(struct cli_globals, server), .value = "URL",
 	  .help = "the server's address" },
+	{ "context", STRATA_TEXT, offsetof(struct cli_globals, context), .value = "NAME",
+	  .help = "a server that one is signed in to; see `strata context`" },
 	{ 0 }
 };
 

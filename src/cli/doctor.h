@@ -1,5 +1,5 @@
-/* What the files of strata doctor share: cmd_doctor.c asks the server and prints, doctor_local.c
- * looks at this machine. */
+/* What the files of strata doctor share: doctor_run.c asks the server and prints,
+ * doctor_local.c looks at this machine, doctor_outside.c at its ways out. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
@@ -28,5 +28,8 @@ void doctor_devices(struct doctor *doctor);
 void doctor_engine(struct doctor *doctor);
 void doctor_directories(struct doctor *doctor);
 void doctor_process(struct doctor *doctor);
+
+/* doctor_outside.c: its ways out of this machine; nothing where there are none. */
+void doctor_outside(struct doctor *doctor);
 
 #endif

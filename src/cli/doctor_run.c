@@ -90,42 +90,6 @@ static pid_t find_pid(const char *path)
 	return peer.pid;
 }
 
-/* The flags it was started with count for it, whatever the configuration says by now. */
-static int take_its_words(struct doctor *doctor)
-{
-	struct cli *cli = doctor->cli;
-	struct server_conf *flags = strata_arena_get(&cli->arena, sizeof(*flags));
-	struct cli_globals globals = { 0 };
-	struct origins given = { .arena = &cli->arena };
-	struct args args = { .tables = { { &server_schema, flags },
-					 { &cli_globals_schema, &globals } },
-			     .origins = &given };
-	char path[64], here[PATH_MAX], *words, *argv[256];
-	size_t length;
-	int argc = 0, rc;
-
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)doctor->pid);
-	if (!doctor->pid || !flags ||
-	    env_read_file(env_system(), AT_FDCWD, path, 1 << 16, &cli->arena, &words, &length,
-			  NULL))
-		return 0;
-	for (char *at = words; at < words + length && argc < 256; at += strlen(at) + 1)
-		argv[argc++] = at;
-	rc = strata_schema_defaults(&server_schema, &cli->arena, flags, &cli->err);
-	if (rc)
-		return rc;
-	if (argc < 2 || option_read_args(&args, argc, argv, &cli->arena, NULL) ||
-	    args.operand_count < 2 || strcmp(args.operands[1], "serve") != 0)
-		return 0; /* it is something else that listens there */
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)doctor->pid);
-	ssize_t got = readlink(path, here, sizeof(here) - 1);
-
-	if (flags->state_dir && *flags->state_dir != '/' && got > 0)
-		flags->state_dir = strata_arena_printf(&cli->arena, "%.*s/%s", (int)got, here,
-						       flags->state_dir);
-	return serve_conf_make(cli, flags, &given, &doctor->serve);
-}
-
 static int ask(struct doctor *doctor, const char *path, json_t **ret_json)
 {
 	struct client_request request = { .method = "GET", .path = path };
@@ -240,6 +204,34 @@ static void check_clock(struct doctor *doctor)
 			   "the server's and ours are %s apart", text);
 }
 
+/* What the service itself finds wrong. */
+static void check_problems(struct doctor *doctor)
+{
+	json_t *json, *one;
+	size_t i;
+
+	if (!doctor->reached || ask(doctor, "/api/v1/problems", &json))
+		return; /* an older service has no such list */
+	service_show(doctor->cli, json);
+	json_array_foreach(json_object_get(json, "problems"), i, one)
+	{
+		const json_t *action = json_object_get(one, "action");
+		const char *command = grid_string(action, "command");
+		const char *advice = command ? strata_arena_printf(&doctor->cli->arena, "`%s`",
+								   command)
+					     : NULL;
+
+		doctor_say(doctor,
+			   json_is_true(json_object_get(one, "grave")) ? DOCTOR_BAD : DOCTOR_WARN,
+			   "problem", advice, "%s: %s",
+			   grid_or(json_object_get(one, "title"), "?"),
+			   grid_or(json_object_get(one, "text"), ""));
+	}
+	if (json_array_size(json_object_get(json, "problems")) == 0)
+		doctor_say(doctor, DOCTOR_OK, "problems", NULL, "the service knows of none");
+	json_decref(json);
+}
+
 /* ---- the answer ---- */
 
 static int print(struct doctor *doctor)
@@ -286,17 +278,19 @@ int doctor_run(struct cli *cli, const void *conf, char **operands, size_t operan
 	check_configuration(&doctor);
 	if (doctor.place.socket) {
 		doctor.pid = find_pid(doctor.place.socket);
-		rc = take_its_words(&doctor);
+		serve_conf_ask(cli, &doctor.serve); /* else as one started from here */
 	}
 	check_server(&doctor);
 	check_commits(&doctor);
 	check_clock(&doctor);
+	check_problems(&doctor);
 	if (doctor.place.socket) { /* a server elsewhere has another machine */
 		doctor_store(&doctor);
 		doctor_directories(&doctor);
 		doctor_devices(&doctor);
 		doctor_engine(&doctor);
 		doctor_process(&doctor);
+		doctor_outside(&doctor);
 	}
 	if (rc == 0 && cli->globals.json)
 		rc = cli_print_json(cli,

@@ -73,6 +73,7 @@ static int make_request(struct drawing *it)
 		.prompts = &it->prompt,
 		.negatives = options->negative ? &options->negative : NULL,
 		.solver = options->solver,
+		.quality = options->quality,
 		.steps = options->steps,
 		.has_guidance = options->guidance >= 0,
 		.guidance = options->guidance,
@@ -91,6 +92,7 @@ static void add_parameters(const struct drawing *it, const struct strata_picture
 	const struct engine_settings settings = {
 		.prompt = it->prompt,
 		.negative = options->negative,
+		.quality = options->quality,
 		.solver = options->solver ? options->solver : strata_pipeline_solver(it->run),
 		.model = it->folder,
 		.seed = it->seed,

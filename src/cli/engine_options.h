@@ -40,6 +40,7 @@ enum engine_preview_mode {
 extern const struct strata_choice engine_previews[]; /* their names; cmd_engine_image.c */
 
 struct engine_image_options {
+	const char *quality; /* NULL: exact */
 	const char *solver, *negative, *size, *init, *output, *devices, *backend, *budget, *noise;
 	const char *experience, *trace;
 	int64_t steps, seed, scale;

@@ -34,6 +34,8 @@ static const struct strata_choice states[] = {
 static const struct strata_option user_options[] = {
 	WEIGHT,
 	{ "account", STRATA_TEXT, OFFSET(account), .help = "the account its jobs count for" },
+	{ "mail", STRATA_TEXT, OFFSET(mail), .value = "ADDRESS", .help = "where mail about its jobs goes" },
+	{ "notify", STRATA_TEXT, OFFSET(notify), .value = "EVENTS", .help = "what is told by mail: begin, end, fail, requeue, all or none" },
 	{ "allowed_accounts", STRATA_LIST, OFFSET(allowed_accounts), .list = { &one_name, STRATA_ALLOWED_NAMES_MAX }, .help = "other accounts it may use: a,b" },
 	{ "qos", STRATA_TEXT, OFFSET(qos), .help = "the quality of service of jobs that name none" },
 	QOS_LIST("other qualities of service it may use: a,b"),

@@ -8,6 +8,7 @@
 /* What can be set of one. Only what was given is sent. */
 struct entities_conf {
 	const char *account, *parent, *qos;
+	const char *mail, *notify;
 	struct strata_list allowed_users, allowed_accounts, allowed_qos; /* of const char * */
 	double weight, gpu_hours, priority, usage_factor;
 	int64_t max_jobs, max_waiting, max_gpus;

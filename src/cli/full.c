@@ -7,6 +7,8 @@
 #include <strata/pipeline.h>
 #include "store/store.h"
 
+#include <errno.h>
+
 const struct client_web *cli_web(void)
 {
 	return &client_web;
@@ -27,13 +29,20 @@ const struct strata_kind *cli_engine_kind_at(size_t index)
 
 int backup_run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
+	struct server_conf serve = cli->config.serve;
 	struct store *store;
-	int rc = store_open(operands[0], true, &cli->memory, &store, &cli->err);
 
-	(void)conf, (void)operand_count;
+	(void)conf;
+	if (operand_count == 1 && !serve_conf_ask(cli, &serve))
+		return strata_fail(&cli->err, -ENOENT,
+				   "no server tells where its database is, which it does to "
+				   "operators; name it: `strata backup STORE FILE`");
+	int rc = store_open(operand_count == 1 ? serve.store : operands[0], true, &cli->memory,
+			    &store, &cli->err);
+
 	if (rc < 0)
 		return rc;
-	rc = store_backup(store, operands[1], &cli->err);
+	rc = store_backup(store, operands[operand_count - 1], &cli->err);
 	store_close(store);
 	return rc;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* What went wrong with one of several is said at once; the first failure gives the exit code. */
 static int keep_going(struct cli *cli, int rc, int *first_exit)
@@ -60,16 +61,31 @@ int job_print_sentence(struct cli *cli, const char *id, const json_t *job)
 	return 0;
 }
 
+/* It is frozen a moment after the answer: "running" would read as if nothing came of it. */
+static bool print_being_suspended(struct cli *cli, const json_t *job)
+{
+	const char *state = grid_string(job, "state"), *reason = grid_string(job, "reason");
+
+	if (strcmp(cli->command->name, "suspend") != 0 || !state || strcmp(state, "running") != 0 ||
+	    (reason && strcmp(reason, "suspended") == 0))
+		return false;
+	cli_print(cli, "job ");
+	job_add_id(job, &cli->out);
+	cli_print(cli, " is being suspended\n");
+	return true;
+}
+
 /* The first of several, and how many are like it. */
-static int print_changed(struct cli *cli, const char *id, const json_t *job)
+int job_print_changed(struct cli *cli, const char *id, const json_t *job)
 {
 	int64_t count = grid_int(job, "jobs"), left = grid_int(job, "left");
 
-	job_print_sentence(cli, id, job);
+	if (!print_being_suspended(cli, job))
+		job_print_sentence(cli, id, job);
 	if (count + left < 2)
 		return 0;
-	cli_printf(cli, "array %" PRId64 ": %" PRId64 " %s so", grid_int(job, "array_id"), count,
-		   count == 1 ? "job is" : "jobs are");
+	cli_printf(cli, "array %" PRId64 ": %" PRId64 " job%s changed", grid_int(job, "array_id"),
+		   count, cli_plural((size_t)count));
 	if (left)
 		cli_printf(cli, ", %" PRId64 " left as before", left);
 	cli_print(cli, "\n");
@@ -78,7 +94,7 @@ static int print_changed(struct cli *cli, const char *id, const json_t *job)
 
 int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body)
 {
-	int rc = body ? job_each(cli, ids, count, change, body, print_changed)
+	int rc = body ? job_each(cli, ids, count, change, body, job_print_changed)
 		      : strata_fail_memory(&cli->err);
 
 	json_decref(body);

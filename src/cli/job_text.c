@@ -52,7 +52,8 @@ static const char *state_words(const json_t *job)
 
 	if (reason && is_state(job, "queued") && strcmp(reason, "held") == 0)
 		return "held";
-	if (reason && is_state(job, "running") && strcmp(reason, "suspended") == 0)
+	if (reason && strcmp(reason, "suspended") == 0 &&
+	    (is_state(job, "running") || is_state(job, "preempted")))
 		return "suspended";
 	return state ? state : "?";
 }
@@ -117,10 +118,20 @@ static char *span(int64_t ns, char text[STRATA_FORM_BYTES])
 	return strata_duration_print_short(ns - ns % STRATA_SECOND_NS, text);
 }
 
+void job_add_expected_place(const json_t *job, struct buf *buf)
+{
+	const char *node = grid_string(job, "expected_node");
+	int64_t count = grid_int(job, "expected_node_count");
+
+	if (node)
+		buf_printf(buf, " on %s", node);
+	if (node && count > 1)
+		buf_printf(buf, " and %" PRId64 " more", count - 1);
+}
+
 static void add_waiting(const json_t *job, int64_t now_ns, struct buf *buf)
 {
-	const char *why = grid_string(job, "reason_text"),
-		   *node = grid_string(job, "expected_node");
+	const char *why = grid_string(job, "reason_text");
 	struct buf start;
 
 	if (strcmp(state_words(job), "held") == 0) {
@@ -131,9 +142,10 @@ static void add_waiting(const json_t *job, int64_t now_ns, struct buf *buf)
 		buf_printf(buf, ": %s", why);
 	buf_init(&start, buf->memory, 0);
 	add_start(job, now_ns, &start);
-	if (start.length)
-		buf_printf(buf, "; starts %s%s%s", start.text, node ? " on " : "",
-			   node ? node : "");
+	if (start.length) {
+		buf_printf(buf, "; starts %s", start.text);
+		job_add_expected_place(job, buf);
+	}
 	buf_fini(&start);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 #include "cli/slurm/command.h"
+#include "cli/study.h"
 
 #include "client/client.h"
 #include "core/text.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,6 +44,11 @@ static const char *word_of_others(const char *word)
 		{ "image", "generate" },   { "draw", "generate" },  { "gpu", "gpus" },
 		{ "exec", "run" },         { "bash", "shell" },     { "interactive", "shell" },
 		{ "drain", "nodes drain" }, { "explain", "why" },   { "settings", "config" },
+		{ "qstat", "queue" },      { "qsub", "submit" },    { "qdel", "cancel" },
+		{ "bjobs", "queue" },      { "bsub", "submit" },    { "bkill", "cancel" },
+		{ "qhost", "nodes" },      { "pause", "suspend" },  { "continue", "resume" },
+		{ "freeze", "suspend" },   { "modify", "update" },  { "edit", "update" },
+		{ "restart", "requeue" },  { "retry", "requeue" },  { "unhold", "release" },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -55,7 +62,7 @@ static const char *word_of_others(const char *word)
 static int find_command(struct cli *cli, int argc, char *argv[],
 			const struct cli_command **ret_command, size_t *ret_words)
 {
-	char *words[2];
+	char *words[2] = { NULL };
 	size_t count = 0;
 
 	for (int i = 0; i < argc && count < 2; i++) {
@@ -87,6 +94,10 @@ static int find_command(struct cli *cli, int argc, char *argv[],
 
 	const char *meant = word_of_others(words[0]);
 
+	if (slurm_command_find(words[0]))
+		return strata_fail(&cli->err, -EINVAL,
+				   "there is no command '%s'; you may want `strata slurm %s`",
+				   words[0], words[0]);
 	if (meant)
 		return strata_fail(&cli->err, -EINVAL,
 				   "there is no command '%.60s'; you may want `strata %s`",
@@ -107,6 +118,22 @@ static int find_command(struct cli *cli, int argc, char *argv[],
 			   "there is no command '%.60s'; `strata help` lists them", words[0]);
 }
 
+/* The command of two words that the second of these may have been meant for; NULL: none. */
+static const char *closest_second(const struct cli_command *of, const char *word)
+{
+	size_t length = strlen(of->name);
+	const struct cli_command *command;
+	struct text_closest closest;
+
+	text_closest_init(&closest, word, strlen(word));
+	for (size_t i = 0; (command = cli_command_at(i)); i++)
+		if (!command->hidden && strncmp(command->name, of->name, length) == 0 &&
+		    command->name[length] == ' ')
+			text_closest_offer_as(&closest, command->name + length + 1,
+					      strlen(command->name + length + 1), command->name);
+	return closest.best;
+}
+
 static int check_operands(struct cli *cli, const struct cli_command *command, size_t count,
 			  char **operands)
 {
@@ -114,7 +141,13 @@ static int check_operands(struct cli *cli, const struct cli_command *command, si
 
 	if (command->operands_max >= 0 && count > (size_t)command->operands_max) {
 		const char *extra = operands[command->operands_max];
+		const char *meant = command->operands_max ? NULL : closest_second(command, extra);
 
+		if (meant)
+			return strata_fail(&cli->err, -EINVAL,
+					   "there is no command '%s %.60s'; did you mean `strata "
+					   "%s`?",
+					   command->name, extra, meant);
 		return command->operands_max == 0
 			       ? strata_fail(&cli->err, -EINVAL,
 					     "`strata %s` takes no arguments, but got '%.60s'; see "
@@ -165,6 +198,19 @@ static int add_table(struct cli *cli, struct args *args, const struct strata_sch
 	return strata_schema_defaults(schema, &cli->arena, *ret_conf, &cli->err);
 }
 
+/* Behind "unknown option '--x'", where no other is near. */
+static int say_where_options_are(struct cli *cli, const struct cli_command *command, int rc)
+{
+	char text[sizeof(cli->err.text)];
+
+	if (!command || strncmp(cli->err.text, "unknown option", 14) != 0 ||
+	    strstr(cli->err.text, "did you mean"))
+		return rc;
+	snprintf(text, sizeof(text), "%s", cli->err.text);
+	return strata_fail(&cli->err, rc, "%.200s; `strata help %s` lists them", text,
+			   command->name);
+}
+
 static int run_command(struct cli *cli, const struct cli_command *command, size_t words, int argc,
 		       char *argv[])
 {
@@ -179,7 +225,7 @@ static int run_command(struct cli *cli, const struct cli_command *command, size_
 	if (rc == 0)
 		rc = option_read_args(&args, argc, argv, &cli->arena, &cli->err);
 	if (rc)
-		return rc;
+		return say_where_options_are(cli, command, rc);
 	cli->command = command;
 	rc = load_config(cli);
 	if (rc)
@@ -221,20 +267,25 @@ static int finish(struct cli *cli, int rc)
 	return rc;
 }
 
-/* One of our own. Returns the exit code. */
-static int run_words(struct cli *cli, int argc, char *argv[])
+int cli_dispatch(struct cli *cli, int argc, char *argv[])
 {
 	const struct cli_command *command = NULL;
 	size_t words = 0;
 
-	cli->words = argv;
 	int rc = find_command(cli, argc, argv, &command, &words);
 
 	if (rc == 0 && command && command->raw)
 		rc = command->run(cli, NULL, argv + 1, (size_t)argc - 1);
 	else if (rc == 0)
 		rc = run_command(cli, command, words, argc, argv);
-	return finish(cli, rc);
+	return rc;
+}
+
+/* One of our own. Returns the exit code. */
+static int run_words(struct cli *cli, int argc, char *argv[])
+{
+	cli->words = argv;
+	return finish(cli, cli_dispatch(cli, argc, argv));
 }
 
 int main(int argc, char *argv[])

@@ -26,32 +26,53 @@ static bool is_onnx(const char *path)
 	return first != EOF && first < ' ' && !strchr("\t\r\n", first ? first : 1);
 }
 
+static bool is_onnx_bytes(const char *text, size_t length)
+{
+	return length > 0 && text[0] > 0 && text[0] < ' ' && !strchr("\t\r\n", text[0]);
+}
+
 /* Dimensions that were not given count as 1, so that there is something to plan with, and are
  * named. */
-static int open_onnx(struct cli *cli, const char *path, const struct strata_map *dims,
-		     struct place_model *model)
+static int make_dims(struct cli *cli, const struct strata_map *dims,
+		     struct strata_onnx_dim **ret_list)
 {
 	const int64_t *values = dims->items;
 	struct strata_onnx_dim *list =
 		strata_arena_array(&cli->arena, dims->count + 1, sizeof(*list));
-	struct strata_onnx_metrics metrics;
 
 	if (!list)
 		return strata_fail_memory(&cli->err);
 	for (size_t i = 0; i < dims->count; i++)
 		list[i] = (struct strata_onnx_dim){ dims->keys[i], values[i] };
 	list[dims->count] = (struct strata_onnx_dim){ "*", 1 };
-	int rc = strata_onnx_open(path, list, dims->count, &cli->memory, &model->graph, &metrics,
-				  &cli->err);
+	*ret_list = list;
+	return 0;
+}
 
-	if (rc || !metrics.dim_count || metrics.shaped_count == metrics.output_count)
-		return rc;
+/* What was read without them goes; it is read again with all of them. */
+static int keep_open_dims(struct cli *cli, const struct strata_onnx_metrics *metrics,
+			  struct place_model *model)
+{
 	strata_graph_free(model->graph);
 	model->graph = NULL;
-	model->open_dims = strata_arena_text(&cli->arena, metrics.dims, strlen(metrics.dims));
-	if (!model->open_dims)
-		return strata_fail_memory(&cli->err);
-	return strata_onnx_open(path, list, dims->count + 1, &cli->memory, &model->graph, NULL,
+	model->open_dims = strata_arena_text(&cli->arena, metrics->dims, strlen(metrics->dims));
+	return model->open_dims ? 0 : strata_fail_memory(&cli->err);
+}
+
+static int open_onnx(struct cli *cli, const char *path, const struct strata_map *dims,
+		     struct place_model *model)
+{
+	struct strata_onnx_dim *list;
+	struct strata_onnx_metrics metrics;
+	int rc = make_dims(cli, dims, &list);
+
+	if (rc == 0)
+		rc = strata_onnx_open(path, list, dims->count, &cli->memory, &model->graph,
+				      &metrics, &cli->err);
+	if (rc || !metrics.dim_count || metrics.shaped_count == metrics.output_count)
+		return rc;
+	rc = keep_open_dims(cli, &metrics, model);
+	return rc ? rc : strata_onnx_open(path, list, dims->count + 1, &cli->memory, &model->graph, NULL,
 				&cli->err);
 }
 
@@ -65,13 +86,37 @@ static int name_file(struct cli *cli, const char *path, int rc)
 		       : strata_fail_at(&cli->err, rc, why.field, "%.200s: %s", path, why.text);
 }
 
-static int open_graph(struct cli *cli, const char *path, struct place_model *model)
+/* A model that comes by standard input; its weights count as there, wherever they are. */
+static int read_onnx(struct cli *cli, const char *text, size_t length,
+		     const struct strata_map *dims, struct place_model *model)
+{
+	struct strata_onnx_dim *list;
+	struct strata_onnx_metrics metrics;
+	int rc = make_dims(cli, dims, &list);
+
+	if (rc == 0)
+		rc = strata_onnx_read(text, length, "model.onnx", list, dims->count, &cli->memory,
+				      &model->graph, &metrics, &cli->err);
+	if (rc || !metrics.dim_count || metrics.shaped_count == metrics.output_count)
+		return rc;
+	rc = keep_open_dims(cli, &metrics, model);
+	return rc ? rc
+		  : strata_onnx_read(text, length, "model.onnx", list, dims->count + 1,
+				     &cli->memory, &model->graph, NULL, &cli->err);
+}
+
+static int open_graph(struct cli *cli, const char *path, const struct strata_map *dims,
+		      struct place_model *model)
 {
 	const char *text;
 	size_t length;
-	int rc = input_read(env_system(), path, STRATA_JSON_BYTES_MAX, &cli->arena, &text, &length,
-			    &cli->err);
+	bool from_stdin = strcmp(path, "-") == 0;
+	int rc = input_read(env_system(), path,
+			    from_stdin ? STRATA_STUDY_FILE_BYTES_MAX : STRATA_JSON_BYTES_MAX,
+			    &cli->arena, &text, &length, &cli->err);
 
+	if (rc == 0 && from_stdin && is_onnx_bytes(text, length))
+		return read_onnx(cli, text, length, dims, model);
 	if (rc == 0)
 		rc = name_file(
 			cli, path,
@@ -91,7 +136,9 @@ int place_model_open(struct cli *cli, const char *path, const struct strata_map 
 		     struct place_model *ret_model)
 {
 	struct place_model model = { .name = path, .workload = "other" };
-	int rc = is_onnx(path) ? open_onnx(cli, path, dims, &model) : open_graph(cli, path, &model);
+	int rc = strcmp(path, "-") != 0 && is_onnx(path)
+			 ? open_onnx(cli, path, dims, &model) 
+				      : open_graph(cli, path, dims, &model);
 
 	if (rc == 0)
 		*ret_model = model;

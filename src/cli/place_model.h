@@ -6,6 +6,8 @@
 
 #include "formats/graph_case.h"
 
+#include <jansson.h>
+
 #include <strata/adaptive.h>
 
 extern const struct strata_choice place_modes[], place_objectives[];
@@ -43,6 +45,8 @@ struct place_answer {
 	enum strata_objective objective;
 	struct strata_place_plan plan;
 	double took_ms;
+	/* what an engine learned: engine/experience.h; NULL: not asked for */
+	const json_t *experience;
 };
 int place_print(struct cli *cli, const struct place_answer *answer);
 int place_plot(struct cli *cli, const struct place_answer *answer, const char *path);

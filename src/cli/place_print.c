@@ -2,9 +2,11 @@
  * cost, and why; or all of it as JSON. */
 #include "cli/place_model.h"
 
+#include <strata/limits.h>
 #include <strata/text.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *duration(double ns, char text[STRATA_FORM_BYTES])
@@ -97,6 +99,106 @@ static int print_text(struct cli *cli, const struct place_answer *answer)
 	if (answer->model->why)
 		cli_printf(cli, "  %s\n", answer->model->why);
 	return 0;
+}
+
+/* ---- what was observed ---- */
+
+enum { FACTOR_LOG2_MAX = 64 };
+
+/* Of ops of this kind on this device: observed ÷ predicted, how often. In a phase of its own when
+ * that was seen, else of the kind as a whole, as the engine corrects its plans. False: never. */
+static bool find_observed(const json_t *experience, const char *device, const struct strata_op *op,
+			  double *ret_factor, int64_t *ret_count)
+{
+	const json_t *kinds = json_object_get(json_object_get(experience, "devices"), device);
+	char key[STRATA_NAME_BYTES_MAX];
+
+	snprintf(key, sizeof(key), "%s@%s", op->kind, strata_phase_name(op->phase));
+	const json_t *pair = json_object_get(kinds, key);
+
+	if (!pair)
+		pair = json_object_get(kinds, op->kind);
+	const json_t *slow = json_object_get(pair, "slow");
+
+	if (!json_is_number(slow) || !(fabs(json_number_value(slow)) < FACTOR_LOG2_MAX))
+		return false;
+	*ret_factor = exp2(json_number_value(slow));
+	*ret_count = json_integer_value(json_object_get(pair, "count"));
+	return *ret_count > 0;
+}
+
+/* By kind of op, in the plan's time: what is predicted, how much of it was ever observed, and what
+ * that takes by what was observed. Times are those of each op on its device. */
+static json_t *observed_json(const struct place_answer *answer)
+{
+	const struct strata_graph *graph = answer->model->graph;
+	json_t *kinds = json_object(), *one;
+
+	for (size_t i = 0; i < graph->op_count; i++) {
+		double ns = answer->plan.finish_ns[i] - answer->plan.start_ns[i], factor = 1;
+		const char *device = answer->machine->devices[answer->plan.device[i]].name;
+		int64_t count = 0;
+		bool seen = find_observed(answer->experience, device, &graph->ops[i], &factor,
+					  &count);
+
+		one = json_object_get(kinds, graph->ops[i].kind);
+		double sums[3] = { ns, seen ? ns : 0, seen ? ns * factor : 0 };
+
+		for (int k = 0; one && k < 3; k++)
+			sums[k] += json_number_value(json_array_get(one, (size_t)k));
+		if (json_integer_value(json_array_get(one, 3)) > count)
+			count = json_integer_value(json_array_get(one, 3));
+		json_object_set_new(kinds, graph->ops[i].kind,
+				    json_pack("[f,f,f,I]", sums[0], sums[1], sums[2],
+					      (json_int_t)count));
+	}
+	json_t *array = json_array();
+	const char *kind;
+
+	json_object_foreach(kinds, kind, one) {
+		double seen_ns = json_number_value(json_array_get(one, 1));
+		double took_ns = json_number_value(json_array_get(one, 2));
+
+		json_array_append_new(
+			array, json_pack("{s:s,s:f,s:o,s:O}", "kind", kind, "predicted_ns",
+					 json_number_value(json_array_get(one, 0)), "factor",
+					 seen_ns > 0 ? json_real(took_ns / seen_ns) : json_null(),
+					 "seen", json_array_get(one, 3)));
+	}
+	json_decref(kinds);
+	return array;
+}
+
+static int print_observed(struct cli *cli, const struct place_answer *answer)
+{
+	static const struct cli_column columns[] = { { "OPERATOR", .flexible = true },
+						     { "PREDICTED ms", .right = true },
+						     { "OBSERVED / PREDICTED", .right = true },
+						     { "SEEN", .right = true } };
+	json_t *array = observed_json(answer), *one;
+	struct cli_table *table;
+	size_t i;
+	int rc = cli_table_new(cli, columns, sizeof(columns) / sizeof(columns[0]), &table);
+
+	if (rc == 0) {
+		json_array_foreach(array, i, one) {
+			const json_t *factor = json_object_get(one, "factor");
+
+			cli_table_add(table, "%s", json_string_value(json_object_get(one, "kind")));
+			cli_table_add(table, "%.3f",
+				      json_number_value(json_object_get(one, "predicted_ns")) / 1e6);
+			if (json_is_number(factor))
+				cli_table_add(table, "%.2f", json_number_value(factor));
+			else
+				cli_table_add(table, "not yet");
+			cli_table_add(table, "%lld",
+				      (long long)json_integer_value(json_object_get(one, "seen")));
+		}
+		cli_print(cli, "\n");
+		rc = cli_table_print(table);
+	}
+	json_decref(array);
+	return rc;
 }
 
 /* ---- JSON ---- */
@@ -196,10 +298,16 @@ static int print_json(struct cli *cli, const struct place_answer *answer)
 		texts(answer->choice->reasons, answer->choice->reason_count), "ops",
 		ops_json(answer));
 
+	if (json && answer->experience)
+		json_object_set_new(json, "observed", observed_json(answer));
 	return cli_print_json(cli, json);
 }
 
 int place_print(struct cli *cli, const struct place_answer *answer)
 {
-	return cli->globals.json ? print_json(cli, answer) : print_text(cli, answer);
+	if (cli->globals.json)
+		return print_json(cli, answer);
+	int rc = print_text(cli, answer);
+
+	return rc || !answer->experience ? rc : print_observed(cli, answer);
 }

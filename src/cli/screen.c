@@ -35,20 +35,26 @@ static void give_keyboard(struct keyboard *keyboard)
 }
 
 /* Waits for the time or a key; whether it is one that ends the screen. */
-static bool wait_key(const struct keyboard *keyboard, int64_t interval_ns)
+static bool wait_key(const struct keyboard *keyboard, const struct screen *screen)
 {
 	enum { CTRL_C = 3, CTRL_D = 4 };
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-	char key;
+	char bytes[32];
 
 	if (!keyboard->taken) {
-		follow_sleep(interval_ns);
+		follow_sleep(screen->interval_ns);
 		return false;
 	}
-	if (poll(&input, 1, (int)(interval_ns / STRATA_MS_NS)) <= 0)
+	if (poll(&input, 1, (int)(screen->interval_ns / STRATA_MS_NS)) <= 0)
 		return false;
-	return read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' || key == CTRL_C ||
-	       key == CTRL_D;
+	/* an arrow is several bytes, which come together */
+	ssize_t count = read(STDIN_FILENO, bytes, screen->key ? sizeof(bytes) : 1);
+
+	if (count < 1)
+		return true;
+	if (screen->key)
+		return screen->key(screen->context, bytes, (size_t)count);
+	return bytes[0] == 'q' || bytes[0] == 'Q' || bytes[0] == CTRL_C || bytes[0] == CTRL_D;
 }
 
 /* ---- drawing ---- */
@@ -72,7 +78,7 @@ static int draw_all(struct cli *cli, const struct screen *screen, const struct k
 	bool seen = false, away = false;
 
 	for (int64_t drawn = 0; screen->times == 0 || drawn < screen->times; drawn++) {
-		if (drawn && wait_key(keyboard, screen->interval_ns))
+		if (drawn && wait_key(keyboard, screen))
 			return 0;
 		cli_output_init(cli); /* it may have another size by now */
 		if (terminal)

@@ -3,7 +3,7 @@
  * strata serve, and for what nobody said the usual places. strata serve runs by them, also when it
  * reads them again; config and doctor look at them.
  */
-#include "cli/cli.h"
+#include "cli/service.h"
 
 #include "machine/inventory.h"
 
@@ -54,10 +54,15 @@ static int make_absolute(struct cli *cli, const char **path)
 }
 
 /* Where things are when nobody says so: of the system for root, of the user for others. */
-static int fill_places(struct cli *cli, struct server_conf *conf)
+static int fill_places(struct cli *cli, const struct origins *given, struct server_conf *conf)
 {
 	struct strata_arena *arena = &cli->arena;
 	bool usual = !conf->state_dir; /* the socket is then where clients look for it */
+	const char *from = origins_find(&cli->origins, "socket");
+	/* STRATA_SOCKET tells clients where a server is; another one, with a state directory of its
+	 * own, has its own socket there */
+	bool another = from && strcmp(from, "STRATA_SOCKET") == 0 && given &&
+		       origins_find(given, "state_dir");
 	int rc = usual ? find_state_dir(cli, &conf->state_dir) : 0;
 
 	if (rc == 0)
@@ -67,7 +72,7 @@ static int fill_places(struct cli *cli, struct server_conf *conf)
 	if (!conf->socket)
 		conf->socket =
 			cli->globals.socket  ? cli->globals.socket
-			: cli->config.socket ? cli->config.socket
+			: cli->config.socket && !another ? cli->config.socket
 			: usual && geteuid() == 0
 				? "/run/strata/strata.sock"
 				: strata_arena_printf(arena, "%s/strata.sock", conf->state_dir);
@@ -153,8 +158,26 @@ int serve_conf_make(struct cli *cli, const struct server_conf *flags, const stru
 			memcpy((char *)&conf + option->offset, (const char *)flags + option->offset,
 			       option_size(option));
 	if (rc == 0)
-		rc = fill_places(cli, &conf);
+		rc = fill_places(cli, given, &conf);
 	if (rc == 0)
 		*ret_conf = conf;
 	return rc;
+}
+
+bool serve_conf_ask(struct cli *cli, struct server_conf *ret_conf)
+{
+	struct server_conf conf = *ret_conf;
+	json_t *json = NULL;
+	struct buf path;
+
+	service_path(cli, &path, "settings", NULL, NULL);
+	bool told = service_get(cli, &path, &json) == 0 &&
+		    option_read_json(&server_schema, json_object_get(json, "settings"),
+				     OPTION_PARTIAL, &cli->arena, &conf, &cli->err) == 0;
+
+	json_decref(json);
+	cli->err = (struct strata_error){ 0 };
+	if (told)
+		*ret_conf = conf;
+	return told;
 }

@@ -10,6 +10,7 @@
 #include "server/descriptors.h"
 #include "server/reload.h"
 #include "server/server.h"
+#include "server/tls.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -88,12 +89,18 @@ static void say_where(const struct server *server)
 {
 	const struct server_conf *conf = &server->settings;
 
+	char pin[CERTIFICATE_PIN_BYTES];
+
+	tls_pin(pin);
 	if (conf->listen)
-		log_info("service", "serving on %s and, for callers with a token, http://%.*s:%d",
-			 conf->socket, (int)(strrchr(conf->listen, ':') - conf->listen),
-			 conf->listen, server->front.tcp_port);
+		log_info("service", "serving on %s and, for callers with a token, http%s://%.*s:%d",
+			 conf->socket, *pin ? "s" : "",
+			 (int)(strrchr(conf->listen, ':') - conf->listen), conf->listen,
+			 server->front.tcp_port);
 	else
 		log_info("service", "serving on %s", conf->socket);
+	if (*pin)
+		log_info("service", "the fingerprint of its key, for `strata login`: %s", pin);
 	if (atomic_load(&server->common.standing_by))
 		log_info("service", "standing by: another server leads");
 	else

@@ -16,16 +16,22 @@ static const char *get_variable(void *context, const char *name)
 	return getenv(name);
 }
 
-int service_find(struct cli *cli, struct client_place *ret_place)
+struct client_hints service_hints(const struct cli *cli)
 {
-	struct client_hints hints = {
+	return (struct client_hints){
 		.socket_flag = cli->globals.socket,
 		.server_flag = cli->globals.server,
+		.context_flag = cli->globals.context,
 		.socket_config = cli->config.socket,
 		.server_config = cli->config.server,
 		.system_socket = "/run/strata/strata.sock",
 		.get = get_variable,
 	};
+}
+
+int service_find(struct cli *cli, struct client_place *ret_place)
+{
+	struct client_hints hints = service_hints(cli);
 
 	return client_find(&hints, &cli->arena, ret_place, &cli->err);
 }

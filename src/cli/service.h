@@ -15,6 +15,8 @@
 
 /* ---- service.c ---- */
 
+/* What says where the server is. */
+struct client_hints service_hints(const struct cli *cli);
 /* Where the server is. */
 int service_find(struct cli *cli, struct client_place *ret_place);
 /* The token of the job that this runs in, in the arena. -ENOKEY where it is none. */
@@ -106,6 +108,8 @@ void grid_bar(struct buf *buf, double part, int width);
 void job_sentence(const json_t *job, int64_t now_ns, struct buf *buf);
 /* "17"; of an array "35_2", of several of its elements "35_[3-98]". */
 void job_add_id(const json_t *job, struct buf *buf);
+/* " on n1 and 2 more"; nothing when it is not foreseen. */
+void job_add_expected_place(const json_t *job, struct buf *buf);
 bool job_ended(const json_t *job);
 /* What a program that stands for the job should exit with. */
 int job_exit_code(const json_t *job);
@@ -141,6 +145,8 @@ int job_each(struct cli *cli, char *const *ids, size_t count, job_action *act, c
  * The body is borrowed. */
 int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body);
 int job_print_sentence(struct cli *cli, const char *id, const json_t *job);
+/* The same, and of how many of its array that holds. */
+int job_print_changed(struct cli *cli, const char *id, const json_t *job);
 
 /* ---- job_words.c ---- */
 
@@ -180,7 +186,10 @@ void follow_sleep(int64_t ns);
 struct screen {
 	int64_t interval_ns;
 	int64_t times; /* how often it is drawn; 0: until the program is stopped */
-	bool keys;     /* on a terminal q ends it, and any other key draws it at once */
+	bool keys;     /* on a terminal q ends it, and any other key draws it at once … */
+	/* … once this has been told of it, which then says what ends it: bytes as they came from
+	 * the terminal. NULL: q and ctrl-C do */
+	bool (*key)(void *context, const char *bytes, size_t count);
 	/* Draws once; cli->rows is how much room there is (0: any). */
 	int (*draw)(struct cli *cli, void *context);
 	void *context;

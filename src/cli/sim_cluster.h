@@ -12,7 +12,8 @@
 
 struct sim_conf {
 	int64_t procs, checkpoint_ns;
-	bool bands, history;
+	bool bands, history, advise, details;
+	double wait_limit;
 	const char *since, *nodes, *order, *placement, *backfill, *predict, *preempt, *compare,
 		*windows, *starts, *plot, *trace;
 };
@@ -58,6 +59,15 @@ struct sim {
 	size_t progress_calls;
 };
 
+/* cmd_sim_cluster.c: reads the classes that a trial names. */
+int sim_trial_read(struct sim *sim, struct sim_trial *trial);
+/* Replays one stretch of the trace; what is not in the metrics is added to the trial. */
+int sim_run_stretch(struct sim *sim, struct sim_trial *trial, size_t from, size_t count,
+		    struct metrics *ret_metrics);
+
+/* sim_advise.c: tries policies on the first half of the trace and shows the best on the second. */
+int sim_advise(struct sim *sim);
+
 /* sim_history.c: the trace and the machine from the service's own history, and how it really
  * went. */
 int sim_history_read(struct sim *sim, struct strata_swf *ret_swf);
@@ -66,6 +76,8 @@ int sim_history_measure(struct sim *sim, const struct strata_swf *swf);
 /* sim_report.c: the measures on stdout, as a table or as JSON; jobs that were left out on
  * stderr. */
 int sim_report_print(struct sim *sim);
+/* sim_details.c: what plots of a trial are made from, into its JSON. */
+void sim_details_add(const struct sim *sim, const struct sim_trial *trial, json_t *json);
 /* When each job started, as CSV, and the curves over time, as SVG. */
 int sim_report_starts(struct sim *sim);
 int sim_report_plot(struct sim *sim);

@@ -51,6 +51,8 @@ static json_t *trial_json(const struct sim *sim, const struct sim_trial *trial)
 	json_object_set_new(json, "preemptions", json_integer((json_int_t)trial->preemptions));
 	json_object_set_new(json, "cancelled", json_integer((json_int_t)trial->cancelled));
 	json_object_set_new(json, "lost_hours", json_real(trial->lost_hours));
+	if (sim->conf->details)
+		sim_details_add(sim, trial, json);
 	if (sim->windows.count) {
 		json_t *windows = json_array();
 

@@ -20,6 +20,8 @@ const struct strata_option solver_flag_rows[] = {
 	  .help = "a diffusers scheduler_config.json" },
 	{ "schedule", STRATA_TEXT, FLAG_AT(schedule), .value = "SPEC",
 	  .help = "where the noise levels lie (`strata classes schedule`)" },
+	{ "reuse", STRATA_TEXT, FLAG_AT(reuse), .value = "SPEC",
+	  .help = "leave out model calls: normal, draft, or as `strata classes reuse` has them" },
 	{ "sigmas", STRATA_LIST, FLAG_AT(sigmas),
 	  .list = { &real_item, STRATA_SOLVER_STEPS_MAX, NULL },
 	  .help = "own noise levels, falling" },
@@ -62,6 +64,8 @@ static int fill(struct cli *cli, const struct strata_registry *solvers,
 	if (rc == 0 && flags->schedule)
 		rc = strata_spec_read(schedules, flags->schedule, strlen(flags->schedule),
 				      &cli->arena, &setup.schedule, &cli->err);
+	if (rc == 0 && flags->reuse)
+		rc = strata_reuse_build(flags->reuse, &cli->arena, &asked->reuse, &cli->err);
 	if (rc)
 		return rc;
 	bool own = flags->sigmas.count || flags->timesteps.count;
@@ -102,6 +106,8 @@ int solver_ask(struct cli *cli, const char *name, const struct solver_flags *fla
 	*ret_asked = asked;
 	if (asked.schedule.cls)
 		ret_asked->request.schedule = &ret_asked->schedule;
+	if (asked.reuse.cls)
+		ret_asked->request.reuse = &ret_asked->reuse;
 	return 0;
 }
 

@@ -12,6 +12,7 @@ struct solver_flags {
 	const char *config; /* path of a scheduler_config.json; NULL: none */
 	/* a spec of kind schedule; NULL: as the name or the configuration says */
 	const char *schedule;
+	const char *reuse; /* a spec of kind reuse; NULL: every model call is made */
 	int64_t steps;
 	double strength, mu;
 	struct strata_list sigmas, timesteps; /* doubles */
@@ -22,7 +23,7 @@ extern const struct strata_option solver_flag_rows[]; /* for tables that are mad
 struct solver_asked {
 	const struct strata_solver_class *cls;
 	void *conf;
-	struct strata_spec schedule; /* cls NULL: none */
+	struct strata_spec schedule, reuse; /* cls NULL: none */
 	struct strata_solver_request request;
 };
 

@@ -24,7 +24,7 @@ struct cli_table {
 	size_t column_count;
 	struct cell *cells; /* row by row, in the arena */
 	size_t cell_count, cell_room;
-	size_t *widths;
+	size_t *widths; /* 0: the column is left out */
 	bool failed;
 };
 
@@ -132,13 +132,26 @@ void cli_table_add_buf(struct cli_table *table, struct buf *buf, const char *emp
 	buf_fini(buf);
 }
 
+/* Leaves out optional columns that say nothing. */
+static void leave_out(struct cli_table *table)
+{
+	for (size_t column = 0; column < table->column_count; column++) {
+		bool empty = table->columns[column].optional;
+
+		for (size_t i = column; empty && i < table->cell_count; i += table->column_count)
+			empty = strcmp(table->cells[i].text, "-") == 0;
+		if (empty)
+			table->widths[column] = 0;
+	}
+}
+
 /* Takes what is too much for the terminal from the flexible column. */
 static void fit(struct cli_table *table)
 {
 	size_t total = 0, room = (size_t)table->cli->columns;
 
 	for (size_t i = 0; i < table->column_count; i++)
-		total += table->widths[i] + (i ? GAP : 0);
+		total += table->widths[i] + (i && table->widths[i] ? GAP : 0);
 	for (size_t i = 0; room && total > room && i < table->column_count; i++) {
 		size_t over = total - room, *width = &table->widths[i];
 
@@ -159,6 +172,8 @@ static void print_cell(struct cli_table *table, size_t column, const char *cell,
 	       width = text_width(cell, length);
 	bool last = column + 1 == table->column_count, cut = width > room;
 
+	if (room == 0)
+		return;
 	if (cut)
 		length = text_fit(cell, length, room - 1, &width);
 	size_t pad = room > width + cut ? room - width - cut : 0;
@@ -185,6 +200,7 @@ int cli_table_print(struct cli_table *table)
 	assert(columns > 0);
 	if (table->failed)
 		return strata_fail_memory(&table->cli->err);
+	leave_out(table);
 	fit(table);
 	for (size_t i = 0; i < columns; i++)
 		print_cell(table, i, table->columns[i].title, CLI_BOLD);
