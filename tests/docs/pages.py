@@ -1,5 +1,6 @@
 """Pages whose commands are run: blocks of ```console have lines that begin with '$ ' and what they print; a block whose first word is `file=NAME` is that
-file; `skip=WHY` is not run. All blocks of a page share one shell, one after the other, in an empty home directory.
+file; `skip=WHY` is not run. One within a comment (`<!--`) is run too: what a page needs and a
+reader does not. All blocks of a page share one shell, one after the other, in an empty home directory.
 
 What a command prints is compared line by line: each line that is shown must come, in that order, with any numbers and any width; '…' in it stands for
 anything, and a line of its own for any number of lines. Lines that are not shown may come too."""
@@ -12,6 +13,7 @@ import tempfile
 import time
 
 FENCE = re.compile(r"^```(\S*)[ ]?(.*?)\n(.*?)^```$", re.M | re.S)
+BARE = re.compile(r"^ *(\$ \S|(strata|curl|make|python3|cc|systemctl|sbatch|squeue) [^|]*$)")
 END = "strata-docs-end"
 PATIENCE_S = 120
 
@@ -42,6 +44,14 @@ def read(text):
             yield "run", commands, match
 
 
+def unmarked(text):
+    """Commands that would not be run, and do not say why: in indented blocks, or in blocks that are no console's."""
+    rest = FENCE.sub(lambda match: match[3] if match[1] == "" else "", text)
+    plain = [match[3] for match in FENCE.finditer(text) if match[1] == ""]
+    indented = [line for line in rest.splitlines() if line.startswith("    ")]
+    return [line.strip() for line in indented + "\n".join(plain).splitlines() if BARE.match(line)]
+
+
 def pattern(line):
     """The line with any numbers and any width."""
     pieces = [re.sub(r"\\ (\\ )*", r"\\s+", re.sub(r"\d+([.:]\d+)*", "0", re.escape(piece).replace("0", "0"))) for piece in line.strip().split("…")]
@@ -65,10 +75,10 @@ def missing(shown, printed):
 class Shell:
     """A shell with an empty home, in which the program and Slurm's names are found."""
 
-    def __init__(self, path, python=""):
+    def __init__(self, path, python="", source="."):
         self.home = tempfile.TemporaryDirectory(prefix="strata-docs-", ignore_cleanup_errors=True)
         os.chmod(self.home.name, 0o755)
-        environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": "", "PYTHONPATH": python}
+        environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": "", "PYTHONPATH": python, "STRATA_SOURCE": os.path.abspath(source)}
         words, typed = os.pipe()  # beside its input, which commands may read
         self.process = subprocess.Popen(["bash", "--norc", "--noprofile", f"/dev/fd/{words}"], cwd=self.home.name, env=environment, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[words])
@@ -78,8 +88,8 @@ class Shell:
         self.buffer = b""
 
     def run(self, text):
-        """What it prints, and its status."""
-        self.typed.write(f"{text}\necho {END} $?\n".encode())
+        """What it prints, and its status. What it prints may end without the end of a line."""
+        self.typed.write(f"{text}\nprintf '\\n{END} %d\\n' $?\n".encode())
         self.typed.flush()
         deadline = time.monotonic() + PATIENCE_S
         select = selectors.DefaultSelector()
@@ -91,7 +101,7 @@ class Shell:
             if piece == b"":
                 raise AssertionError(f"the shell has ended: {text}\n{self.buffer.decode(errors='replace')}")
             self.buffer += piece or b""
-        printed, self.buffer = self.buffer[:match.start()].decode(errors="replace"), self.buffer[match.end():]
+        printed, self.buffer = self.buffer[:match.start() - 1].decode(errors="replace"), self.buffer[match.end():]
         return printed.splitlines(), int(match[1])
 
     def serve(self, command):
@@ -115,9 +125,9 @@ class Shell:
         self.home.cleanup()
 
 
-def run_page(text, path, each, python=""):
-    """Runs a page; each(command) hears of every one. `python` is where the Python package is, as if it were installed."""
-    shell, skipped, socket = Shell(path, python), [], None
+def run_page(text, path, each, python="", source="."):
+    """Runs a page; each(command) hears of every one. `python` is where the Python package is, as if it were installed; `source` the tree."""
+    shell, skipped, socket = Shell(path, python, source), [], None
     try:
         for kind, what, _ in read(text):
             if kind == "skip":

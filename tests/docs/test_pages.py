@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Every command of README and of the guide is run, and prints what the page shows.
+"""Every command of README and docs is run, and prints what the page shows; one that is not run says why.
 
-    test_pages.py [--fill PAGE …]
+    test_pages.py [PAGE …]
+    test_pages.py --fill PAGE …
 
 With --fill what the commands print now is written into the page, for whoever writes one."""
 import glob
@@ -25,17 +26,23 @@ def check(name):
         line = pages.missing(command.shown, command.printed)
         assert line is None, f"$ {command.text}\nshows: {line}\nprints: " + "\n".join(command.printed)
 
-    return pages.run_page(text, PATH, each, PYTHON)
+    bare = pages.unmarked(text)
+    assert not bare, "commands in blocks that are not ```console, or ```console skip=WHY: " + "; ".join(bare)
+    return pages.run_page(text, PATH, each, PYTHON, SOURCE)
 
 
 def fill(name):
     with open(name) as file:
         text = file.read()
     commands = []
-    pages.run_page(text, PATH, commands.append, PYTHON)
+    pages.run_page(text, PATH, commands.append, PYTHON, SOURCE)
     left = iter(commands)
     for kind, what, match in list(pages.read(text)):
         if kind != "run":
+            continue
+        if text[:match.start()].endswith("<!--\n"):  # nothing is shown of these
+            for _ in what:
+                next(left)
             continue
         lines = []
         for command in what:
@@ -47,7 +54,7 @@ def fill(name):
 
 
 def names():
-    return ["README.md"] + sorted(os.path.relpath(path, SOURCE) for path in glob.glob(os.path.join(SOURCE, "docs/guide/*.md")))
+    return ["README.md"] + sorted(os.path.relpath(path, SOURCE) for path in glob.glob(os.path.join(SOURCE, "docs/**/*.md"), recursive=True))
 
 
 def main():
@@ -55,9 +62,10 @@ def main():
         for name in sys.argv[2:]:
             fill(name)
         return 0
-    print(f"1..{len(names())}")
+    chosen = [name for name in names() if not sys.argv[1:] or name in sys.argv[1:]]
+    print(f"1..{len(chosen)}")
     bad = False
-    for number, name in enumerate(names(), 1):
+    for number, name in enumerate(chosen, 1):
         try:
             skipped = check(name)
             print(f"ok {number} - {name}")
