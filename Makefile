@@ -3,15 +3,16 @@
 #   make python     the Python package: PYTHONPATH=build/python   (make wheel: build/wheel/*.whl, for other machines)
 #   make demo       a short tour
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
-#   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1)
+#   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1, or several: SEED=1,2,3)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
 #   make test T=web_pages         every page in a real Chromium, by axe-core, with screenshots in build/web-shots
-#   make test T=docs              the commands of README and docs/guide, and what they print
+#   make test T=docs              the commands of README and docs, and what they print
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 #   make test T=diffusers         random settings of schedulers against the diffusers of that environment (make test-long T=diffusers: 20,000)
 #   make test T=python-ray        a Ray cluster inside a job, in another (build/python-ray, 290 MB)
 #   make test T=python-tools      types and notebooks: pyright and a Jupyter kernel, in another (build/python-tools, 330 MB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
+#   make test T=s3-moto           checkpoints copied to moto, an S3 of others, in another (build/moto)
 SAN    ?=
 T      ?=
 PREFIX ?= /usr/local
@@ -21,12 +22,14 @@ RUNS   ?= 1000000
 N      ?= 200
 SEED   ?= 1
 
+# A terminal sees how far a build is, in one line; a file gets warnings and errors only.
+quiet   = $$(test -t 2 || echo --quiet)
 setup   = test -f $(1)/build.ninja || meson setup $(1) $(2) >/dev/null
 san     = $(if $(SAN),-Db_sanitize=$(SAN) -Db_lundef=false)
 
 all: deps
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet product
+	@ninja -C $(BUILD) $(quiet) product
 
 deps:
 	@tools/deps deps/debian.txt
@@ -43,7 +46,7 @@ deps-dev:
 # The Python package of the tree: PYTHONPATH=build/python python3 -c 'import strata.solver'
 python: deps-python
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
-	@ninja -C $(BUILD) --quiet python
+	@ninja -C $(BUILD) $(quiet) python
 
 # A wheel with the libraries inside, tried in an environment that has nothing else: build/wheel/*.whl
 wheel: deps-python
@@ -62,24 +65,25 @@ test: deps-test
 	@$(if $(findstring python-tools,$(T)),tools/python-env build/python-torch deps/python-torch.txt && tools/python-env build/python-tools deps/python-tools.txt)
 	@$(if $(findstring python-ray,$(T)),tools/python-env build/python-ray deps/python-ray.txt)
 	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
-	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
+	@$(if $(findstring s3-moto,$(T)),tools/python-env build/moto deps/python-moto.txt)
+	@ninja -C $(BUILD) $(quiet) $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) $(if $(AGAIN),--again $(AGAIN))
 
 test-long: deps-test
 	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
 	@$(if $(findstring diffusers,$(T)),tools/python-env build/python-torch deps/python-torch.txt)
-	@ninja -C $(BUILD) --quiet $(if $(T),fixtures,tests)
+	@ninja -C $(BUILD) $(quiet) $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) --long
-	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread)
+	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread && $(MAKE) --no-print-directory test T=python-torch)
 
 # What has threads, under ThreadSanitizer; a race in the service's log fails its test.
 test-thread: deps-test
 	@$(call setup,build-thread,-Db_sanitize=thread -Db_lundef=false)
-	@ninja -C build-thread --quiet tests
+	@ninja -C build-thread $(quiet) tests
 	@tests/run build-thread --suite exec --suite server --suite stream --suite api $(T)
 
 bench: all
-	@ninja -C $(BUILD) --quiet benches
+	@ninja -C $(BUILD) $(quiet) benches
 	@bench/run $(BUILD) $(T)
 
 fuzz: deps-dev
@@ -88,7 +92,7 @@ fuzz: deps-dev
 	@tests/fuzz/run build-fuzz $(RUNS) $(T)
 
 mutate: deps-test
-	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(STAGES),--stages $(STAGES)) $(if $(BUDGET),--budget $(BUDGET)) $(IN)
+	@tools/mutate -n $(N) --seed $(SEED) $(if $(SAN),--sanitize $(SAN)) $(if $(BUDGET),--budget $(BUDGET)) $(IN)
 
 lint: deps-dev
 	@tools/lint

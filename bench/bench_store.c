@@ -220,7 +220,6 @@ static void bench_reads(struct store *store)
 	}
 	print_times("a page of 100 of one user", &times);
 	for (int i = 0; i < 2000; i++) {
-		struct strata_memory memory = { 0 };
 		struct strata_arena arena;
 		struct store_job job;
 

@@ -12,6 +12,22 @@ def nodes_show_what_is_free(service):
     equal(node["gpu_free"], [0, 0, 0, 1])
 
 
+def nodes_name_their_jobs(service):
+    """Each its own, in the order of their numbers; a job on two nodes both; one that waits none."""
+    wide = service.submit("sleep", "60", gpus=2, nodes=2)["id"]
+    service.wait(wide, "running")
+    jobs = [service.submit("sleep", "60", gpus=1)["id"] for _ in range(4)]
+    for job in jobs:
+        service.wait(job, "running")
+    service.submit("sleep", "60", hold=True)
+    nodes = {node["name"]: node["jobs"] for node in service.api("GET", "/nodes")["nodes"]}
+    at = {job: sorted(service.job(job)["node_names"]) for job in (wide, *jobs)}
+    equal(len(at[wide]), 2)
+    equal(nodes, {name: [job for job in at if name in at[job]] for name in nodes})
+    name = at[wide][0]
+    equal(service.api("PATCH", f"/nodes/{name}", {"state": "drained"})["jobs"], nodes[name])
+
+
 def users_are_shown_with_what_they_use(service):
     job = service.submit("sleep", "60", gpus=2)["id"]
     service.wait(job, "running")
@@ -41,5 +57,5 @@ def a_dead_node_gives_its_jobs_back(service):
     equal(service.wait(job, "running")["attempt"], 2)
 
 
-run(nodes_show_what_is_free, users_are_shown_with_what_they_use,
+run(nodes_show_what_is_free, nodes_name_their_jobs, users_are_shown_with_what_they_use,
     events_come_in_order_and_can_be_resumed, a_dead_node_gives_its_jobs_back)

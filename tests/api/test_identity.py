@@ -28,17 +28,22 @@ TABLE = {
     ("GET", "/api/v1/jobs/*/checkpoints"): READERS,
     ("POST", "/api/v1/jobs/*/checkpoints"): [403, 401, 401, 403, 403, 201, 201],
     ("DELETE", "/api/v1/jobs/*/checkpoints"): OWNERS,
+    ("GET", "/api/v1/jobs/*/script"): OWNERS,
     ("GET", "/api/v1/jobs/*/steps"): READERS,
     ("POST", "/api/v1/jobs/*/steps"): [403, 401, 401, 403, 403, 201, 201],
     ("PATCH", "/api/v1/jobs/*/steps/*"): [403, 401, 401, 403, 403, 404, 404],
+    ("POST", "/api/v1/jobs/*/resubmit"): [403, 401, 401, 403, 403, 403, 403],  # somebody else's, whoever asks
     ("DELETE", "/api/v1/jobs/*"): [403, 401, 401, 403, 403, 202, 202],
+    ("POST", "/api/v1/reload"): [202 if code == 200 else code for code in OPERATORS],
     ("GET", "/api/v1/queue"): READERS,
     ("GET", "/api/v1/nodes"): READERS,
     ("GET", "/api/v1/topology"): READERS,
     ("GET", "/api/v1/gpus"): READERS,
     ("GET", "/api/v1/reservations"): READERS,
+    ("GET", "/api/v1/settings"): OPERATORS,
     ("POST", "/api/v1/reservations"): OPERATORS,
     ("DELETE", "/api/v1/reservations/*"): [403, 401, 401, 403, 403, 404, 404],
+    ("PUT", "/api/v1/reservations/*"): [403, 401, 401, 403, 403, 400, 400],  # without nodes
     ("PATCH", "/api/v1/nodes/*"): OPERATORS,
     ("GET", "/api/v1/tokens"): [200, 401, 401, 403, 200, 200, 200],
     ("POST", "/api/v1/tokens"): [403, 401, 401, 403, 403, 403, 403],  # a token makes none
@@ -53,6 +58,10 @@ TABLE = {
 TABLE.update({
     # the page's own files say nothing about anybody
     ("GET", "/"): ANYBODY, ("GET", "/web/*/*"): [404] * 7,
+    ("GET", "/api/v1/jobs/*/samples"): OWNERS, ("GET", "/api/v1/jobs/*/sooner"): OWNERS,
+    ("GET", "/api/v1/problems"): READERS,
+    ("POST", "/api/v1/studies"): USERS, ("POST", "/api/v1/plans"): USERS, ("GET", "/api/v1/studies"): READERS,
+    ("GET", "/api/v1/studies/*"): [404, 401, 401, 404, 404, 404, 404], ("DELETE", "/api/v1/studies/*"): [404, 401, 401, 403, 404, 404, 404],
     ("POST", "/api/v1/trial"): USERS, ("GET", "/api/v1/series"): READERS,
     ("GET", "/api/v1/session"): READERS,
     ("POST", "/api/v1/session"): [403, 401, 401, 201, 201, 201, 201],
@@ -94,6 +103,11 @@ TABLE.update({
 for KIND in ("users", "accounts", "qos", "partitions"):
     TABLE[("GET", f"/api/v1/{KIND}")] = READERS
     TABLE[("PUT", f"/api/v1/{KIND}/*")] = TABLE[("PATCH", f"/api/v1/{KIND}/*")] = TABLE[("DELETE", f"/api/v1/{KIND}/*")] = ADMINS
+TABLE[("PATCH", "/api/v1/users/*")] = OPERATORS  # weight and limits of others
+
+# Changes of users by operators and administrators: of whom, what.
+USER_CHANGES = [({"weight": 2}, 200, 200), ({"limits": {"jobs": 3}}, 200, 200), ({"weight": 2, "raise_priority": True}, 403, 200), ({"raise_priority": False}, 403, 200),
+                ({"allowed_accounts": []}, 403, 200), ({"allowed_qos": []}, 403, 200), ({"account": ""}, 403, 200), ({"qos": ""}, 403, 200), ({"mail": "a@b.example"}, 403, 200)]
 
 # What jobs may ask for, by who submits them. There are an account, a partition that is root's, and two qos.
 GRANTED = [201, 401, 401, 403, 201, 201, 201]  # to every user
@@ -114,7 +128,7 @@ TOKENS = [({}, [201, 401, 401, 403, 403, 403, 403], [201, 401, 401, 403, 201, 20
           ({"role": "operator"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 201, 201]),
           ({"user": "root"}, [403, 401, 401, 403, 403, 403, 403], [403, 401, 401, 403, 403, 403, 403])]
 
-BODIES = {("POST", "/api/v1/trial"): {"jobs": []}, ("POST", "/v1/images/generations"): {"nonsense": 1}, ("POST", "/sdapi/v1/txt2img"): {"n_iter": 0}, ("POST", "/sdapi/v1/img2img"): {},
+BODIES = {("POST", "/api/v1/trial"): {"jobs": []}, ("POST", "/api/v1/studies"): {"policies": []}, ("POST", "/api/v1/plans"): "", ("POST", "/v1/images/generations"): {"nonsense": 1}, ("POST", "/sdapi/v1/txt2img"): {"n_iter": 0}, ("POST", "/sdapi/v1/img2img"): {},
           ("POST", "/sdapi/v1/options"): {"sd_model_checkpoint": "nosuch"}, ("POST", "/api/v1/generate"): {"nonsense": 1}, ("PATCH", "/api/v1/tasks/*"): {"priority": 3}, ("PUT", "/api/v1/models/*"): {},
           ("POST", "/api/v1/jobs"): {"nonsense": 1}, ("PATCH", "/api/v1/jobs/*"): {"nice": 1},
           ("PATCH", "/api/v1/nodes/*"): {"state": "up"}, ("POST", "/api/v1/reservations"): {"job_id": "theirs"},
@@ -176,6 +190,32 @@ def every_cell_of_the_table_holds(service):
 
 
 @TCP
+def operators_change_weight_and_limits_of_other_users(service):
+    need_root()
+    service.api("PUT", "/users/ann", {"weight": 1})
+    operator, admin = (service.api("POST", "/tokens", {"user": NOBODY, "role": role}, 201)["token"] for role in ("operator", "admin"))
+    for body, by_operator, by_admin in USER_CHANGES:
+        for token, want in ((operator, by_operator), (admin, by_admin)):
+            got = service.ask("PATCH", "/api/v1/users/ann", body, tcp=True, token=token)
+            assert got[0] == want, f"{body} gave {got}, expected {want}"
+    for name in (NOBODY, "root"):  # himself; who is an administrator
+        got = service.ask("PATCH", f"/api/v1/users/{name}", {"weight": 2}, tcp=True, token=operator)
+        assert got[0] == 403, f"{name} was changed by an operator: {got}"
+    service.api("POST", "/tokens", {"user": "daemon", "role": "user"}, 201)
+    equal(service.ask("PATCH", "/api/v1/users/daemon", {"weight": 2}, tcp=True, token=operator)[0], 200)
+    high = service.api("POST", "/tokens", {"user": "daemon", "role": "operator"}, 201)
+    got = service.ask("PATCH", "/api/v1/users/daemon", {"weight": 3}, tcp=True, token=operator)
+    equal(got[0], 403)
+    assert "daemon has a token of an operator or administrator" in got[1]["error"]["message"], got
+    of = {user["name"]: user["may_change"] for user in service.ask("GET", "/api/v1/users", tcp=True, token=operator)[1]["users"]}
+    equal(of, {"ann": True, "daemon": False})
+    service.api("DELETE", f"/tokens/{high['id']}")
+    equal(service.ask("PATCH", "/api/v1/users/daemon", {"weight": 3}, tcp=True, token=operator)[0], 200)
+    last = [event["about"] for event in service.api("GET", "/events?format=json&limit=1000")["events"] if event["kind"] == "entity.changed"][-1]
+    equal((last["name"], last["by"], last["from"], last["to"]), ("daemon", NOBODY, {"weight": 2}, {"weight": 3}))
+
+
+@TCP
 def jobs_get_what_their_callers_may_ask_for(service):
     need_root()
     service.api("PUT", "/accounts/lab", {})
@@ -229,5 +269,5 @@ def what_is_refused_is_not_read(service):
         equal(service.ask("POST", "/api/v1/jobs", "no json", tcp=True, token=secret)[0], want)
 
 
-run(every_cell_of_the_table_holds, jobs_get_what_their_callers_may_ask_for, a_token_makes_no_token,
+run(operators_change_weight_and_limits_of_other_users, every_cell_of_the_table_holds, jobs_get_what_their_callers_may_ask_for, a_token_makes_no_token,
     a_token_makes_no_more_than_itself_where_that_is_allowed, a_token_counts_instead_of_the_uid, what_is_refused_is_not_read)

@@ -63,7 +63,7 @@ def on_what_there_is_not(service):
     for text in ("afterok:999", f"afterok:{made['array_id']}_3", f"afterok:{made['ids'][1] + 1}"):
         error = service.submit("true", dependencies=text, status=404)["error"]
         equal(error["field"], "dependencies")
-        assert "depends on job" in error["message"], error
+        assert "which does not exist" in error["message"], error
     equal(len(service.api("GET", "/queue")["jobs"]), 2)
 
 

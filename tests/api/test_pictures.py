@@ -115,6 +115,16 @@ def in_a_batch_at_unlike_steps_each_has_the_bytes_it_has_alone(service):
         assert picture(service, number) == drawn_at_once(prompt, *words), f"{prompt} is another picture"
 
 
+def a_draft_has_the_bytes_of_a_draft_beside_one_that_is_exact(service):
+    draft = ask_for(service, "a three", seed=4, steps=24, quality="draft")
+    exact = ask_for(service, "a three", seed=4, steps=24, quality="exact")
+    ended(service, draft), ended(service, exact)
+    equal(picture(service, draft), drawn_at_once("a three", "--seed", 4, "--steps", 24, "--quality", "draft"))
+    equal(picture(service, exact), drawn_at_once("a three", "--seed", 4, "--steps", 24))
+    refused = service.api("POST", "/generate", {"prompt": "a three", "quality": "best"}, 400)["error"]
+    assert "exact, normal or draft" in refused["message"], refused
+
+
 def several_pictures_have_the_seeds_that_follow(service):
     said = strata(service, "generate", "a seven", "-n", "3", "--steps", "6", "--seed", "40", "-o", "many.png")
     assert "many-3.png: 28x28, 6 steps, seed 42" in said, said
@@ -316,7 +326,7 @@ def kills_at_random_lose_nothing_and_finish_nothing_twice(service):
 
 if __name__ == "__main__":
     run(a_prompt_becomes_the_picture_that_the_engine_draws, in_a_batch_at_unlike_steps_each_has_the_bytes_it_has_alone,
-        several_pictures_have_the_seeds_that_follow, what_cannot_be_fails_alone_with_a_sentence,
+        a_draft_has_the_bytes_of_a_draft_beside_one_that_is_exact, several_pictures_have_the_seeds_that_follow, what_cannot_be_fails_alone_with_a_sentence,
         a_worker_says_why_it_cannot_work, a_cancelled_task_leaves_its_batch_and_the_others_go_on,
         a_worker_that_is_told_to_end_gives_back_and_another_goes_on, a_task_gives_way_and_goes_on, a_stopped_worker_loses_its_tasks,
         a_killed_worker_is_followed_from_the_last_saved_step,

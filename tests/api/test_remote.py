@@ -17,7 +17,8 @@ class Pair:
         with open(path, "w") as file:
             file.write(token + "\n")
         os.chmod(path, 0o600)
-        self.scheduler = Service("--inventory-url", f"http://127.0.0.1:{inventory.port()}", "--inventory-token-file", path, nodes=None)
+        self.inventory_url = f"http://127.0.0.1:{inventory.port()}"
+        self.scheduler = Service("--inventory-url", self.inventory_url, "--inventory-token-file", path, nodes=None)
 
     def __enter__(self):
         return self.scheduler
@@ -58,6 +59,9 @@ def what_it_refuses_does_not_start(inventory):
             time.sleep(0.05)
         assert no[0]["job"] == job and no[0]["about"]["error"], no
         equal((service.job(job)["state"], service.job(job)["reason"]), ("queued", "begin_time"))
+        said = service.api("GET", f"/jobs/{job}/why")["sentences"]
+        assert f"Job {job} is queued: could not start: the inventory at {pair.inventory_url} did not give it its place: " in said[0], said
+        equal(said[1], "It is tried again in a few seconds; nothing has to be done for that.")
         other = service.submit("true")["id"]  # one that needs no GPU goes its way
         service.wait(other, "completed")
 
@@ -94,9 +98,23 @@ def one_that_is_cancelled_meanwhile_does_not_start(inventory):
         assert not os.path.exists(os.path.join(service.dir, "ran"))
 
 
+def one_that_does_not_answer_is_a_problem(inventory):
+    pair = Pair(inventory)
+    with pair as service:
+        equal(service.api("GET", "/problems")["problems"], [])
+        inventory.kill()
+        service.submit("true", gpus=1)
+        deadline = time.time() + PATIENCE_S
+        while not (found := service.api("GET", "/problems")["problems"]):
+            assert time.time() < deadline
+            time.sleep(0.05)
+        equal((found[0]["kind"], found[0]["grave"], found[0]["title"]), ("inventory_away", True, "The inventory does not answer"))
+        assert "No job starts until it does" in found[0]["text"] and found[0]["since"], found
+
+
 for test in (places_are_reserved_there_and_given_back, what_it_refuses_does_not_start, a_restart_asks_again_and_tidies_up,
-             one_that_is_cancelled_meanwhile_does_not_start):
+             one_that_is_cancelled_meanwhile_does_not_start, one_that_does_not_answer_is_a_problem):
     test.arguments = ("--listen", "127.0.0.1:0")
 
 run(places_are_reserved_there_and_given_back, what_it_refuses_does_not_start, a_restart_asks_again_and_tidies_up,
-    one_that_is_cancelled_meanwhile_does_not_start)
+    one_that_is_cancelled_meanwhile_does_not_start, one_that_does_not_answer_is_a_problem)

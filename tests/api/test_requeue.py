@@ -36,7 +36,7 @@ def supervisor_of(service, job):
 def a_job_whose_supervisor_dies_runs_again_only_if_it_may(service):
     once = marking(service, requeue=False)
     service.wait(once, "running")
-    while not os.path.exists(os.path.join(service.dir, "ran")):
+    while not os.path.exists(os.path.join(service.dir, "ran")) or not runs(service):
         time.sleep(0.02)
     os.kill(supervisor_of(service, once), signal.SIGKILL)
     job = service.wait(once, "failed")
@@ -49,7 +49,7 @@ def nor_after_a_restart_of_everything(service):
     once, again = marking(service, requeue=False), service.submit("sleep", "600")["id"]
     service.wait(once, "running")
     service.wait(again, "running")
-    while not os.path.exists(os.path.join(service.dir, "ran")):
+    while not os.path.exists(os.path.join(service.dir, "ran")) or not runs(service):
         time.sleep(0.02)
     supervisors = [supervisor_of(service, once), supervisor_of(service, again)]
     service.kill()

@@ -177,6 +177,22 @@ def the_socket_opens_a_port_with_a_link(service):
     equal(browser.ask("GET", "/api/v1/queue")[0], 200)
 
 
-run(a_session_has_the_rights_of_its_token, the_cookie_is_for_the_browser_alone, a_proxy_with_tls_gets_a_secure_cookie,
+@TCP
+def others_pages_start_no_studies(service):
+    browser, _ = signed_in(service, role="admin")
+    job = service.submit("true", hold=True)["id"]
+    for method, path, body in (("POST", "/studies", {"policies": ["fifo"]}), ("POST", "/plans?name=x.onnx", {"a": 1}), ("DELETE", "/studies/1", None)):
+        equal(browser.ask(method, "/api/v1" + path, {"Origin": "http://evil.example"}, body=body)[0], 403)
+        equal(browser.ask(method, "/api/v1" + path, {"Origin": "null"}, body=body)[0], 403)
+        equal(browser.ask(method, "/api/v1" + path, {"X-Strata-Page": None}, body=body)[0], 401)
+        equal(browser.ask(method, "/api/v1" + path, host=f"evil.example:{browser.port}", body=body)[0], 403)
+    for path in ("/studies", "/problems", f"/jobs/{job}/samples", f"/jobs/{job}/sooner"):
+        equal(browser.ask("GET", "/api/v1" + path, {"X-Strata-Page": None})[0], 401)
+        equal(browser.ask("GET", "/api/v1" + path, host=f"evil.example:{browser.port}")[0], 403)
+        equal(browser.ask("GET", "/api/v1" + path)[0], 200)
+    equal(service.api("GET", "/studies")["studies"], [])
+
+
+run(others_pages_start_no_studies, a_session_has_the_rights_of_its_token, the_cookie_is_for_the_browser_alone, a_proxy_with_tls_gets_a_secure_cookie,
     other_names_and_origins_are_refused, a_session_ends_with_its_token_and_by_signing_out, a_session_does_not_outlive_its_token,
     nobody_sees_or_ends_the_sessions_of_others, a_session_signs_nobody_in, the_socket_opens_a_port_with_a_link)

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Why a job waits, in sentences: each reason with its own."""
-from service import equal, run
+import datetime
+import subprocess
+
+from service import STRATA, equal, run
 
 
 def why(service, job, *words):
@@ -15,7 +18,7 @@ def what_is_not_free_is_said(service):
     service.wait(first, "running")
     second = service.submit("true", gpus=4)["id"]
     third = service.submit("true", gpus=1)["id"]
-    answer = why(service, second, f"Job {second} is queued", "asks for 4 GPUs, 1 core;", "first in the queue", "whole GPUs on n1")
+    answer = why(service, second, f"Job {second} is queued", "asks for 4 GPUs, 1 core;", "first in the queue", "No node has a whole GPU free.")
     equal((answer["expected_node"], answer["promised"], answer["position"]), ("n1", True, 1))
     why(service, third, f"number 2 in the queue; before it: {second}.")
     why(service, first, f"Job {first} is running.")
@@ -32,6 +35,17 @@ def whole_nodes_are_counted_as_such(service):
     why(service, named, "It may run only on n3 (--node-list).")
 
 
+def who_is_not_interrupted_is_named(service):
+    kept = service.submit("sleep", "600", name="kept", gpus=4, node_list="n1", priority="low", time_limit=3000)["id"]
+    young = service.submit("sleep", "600", name="young", gpus=8, preemptible=True, priority="low", time_limit=3000)["id"]
+    service.wait(kept, "running")
+    service.wait(young, "running")
+    urgent = service.submit("true", gpus=4, priority="high")["id"]
+    why(service, urgent, f"Job {kept} (kept) is less urgent but may not be interrupted (no --preemptible); it ends by 20",
+        f"Job {young} (young) is less urgent but protected until 20")
+    equal([s for s in why(service, service.submit("true", gpus=4, priority="low")["id"])["sentences"] if "less urgent" in s], [])
+
+
 def what_it_waits_for_is_named(service):
     first = service.submit("sleep", "60", name="prepare")["id"]
     service.wait(first, "running")
@@ -45,6 +59,38 @@ def what_it_waits_for_is_named(service):
     why(service, later, "earlier jobs of", "called one")
     why(service, again, f"`strata release {again}` lets it start")
     why(service, service.submit("true", begin="2040-01-01T00:00:00Z")["id"], "from 2040-01-01T00:00:00Z on")
+
+
+def seconds_between(a, b):
+    return (datetime.datetime.fromisoformat(b[:-1]) - datetime.datetime.fromisoformat(a[:-1])).total_seconds()
+
+
+def who_waits_apart_has_an_expected_start(service):
+    """In `why`, in the queue and in the job: after a time, after others, or why it is not known."""
+    begin = service.submit("true", begin="2040-01-01T00:00:00Z")["id"]
+    first = service.submit("sleep", "60", time_limit=1000)["id"]
+    service.wait(first, "running")
+    after = service.submit("true", dependencies=f"afterok:{first}", time_limit=500)["id"]
+    later = service.submit("true", dependencies=f"afterany:{after}")["id"]
+    bad = service.submit("true", dependencies=f"afternotok:{first}")["id"]
+    held = service.submit("true", hold=True)["id"]
+    behind = service.submit("true", dependencies=f"afterok:{held}")["id"]
+    queue = {job["id"]: job.get("expected_start_at") for job in service.api("GET", "/queue")["jobs"]}
+    equal(queue[begin], "2040-01-01T00:00:00Z")
+    started = service.job(first)["started_at"]
+    assert 998 <= seconds_between(started, queue[after]) <= 1002, (started, queue)
+    assert 1498 <= seconds_between(started, queue[later]) <= 1502, (started, queue)
+    equal((queue[bad], queue[held], queue[behind]), (None, None, None))
+    for job in (begin, after, later):
+        answer = why(service, job)
+        equal((answer["expected_start_at"], service.job(job)["expected_start_at"]), (queue[job], queue[job]))
+        equal((answer["promised"], answer.get("position")), (False, None))
+        assert not any("not known" in line or "in the queue" in line for line in answer["sentences"]), answer
+    why(service, bad, f"When it starts is not known: nobody can say whether job {first} will fail.")
+    why(service, behind, f"When it starts is not known, because when job {held} starts is not; `strata why {held}` says why.")
+    why(service, held, f"`strata release {held}` lets it start")
+    shown = subprocess.run([STRATA, "--socket", service.socket, "why", str(begin)], capture_output=True, text=True)
+    assert "It starts ≈ " in shown.stdout, shown
 
 
 def limits_are_told_with_their_numbers(service):
@@ -114,12 +160,12 @@ def what_is_impossible_is_named(service):
 def nodes_and_groups_have_their_words(service):
     array = service.submit("sleep", "60", array="1-3%1")["ids"]
     service.wait(array[0], "running")
-    why(service, array[1], "1 of its array run now")
+    why(service, array[1], "1 of its array runs now, as many as were asked for at a time; `strata update 1 --throttle N` changes that.")
     gang = service.submit("true", gang="g", gang_size=2)["id"]
-    why(service, gang, "1 jobs of its gang are submitted")
+    why(service, gang, "1 of the 2 jobs of its gang is submitted; all of them start together.")
     for node in ("n1", "n2", "n3"):
         service.api("PATCH", f"/nodes/{node}", {"state": "drained", "reason": "new disk"})
     why(service, service.submit("true")["id"], "Node n1 is drained: new disk; `strata nodes resume n1`")
 
 
-run(what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, whole_nodes_are_counted_as_such, what_it_waits_for_is_named, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
+run(who_is_not_interrupted_is_named, what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, whole_nodes_are_counted_as_such, what_it_waits_for_is_named, who_waits_apart_has_an_expected_start, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)

@@ -134,7 +134,7 @@ def saved_latents_go_to_the_next_worker(service):
     latents_become(service, ["1.6", "2.2"])
     worker.report("steps", 6)
     service.kill()
-    for name in ("9.1", "part-1-1", "1.3"):  # of a task that is not there, never accepted, older
+    for name in ("9.1", "part-1-1", "1.1", "1.2", "1.3", "1.4", "1.5"):  # of a task that is not there, never accepted, older
         with open(os.path.join(service.state, "latents", name), "w") as file:
             file.write("x")
     service.start()

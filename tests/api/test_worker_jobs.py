@@ -59,6 +59,9 @@ def a_worker_that_cannot_start_is_told_of(service):
         time.sleep(0.05)
     assert found["error"].startswith("no worker: job "), found
     equal(service.api("GET", "/tasks/1/why")["trouble"], found["error"])
+    problem = next(one for one in service.api("GET", "/problems")["problems"] if one["kind"] == "worker")
+    equal((problem["grave"], problem["title"], problem["action"]["command"]), (True, "digits draws nothing", "strata models show digits"))
+    assert problem["text"].endswith("1 picture waits for it."), problem
     equal(found["status"], "pending")
 
 

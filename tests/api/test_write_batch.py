@@ -29,6 +29,14 @@ def submit_waiting(service):
     return job
 
 
+def says_away(service, job):
+    """Does `why` say that the store is away, and what that means?"""
+    said = [line for line in service.api("GET", f"/jobs/{job}/why")["sentences"] if "store" in line]
+    assert all(line.startswith("The store is away (") and line.endswith("): nothing starts until it is back.") and
+               "()" not in line for line in said), said
+    return len(said) == 1
+
+
 def check_away(service, running, held):
     """Changes are refused, reads are answered, what ends is seen to end, nothing starts."""
     status, answer = service.ask("POST", "/api/v1/jobs", {"command": ["true"], "working_dir": service.dir})
@@ -41,6 +49,7 @@ def check_away(service, running, held):
         assert "nothing was changed" in error["message"], error
     equal(service.job(running)["state"], "running")
     equal(service.job(held)["reason"], "held")
+    assert says_away(service, held) and says_away(service, running)
     equal(len(service.api("GET", "/nodes")["nodes"]), 3)
     with open(go_file(service), "w"):
         pass
@@ -51,6 +60,7 @@ def check_back(service, running, held):
     wait_until_ready(service)
     equal(service.job(running)["state"], "completed")
     equal(service.job(held)["reason"], "held")
+    assert not says_away(service, held)
     service.wait(service.submit("true")["id"], "completed")
     service.kill()
     service.start()

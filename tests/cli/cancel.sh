@@ -27,6 +27,12 @@ gives 0
 prints_some 'array 50: 1 job is cancelled'
 asked '[q["query"] for q in r] == ["elements=all", "elements=all", "elements=3", "elements=3-9,12", "elements=7-9", ""]'
 
+it 'takes no part of a word for an array'
+serve '{"DELETE /api/v1/jobs/40": {"body": {"id": 40, "state": "cancelled", "stopping": false, "jobs": 1, "cancelled": 1}}}'
+run strata cancel '40x[3]'
+gives 3
+asked 'not any(q["path"] == "/api/v1/jobs/40" for q in r)'
+
 it 'means with a filter those elements that it leaves'
 serve "{\"GET /api/v1/queue\": {\"body\": {\"jobs\": [$(job id=45 array_id=40 array_index=5), $(job id=18), $(job id=43 array_id=40 array_index=3), $(job id=44 array_id=40 array_index=4)]}},
 	\"DELETE /api/v1/jobs/18\": {\"body\": {\"id\": 18}}, \"DELETE /api/v1/jobs/40\": {\"body\": {\"id\": 40, \"jobs\": 3, \"cancelled\": 3}}}"

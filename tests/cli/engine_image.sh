@@ -29,6 +29,26 @@ prints_some '16x16'
 prints_some 'parameters: a seven'
 prints_some 'Steps: 4, Sampler: flow_euler, CFG scale: 1.5, Seed: 5, Size: 16x16, Model: digits'
 
+it 'leaves out model calls when it is told to'
+strata engine image "$digits" 'a seven' --seed 5 --steps 12 -o exact.png
+strata engine image "$digits" 'a seven' --seed 5 --steps 12 --quality exact -o same.png
+run strata engine image "$digits" 'a seven' --seed 5 --steps 12 --quality draft -o draft.png
+gives 0
+run png draft.png
+prints_some 'Steps: 12, Sampler: flow_euler, CFG scale: 1.5, Seed: 5, Size: 16x16, Model: digits, Quality: draft'
+python3 - <<'P' || problem 'exact is not what no quality is, or a draft is no other picture'
+def pixels(path):
+    data = open(path, "rb").read()
+    return data[data.index(b"IDAT"):]
+assert pixels("exact.png") == pixels("same.png") != pixels("draft.png")
+P
+run strata engine image "$digits" 'a seven' --quality best
+gives 3
+says "strata: there is no quality 'best'; expected exact, normal or draft, or one of \`strata classes reuse\`"
+run strata engine image "$digits" 'a seven' --solver 'ddim:clip_sample=yes' --quality draft
+gives 1
+says_some 'ddim limits what the model predicts here, so no call can be left out'
+
 it 'draws the same picture of the same seed'
 strata engine image "$digits" 'a seven' --seed 5 --steps 4 -o one.png
 strata engine image "$digits" 'a seven' --seed 5 --steps 4 -o two.png --budget 40%
@@ -195,3 +215,10 @@ steps = [e for e in events if lanes.get(e.get("tid")) == "pipeline" and e.get("n
 assert [e["args"]["call"] for e in steps] == [0, 1, 2]
 '
 gives 0
+
+it 'says where it cannot write'
+for option in -o --trace; do
+	run strata engine image "$digits" 'a seven' --steps 1 "$option" /nowhere/out.svg
+	gives 3
+	says_some 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

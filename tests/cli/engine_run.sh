@@ -122,3 +122,11 @@ says_some 'cut.onnx'
 run strata engine run gpt2_prefill.onnx --devices gpu
 gives 2
 says_some "'gpu' is not a device"
+
+it 'says where it cannot write'
+model gpt2_prefill
+for option in --trace; do
+	run strata engine run gpt2_prefill.onnx --repeat 1 "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

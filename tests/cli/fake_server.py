@@ -4,7 +4,7 @@
     fake_server.py SOCKET|PORT ROUTES REQUESTS
 
 SOCKET is a path; a number is a TCP port of the loopback (0: any; the port goes to the file port). ROUTES is a JSON object: "GET /api/v1/queue" (without
-the query) → an answer, or a list of answers, one per request, the last one again and again. An answer is {"status": 200, "body": any JSON} or
+the query) → an answer, or a list of answers, one per request, the last one again and again; "*" is for all others. An answer is {"status": 200, "body": any JSON} or
 {"text": "…"} or {"hex": "89504e"}; a body that is not JSON is written down in hex; {"chunks": ["…", …]} is sent piece by piece, with "break" true the connection ends in the middle; {"drop": true} closes without
 answering. REQUESTS gets one line of JSON per request.
 """
@@ -31,7 +31,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer_of(self, path):
         route = f"{self.command} {path}"
-        answers = ROUTES.get(route)
+        answers = ROUTES.get(route, ROUTES.get("*"))
         if answers is None:
             return {"status": 404, "body": {"error": {"code": "not_found", "message": f"no route {route}", "field": None}}}
         if isinstance(answers, dict):

@@ -19,10 +19,10 @@ asked 'r[0]["body"] == {"prompt": "a seven", "seed": 5} and len(r[0]["headers"][
 
 it 'says what was said and leaves out the rest'
 serve '{"POST /api/v1/generate": {"status": 201, "body": '"$(task position=3 'expected_start="2199-01-01T14:05:00Z"')"'}}'
-run strata generate 'a fox' --model sdxl --webhook https://h/x --solver 'DPM++ 2M' --schedule karras --steps 30 --size 512x768 --guidance 7.5 --negative 'a dog' -n 4 --priority 7 --deadline 2199-01-01T00:00:00Z --no-wait
+run strata generate 'a fox' --model sdxl --webhook https://h/x --solver 'DPM++ 2M' --schedule karras --steps 30 --size 512x768 --guidance 7.5 --quality draft --negative 'a dog' -n 4 --priority 7 --deadline 2199-01-01T00:00:00Z --no-wait
 gives 0
 prints 'task T17 is pending: number 3 in line, starts ≈ 2199-01-01 14:05'
-asked 'p["body"] == {"prompt": "a fox", "webhook": "https://h/x", "model": "sdxl", "scheduler": "DPM++ 2M", "schedule": "karras", "steps": 30, "width": 512, "height": 768, "guidance_scale": 7.5, "negative_prompt": "a dog", "n": 4, "priority": 7, "deadline": "2199-01-01T00:00:00Z"}'
+asked 'p["body"] == {"prompt": "a fox", "webhook": "https://h/x", "quality": "draft", "model": "sdxl", "scheduler": "DPM++ 2M", "schedule": "karras", "steps": 30, "width": 512, "height": 768, "guidance_scale": 7.5, "negative_prompt": "a dog", "n": 4, "priority": 7, "deadline": "2199-01-01T00:00:00Z"}'
 run strata generate 'a fox' --deadline 10m --no-wait --json
 gives 0
 prints_json 'd["id"] == 17 and d["position"] == 3'

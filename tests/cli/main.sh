@@ -98,3 +98,14 @@ strata version <&- 2>&- >"$top/out"
 code=$? out=$(cat "$top/out") err=''
 gives 0
 prints_some 'strata '
+
+it 'does nothing with a configuration that it cannot read'
+echo 'color = sometimes' >bad.ini
+run strata --config bad.ini version
+gives 2
+prints ''
+says_some 'sometimes'
+run strata --config missing.ini version
+gives 3
+prints ''
+says_some 'missing.ini'

@@ -16,6 +16,14 @@ n2    drained  -               -       0/8      0 B/1 KiB  -      new disk'
 run strata nodes --json
 prints_json 'd["nodes"][0]["name"] == "n1"'
 
+it 'shows features, partitions and reservations where there are any'
+serve '{"GET /api/v1/nodes": {"body": {"nodes": [
+	{"name": "n1", "state": "up", "cpus": 8, "cpus_free": 8, "memory_bytes": 1024, "memory_free_bytes": 1024, "gpus": 0, "gpus_free": 0,
+	"features": ["ib", "big"], "partitions": ["gpu"], "reservations": ["disks"], "jobs": []}]}}}'
+run strata nodes
+prints 'NODE  STATE  GPUS  TYPE  CPUS     MEMORY  FEATURES  PARTITIONS  RESERVED  JOBS  NOTE
+n1    up     -     -      0/8  0 B/1 KiB  ib big    gpu         disks     -     -'
+
 it 'says that there are none'
 serve '{"GET /api/v1/nodes": {"body": {"nodes": []}}}'
 run strata nodes

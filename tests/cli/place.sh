@@ -23,7 +23,7 @@ model
 run strata place model.json --devices devices.json
 gives 0
 prints_some 'predicted: a request takes 910 us'
-prints_some '1 ops run where their KV cache is'
+prints_some '1 op runs where its KV cache is'
 prints_some 'portfolio'
 run strata place model.json --devices devices.json --json
 gives 0
@@ -79,6 +79,20 @@ gives 0
 grep -q '<svg' p.svg || problem 'no picture'
 grep -q 'cluster_1' g.dot || problem 'no graph'
 
+it 'says what was observed'
+model
+printf '{"strata_experience":1,"devices":{"cpu0":{"Gemm":{"slow":1,"fast":1,"count":3}},"gpu0":{"Gemm":{"slow":1,"fast":1,"count":3}},"gpu1":{"Gemm":{"slow":1,"fast":1,"count":3}}}}' >learned.json
+run strata place model.json --devices devices.json --experience learned.json --json
+gives 0
+prints_json '{one["kind"]: one["factor"] for one in d["observed"]}["Conv"] is None'
+prints_json '[(one["factor"], one["seen"]) for one in d["observed"] if one["kind"] == "Gemm"] == [(2.0, 3)]'
+run strata place model.json --devices devices.json --experience learned.json
+gives 0
+prints_some 'OBSERVED / PREDICTED'
+run strata place model.json --devices devices.json --experience devices.json
+gives 1
+says_some 'devices.json is not a file of experience'
+
 it 'says what is wrong'
 model
 run strata place model.json --devices devices.json --pin 'text=gpu9'
@@ -108,3 +122,11 @@ printf '{"ops":[{"name":"a"}]}' >model.json
 run strata place model.json --devices junk.json
 gives 2
 says_some 'junk.json: '
+
+it 'says where it cannot write'
+model
+for option in --plot --dot; do
+	run strata place model.json --devices devices.json "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

@@ -25,6 +25,20 @@ status=$?
 run test "$status" -eq 0
 gives 0
 
+it "serves beside another that STRATA_SOCKET names, when it has a state directory of its own"
+"$strata" serve --state "$PWD/s1" --node n:cpus=2 2> "$PWD/log1" &
+first=$!
+for i in $(seq 100); do [ -S "$PWD/s1/strata.sock" ] && break; sleep 0.1; done
+STRATA_SOCKET="$PWD/s1/strata.sock" "$strata" serve --state "$PWD/s2" --node m:cpus=2 2> "$PWD/log2" &
+second=$!
+for i in $(seq 100); do [ -S "$PWD/s2/strata.sock" ] && break; sleep 0.1; done
+run strata nodes --socket "$PWD/s1/strata.sock"
+prints_some 'n     up'
+run strata nodes --socket "$PWD/s2/strata.sock"
+prints_some 'm     up'
+kill -TERM "$first" "$second"
+wait "$first" "$second"
+
 it "tells systemd when it is ready, reloads and ends"
 cat >listen.py <<'END'
 import socket, sys

@@ -15,6 +15,16 @@ prints_some 'submitted   '
 prints_not 'account'
 prints_not 'ended'
 
+it 'shows where it was put, how good that is and how it ended'
+serve "{\"GET /api/v1/jobs/17\": {\"body\": $(job 'state="completed"' exit_code=0 'gpu_domains={"n1": [0, 1]}' placement_score=120 'request={"mail": "ann@lab.org", "notify": "begin"}')}}"
+run strata show 17
+gives 0
+prints_some 'gpu domains      n1: 0 1'
+prints_some 'placement score  120 of 150'
+prints_some 'exit code        0'
+prints_some 'mail             ann@lab.org'
+prints_some 'notify           begin'
+
 it 'shows several, and goes on where one is missing'
 serve "{\"GET /api/v1/jobs/17\": {\"body\": $(job)}, \"GET /api/v1/jobs/19\": {\"body\": $(job id=19)},
 	\"GET /api/v1/jobs/18\": {\"status\": 404, \"body\": {\"error\": {\"code\": \"not_found\", \"message\": \"there is no job 18\", \"field\": null}}}}"

@@ -206,3 +206,31 @@ run strata sim cluster --history small.swf
 gives 2
 run strata sim cluster --history --procs 4
 gives 2
+
+it 'says where it cannot write'
+trace
+for option in --starts --plot --trace; do
+	run strata sim cluster small.swf "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done
+
+it 'advises a policy by the first half and shows it on the second'
+strata sim workload --model lublin:load=0.9 --jobs 600 --seed 3 --output month.swf
+run strata sim cluster month.swf --advise --wait-limit 10
+gives 0
+prints_some 'first half  fifo '
+prints_some 'second  '
+prints_some "Chosen by the first half alone, with a longest wait of at most 10 times fifo/easy's"
+prints_some '    order = '
+run strata sim cluster month.swf --advise --wait-limit 10 --json
+prints_json 'd["chosen"]["whole"]["jobs"] == 600 and d["chosen"]["second_half"]["jobs"] == 300'
+prints_json 'min(t["first_half"]["avg_bsld"] for t in d["tried"]) == [t for t in d["tried"] if t["order"] == d["chosen"]["order"] and t["backfill"] == d["chosen"]["backfill"]][0]["first_half"]["avg_bsld"]'
+run strata sim cluster month.swf --advise --wait-limit 0
+prints_some 'None of these has a lower slowdown than fifo/easy with a longest wait of at most 0 times its own'
+run strata sim cluster month.swf --advise --compare fifo
+gives 2
+says_some 'advise makes a comparison of its own'
+trace
+run strata sim cluster small.swf --advise
+says_some '4 jobs are too few to choose by; expected 20 or more'

@@ -114,7 +114,7 @@ serve '{"GET /api/v1/tasks": {"body": '"$(tasks)"'}}'
 run strata sim pool --history --policy fifo,shortest
 gives 0
 prints_some 'as it was'
-says_some '1 tasks were not drawn to their end and are left out'
+says_some '1 task left out: not drawn to the end'
 run strata sim pool --history --policy fifo,shortest,fair --json
 gives 0
 prints_json '[one["policy"] for one in d] == ["as it was", "fifo", "shortest", "fair"] and {one["tasks"] for one in d} == {3}'
@@ -146,3 +146,11 @@ says_some 'go with --history'
 run strata sim pool --history --load 0.9
 gives 2
 says_some '--load and --trace do not go with it'
+
+it 'says where it cannot write'
+requests
+for option in --plot --trace; do
+	run strata sim pool requests.csv --policy fair "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

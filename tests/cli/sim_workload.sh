@@ -39,3 +39,10 @@ says_some "did you mean 'lublin'?"
 run strata sim workload --jobs 0
 gives 2
 says_some '--jobs is 0; expected 1 to'
+
+it 'says where it cannot write'
+for option in -o --nodes-out; do
+	run strata sim workload --model gpu --jobs 10 "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

@@ -87,3 +87,11 @@ head -c 300000 m.safetensors >cut.safetensors
 run strata stage run cut.safetensors --budget 1MiB --compute-ms 0
 gives 1
 says_some 'cut short'
+
+it 'says where it cannot write'
+weights
+for option in --plot --trace; do
+	run strata stage run m.safetensors --budget 1MiB --page 64KiB --compute-ms 1 --rounds 1 "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

@@ -55,7 +55,7 @@ echo hello
 EOF
 run strata submit --time 30m train.sh
 gives 0
-says_some 'no effect here: --hint'
+says_some '--hint of the script has no effect here'
 asked 'r[0]["body"]["name"] == "train" and r[0]["body"]["time_limit"] == 1800 and r[0]["body"]["gpus_per_node"] == 2'
 asked 'r[0]["body"]["gpu_type"] == "a100" and r[0]["body"]["script"].endswith("echo hello\n") and r[0]["body"]["script_name"] == "train.sh"'
 asked '"command" not in r[0]["body"]'
@@ -86,7 +86,7 @@ gives 2
 says_some 'needs an argument; usage: '
 run strata submit nofile.sh
 gives 3
-says "strata: there is no script 'nofile.sh'"
+says "strata: there is no script 'nofile.sh' here"
 run strata submit --time tomorrow -- true
 gives 2
 says_some '--time'

@@ -19,9 +19,24 @@ prints_some 'n1    up       █████████░ 3.5/4  ████�
 prints_some 'n2    drained  -                 ░░░░░░░░░░ 0/8'
 prints_some 'running'
 prints_some '≈ 2000-01-01 14:05'
-asked 'len(r) == 3'
+asked 'len(r) == 4'
 run strata top --json
-prints_json 'set(d) == {"at", "nodes", "jobs", "counts", "tasks"} and len(d["jobs"]) == 2 and d["tasks"] is None'
+prints_json 'set(d) == {"at", "nodes", "jobs", "counts", "tasks", "problems"} and len(d["jobs"]) == 2 and d["tasks"] is None'
+
+it 'shows what running jobs use, in columns for what is known'
+used=$(job id=3 'state="running"' 'reason=null' 'node_names=["n1"]' cpus_used=1.5 memory_used_bytes=3221225472)
+gpu=$(job id=4 'state="running"' 'reason=null' 'node_names=["n1"]' gpus_used=0.875 gpu_memory_used_bytes=1073741824)
+serve "{$nodes, \"GET /api/v1/queue\": {\"body\": {\"jobs\": [$used, $(job)]}}}"
+run strata top
+gives 0
+prints_some 'CPU USE  MEMORY'
+prints_some ' 1.50   3 GiB'
+prints_not 'GPU USE'
+asked '"collapse=1&used=1" in [x["query"] for x in r]'
+serve "{$nodes, \"GET /api/v1/queue\": {\"body\": {\"jobs\": [$used, $gpu]}}}"
+run strata top
+prints_some 'CPU USE  MEMORY  GPU USE  GPU MEMORY'
+prints_some '0.88       1 GiB'
 
 it 'shows generation tasks that wait or are being drawn'
 serve "{$nodes, \"GET /api/v1/queue\": {\"body\": {\"jobs\": [$running]}}, \"GET /api/v1/tasks\": {\"body\": {\"tasks\": [$(task 'status="denoising"' steps_done=4), $(task id=18 position=1)]}}}"
@@ -33,6 +48,12 @@ prints_some 'T18  ann   digits  pending     0/20'
 asked 'p["query"] == "status=pending,encoding,denoising,decoding"'
 run strata top --json
 prints_json '[t["id"] for t in d["tasks"]] == [17, 18]'
+
+it 'says what is wrong, the gravest by its name'
+serve "{$nodes, \"GET /api/v1/queue\": {\"body\": {\"jobs\": []}}, \"GET /api/v1/problems\": {\"body\": {\"count\": 2, \"problems\": [{\"grave\": true, \"title\": \"c2 is down\"}, {\"grave\": false, \"title\": \"n2 is drained\"}]}}}"
+run strata top
+gives 0
+prints_some '2 nodes, 0 running, 0 waiting, 2 problems: c2 is down'
 
 it 'is drawn over on a terminal, and fits it'
 many=$(for i in $(seq 100 140); do printf ', '; job id=$i; done)

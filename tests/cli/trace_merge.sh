@@ -65,3 +65,11 @@ gives 0
 run strata trace merge stage.json sim.json -o odd.json
 gives 0
 says_some 'the files name different clocks'
+
+it 'says where it cannot write'
+printf '[%s]' "$event" >a.json
+for option in -o; do
+	run strata trace merge a.json "$option" /nowhere/out.svg
+	gives 3
+	says 'strata: cannot open the directory of /nowhere/out.svg: No such file or directory'
+done

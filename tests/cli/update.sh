@@ -21,7 +21,7 @@ serve "{\"PATCH /api/v1/jobs/40\": {\"body\": $(job id=43 array_id=40 array_inde
 run strata update 40_[3-9] --gpus 1
 gives 0
 prints_some 'job 40_3 is queued'
-prints_some 'array 40: 7 jobs are so'
+prints_some 'array 40: 7 jobs changed'
 asked 'p["query"] == "elements=3-9"'
 
 it 'says what is wrong'
@@ -33,4 +33,12 @@ run strata update 17
 gives 2
 says 'strata: nothing is to change; expected flags of `strata submit`, as in --gpus 2'
 run strata update --gpus 2
+gives 2
+
+it 'changes how many of an array run at a time'
+serve '{"PATCH /api/v1/jobs/35?elements=all": {"body": {"id": 35, "jobs": 4}}, "PATCH /api/v1/jobs/35": {"body": {"id": 35}}}'
+run strata update 35 --throttle 8
+gives 0
+asked 'p["body"] == {"array_throttle": 8}'
+run strata update 35 --throttle -1
 gives 2

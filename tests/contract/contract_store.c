@@ -233,17 +233,19 @@ EACH(every_kind_of_row_comes_back)
 	struct store_reservation reservation = { "night", 1, 2, "{}" };
 	struct store_checkpoint checkpoint = { 7, 1, "/ckpt/7", 1 << 20, 5, 1000 };
 	struct store_delivery delivery = { "u1", "ada", "job.ended", "http://h", "{}", NULL, 2, 3, 4 };
+	struct store_samples samples = { 7, 2, 77, "{}" };
 	struct store_change changes[] = { STORE_PUT(&step),      STORE_PUT(&array),
 					  STORE_PUT(&event),     STORE_PUT(&usage),
 					  STORE_PUT(&entity),    STORE_PUT(&token),
 					  STORE_PUT(&node),      STORE_PUT(&reservation),
-					  STORE_PUT(&checkpoint), STORE_PUT(&delivery) };
+					  STORE_PUT(&checkpoint), STORE_PUT(&delivery),
+					  STORE_PUT(&samples) };
 	uint64_t epoch;
 	struct store *store = open_leading(address, &epoch);
 	struct copies found;
 
-	CHECK_OK(store_apply(store, changes, 10, epoch, &err));
-	for (int i = 0; i < 10; i++) {
+	CHECK_OK(store_apply(store, changes, 11, epoch, &err));
+	for (int i = 0; i < 11; i++) {
 		load(store, changes[i].kind, NULL, &found);
 		CHECK_INT(found.count, 1);
 		if (changes[i].kind == STORE_USAGE) {
@@ -276,6 +278,11 @@ EACH(every_kind_of_row_comes_back)
 			CHECK_TEXT(got->url, "http://h");
 			CHECK_TEXT(got->error, NULL);
 			CHECK_INT(got->due_ns, 4);
+		} else if (changes[i].kind == STORE_SAMPLES) {
+			const struct store_samples *got = found.rows[0];
+
+			CHECK_TEXT(got->points, "{}");
+			CHECK_INT(got->attempt, 2);
 		} else if (changes[i].kind == STORE_ENTITY) {
 			const struct store_entity *got = found.rows[0];
 

@@ -59,3 +59,30 @@ TEST(an_array_is_forgotten_with_its_last_element)
 	small_submit(element(2, 1, 5), 2); /* the number may be used again */
 	small_close();
 }
+
+TEST(another_limit_counts_from_the_next_pass_on)
+{
+	struct strata_job_request request = small_request(1, 1, 100);
+
+	small_open("fifo", "easy", 1, 0);
+	request.array = 7;
+	request.array_limit = 1;
+	request.array_count = 4;
+	request.array_step = 1;
+	small_submit(request, 0);
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_OK(strata_cluster_limit_array(small, 7, 3, &err));
+	CHECK_TEXT(small_pass(1), "2 3");
+	CHECK_OK(strata_cluster_limit_array(small, 7, 1, &err));
+	CHECK_TEXT(small_pass(2), "");
+	CHECK_OK(strata_cluster_limit_array(small, 7, 0, &err));
+	CHECK_TEXT(small_pass(3), "4");
+	struct strata_array_view view;
+
+	CHECK_OK(strata_cluster_ended(small, 1, STRATA_OUTCOME_FAILED, 4 * SECOND, &err));
+	CHECK_OK(strata_cluster_array(small, 7, &view, &err));
+	CHECK(view.count == 4 && view.unstarted == 0 && view.open == 3 && view.bad == 1);
+	CHECK_ERROR(strata_cluster_array(small, 8, &view, &err), -ESRCH, "there is no array 8");
+	CHECK_ERROR(strata_cluster_limit_array(small, 8, 1, &err), -ESRCH, "there is no array 8");
+	small_close();
+}

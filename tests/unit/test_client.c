@@ -329,6 +329,10 @@ TEST(a_program_without_a_way_to_urls_says_so)
 	struct client_place place = { .url = "http://127.0.0.1:1" };
 
 	CHECK_ERROR(client_open(&place, &memory, &client, &err), -ENOTSUP, "over sockets only");
+	place.url = "http://ann:geheim@localhost/x";
+	CHECK_ERROR(client_open(&place, &memory, &client, &err), -EINVAL,
+		    "no user or password in it");
+	CHECK(!strstr(err.text, "geheim"));
 }
 
 static int open_once(struct strata_memory *own, void *context, struct strata_error *error)

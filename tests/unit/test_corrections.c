@@ -4,8 +4,11 @@
 #include <strata/place.h>
 #include <strata/rng.h>
 
+#include <strata/limits.h>
+
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 
 static struct strata_memory memory;
 static struct strata_error err;
@@ -97,6 +100,22 @@ TEST(bounds_and_nonsense)
 		-EINVAL, "65 devices");
 }
 
+TEST(kinds_have_a_limit)
+{
+	struct strata_corrections *corrections = fresh();
+	char kind[16];
+
+	for (int i = 0; i < STRATA_PLACE_KINDS_MAX; i++) {
+		snprintf(kind, sizeof(kind), "k%d", i);
+		CHECK_OK(strata_corrections_observe(corrections, kind, 0, 1, 1, &err));
+	}
+	CHECK_ERROR(strata_corrections_observe(corrections, "more", 0, 1, 1, &err), -E2BIG,
+		    "more than 65536 kinds");
+	CHECK_OK(strata_corrections_observe(corrections, "k0", 0, 1, 1, &err));
+	strata_corrections_free(corrections);
+	CHECK_INT(memory.used_bytes, 0);
+}
+
 static int observe(struct strata_memory *mem, void *context, struct strata_error *error)
 {
 	struct strata_corrections *corrections;
@@ -144,8 +163,8 @@ TEST(numbers_that_no_observation_leaves_are_not_put_back)
 {
 	struct strata_corrections *corrections = fresh();
 	static const struct strata_correction wrong[] = {
-		{ "MatMul", 2, 1, 1, 1 },          { "MatMul", 0, 4.01, 1, 1 },
-		{ "MatMul", 0, 1, -4.01, 1 },      { "MatMul", 0, 1, 1, 0 },
+		{ "MatMul", 2, 1, 1, 1 },           { "MatMul", 0, 4.01, 1, 1 },
+		{ "MatMul", 0, 1, -4.01, 1 },       { "MatMul", 0, 1, 1, 0 },
 		{ "MatMul", 0, (double)NAN, 1, 1 },
 	};
 

@@ -91,6 +91,26 @@ TEST(gpu_hours_above_the_limit_have_to_fade)
 	small_close();
 }
 
+/* Also while they run, and by whomever of the account. */
+TEST(gpu_hours_that_others_use_now_count_for_the_account)
+{
+	struct strata_limits limits = { .gpu_hours = 1 };
+	struct strata_job_request request = small_request(1, 0, 100000);
+
+	small_open("fifo", "easy", 1, 8);
+	CHECK_OK(strata_cluster_set_account(small, "lab", NULL, 1, &limits, &err));
+	request.account = "lab";
+	request.gpus = 2;
+	small_submit(request, 0);
+	CHECK_TEXT(small_pass(0), "1");
+	request.id = 2;
+	request.user = "ben";
+	small_submit(request, 3600);
+	CHECK_TEXT(small_pass(3600), "");
+	CHECK_TEXT(small_state(2), "queued, account_limit");
+	small_close();
+}
+
 TEST(waiting_jobs_beyond_their_limit_are_refused)
 {
 	struct strata_limits limits = { .waiting = 1 };
@@ -206,7 +226,8 @@ TEST(nobody_is_charged_for_what_works_for_others)
 	strata_cluster_user(small, "ben", &view);
 	CHECK(view.gpu_hours > 0.9);
 	CHECK(strata_cluster_bill(small, 2, 0, 0) == 2);
-	CHECK(strata_cluster_bill(small, 0, 0.5, 0) > 0 && strata_cluster_bill(small, 0, 0.5, 0) < 1);
+	CHECK(strata_cluster_bill(small, 0, 0.5, 0) > 0 &&
+	      strata_cluster_bill(small, 0, 0.5, 0) < 1);
 	small_close();
 }
 

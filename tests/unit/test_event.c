@@ -104,6 +104,17 @@ static void tell_jobs(void)
 	CHECK_TEXT(small_pass(10), "3");
 	small_submit(small_request(5, 1, 100), 10);
 	CHECK_OK(strata_cluster_withdraw(small, 5, &err));
+	CHECK_ERROR(strata_cluster_limit_array(small, 9, 1, &err), -ESRCH, "no array 9");
+	CHECK_OK(
+		strata_cluster_reserve(small,
+				       &(struct strata_advance){ .name = "maintenance",
+								 .begin_ns = 15 * SECOND,
+								 .end_ns = 30 * SECOND,
+								 .kept = &(struct strata_kept){ 0 },
+								 .kept_count = 1 },
+				       &err));
+	CHECK(strata_cluster_digest(small) == strata_cluster_digest(twin));
+	CHECK_OK(strata_cluster_unreserve(small, "maintenance", &err));
 	CHECK_OK(strata_cluster_ended_after(small, 3, STRATA_OUTCOME_FAILED, 90 * SECOND,
 					    20 * SECOND, &err));
 }

@@ -64,6 +64,30 @@ TEST(the_stored_text_stays_what_it_was)
 	strata_arena_fini(&arena);
 }
 
+TEST(how_good_it_was_is_kept_with_it)
+{
+	struct job_place_piece pieces[] = { { .node = "n1", .gpu_mask = 3, .gpu_domains = 5 } };
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+	struct job_place *place = job_place_new(pieces, 1);
+	struct buf buf;
+
+	strata_arena_init(&arena, &memory, 0);
+	buf_init(&buf, &memory, 0);
+	place->score = 140;
+	CHECK_INT(job_place_copy(place, &arena)->score, 140);
+	job_place_print(place, &buf);
+	CHECK(strstr(buf.text, "\"gpu_milli\":0,\"gpu_domains\":5,\"score\":140}"));
+	const struct job_place *read = job_place_parse(buf.text, &arena);
+
+	CHECK_INT(read->score, 140);
+	CHECK_INT(read->pieces[0].gpu_domains, 5);
+	CHECK_INT(job_place_parse(TEXT, &arena)->score, 0);
+	free(place);
+	buf_fini(&buf);
+	strata_arena_fini(&arena);
+}
+
 TEST(a_text_that_is_none_is_a_place_without_nodes)
 {
 	static const char *const bad[] = { "", "{}", "[1]", "[{\"node\":\"n1\"}]", "[" };

@@ -56,20 +56,31 @@ TEST(a_script_that_asks_for_nothing_gets_the_servers_defaults)
 TEST(sizes_become_the_fields_of_the_same_meaning)
 {
 	check_body("-N 2 --ntasks-per-node=4 -c 8",
-		   "{\"cpus_per_task\":8,\"nodes\":2,\"tasks\":8}");
+		   "{\"cpus_per_task\":8,\"nodes\":2,"
+		   "\"slurm\":{\"ntasks-per-node\":\"4\"},\"tasks\":8}");
 	check_body("-n 1", "{\"tasks\":1}");
 	check_body("--gres=gpu:a100:4 -N 2",
 		   "{\"gpu_type\":\"a100\",\"gpus_per_node\":4,\"nodes\":2,\"tasks\":2}");
 	check_body("--gpus=8", "{\"gpus\":8}");
 	check_body("--gpus=8 --gpus-per-task=2", "{\"gpus_per_task\":2,\"tasks\":4}");
 	check_body("--gpus-per-node=2 --gpus=4", "{\"gpus_per_node\":2,\"nodes\":2,\"tasks\":2}");
-	check_body("--gpus=4 --cpus-per-gpu=6", "{\"cpus_per_task\":24.0,\"gpus\":4}");
+	check_body("--gpus=4 --cpus-per-gpu=6", "{\"cpus_per_task\":24.0,\"gpus\":4,"
+						"\"slurm\":{\"cpus-per-gpu\":\"6\"}}");
 	check_body("--gpus=0", "{}");
 	check_body("--mem=2G", "{\"memory\":2147483648}");
 	check_body("--mem-per-cpu=1G -c 4", "{\"cpus_per_task\":4,\"memory_per_task\":4294967296}");
-	check_body("--mem-per-gpu=1G --gpus=2", "{\"gpus\":2,\"memory_per_task\":2147483648}");
+	check_body("--mem-per-gpu=1G --gpus=2", "{\"gpus\":2,\"memory_per_task\":2147483648,"
+						"\"slurm\":{\"mem-per-gpu\":\"1024\"}}");
 	check_body("--time=1-0", "{\"time_limit\":86400}");
 	check_body("--time=0", "{\"time_limit\":\"unlimited\"}");
+	check_body("-O -n 4", "{\"cpus_per_task\":0.25,\"nodes\":1,"
+			      "\"slurm\":{\"overcommit\":\"1\"},\"tasks\":4}");
+	check_body("--mincpus=4 -n 2", "{\"cpus_per_task\":2.0,\"nodes\":1,"
+				       "\"slurm\":{\"mincpus\":\"4\"},\"tasks\":2}");
+	check_body("--gpus-per-socket=2 --sockets-per-node=2",
+		   "{\"gpus_per_node\":4,\"slurm\":{\"gpus-per-socket\":\"2\","
+		   "\"sockets-per-node\":\"2\"}}");
+	check_body("--deadline=2030-01-01T00:00:00", "{\"deadline\":\"2030-01-01T00:00:00Z\"}");
 }
 
 TEST(the_rest_becomes_fields_too)
@@ -103,11 +114,16 @@ TEST(what_has_no_field_is_named)
 {
 	check_body("--mem=0", "{}");
 	CHECK_TEXT(notes.text, "--mem=0 of the script has no effect here\n");
-	check_body("-N 2-4", "{\"nodes\":2,\"tasks\":2}");
+	check_body("-N 2-4", "{\"nodes\":2,\"slurm\":{\"nodes-max\":\"4\"},\"tasks\":2}");
 	CHECK(strstr(notes.text, "MIN is taken"));
-	check_body("--mail-type=END --deadline=2030-01-01", "{}");
+	check_body("--mail-type=END,BEGIN --mail-user=ann@lab",
+		   "{\"mail\":\"ann@lab\",\"notify\":\"begin,end\"}");
+	check_body("--mail-user=ann@lab --mail-type=none", "{}"); /* nothing was asked for */
+	check_body("--mail-type=TIME_LIMIT --propagate=ALL", "{}");
 	CHECK(strstr(notes.text, "--mail-type of"));
-	CHECK(strstr(notes.text, "--deadline of"));
+	CHECK(strstr(notes.text, "--propagate of"));
+	check_body("--hint=nomultithread -m cyclic", "{}");
+	CHECK(strstr(notes.text, "--hint of") && strstr(notes.text, "--distribution of"));
 }
 
 TEST(text_that_json_cannot_hold_is_refused)

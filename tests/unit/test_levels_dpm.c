@@ -68,6 +68,25 @@ TEST(a_flow_starts_at_1_or_just_below)
 	solver_sample_end(&sample);
 }
 
+TEST(a_schedule_on_a_flow_is_stepped_below_one)
+{
+	struct strata_solver_request request = { .steps = 12 };
+	struct levels levels;
+
+	solver_sample_start(&sample);
+	const struct solver_conf *conf =
+		solver_sample_conf(&sample, "dpmpp_2m:use_flow_sigmas:use_exponential_sigmas");
+
+	CHECK_ERROR(levels_dpm(conf, &request, -INFINITY, 0, &sample.arena, &levels, &err), -EINVAL,
+		    "a flow has noise levels below 1, and this schedule is at 14.6146");
+	request.has_strength = true;
+	request.strength = 0.4;
+	CHECK_OK(levels_dpm(conf, &request, -INFINITY, 0, &sample.arena, &levels, &err));
+	CHECK_INT(levels.first, 8);
+	CHECK_NEAR(levels.sigmas[8], 14.6146 * pow(0.0291675 / 14.6146, 8.0 / 11), 1e-5);
+	solver_sample_end(&sample);
+}
+
 TEST(a_timestep_is_cut_off_where_the_reference_cuts_it)
 {
 	struct strata_solver_request three = { .steps = 3 };

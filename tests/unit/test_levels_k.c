@@ -45,8 +45,35 @@ TEST(levels_even_in_the_logarithm_end_at_the_least)
 
 	CHECK_NEAR(levels.sigmas[1] / levels.sigmas[0], levels.sigmas[5] / levels.sigmas[4], 1e-7);
 	CHECK_NEAR(levels.sigmas[5], 0.0291675, 1e-6);
+	CHECK(levels.longer);
+	levels = levels_of("euler", LEVELS_LOG | LEVELS_LOG_ALL, NULL);
+	CHECK_INT(levels.count, 6); /* the least is stepped from, to no noise */
+	CHECK_NEAR(levels.sigmas[5], 0.0291675, 1e-6);
+	CHECK(levels.sigmas[6] == 0 && !levels.longer);
 	levels = levels_of("euler:final_sigmas_type=sigma_min", 0, NULL);
 	CHECK_NEAR(levels.sigmas[5], 0.0291675, 1e-6);
+	solver_sample_end(&sample);
+}
+
+TEST(trailing_steps_may_be_one_more)
+{
+	struct strata_solver_request request = { .steps = 61 };
+	struct levels levels;
+
+	solver_sample_start(&sample);
+	CHECK_INT(levels_k(solver_sample_conf(&sample, "euler:timestep_spacing=trailing"), &request,
+			   0, &sample.arena, &levels, &sample.err),
+		  0);
+	CHECK_INT(levels.count, 62);
+	CHECK(levels.timesteps[61] == -1);
+	CHECK_NEAR(levels.sigmas[61], 0.0291675, 1e-6);
+	/* a schedule has as many as were asked for */
+	CHECK_INT(levels_k(solver_sample_conf(&sample,
+					      "euler:timestep_spacing=trailing:use_karras_sigmas"),
+			   &request, 0, &sample.arena, &levels, &sample.err),
+		  0);
+	CHECK_INT(levels.count, 61);
+	CHECK_NEAR(levels.sigmas[60], 0.0291675, 1e-6);
 	solver_sample_end(&sample);
 }
 

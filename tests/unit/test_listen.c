@@ -21,7 +21,7 @@ TEST(loopback_addresses_work)
 		struct strata_error err = { 0 };
 		int fd = -1, port = 0;
 
-		CHECK_INT(listen_tcp(good[i], &fd, &port, &err), 0);
+		CHECK_INT(listen_tcp(good[i], false, &fd, &port, &err), 0);
 		CHECK(port > 0);
 		struct sockaddr_in address = { .sin_family = AF_INET,
 					       .sin_port = htons((uint16_t)port),
@@ -53,7 +53,7 @@ TEST(others_are_refused)
 		struct strata_error err = { 0 };
 		int fd = -7, port = -7;
 
-		CHECK_INT(listen_tcp(bad[i].address, &fd, &port, &err), bad[i].code);
+		CHECK_INT(listen_tcp(bad[i].address, false, &fd, &port, &err), bad[i].code);
 		CHECK_TEXT(err.field, "listen");
 		CHECK(strstr(err.text, bad[i].word));
 		CHECK_INT(fd, -7);
@@ -100,12 +100,12 @@ TEST(what_cannot_be_listened_on_is_named)
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	CHECK_ERROR(listen_unix(path, &fd, &err), -EEXIST, "is not a socket, and it is left as it is");
 	CHECK_INT(access(path, F_OK), 0);
-	CHECK_ERROR(listen_tcp("no.such.host.invalid:80", &fd, &port, &err), -EINVAL,
+	CHECK_ERROR(listen_tcp("no.such.host.invalid:80", false, &fd, &port, &err), -EINVAL,
 		    "there is no address no.such.host.invalid");
 	CHECK_INT(test_open_fds(), before);
-	CHECK_INT(listen_tcp("127.0.0.1:0", &taken, &number, &err), 0);
+	CHECK_INT(listen_tcp("127.0.0.1:0", false, &taken, &number, &err), 0);
 	snprintf(again, sizeof(again), "127.0.0.1:%d", number);
-	CHECK_ERROR(listen_tcp(again, &fd, &port, &err), -EADDRINUSE, "cannot listen on 127.0.0.1:");
+	CHECK_ERROR(listen_tcp(again, false, &fd, &port, &err), -EADDRINUSE, "cannot listen on 127.0.0.1:");
 	close(taken);
 	CHECK_INT(test_open_fds(), before);
 	CHECK_INT(fd, -7);

@@ -135,3 +135,33 @@ TEST(every_allocation_may_fail)
 {
 	test_every_allocation(read_under, NULL);
 }
+
+static int open_meter(const char *mode, uint64_t mask, struct inventory_meter **ret_meter)
+{
+	char path[600];
+
+	setenv("FAKE_NVML", mode, 1);
+	snprintf(path, sizeof(path), "%s/tests/fake_nvml.so",
+		 getenv("STRATA_BUILD") ? getenv("STRATA_BUILD") : "build");
+	return inventory_meter_open(path, mask, ret_meter, &err);
+}
+
+TEST(a_meter_tells_of_the_gpus_it_is_asked_about)
+{
+	struct inventory_meter *meter;
+	int64_t busy_milli, memory_bytes;
+
+	CHECK_OK(open_meter("4", 0xa, &meter)); /* the second and the fourth */
+	CHECK_INT(inventory_meter_gpus(meter), 2);
+	CHECK(inventory_meter_read(meter, &busy_milli, &memory_bytes));
+	CHECK_INT(busy_milli, 500 + 1000);
+	CHECK_INT(memory_bytes, INT64_C(6) << 30);
+	inventory_meter_close(meter);
+	inventory_meter_close(NULL);
+	CHECK_ERROR(open_meter("4", 0x10, &meter), -ENODEV, "does not tell");
+	CHECK_ERROR(open_meter("driver", 1, &meter), -ENODEV, "Driver Not Loaded");
+	CHECK_ERROR(inventory_meter_open("libnosuch.so", 1, &meter, &err), -ENOENT, "no NVIDIA");
+	CHECK_OK(open_meter("2", 1, &meter)); /* one that does not answer any more */
+	CHECK(!inventory_meter_read(meter, &busy_milli, &memory_bytes));
+	inventory_meter_close(meter);
+}

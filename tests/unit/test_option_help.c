@@ -7,7 +7,7 @@ TEST(help_lists_every_flag_with_range_and_default)
 	buf_init(&buf, &sample_memory, 0);
 	option_help(&sample_schema, &buf);
 	CHECK_TEXT(buf.text, "  -o, --on                  do it\n"
-			     "      --no-loud             without it: it is heard\n"
+			     "      --[no-]loud           it is heard (default yes)\n"
 			     "  -n, --steps N             how many steps (1 to 1000; default 20)\n"
 			     "      --any N               (default 0)\n"
 			     "      --scale N             guidance (0 to 1000000000; default 7.5)\n"
@@ -39,5 +39,6 @@ TEST(the_manual_escapes_what_scdoc_would_read)
 	CHECK(strstr(buf.text, "*-n*, *--steps* N\n\thow many steps (1 to 1000; default 20)\n\n"));
 	CHECK(strstr(buf.text, "*--net\\.url* TEXT\n\twhere it is\n"));
 	CHECK(strstr(buf.text, "(default \\*\\*\\*)"));
+	CHECK(strstr(buf.text, "*--\\[no-\\]loud*\n\tit is heard (default yes)\n"));
 	buf_fini(&buf);
 }

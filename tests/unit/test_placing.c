@@ -9,7 +9,7 @@ static struct spot spots[NODES];
 
 static uint32_t find(struct strata_cluster *cluster, struct resource_request *resources)
 {
-	return placing_find(cluster, resources, 0, NULL, NULL, spots);
+	return placing_find(cluster, resources, 0, NULL, spots);
 }
 
 /* Where one ask of this request would go; -1: nowhere. */
@@ -274,12 +274,12 @@ static void churn(struct strata_cluster *cluster, uint64_t seed)
 						      (uint32_t)random_below(&seed, 5), 0 });
 		for (uint32_t k = 0; k < NODES; k++)
 			some[k] = random_below(&seed, 8) == 0;
-		uint32_t count =
-			placing_find(cluster, resource_requests[i], 0, allow_some, some, spots);
+		struct placing_rules rules = { NULL, allow_some, some };
+		uint32_t count = placing_find(cluster, resource_requests[i], 0, &rules, spots);
 
 		CHECK_INT(count ? (int64_t)spots[0].node->row : -1,
 			  want_row(cluster, resource_requests[i], some));
-		count = placing_find(cluster, resource_requests[i], failed[i], NULL, NULL, spots);
+		count = placing_find(cluster, resource_requests[i], failed[i], NULL, spots);
 		CHECK_INT(count ? (int64_t)spots[0].node->row : -1,
 			  want_row(cluster, resource_requests[i], all));
 		failed[i] = count ? 0 : cluster->version;

@@ -13,13 +13,16 @@ TEST(the_earliest_place_is_found_and_taken)
 	job = map_u64_get(&small->jobs, 1);
 	CHECK_INT(plans_init(&plans, small), 0);
 	for (int i = 0; i < 3; i++) {
-		CHECK_INT(plan_find(&plans, small, job, 100 * SECOND, &small_arena, &plan), 0);
+		CHECK_INT(plan_find(&plans, small, job, small->now_ns, 100 * SECOND, &small_arena,
+				    &plan),
+			  0);
 		CHECK_INT(plan->start_ns, i < 2 ? 0 : 100 * SECOND); /* two nodes, then later */
 		CHECK_INT(plan->spots[0].node->row, i % 2);
 		CHECK_INT(plan_take(&plans, small, plan), 0);
 	}
 	plan_give(&plans, small, plan);
-	CHECK_INT(plan_find(&plans, small, job, 50 * SECOND, &small_arena, &plan), 0);
+	CHECK_INT(plan_find(&plans, small, job, small->now_ns, 50 * SECOND, &small_arena, &plan),
+		  0);
 	CHECK_INT(plan->start_ns, 100 * SECOND);
 	plans_fini(&plans, small);
 	small_close();
@@ -34,7 +37,8 @@ TEST(what_fits_nowhere_has_no_plan)
 	small_submit(small_request(1, 6, 100), 0);
 	CHECK_OK(strata_cluster_set_node(small, 0, STRATA_NODE_DOWN, 0, &err));
 	CHECK_INT(plans_init(&plans, small), 0);
-	CHECK_INT(plan_find(&plans, small, map_u64_get(&small->jobs, 1), 1, &small_arena, &plan),
+	CHECK_INT(plan_find(&plans, small, map_u64_get(&small->jobs, 1), small->now_ns, 1,
+			    &small_arena, &plan),
 		  0);
 	CHECK(plan == NULL);
 	plans_fini(&plans, small);

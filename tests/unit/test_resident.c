@@ -2,6 +2,8 @@
 
 #include "exec/resident.h"
 
+#include <strata/text.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MIB = 1 << 20 };
@@ -76,4 +79,43 @@ TEST(what_is_shared_counts_once_where_it_matters)
 	if (access("/proc/self/smaps_rollup", R_OK) == 0)
 		CHECK(resident_bytes(&none, (int64_t)200 * MIB) < (int64_t)200 * MIB);
 	finish(pids, 4);
+}
+
+/* A child that works until it has used so much, and then sleeps or ends. */
+static pid_t work(int64_t ms, bool end)
+{
+	int ready[2];
+	char byte;
+
+	CHECK_INT(pipe(ready), 0);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (clock() < ms * (CLOCKS_PER_SEC / 1000))
+			;
+		if (end || write(ready[1], "x", 1) != 1)
+			_exit(0);
+		pause();
+	}
+	if (end)
+		waitpid(pid, NULL, 0);
+	else
+		CHECK_INT(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+TEST(cpu_time_of_those_that_run_and_of_those_that_have_ended_counts)
+{
+	struct cgroup none = { .dir = -1 };
+	int64_t before_ns = resident_cpu_ns(&none);
+	pid_t pid = work(200, false);
+	int64_t running_ns = resident_cpu_ns(&none);
+
+	CHECK(running_ns - before_ns >= 150 * STRATA_MS_NS);
+	finish(&pid, 1);
+	work(200, true);
+	CHECK(resident_cpu_ns(&none) - before_ns >= 350 * STRATA_MS_NS);
 }

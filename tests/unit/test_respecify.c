@@ -181,3 +181,33 @@ TEST(without_memory_all_stays_as_it_was)
 	CHECK_TEXT(small_pass(2), "2");
 	small_close();
 }
+
+/* A name that it did not get after all leaves nothing behind that jobs of other names could be taken for. */
+TEST(without_memory_no_series_stays)
+{
+	struct strata_dependency alone = { .kind = STRATA_SINGLETON };
+	int rc = -ENOMEM;
+
+	for (uint64_t call = 1; rc == -ENOMEM; call++) {
+		struct strata_job_request request = small_request(1, 1, 100);
+
+		CHECK(call < 100);
+		small_open("fifo", "none", 1, 0);
+		request.dependencies = &alone;
+		request.dependency_count = 1;
+		small_submit(request, 0);
+		request.name = "new";
+		small_memory.fail_at = small_memory.calls + call;
+		rc = change_to(1, 1, STRATA_CHANGE_REQUEST | STRATA_CHANGE_DEPENDENCIES, request);
+		small_memory.fail_at = 0;
+		request.id = 2;
+		request.name = "other";
+		small_submit(request, 0);
+		request.id = 3;
+		request.name = rc ? "new" : "third";
+		small_submit(request, 0);
+		CHECK_TEXT(small_pass(0), "1 2 3");
+		small_close();
+	}
+	CHECK_OK(rc);
+}

@@ -143,15 +143,15 @@ TEST(bad_values_are_refused_in_slurms_words)
 
 TEST(options_without_effect_are_remembered)
 {
-	CHECK_OK(options("--hint=nomultithread --reboot --hint=multithread --threads-per-core=2"));
+	CHECK_OK(options("--profile=none --reboot --profile=task --mem-bind=local"));
 	CHECK_INT(job.ignored_count, 3);
-	CHECK_TEXT(job.ignored[0].name, "hint");
-	CHECK_TEXT(job.ignored[0].value, "multithread");
+	CHECK_TEXT(job.ignored[0].name, "profile");
+	CHECK_TEXT(job.ignored[0].value, "task");
 	CHECK_TEXT(job.ignored[1].name, "reboot");
 	CHECK(!job.ignored[1].value);
 	CHECK_INT(job.warning_count, 1);
-	CHECK_TEXT(job.warnings[0], "no effect here: --hint, --reboot, --threads-per-core");
-	CHECK_OK(options("--hint=nomultithread --quiet"));
+	CHECK_TEXT(job.warnings[0], "no effect here: --profile, --reboot, --mem-bind");
+	CHECK_OK(options("--profile=task --quiet"));
 	CHECK_INT(job.ignored_count, 1);
 	CHECK_INT(job.warning_count, 0);
 }

@@ -45,6 +45,24 @@ TEST(more_than_a_pipe_holds)
 	strata_arena_fini(&arena);
 }
 
+TEST(memory_for_its_answer_may_run_out)
+{
+	static const char *const words[] = { "sh", "-c", "yes | head -c 300000", NULL };
+	struct slurm_answer answer;
+	int rc = -ENOMEM;
+
+	for (uint64_t call = 1; rc; call++) {
+		CHECK(call < 100);
+		memory.fail_at = memory.calls + call;
+		rc = run(words, STRATA_MINUTE_NS, &answer);
+		memory.fail_at = 0;
+		CHECK(rc == 0 || rc == -ENOMEM);
+		CHECK(rc || strlen(answer.text) == 300000);
+		strata_arena_fini(&arena);
+	}
+	CHECK_INT(memory.used_bytes, 0);
+}
+
 /* What the service was started with is nobody's business; times come as numbers. */
 TEST(its_environment_is_its_own)
 {

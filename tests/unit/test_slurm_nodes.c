@@ -94,6 +94,21 @@ TEST(what_makes_no_sense_is_named)
 	CHECK_INT(read_rc(text), -EBADMSG);
 }
 
+TEST(nodes_have_a_limit)
+{
+	enum { LINE = 18 };
+	static char text[(STRATA_INVENTORY_NODES_MAX + 1) * LINE + 1];
+
+	for (int i = 0; i <= STRATA_INVENTORY_NODES_MAX; i++)
+		snprintf(text + i * LINE, LINE + 1, "NodeName=n%05x \n ", i);
+	CHECK_INT(read_rc(text), -EBADMSG);
+	CHECK(strstr(err.text, "65537 nodes; expected 1 to 65536"));
+	text[STRATA_INVENTORY_NODES_MAX * LINE] = '\0';
+	err.text[0] = '\0';
+	read_rc(text);
+	CHECK(!strstr(err.text, "expected 1 to 65536"));
+}
+
 static int read_once(struct strata_memory *from, void *context, struct strata_error *ret_err)
 {
 	struct inventory inventory;

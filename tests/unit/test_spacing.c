@@ -62,6 +62,39 @@ TEST(what_does_not_fit_is_refused)
 	solver_sample_end(&sample);
 }
 
+TEST(steps_beyond_the_training_are_for_those_on_noise_levels)
+{
+	struct strata_solver_request request = { .steps = 61 };
+	struct timesteps timesteps;
+
+	solver_sample_start(&sample);
+	const void *trailing = solver_sample_conf(&sample, "ddim:timestep_spacing=trailing");
+
+	CHECK_ERROR(spacing_timesteps(trailing, &request, 1000, 1000, 0, &sample.arena, &timesteps,
+				      &err),
+		    -EINVAL,
+		    "61 trailing steps of 1000 timesteps end at timestep -1, which has no noise "
+		    "level; expected another number of steps (such as 60)");
+	request.steps = 122; /* 121 is one of them too */
+	CHECK_ERROR(spacing_timesteps(trailing, &request, 1000, 1000, 0, &sample.arena, &timesteps,
+				      &err),
+		    -EINVAL, "such as 120");
+	request.steps = 61;
+	CHECK_OK(spacing_timesteps(trailing, &request, 1000, 1000, SPACING_BEYOND, &sample.arena,
+				   &timesteps, &err));
+	CHECK_INT(timesteps.count, 62);
+	CHECK(timesteps.at[60] == 15 && timesteps.at[61] == -1);
+	request.steps = 60;
+	CHECK_OK(spacing_timesteps(trailing, &request, 1000, 1000, 0, &sample.arena, &timesteps,
+				   &err));
+	CHECK_INT(timesteps.count, 60);
+	request.steps = 1000;
+	CHECK_OK(spacing_timesteps(solver_sample_conf(&sample, "ddim"), &request, 1000, 1000,
+				   SPACING_BEYOND, &sample.arena, &timesteps, &err));
+	CHECK(timesteps.at[0] == 1000);
+	solver_sample_end(&sample);
+}
+
 TEST(strength_leaves_the_last_part)
 {
 	struct strata_solver_request request = { .has_strength = true, .strength = 0.6 };

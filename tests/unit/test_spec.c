@@ -67,7 +67,7 @@ TEST(gpus_of_a_job_are_spread)
 	CHECK_OK(make("{\"command\":[\"x\"],\"gpu_share\":0.25}", &request));
 	CHECK_INT(request.gpu_milli, 250);
 	CHECK_ERROR(make("{\"command\":[\"x\"],\"gpus\":1,\"gpu_share\":0.25}", &request), -EINVAL,
-		    "expected one of gpus, gpus_per_node, gpus_per_task and gpu_share");
+		    "how many GPUs is said in 2 ways; expected one of gpus, gpus_per_node, gpus_per_task and gpu_share");
 }
 
 TEST(times_have_a_longest_and_a_now)

@@ -44,11 +44,14 @@ TEST(numbers_are_written_as_short_as_they_can_be)
 		int dtype;
 		const char *text;
 	} cases[] = {
-		{ 0.1, ONNX_FLOAT, "0.1" },     { 0.1, ONNX_DOUBLE, "0.1" },
-		{ 2, ONNX_FLOAT, "2.0" },       { 1e-5, ONNX_DOUBLE, "1e-05" },
-		{ 1e16, ONNX_DOUBLE, "1e+16" }, { 123456.789, ONNX_FLOAT, "123456.79" },
-		{ -0.5, ONNX_FLOAT, "-0.5" },   { INFINITY, ONNX_FLOAT, "INF" },
-		{ NAN, ONNX_DOUBLE, "NaN" },    { 1.0 / 3, ONNX_DOUBLE, "0.3333333333333333" },
+		{ 0.1, ONNX_FLOAT, "0.1" },        { 0.1, ONNX_DOUBLE, "0.1" },
+		{ 2, ONNX_FLOAT, "2.0" },          { 1e-5, ONNX_DOUBLE, "1e-05" },
+		{ 1e16, ONNX_DOUBLE, "1e+16" },    { 123456.789, ONNX_FLOAT, "123456.79" },
+		{ -0.5, ONNX_FLOAT, "-0.5" },      { INFINITY, ONNX_FLOAT, "INF" },
+		{ NAN, ONNX_DOUBLE, "NaN" },       { 1.0 / 3, ONNX_DOUBLE, "0.3333333333333333" },
+		{ -42, ONNX_INT64, "-42" },        { 255, ONNX_UINT8, "255" },
+		{ -INFINITY, ONNX_FLOAT, "-INF" }, { 1e15, ONNX_DOUBLE, "1000000000000000.0" },
+		{ 1e-4, ONNX_DOUBLE, "0.0001" },
 	};
 	struct engine_sample sample;
 	struct strata_error err = { 0 };

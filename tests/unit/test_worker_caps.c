@@ -50,6 +50,8 @@ TEST(what_does_not_fit_is_not_tried_again)
 	CHECK_INT(worker_caps_most(&caps, 7), 3);
 	worker_caps_misfit(&caps, 7, 1); /* one has to */
 	CHECK_INT(worker_caps_most(&caps, 7), 3);
+	worker_caps_misfit(&caps, 8, 2);
+	CHECK_INT(worker_caps_most(&caps, 8), 1);
 	note(7, 1, 1000, 8);
 	note(7, 2, 3000, 8);
 	CHECK_INT(worker_caps_most(&caps, 7), 1);
