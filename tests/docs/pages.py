@@ -58,6 +58,11 @@ def pattern(line):
     return re.compile(".*".join(re.sub("0", r"\\d+(?:[.:]\\d+)*", piece) for piece in pieces) + r"\s*$")
 
 
+def noon():
+    """A time zone in which it is between twelve and one: a start in two hours is shown without a date at any hour of the day."""
+    return f"<noon>{time.gmtime().tm_hour - 12:+d}"
+
+
 def missing(shown, printed):
     """The first line that is shown and does not come; None: all do."""
     at = 0
@@ -78,7 +83,8 @@ class Shell:
     def __init__(self, path, python="", source="."):
         self.home = tempfile.TemporaryDirectory(prefix="strata-docs-", ignore_cleanup_errors=True)
         os.chmod(self.home.name, 0o755)
-        environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": "", "PYTHONPATH": python, "STRATA_SOURCE": os.path.abspath(source)}
+        environment = {"HOME": self.home.name, "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "140", "PS1": "", "PYTHONPATH": python, "STRATA_SOURCE": os.path.abspath(source),
+                       "TZ": noon()}
         words, typed = os.pipe()  # beside its input, which commands may read
         self.process = subprocess.Popen(["bash", "--norc", "--noprofile", f"/dev/fd/{words}"], cwd=self.home.name, env=environment, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[words])
