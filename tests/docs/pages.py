@@ -9,8 +9,12 @@ import re
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
+from service import kill_all  # noqa: E402
 
 FENCE = re.compile(r"^```(\S*)[ ]?(.*?)\n(.*?)^```$", re.M | re.S)
 BARE = re.compile(r"^ *(\$ \S|(strata|curl|make|python3|cc|systemctl|sbatch|squeue) [^|]*$)")
@@ -128,6 +132,7 @@ class Shell:
             pass
         self.process.wait()
         self.process.stdout.close()
+        kill_all(self.home.name)  # jobs and workers outlive their service
         self.home.cleanup()
 
 

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE_S = 30
+PATIENCE_S = 90
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Control": "\ue009", "Tab": "\ue004", "Shift": "\ue008", "ArrowDown": "\ue015", "ArrowRight": "\ue014",
