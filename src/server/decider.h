@@ -53,9 +53,9 @@ struct decider {
 	struct strata_arena confs; /* until it is unloaded */
 	struct strata_registry *registries[DECIDER_CLASSES];
 	struct strata_cluster *cluster;
-	struct recorder *recorder;    /* recorder.h; NULL: none */
-	struct strata_spec exec_spec; /* class and options of the executor */
-	struct exec *exec;            /* NULL: only to look at */
+	struct recorder *recorder;                 /* recorder.h; NULL: none */
+	struct strata_spec exec_spec;              /* class and options of the executor */
+	struct exec *exec;                         /* NULL: only to look at */
 	const struct strata_victims_conf *victims; /* who may be interrupted; NULL: nobody */
 	struct spec_rules rules;
 	struct node_about *nodes; /* nodes.h */
@@ -73,6 +73,7 @@ struct decider {
 	struct entities entities[STRATA_ENTITY_COUNT]; /* entities.h */
 	struct heap deadlines; /* of live jobs, by the last time they could start: deadlines.h */
 	struct map_text gangs; /* "user/name": the number of the gang */
+	struct live_spec *last_spec; /* of the last submission; NULL: none yet */
 
 	/* generation: tasks.h, models.h, workers.h */
 	struct strata_registry *policies;

@@ -22,6 +22,7 @@
 #include "server/web_port.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -30,12 +31,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { IDLE_SECONDS = 30, REQUEST_ARENA_BYTES_MAX = 512 << 20 };
+enum { IDLE_SECONDS = 30, REQUEST_ARENA_BYTES_MAX = 512 << 20, LARGE_BODY_BYTES = 1 << 20 };
 
 /* ---- a request comes ---- */
 
 static void free_request(struct request *request)
 {
+	bool large = request->body_length >= LARGE_BODY_BYTES;
+
 	if (request->stream)
 		stream_drop(request->stream);
 	if (request->body_reserved)
@@ -48,6 +51,8 @@ static void free_request(struct request *request)
 	free(request->text);
 	strata_arena_fini(&request->arena);
 	free(request);
+	if (large) /* what was read from it were many small blocks, which are kept otherwise */
+		malloc_trim(0);
 }
 
 /* With the first line of a request, while its path is as it was sent. */
@@ -291,9 +296,9 @@ static struct MHD_Response *make_response(const struct request *request)
 		return stream_response(request->stream);
 	if (request->has_file)
 		return MHD_create_response_from_fd64(request->file_bytes, request->file_fd);
-	return MHD_create_response_from_buffer(
-		length, request->text ? request->text : (char *)"",
-		request->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	return MHD_create_response_from_buffer(length, request->text ? request->text : (char *)"",
+					       request->text ? MHD_RESPMEM_MUST_FREE
+							     : MHD_RESPMEM_PERSISTENT);
 }
 
 /* One of every answer, unless it has its own. */

@@ -183,6 +183,28 @@ struct live_spec *live_spec_ref(struct live_spec *spec)
 	return spec;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Everything is in the JSON, except what admission has chosen in place of the user. */
+static bool alike(const struct live_spec *a, const struct live_spec *b)
+{
+	return same_text(a->text, b->text) && same_text(a->spec.account, b->spec.account) &&
+	       same_text(a->spec.partition, b->spec.partition) &&
+	       same_text(a->spec.qos, b->spec.qos) &&
+	       same_text(a->spec.request_key, b->spec.request_key);
+}
+
+struct live_spec *live_spec_merge(struct live_spec *before, struct live_spec *spec)
+{
+	if (!before || !alike(before, spec))
+		return spec;
+	live_spec_unref(spec);
+	return live_spec_ref(before);
+}
+
 void live_spec_unref(struct live_spec *spec)
 {
 	if (spec && --spec->refs == 0)

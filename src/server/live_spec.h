@@ -1,6 +1,7 @@
 /*
  * What live jobs were submitted with: typed, for who starts them, and as the JSON that the store
- * keeps. The jobs of one submission share it, however many elements its array has. The decider's.
+ * keeps. The jobs of one submission share it, however many elements its array has, and so do
+ * submissions that follow each other and ask for the same. The decider's.
  */
 #ifndef SERVER_LIVE_SPEC_H
 #define SERVER_LIVE_SPEC_H
@@ -31,6 +32,9 @@ struct live_spec *live_spec_new(const struct job_spec *spec, json_t *json);
 /* From what the store has. -EINVAL: it is not what a job can be. */
 int live_spec_restore(const char *text, struct live_spec **ret_spec, struct strata_error *err);
 struct live_spec *live_spec_ref(struct live_spec *spec);
+/* Two that are alike are one: gives back the reference to `spec` and returns one to `before`, which
+ * may be NULL. Else `spec`. */
+struct live_spec *live_spec_merge(struct live_spec *before, struct live_spec *spec);
 void live_spec_unref(struct live_spec *spec); /* NULL is nothing */
 
 /* The JSON of a job that somebody else holds, or nobody; malloc's. NULL: no memory. */

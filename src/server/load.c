@@ -152,6 +152,8 @@ void decider_unload(struct decider *decider)
 	decider->policies = NULL;
 	while ((live = live_first(decider)))
 		live_free(decider, live);
+	live_spec_unref(decider->last_spec);
+	decider->last_spec = NULL;
 	decider->ended_first = decider->ended_last = NULL;
 	recorder_close(decider);
 	strata_cluster_free(decider->cluster);

@@ -91,6 +91,7 @@ static int make_texts(struct intake *intake, struct strata_error *err)
 	intake->kept = live_spec_new(&intake->spec, json);
 	if (!intake->job.command || !intake->kept)
 		return strata_fail_memory(err);
+	intake->kept = live_spec_merge(intake->decider->last_spec, intake->kept);
 	size_t length = strlen(intake->kept->text);
 
 	if (strlen(intake->job.command) > STRATA_STORE_TEXT_BYTES_MAX ||
@@ -229,6 +230,10 @@ int submit_take(struct decider *decider, const struct submission *submission,
 		rc = take_all(&intake, err);
 	}
 	free((char *)intake.job.command);
+	if (rc == 0 && intake.kept != decider->last_spec) {
+		live_spec_unref(decider->last_spec);
+		decider->last_spec = live_spec_ref(intake.kept);
+	}
 	live_spec_unref(intake.kept);
 	return rc;
 }

@@ -34,9 +34,29 @@ TEST(it_is_typed_and_has_texts_of_its_own)
 	CHECK_TEXT(spec->text,
 		   "{\"name\":\"x\",\"command\":[\"a\",\"b c\"],\"tasks\":3,\"array\":\"0-9%2\"}");
 	live_spec_unref(spec);
-	spec = restore("{\"command\":[\"a\"],\"array\":\"3,6,9\"}"); /* as sbatch hands over 3-9:3 */
+	spec = restore(
+		"{\"command\":[\"a\"],\"array\":\"3,6,9\"}"); /* as sbatch hands over 3-9:3 */
 	CHECK_INT(spec->array.step, 3);
 	live_spec_unref(spec);
+}
+
+TEST(those_alike_are_one)
+{
+	const char *text = "{\"command\":[\"a\"],\"tasks\":3}";
+	struct live_spec *before = restore(text), *same = restore(text), *other;
+
+	CHECK(live_spec_merge(before, same) == before);
+	CHECK_INT(before->refs, 2);
+	live_spec_unref(before);
+	other = restore("{\"command\":[\"a\"],\"tasks\":4}");
+	CHECK(live_spec_merge(before, other) == other);
+	live_spec_unref(other);
+	other = restore(text);
+	other->spec.account = "physics"; /* as admission chose for another user */
+	CHECK(live_spec_merge(before, other) == other);
+	CHECK(live_spec_merge(NULL, other) == other);
+	live_spec_unref(other);
+	live_spec_unref(before);
 }
 
 TEST(who_holds_it_is_kept_beside_it)
