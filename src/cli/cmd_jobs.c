@@ -18,7 +18,15 @@ struct jobs_conf {
 	int64_t limit, array;
 };
 
-enum sort { SORT_ID, SORT_SUBMITTED, SORT_STARTED, SORT_ENDED, SORT_ELAPSED, SORT_MEMORY, SORT_GPUS };
+enum sort {
+	SORT_ID,
+	SORT_SUBMITTED,
+	SORT_STARTED,
+	SORT_ENDED,
+	SORT_ELAPSED,
+	SORT_MEMORY,
+	SORT_GPUS
+};
 static const struct strata_choice sorts[] = {
 	{ "id", SORT_ID, NULL },           { "submitted", SORT_SUBMITTED, NULL },
 	{ "started", SORT_STARTED, NULL }, { "ended", SORT_ENDED, NULL },
@@ -46,7 +54,7 @@ static const struct strata_option rows[] = {
 	{ "until", STRATA_TEXT, OFFSET(until), .letter = 'E', .value = "TIME",
 	  .help = "submitted before: 1d (ago), or a time" },
 	{ "sort", STRATA_ENUM, OFFSET(sort), .choice = { sorts, SORT_ID },
-	  .help = "the largest or latest of them first; --limit 0 sorts all there are" },
+	  .help = "the largest or latest of all come first" },
 	{ "reverse", STRATA_BOOL, OFFSET(reverse), .letter = 'r', .help = "the other way round" },
 	{ "format", STRATA_TEXT, OFFSET(format), .letter = 'o', .value = "COLUMN,…",
 	  .help = "which columns; `strata help jobs` names them" },
@@ -106,8 +114,8 @@ static int unknown_column(struct cli *cli, const char *word, size_t length)
 			      closest.best ? closest.best : "", closest.best ? "?" : "");
 }
 
-static int choose_columns(struct cli *cli, const char *text, struct grid_column chosen[COLUMN_COUNT],
-			  size_t *ret_count)
+static int choose_columns(struct cli *cli, const char *text,
+			  struct grid_column chosen[COLUMN_COUNT], size_t *ret_count)
 {
 	*ret_count = 0;
 	for (const char *at = text; *at;) {
@@ -158,10 +166,11 @@ static int get_page(struct cli *cli, const struct asked *asked, json_int_t after
 	return service_get(cli, &path, ret_json);
 }
 
-/* As many as wanted, newest first. */
+/* As many as wanted, newest first; all of them where another order says which those are. */
 static int get_jobs(struct cli *cli, const struct asked *asked, json_t *jobs)
 {
-	size_t wanted = asked->conf->limit ? (size_t)asked->conf->limit : SIZE_MAX;
+	bool first = asked->conf->limit && asked->conf->sort == SORT_ID;
+	size_t wanted = first ? (size_t)asked->conf->limit : SIZE_MAX;
 	json_int_t after = 0;
 	int rc = 0;
 
@@ -216,10 +225,10 @@ static int64_t key_of(const json_t *job, enum sort sort, int64_t now_ns)
 	return grid_int(job, "id");
 }
 
-/* The same jobs in order; NULL: no memory. */
+/* As many of the jobs as wanted, in order; NULL: no memory. */
 static json_t *sorted(struct cli *cli, const json_t *jobs, const struct jobs_conf *conf)
 {
-	size_t count = json_array_size(jobs);
+	size_t count = json_array_size(jobs), limit = conf->limit ? (size_t)conf->limit : SIZE_MAX;
 	struct item *items = strata_arena_array(&cli->arena, count ? count : 1, sizeof(*items));
 	json_t *list = items ? json_array() : NULL;
 	int64_t now_ns = when_now_ns();
@@ -231,7 +240,7 @@ static json_t *sorted(struct cli *cli, const json_t *jobs, const struct jobs_con
 	}
 	if (list && count)
 		qsort(items, count, sizeof(*items), by_key);
-	for (size_t i = 0; list && i < count; i++)
+	for (size_t i = 0; list && i < count && i < limit; i++)
 		if (json_array_append(list, items[conf->reverse ? count - 1 - i : i].job)) {
 			json_decref(list);
 			list = NULL;
@@ -240,7 +249,7 @@ static json_t *sorted(struct cli *cli, const json_t *jobs, const struct jobs_con
 }
 
 static int print(struct cli *cli, const struct asked *asked, const json_t *jobs,
-		 const struct grid_column *chosen, size_t count)
+		 const struct grid_column *chosen, size_t count, size_t all)
 {
 	const struct jobs_conf *conf = asked->conf;
 	bool narrowed = asked->user || conf->account || conf->partition || conf->state ||
@@ -253,9 +262,14 @@ static int print(struct cli *cli, const struct asked *asked, const json_t *jobs,
 				  : "there is no job yet; `strata submit -- COMMAND` adds one");
 	else
 		rc = grid_print(cli, chosen, count, jobs, 0);
-	if (rc == 0 && conf->limit && json_array_size(jobs) == (size_t)conf->limit)
+	if (rc || !conf->limit)
+		return rc;
+	if (conf->sort != SORT_ID && all > (size_t)conf->limit)
+		cli_note(cli, "these are the first %" PRId64 " of %zu; --limit 0 shows all",
+			 conf->limit, all);
+	else if (conf->sort == SORT_ID && json_array_size(jobs) == (size_t)conf->limit)
 		cli_note(cli, "these are the newest %" PRId64 "; --limit 0 shows all", conf->limit);
-	return rc;
+	return 0;
 }
 
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
@@ -277,9 +291,11 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 	if (rc)
 		return rc;
 	json_t *jobs = json_array(), *list = NULL;
+	size_t all = 0;
 
 	rc = jobs ? get_jobs(cli, &asked, jobs) : strata_fail_memory(&cli->err);
 	if (rc == 0) {
+		all = json_array_size(jobs);
 		list = sorted(cli, jobs, conf);
 		rc = list ? 0 : strata_fail_memory(&cli->err);
 	}
@@ -290,7 +306,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		service_printed(cli, json_pack("{s:o}", "jobs", list), &rc);
 		return rc;
 	}
-	rc = print(cli, &asked, list, chosen, count);
+	rc = print(cli, &asked, list, chosen, count, all);
 	json_decref(list);
 	return rc;
 }
@@ -298,13 +314,14 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 const struct cli_command cli_jobs = {
 	.name = "jobs",
 	.summary = "show jobs that have ended, and those that have not",
-	.about = "The newest come first. CPU is how busy the job's cores were, PEAK the most memory "
-		 "it had, and how much of\n"
-		 "what it asked for that is; both are known when it has ended. Columns of --format: "
-		 "id, name, user, state,\n"
-		 "submitted, started, ended, elapsed, gpus, cpus, memory, cpu, peak, exit, account, "
-		 "partition, qos, nodes,\n"
-		 "attempt, reason, comment.",
+	.about =
+		"The newest come first. CPU is how busy the job's cores were, PEAK the most memory "
+		"it had, and how much of\n"
+		"what it asked for that is; both are known when it has ended. Columns of --format: "
+		"id, name, user, state,\n"
+		"submitted, started, ended, elapsed, gpus, cpus, memory, cpu, peak, exit, account, "
+		"partition, qos, nodes,\n"
+		"attempt, reason, comment.",
 	.examples = "  strata jobs --me --since 7d\n"
 		    "  strata jobs --state failed --sort ended\n"
 		    "  strata jobs --name 'train*' --sort elapsed --limit 10\n"

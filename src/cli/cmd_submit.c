@@ -179,7 +179,8 @@ static int make_body(struct submission *submission, char **operands, size_t oper
 	return rc;
 }
 
-/* The job in a sentence. An array is told of by its first element. */
+/* The job in a sentence. An array is told of by its first element, or as a whole where all wait to be
+ * released. */
 static int print_job(struct cli *cli, int64_t id, size_t count)
 {
 	char text[24];
@@ -189,9 +190,20 @@ static int print_job(struct cli *cli, int64_t id, size_t count)
 	snprintf(text, sizeof(text), "%" PRId64, id);
 	service_path(cli, &path, "jobs", text, NULL);
 	if (service_get(cli, &path, &job) == 0) {
-		job_print_sentence(cli, text, job);
+		const char *reason = grid_string(job, "reason");
+		bool held = count > 1 && reason && strcmp(reason, "held") == 0;
+
+		if (held)
+			cli_printf(cli,
+				   "array %" PRId64 " has %zu jobs, which are held; `strata "
+				   "release %" PRId64 "` lets them start\n",
+				   id, count, id);
+		else
+			job_print_sentence(cli, text, job);
 		json_decref(job);
-	} else { /* it was accepted, which is what counts */
+		if (held)
+			count = 1; /* all is said */
+	} else {                   /* it was accepted, which is what counts */
 		cli_printf(cli, "job %s is submitted\n", text);
 	}
 	if (count > 1)

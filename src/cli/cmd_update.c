@@ -6,6 +6,7 @@
 #include <strata/limits.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 struct update_conf {
@@ -33,6 +34,20 @@ static void empty_is_none(json_t *body)
 	}
 }
 
+/* The answer is the JOB of one element, which says little of the array. */
+static int print_throttle(struct cli *cli, const char *id, const json_t *job)
+{
+	int64_t array = grid_int(job, "array_id"), limit = grid_int(job, "array_throttle");
+
+	(void)id;
+	if (limit > 0)
+		cli_printf(cli, "array %" PRId64 ": at most %" PRId64 " run%s at a time\n", array,
+			   limit, limit == 1 ? "s" : "");
+	else
+		cli_printf(cli, "array %" PRId64 ": any number run at a time\n", array);
+	return 0;
+}
+
 static int run(struct cli *cli, const void *conf_any, char **operands, size_t operand_count)
 {
 	const struct update_conf *conf = conf_any;
@@ -53,7 +68,9 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 		return rc;
 	}
 	empty_is_none(body);
-	return job_change(cli, operands, operand_count, body);
+	return job_change_by(cli, operands, operand_count, body,
+			     json_object_get(body, "array_throttle") ? print_throttle
+								     : job_print_changed);
 }
 
 const struct cli_command cli_update = {

@@ -92,11 +92,16 @@ int job_print_changed(struct cli *cli, const char *id, const json_t *job)
 	return 0;
 }
 
-int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body)
+int job_change_by(struct cli *cli, char *const *ids, size_t count, json_t *body, job_printer *print)
 {
-	int rc = body ? job_each(cli, ids, count, change, body, job_print_changed)
+	int rc = body ? job_each(cli, ids, count, change, body, print)
 		      : strata_fail_memory(&cli->err);
 
 	json_decref(body);
 	return rc;
+}
+
+int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body)
+{
+	return job_change_by(cli, ids, count, body, job_print_changed);
 }

@@ -144,6 +144,9 @@ int job_each(struct cli *cli, char *const *ids, size_t count, job_action *act, c
 /* PATCH with a body, and the sentence of the job that comes back, or of the first of an array's.
  * The body is borrowed. */
 int job_change(struct cli *cli, char *const *ids, size_t count, json_t *body);
+/* The same, told of by another sentence. */
+int job_change_by(struct cli *cli, char *const *ids, size_t count, json_t *body,
+		  job_printer *print);
 int job_print_sentence(struct cli *cli, const char *id, const json_t *job);
 /* The same, and of how many of its array that holds. */
 int job_print_changed(struct cli *cli, const char *id, const json_t *job);

@@ -28,6 +28,12 @@ gives 0
 prints 'ID  ELAPSED
 17   2h 30m
 18       1h'
+asked 'p["query"] == "limit=1000"'
+run strata jobs --sort elapsed --limit 1 --format id
+gives 0
+prints 'ID
+17'
+says_some 'these are the first 1 of 2; --limit 0 shows all'
 run strata jobs --sort gpus --reverse --format ID
 gives 0
 prints 'ID

@@ -126,6 +126,10 @@ serve '{"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "array_id": 17, 
 run strata submit --array 1-3 -- true
 gives 0
 prints_some 'array 17 has 3 jobs'
+serve '{"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "array_id": 17, "ids": [17, 18, 19]}}, "GET /api/v1/jobs/17": {"body": '"$(job array_id=17 array_index=1 'reason="held"')}}"
+run strata submit --hold --array 1-3 -- true
+gives 0
+prints_some 'array 17 has 3 jobs, which are held; `strata release 17` lets them start'
 serve '{"POST /api/v1/jobs": {"status": 201, "body": {"id": 17, "array_id": 17, "ids": [17, 18, 19]}}, '"$waiting}"
 run strata submit --quiet --array 1-3 -- true
 prints 17

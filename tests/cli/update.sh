@@ -36,9 +36,10 @@ run strata update --gpus 2
 gives 2
 
 it 'changes how many of an array run at a time'
-serve '{"PATCH /api/v1/jobs/35?elements=all": {"body": {"id": 35, "jobs": 4}}, "PATCH /api/v1/jobs/35": {"body": {"id": 35}}}'
+serve '{"PATCH /api/v1/jobs/35": {"body": {"id": 36, "array_id": 35, "array_index": 2, "array_throttle": 8}}}'
 run strata update 35 --throttle 8
 gives 0
+prints 'array 35: at most 8 run at a time'
 asked 'p["body"] == {"array_throttle": 8}'
 run strata update 35 --throttle -1
 gives 2
