@@ -6,6 +6,7 @@
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1, or several: SEED=1,2,3)
 #   make test       every test   (SAN=address,undefined or SAN=thread: under sanitizers; T=name: only those; AGAIN=2: two that failed once more)
 #   make test T=web_pages         every page in a real Chromium, by axe-core, with screenshots in build/web-shots
+#   make bench PEERS=1            figures beside those of Slurm, diffusers, ONNX Runtime and accelerate in the same run (docs/performance.md)
 #   make test T=docs              the commands of README and docs, and what they print
 #   make test T=python-torch      what is compared with torch, in a Python environment made for it (build/python-torch, 2 GB)
 #   make test T=diffusers         random settings of schedulers against the diffusers of that environment (make test-long T=diffusers: 20,000)
@@ -82,9 +83,9 @@ test-thread: deps-test
 	@ninja -C build-thread $(quiet) tests
 	@tests/run build-thread --suite exec --suite server --suite stream --suite api $(T)
 
-bench: all
+bench: all $(if $(PEERS),deps-test python)
 	@ninja -C $(BUILD) $(quiet) benches
-	@bench/run $(BUILD) $(T)
+	@$(if $(PEERS),tools/python-env build/python-torch deps/python-torch.txt && bench/peers/run $(BUILD) $(T),bench/run $(BUILD) $(T))
 
 fuzz: deps-dev
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null

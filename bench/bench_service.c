@@ -2,7 +2,8 @@
  * The service, beside Slurm 22.05.8 on a machine of two cores and beside the raw commit rate of the same disk in the same run. Figures depend on
  * the disk of the day; ratios less.
  *
- *	bench_service [STRATA]	STRATA: the program, default the one beside this benchmark
+ *	bench_service [STRATA [FILE]]	STRATA: the program, default the one beside this benchmark;
+ *					FILE: gets the figures as JSON, one a line
  */
 #include "load.h"
 
@@ -30,6 +31,7 @@
 
 static char program[PATH_MAX], base[200], socket_path[256];
 static pid_t service;
+static FILE *kept;
 
 static _Noreturn void give_up(const char *what)
 {
@@ -51,6 +53,9 @@ static void show(const char *what, double value, const char *unit, const char *f
 	va_end(args);
 	printf("\n");
 	fflush(stdout);
+	if (kept)
+		fprintf(kept, "{\"what\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"}\n", what,
+			value, unit);
 }
 
 static double seconds_since(int64_t start_ns)
@@ -479,14 +484,16 @@ int main(int argc, char **argv)
 	snprintf(program, sizeof(program), "%s/../strata", self);
 	if (argc > 1)
 		snprintf(program, sizeof(program), "%s", argv[1]);
+	if (argc > 2 && !(kept = fopen(argv[2], "w")))
+		give_up(argv[2]);
 	snprintf(socket_path, sizeof(socket_path), "%s/socket", base);
 	double one = raw_commits(1), many = raw_commits(64) * 64;
 
 	double jobs = store_jobs();
 
-	printf("  this disk commits %.0f transactions of one row a second, %.0f rows in groups of "
-	       "64, and %.0f rows of jobs\n",
-	       one, many, jobs);
+	show("raw commits of one row", one, "/s", "as the store makes them, on this disk");
+	show("raw rows in commits of 64", many, "/s", "a row of half a KiB, and no index");
+	show("rows of jobs in commits of 64", jobs, "/s", "the store's own table");
 	start_service();
 	measure_submissions(one, many, jobs);
 	measure_cli();
@@ -500,5 +507,7 @@ int main(int argc, char **argv)
 	measure_queue();
 	stop_service(SIGKILL);
 	remove_all();
+	if (kept && fclose(kept))
+		give_up(argv[2]);
 	return 0;
 }
