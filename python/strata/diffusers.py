@@ -19,6 +19,9 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
+from ._needs import need
+
+need(__name__, "diffusers", "numpy", "torch", extra="diffusers")
 import diffusers
 import numpy as np
 import torch

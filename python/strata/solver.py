@@ -18,6 +18,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, Optional
 
+from ._needs import need
+
+need(__name__, "numpy", extra="numpy")
 import numpy as np
 
 from . import _apply, _table

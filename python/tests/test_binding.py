@@ -105,6 +105,17 @@ def parts_are_imported_when_they_are_used():
     assert done.stdout.strip() == "module 'strata' has no attribute 'nothing'", done
 
 
+def what_is_missing_is_said_with_what_installs_it():
+    code = ("import sys, importlib.util\nfind = importlib.util.find_spec\n"
+            "importlib.util.find_spec = lambda name, *rest: None if name in ('numpy', 'torch', 'diffusers') else find(name, *rest)\n"
+            "import strata\n"
+            "for part in 'solver', 'diffusers', 'place':\n    try:\n        getattr(strata, part)\n    except ModuleNotFoundError as wrong:\n        print(wrong)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+    assert done.stdout.splitlines() == ["strata.solver needs numpy: pip install 'strata[numpy]'",
+                                        "strata.diffusers needs diffusers: pip install 'strata[diffusers]'",
+                                        "strata.place needs torch: pip install 'strata[place]'"], done
+
+
 def threads_run_while_the_library_works():
     """Normals are drawn in one long call; another thread counts meanwhile, which it could not with the interpreter's lock held."""
     state, values = ffi.new("struct strata_torch *"), ffi.new("float[]", 8_000_000)
@@ -126,4 +137,4 @@ def threads_run_while_the_library_works():
 
 package.run(the_binding_has_what_the_headers_declare, the_headers_declare_what_the_library_exports, every_constant_has_its_value,
             a_declaration_is_read_as_c_has_it, types_are_those_of_the_binding, an_error_has_the_sentence_of_the_library, every_kind_of_error_has_a_class,
-            parts_are_imported_when_they_are_used, threads_run_while_the_library_works)
+            parts_are_imported_when_they_are_used, what_is_missing_is_said_with_what_installs_it, threads_run_while_the_library_works)

@@ -6,6 +6,9 @@
 
 The plan is the C level's; torch captures the model and computes. What was learned is kept between runs.
 """
+from .._needs import need
+
+need(__name__, "torch", extra="place")
 from . import compile as _compile
 from .adaptive import FEATURES, SCHEDULER_PROFILES, Choice, Event
 from .devices import Device, Machine, Reach, devices_of, machine_of
