@@ -2,11 +2,13 @@
 """Fewer model calls: what leaving some out costs, beside simply taking fewer steps of the same solver.
 
 On the mixture whose score is known (`strata solver plot --reuse`): error ÷ that of the same solver with as many calls. On the model that comes with the
-program: PSNR to the picture of 200 steps, the mean over eight pictures.
+program: PSNR to the picture of 200 steps, the mean over eight pictures. A call that takes features of an earlier one counts as the part of a whole call that
+it takes, by processor time.
 """
 import json
 import math
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -17,6 +19,7 @@ STRATA = os.path.join("@BUILD@", "strata")
 SOLVERS = ["Euler Karras", "flow_euler", "Heun Karras", "DPM++ 2M Karras", "UniPC Karras", "DEIS Karras", "LMS Karras"]
 PROMPTS = ["a zero", "a one", "a two", "a three", "a four", "a five", "a six", "a seven"]
 QUALITIES = ["normal", "draft"]
+FEATURES = ["features:every=2", "features:every=3"]
 
 
 def strata(*words):
@@ -81,9 +84,23 @@ def psnr(one, other):
     return 99 if error == 0 else 10 * math.log10(255 ** 2 / error)
 
 
-def calls_of(steps, quality):
-    rows = strata("solver", "table", "flow_euler", "--steps", str(steps), "--reuse", quality).splitlines()[2:]
-    return sum(1 for row in rows if row.split()[1] != "-")
+def calls_of(steps, quality, share):
+    """Model calls of a run; one with features is a share of one."""
+    rows = json.loads(strata("solver", "table", "flow_euler", "--steps", str(steps), "--reuse", quality, "--json"))["rows"]
+    return sum((share if row["features"] else 1) for row in rows if row["model"])
+
+
+def seconds(folder, steps, quality):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    draw(folder, PROMPTS[0], 0, steps, quality)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def outer_share(folder):
+    """What a call with features takes, as a part of a whole one: of 400 calls all but five, and the rest of a run taken off."""
+    rest, whole, outer = (min(seconds(folder, steps, quality) for _ in range(3))
+                          for steps, quality in ((1, "exact"), (400, "exact"), (400, "features:every=100:first=1:last=0")))
+    return (outer - rest) / (whole - rest)
 
 
 def digits(folder):
@@ -91,11 +108,13 @@ def digits(folder):
 
     def mean(steps, quality):
         return sum(psnr(draw(folder, prompt, seed, steps, quality), best[seed]) for seed, prompt in enumerate(PROMPTS)) / len(PROMPTS)
-    print(f"  {'STEPS':>5} {'QUALITY':8} {'CALLS':>5} {'PSNR':>8} {'AS MANY CALLS IN FEWER STEPS':>30}")
+    share = outer_share(folder)
+    print(f"  a call with features takes {share:.2f} of a whole one")
+    print(f"  {'STEPS':>5} {'QUALITY':16} {'CALLS':>5} {'PSNR':>8} {'AS MANY CALLS IN FEWER STEPS':>30}")
     for steps in (12, 18, 24, 36):
-        for quality in ["exact", *QUALITIES]:
-            calls = calls_of(steps, quality)
-            print(f"  {steps:5} {quality:8} {calls:5} {mean(steps, quality):5.1f} dB {mean(calls, 'exact'):27.1f} dB")
+        for quality in ["exact", *QUALITIES, *FEATURES]:
+            calls = calls_of(steps, quality, share)
+            print(f"  {steps:5} {quality:16} {calls:5.1f} {mean(steps, quality):5.1f} dB {mean(max(1, round(calls)), 'exact'):27.1f} dB")
 
 
 def main():

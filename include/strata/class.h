@@ -20,7 +20,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* Raised whenever a class struct, an option row or a callback's contract changes. */
-#define STRATA_ABI 3u
+#define STRATA_ABI 4u
 
 /* The first member, called `base`, of every kind's class struct. */
 struct strata_class {

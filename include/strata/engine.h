@@ -103,6 +103,11 @@ struct strata_engine_model_conf {
 	const struct strata_engine_model *caches_from;
 	/* Inputs and outputs of float16 and bfloat16 are float32, as they are computed: nothing is rounded on the way in and out. */
 	bool wide;
+	/* An input of a UNet, such as "sample": what comes up from its inner part, as float32, is one output more, the last. -ENOTSUP for a model without a
+	 * connection past such a part. NULL: no more than the file says. */
+	const char *give_features_of;
+	/* The same model without that part and its weights: what comes up is one input more, the last. */
+	const char *take_features_of;
 };
 
 struct strata_engine_model;

@@ -53,6 +53,8 @@ enum strata_solver_flag {
 	/* of a solver that goes by the guided and by the unguided prediction (CFG++): the caller puts the model's output for the
 	 * empty prompt into slot STRATA_SLOT_UNGUIDED before the row is applied, and the guided one is the output */
 	STRATA_ROW_UNGUIDED = 1 << 5,
+	/* the model call may take what an earlier one has computed in the inner part of the model; who cannot, makes all of it */
+	STRATA_ROW_FEATURES = 1 << 6,
 };
 
 /* Slots that an adaptive solver's measured row compares the new sample with. */
@@ -136,6 +138,7 @@ enum { STRATA_REUSE_OUTPUTS_MAX = 3 };
 struct strata_reuse_use {
 	uint32_t count; /* 0: the model is called */
 	double weights[STRATA_REUSE_OUTPUTS_MAX];
+	bool features; /* with count 0: the call may take features of the one before */
 };
 
 struct strata_reuse_class {

@@ -59,10 +59,11 @@ static void add_row(struct cli *cli, struct cli_table *table, size_t index,
 	cli_table_add(table, "%.5g", row->input_scale);
 	cli_table_add(table, "%.5g", row->alpha);
 	cli_table_add(table, "%.5g", row->sigma);
-	cli_table_add(table, "%s%s%s%s", row->flags & STRATA_ROW_CLIP ? "c" : "",
+	cli_table_add(table, "%s%s%s%s%s", row->flags & STRATA_ROW_CLIP ? "c" : "",
 		      row->flags & STRATA_ROW_THRESHOLD ? "t" : "",
 		      row->flags & STRATA_ROW_NOISE ? "n" : "",
-		      row->flags & STRATA_ROW_UNGUIDED ? "u" : "");
+		      row->flags & STRATA_ROW_UNGUIDED ? "u" : "",
+		      row->flags & STRATA_ROW_FEATURES ? "f" : "");
 	buf_fini(&one);
 	cli_table_add_buf(table, &next, "");
 	cli_table_add_buf(table, &writes, "");
@@ -127,13 +128,14 @@ static json_t *writes_json(const struct strata_solver_row *row, uint32_t slot_co
 
 static json_t *row_json(const struct strata_solver_row *row, uint32_t slot_count)
 {
-	return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:b,s:b,s:b,s:b,s:f,s:f,s:o,s:o}",
+	return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:b,s:b,s:b,s:b,s:b,s:f,s:f,s:o,s:o}",
 			 "timestep", row->timestep, "input_scale", row->input_scale, "alpha",
 			 row->alpha, "sigma", row->sigma, "p", row->p, "q", row->q, "step",
 			 (int)row->step, "clip", (row->flags & STRATA_ROW_CLIP) != 0, "threshold",
 			 (row->flags & STRATA_ROW_THRESHOLD) != 0, "noise",
 			 (row->flags & STRATA_ROW_NOISE) != 0, "model",
-			 !(row->flags & STRATA_ROW_NO_MODEL), "limit", row->limit,
+			 !(row->flags & STRATA_ROW_NO_MODEL), "features",
+			 (row->flags & STRATA_ROW_FEATURES) != 0, "limit", row->limit,
 			 "threshold_ratio", row->threshold_ratio, "next",
 			 sum_json(&row->next, slot_count), "writes", writes_json(row, slot_count));
 }

@@ -179,8 +179,8 @@ static int make_body(struct submission *submission, char **operands, size_t oper
 	return rc;
 }
 
-/* The job in a sentence. An array is told of by its first element, or as a whole where all wait to be
- * released. */
+/* The job in a sentence. An array is told of by its first element, or as a whole where all wait
+ * to be released. */
 static int print_job(struct cli *cli, int64_t id, size_t count)
 {
 	char text[24];

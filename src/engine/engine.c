@@ -57,7 +57,8 @@ int strata_engine_new(const struct strata_engine_conf *conf, struct strata_memor
 					 &engine->arena, &engine->devices, &engine->device_count,
 					 err);
 	if (rc == 0)
-		rc = strata_corrections_new(engine->device_count, memory, &engine->corrections, err);
+		rc = strata_corrections_new(engine->device_count, memory, &engine->corrections,
+					    err);
 	if (rc == 0)
 		rc = strata_adaptive_new(
 			&(struct strata_adaptive_conf){
@@ -98,7 +99,8 @@ int strata_engine_keep(const struct strata_engine *engine, struct strata_error *
 {
 	const struct engine_experience experience = experience_of(engine);
 
-	return engine->experience ? engine_experience_save(engine->experience, &experience, err) : 0;
+	return engine->experience ? engine_experience_save(engine->experience, &experience, err)
+				  : 0;
 }
 
 int strata_engine_trace(struct strata_engine *engine, struct strata_trace *trace,
@@ -181,6 +183,13 @@ int strata_engine_open(struct strata_engine *engine, const char *path,
 		.budget_bytes = conf ? conf->budget_bytes : 0,
 		.per_member_input = conf ? conf->per_member_input : NULL,
 		.wide = conf && conf->wide,
+		.features = !conf                    ? ENGINE_FEATURES_NONE
+			    : conf->give_features_of ? ENGINE_FEATURES_GIVEN
+			    : conf->take_features_of ? ENGINE_FEATURES_TAKEN
+						     : ENGINE_FEATURES_NONE,
+		.features_of = !conf                    ? NULL
+			       : conf->give_features_of ? conf->give_features_of
+							: conf->take_features_of,
 		.experimental = engine->experimental,
 		.stop = &engine->stop,
 	};

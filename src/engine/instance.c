@@ -20,6 +20,12 @@ int engine_instance_open(struct engine_instance *instance, const char *path,
 	if (conf->per_member_input)
 		engine_model_per_member(instance->model, conf->per_member_input);
 	strata_arena_init(&instance->arena, conf->heap->memory, 0);
+	if (conf->features != ENGINE_FEATURES_NONE)
+		rc = engine_features_edit(instance->model, conf->features_of, conf->features, err);
+	if (rc) {
+		engine_instance_close(instance);
+		return rc;
+	}
 	rc = residence_plan(&instance->residence, instance->model, conf->heap, conf->budget_bytes,
 			    &instance->arena, err);
 	if (rc)

@@ -9,6 +9,7 @@
 #define ENGINE_INSTANCE_H
 
 #include "engine/backend.h"
+#include "engine/features.h"
 #include "engine/residence.h"
 
 struct engine_instance_conf {
@@ -20,6 +21,8 @@ struct engine_instance_conf {
 	int64_t budget_bytes;
 	const char *per_member_input; /* see strata/engine.h */
 	bool wide;                    /* likewise */
+	enum engine_features features; /* of features_of, an input */
+	const char *features_of;
 	bool experimental;            /* what backends have that is new may be used */
 	const _Atomic bool *stop;
 };

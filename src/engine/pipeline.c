@@ -63,6 +63,7 @@ void strata_pipeline_close(struct strata_pipeline *pipeline)
 	if (!pipeline)
 		return;
 	strata_engine_close(pipeline->denoiser);
+	strata_engine_close(pipeline->outer);
 	strata_engine_close(pipeline->vae_decoder);
 	strata_engine_close(pipeline->vae_encoder);
 	for (size_t i = 0; i < PIPELINE_TEXTS_MAX; i++) {
@@ -97,6 +98,7 @@ void strata_pipeline_run_free(struct strata_pipeline_run *run)
 		strata_array_drop(&run->tokens[i]);
 		strata_array_drop(&run->embeds[i]);
 	}
+	strata_array_drop(&run->features);
 	strata_solver_table_free(run->table, run->memory);
 	strata_arena_fini(&run->arena);
 	strata_memory_put(run->memory, run, sizeof(*run));

@@ -81,6 +81,8 @@ struct strata_pipeline {
 	size_t scheduler_length;
 	struct pipeline_text texts[PIPELINE_TEXTS_MAX];
 	struct strata_engine_model *denoiser, *vae_decoder, *vae_encoder;
+	struct strata_engine_model
+		*outer; /* of the denoiser: pipeline_features.c; NULL: not asked for */
 	struct strata_registry *solvers, *schedules;
 	int sample_input, timestep_input;
 	double scaling_factor, shift_factor;
@@ -112,6 +114,9 @@ struct strata_pipeline_run {
 	uint64_t tensor; /* the next one that a row draws */
 	float *latents, *outputs, *unguided, *noise;
 	void **slots; /* slot_count for each picture */
+	bool wants_features;
+	struct strata_array
+		features; /* of the last call in full, a row for each of its rows; NONE: none */
 	struct strata_solver_item *items;
 	size_t calls_done;
 	uint64_t flow; /* in a trace; 0: none */
@@ -130,6 +135,10 @@ int pipeline_folder_open(struct strata_pipeline *pipeline, struct strata_error *
 /* model_index.json's class, or the one named. */
 int pipeline_find_class(const char *folder, const char *name, struct strata_arena *arena,
 			const struct pipeline_class **ret_class, struct strata_error *err);
+/* The denoiser once more, for features that go from call to call. */
+enum pipeline_features { PIPELINE_GIVES_FEATURES, PIPELINE_TAKES_FEATURES };
+int pipeline_denoiser(struct strata_pipeline *pipeline, enum pipeline_features which,
+		      struct strata_engine_model **ret_model, struct strata_error *err);
 /* A model of the folder, opened when it is first needed. -ENOTSUP says that the folder lacks it. */
 int pipeline_model(struct strata_pipeline *pipeline, const char *part,
 		   struct strata_engine_model **model, struct strata_error *err);
@@ -204,6 +213,23 @@ void pipeline_pack(const struct pipeline_geometry *geometry, size_t image_count,
 int pipeline_call(struct strata_pipeline *pipeline, struct strata_pipeline_run *const *runs,
 		  size_t count, struct strata_error *err);
 bool pipeline_fits(const struct strata_pipeline_run *a, const struct strata_pipeline_run *b);
+
+/* Rows of the batch that a run is: its pictures, twice where it is guided. */
+size_t pipeline_rows(const struct strata_pipeline_run *run);
+
+/* pipeline_features.c: whether a table has calls that may use features of an earlier one; opens what gives and takes them, once. */
+bool pipeline_features_wanted(const struct strata_solver_table *table);
+int pipeline_features_open(struct strata_pipeline *pipeline, struct strata_error *err);
+/* Whether the next call uses them; whether two runs can share that call; the input of those that do; and what a call in full has left. */
+bool pipeline_features_used(const struct strata_pipeline_run *run);
+bool pipeline_features_fit(const struct strata_pipeline_run *a,
+			   const struct strata_pipeline_run *b);
+int pipeline_features_gather(struct strata_pipeline *pipeline,
+			     struct strata_pipeline_run *const *runs, size_t count,
+			     struct strata_array *ret_features, struct strata_error *err);
+int pipeline_features_keep(struct strata_pipeline *pipeline,
+			   struct strata_pipeline_run *const *runs, size_t count, size_t row_count,
+			   const struct strata_array *features, struct strata_error *err);
 
 /* pipeline_vae.c: the decoder's float picture [1, 3, H, W] of one image; the encoder's latents of a picture. */
 int pipeline_vae_decode(struct strata_pipeline *pipeline, const struct pipeline_geometry *geometry,

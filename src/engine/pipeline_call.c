@@ -15,7 +15,7 @@ struct batch {
 	size_t run_count, row_count;
 };
 
-static size_t rows_of(const struct strata_pipeline_run *run)
+size_t pipeline_rows(const struct strata_pipeline_run *run)
 {
 	return run->image_count * (run->guided ? 2 : 1);
 }
@@ -30,7 +30,8 @@ bool pipeline_fits(const struct strata_pipeline_run *a, const struct strata_pipe
 {
 	if (a->pipeline != b->pipeline || a->condition_count != b->condition_count ||
 	    memcmp(a->geometry.dims, b->geometry.dims, sizeof(a->geometry.dims)) != 0 ||
-	    (one_timestep(a->pipeline) && a->row->timestep != b->row->timestep))
+	    (one_timestep(a->pipeline) && a->row->timestep != b->row->timestep) ||
+	    !pipeline_features_fit(a, b))
 		return false;
 	for (size_t i = 0; i < a->condition_count; i++) {
 		const struct pipeline_condition *one = &a->conditions[i],
@@ -108,7 +109,7 @@ static int make_timestep(struct batch *batch, struct strata_array *ret_input,
 
 		if (batch->pipeline->cls->timestep_scale != 1)
 			timestep = timestep / (float)(1 / batch->pipeline->cls->timestep_scale);
-		for (size_t k = 0; k < (one ? i == 0 : rows_of(batch->runs[i])); k++)
+		for (size_t k = 0; k < (one ? i == 0 : pipeline_rows(batch->runs[i])); k++)
 			*to++ = timestep;
 	}
 	return fit_type(batch, (size_t)batch->pipeline->timestep_input, &array, ret_input, err);
@@ -208,7 +209,7 @@ static int take_output(struct batch *batch, const struct strata_array *output,
 			guide(run, from, from + count);
 		else
 			memcpy(run->outputs, from, count * sizeof(*from));
-		from += rows_of(run) * elements;
+		from += pipeline_rows(run) * elements;
 	}
 	strata_array_drop(&wide);
 	return rc;
@@ -249,26 +250,38 @@ static int explain(const struct batch *batch, int rc, struct strata_error *err)
 			      (long long)(multiple * pipeline->latent_scale), why);
 }
 
+/* All runs want the same of the call: it is made in full, or of the outer part with features. */
 int pipeline_call(struct strata_pipeline *pipeline, struct strata_pipeline_run *const *runs,
 		  size_t count, struct strata_error *err)
 {
 	struct batch batch = { .pipeline = pipeline, .runs = runs, .run_count = count };
-	size_t inputs = strata_engine_input_count(pipeline->denoiser);
-	size_t outputs = strata_engine_output_count(pipeline->denoiser);
+	bool outer = pipeline->outer && pipeline_features_used(runs[0]);
+	struct strata_engine_model *model = outer ? pipeline->outer : pipeline->denoiser;
+	size_t inputs = strata_engine_input_count(model);
+	size_t outputs = strata_engine_output_count(model);
+	bool keeps = false;
 	struct strata_arena arena;
 
-	for (size_t i = 0; i < count; i++)
-		batch.row_count += rows_of(runs[i]);
+	for (size_t i = 0; i < count; i++) {
+		batch.row_count += pipeline_rows(runs[i]);
+		keeps |= runs[i]->wants_features && !outer;
+	}
 	strata_arena_init(&arena, pipeline->memory, 0);
 	struct strata_array *arrays = strata_arena_array(&arena, inputs + outputs, sizeof(*arrays));
-	int rc = arrays ? make_inputs(&batch, arrays, inputs, err) : strata_fail_memory(err);
+	int rc = arrays ? make_inputs(&batch, arrays, inputs - outer, err)
+			: strata_fail_memory(err);
 
+	if (rc == 0 && outer)
+		rc = pipeline_features_gather(pipeline, runs, count, &arrays[inputs - 1], err);
 	if (rc == 0) {
-		rc = strata_engine_run(pipeline->denoiser, arrays, arrays + inputs, err);
+		rc = strata_engine_run(model, arrays, arrays + inputs, err);
 		rc = rc ? explain(&batch, rc, err) : 0;
 	}
 	if (rc == 0)
 		rc = take_output(&batch, &arrays[inputs], err);
+	if (rc == 0 && keeps)
+		rc = pipeline_features_keep(pipeline, runs, count, batch.row_count,
+					    &arrays[inputs + outputs - 1], err);
 	for (size_t i = 0; arrays && i < inputs + outputs; i++)
 		strata_array_drop(&arrays[i]);
 	strata_arena_fini(&arena);

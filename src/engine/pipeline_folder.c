@@ -176,8 +176,8 @@ int pipeline_share_budget(struct strata_engine *engine, const char *const *paths
 static const char *model_path(const struct strata_pipeline *it, const char *part,
 			      struct strata_arena *arena)
 {
-	const char *path =
-		it->over ? strata_arena_printf(arena, "%s/%s/model.onnx", it->over, part) : NULL;
+	const char *path = it->over ? strata_arena_printf(arena, "%s/%s/model.onnx", it->over, part)
+				    : NULL;
 
 	return path && access(path, F_OK) == 0
 		       ? path
@@ -208,18 +208,15 @@ static int share_budget(struct strata_pipeline *it, struct strata_error *err)
 	return rc;
 }
 
-int pipeline_model(struct strata_pipeline *pipeline, const char *part,
-		   struct strata_engine_model **model, struct strata_error *err)
+static int open_model(struct strata_pipeline *pipeline, const char *part, double share,
+		      const struct strata_engine_model_conf *conf,
+		      struct strata_engine_model **ret_model, struct strata_error *err)
 {
-	const struct strata_engine_model_conf conf = { .per_member_input = "timestep", .wide = true };
 	struct strata_arena arena;
 
-	if (*model)
-		return 0;
 	strata_arena_init(&arena, pipeline->memory, 0);
 	const char *path = model_path(pipeline, part, &arena);
-	int rc = path ? pipeline_open_share(pipeline->engine, path, pipeline->budget_share, &conf,
-					    model, err)
+	int rc = path ? pipeline_open_share(pipeline->engine, path, share, conf, ret_model, err)
 		      : strata_fail_memory(err);
 
 	if (rc == -ENOENT)
@@ -227,6 +224,31 @@ int pipeline_model(struct strata_pipeline *pipeline, const char *part,
 				 pipeline->folder, part);
 	strata_arena_fini(&arena);
 	return rc;
+}
+
+int pipeline_model(struct strata_pipeline *pipeline, const char *part,
+		   struct strata_engine_model **model, struct strata_error *err)
+{
+	const struct strata_engine_model_conf conf = { .per_member_input = "timestep",
+						       .wide = true };
+
+	return *model ? 0 : open_model(pipeline, part, pipeline->budget_share, &conf, model, err);
+}
+
+/* What takes features has few weights, the outermost: they stay. */
+int pipeline_denoiser(struct strata_pipeline *pipeline, enum pipeline_features which,
+		      struct strata_engine_model **ret_model, struct strata_error *err)
+{
+	bool gives = which == PIPELINE_GIVES_FEATURES;
+	const struct strata_engine_model_conf conf = {
+		.per_member_input = "timestep",
+		.wide = true,
+		.give_features_of = gives ? pipeline->cls->sample : NULL,
+		.take_features_of = gives ? NULL : pipeline->cls->sample,
+	};
+
+	return open_model(pipeline, pipeline->cls->denoiser, gives ? pipeline->budget_share : 0,
+			  &conf, ret_model, err);
 }
 
 static int find_inputs(struct strata_pipeline *it, struct strata_error *err)

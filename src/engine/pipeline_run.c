@@ -155,6 +155,9 @@ int pipeline_run_prepare(struct strata_pipeline_run *run,
 				 "not have",
 				 run->table->cls->base.name, run->pipeline->cls->base.name);
 	run->guided = run->pipeline->cls->guided && (unguided || run->guidance > 1);
+	run->wants_features = rc == 0 && pipeline_features_wanted(run->table);
+	if (run->wants_features)
+		rc = pipeline_features_open(run->pipeline, err);
 	if (rc == 0)
 		rc = make_draws(run, request, err);
 	return rc ? rc : make_room(run, err);
@@ -305,9 +308,11 @@ struct saved {
 	uint64_t index, tensor, calls_done, row_index;
 	double error, state[STRATA_SOLVER_STATE_MAX];
 	struct strata_solver_row row; /* of an adaptive solver */
+	uint64_t feature_rank;        /* 0: there are none */
+	int64_t feature_dims[STRATA_TENSOR_RANK_MAX];
 };
 
-static const char saved_magic[8] = "strata1";
+static const char saved_magic[8] = "strata2";
 
 static uint64_t hash_rows(const struct strata_solver_table *table)
 {
@@ -344,7 +349,8 @@ int strata_pipeline_save(const struct strata_pipeline_run *run, struct strata_ar
 {
 	size_t tensor_bytes = run->geometry.element_count * sizeof(float);
 	size_t tensors = run->image_count * (1 + run->table->slot_count);
-	size_t count = sizeof(struct saved) + tensors * tensor_bytes;
+	size_t feature_bytes = strata_array_bytes(&run->features);
+	size_t count = sizeof(struct saved) + tensors * tensor_bytes + feature_bytes;
 	struct saved *saved = strata_arena_get(arena, count);
 
 	if (!saved)
@@ -363,6 +369,11 @@ int strata_pipeline_save(const struct strata_pipeline_run *run, struct strata_ar
 	at += run->image_count * tensor_bytes;
 	for (size_t i = 0; i < run->image_count * run->table->slot_count; i++, at += tensor_bytes)
 		memcpy(at, run->slots[i], tensor_bytes);
+	if (run->features.dtype != STRATA_DTYPE_NONE) {
+		saved->feature_rank = run->features.rank;
+		memcpy(saved->feature_dims, run->features.dims, sizeof(saved->feature_dims));
+		memcpy(at, run->features.data, feature_bytes);
+	}
 	*ret_bytes = saved;
 	*ret_count = count;
 	return 0;
@@ -384,19 +395,52 @@ static bool row_is_sound(const struct strata_solver_row *row, uint32_t slots)
 	return sound && (!(row->flags & STRATA_ROW_MEASURE) || slots >= 2);
 }
 
+/* Features as they were saved, from the bytes that are left; NONE where there were none. */
+static int restore_features(const struct strata_pipeline_run *run, const struct saved *saved,
+			    const char *bytes, size_t count, struct strata_array *ret_features,
+			    struct strata_error *err)
+{
+	const size_t most = STRATA_PIPELINE_STATE_BYTES_MAX / sizeof(float);
+	size_t elements = 1;
+
+	*ret_features = (struct strata_array){ 0 };
+	if (saved->feature_rank == 0 && count == 0)
+		return 0;
+	if (saved->feature_rank < 1 || saved->feature_rank > STRATA_TENSOR_RANK_MAX ||
+	    saved->feature_dims[0] != (int64_t)pipeline_rows(run) || !run->wants_features)
+		return strata_fail(err, -EBADMSG, "the saved run is damaged");
+	for (size_t i = 0; i < saved->feature_rank; i++) {
+		int64_t dim = saved->feature_dims[i];
+
+		if (dim < 1 || (uint64_t)dim > most / elements)
+			return strata_fail(err, -EBADMSG, "the saved run is damaged");
+		elements *= (size_t)dim;
+	}
+	if (elements * sizeof(float) != count)
+		return strata_fail(err, -EBADMSG, "the saved run is damaged");
+	int rc = strata_array_make(run->pipeline->engine, STRATA_DTYPE_F32, saved->feature_rank,
+				   saved->feature_dims, ret_features, err);
+
+	if (rc == 0)
+		memcpy(ret_features->data, bytes, count);
+	return rc;
+}
+
 int strata_pipeline_restore(struct strata_pipeline_run *run, const void *bytes, size_t count,
 			    struct strata_error *err)
 {
 	size_t tensor_bytes = run->geometry.element_count * sizeof(float);
 	size_t tensors = run->image_count * (1 + run->table->slot_count);
 	struct saved saved, own;
+	struct strata_array features;
+	int rc;
 
 	describe(run, &own);
 	if (count > STRATA_PIPELINE_STATE_BYTES_MAX)
 		return strata_fail(err, -E2BIG, "the saved run has %zu bytes; at most %d", count,
 				   STRATA_PIPELINE_STATE_BYTES_MAX);
 	if (count < sizeof(saved) || memcmp(bytes, &own, offsetof(struct saved, index)) != 0 ||
-	    count != sizeof(saved) + tensors * tensor_bytes)
+	    count < sizeof(saved) + tensors * tensor_bytes)
 		return strata_fail(
 			err, -EBADMSG,
 			"the saved run is not one of this request: another size, solver, "
@@ -408,6 +452,13 @@ int strata_pipeline_restore(struct strata_pipeline_run *run, const void *bytes, 
 	    saved.index > (uint64_t)STRATA_SOLVER_ROWS_MAX || saved.tensor > UINT32_MAX)
 		return strata_fail(err, -EBADMSG, "the saved run is damaged");
 	const char *at = (const char *)bytes + sizeof(saved);
+
+	rc = restore_features(run, &saved, at + tensors * tensor_bytes,
+			      count - sizeof(saved) - tensors * tensor_bytes, &features, err);
+	if (rc)
+		return rc;
+	strata_array_drop(&run->features);
+	run->features = features;
 
 	run->walk.index = saved.index;
 	run->walk.error = saved.error;

@@ -18,7 +18,7 @@
 
 /* ---- which calls are left out ---- */
 
-static bool is_made(const struct reuse_conf *conf, size_t call, size_t count)
+bool reuse_makes(const struct reuse_conf *conf, size_t call, size_t count)
 {
 	size_t first = (size_t)conf->first, last = (size_t)conf->last;
 
@@ -49,7 +49,7 @@ void reuse_plan(const struct reuse_conf *conf, const struct strata_solver_row *c
 		double at = calls[i]->timestep;
 
 		memset(use, 0, sizeof(*use));
-		if (!is_made(conf, i, count)) {
+		if (!reuse_makes(conf, i, count)) {
 			use->count = made_count;
 			continue_to(made, made_count, at, use->weights);
 			continue;
@@ -102,9 +102,9 @@ int strata_reuse_build(const char *text, struct strata_arena *arena, struct stra
 
 struct rewrite {
 	const struct strata_solver_class *cls;
-	const char *name;              /* of the way to reuse */
+	const char *name;               /* of the way to reuse */
 	uint32_t slot_base, slot_count; /* the ring */
-	size_t made;                   /* calls so far */
+	size_t made;                    /* calls so far */
 };
 
 static int refuse(const struct rewrite *rewrite, unsigned flags, struct strata_error *err)
@@ -173,8 +173,11 @@ static int rewrite_rows(struct rewrite *rewrite, const struct strata_reuse_use *
 
 		if (row->flags & STRATA_ROW_NO_MODEL)
 			continue;
-		rc = uses[call].count == 0 ? keep_output(rewrite, row, err)
-					   : leave_out(rewrite, &uses[call], row, err);
+		if (uses[call].features)
+			row->flags |= STRATA_ROW_FEATURES;
+		rc = uses[call].count      ? leave_out(rewrite, &uses[call], row, err)
+		     : rewrite->slot_count ? keep_output(rewrite, row, err)
+					   : 0;
 		call++;
 	}
 	return rc;
@@ -202,13 +205,11 @@ int reuse_apply(const struct strata_solver_class *cls, const struct strata_spec 
 			rewrite.slot_count = uses[i].count;
 	if (cls->next_row && reuse != &strata_reuse_none)
 		return refuse(&rewrite, 0, err);
-	if (rewrite.slot_count == 0)
-		return 0; /* every call is made */
 	if (slot_count + rewrite.slot_count > STRATA_SOLVER_SLOTS_MAX)
 		return strata_fail(err, -ENOTSUP,
 				   "%s keeps %u tensors of its own and reuse %s needs %u; expected "
 				   "%d at most",
-				   cls->base.name, slot_count, reuse->base.name,
-				   rewrite.slot_count, STRATA_SOLVER_SLOTS_MAX);
+				   cls->base.name, slot_count, reuse->base.name, rewrite.slot_count,
+				   STRATA_SOLVER_SLOTS_MAX);
 	return rewrite_rows(&rewrite, uses, draft, err);
 }

@@ -21,6 +21,8 @@ struct reuse_conf {
 	{ "last", STRATA_INT, REUSE_AT(last), .integer = { 1, 0, 1000 },                     \
 	  .help = "and so many at the end" }
 
+/* Is this call of so many made in full? */
+bool reuse_makes(const struct reuse_conf *conf, size_t call, size_t count);
 /* Fills the uses: where a call is left out, the polynomial through the last order + 1 outputs, of
  * fewer where there are no more, is continued to its timestep. */
 void reuse_plan(const struct reuse_conf *conf, const struct strata_solver_row *const *calls,

@@ -14,7 +14,7 @@ run strata --json version
 gives 0
 prints_json 'd["version"]'
 run strata version --json
-prints_json 'd["plugin_abi"] == 3'
+prints_json 'd["plugin_abi"] == 4'
 
 it 'guesses at a mistyped command and does not run it'
 run strata verison

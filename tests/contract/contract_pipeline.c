@@ -64,6 +64,8 @@ static void close_all(void)
 	CHECK_INT(memory.used_bytes, 0);
 }
 
+static const char *quality; /* of the runs that are encoded */
+
 static struct strata_pipeline_run *encode(const char *const *prompts, const uint64_t *seed,
 					  int64_t steps, const char *solver)
 {
@@ -73,6 +75,7 @@ static struct strata_pipeline_run *encode(const char *const *prompts, const uint
 							 .seed_count = 1,
 							 .steps = steps,
 							 .solver = solver,
+							 .quality = quality,
 							 .has_guidance = true,
 							 .guidance = 2 };
 	struct strata_pipeline_run *run;
@@ -140,6 +143,55 @@ TEST(a_batch_of_digits_is_what_they_are_alone)
 	close_all();
 }
 
+/* Runs that use features again stand beside others, join and leave, and are what they are alone. */
+TEST(features_of_an_earlier_call_belong_to_a_run)
+{
+	static const char *const prompts[] = { "a seven", "3", "the digit eight, please" };
+	static const uint64_t seed = 9;
+	struct strata_pipeline_run *exact, *before, *reused;
+	size_t count;
+
+	open_folder(digits_folder());
+	before = encode(prompts, &seed, 9, NULL);
+	finish(before);
+	quality = "features:every=3:first=1";
+	batches_change_nothing(prompts, NULL);
+	batches_change_nothing(prompts, "heun");
+	reused = encode(prompts, &seed, 9, NULL);
+	CHECK_INT(strata_pipeline_left(reused), 9);
+	finish(reused);
+	quality = NULL;
+	exact = encode(prompts, &seed, 9, NULL);
+	finish(exact);
+	same_latents(before, exact); /* the model has been opened anew for features meanwhile */
+	const float *one = strata_pipeline_latents(exact, &count);
+	const float *two = strata_pipeline_latents(reused, &count);
+	double apart = 0, size = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		apart += (double)((one[i] - two[i]) * (one[i] - two[i]));
+		size += (double)(one[i] * one[i]);
+	}
+	CHECK(apart > 0 && apart < size / 4); /* another picture, of the same thing */
+	strata_pipeline_run_free(before);
+	strata_pipeline_run_free(exact);
+	strata_pipeline_run_free(reused);
+	close_all();
+}
+
+TEST(a_transformer_has_no_features_to_use_again)
+{
+	static const char *const prompts[] = { "p0" };
+	const struct strata_pipeline_request request = { .prompts = prompts,
+							 .quality = "features" };
+	struct strata_pipeline_run *run;
+
+	open_shared("tiny-flow");
+	CHECK_ERROR(strata_pipeline_encode(pipeline, &request, &run, &err), -ENOTSUP,
+		    "no connection past its inner part");
+	close_all();
+}
+
 TEST(a_batch_of_stable_diffusion_is_what_it_is_alone)
 {
 	static const char *const prompts[] = { "a red fox", "a castle", "" };
@@ -204,6 +256,43 @@ TEST(a_run_that_was_put_aside_goes_on)
 	CHECK_ERROR(strata_pipeline_restore(later, bytes, count, &err), -EBADMSG, "not one of");
 	strata_pipeline_run_free(later);
 	strata_pipeline_run_free(run);
+	strata_arena_fini(&arena);
+	close_all();
+}
+
+TEST(features_are_put_aside_too)
+{
+	static const char *const prompts[] = { "four" };
+	static const uint64_t seed = 9;
+	struct strata_pipeline_run *run, *later;
+	struct strata_arena arena;
+	uint64_t *rank;
+	size_t count;
+	void *bytes;
+
+	open_folder(digits_folder());
+	strata_arena_init(&arena, &memory, 0);
+	quality = "features:every=4:first=2:last=0";
+	run = encode(prompts, &seed, 8, NULL);
+	for (int i = 0; i < 3; i++)
+		CHECK_OK(strata_pipeline_step(pipeline, &run, 1, &err));
+	CHECK_OK(strata_pipeline_save(run, &arena, &bytes, &count, &err));
+	later = encode(prompts, &seed, 8, NULL);
+	CHECK_OK(strata_pipeline_restore(later, bytes, count, &err));
+	finish(run);
+	finish(later);
+	same_latents(run, later);
+	strata_pipeline_run_free(run);
+	CHECK_ERROR(strata_pipeline_restore(later, bytes, count - 4, &err), -EBADMSG, "damaged");
+	/* dimensions whose product would be as large as nobody has memory */
+	for (rank = bytes; *rank != 4 || rank[1] != 2; rank++)
+		CHECK((char *)rank < (char *)bytes + count - 100);
+	rank[2] = rank[3] = UINT64_C(1) << 40;
+	CHECK_ERROR(strata_pipeline_restore(later, bytes, count, &err), -EBADMSG, "damaged");
+	*rank = 99;
+	CHECK_ERROR(strata_pipeline_restore(later, bytes, count, &err), -EBADMSG, "damaged");
+	quality = NULL;
+	strata_pipeline_run_free(later);
 	strata_arena_fini(&arena);
 	close_all();
 }
@@ -457,19 +546,20 @@ TEST(a_picture_of_no_numbers_is_refused)
 static int draw_once(struct strata_memory *own, void *context, struct strata_error *why)
 {
 	static const char *const prompts[] = { "2" };
-	const struct strata_pipeline_request request = { .prompts = prompts, .steps = 1 };
+	const struct strata_pipeline_request request = { .prompts = prompts,
+							 .steps = 2,
+							 .quality = context };
 	struct strata_pipeline_run *run = NULL;
 	struct strata_pipeline *it;
 	struct strata_picture picture;
 	struct strata_arena arena;
 	int rc = strata_pipeline_open(engine, digits_folder(), NULL, own, &it, why);
 
-	(void)context;
 	if (rc)
 		return rc;
 	strata_arena_init(&arena, own, 0);
 	rc = strata_pipeline_encode(it, &request, &run, why);
-	if (rc == 0)
+	for (int i = 0; rc == 0 && i < 2; i++)
 		rc = strata_pipeline_step(it, &run, 1, why);
 	if (rc == 0)
 		rc = strata_pipeline_decode(it, run, 0, &arena, &picture, why);
@@ -485,6 +575,7 @@ TEST(memory_may_run_out_anywhere)
 {
 	CHECK_OK(strata_engine_new(&(struct strata_engine_conf){ 0 }, &memory, &engine, &err));
 	test_every_own_allocation(draw_once, NULL);
+	test_every_own_allocation(draw_once, (char[]){ "features:first=1:last=0" });
 	strata_engine_free(engine);
 }
 

@@ -37,6 +37,7 @@ static void check_plan(const struct strata_reuse_class *reuse, const void *conf,
 		double total = 0;
 
 		CHECK(uses[i].count <= made && uses[i].count <= STRATA_REUSE_OUTPUTS_MAX);
+		CHECK(!uses[i].features || (made > 0 && uses[i].count == 0));
 		made += uses[i].count == 0;
 		for (uint32_t k = 0; k < uses[i].count; k++)
 			total += uses[i].weights[k];
