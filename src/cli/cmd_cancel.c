@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <string.h>
 
 struct cancel_conf {
 	bool me;
@@ -64,6 +65,8 @@ static int find(struct cli *cli, const struct cancel_conf *conf, char ***ret_ids
 		     "?limit=1000000&fields=id,name,array_id,array_index");
 	client_query(&path, "user", conf->me ? service_own_name(cli) : conf->user);
 	client_query(&path, "state", conf->state);
+	if (conf->name && !strpbrk(conf->name, "[\\")) /* the service knows * and ? */
+		client_query(&path, "name", conf->name);
 	int rc = service_get(cli, &path, &json);
 
 	if (rc) {

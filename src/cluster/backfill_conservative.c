@@ -145,7 +145,7 @@ static int plan_anew(struct pass *pass, struct conservative *state)
 
 	queue_forget_new(pass->cluster);
 	if (rc == 0)
-		rc = queue_list(pass, &jobs, &count);
+		rc = queue_list(pass, SIZE_MAX, &jobs, &count);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = make_plan(pass, state, jobs[i]);
 	state->broken = rc != 0;
@@ -183,7 +183,7 @@ static int compress(struct pass *pass, struct conservative *state)
 {
 	struct job **jobs;
 	size_t count;
-	int rc = queue_list(pass, &jobs, &count);
+	int rc = queue_list(pass, SIZE_MAX, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		int64_t promised_ns = jobs[i]->promised_ns;
@@ -255,7 +255,7 @@ static int start_due(struct pass *pass, struct conservative *state)
 {
 	struct job **jobs;
 	size_t count;
-	int rc = queue_list(pass, &jobs, &count);
+	int rc = queue_list(pass, SIZE_MAX, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct plan *plan = jobs[i]->plan;
@@ -303,7 +303,7 @@ static int start_unplanned(struct pass *pass, struct conservative *state)
 	struct strata_cluster *cluster = pass->cluster;
 	struct job **jobs;
 	size_t count;
-	int rc = queue_list(pass, &jobs, &count);
+	int rc = queue_list(pass, SIZE_MAX, &jobs, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct resource_request *resources = jobs[i]->resources;
@@ -379,7 +379,7 @@ static int conservative_pass(struct pass *pass, const void *conf, void *state_an
 		rc = start_unplanned(pass, state);
 	if (rc)
 		state->broken = true;
-	else if ((rc = queue_list(pass, &jobs, &count)) == 0)
+	else if ((rc = queue_list(pass, SIZE_MAX, &jobs, &count)) == 0)
 		note_next(pass, jobs, count);
 	return rc;
 }

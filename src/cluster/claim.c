@@ -133,6 +133,7 @@ void claim_release(struct strata_cluster *cluster, struct job *job)
 	checkpoint_unwatch(cluster, job);
 	drop_claims(cluster, job);
 	cluster->disturbed |= job->suspended;
+	cluster->suspended_count -= job->suspended;
 	job->suspended = job->stopping = job->stop_told = false;
 	cluster->changed = true;
 }
@@ -148,6 +149,8 @@ void claim_freeze(struct strata_cluster *cluster, struct job *job)
 	}
 	tree_remove(&cluster->running, &job->by_end);
 	checkpoint_unwatch(cluster, job);
+	assert(!job->suspended);
+	cluster->suspended_count++;
 	job->suspended = true;
 	job->stopping = job->stop_told = false;
 	job->frozen_ns = cluster->now_ns;
@@ -175,6 +178,8 @@ void claim_thaw(struct strata_cluster *cluster, struct job *job)
 
 		change_room(cluster, job->claims[i].node, &piece, -1);
 	}
+	assert(job->suspended && cluster->suspended_count > 0);
+	cluster->suspended_count--;
 	job->suspended = false;
 	job->start_ns += frozen_ns; /* the clock of its limit stood still */
 	job->expected_end_ns += frozen_ns;

@@ -346,6 +346,7 @@ struct strata_cluster {
 	uint64_t id_end;         /* no job that was ever submitted has an id as high as this */
 	struct tree queue;       /* job groups by band, key and sequence of their first job */
 	struct tree running;     /* placed jobs by expected end */
+	size_t suspended_count;  /* jobs that are frozen where they are */
 	struct heap begins;      /* jobs that wait for their begin time */
 	struct heap checkpoints; /* running jobs, by when they are to write one */
 	struct job *lost;
@@ -554,8 +555,10 @@ int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *jo
 int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 		  struct strata_error *err);
 struct pass;
-/* All jobs in the queue, in its order, in the pass's arena; a range is one of them. */
-int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count);
+/* Jobs in the queue, in its order, in the pass's arena: as many as have `most` elements
+ * together, SIZE_MAX for all; a range is one of them. Costs what is listed, and the groups at
+ * one place of the order. */
+int queue_list(struct pass *pass, size_t most, struct job ***ret_jobs, size_t *ret_count);
 static inline struct job_group *queue_job_group(struct tree_node *node)
 {
 	return node ? container_of(node, struct job_group, in_order) : NULL;

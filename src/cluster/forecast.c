@@ -52,8 +52,8 @@ static bool can_be_foreseen(const struct job *job)
 static int foresee_queue(struct foresight *foresight, struct job *const *jobs, size_t count)
 {
 	for (size_t i = 0; i < count && foresight->looked < foresight->most; i++)
-		for (uint32_t k = 0;
-		     k < jobs[i]->elements && foresight->looked < foresight->most; k++) {
+		for (uint32_t k = 0; k < jobs[i]->elements && foresight->looked < foresight->most;
+		     k++) {
 			struct strata_forecast *forecast = &foresight->forecasts[foresight->known];
 			int64_t length_ns = 0;
 
@@ -104,7 +104,7 @@ int strata_cluster_forecast(struct strata_cluster *cluster, size_t most, struct 
 	struct foresight foresight = { .pass = &pass, .most = most };
 	struct job **jobs;
 	size_t count;
-	int rc = queue_list(&pass, &jobs, &count);
+	int rc = queue_list(&pass, most, &jobs, &count);
 
 	if (rc)
 		return rc;
@@ -199,7 +199,8 @@ int strata_cluster_foresee(struct strata_cluster *cluster, uint64_t in_place_of,
 	struct job **waiting;
 	struct plans plans;
 	size_t waiting_count;
-	int rc = queue_list(&pass, &waiting, &waiting_count);
+	int rc = queue_list(&pass, most < SIZE_MAX - count ? most + count : SIZE_MAX, &waiting,
+			    &waiting_count);
 
 	if (rc)
 		return rc;

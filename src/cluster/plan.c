@@ -11,10 +11,12 @@
 static int hold_memory(struct plans *plans, struct strata_cluster *cluster)
 {
 	const struct map_u64_entry *entry = NULL;
+	size_t left = cluster->suspended_count;
 
-	while ((entry = map_u64_next(&cluster->jobs, entry))) {
+	while (left > 0 && (entry = map_u64_next(&cluster->jobs, entry))) {
 		const struct job *job = entry->value;
 
+		left -= job->suspended;
 		for (uint32_t i = 0; job->suspended && i < job->claim_count; i++) {
 			const struct claim *claim = &job->claims[i];
 			struct timeline *line = &plans->lines[claim->node->row];

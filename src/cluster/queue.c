@@ -253,37 +253,93 @@ int queue_refresh(struct strata_cluster *cluster, struct strata_arena *arena,
 	return 0;
 }
 
-static int compare_jobs(const void *a, const void *b, void *mixed_bands)
-{
-	const struct job *left = *(struct job *const *)a, *right = *(struct job *const *)b;
+/* ---- the queue as a list ---- */
 
-	if (!*(const bool *)mixed_bands && left->job_group->band != right->job_group->band)
-		return left->job_group->band > right->job_group->band ? -1 : 1;
-	if (left->job_group->key != right->job_group->key)
-		return left->job_group->key < right->job_group->key ? -1 : 1;
-	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
+/* The next job of a group that is taken from. */
+struct cursor {
+	struct heap_node by_sequence;
+	struct job *job;
+};
+
+struct listing {
+	struct pass *pass;
+	struct heap heap; /* of cursors */
+	struct job **jobs;
+	size_t count, elements, most;
+};
+
+static bool same_place(const struct strata_cluster *cluster, const struct job_group *a,
+		       const struct job_group *b)
+{
+	return a->key == b->key && (cluster->conf.mixed_bands || a->band == b->band);
 }
 
-int queue_list(struct pass *pass, struct job ***ret_jobs, size_t *ret_count)
+/* Groups that stand at one place of the order are taken from in turns, by their jobs' sequence. The
+ * first of them; ret_past: the first behind them. */
+static int list_place(struct listing *listing, struct job_group *first, struct job_group **ret_past)
+{
+	struct strata_cluster *cluster = listing->pass->cluster;
+	struct job_group *past = first;
+	size_t groups = 0;
+	int rc = 0;
+
+	for (; past && same_place(cluster, first, past); groups++)
+		past = queue_job_group(tree_next(&past->in_order));
+	struct cursor *cursors = strata_arena_array(listing->pass->arena, groups, sizeof(*cursors)),
+		      *cursor;
+
+	*ret_past = past;
+	if (!cursors || heap_reserve(&listing->heap, groups))
+		return strata_fail_memory(listing->pass->err);
+	for (size_t i = 0; i < groups; i++) {
+		cursors[i].job = first->first;
+		rc |= heap_push(&listing->heap, &cursors[i].by_sequence, cursors[i].job->sequence);
+		first = queue_job_group(tree_next(&first->in_order));
+	}
+	assert(rc == 0); /* there is room */
+	while (listing->elements < listing->most && listing->heap.count > 0) {
+		cursor = container_of(heap_top(&listing->heap), struct cursor, by_sequence);
+		listing->jobs[listing->count++] = cursor->job;
+		listing->elements += cursor->job->elements;
+		cursor->job = cursor->job->after;
+		if (cursor->job)
+			heap_update(&listing->heap, &cursor->by_sequence, cursor->job->sequence);
+		else
+			heap_pop(&listing->heap);
+	}
+	heap_clear(&listing->heap);
+	return 0;
+}
+
+/* How many jobs a list can have; those of a long queue are not counted. */
+static size_t list_room(struct strata_cluster *cluster, size_t most)
+{
+	size_t jobs = 0;
+
+	for (struct job_group *group = queue_job_group(tree_first(&cluster->queue)); group;
+	     group = queue_job_group(tree_next(&group->in_order)))
+		for (struct job *job = group->first; job; job = job->after)
+			if (++jobs == most)
+				return most;
+	return jobs;
+}
+
+int queue_list(struct pass *pass, size_t most, struct job ***ret_jobs, size_t *ret_count)
 {
 	struct strata_cluster *cluster = pass->cluster;
-	size_t count = 0;
-	struct job_group *job_group;
+	struct listing listing = { .pass = pass, .most = most };
+	struct job_group *group = queue_job_group(tree_first(&cluster->queue));
+	int rc = 0;
 
-	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
-	     job_group = queue_job_group(tree_next(&job_group->in_order)))
-		for (struct job *job = job_group->first; job; job = job->after)
-			count++;
-	struct job **jobs = strata_arena_array(pass->arena, count, sizeof(*jobs)), **to = jobs;
-
-	if (!jobs)
+	listing.jobs =
+		strata_arena_array(pass->arena, list_room(cluster, most), sizeof(*listing.jobs));
+	if (!listing.jobs)
 		return strata_fail_memory(pass->err);
-	for (job_group = queue_job_group(tree_first(&cluster->queue)); job_group;
-	     job_group = queue_job_group(tree_next(&job_group->in_order)))
-		for (struct job *job = job_group->first; job; job = job->after)
-			*to++ = job;
-	qsort_r(jobs, count, sizeof(*jobs), compare_jobs, &cluster->conf.mixed_bands);
-	*ret_jobs = jobs;
-	*ret_count = count;
-	return 0;
+	heap_init(&listing.heap, cluster->memory, NULL, NULL);
+	while (rc == 0 && group && listing.elements < most)
+		rc = list_place(&listing, group, &group);
+	heap_fini(&listing.heap);
+	*ret_jobs = listing.jobs;
+	*ret_count = listing.count;
+	return rc;
 }

@@ -66,6 +66,8 @@ static inline char text_lower(char c)
 
 /* Equal but for the case of ASCII letters; word ends with a NUL. */
 bool text_same(const char *text, size_t length, const char *word);
+/* Is a text like a pattern, in which * stands for any number of bytes and ? for one? */
+bool text_like(const char *text, const char *pattern);
 
 enum { TEXT_EXCERPT_BYTES = 64 };
 

@@ -2,6 +2,7 @@
  * GET /api/v1/queue: live jobs, those that run and then those that wait. The decider copies what is
  * asked for, which takes it a few hundred nanoseconds a job; an HTTP thread writes the JSON.
  */
+#include "core/text.h"
 #include "server/api_jobs.h"
 #include "server/decider.h"
 #include "server/live.h"
@@ -16,9 +17,11 @@
 #include <microhttpd.h>
 #include <string.h>
 
+enum { VIEWS_AT_FIRST = 256 };
+
 /* What is asked for. */
 struct asked {
-	const char *user, *fields;
+	const char *user, *name, *fields;
 	struct strata_list states; /* of int; none: any */
 	int64_t limit;
 	bool ended;    /* those too that have just ended */
@@ -34,6 +37,8 @@ static const struct strata_option query_options[] = {
 	  .help = "of this user" },
 	{ "state", STRATA_LIST, OF(states), .list = { &state_item, STRATA_STORE_STATES_MAX },
 	  .help = "in one of these states" },
+	{ "name", STRATA_TEXT, OF(name), .text = { NULL, STRATA_NAME_BYTES_MAX },
+	  .help = "of this name; * and ? stand for others" },
 	{ "limit", STRATA_INT, OF(limit), .integer = { 1000, 1, 1000000 },
 	  .help = "at most so many" },
 	{ "fields", STRATA_TEXT, OF(fields), .text = { NULL, 4096 },
@@ -55,7 +60,7 @@ struct queue {
 	const struct asked *asked;
 	uint64_t fields;
 	struct view *views;
-	size_t count;
+	size_t count, room;
 	size_t placed; /* so many of them come first; those that wait are behind */
 	struct strata_cluster_metrics metrics;
 	int64_t at_ns;
@@ -96,6 +101,8 @@ static bool wanted(const struct queue *queue, const struct live *live, bool wait
 	if ((live->job.completed_ns && !asked->ended) || (live->job.place != NULL) == waiting)
 		return false;
 	if (asked->user && strcmp(asked->user, live->job.user) != 0)
+		return false;
+	if (asked->name && !text_like(live->job.name ? live->job.name : "", asked->name))
 		return false;
 	return asked->states.count == 0 || is_among(&asked->states, live->job.state);
 }
@@ -150,7 +157,8 @@ static void estimate_rest(struct decider *decider, struct queue *queue,
 {
 	struct rest rest = { queue, planned, (double)from_ns, queue->placed };
 
-	for (const struct live *live = live_first(decider); live; live = live_next(live)) {
+	for (const struct live *live = live_first(decider); live && rest.at < queue->count;
+	     live = live_next(live)) {
 		double work = (double)work_ns(live, &queue->metrics);
 
 		for (int64_t id = job_first_id(&live->job); id <= live->job.id; id++)
@@ -188,14 +196,33 @@ static void set_forecasts(struct decider *decider, struct queue *queue, struct s
 	map_u64_fini(&by_job);
 }
 
+/* Room for one more, in an arena that gives nothing back: twice as much each time. */
+static struct view *next_view(struct queue *queue, struct strata_arena *arena)
+{
+	if (queue->count == queue->room) {
+		size_t room = queue->room ? 2 * queue->room : VIEWS_AT_FIRST;
+		struct view *views = strata_arena_array(arena, room, sizeof(*views));
+
+		if (!views)
+			return NULL;
+		if (queue->count)
+			memcpy(views, queue->views, queue->count * sizeof(*views));
+		queue->views = views;
+		queue->room = room;
+	}
+	return &queue->views[queue->count++];
+}
+
 /* A range as one row: its first element, and how many there are. False: no memory. */
 static bool add_range(struct decider *decider, struct queue *queue, const struct live *live,
 		      struct strata_arena *arena)
 {
-	struct view *view = &queue->views[queue->count++];
+	struct view *view = next_view(queue, arena);
 	struct live first = *live;
 	char uuid[UUID_TEXT_BYTES];
 
+	if (!view)
+		return false;
 	first.job = job_element(&live->job, job_first_id(&live->job), uuid);
 	*view = view_of_live(decider, &first);
 	view->elements = job_elements(&live->job);
@@ -214,8 +241,10 @@ static bool add_views(struct decider *decider, struct queue *queue, const struct
 		return add_range(decider, queue, live, arena);
 	for (int64_t id = job_first_id(&live->job); id <= live->job.id && queue->count < most;
 	     id++) {
-		struct view *view = &queue->views[queue->count++];
+		struct view *view = next_view(queue, arena);
 
+		if (!view)
+			return false;
 		element.job = job_element(&live->job, id, uuid);
 		*view = view_of_live(decider, &element);
 		if (!view_copy(view, queue->fields, arena))
@@ -232,16 +261,17 @@ static void get_queue(struct decider *decider, struct request *request)
 	strata_cluster_metrics(decider->cluster, &queue->metrics);
 	queue->at_ns = decider_now_ns(decider);
 	most = most < (size_t)queue->asked->limit ? most : (size_t)queue->asked->limit;
-	queue->views = strata_arena_array(&request->arena, most + 1, sizeof(*queue->views));
-	bool ok = queue->views != NULL;
+	bool ok = true;
 
-	for (int waiting = 0; ok && waiting < 2; waiting++) {
-		queue->placed = waiting ? queue->count : 0;
-		for (const struct live *live = live_first(decider);
-		     ok && live && queue->count < most; live = live_next(live))
-			if (wanted(queue, live, waiting))
-				ok = add_views(decider, queue, live, most, &request->arena);
-	}
+	for (const struct live *live = live_first_placed(decider);
+	     ok && live && queue->count < most; live = live_next_placed(live))
+		if (wanted(queue, live, false))
+			ok = add_views(decider, queue, live, most, &request->arena);
+	queue->placed = queue->count;
+	for (const struct live *live = live_first(decider); ok && live && queue->count < most;
+	     live = live_next(live))
+		if (wanted(queue, live, true))
+			ok = add_views(decider, queue, live, most, &request->arena);
 	if (ok) {
 		set_forecasts(decider, queue, &request->arena);
 		return;

@@ -68,7 +68,8 @@ struct decider {
 	struct map_u64 jobs;                   /* of struct live, by id: live.h */
 	struct map_text uuids;                 /* of them */
 	struct tree by_id;                     /* of them: all, to be walked in order … */
-	struct tree ranges;                    /* … and those that stand for several elements */
+	struct tree ranges;                    /* … those that stand for several elements … */
+	struct tree placed;                    /* … and those that have a place */
 	struct live *ended_first, *ended_last; /* of them: those that have ended, in that order */
 	struct entities entities[STRATA_ENTITY_COUNT]; /* entities.h */
 	struct heap deadlines; /* of live jobs, by the last time they could start: deadlines.h */

@@ -101,7 +101,9 @@ struct live *live_new(struct decider *decider, const struct job *job, struct liv
 	live->job.request = spec->text;
 	tree_insert(&decider->by_id, &live->by_id);
 	if (job->elements > 1)
-		tree_insert(&decider->ranges, &live->by_range);
+		tree_insert(&decider->ranges, &live->among);
+	else if (live->job.place)
+		tree_insert(&decider->placed, &live->among);
 	if (map_text_put(&decider->uuids, live->job.uuid, strlen(live->job.uuid), live, NULL) ||
 	    deadlines_add(decider, live)) {
 		live_free(decider, live);
@@ -115,8 +117,8 @@ void live_free(struct decider *decider, struct live *live)
 	assert(!live->dirty); /* its row would be written from what is no more */
 	tree_remove(&decider->by_id, &live->by_id);
 	deadlines_remove(decider, live);
-	if (tree_node_in(&live->by_range))
-		tree_remove(&decider->ranges, &live->by_range);
+	if (tree_node_in(&live->among))
+		tree_remove(live->job.place ? &decider->placed : &decider->ranges, &live->among);
 	map_u64_remove(&decider->jobs, (uint64_t)live->job.id);
 	map_text_remove(&decider->uuids, live->job.uuid, strlen(live->job.uuid));
 	free_changing(live);
@@ -139,16 +141,17 @@ static int compare_ids(const struct tree_node *a, const struct tree_node *b, voi
 	return left < right ? -1 : left > right;
 }
 
-static int compare_ranges(const struct tree_node *a, const struct tree_node *b, void *context)
+static int compare_among(const struct tree_node *a, const struct tree_node *b, void *context)
 {
-	return compare_ids(&container_of(a, const struct live, by_range)->by_id,
-			   &container_of(b, const struct live, by_range)->by_id, context);
+	return compare_ids(&container_of(a, const struct live, among)->by_id,
+			   &container_of(b, const struct live, among)->by_id, context);
 }
 
 void live_init(struct decider *decider)
 {
 	tree_init(&decider->by_id, compare_ids, NULL);
-	tree_init(&decider->ranges, compare_ranges, NULL);
+	tree_init(&decider->ranges, compare_among, NULL);
+	tree_init(&decider->placed, compare_among, NULL);
 }
 
 static struct live *live_at(struct tree_node *node)
@@ -156,9 +159,9 @@ static struct live *live_at(struct tree_node *node)
 	return node ? container_of(node, struct live, by_id) : NULL;
 }
 
-static struct live *range_at(struct tree_node *node)
+static struct live *among_at(struct tree_node *node)
 {
-	return node ? container_of(node, struct live, by_range) : NULL;
+	return node ? container_of(node, struct live, among) : NULL;
 }
 
 struct live *live_first(const struct decider *decider)
@@ -176,12 +179,22 @@ struct live *live_previous(const struct live *live)
 	return live_at(tree_prev(&live->by_id));
 }
 
+struct live *live_first_placed(const struct decider *decider)
+{
+	return among_at(tree_first(&decider->placed));
+}
+
+struct live *live_next_placed(const struct live *live)
+{
+	return among_at(tree_next(&live->among));
+}
+
 size_t live_count(const struct decider *decider)
 {
 	size_t count = decider->jobs.count;
 
-	for (struct live *at = range_at(tree_first(&decider->ranges)); at;
-	     at = range_at(tree_next(&at->by_range)))
+	for (struct live *at = among_at(tree_first(&decider->ranges)); at;
+	     at = among_at(tree_next(&at->among)))
 		count += (size_t)at->job.elements - 1;
 	return count;
 }
@@ -198,7 +211,7 @@ struct live *live_from(const struct decider *decider, int64_t id)
 
 static bool is_before(const struct tree_node *node, const void *id)
 {
-	return container_of(node, const struct live, by_range)->job.id < *(const int64_t *)id;
+	return container_of(node, const struct live, among)->job.id < *(const int64_t *)id;
 }
 
 struct live *live_get(const struct decider *decider, int64_t id)
@@ -207,7 +220,7 @@ struct live *live_get(const struct decider *decider, int64_t id)
 
 	if (live)
 		return live;
-	live = range_at(tree_search(&decider->ranges, is_before, &id));
+	live = among_at(tree_search(&decider->ranges, is_before, &id));
 	return live && job_first_id(&live->job) <= id ? live : NULL;
 }
 
@@ -219,8 +232,8 @@ static const struct live *find_uuid(struct decider *decider, const char *uuid)
 
 	if (live)
 		return live;
-	for (live = range_at(tree_first(&decider->ranges)); live;
-	     live = range_at(tree_next(&live->by_range)))
+	for (live = among_at(tree_first(&decider->ranges)); live;
+	     live = among_at(tree_next(&live->among)))
 		if (uuid_distance(uuid, live->job.uuid, &before) && before >= 0 &&
 		    before < live->job.elements)
 			return live_element(decider, live, live->job.id - before);
@@ -291,7 +304,7 @@ void live_shrink(struct decider *decider, struct live *range, int64_t elements)
 	range->job.elements = elements > 1 ? elements : 0;
 	if (elements < 2) {
 		range->job.index_step = 0;
-		tree_remove(&decider->ranges, &range->by_range);
+		tree_remove(&decider->ranges, &range->among);
 	}
 	batch_job(decider, range);
 }
@@ -331,6 +344,11 @@ void live_set_place(struct decider *decider, struct live *live, const struct str
 		free((void *)live->job.ran_on);
 		live->job.ran_on = live->job.place;
 	}
+	assert(live->job.elements < 2 || !place); /* a range waits */
+	if (!live->job.place && place)
+		tree_insert(&decider->placed, &live->among);
+	else if (live->job.place && !place)
+		tree_remove(&decider->placed, &live->among);
 	live->job.place = place;
 	batch_job(decider, live);
 }

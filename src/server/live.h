@@ -13,8 +13,9 @@
 #include "server/live_spec.h"
 
 struct live {
-	struct tree_node by_id, by_range; /* the second: of a range */
-	struct heap_node by_deadline;     /* deadlines.h */
+	struct tree_node by_id;
+	struct tree_node among;       /* the ranges, or those that have a place: none is both */
+	struct heap_node by_deadline; /* deadlines.h */
 	/* places, cancelled_by and failure are blocks of their own, other texts in this block */
 	struct job job;
 	size_t bytes; /* of this block */
@@ -63,6 +64,9 @@ void live_shrink(struct decider *decider, struct live *range, int64_t elements);
 struct live *live_first(const struct decider *decider);
 struct live *live_next(const struct live *live);
 struct live *live_previous(const struct live *live);
+/* Of those that have a place, in the order of their ids. */
+struct live *live_first_placed(const struct decider *decider);
+struct live *live_next_placed(const struct live *live);
 size_t live_count(const struct decider *decider); /* of jobs, with the elements of ranges */
 void live_set_place(struct decider *decider, struct live *live, const struct strata_piece *pieces,
 		    uint32_t count);

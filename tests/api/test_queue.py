@@ -51,6 +51,41 @@ def a_part_of_it_can_be_asked_for(service):
     equal(service.api("GET", "/queue?limit=1")["counts"]["queued"], 1)
 
 
+def some_names_can_be_asked_for(service):
+    ids = {name: service.submit("sleep", "60", name=name, hold=name != "sweep-1")["id"] for name in ("sweep-1", "sweep-22", "train", "a[b")}
+    service.wait(ids["sweep-1"], "running")
+    asked = lambda name: [job["name"] for job in service.api("GET", f"/queue?name={name}&fields=name")["jobs"]]
+    equal(asked("sweep-*"), ["sweep-1", "sweep-22"])
+    equal(asked("sweep-%3F"), ["sweep-1"])
+    equal(asked("train"), ["train"])
+    equal(asked("a[*"), ["a[b"])
+    equal(asked("*z*"), [])
+
+
+def those_that_run_come_first_whatever_became_of_others(service):
+    """Places are taken and given back, over a restart."""
+    held = service.submit("true", hold=True)["id"]
+    first, second = (service.submit("sleep", "60")["id"] for _ in range(2))
+    array = service.submit("sleep", "60", array="1-40%1", gpus=1)["array_id"]
+    for job in first, second, array:
+        service.wait(job, "running")
+    order = lambda: [job["id"] for job in service.api("GET", "/queue?collapse=1")["jobs"]]
+    equal(order(), [first, second, array, held, array + 1])
+    service.api("DELETE", f"/jobs/{first}", status=202)
+    service.wait(first, "cancelled")
+    equal(order(), [second, array, held, array + 1])
+    service.kill()
+    service.start()
+    equal(order(), [second, array, held, array + 1])
+    service.api("PATCH", f"/jobs/{second}", {"requeue": True})
+    service.wait(second, "preempted", "queued", "scheduled")
+    service.wait(second, "running")
+    equal(order(), [second, array, held, array + 1])
+    service.api("DELETE", f"/jobs/{second}", status=202)
+    service.wait(second, "cancelled")
+    equal(order(), [array, held, array + 1])
+
+
 def what_has_just_ended_can_be_listed_too(service):
     job = service.submit("sh", "-c", "exit 7", nodes=1, memory="1G")["id"]
     service.wait(job, "failed")
@@ -118,5 +153,5 @@ def every_job_has_an_expected_start(service):
     assert "expected_start_at" not in next(job for job in jobs if job["id"] == held)
 
 
-run(elements_that_nothing_tells_apart_can_be_one_row, every_job_has_an_expected_start, a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for,
-    what_has_just_ended_can_be_listed_too, who_holds_a_job_is_remembered, many_are_listed_in_one_answer)
+run(elements_that_nothing_tells_apart_can_be_one_row, every_job_has_an_expected_start, a_job_in_the_queue_is_the_job_as_it_is_shown, where_a_job_runs_is_said, a_part_of_it_can_be_asked_for, some_names_can_be_asked_for,
+    those_that_run_come_first_whatever_became_of_others, what_has_just_ended_can_be_listed_too, who_holds_a_job_is_remembered, many_are_listed_in_one_answer)

@@ -48,7 +48,7 @@ run strata cancel --user ann --state queued,running --name 'sweep-*'
 gives 0
 prints 'job 18 is cancelled
 job 19 is being stopped'
-asked '"user=ann&state=queued,running" in r[0]["query"] and len(r) == 3'
+asked '"user=ann&state=queued,running&name=sweep-%2A" in r[0]["query"] and len(r) == 3'
 run strata cancel --name none
 gives 0
 prints ''

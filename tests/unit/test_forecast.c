@@ -33,6 +33,29 @@ TEST(waiting_jobs_are_told_when_and_where)
 	small_close();
 }
 
+/* Jobs of three kinds, submitted in turns, stand at one place of the order fifo. */
+TEST(the_first_of_a_queue_are_foreseen_in_its_order)
+{
+	enum { JOBS = 30 };
+	const struct strata_forecast *forecasts;
+	size_t count;
+
+	small_open("fifo", "easy", 1, 0);
+	small_submit(small_request(100, 8, 1000), 0);
+	CHECK_TEXT(small_pass(0), "100");
+	for (uint64_t id = 1; id <= JOBS; id++)
+		small_submit(small_request(id, 5 + (int)(id * 7 % 3), 50), (int)id);
+	CHECK_TEXT(small_pass(JOBS), "");
+	for (size_t most = 1; most <= JOBS + 1; most++) {
+		CHECK_OK(strata_cluster_forecast(small, most, &small_arena, &forecasts, &count,
+						 &err));
+		CHECK_INT(count, most < JOBS ? most : JOBS);
+		for (size_t i = 0; i < count; i++)
+			CHECK_INT(forecasts[i].job, i + 1);
+	}
+	small_close();
+}
+
 TEST(who_is_at_a_limit_is_not_foreseen)
 {
 	const struct strata_forecast *forecasts;
@@ -76,7 +99,7 @@ TEST(another_may_have_a_jobs_place_in_the_queue)
 	CHECK_INT(forecasts[0].start_ns, 10 * SECOND); /* beside 2, at once */
 	CHECK_INT(forecasts[0].node, 1);
 	CHECK_INT(forecasts[1].start_ns, 150 * SECOND); /* in 4's place, whoever else waits */
-	CHECK_INT(forecasts[2].start_ns, 0); /* there is no such job */
+	CHECK_INT(forecasts[2].start_ns, 0);            /* there is no such job */
 	CHECK_OK(strata_cluster_foresee(small, 3, others, 2, 100, &small_arena, forecasts, &err));
 	CHECK_INT(forecasts[1].start_ns, 100 * SECOND);
 	const uint64_t itself = 5;
