@@ -54,7 +54,7 @@ def lines(rows):
     def named(value, name, everybodys):
         return "" if value is None else number(value) if everybodys else f"{number(value)} ({name})"
 
-    table = [["", "Strata", peer or "peer", "times as good", f"bound: {bound}" if bound else "bound", "of bound", "another day"]]
+    table = [["", "Strata", peer or "peer", "times as good", f"bound: {bound}" if bound else "bound", "of bound", "beside it"]]
     for row in rows:
         share = row.of_bound()
         table.append([row.what, f"{number(row.ours)} {row.unit}".strip(), named(row.peer, row.peer_name, peer), number(row.ratio()),

@@ -207,6 +207,7 @@ struct job {
 	bool started; /* ran at least once */
 	bool gang_ready;
 	bool is_new, is_ready, is_stop, is_lost; /* in the lists by these names */
+	bool stood_apart; /* it has waited for a time or for others, and may again */
 	enum strata_stop stop_mode;
 	uint64_t preemptor;
 	uint32_t attempt;
@@ -348,6 +349,7 @@ struct strata_cluster {
 	struct tree running;     /* placed jobs by expected end */
 	size_t suspended_count;  /* jobs that are frozen where they are */
 	struct heap begins;      /* jobs that wait for their begin time */
+	size_t apart_count;      /* jobs with stood_apart */
 	struct heap checkpoints; /* running jobs, by when they are to write one */
 	struct job *lost;
 	struct job *stops;              /* to be told of */

@@ -39,6 +39,11 @@ int enqueue_job(struct strata_cluster *cluster, struct job *job)
 			return rc;
 		reason = STRATA_REASON_BEGIN_TIME;
 	}
+	if ((reason == STRATA_REASON_BEGIN_TIME || reason == STRATA_REASON_DEPENDENCY) &&
+	    !job->stood_apart) {
+		job->stood_apart = true;
+		cluster->apart_count++;
+	}
 	if (reason != STRATA_REASON_NONE) {
 		job->reason = reason;
 		return 0;

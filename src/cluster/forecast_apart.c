@@ -57,10 +57,12 @@ int apart_find(struct foresight *foresight)
 {
 	struct strata_cluster *cluster = foresight->pass->cluster;
 	const struct map_u64_entry *entry = NULL;
+	size_t left = cluster->apart_count;
 
-	while ((entry = map_u64_next(&cluster->jobs, entry))) {
+	while (left > 0 && (entry = map_u64_next(&cluster->jobs, entry))) {
 		struct job *job = entry->value;
 
+		left -= job->stood_apart;
 		if (!is_apart(job))
 			continue;
 		if (!foresight->apart) {

@@ -88,6 +88,7 @@ static int make_job(struct strata_cluster *cluster, const struct strata_job_requ
 	job->limit_ns = request->time_limit_ns;
 	rc = bind_job(cluster, job, request, err);
 	if (rc) {
+		cluster->apart_count -= job->stood_apart;
 		slab_put(&cluster->job_slab, handle);
 		return rc;
 	}
@@ -574,6 +575,7 @@ static void forget(struct strata_cluster *cluster, struct job *job)
 	array_leave(cluster, job);
 	cluster->metrics.jobs[job->state] -= job->elements;
 	map_u64_remove(&cluster->jobs, job->id);
+	cluster->apart_count -= job->stood_apart;
 	cluster_free_job(cluster, job);
 	slab_put(&cluster->job_slab, job->handle);
 }

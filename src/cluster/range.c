@@ -132,6 +132,7 @@ int range_cut(struct strata_cluster *cluster, struct job *job, uint32_t keep)
 	if (begins)
 		heap_push(&cluster->begins, &rest->by_begin, heap_key_time(rest->begin_ns));
 	rest->resources->users++;
+	cluster->apart_count += rest->stood_apart;
 	range_leave(cluster, job);
 	job->elements = keep;
 	range_enter(cluster, job);
