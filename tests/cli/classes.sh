@@ -79,4 +79,4 @@ export STRATA_PLUGINS=$STRATA_BUILD/tests/plugin_abi.so
 run strata classes noise
 unset STRATA_PLUGINS
 gives 1
-says_some 'was built for plug-in interface 4; this is 3: build it again'
+says_some 'was built for plug-in interface 5; this is 4: build it again'

@@ -238,9 +238,9 @@ TEST(a_plugin_that_does_not_fit_is_refused)
 
 	open_registry(&strata_noise_kind);
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_abi"), &err), -ENOTSUP,
-		    "was built for plug-in interface 4; this is 3");
+		    "was built for plug-in interface 5; this is 4");
 	CHECK_ERROR(strata_plugin_kind(plugin("plugin_abi"), &arena, &(const char *){ 0 }, &err),
-		    -ENOTSUP, "interface 4");
+		    -ENOTSUP, "interface 5");
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_kind"), &err), -EINVAL,
 		    "classes of kind 'tractor'; expected 'noise'");
 	CHECK_ERROR(strata_registry_load(registry, plugin("plugin_name"), &err), -EEXIST,
