@@ -3,6 +3,8 @@
  * network, no disk. Beside our figures stand the targets and what others need for the same step; theirs is either measured
  * (Slurm 22.05.8 with 64 emulated nodes of 64 CPUs and 8 GPUs, on a machine like this) or their own claim, and mostly holds more
  * than the decision, so a ratio says how much room there is, not who is better.
+ *
+ *   bench_cluster [NODES PENDING]	another size than 12,500 nodes with 100,000 jobs, and it alone
  */
 #include "core/env.h"
 
@@ -119,7 +121,7 @@ static void bench_init(struct bench *bench, size_t node_count, int64_t cpu_milli
 	strata_rng_init(&bench->rng, 1, 0);
 	check(strata_cluster_new(&conf, &bench->memory, &bench->cluster, &err));
 	for (size_t i = 0; i < node_count; i++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "n%zu", i);
 		check(strata_cluster_add_node(bench->cluster,
@@ -333,17 +335,20 @@ static void at_scale(size_t node_count, size_t pending)
 	size_t started;
 
 	bench_init(&bench, node_count, 128000);
+	size_t nodes_bytes = bench.memory.used_bytes;
+
 	submit(&bench, node_count * 36 / 10); /* fills the cluster */
 	double first = pass(&bench, &started);
 
-	printf("%zu nodes x %d GPUs\n", node_count, GPUS);
+	printf("%zu nodes x %d GPUs, %.1f MB\n", node_count, GPUS, (double)nodes_bytes / 1e6);
 	show("one placement of many", first / (double)started * 1e6, 50,
 	     "kube-scheduler (300 pods/s)", 1e6 / 300);
 	submit(&bench, pending);
 	strata_cluster_metrics(bench.cluster, &metrics);
 	end_one(&bench);
-	printf("  with %zu pending in %zu lots\n", metrics.jobs[STRATA_JOB_QUEUED],
-	       metrics.job_groups);
+	printf("  with %zu pending in %zu lots and %zu running, %.1f MB\n",
+	       metrics.jobs[STRATA_JOB_QUEUED], metrics.job_groups, bench.running_count,
+	       (double)bench.memory.used_bytes / 1e6);
 	show("full pass", pass(&bench, &started) * 1e6, 100e3, "Firmament's claim (\"sub-second\")",
 	     1e6);
 	for (size_t i = 0; i < EVENTS; i++) {
@@ -361,9 +366,13 @@ static void at_scale(size_t node_count, size_t pending)
 	bench_fini(&bench);
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
 	make_kinds();
+	if (argc == 3) {
+		at_scale((size_t)atol(argv[1]), (size_t)atol(argv[2]));
+		return 0;
+	}
 	queue_operations(100000);
 	decisions(100);
 	like_slurm();

@@ -38,6 +38,9 @@ int sim_history_measure(struct sim *sim, const struct strata_swf *swf)
 	for (size_t i = 0; i < sim->arrival_count; i++) {
 		const struct strata_swf_arrival *arrival = &sim->arrivals[i];
 		const struct strata_swf_job *row = &swf->jobs[arrival->job];
+
+		if (row->wait_s < 0) /* made up, or not known: there is no "as it was" */
+			return 0;
 		struct strata_job_request request = machine_request(
 			&sim->machine, arrival, sim->demands ? sim->demands[i] : NULL);
 

@@ -33,6 +33,7 @@ void decider_init(struct decider *decider, struct common *common)
 	strata_arena_init(&decider->scratch, &decider->memory, 0);
 	strata_arena_init(&decider->pass, &decider->memory, 0);
 	map_u64_init(&decider->jobs, &decider->memory);
+	map_text_init(&decider->node_names, &decider->memory);
 	map_text_init(&decider->uuids, &decider->memory);
 	live_init(decider);
 	map_text_init(&decider->gangs, &decider->memory);

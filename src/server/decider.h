@@ -60,6 +60,7 @@ struct decider {
 	struct spec_rules rules;
 	struct node_about *nodes; /* nodes.h */
 	uint32_t node_count;
+	struct map_text node_names; /* of struct node_about */
 	struct remote *remote;                 /* remote.h; NULL: none */
 	struct reservation *reservations;      /* reservation.h */
 	uint64_t reservation_count;            /* so many were made */

@@ -77,6 +77,8 @@ int nodes_open(struct decider *decider, struct strata_error *err)
 		if (nodes_find(decider, node->name))
 			return strata_fail_at(err, -EEXIST, "nodes", "there are two nodes %s",
 					      node->name);
+		if (map_text_put(&decider->node_names, node->name, strlen(node->name), node, NULL))
+			return strata_fail_memory(err);
 		if (node->conf.gpu_count > decider->rules.gpus_max)
 			decider->rules.gpus_max = node->conf.gpu_count;
 		decider->node_count++;
@@ -89,6 +91,7 @@ void nodes_close(struct decider *decider)
 {
 	for (uint32_t i = 0; i < decider->node_count; i++)
 		free(decider->nodes[i].reason);
+	map_text_fini(&decider->node_names);
 	decider->nodes = NULL;
 	decider->node_count = 0;
 }
@@ -123,10 +126,7 @@ enum strata_node_state nodes_state_find(const char *name)
 
 struct node_about *nodes_find(const struct decider *decider, const char *name)
 {
-	for (uint32_t i = 0; i < decider->node_count; i++)
-		if (strcmp(decider->nodes[i].name, name) == 0)
-			return &decider->nodes[i];
-	return NULL;
+	return map_text_get(&decider->node_names, name, strlen(name));
 }
 
 int nodes_pieces(const struct decider *decider, const struct job_place *place,

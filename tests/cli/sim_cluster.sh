@@ -234,3 +234,11 @@ says_some 'advise makes a comparison of its own'
 trace
 run strata sim cluster small.swf --advise
 says_some '4 jobs are too few to choose by; expected 20 or more'
+
+it 'has details of a log that does not say how long its jobs waited'
+strata sim workload --jobs 50 --seed 1 -o made.swf
+run strata sim cluster made.swf --json --details
+gives 0
+prints_json 'd["order"] == "fifo" and len(d["waits_s"]) == 101'
+run strata sim cluster made.swf --json --details --compare fifo,sjf
+prints_json '[row["order"] for row in d] == ["fifo", "sjf"]'
