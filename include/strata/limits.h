@@ -88,6 +88,9 @@ enum {
 	STRATA_JOB_STEPS_MAX = 40000,           /* steps of one job, as Slurm has it */
 	STRATA_HOSTLIST_COUNT_MAX = 1 << 16,    /* names of a list of hosts */
 	STRATA_HOSTLIST_BRACKETS_MAX = 8,       /* brackets of one name */
+	STRATA_SLURM_SETUP_GROUPS_MAX = 64,     /* groups of hosts of a cluster that is set up */
+	STRATA_SLURM_SETUP_HOSTS_MAX = 1024,    /* its hosts */
+	STRATA_SLURM_SETUP_NAME_BYTES_MAX = 63, /* the name of one, and of the cluster */
 	STRATA_OUTPUT_PATH_BYTES_MAX = 4096,    /* a file name with its pattern filled in */
 
 	/* ONNX */

@@ -73,6 +73,21 @@ def a_job_of_three_nodes_is_a_cluster(service):
     equal(left(service.dir), [])
 
 
+def the_template_runs(service):
+    """`strata init ray`, as it is, in an environment that has Ray."""
+    tools, place = os.path.join(service.dir, "names"), os.path.join(service.dir, "mine")
+    os.mkdir(tools)
+    os.symlink(os.path.abspath(services.STRATA), os.path.join(tools, "srun"))
+    env = {**os.environ, "STRATA_SOCKET": service.socket, "PYTHONPATH": client_env.PACKAGE,
+           "PATH": os.pathsep.join([tools, os.path.join(ENVIRONMENT, "bin"), os.environ["PATH"]])}
+    subprocess.run([services.STRATA, "init", "ray", place], env=env, check=True, capture_output=True)
+    done = subprocess.run([services.STRATA, "submit", "--quiet", "--wait", "ray.sh"], cwd=place, env=env, capture_output=True, encoding="utf-8", timeout=300)
+    with open(os.path.join(place, f"ray-{done.stdout.split()[0]}.out"), encoding="utf-8") as file:
+        said = file.read()
+    assert done.returncode == 0 and "328350" in said.split(), (done, said)  # the sum of the squares below 100
+    assert "'CPU': 16.0" in said, said
+
+
 def elsewhere_it_says_what_is_missing(_):
     code = "import strata.ray\nwith strata.ray.cluster():\n    pass"
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("STRATA_JOB", "SLURM_"))}
@@ -83,4 +98,4 @@ def elsewhere_it_says_what_is_missing(_):
         assert done.returncode and words in done.stderr, done
 
 
-run(a_job_of_three_nodes_is_a_cluster, elsewhere_it_says_what_is_missing)
+run(a_job_of_three_nodes_is_a_cluster, the_template_runs, elsewhere_it_says_what_is_missing)
