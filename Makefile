@@ -1,6 +1,7 @@
 # The front door. Everything real is in meson.build; this sets up what is missing and calls it.
 #   make            build/strata and build/libstrata.so
 #   make python     the Python package: PYTHONPATH=build/python   (make wheel: build/wheel/*.whl, for other machines)
+#   make deb        Debian packages: build/deb/*.deb; packaging/container/Containerfile makes an image of them
 #   make demo       a short tour
 #   make run        a service with three emulated nodes, until interrupted; export STRATA_SOCKET=$PWD/run/strata.sock
 #   make mutate     random mutants of the sources, and which of them the tests notice   (N=200 SEED=1, or several: SEED=1,2,3)
@@ -14,6 +15,7 @@
 #   make test T=python-tools      types and notebooks: pyright and a Jupyter kernel, in another (build/python-tools, 330 MB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 #   make test T=s3-moto           checkpoints copied to moto, an S3 of others, in another (build/moto)
+#   make test T=packages          the Debian packages in a bare Debian tree, and the container image
 SAN    ?=
 T      ?=
 PREFIX ?= /usr/local
@@ -53,6 +55,11 @@ python: deps-python
 wheel: deps-python
 	@tools/python-wheel $(BUILD)/wheel
 
+# Debian packages, and what lintian has to say of them.
+deb: deps
+	@tools/deps deps/debian-packages.txt
+	@tools/deb build/deb
+
 demo: all
 	@BUILD=$(BUILD) tools/demo
 
@@ -67,6 +74,7 @@ test: deps-test
 	@$(if $(findstring python-ray,$(T)),tools/python-env build/python-ray deps/python-ray.txt)
 	@$(if $(findstring python-clients,$(T)),tools/python-env build/python-clients deps/python-clients.txt)
 	@$(if $(findstring s3-moto,$(T)),tools/python-env build/moto deps/python-moto.txt)
+	@$(if $(findstring packages,$(T)),$(MAKE) --no-print-directory deb && tools/bare-debian build/bare-debian || test $$? = 77)
 	@ninja -C $(BUILD) $(quiet) $(if $(T),fixtures,tests)
 	@tests/run $(BUILD) $(T) $(if $(AGAIN),--again $(AGAIN))
 
@@ -107,4 +115,4 @@ install: all
 clean:
 	@rm -rf build build-*
 
-.PHONY: all deps deps-test deps-python deps-dev python wheel demo run test test-long test-thread bench fuzz mutate lint format install clean
+.PHONY: all deps deps-test deps-python deps-dev python wheel deb demo run test test-long test-thread bench fuzz mutate lint format install clean

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .functions import map as map, submit as submit
     from .stage.handle import offload as offload
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = ("client", "diffusers", "errors", "functions", "lightning", "place", "pool", "ray", "solver", "stage", "worker")
 _NAMES = {"AsyncClient": "client", "Client": "client", "Error": "errors", "map": "functions", "offload": "stage", "submit": "functions"}

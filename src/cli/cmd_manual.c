@@ -1,8 +1,9 @@
 /*
- * strata manual: the scdoc source of a command's man page, from its row. tools/install-docs turns
- * every one into a page.
+ * strata manual: the scdoc source of a command's man page, from its row; Slurm's names have theirs
+ * from the rows of their options. tools/install-docs turns every one into a page.
  */
 #include "cli/cli.h"
+#include "cli/slurm/command.h"
 
 #include <errno.h>
 #include <string.h>
@@ -63,6 +64,66 @@ static void command_page(const struct cli_command *command, struct buf *buf)
 	buf_add(buf, "# SEE ALSO\n\n*strata*(1)\n");
 }
 
+static const char *value_mark(const struct strata_slurm_option *option)
+{
+	static const char *const marks[] = { [STRATA_SLURM_NONE] = "",
+					     [STRATA_SLURM_REQUIRED] = "=_value_",
+					     [STRATA_SLURM_OPTIONAL] = "\\[=_value_\\]" };
+
+	return marks[option->argument];
+}
+
+/* The options of one effect, under a title of their own. */
+static void slurm_options_of(const struct slurm_syntax *syntax, enum strata_slurm_effect effect,
+			     const char *title, struct buf *buf)
+{
+	bool any = false;
+
+	for (const struct slurm_row *row = NULL; (row = slurm_row_next(syntax, row));) {
+		const struct strata_slurm_option *option = &row->option;
+
+		if (option->effect != effect)
+			continue;
+		if (!any)
+			buf_printf(buf, "# %s\n\n", title);
+		any = true;
+		if (option->letter)
+			buf_printf(buf, "*\\-%c*, ", option->letter);
+		buf_printf(buf, "*\\-\\-%s*%s\n\t", option->name, value_mark(option));
+		add_prose(buf, option->help);
+		if (option->env) {
+			buf_add(buf, " (variable ");
+			add_prose(buf, option->env);
+			buf_add_char(buf, ')');
+		}
+		buf_add(buf, "\n\n");
+	}
+}
+
+static void slurm_page(struct cli *cli, const struct slurm_command *command)
+{
+	struct buf *buf = &cli->out;
+
+	buf_printf(buf, "%s(1)\n\n# NAME\n\n%s - ", command->name, command->name);
+	add_prose(buf, command->summary);
+	buf_printf(buf, "\n\n# SYNOPSIS\n\n*%s* \\[options\\] ", command->name);
+	add_prose(buf, command->operands ? command->operands : "");
+	buf_add(buf, "\n\n# DESCRIPTION\n\nSlurm's command as a name of *strata*(1): it asks the "
+		     "service of Strata. Options, sentences and exit codes are those of Slurm "
+		     "22.05; *strata slurm ls* lists what differs.\n\n");
+	slurm_options_of(command->syntax, STRATA_SLURM_ACTS, "OPTIONS", buf);
+	slurm_options_of(command->syntax, STRATA_SLURM_HOLDS,
+			 "OPTIONS THAT ASK FOR WHAT IS SO ANYWAY", buf);
+	slurm_options_of(command->syntax, STRATA_SLURM_IGNORED, "OPTIONS WITHOUT EFFECT HERE", buf);
+	slurm_options_of(command->syntax, STRATA_SLURM_REFUSED, "OPTIONS THAT ARE REFUSED", buf);
+	if (command->help) { /* prints, which is behind what is in the buf */
+		buf_add(buf, "# WORDS\n\n```\n");
+		command->help(cli);
+		buf_add(buf, "```\n\n");
+	}
+	buf_add(buf, "# SEE ALSO\n\n*strata*(1), *strata-slurm-ls*(1)\n");
+}
+
 static void overview_page(struct buf *buf)
 {
 	const struct cli_command *command;
@@ -89,6 +150,7 @@ static void overview_page(struct buf *buf)
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
 	const struct cli_command *command;
+	const struct slurm_command *slurm;
 	size_t words;
 
 	(void)conf;
@@ -99,8 +161,18 @@ static int run(struct cli *cli, const void *conf, char **operands, size_t operan
 				cli_printf(cli, "%s\n", command->name);
 		return 0;
 	}
+	if (operand_count == 1 && strcmp(operands[0], "slurm") == 0) { /* of Slurm's names */
+		for (size_t i = 0; (slurm = slurm_command_at(i)); i++)
+			cli_printf(cli, "%s\n", slurm->name);
+		return 0;
+	}
 	if (operand_count == 1 && strcmp(operands[0], "strata") == 0) {
 		overview_page(&cli->out);
+		return 0;
+	}
+	slurm = operand_count == 1 ? slurm_command_find(operands[0]) : NULL;
+	if (slurm) {
+		slurm_page(cli, slurm);
 		return 0;
 	}
 	command = cli_command_find(operands, operand_count, &words);

@@ -26,6 +26,32 @@ else
 	skip 'there is no fish'
 fi
 
+it "completes Slurm's names where they are names of this program"
+mkdir names others
+ln -s "$STRATA_BUILD/strata" names/squeue
+printf '#!/bin/sh\necho "not asked" >&2\n' >others/sbatch
+chmod +x others/sbatch
+run env PATH="$PWD/names:$PWD/others:$PATH" bash -c 'source <(strata completion bash)
+	COMP_WORDS=(squeue --sta) COMP_CWORD=1; _strata_slurm; echo "${COMPREPLY[*]}"
+	complete -p squeue; complete -p sbatch; true'
+gives 0
+prints '--start --state --states
+complete -o default -F _strata_slurm squeue'
+if command -v zsh >/dev/null; then
+	run env PATH="$PWD/names:$PWD/others:$PATH" zsh -fc 'compdef() { }; source <(strata completion zsh); _files() { echo files }
+		_describe() { print -l -- "${(@P)2}" }
+		words=(squeue --start) CURRENT=2; _strata
+		words=(sbatch --par) CURRENT=2; _strata'
+	gives 0
+	prints '--start:when waiting jobs are expected to start
+files'
+fi
+if command -v fish >/dev/null; then
+	run env PATH="$PWD/names:$PWD/others:$PATH" fish --no-config -c 'strata completion fish | source; complete -C "squeue --star"'
+	gives 0
+	prints_some '--start	when waiting jobs'
+fi
+
 it 'knows no other shell'
 run strata completion tcsh
 gives 2

@@ -3,7 +3,7 @@
 #	it 'shows the version'
 #	run strata version
 #	gives 0
-#	prints 'strata 0.1.0'
+#	prints 'strata 0.2.0'
 #
 # TAP comes out. Each `it` gets an empty directory to work in and no configuration.
 set -u
