@@ -156,6 +156,20 @@ int job_print_changed(struct cli *cli, const char *id, const json_t *job);
 /* Starts the path of what a word means: "17" (all of it where it is an array), "17_3", "17_[3-9]",
  * "17_*", a job's uuid. */
 void job_path(struct cli *cli, struct buf *path, const char *word);
+/* Such a word, read: which of its forms it has. */
+struct job_word {
+	enum job_word_form {
+		JOB_WORD_NAME,    /* a job's uuid, or nothing that is known here */
+		JOB_WORD_NUMBER,  /* "17": a job, or all of an array */
+		JOB_WORD_ALL,     /* "17_*" */
+		JOB_WORD_ELEMENT, /* "17_3" */
+		JOB_WORD_LIST,    /* "17_[3-9,12]" */
+	} form;
+	size_t digits;        /* of the number that it begins with */
+	const char *elements; /* in the word: "3", "3-9,12" */
+	size_t length;        /* of elements */
+};
+struct job_word job_word_read(const char *word);
 /* Such words for the jobs of a list, which have id, array_id and array_index: elements of an
  * array are in one as long as it is not too long. By their numbers; in the arena. */
 int job_words(struct cli *cli, const json_t *jobs, char ***ret_words, size_t *ret_count);
