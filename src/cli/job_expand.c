@@ -164,3 +164,17 @@ int job_expand(struct cli *cli, char *const *words, size_t count, char ***ret_wo
 	*ret_count = expanded.count;
 	return 0;
 }
+
+int job_each_or_array(struct cli *cli, char *const *words, size_t count,
+		      int (*show_array)(struct cli *cli, int64_t array), job_action *get,
+		      job_printer *print)
+{
+	char **expanded;
+	int64_t array;
+
+	if (count == 1 && !cli->globals.json && job_is_array(cli, words[0], &array))
+		return show_array(cli, array);
+	int rc = job_expand(cli, words, count, &expanded, &count);
+
+	return rc ? rc : job_each(cli, expanded, count, get, NULL, print);
+}
