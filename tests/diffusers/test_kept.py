@@ -213,7 +213,8 @@ def noise_begins_at_the_highest_level():
 
 def a_half_timestep_may_be_rounded_either_way():
     return all_are("same", Setting("KDPM2DiscreteScheduler", {"beta_end": 0.007457, "beta_schedule": "squaredcos_cap_v2", "timestep_spacing": "leading",
-                                                              "use_karras_sigmas": True}, steps=9))
+                                                              "use_karras_sigmas": True}, steps=9),
+                   Setting("DPMSolverMultistepScheduler", {"beta_start": 0.00011, "rescale_betas_zero_snr": True, "use_lu_lambdas": True}, steps=28))
 
 
 package.run(sizes_are_asked_for_with_any_number_of_steps, ancestral_steps_go_down, noise_begins_at_the_highest_level, a_half_timestep_may_be_rounded_either_way,
