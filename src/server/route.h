@@ -43,6 +43,7 @@ extern const struct route api_checkpoints_routes[];
 extern const struct route api_accounting_routes[];
 extern const struct route api_cluster_routes[];
 extern const struct route api_events_routes[];
+extern const struct route api_figures_routes[];
 extern const struct route api_generate_routes[];
 extern const struct route api_health_routes[];
 extern const struct route api_inventory_routes[];
