@@ -49,6 +49,7 @@ extern const struct route api_health_routes[];
 extern const struct route api_inventory_routes[];
 extern const struct route api_advances_routes[];
 extern const struct route api_settings_routes[];
+extern const struct route api_report_routes[];
 extern const struct route api_resubmit_routes[];
 extern const struct route api_jobs_routes[];
 extern const struct route api_models_routes[];
