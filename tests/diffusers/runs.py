@@ -182,9 +182,14 @@ def setting_free(scheduler: Any) -> bool:
 
 def _edges(raw: list[float], scheduler: Any, begin: int) -> frozenset[int]:
     timesteps = scheduler.timesteps
-    if timesteps.is_floating_point() or len(raw) != len(timesteps):
+    if len(raw) == len(timesteps) + 2 and scheduler.config.get("use_karras_sigmas"):  # KDPM2: only those between its halves are rounded
+        raw = [value for pair in zip(raw, raw) for value in pair][: len(timesteps)]
+        rounded = range(0, len(timesteps), 2)
+    elif timesteps.is_floating_point() or len(raw) != len(timesteps):
         return frozenset()
-    return frozenset(k - begin for k, value in enumerate(raw) if k >= begin and abs(value * 2 - round(value * 2)) < 2 * EDGE)
+    else:
+        rounded = range(len(raw))
+    return frozenset(k - begin for k in rounded if k >= begin and abs(raw[k] * 2 - round(raw[k] * 2)) < 2 * EDGE)
 
 
 def _still(scheduler: Any) -> bool:
