@@ -192,7 +192,8 @@ static int pass(struct decider *decider, struct strata_error *err)
 	int64_t took_ns = env_now_ns(decider->env, ENV_MONOTONIC) - start_ns;
 
 	metrics_time(&decider->common->metrics, METRIC_PASS, took_ns);
-	figures_add(decider, FIGURE_PASS, "", (double)took_ns / 1e9);
+	if (decider->effect_count) /* most others had nothing to think about */
+		figures_add(decider, FIGURE_PASS, "", (double)took_ns / 1e9);
 	passes_note(decider, start_ns, decider->effects, decider->effect_count);
 	trace_part(decider, "pass", start_ns, "effects", decider->effect_count);
 	if (rc && rc != -ENOMEM)

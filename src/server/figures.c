@@ -118,6 +118,8 @@ void figures_add(struct decider *decider, enum figure_kind kind, const char *of,
 
 	if (!figure)
 		return;
+	if (!figure->today.count)
+		figure->open_day = decider->figures->day;
 	day_sketch_add(&figure->today, value);
 	figure->changed = true;
 }
@@ -148,9 +150,7 @@ static void judge(const struct decider *decider, struct figure *figure)
 		.warm_up_days = conf->regression_warm_up,
 		.window_days = conf->regression_window,
 		.out_days = conf->regression_days,
-		/* fewer could never be so many */
-		.of_days = conf->regression_of > conf->regression_days ? conf->regression_of
-								       : conf->regression_days,
+		.of_days = conf->regression_of,
 		.deviation = conf->regression_deviation,
 		.ratio = conf->regression_ratio,
 	};
@@ -204,9 +204,9 @@ static struct store_figure row_of(const struct figure *figure, const struct figu
 				      .sketch = sketch };
 }
 
-static struct figure_day today(const struct figures *figures, const struct figure *figure)
+static struct figure_day today(const struct figure *figure)
 {
-	return (struct figure_day){ .day = figures->day,
+	return (struct figure_day){ .day = figure->open_day,
 				    .median = day_sketch_quantile(&figure->today, 0.5),
 				    .low = day_sketch_quantile(&figure->today, 0.1),
 				    .high = day_sketch_quantile(&figure->today, 0.9),
@@ -224,7 +224,7 @@ static void delete_row(struct decider *decider, const struct figure *figure, int
 
 static void write_today(struct decider *decider, struct figure *figure)
 {
-	struct figure_day day = today(decider->figures, figure);
+	struct figure_day day = today(figure);
 	json_t *kept = day_sketch_keep(&figure->today);
 	char *text = kept ? json_dumps(kept, JSON_COMPACT) : NULL;
 
@@ -276,7 +276,7 @@ static int64_t append(struct figure *figure, const struct figure_day *day)
 /* A day with a handful of values says nothing about what is usual. */
 static void close_day(struct decider *decider, struct figure *figure)
 {
-	struct figure_day day = today(decider->figures, figure);
+	struct figure_day day = today(figure);
 
 	if (day.count >= decider->conf->regression_samples) {
 		const struct store_figure row = row_of(figure, &day, NULL);
@@ -297,7 +297,8 @@ static void drop_old(struct decider *decider, struct figure *figure)
 {
 	int64_t oldest = decider->figures->day - BASELINE_DAYS_MAX;
 
-	if (figure->day_count && figure->days[figure->day_count - 1].day >= oldest)
+	if (figure->today.count ||
+	    (figure->day_count && figure->days[figure->day_count - 1].day >= oldest))
 		return;
 	for (size_t i = 0; i < figure->day_count; i++)
 		delete_row(decider, figure, figure->days[i].day);
@@ -313,7 +314,8 @@ static void begin_day(struct decider *decider, int64_t day)
 		struct figure *figure = entry->value;
 
 		next = map_text_next(&figures->all, entry);
-		close_day(decider, figure);
+		if (figure->open_day < day)
+			close_day(decider, figure);
 	}
 	figures->day = day;
 	for (entry = map_text_next(&figures->all, NULL); entry; entry = next) {
@@ -335,7 +337,8 @@ static void go_back(struct decider *decider, int64_t day)
 		struct figure *figure = entry->value;
 
 		if (figure->written)
-			delete_row(decider, figure, figures->day);
+			delete_row(decider, figure, figure->open_day);
+		figure->open_day = day;
 		figure->written = false;
 		figure->changed = figure->today.count > 0;
 		while (figure->day_count && figure->days[figure->day_count - 1].day >= day)
@@ -368,15 +371,25 @@ static bool find_kind(const char *name, enum figure_kind *ret_kind)
 	return false; /* of another version */
 }
 
+/* A day that went on; should there be two, the clock was set back in between and the first is
+ * over. */
 static void load_today(struct figures *figures, struct figure *figure,
 		       const struct store_figure *row)
 {
 	json_t *kept = json_loads(row->sketch, 0, NULL);
 
+	if (figure->written) {
+		struct figure_day before = today(figure);
+
+		append(figure, &before);
+	}
+
 	day_sketch_restore(&figure->today, kept);
 	json_decref(kept);
 	figure->written = true;
-	figures->day = row->day;
+	figure->open_day = row->day;
+	if (row->day < figures->day)
+		figures->day = row->day; /* closed in the first round */
 }
 
 static int load_row(void *context, const void *row_any, struct strata_error *err)
@@ -404,13 +417,16 @@ static int load_row(void *context, const void *row_any, struct strata_error *err
 int figures_load(struct decider *decider, struct strata_error *err)
 {
 	const struct map_text_entry *entry = NULL;
+	int rc = conf_check_regression(decider->conf, err);
 
+	if (rc)
+		return rc;
 	decider->figures = strata_memory_get(&decider->memory, sizeof(*decider->figures));
 	if (!decider->figures)
 		return strata_fail_memory(err);
 	map_text_init(&decider->figures->all, &decider->memory);
 	decider->figures->day = decider_now_ns(decider) / STRATA_DAY_NS;
-	int rc = store_load(decider->store, STORE_FIGURE, NULL, load_row, decider, err);
+	rc = store_load(decider->store, STORE_FIGURE, NULL, load_row, decider, err);
 
 	while (rc == 0 && (entry = map_text_next(&decider->figures->all, entry)))
 		judge(decider, entry->value);

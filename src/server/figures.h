@@ -20,7 +20,7 @@ struct decider;
 enum figure_kind {
 	FIGURE_WAIT,       /* seconds from when a job could start to its place, of a class */
 	FIGURE_TASK_WAIT,  /* of generation tasks, of a model */
-	FIGURE_PASS,       /* seconds of a pass */
+	FIGURE_PASS,       /* seconds of a pass that started or stopped something */
 	FIGURE_STORE,      /* seconds of a transaction */
 	FIGURE_STEP,       /* seconds of a step of one task, of a model and size */
 	FIGURE_PREDICTION, /* the factor by which run times differed from what was expected */
@@ -38,7 +38,8 @@ struct figure {
 	struct figure_day days[BASELINE_DAYS_MAX]; /* those that are over */
 	size_t day_count;
 	struct day_sketch today;
-	bool written; /* today's row is in the store … */
+	int64_t open_day; /* that it is of, once it has a value */
+	bool written; /* its row is in the store … */
 	bool changed; /* … and is not as it is here */
 	struct baseline_verdict verdict;
 	size_t bytes; /* of this block */

@@ -364,6 +364,23 @@ int conf_check_copies(const struct server_conf *conf, struct strata_error *err)
 	return rc;
 }
 
+int conf_check_regression(const struct server_conf *conf, struct strata_error *err)
+{
+	if (conf->regression_days > conf->regression_of)
+		return strata_fail_at(err, -EINVAL, "regression_days",
+				      "regression_days is %lld, more than the %lld days of "
+				      "regression_of",
+				      (long long)conf->regression_days,
+				      (long long)conf->regression_of);
+	if (conf->regression_warm_up > conf->regression_window)
+		return strata_fail_at(err, -EINVAL, "regression_warm_up",
+				      "regression_warm_up is %lld, more than the %lld days of "
+				      "regression_window",
+				      (long long)conf->regression_warm_up,
+				      (long long)conf->regression_window);
+	return 0;
+}
+
 int conf_check(const struct server_conf *conf, struct strata_error *err)
 {
 	struct strata_memory memory = { 0 };
@@ -386,6 +403,8 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
 		rc = strata_fail_at(err, -EINVAL, "time_limit",
 				    "time_limit is longer than time_limit_max");
+	if (rc == 0)
+		rc = conf_check_regression(conf, err);
 	if (rc == 0)
 		rc = conf_check_tls(conf, err);
 	if (rc == 0)

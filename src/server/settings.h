@@ -74,6 +74,9 @@ int conf_check_tls(const struct server_conf *conf, struct strata_error *err);
 /* Do checkpoint_path and what belongs to it make sense? */
 int conf_check_copies(const struct server_conf *conf, struct strata_error *err);
 
+/* Can there be so many days? Numbers that are never reached would keep every change untold. */
+int conf_check_regression(const struct server_conf *conf, struct strata_error *err);
+
 /* Do the settings make sense, as far as can be said without opening anything: classes, nodes? */
 int conf_check(const struct server_conf *conf, struct strata_error *err);
 

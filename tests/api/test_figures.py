@@ -29,6 +29,7 @@ def with_days(service, rows):
     """Days in the store, as if the service had been there: (kind, of, days ago, median, sketch)."""
     service.kill()
     with database(service) as store:
+        store.execute("DELETE FROM figures")
         store.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?, ?, 100, ?)",
                           [(kind, of, today() - ago, median, median / 2, median * 2, sketch and json.dumps(sketch)) for kind, of, ago, median, sketch in rows])
     service.start()
@@ -114,6 +115,17 @@ def a_day_that_was_over_is_closed_once_and_told_once(service):
     equal((len(events(service)), len(regressions(service))), (1, 1))
 
 
+def days_that_are_as_usual_again_end_it(service):
+    high = [("store", "", ago, 0.5, None) for ago in (8, 7, 6, 5, 4)]
+    sketch = [[bucket, 40] for bucket in (377, 378)]  # about 0.1 s
+    with_days(service, [*usual("store", "", 0.1, since=28, until=9), *high, ("store", "", 3, 0.1, None), ("store", "", 2, 0.1, None), ("store", "", 1, 0, sketch)])
+    deadline = time.time() + PATIENCE_S
+    while not events(service) and time.time() < deadline:
+        time.sleep(0.05)
+    equal([(one["kind"], one["about"]["figure"], one["about"]["since"]) for one in events(service)], [("regression.ended", "store", None)])
+    equal(regressions(service), [])
+
+
 def figures_of_long_ago_are_not_told(service):
     with_days(service, [*usual("step", "old 64x64", 0.1, since=60, until=43), *[("step", "old 64x64", ago, 9, None) for ago in (42, 41, 40)]])
     equal((regressions(service), figures(service)["step", "old 64x64"]["state"]), ([], "usual"))
@@ -127,6 +139,10 @@ def thresholds_are_settings(service):
     service.args = [*service.args, "--regression-ratio", "5"]
     service.start()
     equal(regressions(service), [])
+    for words, said in ((("--regression-days", "5"), "regression_days is 5, more than the 4 days of regression_of"),
+                        (("--regression-window", "9"), "regression_warm_up is 10, more than the 9 days of regression_window")):
+        done = subprocess.run([STRATA, "serve", "--state", service.state + "2", *words], capture_output=True, text=True)
+        assert done.returncode and said in done.stderr, done
 
 
 def rows_of_another_version_or_nonsense_do_no_harm(service):
@@ -137,5 +153,6 @@ def rows_of_another_version_or_nonsense_do_no_harm(service):
 
 
 run_with(made, what_happens_is_counted_by_class, expected_run_times_are_compared_with_what_jobs_ran, a_figure_that_has_grown_is_told_everywhere,
-         a_day_that_was_over_is_closed_once_and_told_once, figures_of_long_ago_are_not_told, thresholds_are_settings,
+         a_day_that_was_over_is_closed_once_and_told_once, days_that_are_as_usual_again_end_it,
+         figures_of_long_ago_are_not_told, thresholds_are_settings,
          rows_of_another_version_or_nonsense_do_no_harm)
