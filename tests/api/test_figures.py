@@ -8,13 +8,13 @@ import subprocess
 import time
 
 from fake_worker import FAKE, Worker, generate
-from service import PATIENCE_S, STRATA, Service, equal, run_with
+from service import PATIENCE_S, STRATA, Service, Skip, equal, run_with
 
 DAY = 86400
 
 
 def made(test):
-    return Service(*FAKE, *getattr(test, "arguments", []))
+    return Clocked() if test is days_end_while_it_runs_and_a_clock_may_go_back else Service(*FAKE, *getattr(test, "arguments", []))
 
 
 def today():
@@ -145,6 +145,56 @@ def thresholds_are_settings(service):
         assert done.returncode and said in done.stderr, done
 
 
+class Clocked(Service):
+    """A service whose wall clock the test sets (clock_preload.c)."""
+
+    def __init__(self):
+        if "address" in STRATA or "thread" in STRATA:
+            raise Skip("a sanitizer wants to be loaded first")
+        self.file = f"/tmp/strata-figures-clock-{os.getpid()}"
+        self.set(0)
+        os.environ.update(LD_PRELOAD=os.path.abspath(os.path.join(os.path.dirname(STRATA), "tests", "clock_preload.so")), STRATA_TEST_CLOCK=self.file)
+        try:
+            super().__init__(*FAKE)
+        finally:
+            for name in ("LD_PRELOAD", "STRATA_TEST_CLOCK"):
+                os.environ.pop(name)
+
+    def set(self, days):
+        with open(self.file + ".new", "w") as file:
+            file.write(str(days * DAY))
+        os.rename(self.file + ".new", self.file)
+
+    def days_of_waits(self):
+        figures(self)  # one round in which it sees the clock …
+        found = figures(self).get(("wait", "band normal"))  # … and one that tells
+        return [(int(time.mktime(time.strptime(one["day"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone) // DAY - today(), one["count"]) for one in found["days"]] if found else None
+
+    def close(self):
+        super().close()
+        os.unlink(self.file)
+
+
+def days_end_while_it_runs_and_a_clock_may_go_back(clocked):
+    for _ in range(6):
+        clocked.wait(clocked.submit("true")["id"], "completed")
+    equal(clocked.days_of_waits(), [])
+    clocked.set(1)
+    equal(clocked.days_of_waits(), [(0, 6)])
+    for _ in range(5):
+        clocked.wait(clocked.submit("true")["id"], "completed")
+    clocked.wait(clocked.submit("true", priority="low")["id"], "completed")  # one is too few for a day
+    clocked.set(3)
+    equal(clocked.days_of_waits(), [(0, 6), (1, 5)])
+    assert ("wait", "band low") not in figures(clocked)
+    clocked.set(1)  # the second day has not been yet
+    equal(clocked.days_of_waits(), [(0, 6)])
+    clocked.set(150)
+    equal(clocked.days_of_waits(), None)  # longer ago than days are kept
+    with database(clocked) as store:
+        equal(store.execute("SELECT count(*) FROM figures WHERE kind = 'wait'").fetchone(), (0,))
+
+
 def rows_of_another_version_or_nonsense_do_no_harm(service):
     rows = [("mood", "", 1, 1, None), ("wait", "band low", 0, 1, "text"), ("pass", "", 0, 1, [[1, "x"], [2]]), ("store", "", -400000, 1, None)]
     with_days(service, rows)
@@ -155,4 +205,4 @@ def rows_of_another_version_or_nonsense_do_no_harm(service):
 run_with(made, what_happens_is_counted_by_class, expected_run_times_are_compared_with_what_jobs_ran, a_figure_that_has_grown_is_told_everywhere,
          a_day_that_was_over_is_closed_once_and_told_once, days_that_are_as_usual_again_end_it,
          figures_of_long_ago_are_not_told, thresholds_are_settings,
-         rows_of_another_version_or_nonsense_do_no_harm)
+         days_end_while_it_runs_and_a_clock_may_go_back, rows_of_another_version_or_nonsense_do_no_harm)
