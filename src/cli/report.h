@@ -36,6 +36,8 @@ int report_days(struct cli *cli, const struct report_answers *answers, const cha
 json_t *report_forecast(struct cli *cli, const struct report_days *days, const json_t *waiting,
 			const char *unit, double capacity);
 
+/* Hours, with a decimal where it counts. */
+void report_add_hours(struct buf *buf, double hours);
 /* A time or a factor, as the figure has it. */
 void report_add_value(struct buf *buf, const char *unit, double value);
 /* What a key figure is, in words: "wait of jobs". */

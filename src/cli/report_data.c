@@ -162,7 +162,8 @@ static json_t *view_use(struct making *making, const struct report_days *days,
 				  making->hours > 0 ? users[i].hours / making->hours : 0, "jobs",
 				  (json_int_t)users[i].jobs, "tasks", (json_int_t)users[i].tasks));
 	if (making->hours > 0) {
-		buf_printf(buf, "%.4g %s hours were used", making->hours, making->unit);
+		report_add_hours(buf, making->hours);
+		buf_printf(buf, " %s hours were used", making->unit);
 		if (most > 0)
 			buf_printf(buf, ", %.0f %% of what the nodes could have given",
 				   100 * making->hours / most);
@@ -327,6 +328,11 @@ const char *report_figure_words(const char *figure)
 		if (strcmp(words[i][0], figure) == 0)
 			return words[i][1];
 	return figure ? figure : "?";
+}
+
+void report_add_hours(struct buf *buf, double hours)
+{
+	buf_printf(buf, "%.*f", hours < 100 ? 1 : 0, hours);
 }
 
 void report_add_value(struct buf *buf, const char *unit, double value)

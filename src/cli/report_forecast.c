@@ -3,6 +3,7 @@
 #include "cli/report.h"
 #include "plot/trend.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { AHEAD = 7 };
@@ -42,12 +43,18 @@ static void read_trend(struct buf *buf, const struct trend *trend, double whole_
 		buf_printf(buf, "Too few whole days (%d are needed) for a trend", TREND_DAYS_MIN);
 		return;
 	}
-	if (change > 0.05 * now || change < -0.05 * now)
-		buf_printf(buf, "Use %s by %.3g %s hours a day each day: about %.3g in a week",
-			   trend->slope > 0 ? "grows" : "shrinks",
-			   trend->slope > 0 ? trend->slope : -trend->slope, unit, then);
-	else
-		buf_printf(buf, "Use stays at about %.3g %s hours a day", now, unit);
+	if (change > 0.05 * now || change < -0.05 * now) {
+		buf_add(buf, "Each day uses about ");
+		report_add_hours(buf, fabs(trend->slope));
+		buf_printf(buf, " %s hours %s than the one before: about ", unit,
+			   trend->slope > 0 ? "more" : "less");
+		report_add_hours(buf, then);
+		buf_add(buf, " a day in a week");
+	} else {
+		buf_add(buf, "Use stays at about ");
+		report_add_hours(buf, then);
+		buf_printf(buf, " %s hours a day", unit);
+	}
 	if (most > 0)
 		buf_printf(buf, ", %.0f %% of all", 100 * then / most);
 }
@@ -62,8 +69,10 @@ static void read_queue(struct buf *buf, const json_t *waiting, double hours, dou
 		buf_add(buf, ". Nothing waits now.");
 		return;
 	}
-	buf_printf(buf, ". %lld job%s now and ask%s for up to %.3g %s hours", (long long)jobs,
-		   jobs == 1 ? " waits" : "s wait", jobs == 1 ? "s" : "", hours, unit);
+	buf_printf(buf, ". %lld job%s now and ask%s for up to ", (long long)jobs,
+		   jobs == 1 ? " waits" : "s wait", jobs == 1 ? "s" : "");
+	report_add_hours(buf, hours);
+	buf_printf(buf, " %s hours", unit);
 	if (drain_hours > 0)
 		buf_printf(buf, ", %s of the whole cluster",
 			   strata_duration_print_short((int64_t)(drain_hours * 3.6e12), text));

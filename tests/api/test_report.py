@@ -109,7 +109,7 @@ def a_terminal_gets_sentences_and_tables(service):
     service.submit("sleep", "60", gpus=12, nodes=3, time_limit="2h")
     said = strata(service, "report", "--since", "14d")
     for words in ("Use: ", "% of what the nodes could have given; most by ann", "Waits: Half of ", "partition a100", "Fairness: ", "Asked for and used: Jobs used ",
-                  "What has changed: 1 of 4 key figures is worse than usual: wait of jobs (band normal), ", "The coming days: Use ", "1 job waits now",
+                  "What has changed: 1 of 4 key figures is worse than usual: wait of jobs (band normal), ", "The coming days: Each day uses about ", "more than the one before: about ", "1 job waits now",
                   "2h of the whole cluster"):
         assert words in said, (words, said)
 

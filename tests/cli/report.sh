@@ -20,7 +20,7 @@ gives 0
 prints_some 'Waits: Half of 12 jobs had their place within 1m 5s, nine in ten within 11m 40s; the longest wait was 1h 8m (band normal).'
 prints_some 'Asked for and used: Jobs used 40 % of the cores, 40 % of the memory, 40 % of the time they asked for.'
 prints_some 'What has changed: 1 of 1 key figures is worse than usual: seconds of a step (sdxl 1024x1024), 450 ms instead of 200 ms, since 2026-01-03.'
-prints_some '3 jobs wait now and ask for up to 8 GPU hours, 4h of the whole cluster.'
+prints_some '3 jobs wait now and ask for up to 8.0 GPU hours, 4h of the whole cluster.'
 prints_some 'ann     12      3   30.0  100 %'
 asked 'r[0]["query"].startswith("by=day&since=2026-01-01T00:00:00Z&zone=") and r[1]["query"] == "by=user&since=2026-01-01T00:00:00Z" and r[2]["query"] == "since=2026-01-01T00:00:00Z"'
 
