@@ -14,6 +14,9 @@ int k_start(struct k_run *run, const struct solver_conf *conf,
 		return rc;
 	double most = run->levels.sigmas[0];
 
+	/* with zero terminal SNR the first level is 4096, and the next may be above it */
+	for (size_t i = 1; i < run->levels.count && !conf->k_diffusion; i++)
+		most = fmax(most, run->levels.sigmas[i]);
 	run->conf = conf;
 	run->draft = draft;
 	run->err = err;
