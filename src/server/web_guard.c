@@ -59,11 +59,11 @@ bool web_guard_host(const char *host, const char *allowed)
 	return length && (is_listed(host, length, own) || is_listed(host, length, allowed));
 }
 
-bool web_guard_origin(const char *origin, const char *host)
+bool web_guard_origin(const char *origin, const char *host, bool encrypted)
 {
-	const char *rest = strncmp(origin, "http://", 7) == 0    ? origin + 7
-			   : strncmp(origin, "https://", 8) == 0 ? origin + 8
-								 : NULL;
+	const char *rest = strncmp(origin, "https://", 8) == 0 ? origin + 8
+			   : !encrypted && strncmp(origin, "http://", 7) == 0 ? origin + 7
+									      : NULL;
 
 	return rest && host && *rest && strcasecmp(rest, host) == 0;
 }
@@ -136,7 +136,8 @@ bool web_guard_refuses(struct request *request)
 			       host ? host : "nobody");
 		return true;
 	}
-	if (origin && strcmp(request->method, "GET") != 0 && !web_guard_origin(origin, host)) {
+	if (origin && strcmp(request->method, "GET") != 0 &&
+	    !web_guard_origin(origin, host, request->encrypted)) {
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
 			       "this comes from a page of %.80s, not from ours", origin);
 		return true;

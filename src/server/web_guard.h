@@ -15,8 +15,9 @@ enum { WEB_HOST_BYTES_MAX = 256 };
 /* Is this the Host of a request to us? Names of the loopback are, and those of the list "a, b",
  * with any port, since a tunnel may have another. NULL as `allowed`: no more. */
 bool web_guard_host(const char *host, const char *allowed);
-/* Is the origin that of a page from this Host? */
-bool web_guard_origin(const char *origin, const char *host);
+/* Is the origin that of a page from this Host? One that came without TLS is not ours where we
+ * speak TLS: who is in between could have written it. Where we do not, a proxy may. */
+bool web_guard_origin(const char *origin, const char *host, bool encrypted);
 /* The port that a Host names; 80 when it names none. */
 unsigned web_guard_port(const char *host);
 

@@ -345,6 +345,16 @@ def a_page_has_its_cookie_by_tls_only(service):
     assert link.startswith("http://127.0.0.1:") and f":{port}/" not in link, link  # on the loopback, without a warning of the browser
 
 
+@AUTO
+def a_page_that_came_without_tls_is_not_ours(service):
+    port, _ = told(service)
+    host = f"localhost:{port}"
+    for origin, status in ((f"http://{host}", 403), ("https://evil.example", 403), (f"https://{host}", 201)):
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=ssl._create_unverified_context(), timeout=PATIENCE_S)
+        connection.request("POST", "/api/v1/session", headers={"Host": host, "Origin": origin, "Authorization": "Bearer " + token(service)})
+        equal((origin, connection.getresponse().status), (origin, status))
+
+
 def settings_that_make_no_sense_are_refused(service):
     for words, why in ((("--tls", "auto"), "there is nothing to encrypt"),
                        (("--listen", "0.0.0.0:0"), "nothing is encrypted; add `--tls auto`"),
@@ -384,5 +394,6 @@ run(only_versions_that_are_good_are_spoken, the_key_stays_over_restarts_and_is_n
     signing_in_keeps_what_is_needed_where_nobody_reads_it, whom_nobody_vouches_for_is_not_believed,
     an_authority_of_the_machine_is_enough_unless_the_key_is_pinned, another_key_is_refused_before_the_token_is_sent,
     a_certificate_that_has_ended_is_refused_and_a_new_one_for_the_key_is_not, a_new_certificate_drops_no_connection,
-    several_servers_have_names, a_page_has_its_cookie_by_tls_only, settings_that_make_no_sense_are_refused,
+    several_servers_have_names, a_page_has_its_cookie_by_tls_only, a_page_that_came_without_tls_is_not_ours,
+    settings_that_make_no_sense_are_refused,
     another_host_signs_in_and_works)

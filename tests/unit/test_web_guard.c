@@ -37,14 +37,16 @@ TEST(other_names_are_listed)
 
 TEST(an_origin_is_that_of_the_host)
 {
-	CHECK(web_guard_origin("http://127.0.0.1:8470", "127.0.0.1:8470"));
-	CHECK(web_guard_origin("https://gpu.lab.example", "gpu.lab.example"));
-	CHECK(!web_guard_origin("http://127.0.0.1:8471", "127.0.0.1:8470"));
-	CHECK(!web_guard_origin("http://127.0.0.1", "127.0.0.1:8470"));
-	CHECK(!web_guard_origin("null", "null"));
-	CHECK(!web_guard_origin("http://", ""));
-	CHECK(!web_guard_origin("http://a", NULL));
-	CHECK(!web_guard_origin("ftp://a", "a"));
+	CHECK(web_guard_origin("http://127.0.0.1:8470", "127.0.0.1:8470", false));
+	CHECK(web_guard_origin("https://gpu.lab.example", "gpu.lab.example", false));
+	CHECK(!web_guard_origin("http://127.0.0.1:8471", "127.0.0.1:8470", false));
+	CHECK(!web_guard_origin("http://127.0.0.1", "127.0.0.1:8470", false));
+	CHECK(!web_guard_origin("null", "null", false));
+	CHECK(!web_guard_origin("http://", "", false));
+	CHECK(!web_guard_origin("http://a", NULL, false));
+	CHECK(!web_guard_origin("ftp://a", "a", false));
+	CHECK(web_guard_origin("https://a", "a", true));
+	CHECK(!web_guard_origin("http://a", "a", true));
 }
 
 TEST(a_host_has_a_port)
