@@ -277,12 +277,12 @@ static void say_reserved(struct why *why)
 
 static void say_impossible(struct why *why)
 {
-	json_t *sentences = impossible_sentences(why->decider, why->job->id, &why->live->spec->spec);
+	json_t *sentences =
+		impossible_sentences(why->decider, why->job->id, &why->live->spec->spec);
 
 	json_array_extend(why->sentences, sentences);
 	json_decref(sentences);
-	say(why,
-	    "It waits until such a node is there. `strata cancel %" PRId64 "` takes it back.",
+	say(why, "It waits until such a node is there. `strata cancel %" PRId64 "` takes it back.",
 	    why->job->id);
 }
 
@@ -446,6 +446,21 @@ static void say_share(struct why *why, const json_t *share)
 
 /* ---- all of it ---- */
 
+static const char *operators_only(const struct why *why)
+{
+	return why->live->held == JOB_HELD_BY_OPERATOR ? "; only an operator may" : "";
+}
+
+/* One that is frozen has its nodes still, and the reason why it does not go on. */
+static void say_frozen(struct why *why)
+{
+	if (why->live->held != JOB_NOT_HELD)
+		say(why, "`strata resume %" PRId64 "` lets it go on%s.", why->job->id,
+		    operators_only(why));
+	else
+		say(why, "It goes on where it is, once what it had is free again.");
+}
+
 static void say_reason(struct why *why, enum strata_reason reason)
 {
 	switch (reason) {
@@ -453,8 +468,8 @@ static void say_reason(struct why *why, enum strata_reason reason)
 		say_begin(why);
 		break;
 	case STRATA_REASON_HELD:
-	case STRATA_REASON_SUSPENDED:
-		say(why, "`strata release %" PRId64 "` lets it start.", why->job->id);
+		say(why, "`strata release %" PRId64 "` lets it start%s.", why->job->id,
+		    operators_only(why));
 		break;
 	case STRATA_REASON_DEPENDENCY:
 		say_dependencies(why);
@@ -504,35 +519,41 @@ static void say_reason(struct why *why, enum strata_reason reason)
 	}
 }
 
-/* "Job 7 is queued: others are before it.", "Job 7 failed: its exit status was not 0." */
-static void say_state(struct why *why, enum strata_job_state state, const char *words)
+/* "Job 7 is queued: others are before it.", "Job 7 failed: its exit status was not 0." A job that
+ * is frozen is called what `strata queue` calls it. */
+static void say_state(struct why *why, enum strata_job_state state, bool frozen, const char *words)
 {
 	const char *verb = state == STRATA_JOB_CANCELLED ? "was "
 			   : strata_job_ended(state)     ? ""
 							 : "is ";
 	bool more = words && *words;
 
-	say(why, "Job %" PRId64 " %s%s%s%s.", why->job->id, verb, strata_job_state_name(state),
-	    more ? ": " : "", more ? words : "");
+	say(why, "Job %" PRId64 " %s%s%s%s.", why->job->id, verb,
+	    frozen ? "suspended" : strata_job_state_name(state), more ? ": " : "",
+	    more ? words : "");
 }
 
 static void get_why(struct decider *decider, struct request *request)
 {
-	struct strata_job_view view;
+	struct strata_job_view view = { 0 };
 	const struct live *live;
 
 	if (!api_job_find(decider, request, false, &live) || !live)
 		return;
 	json_t *json = view_live(decider, live);
 	struct why why = { decider, live, &live->job, json_array(), json_array() };
+	bool known = live->job.completed_ns == 0 &&
+		     strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL) == 0;
+	bool frozen = known && live->job.state == STRATA_JOB_PREEMPTED && view.piece_count;
 
-	say_state(&why, live->job.state, json_string_value(json_object_get(json, "reason_text")));
+	say_state(&why, live->job.state, frozen,
+		  json_string_value(json_object_get(json, "reason_text")));
 	if (live->job.completed_ns == 0 && decider->batch.held)
 		say(&why, "The store is away (%s): nothing starts until it is back.",
 		    decider->batch.held_why);
-	if (live->job.completed_ns == 0 &&
-	    strata_cluster_job(decider->cluster, (uint64_t)live->job.id, &view, NULL) == 0 &&
-	    !view.piece_count) {
+	if (frozen)
+		say_frozen(&why);
+	if (known && !view.piece_count) {
 		say_reason(&why, view.reason);
 		say_queue(&why, json, view.reason);
 		json_t *share = view_share(&why);
@@ -555,7 +576,7 @@ static void get_past_why(struct request *request)
 	json_t *json = view_job(&job);
 	struct why why = { .job = &job, .sentences = json_array() };
 
-	say_state(&why, job.state, json_string_value(json_object_get(json, "reason_text")));
+	say_state(&why, job.state, false, json_string_value(json_object_get(json, "reason_text")));
 	json_object_set_new(json, "sentences", why.sentences);
 	request_answer(request, MHD_HTTP_OK, json);
 }

@@ -18,12 +18,12 @@ enum kind {
 	OPTIONAL, /* a number; VIEW_NULL: the field is left out */
 	MILLI,    /* … in thousandths */
 	BOOL,
-	FLAG,  /* a number that is a truth; VIEW_NULL: left out */
-	TIME,  /* ns; 0: null */
-	RAW,   /* JSON as it is; NULL: [] */
-	SPEC,  /* that field of the request; none: the number 1 or null */
-	NODES, /* of a place … */
-	GPUS,  /* … by node … */
+	FLAG,    /* a number that is a truth; VIEW_NULL: left out */
+	TIME,    /* ns; 0: null */
+	RAW,     /* JSON as it is; NULL: [] */
+	SPEC,    /* that field of the request; none: the number 1 or null */
+	NODES,   /* of a place … */
+	GPUS,    /* … by node … */
 	DOMAINS, /* … of those GPUs; nothing known: left out */
 	SCORE,   /* … how good it is; not known: left out */
 	PLACE,   /* … all of it */
@@ -140,6 +140,16 @@ static bool has_exit(const struct job *job)
 	       job->reason != STRATA_REASON_NODE_FAILURE;
 }
 
+/* One that a signal ended has the reason of an exit status, but none. */
+static const char *reason_text(const struct job *job, enum strata_reason reason)
+{
+	if (job->failure)
+		return job->failure;
+	if (reason == STRATA_REASON_EXIT_CODE && job->exit_signal)
+		return "a signal ended it";
+	return strata_reason_words(reason);
+}
+
 struct view view_of_job(const struct job *job)
 {
 	bool over = job->completed_ns != 0, ran = over && job->attempt && job->started_ns;
@@ -147,7 +157,7 @@ struct view view_of_job(const struct job *job)
 		.job = *job,
 		.state = strata_job_state_name(job->state),
 		.reason = strata_reason_name(job->reason),
-		.reason_text = job->failure ? job->failure : strata_reason_words(job->reason),
+		.reason_text = reason_text(job, job->reason),
 		.priority = strata_band_name(job->band),
 		.nice = -job->priority,
 		.time_limit_s = job->time_limit_ns / STRATA_SECOND_NS,
@@ -185,7 +195,10 @@ struct view view_of_live(struct decider *decider, const struct live *live)
 		return view;
 	view.state = strata_job_state_name(job.state);
 	view.reason = strata_reason_name(job.reason);
-	view.reason_text = live->job.failure ? live->job.failure : strata_reason_words(job.reason);
+	view.reason_text = reason_text(&live->job, job.reason);
+	if (job.reason == STRATA_REASON_SUSPENDED && job.state == STRATA_JOB_PREEMPTED &&
+	    live->held == JOB_NOT_HELD)
+		view.reason_text = "it is frozen until what it had is free again";
 	view.output = live->output;
 	view.error = live->error ? live->error : live->output;
 	if (live->job.array_id)
@@ -407,7 +420,8 @@ static bool has_domains(const struct job_place *place)
 
 static bool is_optional(enum kind kind)
 {
-	return kind == OPTIONAL || kind == MILLI || kind == FLAG || kind == DOMAINS || kind == SCORE;
+	return kind == OPTIONAL || kind == MILLI || kind == FLAG || kind == DOMAINS ||
+	       kind == SCORE;
 }
 
 /* Nothing is to be said. */

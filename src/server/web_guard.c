@@ -61,7 +61,7 @@ bool web_guard_host(const char *host, const char *allowed)
 
 bool web_guard_origin(const char *origin, const char *host, bool encrypted)
 {
-	const char *rest = strncmp(origin, "https://", 8) == 0 ? origin + 8
+	const char *rest = strncmp(origin, "https://", 8) == 0                ? origin + 8
 			   : !encrypted && strncmp(origin, "http://", 7) == 0 ? origin + 7
 									      : NULL;
 
@@ -82,8 +82,8 @@ unsigned web_guard_port(const char *host)
 
 static bool is_tcp(const struct request *request)
 {
-	const union MHD_ConnectionInfo *about = MHD_get_connection_info(
-		request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *about =
+		MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	int family = AF_UNSPEC;
 	socklen_t length = sizeof(family);
 
@@ -115,8 +115,7 @@ static bool is_of_a_page(const struct request *request)
 	bool asks = *who->token && !who->session && strcmp(request->method, "GET") == 0;
 
 	return who->session || strcmp(request->path, "/") == 0 ||
-	       is_below(request->path, "/web/") ||
-	       (!asks && is_below(request->path, SESSION_PATH));
+	       is_below(request->path, "/web/") || (!asks && is_below(request->path, SESSION_PATH));
 }
 
 bool web_guard_refuses(struct request *request)

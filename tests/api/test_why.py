@@ -24,6 +24,25 @@ def what_is_not_free_is_said(service):
     why(service, first, f"Job {first} is running.")
 
 
+def a_frozen_job_is_called_suspended_and_how_it_goes_on_is_said(service):
+    job = service.submit("sleep", "600", gpus=4, node_list="n1", time_limit=3000)["id"]
+    service.wait(job, "running")
+    service.api("PATCH", f"/jobs/{job}", {"suspend": True})
+    service.wait(job, "preempted")
+    equal(why(service, job)["sentences"], [f"Job {job} is suspended: it is frozen where it is.",
+                                           f"`strata resume {job}` lets it go on; only an operator may."])
+    service.wait(service.submit("sleep", "600", gpus=4, node_list="n1", time_limit=1000)["id"], "running")
+    answer = service.api("PATCH", f"/jobs/{job}", {"suspend": False})
+    equal(answer["reason_text"], "it is frozen until what it had is free again")
+    why(service, job, f"Job {job} is suspended: it is frozen until", "It goes on where it is, once what it had is free again.")
+
+
+def one_that_a_signal_ended_is_not_told_of_an_exit_status(service):
+    job = service.submit("sh", "-c", "kill -9 $$")["id"]
+    equal(service.wait(job, "failed")["reason_text"], "a signal ended it")
+    why(service, job, f"Job {job} failed: a signal ended it.")
+
+
 def whole_nodes_are_counted_as_such(service):
     service.wait(service.submit("sleep", "60", node_list="n1")["id"], "running")
     service.wait(service.submit("sleep", "60", node_list="n2")["id"], "running")
@@ -168,4 +187,4 @@ def nodes_and_groups_have_their_words(service):
     why(service, service.submit("true")["id"], "Node n1 is drained: new disk; `strata nodes resume n1`")
 
 
-run(who_is_not_interrupted_is_named, what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, whole_nodes_are_counted_as_such, what_it_waits_for_is_named, who_waits_apart_has_an_expected_start, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
+run(a_frozen_job_is_called_suspended_and_how_it_goes_on_is_said, one_that_a_signal_ended_is_not_told_of_an_exit_status, who_is_not_interrupted_is_named, what_is_impossible_is_refused, what_is_impossible_is_named, what_is_not_free_is_said, whole_nodes_are_counted_as_such, what_it_waits_for_is_named, who_waits_apart_has_an_expected_start, limits_are_told_with_their_numbers, nodes_and_groups_have_their_words)
