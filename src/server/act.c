@@ -84,6 +84,21 @@ static void note_gone(struct decider *decider, struct live *live,
 			      strata_reason_name(effect->reason)));
 }
 
+/* For whom it gives way is said only where it does. */
+static void note_stopping(struct decider *decider, struct live *live,
+			  const struct strata_effect *effect)
+{
+	static const char *const modes[] = { [STRATA_STOP_REQUEUE] = "requeue",
+					     [STRATA_STOP_CANCEL] = "cancel",
+					     [STRATA_STOP_SUSPEND] = "suspend" };
+
+	live_set_stopping(decider, live, effect->mode);
+	batch_event(
+		decider, live->job.id, "job.stopping",
+		json_pack("{s:s,s:o*}", "how", modes[effect->mode], "preemptor",
+			  effect->preemptor ? json_integer((json_int_t)effect->preemptor) : NULL));
+}
+
 void act_note(struct decider *decider, const struct strata_effect *effects, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -102,9 +117,7 @@ void act_note(struct decider *decider, const struct strata_effect *effects, size
 			note_gone(decider, live, effect);
 			break;
 		case STRATA_EFFECT_STOP:
-			live_set_stopping(decider, live, effect->mode);
-			batch_event(decider, live->job.id, "job.stopping",
-				    json_pack("{s:I}", "preemptor", (json_int_t)effect->preemptor));
+			note_stopping(decider, live, effect);
 			break;
 		default:
 			break;

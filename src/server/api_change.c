@@ -275,10 +275,9 @@ static int update(struct decider *decider, struct live *live, const struct chang
 	both.what |= update.what;
 	both.request = &update.request;
 	if (both.what)
-		rc = strata_cluster_change_range(decider->cluster,
-						 (uint64_t)job_first_id(&live->job),
-						 (uint32_t)job_elements(&live->job), &both,
-						 decider_now_ns(decider), err);
+		rc = strata_cluster_change_range(
+			decider->cluster, (uint64_t)job_first_id(&live->job),
+			(uint32_t)job_elements(&live->job), &both, decider_now_ns(decider), err);
 	if (rc == 0)
 		job_update_apply(decider, live, &update);
 	job_update_drop(&update);
@@ -343,6 +342,15 @@ static json_t *changed_json(const struct job *job, unsigned what)
 	return json;
 }
 
+/* What is there: of an object without members nothing has to be said. */
+static json_t *some(json_t *json)
+{
+	if (json && json_object_size(json))
+		return json;
+	json_decref(json);
+	return NULL;
+}
+
 static json_t *with_fields(json_t *json, json_t *fields)
 {
 	if (json && fields)
@@ -367,8 +375,8 @@ static bool is_for(const struct change *change, const struct live *live,
 		return false;
 	if (change->signal.signal && !live->ordered)
 		return false;
-	return waits || (!change->fields &&
-			 !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT));
+	return waits ||
+	       (!change->fields && !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT));
 }
 
 /* Would it be taken? */
@@ -447,7 +455,19 @@ static int check_parts(struct decider *decider, const struct request *request,
 	return rc;
 }
 
-/* Who changed what, from what to what. */
+/* What was done to it, for the event; NULL: its numbers were changed. */
+static const char *deed_of(const struct change *change)
+{
+	if (change->requeue > 0)
+		return change->hold > 0 ? "requeue and hold" : "requeue";
+	if (change->suspend >= 0)
+		return change->suspend ? "suspend" : "resume";
+	if (change->hold >= 0)
+		return change->hold ? "hold" : "release";
+	return change->signal.signal ? "signal" : NULL;
+}
+
+/* Who did what, and what was changed from what to what. */
 static int change_part(struct decider *decider, const struct request *request,
 		       const struct part *part, struct notice *notice, struct strata_error *err)
 {
@@ -460,10 +480,11 @@ static int change_part(struct decider *decider, const struct request *request,
 		return rc;
 	live_update(decider, live);
 	notice_add(decider, notice, live, "job.changed",
-		   json_pack("{s:s,s:o,s:o}", "by", request->who.user, "from",
-			     changed_json(&old, change->change.what), "to",
-			     with_fields(changed_json(&live->job, change->change.what),
-					 change->fields)));
+		   json_pack("{s:s,s:s*,s:o*,s:o*}", "by", request->who.user, "did",
+			     deed_of(change), "from", some(changed_json(&old, change->change.what)),
+			     "to",
+			     some(with_fields(changed_json(&live->job, change->change.what),
+					      change->fields))));
 	return 0;
 }
 

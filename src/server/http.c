@@ -216,9 +216,9 @@ static void look_at_head(struct request *request)
 			       request->path);
 	else if (request->who.role < request->route->role)
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
-			       "%s needs the role %s; %s has %s", request->route->summary,
-			       role_name(request->route->role), request->who.user,
-			       role_name(request->who.role));
+			       "the role %s is needed (%s); %s has the role %s",
+			       role_name(request->route->role), request->route->summary,
+			       request->who.user, role_name(request->who.role));
 	else if (request->who.job && !is_for_jobs(request->route))
 		request_refuse(request, MHD_HTTP_FORBIDDEN, "forbidden",
 			       "a job's own token is good for that job only");

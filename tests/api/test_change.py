@@ -60,6 +60,23 @@ def a_frozen_job_stays_frozen_until_it_is_let_go(service):
     assert ticks(service, job) > before
 
 
+def events_say_what_was_done_to_a_job(service):
+    job = service.submit("sleep", "60")["id"]
+    service.wait(job, "running")
+    service.api("PATCH", f"/jobs/{job}", {"suspend": True})
+    service.wait(job, "preempted")
+    service.api("PATCH", f"/jobs/{job}", {"suspend": False})
+    service.wait(job, "running")
+    service.api("PATCH", f"/jobs/{job}", {"time_limit": 3000})
+    service.api("PATCH", f"/jobs/{job}", {"requeue": True})
+    events = [event for event in service.api("GET", "/events?format=json&limit=1000")["events"] if event["job"] == job]
+    about = [event["about"] for event in events if event["kind"] == "job.changed"]
+    by = about[0]["by"]
+    equal(about[:2] + about[3:], [{"by": by, "did": what} for what in ("suspend", "resume", "requeue")])
+    equal((about[2].get("did"), about[2]["to"]), (None, {"time_limit_s": 3000}))
+    equal([event["about"] for event in events if event["kind"] == "job.stopping"][:1], [{"how": "suspend"}])
+
+
 def a_change_is_made_as_a_whole_or_not_at_all(service):
     job = service.submit("true", begin="now+1h")["id"]
     before = service.job(job)
@@ -82,6 +99,10 @@ def what_an_operator_holds_its_owner_does_not_release(service):
     for change in ({"hold": True}, {"hold": False}):
         equal(as_nobody(service, "PATCH", path, change)[0], 200)
     service.api("PATCH", f"/jobs/{made['id']}", {"hold": True})
+    words = service.api("GET", f"/jobs/{made['id']}/why")["sentences"]
+    assert f"`strata release {made['id']}` lets it start; only an operator may." in words, words
+    status, answer = as_nobody(service, "PATCH", "/api/v1/nodes/n1", {"state": "drained"})
+    equal((status, answer["error"]["message"]), (403, "the role operator is needed (drain, resume); nobody has the role user"))
     for change in ({"hold": False}, {"suspend": False}, {"hold": True}):
         status, answer = as_nobody(service, "PATCH", path, change)
         equal((change, status, service.job(made["id"])["reason"]), (change, 403, "held"))
@@ -90,5 +111,5 @@ def what_an_operator_holds_its_owner_does_not_release(service):
     equal(service.job(made["id"])["reason"], "begin_time")
 
 
-run(a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
+run(events_say_what_was_done_to_a_job, a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
     a_frozen_job_stays_frozen_until_it_is_let_go)
