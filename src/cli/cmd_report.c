@@ -110,7 +110,7 @@ static int run(struct cli *cli, const void *conf_any, char **operands, size_t op
 			  NULL);
 	if (answers.since_ns >= answers.until_ns)
 		return strata_fail(&cli->err, -EINVAL,
-				   "--since is '%.60s', which is not over yet; expected a time "
+				   "--since is '%.60s', which is in the future; expected a time "
 				   "before now, such as 7d",
 				   conf->since);
 	snprintf(asking.zone, sizeof(asking.zone), "%d", (int)when_zone(answers.until_ns));

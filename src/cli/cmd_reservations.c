@@ -53,7 +53,7 @@ static void time_cell(const struct grid_cell *cell)
 	grid_time(&either);
 }
 
-/* "ann, account lab"; for nobody: "nobody". */
+/* "ann, account lab"; "-" where it is for none (nobody is a user of most machines). */
 static void whom_cell(const struct grid_cell *cell)
 {
 	struct buf buf;
@@ -66,7 +66,7 @@ static void whom_cell(const struct grid_cell *cell)
 	json_array_foreach(json_object_get(cell->row, "accounts"), index, name)
 		buf_printf(&buf, "%saccount %s", buf.length ? ", " : "", json_string_value(name));
 	cli_table_add_buf(cell->table, &buf,
-			  json_object_get(cell->row, "name") ? "nobody" : "others' work");
+			  json_object_get(cell->row, "name") ? "-" : "others' work");
 }
 
 static const struct grid_column columns[] = {

@@ -38,7 +38,7 @@ struct output {
 	gid_t gid;
 	bool error; /* its standard error */
 	int64_t from;
-	int64_t tail; /* of a file that is longer, so many bytes at most; 0: all */
+	int64_t tail;         /* of a file that is longer, so many bytes at most; 0: all */
 	_Atomic(char *) path; /* NULL: it has not begun; set once, by the decider */
 	atomic_bool ended;
 	int fd;            /* -1: not open yet */
@@ -261,7 +261,8 @@ static void get_output(struct decider *decider, struct request *request)
 		begin(request, &live->job, path);
 	else
 		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
-			       "job %.40s has not written anything yet", request->segments[0]);
+			       "job %.40s has not started; `strata why %.40s` says why",
+			       request->segments[0], request->segments[0]);
 }
 
 /* Of a job that ended long ago. */

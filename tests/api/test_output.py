@@ -23,7 +23,8 @@ def where_the_last_lines_begin_can_be_asked(service):
         equal((lines, text[tail["from"]:]), (lines, "".join(text.splitlines(True)[-lines:] if lines else "")))
     equal(service.ask("GET", f"/api/v1/jobs/{job}/output?lines=1&error=1")[0], 200)
     waiting = service.submit("true", hold=True)["id"]
-    equal(service.ask("GET", f"/api/v1/jobs/{waiting}/output?lines=5")[0], 404)
+    error = service.api("GET", f"/jobs/{waiting}/output?lines=5", status=404)["error"]
+    equal(error["message"], f"job {waiting} has not started; `strata why {waiting}` says why")
     equal(service.api("GET", f"/jobs/{waiting}/output?lines=5&follow=1"), {"from": 0, "size": 0})
 
 

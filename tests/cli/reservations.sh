@@ -14,7 +14,7 @@ export TZ
 run strata reservations
 gives 0
 prints 'NAME    FROM              TO                REPEAT  NODES    FOR               REASON
-disks   2026-03-01 22:00  2026-03-02 00:00  no      n1, n2   nobody            new disks
+disks   2026-03-01 22:00  2026-03-02 00:00  no      n1, n2   -                 new disks
 course  2026-03-01 08:00  2026-03-01 18:00  weekly  n3:0,1   ann, account lab  -
 theirs  2026-03-01 08:00  -                 -       n4:2     others\' work     -'
 run strata reservations --json
