@@ -44,13 +44,55 @@ int job_each(struct cli *cli, char *const *ids, size_t count, job_action *act, c
 	return first_exit;
 }
 
+static bool is(const json_t *job, const char *key, const char *value)
+{
+	const char *text = grid_string(job, key);
+
+	return text && strcmp(text, value) == 0;
+}
+
+/* A job that was put back into the queue has no reason of its own before the next pass, which is
+ * over when the answer comes: so how it is now is asked for. Of several only one is shown, and
+ * where this cannot be had the first answer is good enough. */
+static int look_again(struct cli *cli, const char *id, json_t **json)
+{
+	struct strata_error before = cli->err;
+	struct buf path;
+	json_t *now;
+
+	if (!is(*json, "state", "queued") || !is(*json, "reason", "priority") ||
+	    json_object_get(*json, "jobs"))
+		return 0;
+	service_path(cli, &path, "jobs", id, NULL);
+	int rc = service_get(cli, &path, &now);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		cli->err = before;
+		return 0;
+	}
+	json_decref(*json);
+	*json = now;
+	return 0;
+}
+
 static int change(struct cli *cli, const char *id, const void *context, json_t **ret_json)
 {
 	struct buf path;
+	json_t *json;
 
 	job_path(cli, &path, id);
-	return service_ask(cli, "PATCH", &path, json_incref((json_t *)(uintptr_t)context),
-			   ret_json);
+	int rc = service_ask(cli, "PATCH", &path, json_incref((json_t *)(uintptr_t)context), &json);
+
+	if (rc)
+		return rc;
+	rc = look_again(cli, id, &json);
+	if (rc)
+		json_decref(json);
+	else
+		*ret_json = json;
+	return rc;
 }
 
 int job_print_sentence(struct cli *cli, const char *id, const json_t *job)

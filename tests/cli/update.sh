@@ -24,6 +24,13 @@ prints_some 'job 40_3 is queued'
 prints_some 'array 40: 7 jobs changed'
 asked 'p["query"] == "elements=3-9"'
 
+it 'says the reason that the next pass found'
+serve "{\"PATCH /api/v1/jobs/17\": {\"body\": $(job 'reason="priority"' 'reason_text="others are before it"')},
+	\"GET /api/v1/jobs/17\": {\"body\": $(job 'reason="resources"' 'reason_text="it is next; what it needs is not free"')}}"
+run strata update 17 --time 2h
+gives 0
+prints_some 'job 17 is queued: it is next; what it needs is not free'
+
 it 'says what is wrong'
 serve '{"PATCH /api/v1/jobs/17": {"status": 422, "body": {"error": {"code": "impossible", "message": "no node could take this job then", "field": null}}}}'
 run strata update 17 --gpus 99
