@@ -29,6 +29,18 @@ run strata slurm scontrol show job 99
 gives 1
 says 'slurm_load_jobs error: Invalid job id specified'
 
+it 'takes words cut short, as fingers do'
+serve_slurm
+run strata slurm scontrol show no n2
+prints_some 'NodeName=n2 '
+run strata slurm scontrol show part long
+prints_some 'PartitionName=long'
+run strata slurm scontrol show conf
+prints_some 'ClusterName '
+run strata slurm scontrol show host
+gives 1
+says_some 'invalid entity:host for keyword:show'
+
 it 'shows nodes and partitions'
 serve_slurm
 run strata slurm scontrol show node n2

@@ -164,6 +164,23 @@ static const struct {
 	{ "topology", show_topology },
 };
 
+/* As in Slurm a word may be cut short ("show res", "show conf"), while only one thing begins so. */
+static int find_kind(const char *word, size_t length)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!length || strncasecmp(kinds[i].name, word, length) != 0)
+			continue;
+		if (!kinds[i].name[length])
+			return (int)i;
+		if (found >= 0 && kinds[found].show != kinds[i].show)
+			return -1;
+		found = (int)i;
+	}
+	return found;
+}
+
 /* "show job 7", "show job=7" */
 int scontrol_show(struct scontrol *scontrol, int count, char **words)
 {
@@ -174,9 +191,10 @@ int scontrol_show(struct scontrol *scontrol, int count, char **words)
 	size_t length = strcspn(words[1], "=");
 	const char *name = words[1][length] ? words[1] + length + 1 : count > 2 ? words[2] : NULL;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strncasecmp(kinds[i].name, words[1], length) == 0 && !kinds[i].name[length])
-			return kinds[i].show(scontrol, name);
+	int kind = find_kind(words[1], length);
+
+	if (kind >= 0)
+		return kinds[kind].show(scontrol, name);
 	slurm_say(scontrol->cli, "invalid entity:%s for keyword:%s ", words[1], words[0]);
 	return 1;
 }
