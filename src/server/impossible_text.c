@@ -251,8 +251,47 @@ bool impossible_now(const struct decider *decider, int64_t id)
 		strata_cluster_blame(decider->cluster, (uint64_t)id, list, &all));
 }
 
+/* To ask for no core, no memory or no task is no advice. */
+static bool is_advice(const struct strata_blamed *blamed)
+{
+	return blamed->most > 0 ||
+	       (blamed->part != STRATA_PART_CPUS && blamed->part != STRATA_PART_MEMORY &&
+		blamed->part != STRATA_PART_COUNT);
+}
+
+/* The parts of which to change one is enough, of those that can be changed. */
+static size_t keep_advice(struct strata_blamed *list, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_advice(&list[i]))
+			list[kept++] = list[i];
+	return kept;
+}
+
+static void say_parts(const struct telling *telling, struct strata_blamed *list, size_t count,
+		      bool all)
+{
+	const struct job_spec *spec = telling->spec;
+	size_t kept = all || count < 2 ? count : keep_advice(list, count);
+
+	if (kept == 0 && spec->nodes > 0 && spec->tasks > spec->nodes) {
+		say(telling,
+		    "It asks for %" PRId64 " tasks on %" PRId64 " node%s, where there is no room "
+		    "for so many; ask for fewer tasks, or for more nodes.",
+		    (int64_t)spec->tasks, (int64_t)spec->nodes, plural(spec->nodes));
+		return;
+	}
+	count = kept ? kept : count;
+	if (count > 1)
+		say(telling, all ? "These must all change:" : "To change one of these is enough:");
+	for (size_t i = 0; i < count; i++)
+		say_part(telling, &list[i]);
+}
+
 static json_t *tell(const struct decider *decider, const struct job_spec *spec,
-		    const struct strata_blamed *list, size_t count, bool all)
+		    struct strata_blamed *list, size_t count, bool all)
 {
 	struct telling telling = { decider, spec, json_array() };
 
@@ -260,10 +299,8 @@ static json_t *tell(const struct decider *decider, const struct job_spec *spec,
 		say(&telling, "The service knows of no node.");
 	else if (count == 0)
 		say(&telling, "All jobs of its gang together ask for more than there is.");
-	else if (count > 1)
-		say(&telling, all ? "These must all change:" : "To change one of these is enough:");
-	for (size_t i = 0; i < count; i++)
-		say_part(&telling, &list[i]);
+	if (count)
+		say_parts(&telling, list, count, all);
 	return telling.sentences;
 }
 

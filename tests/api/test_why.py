@@ -172,6 +172,10 @@ def what_is_impossible_is_named(service):
         service.ask("DELETE", f"/api/v1/jobs/{answer['id']}")
     both = service.submit("true", features="warp", cpus_per_task=9, queue_anyway=True)["id"]
     why(service, both, "These must all change:", "has the features warp", "It asks for 9 cores for one task; at most 8")
+    many = service.submit("true", tasks=100, cpus_per_task=1, queue_anyway=True)["id"]
+    equal(why(service, many)["sentences"][1:2], ["It asks for 100 tasks; at most 24 would be possible."])  # not: 0 cores
+    crowded = service.submit("true", tasks=100, nodes=2, queue_anyway=True)["id"]
+    why(service, crowded, "It asks for 100 tasks on 2 nodes, where there is no room for so many; ask for fewer tasks, or for more nodes.")
     either = service.submit("true", gpus_per_task=4, tasks=9, cpus_per_task=2, queue_anyway=True)["id"]
     why(service, either, "To change one of these is enough:", "at most 1 would be", "It asks for 9 tasks; at most 3")
 
