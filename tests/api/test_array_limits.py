@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """How many elements of an array run at a time can change while it runs."""
+import os
+import subprocess
 import time
 
-from service import equal, run
+from service import STRATA, equal, run
 
 
 def how_many_run_at_a_time_can_change(service):
@@ -11,6 +13,9 @@ def how_many_run_at_a_time_can_change(service):
     changed = service.api("PATCH", f"/jobs/{array}", {"array_throttle": 3})
     equal(changed["array_throttle"], 3)
     wait_for(lambda: running(service) == 3)
+    env = {**os.environ, "STRATA_SOCKET": service.socket}
+    shown = subprocess.run([STRATA, "slurm", "squeue", "-h", "-o", "%i"], env=env, capture_output=True, text=True).stdout
+    assert f"{array}_[4-6%3]" in shown, shown  # and squeue knows
     service.kill()
     service.start()
     equal(service.job(array)["array_throttle"], 3)

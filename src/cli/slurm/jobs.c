@@ -77,6 +77,7 @@ int slurm_jobs_load(struct cli *cli, bool ended, struct slurm_jobs *ret_jobs)
 		"id,user,account,partition,qos,name,state,reason,reason_text,priority,nice,cpus,"
 		"memory_bytes,gpus,gpu_type,working_dir,submitted_at,eligible_at,started_at,"
 		"ended_at,time_limit_s,attempt,exit_code,exit_signal,array_id,array_index,"
+		"array_throttle,"
 		"dependencies,comment,output,error,expected_start_at,place,uid,gid,request,"
 		"stopping,position,cancelled_by");
 	client_query(&path, "ended", ended ? "1" : NULL);
