@@ -33,7 +33,7 @@ it 'takes words cut short, as fingers do'
 serve_slurm
 run strata slurm scontrol show no n2
 prints_some 'NodeName=n2 '
-run strata slurm scontrol show part long
+run strata slurm scontrol sho part long
 prints_some 'PartitionName=long'
 run strata slurm scontrol show conf
 prints_some 'ClusterName '

@@ -143,9 +143,10 @@ static int check_gpus(struct batch *batch, const json_t *nodes)
 		double there = all[k] == &job->gpus ? total : largest;
 
 		if (!known)
-			slurm_batch_note(batch,
-					 "no node has GPUs of the type %.80s; `strata gpus` lists them",
-					 all[k]->type);
+			slurm_batch_note(
+				batch,
+				"no node has GPUs of the type %.80s; `strata gpus` lists them",
+				all[k]->type);
 		else if ((double)all[k]->count > there)
 			slurm_batch_note(batch, "%s has %g GPUs, not %lld",
 					 all[k] == &job->gpus ? "the cluster" : "the largest node",
@@ -340,7 +341,7 @@ int slurm_fits_tell(struct batch *batch)
 	if (!partition)
 		partition = grid_or(
 			json_array_get(json_object_get(json_array_get(nodes, 0), "partitions"), 0),
-			"");
+			SLURM_ALL_PARTITION);
 	int64_t local_ns = at_ns + when_zone(at_ns) * STRATA_SECOND_NS;
 
 	strata_time_print(local_ns - local_ns % STRATA_SECOND_NS, when);

@@ -33,7 +33,9 @@ static int version(struct scontrol *scontrol, int count, char **words)
 	return slurm_version(scontrol->cli);
 }
 
-/* Sorted. */
+enum { SHORTEST = 3 };
+
+/* Sorted; no two have the same first letters. */
 static const struct scontrol_verb verbs[] = {
 	{ "completing", scontrol_completing },
 	{ "create", scontrol_create },
@@ -93,6 +95,17 @@ static void print_verbs(struct cli *cli)
 	cli_print(cli, "\n");
 }
 
+/* In full, or as in Slurm its first three letters or more: "sho", "vers". */
+static const struct scontrol_verb *find_verb(const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (length >= SHORTEST && strncasecmp(verbs[i].name, word, length) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct scontrol scontrol = { .cli = cli };
@@ -110,9 +123,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	}
 	if (!slurm_cluster_known(cli, NAME, scontrol.clusters))
 		return 1;
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcasecmp(verbs[i].name, words[0]) == 0)
-			return verbs[i].run(&scontrol, count, words);
+	const struct scontrol_verb *verb = find_verb(words[0]);
+
+	if (verb)
+		return verb->run(&scontrol, count, words);
 	if (scontrol_changes(words[0]))
 		return scontrol_change(cli, words[0], words + 1, (size_t)count - 1);
 	slurm_say(cli, "invalid keyword: %s", words[0]);
