@@ -205,7 +205,8 @@ struct view view_of_live(struct decider *decider, const struct live *live)
 		view.array_throttle = array_limit_of(decider, live);
 	view.stopping = job.stopping;
 	view.expected_end_ns = job.expected_end_ns == STRATA_TIME_NONE ? 0 : job.expected_end_ns;
-	view.promised = job.promised_ns != STRATA_TIME_NONE;
+	/* what it was promised holds no more once it is held */
+	view.promised = job.promised_ns != STRATA_TIME_NONE && job.reason != STRATA_REASON_HELD;
 	view.expected_start_ns = view.promised ? job.promised_ns : 0;
 	return view;
 }

@@ -77,6 +77,15 @@ def events_say_what_was_done_to_a_job(service):
     equal([event["about"] for event in events if event["kind"] == "job.stopping"][:1], [{"how": "suspend"}])
 
 
+def who_is_held_is_promised_no_start(service):
+    first = service.submit("sleep", "60", exclusive=True, nodes=3, time_limit=100)["id"]
+    service.wait(first, "running")
+    job = service.submit("true", gpus=4)["id"]
+    assert service.job(job)["promised"]
+    held = service.api("PATCH", f"/jobs/{job}", {"hold": True})
+    equal((held["reason"], held["promised"], held["expected_start_at"]), ("held", False, None))
+
+
 def a_change_is_made_as_a_whole_or_not_at_all(service):
     job = service.submit("true", begin="now+1h")["id"]
     before = service.job(job)
@@ -111,5 +120,5 @@ def what_an_operator_holds_its_owner_does_not_release(service):
     equal(service.job(made["id"])["reason"], "begin_time")
 
 
-run(events_say_what_was_done_to_a_job, a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
+run(who_is_held_is_promised_no_start, events_say_what_was_done_to_a_job, a_change_is_made_as_a_whole_or_not_at_all, what_an_operator_holds_its_owner_does_not_release, a_held_job_waits_and_is_released, waiting_jobs_change_their_place, a_running_job_gets_less_time,
     a_frozen_job_stays_frozen_until_it_is_let_go)
