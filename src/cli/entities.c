@@ -231,7 +231,8 @@ static int make_body(struct cli *cli, const struct entities_conf *conf, json_t *
 	json_decref(body);
 	return failed ? strata_fail_memory(&cli->err)
 		      : strata_fail(&cli->err, -EINVAL,
-				    "there is nothing to set; see `strata help %s`",
+				    "nothing is to be set; expected an option, as `strata help %s` "
+				    "lists them",
 				    cli->command->name);
 }
 

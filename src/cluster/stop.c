@@ -42,7 +42,7 @@ int strata_cluster_stop(struct strata_cluster *cluster, uint64_t id, enum strata
 	if (found)
 		return found;
 	if (!job_placed(job) && !job->suspended)
-		return strata_fail(err, -ESTALE, "job %llu is %s; expected one that is placed",
+		return strata_fail(err, -ESTALE, "job %llu is %s; expected one that is running",
 				   (unsigned long long)id, strata_job_state_name(job->state));
 	if (job->suspended && mode == STRATA_STOP_SUSPEND)
 		return 0;

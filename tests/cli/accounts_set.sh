@@ -17,7 +17,7 @@ it 'asks for something to change'
 serve '{}'
 run strata accounts set ann
 gives 2
-says 'strata: there is nothing to set; see `strata help accounts set`'
+says 'strata: nothing is to be set; expected an option, as `strata help accounts set` lists them'
 run strata accounts set ann --weight 0
 gives 2
 asked 'len(r) == 0'

@@ -20,7 +20,7 @@ it 'asks for something to change'
 serve '{}'
 run strata users set ann
 gives 2
-says 'strata: there is nothing to set; see `strata help users set`'
+says 'strata: nothing is to be set; expected an option, as `strata help users set` lists them'
 run strata users set ann --weight 0
 gives 2
 asked 'len(r) == 0'

@@ -106,7 +106,7 @@ TEST(a_job_may_end_by_itself_before)
 	CHECK_TEXT(small_pass(6), "");
 	CHECK_TEXT(small_state(1), "completed, none");
 	CHECK_ERROR(stop(1, STRATA_STOP_CANCEL, 7), -ESTALE,
-		    "job 1 is completed; expected one that is placed");
+		    "job 1 is completed; expected one that is running");
 	small_close();
 }
 
