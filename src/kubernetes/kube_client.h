@@ -10,6 +10,7 @@
 #define KUBERNETES_KUBE_CLIENT_H
 
 #include "kubernetes/kube_config.h"
+#include "kubernetes/kube_object.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -67,16 +68,5 @@ void kube_answer_fini(struct kube_answer *answer);
  */
 int kube_call(struct kube_client *client, const struct kube_request *request,
 	      struct kube_answer *answer, struct strata_error *err);
-
-/* ---- reading objects ---- */
-
-/* The member at the end of a path of names, NULL-terminated; NULL when there is none.
- *	kube_at(pod, "metadata", "name", NULL) */
-json_t *kube_at(const json_t *object, ...) __attribute__((sentinel));
-/* Its text; "" when it is none. */
-const char *kube_text(const json_t *object, ...) __attribute__((sentinel));
-
-/* A value of a query or a part of a path, escaped, in the arena; NULL: out of memory. */
-const char *kube_escape(const char *text, struct strata_arena *arena);
 
 #endif

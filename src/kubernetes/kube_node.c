@@ -1,7 +1,7 @@
 /* What a node has for pods, and whether it takes any. */
 #include "kubernetes/kube_pod.h"
 
-#include "kubernetes/kube_client.h"
+#include "kubernetes/kube_object.h"
 #include "kubernetes/kube_quantity.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
  * what the API server took in. */
 #include "kubernetes/kube_pod.h"
 
-#include "kubernetes/kube_client.h"
+#include "kubernetes/kube_object.h"
 #include "kubernetes/kube_quantity.h"
 
 #include <strata/text.h>
