@@ -173,7 +173,7 @@ struct exec_part {
 
 /* A work of others that runs where our jobs might. */
 struct exec_taken {
-	const char *name; /* "slurm.17" */
+	const char *name; /* the executor's, a dot and theirs: "slurm.17" */
 	const char *user;
 	int64_t begin_ns, end_ns; /* 0: not known */
 	struct exec_part *parts;

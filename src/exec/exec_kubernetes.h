@@ -13,6 +13,8 @@
 #include "kubernetes/kube_pod.h"
 #include "kubernetes/kube_watch.h"
 
+#include <strata/text.h>
+
 enum kube_run_as { KUBE_AS_USER, KUBE_AS_IMAGE };
 
 struct kubernetes_conf {
@@ -36,6 +38,7 @@ enum {
 	KUBE_NAME_BYTES = 64,     /* of an object of ours */
 };
 
+#define KUBE_GRACE_LEAST_NS STRATA_SECOND_NS /* that a pod gets which runs, or may */
 #define KUBE_LABEL_CLUSTER "strata.io/cluster"
 #define KUBE_LABEL_JOB "strata.io/job"
 #define KUBE_LABEL_ATTEMPT "strata.io/attempt"

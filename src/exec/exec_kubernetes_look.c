@@ -128,6 +128,7 @@ static void look_at_node(struct kubernetes *kubernetes, struct kube_attempt *at)
 		    (!missing && now_ns - node->silent_ns < kubernetes->conf.lost_ns))
 			continue;
 		kube_object_name(&kubernetes->conf, at->key, (int)i, pod);
+		/* without grace: there is no kubelet that would say that it has ended */
 		if (kubernetes_delete(kubernetes, "pods", pod, 0, NULL))
 			continue; /* tried again */
 		part->gone = true;
@@ -141,9 +142,11 @@ static void look_at_node(struct kubernetes *kubernetes, struct kube_attempt *at)
 
 static int64_t grace_of(const struct kube_attempt *at)
 {
-	if (at->why == EXEC_NOT_STARTED)
-		return 0;
-	return at->control.stop ? at->control.grace_ns : at->grace_ns;
+	int64_t grace_ns = at->control.stop ? at->control.grace_ns : at->grace_ns;
+
+	if (at->why == EXEC_NOT_STARTED || grace_ns < KUBE_GRACE_LEAST_NS)
+		grace_ns = KUBE_GRACE_LEAST_NS;
+	return grace_ns;
 }
 
 /* Told to end: by us, or because another of its pods has failed. */

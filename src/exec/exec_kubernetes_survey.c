@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 500, PAGES_MAX = 1000 };
+enum {
+	PAGE = 500,
+	PAGES_MAX = 1000,
+	NAME_BYTES = 100, /* of a pod and its namespace, to be shown by */
+};
 
 /* ---- nodes, at the start ---- */
 
@@ -170,7 +174,10 @@ static int fill_taken(struct exec_news *news, const struct kube_pod *pod, struct
 {
 	struct exec_part *part = strata_arena_get(&news->arena, sizeof(*part));
 
-	taken->name = strata_arena_printf(&news->arena, "%s/%s", pod->space, pod->name);
+	taken->name = strlen(pod->space) + strlen(pod->name) < NAME_BYTES
+			      ? strata_arena_printf(&news->arena, "kubernetes.%s.%s", pod->space,
+						    pod->name)
+			      : strata_arena_printf(&news->arena, "kubernetes.%s", pod->uid);
 	taken->user = strata_arena_text(&news->arena, pod->space, strlen(pod->space));
 	if (!part || !taken->name || !taken->user)
 		return strata_fail_memory(err);

@@ -6,6 +6,7 @@
 #include "server/admit.h"
 
 #include "core/buf.h"
+#include "exec/exec.h"
 #include "server/nodes.h"
 #include "server/entities.h"
 
@@ -83,6 +84,19 @@ static int exclude_closed(const struct decider *decider, const struct strata_rul
 				     admission->user);
 }
 
+static int admit_image(const struct decider *decider, const struct job_spec *spec,
+		       struct strata_error *err)
+{
+	const struct exec_class *exec = (const struct exec_class *)decider->exec_spec.cls;
+
+	if (!spec->image || exec->runs_images)
+		return 0;
+	return strata_fail_at(err, -EINVAL, "image",
+			      "%.100s: this service runs jobs on its machines as they are (executor "
+			      "= %s); images are for executor = kubernetes",
+			      spec->image, exec->base.name);
+}
+
 int admit_submission(struct decider *decider, const struct identity *who, struct job_spec *spec,
 		     struct strata_arena *arena, struct strata_error *err)
 {
@@ -94,8 +108,10 @@ int admit_submission(struct decider *decider, const struct identity *who, struct
 						      .band = (enum strata_band)spec->priority,
 						      .priority = -spec->nice,
 						      .is_operator = is_operator(who) };
-	int rc = strata_rules_admit(&rules, &admission, err);
+	int rc = admit_image(decider, spec, err);
 
+	if (rc == 0)
+		rc = strata_rules_admit(&rules, &admission, err);
 	if (rc)
 		return rc;
 	spec->account = admission.account;

@@ -9,6 +9,7 @@
  */
 #include "server/survey.h"
 
+#include "core/map.h"
 #include "core/text.h"
 #include "server/nodes.h"
 #include "server/reservation.h"
@@ -16,8 +17,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define PREFIX "slurm."
 
 /* ---- nodes ---- */
 
@@ -50,25 +49,33 @@ static void set_node(struct decider *decider, const struct exec_node *told)
 
 /* ---- what others have ---- */
 
-static bool is_told(const struct exec_survey *survey, const char *name)
+/* Their names begin with the executor's and a dot: "slurm.17", "kubernetes.default.web-0". */
+static bool is_theirs(const struct decider *decider, const char *name)
 {
-	for (size_t i = 0; i < survey->taken_count; i++)
-		if (strcmp(survey->taken[i].name, name) == 0)
-			return true;
-	return false;
+	const char *executor = decider->exec->cls->base.name;
+	size_t length = strlen(executor);
+
+	return strncmp(name, executor, length) == 0 && name[length] == '.';
 }
 
 static void give_back(struct decider *decider, const struct exec_survey *survey)
 {
 	const struct reservation *at = decider->reservations;
+	struct map_text told;
+	int rc = 0;
 
-	while (at) {
+	map_text_init(&told, &decider->memory);
+	for (size_t i = 0; rc == 0 && i < survey->taken_count; i++)
+		rc = map_text_put(&told, survey->taken[i].name, strlen(survey->taken[i].name),
+				  (void *)&survey->taken[i], NULL);
+	while (rc == 0 && at) {
 		const struct reservation *next = at->next;
 
-		if (strncmp(at->name, PREFIX, strlen(PREFIX)) == 0 && !is_told(survey, at->name))
+		if (is_theirs(decider, at->name) && !map_text_get(&told, at->name, strlen(at->name)))
 			reservation_give(decider, at);
 		at = next;
 	}
+	map_text_fini(&told);
 }
 
 /* As much of a part as is free here: they may have been quicker than the news of one of our own

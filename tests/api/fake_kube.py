@@ -163,6 +163,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             name = self.find(path, query)
             if query.get("watch") in ("1", "true"):
                 return self.watch(name, query)
+            if name[3] == "log" and query.get("follow") == "true" and hasattr(kube, "follow_log"):
+                return self.follow(name, query)
             given = json.loads(body) if body else None
             code, thing = kube.do(self.command, name, given, query, self.headers.get("Content-Type", ""))
             self.answer(code, None if isinstance(thing, str) else thing, thing if isinstance(thing, str) else None)
@@ -185,6 +187,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not parts or RESOURCES.get(parts[4], ("",))[0] != (parts[1] or parts[2]) or (parts[6] or "status") not in SUBRESOURCES:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         return parts[4], parts[3] or None, parts[5] or None, parts[6] or None
+
+    def follow(self, name, query):
+        """What kubelets have of it (fake_kubelet.py), as it comes."""
+        parts = self.server.kube.follow_log(name[1], name[2], query, lambda: self.server.kube.server is self.server)
+        first = next(parts)  # a refusal comes before anything else
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.text_chunk(first)
+        for text in parts:
+            self.text_chunk(text)
+        self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
+
+    def text_chunk(self, text):
+        if text:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(text.encode()), text.encode()))
+        self.wfile.flush()
 
     def chunk(self, thing):
         line = json.dumps(thing).encode() + b"\n"

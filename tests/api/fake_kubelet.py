@@ -75,6 +75,28 @@ class KubeWithKubelets(FakeKube):
         self.kubelets = threading.Thread(target=self.run_kubelets, daemon=True)
         self.kubelets.start()
 
+    def follow_log(self, space, name, query, goes_on):
+        """Parts of what a pod wrote: all from sinceTime on (whole seconds, as in the API), then what comes until it has ended."""
+        pod = self.get("pods", space, name)
+        if not pod:
+            raise Refused(404, "NotFound", f'pods "{name}" not found')
+        container = self.containers.get(pod["metadata"]["uid"])
+        if not container:
+            raise Refused(400, "BadRequest", f'container "job" in pod "{name}" is waiting to start: ContainerCreating')
+        yield ""
+        at = 0
+        while goes_on():
+            over = not container.reader.is_alive()
+            with self.changed:
+                text = self.logs.get((space, name), "")
+            for line in text[at:].splitlines(keepends=True):
+                if line.split(".")[0] >= query.get("sinceTime", "").rstrip("Z"):
+                    yield line
+            at = len(text)
+            if over:
+                break
+            time.sleep(0.02)
+
     def run_kubelets(self):
         while not self.ends:
             for pod in self.all("pods"):
@@ -112,7 +134,8 @@ class KubeWithKubelets(FakeKube):
         if pod["metadata"].get("deletionTimestamp"):
             if not container.told_ns:
                 container.told_ns = time.monotonic_ns()
-                container.tell(signal.SIGTERM)
+                if container.process.poll() is None:
+                    container.process.send_signal(signal.SIGTERM)  # its first process only
             elif time.monotonic_ns() - container.told_ns > pod["metadata"].get("deletionGracePeriodSeconds", 30) * 1e9:
                 container.tell(signal.SIGKILL)
         code = container.end()

@@ -167,7 +167,7 @@ def memory_that_ran_out_is_told(service):
 def a_signal_that_ended_it_is_told(service):
     job = service.submit("sh", "-c", "kill -SEGV $$")["id"]
     service.wait(job, "failed")
-    equal(service.job(job)["signal"], 11)
+    equal(service.job(job)["exit_signal"], 11)
 
 
 def a_pod_that_vanished_is_run_again(service):
@@ -189,6 +189,29 @@ def what_cannot_be_done_is_said(service):
         equal(status, 501)
         assert "Kubernetes" in json.dumps(answer), answer
     equal(service.job(job)["state"], "running")
+
+
+def what_jobs_would_be_frozen_for_is_refused(service):
+    service.kill()
+    service.args += ["--preempt", "lowest:mode=suspend"]
+    said = ""
+    try:
+        service.start()
+    except AssertionError as refusal:
+        said = str(refusal)
+    assert "mode=requeue" in said, said
+    service.args[-2:] = []
+    service.start()
+
+
+def images_are_for_pods(service):
+    """Where jobs run on machines as they are, a job that names an image would run in none."""
+    other = Service()
+    try:
+        answer = other.submit("true", image="some/image", status=400)
+        assert "executor" in json.dumps(answer), answer
+    finally:
+        other.close()
 
 
 # ---- when one side is away ----
@@ -295,6 +318,7 @@ def a_node_that_is_silent_loses_its_jobs(service):
     service.kube.lose_node(where)
     until(lambda: len(service.kube.started) == 2, "second attempt")
     service.wait(job, "running")
+    until(lambda: len(service.pods(job)) == 1, lambda: service.pods(job))  # what is left there is given up after a while
     assert service.pods(job)[0]["spec"]["nodeName"] != where
 
 
@@ -303,6 +327,6 @@ if __name__ == "__main__":
              secrets_are_in_secrets, an_image_of_its_own, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
              one_pod_that_cannot_be_made_is_none, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
              a_time_limit_is_kept, memory_that_ran_out_is_told, a_signal_that_ended_it_is_told, a_pod_that_vanished_is_run_again,
-             what_cannot_be_done_is_said, the_api_server_comes_back, a_watch_that_expired_misses_nothing, an_answer_that_is_lost_is_no_second_pod,
+             what_cannot_be_done_is_said, what_jobs_would_be_frozen_for_is_refused, images_are_for_pods, the_api_server_comes_back, a_watch_that_expired_misses_nothing, an_answer_that_is_lost_is_no_second_pod,
              a_service_that_is_killed_takes_its_pods_up_again, one_that_ended_meanwhile_is_told,
              killed_at_any_moment_nothing_runs_twice_or_is_lost, a_node_that_is_silent_loses_its_jobs)

@@ -6,9 +6,12 @@
 TEST(a_node_says_what_it_has_and_whether_it_is_well)
 {
 	json_t *object = json_loads(
-		"{\"metadata\":{\"name\":\"n0\",\"labels\":{\"nvidia.com/gpu.product\":\"NVIDIA-A100-SXM4-80GB\"}},\"spec\":{\"unschedulable\":true},"
-		"\"status\":{\"allocatable\":{\"cpu\":\"7910m\",\"memory\":\"31Gi\",\"nvidia.com/gpu\":\"8\"},\"conditions\":[{\"type\":\"MemoryPressure\",\"status\":\"False\"},"
-		"{\"type\":\"Ready\",\"status\":\"Unknown\",\"reason\":\"NodeStatusUnknown\",\"message\":\"Kubelet stopped posting node status.\"}]}}",
+		"{\"metadata\":{\"name\":\"n0\",\"labels\":{\"nvidia.com/"
+		"gpu.product\":\"NVIDIA-A100-SXM4-80GB\"}},\"spec\":{\"unschedulable\":true},"
+		"\"status\":{\"allocatable\":{\"cpu\":\"7910m\",\"memory\":\"31Gi\",\"nvidia.com/"
+		"gpu\":\"8\"},\"conditions\":[{\"type\":\"MemoryPressure\",\"status\":\"False\"},"
+		"{\"type\":\"Ready\",\"status\":\"Unknown\",\"reason\":\"NodeStatusUnknown\","
+		"\"message\":\"Kubelet stopped posting node status.\"}]}}",
 		0, NULL);
 	struct kube_node node;
 
@@ -27,9 +30,11 @@ TEST(a_node_says_what_it_has_and_whether_it_is_well)
 
 TEST(our_own_label_names_the_type)
 {
-	json_t *object = json_loads("{\"metadata\":{\"name\":\"n0\",\"labels\":{\"nvidia.com/gpu.product\":\"NVIDIA-L4\",\"strata.io/gpu-type\":\"L4x\"}},"
-				    "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-				    0, NULL);
+	json_t *object = json_loads(
+		"{\"metadata\":{\"name\":\"n0\",\"labels\":{\"nvidia.com/"
+		"gpu.product\":\"NVIDIA-L4\",\"strata.io/gpu-type\":\"L4x\"}},"
+		"\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+		0, NULL);
 	struct kube_node node;
 
 	kube_node_read(object, KUBE_GPU, &node);

@@ -15,12 +15,15 @@ static json_t *parse(const char *text)
 
 TEST(a_pod_takes_what_its_containers_take_together)
 {
-	json_t *object = parse(
-		"{\"metadata\":{\"namespace\":\"n\",\"name\":\"p\",\"uid\":\"u\"},\"spec\":{\"nodeName\":\"a\",\"overhead\":{\"cpu\":\"100m\"},"
-		"\"initContainers\":[{\"resources\":{\"requests\":{\"cpu\":\"4\"}}},"
-		"{\"restartPolicy\":\"Always\",\"resources\":{\"requests\":{\"cpu\":\"250m\",\"memory\":\"1Gi\"}}}],"
-		"\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"nvidia.com/gpu\":\"2\"}}},"
-		"{\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]},\"status\":{\"phase\":\"Pending\"}}");
+	json_t *object = parse("{\"metadata\":{\"namespace\":\"n\",\"name\":\"p\",\"uid\":\"u\"},"
+			       "\"spec\":{\"nodeName\":\"a\",\"overhead\":{\"cpu\":\"100m\"},"
+			       "\"initContainers\":[{\"resources\":{\"requests\":{\"cpu\":\"4\"}}},"
+			       "{\"restartPolicy\":\"Always\",\"resources\":{\"requests\":{\"cpu\":"
+			       "\"250m\",\"memory\":\"1Gi\"}}}],"
+			       "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\","
+			       "\"memory\":\"1Gi\"},\"limits\":{\"nvidia.com/gpu\":\"2\"}}},"
+			       "{\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]},\"status\":{"
+			       "\"phase\":\"Pending\"}}");
 	struct kube_pod pod;
 
 	kube_pod_read(object, KUBE_GPU, &pod);
@@ -34,9 +37,11 @@ TEST(a_pod_takes_what_its_containers_take_together)
 
 TEST(how_it_ended_outlives_the_object)
 {
-	json_t *object = parse(
-		"{\"metadata\":{\"name\":\"p\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"state\":"
-		"{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"startedAt\":\"1970-01-01T00:00:01Z\",\"finishedAt\":\"1970-01-01T00:00:03Z\"}}}]}}");
+	json_t *object =
+		parse("{\"metadata\":{\"name\":\"p\",\"deletionTimestamp\":\"2026-01-01T00:00:"
+		      "00Z\"},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"state\":"
+		      "{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"startedAt\":"
+		      "\"1970-01-01T00:00:01Z\",\"finishedAt\":\"1970-01-01T00:00:03Z\"}}}]}}");
 	struct kube_pod pod;
 
 	kube_pod_read(object, KUBE_GPU, &pod);
@@ -57,10 +62,12 @@ TEST(why_it_waits_or_was_refused)
 	static const struct {
 		const char *text, *reason, *message;
 	} cases[] = {
-		{ "{\"status\":{\"containerStatuses\":[{\"state\":{\"waiting\":{\"reason\":\"ErrImagePull\",\"message\":\"no such image\"}}}]}}",
+		{ "{\"status\":{\"containerStatuses\":[{\"state\":{\"waiting\":{\"reason\":"
+		  "\"ErrImagePull\",\"message\":\"no such image\"}}}]}}",
 		  "ErrImagePull", "no such image" },
-		{ "{\"status\":{\"phase\":\"Failed\",\"reason\":\"OutOfcpu\",\"message\":\"Node didn't have enough\"}}", "OutOfcpu",
-		  "Node didn't have enough" },
+		{ "{\"status\":{\"phase\":\"Failed\",\"reason\":\"OutOfcpu\",\"message\":\"Node "
+		  "didn't have enough\"}}",
+		  "OutOfcpu", "Node didn't have enough" },
 		{ "{}", "", "" },
 		{ "[]", "", "" },
 	};
