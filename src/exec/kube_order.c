@@ -30,6 +30,7 @@ struct maker {
 	size_t count; /* of pods */
 	const char *image;
 	char name[KUBE_NAME_BYTES];
+	bool failed; /* a value could not be made, or put where it belongs */
 };
 
 char *kube_object_name(const struct kubernetes_conf *conf, struct exec_key key, int index,
@@ -303,46 +304,61 @@ static int make_secret(struct maker *maker, json_t **ret_secret, struct strata_e
 
 /* ---- the pods ---- */
 
-static json_t *make_room(const struct maker *maker, const struct exec_place *place)
+static void put(struct maker *maker, json_t *object, const char *name, json_t *value)
+{
+	if (json_object_set_new(object, name, value)) /* also of a value that is NULL */
+		maker->failed = true;
+}
+
+static void push(struct maker *maker, json_t *list, json_t *value)
+{
+	if (json_array_append_new(list, value))
+		maker->failed = true;
+}
+
+static void put_number(struct maker *maker, json_t *object, const char *name, int64_t number,
+		       const char *unit)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64 "%s", number, unit);
+	put(maker, object, name, json_string(text));
+}
+
+static json_t *make_room(struct maker *maker, const struct exec_place *place)
 {
 	int64_t memory_bytes = place->memory_bytes ? place->memory_bytes
 						   : maker->conf->memory_bytes;
 	json_t *room = json_object();
-	char text[32];
 
-	if (place->cpu_milli) {
-		snprintf(text, sizeof(text), "%" PRId64 "m", place->cpu_milli);
-		json_object_set_new(room, "cpu", json_string(text));
-	}
-	if (memory_bytes) {
-		snprintf(text, sizeof(text), "%" PRId64, memory_bytes);
-		json_object_set_new(room, "memory", json_string(text));
-	}
-	if (place->gpus) {
-		snprintf(text, sizeof(text), "%" PRId64, place->gpus);
-		json_object_set_new(room, maker->conf->gpu, json_string(text));
-	}
+	if (place->cpu_milli)
+		put_number(maker, room, "cpu", place->cpu_milli, "m");
+	if (memory_bytes)
+		put_number(maker, room, "memory", memory_bytes, "");
+	if (place->gpus)
+		put_number(maker, room, maker->conf->gpu, place->gpus, "");
 	return room;
 }
 
 /* "/home" is the node's own, "claim=/data" a PersistentVolumeClaim. */
-static void add_mount(json_t *volumes, json_t *mounts, const char *mount, size_t index)
+static void add_mount(struct maker *maker, json_t *volumes, json_t *mounts, const char *mount,
+		      size_t index)
 {
 	const char *where = strchr(mount, '/');
 	char name[32];
 
 	snprintf(name, sizeof(name), "mount-%zu", index);
-	json_array_append_new(mounts, json_pack("{s:s,s:s}", "name", name, "mountPath", where));
+	push(maker, mounts, json_pack("{s:s,s:s}", "name", name, "mountPath", where));
 	if (where == mount)
-		json_array_append_new(volumes, json_pack("{s:s,s:{s:s}}", "name", name, "hostPath",
-							 "path", where));
+		push(maker, volumes,
+		     json_pack("{s:s,s:{s:s}}", "name", name, "hostPath", "path", where));
 	else
-		json_array_append_new(volumes, json_pack("{s:s,s:{s:s#}}", "name", name,
-							 "persistentVolumeClaim", "claimName",
-							 mount, (int)(where - 1 - mount)));
+		push(maker, volumes,
+		     json_pack("{s:s,s:{s:s#}}", "name", name, "persistentVolumeClaim", "claimName",
+			       mount, (int)(where - 1 - mount)));
 }
 
-static void add_volumes(const struct maker *maker, json_t *spec, json_t *container)
+static void add_volumes(struct maker *maker, json_t *spec, json_t *container)
 {
 	const char *const *list = maker->conf->mounts.items;
 	/* shared memory of 64 MiB, as runtimes have it, is too little for data loaders */
@@ -353,12 +369,12 @@ static void add_volumes(const struct maker *maker, json_t *spec, json_t *contain
 				   PLACE, "readOnly", true, "name", "shm", "mountPath", "/dev/shm");
 
 	for (size_t i = 0; i < maker->conf->mounts.count; i++)
-		add_mount(volumes, mounts, list[i], i);
-	json_object_set_new(spec, "volumes", volumes);
-	json_object_set_new(container, "volumeMounts", mounts);
+		add_mount(maker, volumes, mounts, list[i], i);
+	put(maker, spec, "volumes", volumes);
+	put(maker, container, "volumeMounts", mounts);
 }
 
-static json_t *make_container(const struct maker *maker, size_t index)
+static json_t *make_container(struct maker *maker, size_t index)
 {
 	const struct exec_place *place = &maker->places[index];
 	char number[24];
@@ -372,24 +388,23 @@ static json_t *make_container(const struct maker *maker, size_t index)
 			 "limits", room, "securityContext", "allowPrivilegeEscalation", false);
 }
 
-static void add_names(const struct maker *maker, json_t *spec)
+static void add_names(struct maker *maker, json_t *spec)
 {
 	const struct kubernetes_conf *conf = maker->conf;
 
 	if (conf->pull_secret)
-		json_object_set_new(spec, "imagePullSecrets",
-				    json_pack("[{s:s}]", "name", conf->pull_secret));
+		put(maker, spec, "imagePullSecrets",
+		    json_pack("[{s:s}]", "name", conf->pull_secret));
 	if (conf->priority_class)
-		json_object_set_new(spec, "priorityClassName", json_string(conf->priority_class));
+		put(maker, spec, "priorityClassName", json_string(conf->priority_class));
 	if (conf->service_account)
-		json_object_set_new(spec, "serviceAccountName", json_string(conf->service_account));
+		put(maker, spec, "serviceAccountName", json_string(conf->service_account));
 	if (conf->run_as == KUBE_AS_USER)
-		json_object_set_new(spec, "securityContext",
-				    json_pack("{s:I,s:I}", "runAsUser",
-					      (json_int_t)maker->order->uid, "runAsGroup",
-					      (json_int_t)maker->order->gid));
+		put(maker, spec, "securityContext",
+		    json_pack("{s:I,s:I}", "runAsUser", (json_int_t)maker->order->uid, "runAsGroup",
+			      (json_int_t)maker->order->gid));
 	if (maker->count > 1)
-		json_object_set_new(spec, "subdomain", json_string(maker->name));
+		put(maker, spec, "subdomain", json_string(maker->name));
 }
 
 static int64_t grace_seconds(int64_t grace_ns)
@@ -399,19 +414,19 @@ static int64_t grace_seconds(int64_t grace_ns)
 
 /* A node that is silent is for the executor to judge (lost), not for the node controller after its
  * five minutes: so both taints are tolerated. */
-static json_t *make_spec(const struct maker *maker, const char *name, json_t *container)
+static json_t *make_spec(struct maker *maker, const char *name)
 {
-	return json_pack("{s:s,s:s,s:s,s:b,s:b,s:I,s:[{s:s,s:s,s:s},{s:s,s:s,s:s}],s:[o]}",
+	return json_pack("{s:s,s:s,s:s,s:b,s:b,s:I,s:[{s:s,s:s,s:s},{s:s,s:s,s:s}]}",
 			 "schedulerName", NOBODY, "restartPolicy", "Never", "hostname", name,
 			 "automountServiceAccountToken", maker->conf->service_account != NULL,
 			 "enableServiceLinks", false, "terminationGracePeriodSeconds",
 			 (json_int_t)grace_seconds(maker->order->grace_ns), "tolerations", "key",
 			 "node.kubernetes.io/not-ready", "operator", "Exists", "effect",
 			 "NoExecute", "key", "node.kubernetes.io/unreachable", "operator", "Exists",
-			 "effect", "NoExecute", "containers", container);
+			 "effect", "NoExecute");
 }
 
-static json_t *make_pod(const struct maker *maker, size_t index)
+static json_t *make_pod(struct maker *maker, size_t index)
 {
 	struct exec_key key = { (uint64_t)maker->order->job, (uint32_t)maker->order->attempt };
 	char name[KUBE_NAME_BYTES], number[24];
@@ -419,15 +434,12 @@ static json_t *make_pod(const struct maker *maker, size_t index)
 
 	kube_object_name(maker->conf, key, (int)index, name);
 	snprintf(number, sizeof(number), "%zu", index);
-	json_object_set_new(labels, KUBE_LABEL_INDEX, json_string(number));
-	json_t *spec = make_spec(maker, name, container);
+	put(maker, labels, KUBE_LABEL_INDEX, json_string(number));
+	json_t *spec = make_spec(maker, name);
 
-	if (!spec || !labels) {
-		json_decref(labels);
-		return NULL;
-	}
 	add_volumes(maker, spec, container);
 	add_names(maker, spec);
+	put(maker, spec, "containers", json_pack("[o]", container));
 	return json_pack("{s:s,s:s,s:{s:s,s:o,s:{s:s?,s:s?}},s:o}", "apiVersion", "v1", "kind",
 			 "Pod", "metadata", "name", name, "labels", labels, "annotations",
 			 "strata.io/name", maker->order->name ? maker->order->name : "",
@@ -436,7 +448,7 @@ static json_t *make_pod(const struct maker *maker, size_t index)
 }
 
 /* By which pods of a job with several nodes have names for each other, before they are ready. */
-static json_t *make_service(const struct maker *maker)
+static json_t *make_service(struct maker *maker)
 {
 	return json_pack("{s:s,s:s,s:{s:s,s:o},s:{s:s,s:b,s:o}}", "apiVersion", "v1", "kind",
 			 "Service", "metadata", "name", maker->name, "labels", make_labels(maker),
@@ -444,33 +456,14 @@ static json_t *make_service(const struct maker *maker)
 			 make_labels(maker));
 }
 
-/* jansson says nothing of a member that could not be set: the text is looked through once. */
-static bool is_whole(const json_t *pod)
-{
-	const json_t *container = json_array_get(kube_at(pod, "spec", "containers", NULL), 0);
-
-	return json_array_size(json_object_get(container, "volumeMounts")) &&
-	       json_array_size(kube_at(pod, "spec", "volumes", NULL)) &&
-	       kube_at(container, "resources", "limits", NULL) &&
-	       *kube_text(pod, "metadata", "labels", KUBE_LABEL_INDEX, NULL);
-}
-
 static int make_pods(struct maker *maker, struct kube_objects *objects, struct strata_error *err)
 {
 	objects->pods = json_array();
-	for (size_t i = 0; i < maker->count; i++) {
-		json_t *pod = make_pod(maker, i);
-
-		if (!is_whole(pod)) {
-			json_decref(pod);
-			return strata_fail_memory(err);
-		}
-		if (json_array_append_new(objects->pods, pod))
-			return strata_fail_memory(err);
-	}
-	if (maker->count > 1 && !(objects->service = make_service(maker)))
-		return strata_fail_memory(err);
-	return 0;
+	for (size_t i = 0; i < maker->count; i++)
+		push(maker, objects->pods, make_pod(maker, i));
+	objects->service = maker->count > 1 ? make_service(maker) : NULL;
+	maker->failed = maker->failed || (maker->count > 1 && !objects->service);
+	return maker->failed ? strata_fail_memory(err) : 0;
 }
 
 static int check(struct maker *maker, struct strata_error *err)

@@ -315,6 +315,7 @@ static int take_bytes(void *context, const char *bytes, size_t count)
 	struct kube_watch *watch = context;
 	int rc = 0;
 
+	kube_watch_look(watch); /* before anything that it says */
 	while (rc == 0 && count) {
 		const char *end = memchr(bytes, '\n', count);
 		size_t span = end ? (size_t)(end - bytes) : count;

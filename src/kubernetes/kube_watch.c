@@ -98,8 +98,7 @@ static void set_troubled(struct kube_watch *watch, bool troubled, const struct s
 		watch->troubled = troubled;
 }
 
-/* The server has begun to answer as it should. */
-static void look_at_status(struct kube_watch *watch)
+void kube_watch_look(struct kube_watch *watch)
 {
 	long status = 0;
 
@@ -134,7 +133,7 @@ int kube_watch_perform(struct kube_watch *watch, struct kube_transfer *transfer,
 	watch->moved = false;
 	while (state == CURLM_OK && !atomic_load(&watch->stops)) {
 		state = curl_multi_perform(watch->multi, &running);
-		look_at_status(watch);
+		kube_watch_look(watch);
 		if (state == CURLM_OK && find_end(watch, &code))
 			break;
 		if (state == CURLM_OK)

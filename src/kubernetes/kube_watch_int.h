@@ -62,6 +62,9 @@ int kube_watch_push(struct kube_watch *watch, enum kube_watch_type type, json_t 
 int kube_watch_perform(struct kube_watch *watch, struct kube_transfer *transfer,
 		       struct kube_answer *answer, struct strata_error *err);
 
+/* Has the server begun to answer as it should? An outage ends with that. */
+void kube_watch_look(struct kube_watch *watch);
+
 /* All there is, in pages. */
 int kube_watch_list(struct kube_watch *watch, struct strata_error *err);
 /* What changes, until the server ends it. -ESTALE: it has forgotten so much. */

@@ -24,6 +24,13 @@ TEST(a_request_has_its_token_and_its_kind_of_body)
 	json_decref(body);
 }
 
+static void write_token(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
 TEST(a_token_that_was_refused_is_read_again)
 {
 	static const struct kube_step steps[] = {

@@ -84,10 +84,3 @@ TEST(an_answer_has_a_limit)
 		kube_server_forget(&server);
 	}
 }
-
-static void write_token(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
-}
