@@ -253,6 +253,7 @@ const struct exec_class exec_kubernetes = {
 		  .summary = "as pods on the nodes of a Kubernetes cluster",
 		  .conf_size = sizeof(struct kubernetes_conf),
 		  .options = options },
+	.keeps_descriptors = true,
 	.runs_images = true,
 	.only_stops = true,
 	.open = kubernetes_open,

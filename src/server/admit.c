@@ -91,10 +91,11 @@ static int admit_image(const struct decider *decider, const struct job_spec *spe
 
 	if (!spec->image || exec->runs_images)
 		return 0;
-	return strata_fail_at(err, -EINVAL, "image",
-			      "%.100s: this service runs jobs on its machines as they are (executor "
-			      "= %s); images are for executor = kubernetes",
-			      spec->image, exec->base.name);
+	return strata_fail_at(
+		err, -EINVAL, "image",
+		"%.100s: this service runs jobs on its machines as they are (executor "
+		"= %s); images are for executor = kubernetes",
+		spec->image, exec->base.name);
 }
 
 int admit_submission(struct decider *decider, const struct identity *who, struct job_spec *spec,

@@ -233,10 +233,11 @@ static int check_executor(struct decider *decider, const struct change *change,
 
 	if (!exec->only_stops || (change->suspend <= 0 && !change->signal.signal))
 		return 0;
-	return strata_fail_at(err, -ENOTSUP, field,
-			      "jobs run as pods of Kubernetes, which knows no way to %s one; cancel "
-			      "or requeue it",
-			      change->suspend > 0 ? "freeze" : "send a signal to");
+	return strata_fail_at(
+		err, -ENOTSUP, field,
+		"jobs run as pods of Kubernetes, which knows no way to %s one; cancel "
+		"or requeue it",
+		change->suspend > 0 ? "freeze" : "send a signal to");
 }
 
 /* The one action of the request, if it has any. */
@@ -290,10 +291,9 @@ static int update(struct decider *decider, struct live *live, const struct chang
 	both.what |= update.what;
 	both.request = &update.request;
 	if (both.what)
-		rc = strata_cluster_change_range(decider->cluster,
-						 (uint64_t)job_first_id(&live->job),
-						 (uint32_t)job_elements(&live->job), &both,
-						 decider_now_ns(decider), err);
+		rc = strata_cluster_change_range(
+			decider->cluster, (uint64_t)job_first_id(&live->job),
+			(uint32_t)job_elements(&live->job), &both, decider_now_ns(decider), err);
 	if (rc == 0)
 		job_update_apply(decider, live, &update);
 	job_update_drop(&update);
@@ -382,8 +382,8 @@ static bool is_for(const struct change *change, const struct live *live,
 		return false;
 	if (change->signal.signal && !live->ordered)
 		return false;
-	return waits || (!change->fields &&
-			 !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT));
+	return waits ||
+	       (!change->fields && !(change->change.what & ~(unsigned)STRATA_CHANGE_TIME_LIMIT));
 }
 
 /* Would it be taken? */

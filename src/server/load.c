@@ -46,10 +46,11 @@ static int check_preempt(const struct decider *decider, const struct strata_spec
 			continue;
 		memcpy(&mode, (const char *)victims->conf + at->offset, sizeof(mode));
 		if (mode == STRATA_STOP_SUSPEND)
-			return strata_fail_at(err, -EINVAL, "preempt",
-					      "preempt: mode=suspend freezes jobs, which executor = "
-					      "%s cannot do; use mode=requeue or mode=cancel",
-					      exec->base.name);
+			return strata_fail_at(
+				err, -EINVAL, "preempt",
+				"preempt: mode=suspend freezes jobs, which executor = "
+				"%s cannot do; use mode=requeue or mode=cancel",
+				exec->base.name);
 	}
 	return 0;
 }

@@ -71,7 +71,8 @@ static void give_back(struct decider *decider, const struct exec_survey *survey)
 	while (rc == 0 && at) {
 		const struct reservation *next = at->next;
 
-		if (is_theirs(decider, at->name) && !map_text_get(&told, at->name, strlen(at->name)))
+		if (is_theirs(decider, at->name) &&
+		    !map_text_get(&told, at->name, strlen(at->name)))
 			reservation_give(decider, at);
 		at = next;
 	}

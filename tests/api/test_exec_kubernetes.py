@@ -1,8 +1,12 @@
 """Jobs as pods: the service on an API server that keeps to the rules and kubelets that run processes (fake_kubelet.py)."""
 
+import base64
 import json
 import os
 import random
+import ssl
+import subprocess
+import tempfile
 import time
 
 from fake_kubelet import KubeWithKubelets, node
@@ -19,8 +23,8 @@ def until(done, what):
 
 
 class OnKubernetes(Service):
-    def __init__(self, options="", nodes=3):
-        self.kube = KubeWithKubelets(token=TOKEN)
+    def __init__(self, options="", nodes=3, kube=None):
+        self.kube = kube or KubeWithKubelets(token=TOKEN)
         for index in range(nodes):
             self.kube.create("nodes", None, node(f"n{index}", cpu="8", memory="32Gi", gpus=4, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB",
                                                                                                      "feature.strata.io/fast": "true"}))
@@ -214,6 +218,93 @@ def images_are_for_pods(service):
         other.close()
 
 
+# ---- who is there, and who asks ----
+
+def make_certificates(place):
+    """An authority, a server for 127.0.0.1 and a client, in files of that directory."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    for name in ("ca", "other"):
+        openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}", "-days", "2")
+    with open(os.path.join(place, "names"), "w") as file:
+        file.write("subjectAltName=IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.crt", "-days", "2", "-extfile", "names")
+
+
+class OverTls(KubeWithKubelets):
+    """Asks for a client's certificate, and takes no token."""
+
+    def __init__(self, place):
+        self.place = place
+        super().__init__(token=None)
+
+    def start(self):
+        super().start()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(self.place, "server.crt"), os.path.join(self.place, "server.key"))
+        context.load_verify_locations(os.path.join(self.place, "ca.crt"))
+        context.verify_mode = ssl.CERT_REQUIRED
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = self.url.replace("http:", "https:")
+
+    def kubeconfig(self, path, authority="ca"):
+        super().kubeconfig(path)
+        with open(path) as file:
+            text = json.load(file)
+
+        def bytes_of(name):
+            with open(os.path.join(self.place, name), "rb") as file:
+                return base64.b64encode(file.read()).decode()
+        text["clusters"][0]["cluster"]["certificate-authority-data"] = bytes_of(authority + ".crt")
+        text["users"][0]["user"] = {"client-certificate": os.path.join(self.place, "client.crt"), "client-key-data": bytes_of("client.key")}
+        with open(path, "w") as file:
+            json.dump(text, file)
+        return path
+
+
+def certificates_say_who_is_who(service):
+    place = tempfile.mkdtemp(prefix="strata-tls-")
+    make_certificates(place)
+    kube = OverTls(place)
+    other = OnKubernetes(kube=kube)
+    try:
+        job = other.submit("sh", "-c", "echo hi", working_dir=other.dir, output="out")["id"]
+        other.wait(job, "completed")
+        equal(other.output("out"), "hi\n")
+        other.kill()
+        kube.kubeconfig(other.config, authority="other")
+        said = ""
+        try:
+            other.start()
+        except AssertionError as refusal:
+            said = str(refusal)
+        assert "not trusted" in said, said
+    finally:
+        other.close()
+
+
+def a_token_that_changes_is_read_again(service):
+    """It is in a file, as in every pod, and the old one is not taken any more."""
+    path = os.path.join(service.dir, "token")
+    with open(path, "w") as file:
+        file.write(TOKEN + "\n")
+    with open(service.config) as file:
+        text = json.load(file)
+    text["users"][0]["user"] = {"tokenFile": path}
+    with open(service.config, "w") as file:
+        json.dump(text, file)
+    service.kill()
+    service.start()
+    service.wait(service.submit("true")["id"], "completed")
+    with open(path, "w") as file:
+        file.write("another-token\n")
+    service.kube.token = "another-token"
+    service.wait(service.submit("true")["id"], "completed")
+
+
 # ---- when one side is away ----
 
 def the_api_server_comes_back(service):
@@ -327,6 +418,7 @@ if __name__ == "__main__":
              secrets_are_in_secrets, an_image_of_its_own, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
              one_pod_that_cannot_be_made_is_none, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
              a_time_limit_is_kept, memory_that_ran_out_is_told, a_signal_that_ended_it_is_told, a_pod_that_vanished_is_run_again,
-             what_cannot_be_done_is_said, what_jobs_would_be_frozen_for_is_refused, images_are_for_pods, the_api_server_comes_back, a_watch_that_expired_misses_nothing, an_answer_that_is_lost_is_no_second_pod,
+             what_cannot_be_done_is_said, what_jobs_would_be_frozen_for_is_refused, images_are_for_pods, certificates_say_who_is_who,
+             a_token_that_changes_is_read_again, the_api_server_comes_back, a_watch_that_expired_misses_nothing, an_answer_that_is_lost_is_no_second_pod,
              a_service_that_is_killed_takes_its_pods_up_again, one_that_ended_meanwhile_is_told,
              killed_at_any_moment_nothing_runs_twice_or_is_lost, a_node_that_is_silent_loses_its_jobs)
