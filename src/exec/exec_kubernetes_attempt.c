@@ -108,6 +108,8 @@ static int copy_text(struct kube_attempt *at, const char *text, const char **ret
 static int copy_output(struct kube_attempt *at, const struct exec_order *order,
 		       struct strata_error *err)
 {
+	if (order->output && strcmp(order->output, "/dev/null") == 0)
+		return 0; /* nobody wants it */
 	if (!order->output || order->output[0] == '/')
 		return copy_text(at, order->output, &at->output, err);
 	at->output = strata_arena_printf(&at->arena, "%s/%s", order->directory, order->output);
