@@ -190,8 +190,8 @@ void kube_attempt_add(struct kubernetes *kubernetes, struct exec_key key)
 
 /* ---- taking away ---- */
 
-/* A grace of 0 would take the object away whether or not anything has ended: only what a kubelet will
- * never end is deleted like that. */
+/* A grace of 0 would take the object away whether or not anything has ended: only what a kubelet
+ * will never end is deleted like that. */
 int kubernetes_delete(struct kubernetes *kubernetes, const char *kind, const char *name,
 		      int64_t grace_ns, struct strata_error *err)
 {
@@ -303,8 +303,8 @@ static void sweep_pods(struct kubernetes *kubernetes)
 		const struct kube_cached *cached = entry->value;
 
 		if (cached->ours && !cached->pod->deleting && is_over(kubernetes, cached->key) &&
-		    kubernetes_delete(kubernetes, "pods", cached->pod->name,
-				      KUBE_GRACE_LEAST_NS, NULL))
+		    kubernetes_delete(kubernetes, "pods", cached->pod->name, KUBE_GRACE_LEAST_NS,
+				      NULL))
 			sweep_later(kubernetes);
 	}
 }

@@ -2,8 +2,8 @@
  * Output of pods, brought home into the job's file by a thread of its own: one connection for each
  * pod that runs, all of them in one multi handle. Lines come with their times; what is in the file
  * already, after a connection or the service ended, is passed over by that: a mark beside the
- * attempt's file says the time of the last line, how much of that time was written, and how long the
- * file was then. The file itself is only ever added to, with the rights of the job's user.
+ * attempt's file says the time of the last line, how much of that time was written, and how long
+ * the file was then. The file itself is only ever added to, with the rights of the job's user.
  */
 #include "exec/exec_kubernetes.h"
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from fake_kubelet import KubeWithKubelets, node
-from service import PATIENCE_S, Service, equal, run_with
+from service import PATIENCE_S, Service, arguments, equal, run_with
 
 TOKEN = "a-token-that-must-not-leak"
 
@@ -23,14 +23,14 @@ def until(done, what):
 
 
 class OnKubernetes(Service):
-    def __init__(self, options="", nodes=3, kube=None):
+    def __init__(self, options="", *args, nodes=3, kube=None):
         self.kube = kube or KubeWithKubelets(token=TOKEN)
         for index in range(nodes):
             self.kube.create("nodes", None, node(f"n{index}", cpu="8", memory="32Gi", gpus=4, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB",
                                                                                                      "feature.strata.io/fast": "true"}))
         path = self.kube.kubeconfig(f"/tmp/strata-kubeconfig-{os.getpid()}-{id(self)}")
         self.config = path
-        super().__init__("--executor", f"kubernetes:kubeconfig={path}:image=usual/image{options}", nodes=None)
+        super().__init__("--executor", f"kubernetes:kubeconfig={path}:image=usual/image{options}", *args, nodes=None)
 
     def pods(self, job=None):
         return [pod for pod in self.kube.all("pods") if job is None or pod["metadata"].get("labels", {}).get("strata.io/job") == str(job)]
@@ -193,6 +193,25 @@ def what_cannot_be_done_is_said(service):
         equal(status, 501)
         assert "Kubernetes" in json.dumps(answer), answer
     equal(service.job(job)["state"], "running")
+    for field in ({"signal": "USR1@60"}, {"checkpoint": "10m"}):
+        answer = service.submit("true", status=501, **field)
+        assert "SIGTERM" in json.dumps(answer), answer
+
+
+@arguments("--preempt", "least_lost:grace=20:protect=0")
+def one_that_gives_way_gets_grace_and_runs_again(service):
+    jobs = [service.submit("sh", "-c", "trap 'echo saved; exit 0' TERM; echo go; while :; do sleep 0.1; done", gpus=4, preemptible=True, priority="low",
+                           working_dir=service.dir, output="out.%j")["id"] for _ in range(3)]
+    for job in jobs:
+        service.wait(job, "running")
+        until(lambda: service.output(f"out.{job}") == "go\n", "output")
+    urgent = service.submit("sleep", "1", gpus=4, priority="high")["id"]
+    service.wait(urgent, "completed")
+    stopped = [job for job in jobs if service.job(job)["attempt"] > 1 or service.job(job)["preempted"]]
+    equal(len(stopped), 1)
+    service.wait(stopped[0], "running")
+    until(lambda: service.output(f"out.{stopped[0]}").startswith("go\nsaved\ngo\n"), lambda: service.output(f"out.{stopped[0]}"))
+    assert "level=warning" not in service.said(), service.said()
 
 
 def what_jobs_would_be_frozen_for_is_refused(service):
@@ -414,11 +433,12 @@ def a_node_that_is_silent_loses_its_jobs(service):
 
 
 if __name__ == "__main__":
-    run_with(lambda test: OnKubernetes(), a_job_becomes_a_pod_and_leaves_nothing, nodes_come_from_the_cluster, what_others_run_is_left_alone,
+    run_with(lambda test: OnKubernetes("", *getattr(test, "arguments", [])), a_job_becomes_a_pod_and_leaves_nothing, nodes_come_from_the_cluster, what_others_run_is_left_alone,
              secrets_are_in_secrets, an_image_of_its_own, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
              one_pod_that_cannot_be_made_is_none, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
              a_time_limit_is_kept, memory_that_ran_out_is_told, a_signal_that_ended_it_is_told, a_pod_that_vanished_is_run_again,
-             what_cannot_be_done_is_said, what_jobs_would_be_frozen_for_is_refused, images_are_for_pods, certificates_say_who_is_who,
+             what_cannot_be_done_is_said, one_that_gives_way_gets_grace_and_runs_again,
+             what_jobs_would_be_frozen_for_is_refused, images_are_for_pods, certificates_say_who_is_who,
              a_token_that_changes_is_read_again, the_api_server_comes_back, a_watch_that_expired_misses_nothing, an_answer_that_is_lost_is_no_second_pod,
              a_service_that_is_killed_takes_its_pods_up_again, one_that_ended_meanwhile_is_told,
              killed_at_any_moment_nothing_runs_twice_or_is_lost, a_node_that_is_silent_loses_its_jobs)
