@@ -284,13 +284,16 @@ static bool is_over(struct kubernetes *kubernetes, struct exec_key key)
 {
 	char name[RECORD_NAME_BYTES];
 	struct journal journal = { 0 };
-	int fd = journal_open(kubernetes->local.env, kubernetes->local.jobs, record_name(key, name),
-			      NULL);
+	struct strata_arena arena; /* of its own: there may be many, and large ones */
+	int fd = journal_open(kubernetes->local.env, kubernetes->local.jobs,
+			      record_name(key, name), NULL);
 
 	if (fd < 0)
 		return fd == -ENOENT;
-	int rc = journal_read(fd, &kubernetes->scratch, &journal, NULL);
+	strata_arena_init(&arena, &kubernetes->memory, 0);
+	int rc = journal_read(fd, &arena, &journal, NULL);
 
+	strata_arena_fini(&arena);
 	close(fd);
 	return rc == 0 && (!journal.lines_at || journal.ended);
 }
