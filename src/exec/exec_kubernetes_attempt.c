@@ -285,8 +285,8 @@ static bool is_over(struct kubernetes *kubernetes, struct exec_key key)
 	char name[RECORD_NAME_BYTES];
 	struct journal journal = { 0 };
 	struct strata_arena arena; /* of its own: there may be many, and large ones */
-	int fd = journal_open(kubernetes->local.env, kubernetes->local.jobs,
-			      record_name(key, name), NULL);
+	int fd = journal_open(kubernetes->local.env, kubernetes->local.jobs, record_name(key, name),
+			      NULL);
 
 	if (fd < 0)
 		return fd == -ENOENT;

@@ -3,6 +3,7 @@ of the mount. Images are names: one that begins with "missing" cannot be fetched
 
 import base64
 import datetime
+import errno
 import os
 import shutil
 import signal
@@ -74,6 +75,17 @@ class KubeWithKubelets(FakeKube):
         super().__init__(token)
         self.kubelets = threading.Thread(target=self.run_kubelets, daemon=True)
         self.kubelets.start()
+
+    def start(self):
+        """Where it was before; a connection of somebody else's may have that port for a moment."""
+        for _ in range(500):
+            try:
+                return super().start()
+            except OSError as trouble:
+                if trouble.errno != errno.EADDRINUSE or not self.port:
+                    raise
+                time.sleep(0.02)
+        raise AssertionError(f"port {self.port} stays in use")
 
     def follow_log(self, space, name, query, goes_on):
         """Parts of what a pod wrote: all from sinceTime on (whole seconds, as in the API), then what comes until it has ended."""
