@@ -128,6 +128,7 @@ struct kube_attempt {
 	struct record_control control;
 	bool claimed, noted, bound, started;
 	bool dirty;                /* something has changed: it is to be looked at */
+	bool troubled;             /* and its owner has been told why it does not begin */
 	struct strata_arena arena; /* of its texts */
 	struct kube_part *parts;
 	size_t part_count;
@@ -179,6 +180,7 @@ struct kubernetes {
 	struct map_text pods;     /* of struct kube_cached, by "namespace/name"; owned */
 	struct map_text nodes;    /* of struct kube_seen_node, by name; owned */
 	bool pods_synced, nodes_synced;
+	bool away;         /* the API server does not answer: told already */
 	bool changed;      /* the survey may be another */
 	int64_t survey_ns; /* not before then */
 	int64_t sweep_ns;  /* when what is left over is looked for; 0: it is not */

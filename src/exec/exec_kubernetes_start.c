@@ -97,6 +97,9 @@ static int make(struct kubernetes *kubernetes, const char *kind, const json_t *o
 
 	if (rc == 0 && strcmp(kind, "pods") == 0)
 		rc = kubernetes_note_pod(kubernetes, answer.body);
+	/* a ResourceQuota of the namespace says 403 too, but has room again in a while */
+	if (rc == -EACCES && strstr(err->text, "exceeded quota"))
+		rc = err->code = -EDQUOT;
 	/* ours, from before its making was known */
 	if (rc == -EEXIST)
 		rc = check_twin(kubernetes, path, object, err);
@@ -269,10 +272,11 @@ void kube_attempt_begin(struct kubernetes *kubernetes, struct kube_attempt *at)
 		rc = bind_all(kubernetes, at, &err);
 	if (rc == 0)
 		at->again_ns = 0;
-	if (rc && !passes(rc)) /* bound or not, it does not stay so */
+	if (rc && !passes(rc)) { /* bound or not, it does not stay so */
 		at->why = EXEC_NOT_STARTED;
-	if (rc && !passes(rc))
 		snprintf(at->why_text, sizeof(at->why_text), "%s", err.text);
-	if (rc && rc != -EAGAIN)
+	}
+	if (rc && !at->troubled && !(rc == -EAGAIN && kubernetes->away))
 		exec_queue_tell_trouble(&kubernetes->queue, at->key, rc, err.text);
+	at->troubled = rc != 0;
 }

@@ -217,6 +217,7 @@ static void take_event(struct kubernetes *kubernetes, struct kube_watch *watch,
 
 	switch (event->type) {
 	case KUBE_TROUBLE:
+		kubernetes->away = true;
 		exec_queue_tell_trouble(&kubernetes->queue, (struct exec_key){ 0 }, event->code,
 					event->error);
 		break;
@@ -228,6 +229,7 @@ static void take_event(struct kubernetes *kubernetes, struct kube_watch *watch,
 		}
 		break;
 	case KUBE_FINE:
+		kubernetes->away = false;
 		break;
 	default:
 		if (pods)

@@ -79,11 +79,21 @@ static int tell_gone(struct kube_watch *watch, const char *key)
 	return rc;
 }
 
+/* Gives it to the owner, whose it is alone from then on: no two threads hold one value. */
+static int give(struct kube_watch *watch, enum kube_watch_type type, json_t **object)
+{
+	int rc = kube_watch_push(watch, type, *object, NULL);
+
+	if (rc == 0)
+		*object = NULL;
+	return rc;
+}
+
 /* It is there: told unless it is as it was told before. */
-static int tell_there(struct kube_watch *watch, const char *key, json_t *object)
+static int tell_there(struct kube_watch *watch, const char *key, json_t **object)
 {
 	struct kube_known *old = map_text_get(&watch->known, key, strlen(key));
-	struct kube_known *new = new_known(object, watch->lists);
+	struct kube_known *new = new_known(*object, watch->lists);
 	int rc = new ? 0 : -ENOMEM;
 
 	if (rc == 0 && old && strcmp(old->uid, new->uid) != 0) {
@@ -102,9 +112,8 @@ static int tell_there(struct kube_watch *watch, const char *key, json_t *object)
 		free(new);
 		return rc;
 	}
-	rc = kube_watch_push(watch, old ? KUBE_MODIFIED : KUBE_ADDED, json_incref(object), NULL);
+	rc = give(watch, old ? KUBE_MODIFIED : KUBE_ADDED, object);
 	if (rc) {
-		json_decref(object);
 		if (!old)
 			map_text_remove(&watch->known, key, strlen(key));
 		free(new);
@@ -117,19 +126,18 @@ static int tell_there(struct kube_watch *watch, const char *key, json_t *object)
 	return 0;
 }
 
-static int tell_deleted(struct kube_watch *watch, const char *key, json_t *object)
+static int tell_deleted(struct kube_watch *watch, const char *key, json_t **object)
 {
 	if (!map_text_get(&watch->known, key, strlen(key)))
 		return 0;
-	int rc = kube_watch_push(watch, KUBE_DELETED, json_incref(object), NULL);
+	int rc = give(watch, KUBE_DELETED, object);
 
-	if (rc)
-		json_decref(object);
-	else
+	if (rc == 0)
 		free(map_text_remove(&watch->known, key, strlen(key)));
 	return rc;
 }
 
+/* Takes the object, whatever comes of it. */
 static int tell(struct kube_watch *watch, json_t *object, bool deleted)
 {
 	struct strata_arena arena;
@@ -140,8 +148,9 @@ static int tell(struct kube_watch *watch, json_t *object, bool deleted)
 	const char *key = make_key(object, &arena);
 
 	if (key)
-		rc = deleted ? tell_deleted(watch, key, object) : tell_there(watch, key, object);
+		rc = deleted ? tell_deleted(watch, key, &object) : tell_there(watch, key, &object);
 	strata_arena_fini(&arena);
+	json_decref(object);
 	return rc;
 }
 
@@ -154,13 +163,17 @@ static int fail_code(int rc, struct strata_error *err)
 
 static int take_page(struct kube_watch *watch, const json_t *page, struct strata_error *err)
 {
-	const json_t *items = json_object_get(page, "items");
+	json_t *items = json_object_get(page, "items");
 	int rc = 0;
 
 	if (items && !json_is_array(items) && !json_is_null(items))
 		return strata_fail(err, -EBADMSG, "the answer to %s is no list", watch->path);
-	for (size_t i = 0; rc == 0 && i < json_array_size(items); i++)
-		rc = tell(watch, json_array_get(items, i), false);
+	while (rc == 0 && json_array_size(items)) {
+		json_t *object = json_incref(json_array_get(items, 0));
+
+		json_array_remove(items, 0);
+		rc = tell(watch, object, false);
+	}
 	return rc ? fail_code(rc, err) : 0;
 }
 
@@ -266,44 +279,61 @@ int kube_watch_list(struct kube_watch *watch, struct strata_error *err)
 
 /* ---- the stream ---- */
 
+static int fail_event(struct kube_watch *watch, const json_t *object)
+{
+	int rc = json_integer_value(json_object_get(object, "code")) == 410 ? -ESTALE : -EAGAIN;
+
+	return strata_fail(watch->err, rc, "the watch of %s was ended: %s", watch->path,
+			   kube_text(object, "message", NULL));
+}
+
+/* Takes the object, whatever comes of it. */
 static int take_event(struct kube_watch *watch, const char *type, json_t *object)
 {
-	const char *version = kube_text(object, "metadata", "resourceVersion", NULL);
+	const char *said = kube_text(object, "metadata", "resourceVersion", NULL);
+	char *version = *said ? strdup(said) : NULL;
+	bool deleted = strcmp(type, "DELETED") == 0;
+	bool there = strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0;
 	int rc = 0;
 
-	if (strcmp(type, "ERROR") == 0) {
-		int64_t code = json_integer_value(json_object_get(object, "code"));
-
-		rc = code == 410 ? -ESTALE : -EAGAIN;
-		return strata_fail(watch->err, rc, "the watch of %s was ended: %s", watch->path,
-				   kube_text(object, "message", NULL));
+	if (strcmp(type, "ERROR") == 0)
+		rc = fail_event(watch, object);
+	else if (!*said)
+		rc = strata_fail(watch->err, -EBADMSG, "an event of %s has no resourceVersion",
+				 watch->path);
+	else if (!version)
+		rc = strata_fail_memory(watch->err);
+	if (rc == 0 && (deleted || there)) {
+		rc = tell(watch, object, deleted);
+		object = NULL;
+		if (rc)
+			fail_code(rc, watch->err);
 	}
-	if (!*version)
-		return strata_fail(watch->err, -EBADMSG, "an event of %s has no resourceVersion",
-				   watch->path);
-	if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
-		rc = tell(watch, object, false);
-	else if (strcmp(type, "DELETED") == 0)
-		rc = tell(watch, object, true);
-	if (rc == 0) /* bookmarks have nothing else */
-		rc = set_version(watch, version);
-	return rc ? fail_code(rc, watch->err) : 0;
+	if (rc == 0 && set_version(watch, version)) /* bookmarks have nothing else */
+		rc = strata_fail_memory(watch->err);
+	free(version);
+	json_decref(object);
+	return rc;
 }
 
 static int take_line(struct kube_watch *watch)
 {
 	json_error_t where;
 	json_t *event = json_loadb(watch->line.text, watch->line.length, 0, &where);
-	json_t *object = json_object_get(event, "object");
+	json_t *object = json_incref(json_object_get(event, "object"));
 	int rc;
 
-	if (!event && json_error_code(&where) == json_error_out_of_memory)
+	json_object_del(event, "object");
+	if (!event && json_error_code(&where) == json_error_out_of_memory) {
 		rc = strata_fail_memory(watch->err);
-	else if (!json_is_object(object))
+	} else if (!json_is_object(object)) {
 		rc = strata_fail(watch->err, -EBADMSG, "a line of the watch of %s is no event",
 				 watch->path);
-	else
+	} else {
 		rc = take_event(watch, kube_text(event, "type", NULL), object);
+		object = NULL;
+	}
+	json_decref(object);
 	watch->took = watch->took || rc == 0;
 	json_decref(event);
 	buf_reset(&watch->line);

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from fake_kube import Refused
 from fake_kubelet import KubeWithKubelets, node
 from service import PATIENCE_S, Service, arguments, equal, run_with
 
@@ -127,6 +128,21 @@ def one_pod_that_cannot_be_made_is_none(service):
     service.wait(job, "failed")
     equal(service.kube.started, [])
     until(lambda: not service.left(), lambda: service.left())
+
+
+def a_quota_that_is_full_is_waited_for(service):
+    plain, full = service.kube.create, [True]
+
+    def create(resource, namespace, given):
+        if resource == "pods" and full[0]:
+            raise Refused(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=8, limited: cpu=8')
+        return plain(resource, namespace, given)
+    service.kube.create = create
+    job = service.submit("true")["id"]
+    until(lambda: "exceeded quota" in service.said(), "trouble")
+    full[0] = False
+    service.wait(job, "completed")
+    equal(service.said().count("exceeded quota"), 1)
 
 
 def one_that_fails_ends_the_others(service):
@@ -435,7 +451,7 @@ def a_node_that_is_silent_loses_its_jobs(service):
 if __name__ == "__main__":
     run_with(lambda test: OnKubernetes("", *getattr(test, "arguments", [])), a_job_becomes_a_pod_and_leaves_nothing, nodes_come_from_the_cluster, what_others_run_is_left_alone,
              secrets_are_in_secrets, an_image_of_its_own, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
-             one_pod_that_cannot_be_made_is_none, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
+             one_pod_that_cannot_be_made_is_none, a_quota_that_is_full_is_waited_for, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
              a_time_limit_is_kept, memory_that_ran_out_is_told, a_signal_that_ended_it_is_told, a_pod_that_vanished_is_run_again,
              what_cannot_be_done_is_said, one_that_gives_way_gets_grace_and_runs_again,
              what_jobs_would_be_frozen_for_is_refused, images_are_for_pods, certificates_say_who_is_who,
