@@ -392,7 +392,11 @@ def a_service_that_is_killed_takes_its_pods_up_again(service):
     job = service.submit("sh", "-c", "i=0; while [ $i -lt 30 ]; do echo line $i; i=$((i+1)); sleep 0.1; done", working_dir=service.dir, output="out")["id"]
     service.wait(job, "running")
     for _ in range(3):
-        time.sleep(random.random() * 0.8)
+        time.sleep(random.random() * 0.5)
+        service.kube.stop()
+        time.sleep(random.random() * 0.3)
+        service.kube.start()
+        time.sleep(random.random() * 0.3)
         service.kill()
         service.start()
     service.wait(job, "completed")
