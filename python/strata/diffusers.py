@@ -188,7 +188,7 @@ class Scheduler(SchedulerMixin, ConfigMixin):
         self._lock = threading.Lock()
         self._settle(original)
         try:
-            self._table_for()  # refuses here what there is no table for
+            self._table_for(_PROBE_STEPS, mu=1.0 if self._settings.get("use_dynamic_shifting") else None)  # refuses here what there is no table for
         except NotFoundError:
             raise UnsupportedError(f"there is no table for {self._name} of diffusers; a pipeline keeps it as its own") from None
         except InvalidError:  # there may be one for other timesteps
@@ -438,16 +438,13 @@ class Scheduler(SchedulerMixin, ConfigMixin):
 
     # ---- tables ----
 
-    def _table_for(self, steps: Optional[int] = _PROBE_STEPS, mu: Optional[float] = None, timesteps: Any = None, sigmas: Any = None,
+    def _table_for(self, steps: Optional[int], mu: Optional[float] = None, timesteps: Any = None, sigmas: Any = None,
                    options: Optional[Mapping[str, Any]] = None, strength: Optional[float] = None) -> Table:
         key = (steps, mu, timesteps, sigmas, tuple(sorted((options or {}).items())), strength)
         table = self._tables.get(key)
         if table is None:
-            settings = self._settings
-            if mu is None and settings.get("use_dynamic_shifting") and key == (_PROBE_STEPS, None, None, None, (), None):
-                mu = 1.0  # only to see that there is a table
             name = self._name if options else None
-            table = _table.build(name, steps, config=settings, mu=mu, timesteps=timesteps, sigmas=sigmas, strength=strength, options=options,
+            table = _table.build(name, steps, config=self._settings, mu=mu, timesteps=timesteps, sigmas=sigmas, strength=strength, options=options,
                                  sigmas_end=sigmas is not None and self._name in _SIGMAS_END)
             if len(self._tables) >= 256:
                 self._tables.clear()

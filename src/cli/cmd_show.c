@@ -182,16 +182,8 @@ static int show_array(struct cli *cli, int64_t array)
 
 static int run(struct cli *cli, const void *conf, char **operands, size_t operand_count)
 {
-	char **words;
-	size_t count;
-	int64_t array;
-
 	(void)conf;
-	if (operand_count == 1 && !cli->globals.json && job_is_array(cli, operands[0], &array))
-		return show_array(cli, array);
-	int rc = job_expand(cli, operands, operand_count, &words, &count);
-
-	return rc ? rc : job_each(cli, words, count, get, NULL, print);
+	return job_each_or_array(cli, operands, operand_count, show_array, get, print);
 }
 
 const struct cli_command cli_show = {

@@ -97,20 +97,16 @@ static int find_elements(struct cli *cli, struct waited *one)
 
 static int begin(struct cli *cli, struct waited *one)
 {
-	size_t digits = strspn(one->word, "0123456789");
-	const char *elements = one->word + digits + 1;
-	bool array = digits && one->word[digits] == '_';
-	size_t length = array ? strlen(elements) : 0;
-	bool listed = length > 2 && elements[0] == '[' && elements[length - 1] == ']';
+	struct job_word read = job_word_read(one->word);
 
 	if (one->begun)
 		return 0;
-	one->base = strata_arena_text(&cli->arena, one->word, digits);
+	one->base = strata_arena_text(&cli->arena, one->word, read.digits);
 	if (!one->base)
 		return strata_fail_memory(&cli->err);
-	if (listed)
-		return read_elements(cli, one, elements + 1, length - 2);
-	if (digits && (!one->word[digits] || (array && strcmp(elements, "*") == 0)))
+	if (read.form == JOB_WORD_LIST)
+		return read_elements(cli, one, read.elements, read.length);
+	if (read.form == JOB_WORD_NUMBER || read.form == JOB_WORD_ALL)
 		return find_elements(cli, one);
 	one->base = NULL; /* "35_2", a job's uuid: one */
 	one->begun = true;

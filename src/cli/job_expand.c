@@ -112,13 +112,16 @@ static int add_indexes(struct expanded *expanded, int64_t array, const char *ind
 	return rc;
 }
 
+/* strtoll reads so many, whichever they are. */
+enum { DIGITS_MAX = 18 };
+
 bool job_is_array(struct cli *cli, const char *word, int64_t *ret_array)
 {
+	struct job_word read = job_word_read(word);
 	struct buf path;
 	json_t *job;
-	size_t digits = strspn(word, "0123456789");
 
-	if (digits == 0 || digits > 18 || word[digits])
+	if (read.form != JOB_WORD_NUMBER || read.digits > DIGITS_MAX)
 		return false;
 	service_path(cli, &path, "jobs", word, NULL);
 	if (service_get(cli, &path, &job))
@@ -132,19 +135,18 @@ bool job_is_array(struct cli *cli, const char *word, int64_t *ret_array)
 
 static int expand(struct expanded *expanded, const char *word)
 {
-	size_t digits = strspn(word, "0123456789"), length = strlen(word);
-	const char *rest = word + digits;
+	struct job_word read = job_word_read(word);
 	int64_t array;
 
 	if (job_is_array(expanded->cli, word, &array))
 		return add_array(expanded, array);
-	if (digits == 0 || digits > 18 || *rest != '_')
+	if (read.digits > DIGITS_MAX)
 		return add(expanded, word);
 	array = strtoll(word, NULL, 10);
-	if (strcmp(rest, "_*") == 0)
+	if (read.form == JOB_WORD_ALL)
 		return add_array(expanded, array);
-	if (rest[1] == '[' && word[length - 1] == ']' && length > digits + 3)
-		return add_indexes(expanded, array, rest + 2, length - digits - 3);
+	if (read.form == JOB_WORD_LIST)
+		return add_indexes(expanded, array, read.elements, read.length);
 	return add(expanded, word);
 }
 
@@ -161,4 +163,18 @@ int job_expand(struct cli *cli, char *const *words, size_t count, char ***ret_wo
 	*ret_words = expanded.words;
 	*ret_count = expanded.count;
 	return 0;
+}
+
+int job_each_or_array(struct cli *cli, char *const *words, size_t count,
+		      int (*show_array)(struct cli *cli, int64_t array), job_action *get,
+		      job_printer *print)
+{
+	char **expanded;
+	int64_t array;
+
+	if (count == 1 && !cli->globals.json && job_is_array(cli, words[0], &array))
+		return show_array(cli, array);
+	int rc = job_expand(cli, words, count, &expanded, &count);
+
+	return rc ? rc : job_each(cli, expanded, count, get, NULL, print);
 }

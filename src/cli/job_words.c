@@ -13,22 +13,40 @@
 /* Of one word: a URL has room for it. */
 enum { ELEMENTS_BYTES_MAX = 4000 };
 
+struct job_word job_word_read(const char *word)
+{
+	struct job_word read = { .digits = strspn(word, "0123456789") };
+	const char *rest = word + read.digits;
+
+	if (read.digits == 0 || (*rest && *rest != '_'))
+		return read;
+	read.form = *rest ? JOB_WORD_ELEMENT : JOB_WORD_NUMBER;
+	read.elements = rest + (*rest == '_');
+	read.length = strlen(read.elements);
+	if (strcmp(rest, "_*") == 0) {
+		read.form = JOB_WORD_ALL;
+	} else if (read.length > 2 && *read.elements == '[' &&
+		   read.elements[read.length - 1] == ']') {
+		read.form = JOB_WORD_LIST;
+		read.elements++;
+		read.length -= 2;
+	}
+	return read;
+}
+
 void job_path(struct cli *cli, struct buf *path, const char *word)
 {
-	size_t digits = strspn(word, "0123456789");
-	const char *elements = word + digits + (word[digits] == '_');
-	size_t length = strlen(elements);
+	struct job_word read = job_word_read(word);
+	const char *elements = "all";
 
-	if (digits == 0 || (word[digits] && word[digits] != '_')) { /* a name of its own */
+	if (read.form == JOB_WORD_NAME) {
 		service_path(cli, path, "jobs", word, NULL);
 		return;
 	}
 	service_path(cli, path, "jobs", "", NULL);
-	buf_add_bytes(path, word, digits);
-	if (!word[digits] || strcmp(elements, "*") == 0)
-		elements = "all";
-	else if (length > 1 && elements[0] == '[' && elements[length - 1] == ']')
-		elements = strata_arena_text(&cli->arena, elements + 1, length - 2);
+	buf_add_bytes(path, word, read.digits);
+	if (read.form == JOB_WORD_ELEMENT || read.form == JOB_WORD_LIST)
+		elements = strata_arena_text(&cli->arena, read.elements, read.length);
 	path->failed |= !elements; /* or what is asked for would be more than was meant */
 	client_query(path, "elements", elements);
 }

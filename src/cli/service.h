@@ -156,6 +156,20 @@ int job_print_changed(struct cli *cli, const char *id, const json_t *job);
 /* Starts the path of what a word means: "17" (all of it where it is an array), "17_3", "17_[3-9]",
  * "17_*", a job's uuid. */
 void job_path(struct cli *cli, struct buf *path, const char *word);
+/* Such a word, read: which of its forms it has. */
+struct job_word {
+	enum job_word_form {
+		JOB_WORD_NAME,    /* a job's uuid, or nothing that is known here */
+		JOB_WORD_NUMBER,  /* "17": a job, or all of an array */
+		JOB_WORD_ALL,     /* "17_*" */
+		JOB_WORD_ELEMENT, /* "17_3" */
+		JOB_WORD_LIST,    /* "17_[3-9,12]" */
+	} form;
+	size_t digits;        /* of the number that it begins with */
+	const char *elements; /* in the word: "3", "3-9,12" */
+	size_t length;        /* of elements */
+};
+struct job_word job_word_read(const char *word);
 /* Such words for the jobs of a list, which have id, array_id and array_index: elements of an
  * array are in one as long as it is not too long. By their numbers; in the arena. */
 int job_words(struct cli *cli, const json_t *jobs, char ***ret_words, size_t *ret_count);
@@ -168,6 +182,11 @@ int job_expand(struct cli *cli, char *const *words, size_t count, char ***ret_wo
 	       size_t *ret_count);
 /* Is it the number of an array? False of what is not there, too. */
 bool job_is_array(struct cli *cli, const char *word, int64_t *ret_array);
+/* Words to look at: an array alone is shown as one thing by show_array, but in JSON, all else job by
+ * job. */
+int job_each_or_array(struct cli *cli, char *const *words, size_t count,
+		      int (*show_array)(struct cli *cli, int64_t array), job_action *get,
+		      job_printer *print);
 /* Calls back for each element that there is, the last first. */
 typedef int job_sink(void *context, const json_t *job);
 int job_array_walk(struct cli *cli, int64_t array, job_sink *sink, void *context);

@@ -110,7 +110,8 @@ static int keep_named(const struct decider *decider, const char *text, struct st
 		const struct node_about *node = nodes_find(decider, names[i]);
 
 		if (!node)
-			return strata_fail_at(err, -ENOENT, "nodes", "there is no node %.60s",
+			return strata_fail_at(err, -ENOENT, "nodes",
+					      "there is no node '%.60s'; `strata nodes` lists them",
 					      names[i]);
 		keep(list, (uint32_t)(node - decider->nodes), 0);
 	}
@@ -125,7 +126,9 @@ static int keep_gpus(const struct decider *decider, const struct gpus_request *f
 	uint16_t mask = 0;
 
 	if (!node)
-		return strata_fail_at(err, -ENOENT, "gpus", "there is no node %.60s", from->node);
+		return strata_fail_at(err, -ENOENT, "gpus",
+				      "there is no node '%.60s'; `strata nodes` lists them",
+				      from->node);
 	for (size_t i = 0; i < from->gpu_ids.count; i++) {
 		int64_t index = ids[i] - node->gpu_first;
 

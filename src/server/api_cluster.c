@@ -124,7 +124,8 @@ static void patch_node(struct decider *decider, struct request *request)
 	struct strata_error err = { 0 };
 
 	if (!node) {
-		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found", "there is no node %.40s",
+		request_refuse(request, MHD_HTTP_NOT_FOUND, "not_found",
+			       "there is no node '%.40s'; `strata nodes` lists them",
 			       request->segments[0]);
 		return;
 	}

@@ -194,7 +194,9 @@ static int read_piece(const struct decider *decider, const struct piece_request 
 	const int64_t *ids = from->gpu_ids.items;
 
 	if (!node)
-		return strata_fail_at(err, -ENOENT, "node", "there is no node %.60s", from->node);
+		return strata_fail_at(err, -ENOENT, "node",
+				      "there is no node '%.60s'; `strata nodes` lists them",
+				      from->node);
 	*to = (struct strata_piece){ .node = (uint32_t)(node - decider->nodes),
 				     .tasks = 1,
 				     .cpu_milli = (int64_t)(from->cpus * 1000 + 0.5),

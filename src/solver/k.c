@@ -1,6 +1,7 @@
 /* k-diffusion's family: see k.h. */
 #include "solver/k.h"
 
+#include <errno.h>
 #include <math.h>
 
 int k_start(struct k_run *run, const struct solver_conf *conf,
@@ -13,6 +14,9 @@ int k_start(struct k_run *run, const struct solver_conf *conf,
 		return rc;
 	double most = run->levels.sigmas[0];
 
+	/* with zero terminal SNR the first level is 4096, and the next may be above it */
+	for (size_t i = 1; i < run->levels.count && !conf->k_diffusion; i++)
+		most = fmax(most, run->levels.sigmas[i]);
 	run->conf = conf;
 	run->draft = draft;
 	run->err = err;
@@ -121,6 +125,16 @@ void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, 
 	row->next.c[STRATA_SLOT_UNGUIDED] = -ratio * row->q;
 	row->flags |= STRATA_ROW_UNGUIDED;
 	run->draft->slot_count = STRATA_SLOT_UNGUIDED + 1;
+}
+
+int k_falls(struct k_run *run, double sigma, double to)
+{
+	if (run->conf->eta == 0 || to <= sigma)
+		return 0;
+	return strata_fail(run->err, -EINVAL,
+			   "noise levels rise from %.6g to %.6g, and an ancestral step can only go "
+			   "down; take other steps or another timestep_spacing",
+			   sigma, to);
 }
 
 void k_ancestral(double sigma, double to, double eta, double *ret_down, double *ret_up)

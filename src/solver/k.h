@@ -53,6 +53,9 @@ void k_unguided(struct k_run *run, struct strata_solver_row *row, double sigma, 
 /* Says that the row's noise is the path's between two sigmas. */
 void k_path(struct k_run *run, struct strata_solver_row *row, double sigma, double to);
 
+/* Refuses a step of an ancestral solver that goes up: no noise makes up for it. */
+int k_falls(struct k_run *run, double sigma, double to);
+
 /* A step from sigma to `to` split in a deterministic part down to *ret_down and new noise of deviation *ret_up. */
 void k_ancestral(double sigma, double to, double eta, double *ret_down, double *ret_up);
 

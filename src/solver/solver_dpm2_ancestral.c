@@ -16,19 +16,21 @@ static const struct strata_option dpm2_ancestral_options[] = {
 static int dpm2_ancestral_step(void *run_any, size_t i)
 {
 	struct k_run *run = run_any;
-	double sigma = run->levels.sigmas[i], down, up;
+	double sigma = run->levels.sigmas[i], to = run->levels.sigmas[i + 1], down, up;
 	struct strata_solver_row *row;
-	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
+	int rc = k_falls(run, sigma, to);
 
+	if (rc == 0)
+		rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
 	if (rc)
 		return rc;
-	k_ancestral(sigma, run->levels.sigmas[i + 1], run->conf->eta, &down, &up);
+	k_ancestral(sigma, to, run->conf->eta, &down, &up);
 	double middle = sqrt(sigma * down);
 
 	k_euler(&row->next, sigma, middle);
 	if (down == 0) {
 		row->next.d = up * run->conf->s_noise;
-		row->flags |= run->levels.sigmas[i + 1] > 0 ? STRATA_ROW_NOISE : 0;
+		row->flags |= to > 0 ? STRATA_ROW_NOISE : 0;
 		return 0;
 	}
 	draft_write(row, 0)->a = 1;

@@ -13,8 +13,10 @@ static int euler_ancestral_step(void *run_any, size_t i)
 	struct k_run *run = run_any;
 	double sigma = run->levels.sigmas[i], to = run->levels.sigmas[i + 1], down, up;
 	struct strata_solver_row *row;
-	int rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
+	int rc = k_falls(run, sigma, to);
 
+	if (rc == 0)
+		rc = k_row(run, i, run->levels.timesteps[i], sigma, &row);
 	if (rc)
 		return rc;
 	k_ancestral(sigma, to, run->conf->eta, &down, &up);

@@ -88,7 +88,7 @@ def what_makes_no_sense_is_refused(service):
     equal(field(nodes=["n1"], duration=86401, repeat="daily"), "repeat")
     equal(field(nodes=["n1"], duration=9, repeat="hourly"), "repeat")
     equal(field(nodes=["n1"], duration=9, users=["a,b"]), "users")
-    equal(reserve(service, "x", 404, nodes=["n9"], duration=9)["error"]["message"], "there is no node n9")
+    equal(reserve(service, "x", 404, nodes=["n9"], duration=9)["error"]["message"], "there is no node 'n9'; `strata nodes` lists them")
     equal(reserve(service, "x", 404, gpus=[{"node": "n1", "gpu_ids": [4]}], duration=9)["error"]["message"], "node n1 has no GPU 4")
     service.api("POST", "/reservations", {"job_id": "theirs", "gpus": 1}, 201)
     reserve(service, "theirs", 409, nodes=["n1"], duration=9)

@@ -87,8 +87,8 @@ MISSING = [
     ("cancel 0", 3, "no job 0 waits or runs; `strata jobs` shows those that have ended"),
     ("why T99", 3, "there is no task 99"),
     ("wait 777", 3, "there is no job 777"),
-    ("nodes drain n7", 3, "there is no node n7"),
-    ("reservations set x --nodes n9 --for 1h", 3, "there is no node n9"),
+    ("nodes drain n7", 3, "there is no node 'n7'; `strata nodes` lists them"),
+    ("reservations set x --nodes n9 --for 1h", 3, "there is no node 'n9'; `strata nodes` lists them"),
     ("place nosuch.onnx", 3, "nosuch.onnx: No such file or directory"),
 ]
 REFUSED = [

@@ -202,7 +202,7 @@ def jobs_go_to_the_top(cluster):
     equal(cluster.out("scontrol update reservationname=disks users=root; scontrol delete reservationname=disks; scontrol show reservation"),
           "Reservation updated.\nNo reservations in the system")
     code, _, err = cluster.run("scontrol create reservation reservationname=disks nodes=nosuch duration=60")
-    assert code == 1 and "there is no node nosuch" in err, err
+    assert code == 1 and "there is no node 'nosuch'" in err, err
 
 
 def steps_run_what_the_file_says(cluster):

@@ -5,6 +5,7 @@ All of them draw the same normals, in float32 and then widened: torch draws othe
 bounded function of sample and timestep, so that a timestep that is one off shows.
 """
 import contextlib
+import copy
 import functools
 import inspect
 import sys
@@ -182,9 +183,29 @@ def setting_free(scheduler: Any) -> bool:
 
 def _edges(raw: list[float], scheduler: Any, begin: int) -> frozenset[int]:
     timesteps = scheduler.timesteps
-    if timesteps.is_floating_point() or len(raw) != len(timesteps):
+    if len(raw) == len(timesteps) + 2 and scheduler.config.get("use_karras_sigmas"):  # KDPM2: only those between its halves are rounded
+        raw = [value for pair in zip(raw, raw) for value in pair][: len(timesteps)]
+        rounded = range(0, len(timesteps), 2)
+    elif timesteps.is_floating_point() or len(raw) != len(timesteps):
         return frozenset()
-    return frozenset(k - begin for k, value in enumerate(raw) if k >= begin and abs(value * 2 - round(value * 2)) < 2 * EDGE)
+    else:
+        rounded = range(len(raw))
+    return frozenset(k - begin for k in rounded if k >= begin and abs(raw[k] * 2 - round(raw[k] * 2)) < 2 * EDGE)
+
+
+def _moved(raw: list[float], scheduler: Any, begin: int, words: dict[str, Any]) -> frozenset[int]:
+    """Calls whose timestep is its neighbour when every alpha is two roundings off. With zero terminal SNR torch takes square roots of them
+    that are not the nearest number (its library's), and squares them again."""
+    if not raw or not scheduler.config.get("rescale_betas_zero_snr"):
+        return frozenset()
+    found = set()
+    for by in (-(2.0**-23), 2.0**-23):
+        other = copy.deepcopy(scheduler)
+        other.alphas_cumprod = other.alphas_cumprod * (1 + by)
+        other.set_timesteps(**words)
+        if len(other.timesteps) == len(scheduler.timesteps):
+            found |= {k - begin for k in range(begin, len(other.timesteps)) if abs(float(other.timesteps[k]) - float(scheduler.timesteps[k])) == 1}
+    return frozenset(found)
 
 
 def _still(scheduler: Any) -> bool:
@@ -197,13 +218,15 @@ def _walk(setting: Setting, scheduler: Any, original: Any, dtype: torch.dtype, n
     """As a pipeline does it. told_instead: what the model is told in place of the timesteps. levels: stepped along in place of its own."""
     own = np.array(setting.sigmas) if setting.sigmas is not None and setting.name == "UniPCMultistepScheduler" else setting.sigmas
     words = {"num_inference_steps": setting.steps, "timesteps": setting.timesteps, "sigmas": own, "mu": setting.mu, **setting.asked}
+    words = {key: value for key, value in words.items() if value is not None}
     with _watching(scheduler) as raw:
-        scheduler.set_timesteps(**{key: value for key, value in words.items() if value is not None})
+        scheduler.set_timesteps(**words)
+    moved = _moved(raw, scheduler, begin_of(setting, scheduler), words)
     for name, there in zip(("timesteps", "sigmas"), levels):
         if there is not None:
             setattr(scheduler, name, there.to(dtype) if there.is_floating_point() else there)
     begin = begin_of(setting, scheduler)
-    on_edge = _edges(raw, scheduler, begin)
+    on_edge = _edges(raw, scheduler, begin) | moved
     timesteps = scheduler.timesteps[begin:]
     if len(timesteps) == 0:
         raise Refused("no step is left")

@@ -194,7 +194,31 @@ def a_step_of_no_length_after_another_is_refused():
     return all_are("refused", Setting("DPMSolverMultistepInverseScheduler", {"timestep_spacing": "leading", "num_train_timesteps": 100, "steps_offset": 7}, steps=99))
 
 
-package.run(steps_that_numpy_counts_as_one_more_end_at_timestep_minus_one, timestep_minus_one_is_refused_where_it_is_pure_noise,
+def sizes_are_asked_for_with_any_number_of_steps():
+    """A scheduler that shifts by the picture's size is tried with ten steps when it is made: asked for ten it still wants the size."""
+    return all_are("refused", *(Setting(name, {"use_dynamic_shifting": True}, steps=steps)
+                                for name in ("FlowMatchLCMScheduler", "UniPCMultistepScheduler") for steps in (9, 10)))
+
+
+def ancestral_steps_go_down():
+    """With zero terminal SNR the first level is 4096 whatever the one after it is."""
+    return all_are("refused", Setting("EulerAncestralDiscreteScheduler", {"beta_start": 0.0005737, "beta_end": 0.02144, "timestep_spacing": "trailing",
+                                                                           "rescale_betas_zero_snr": True}, steps=250))
+
+
+def noise_begins_at_the_highest_level():
+    return all_are("same", Setting("EulerDiscreteScheduler", {"num_train_timesteps": 2000, "prediction_type": "v_prediction", "steps_offset": 1,
+                                                              "rescale_betas_zero_snr": True}, steps=12))
+
+
+def a_half_timestep_may_be_rounded_either_way():
+    return all_are("same", Setting("KDPM2DiscreteScheduler", {"beta_end": 0.007457, "beta_schedule": "squaredcos_cap_v2", "timestep_spacing": "leading",
+                                                              "use_karras_sigmas": True}, steps=9),
+                   Setting("DPMSolverMultistepScheduler", {"beta_start": 0.00011, "rescale_betas_zero_snr": True, "use_lu_lambdas": True}, steps=28))
+
+
+package.run(sizes_are_asked_for_with_any_number_of_steps, ancestral_steps_go_down, noise_begins_at_the_highest_level, a_half_timestep_may_be_rounded_either_way,
+            steps_that_numpy_counts_as_one_more_end_at_timestep_minus_one, timestep_minus_one_is_refused_where_it_is_pure_noise,
             leading_steps_may_begin_after_the_training, schedules_of_the_training_on_a_flow_are_the_same_below_one,
             continuous_timesteps_are_as_many_as_levels, what_was_just_outside_the_tolerance, one_step_begins_at_the_first_level_of_its_schedule,
             a_step_of_no_length_after_another_is_refused, halves_of_trailing_steps_are_rounded_as_numpy_counts, a_strength_counts_the_steps_that_were_asked_for, none_left_is_none_left,

@@ -105,4 +105,26 @@ def differences_are_all_that_is_drawn(world):
     equal(found, [True, True, False, "c<i>a<i>d<i>", True, "typed", "x", 3, 0, "new", "x1", 0])
 
 
-run(they_do_what_they_say, differences_are_all_that_is_drawn)
+def a_dialog_that_closes_takes_nothing_from_the_next(world):
+    """The browser says that a dialog has closed some time later."""
+    page = world.browser
+    page.go(world.url)
+    page.says("Sign in to Strata")
+    for closing in ("m.close()", "document.getElementById('dialog').close()"):  # by the page, by the browser
+        found = call(page, "overlay", f"""(async () => {{
+            const dialog = document.getElementById('dialog'), later = () => new Promise(done => setTimeout(done, 100));
+            m.overlay('first');
+            {closing};
+            let answer = 'none';
+            const asked = m.confirm({{ title: 'Sure?', text: 'gone for good', keep: 'Keep', act: 'Remove' }}).then(is => {{ answer = is; }});
+            await later();
+            const before = [dialog.open, dialog.textContent.includes('gone for good'), answer];
+            dialog.querySelector('[data-test=confirm]').click();
+            await asked;
+            await later();
+            return [...before, answer, dialog.open, dialog.childNodes.length];
+        }})()""")
+        equal(found, [True, True, "none", True, False, 0])
+
+
+run(they_do_what_they_say, differences_are_all_that_is_drawn, a_dialog_that_closes_takes_nothing_from_the_next)
