@@ -31,7 +31,7 @@ class OnKubernetes(Service):
                                                                                                      "feature.strata.io/fast": "true"}))
         path = self.kube.kubeconfig(f"/tmp/strata-kubeconfig-{os.getpid()}-{id(self)}")
         self.config = path
-        super().__init__("--executor", f"kubernetes:kubeconfig={path}:image=usual/image{options}", *args, nodes=None)
+        super().__init__("--executor", f"kubernetes:kubeconfig={path}:image=usual/image\\:1{options}", *args, nodes=None)
 
     def pods(self, job=None):
         return [pod for pod in self.kube.all("pods") if job is None or pod["metadata"].get("labels", {}).get("strata.io/job") == str(job)]
@@ -58,7 +58,7 @@ def a_job_becomes_a_pod_and_leaves_nothing(service):
     pod = only_pod(service, job)
     spec, container = pod["spec"], pod["spec"]["containers"][0]
     equal(container["resources"], {"requests": (room := {"cpu": "2000m", "memory": str(1 << 30), "nvidia.com/gpu": "2"}), "limits": room})
-    equal((container["image"], spec["restartPolicy"], spec["automountServiceAccountToken"]), ("usual/image", "Never", False))
+    equal((container["image"], spec["restartPolicy"], spec["automountServiceAccountToken"]), ("usual/image:1", "Never", False))
     equal(pod["metadata"]["annotations"]["strata.io/user"], service.job(job)["user"])
     service.wait(job, "failed")
     equal(service.job(job)["exit_code"], 3)
@@ -102,6 +102,17 @@ def secrets_are_in_secrets(service):
 def an_image_of_its_own(service):
     job = service.submit("sleep", "100", image="my/image:1")["id"]
     equal(only_pod(service, job)["spec"]["containers"][0]["image"], "my/image:1")
+
+
+def what_every_pod_sees(service):
+    service.close()
+    service.__init__(r":mounts='/srv/home,data=/srv/data':run_as=image:pull_secret=reg", "--checkpoint-dir", "/srv/home/saved")
+    job = service.submit("sleep", "100", image="reg:5000/a:1")["id"]
+    spec = only_pod(service, job)["spec"]
+    equal(spec["containers"][0]["image"], "reg:5000/a:1")
+    equal([(one["name"], one["mountPath"]) for one in spec["containers"][0]["volumeMounts"][2:]], [("mount-0", "/srv/home"), ("mount-1", "/srv/data")])
+    equal([one.get("hostPath") or one["persistentVolumeClaim"] for one in spec["volumes"][2:]], [{"path": "/srv/home"}, {"claimName": "data"}])
+    equal((spec.get("securityContext"), spec["imagePullSecrets"]), (None, [{"name": "reg"}]))
 
 
 def an_image_that_cannot_be_had(service):
@@ -454,7 +465,7 @@ def a_node_that_is_silent_loses_its_jobs(service):
 
 if __name__ == "__main__":
     run_with(lambda test: OnKubernetes("", *getattr(test, "arguments", [])), a_job_becomes_a_pod_and_leaves_nothing, nodes_come_from_the_cluster, what_others_run_is_left_alone,
-             secrets_are_in_secrets, an_image_of_its_own, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
+             secrets_are_in_secrets, an_image_of_its_own, what_every_pod_sees, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
              one_pod_that_cannot_be_made_is_none, a_quota_that_is_full_is_waited_for, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
              a_time_limit_is_kept, memory_that_ran_out_is_told, a_signal_that_ended_it_is_told, a_pod_that_vanished_is_run_again,
              what_cannot_be_done_is_said, one_that_gives_way_gets_grace_and_runs_again,

@@ -1,5 +1,5 @@
 """Jobs as pods of a real control plane: what the API server takes, binds and deletes; the kubelet's part is played from here, by the API alone. The
-service has the rights of packaging/kubernetes/executor and no others."""
+service has the rights of packaging/kubernetes/service and no others."""
 import base64
 import json
 import os
@@ -15,7 +15,7 @@ SOURCE = os.environ.get("STRATA_SOURCE", ".")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "api"))
 
 from fake_kube import node  # noqa: E402  what makes objects
-from kube_cluster import ADMIN, KubeCluster, missing  # noqa: E402
+from kube_cluster import SERVICE, KubeCluster, missing  # noqa: E402
 from service import PATIENCE_S, Service, equal, run_with  # noqa: E402
 
 MOUNT = "/var/run/strata"
@@ -89,11 +89,12 @@ class OnCluster(Service):
         OnCluster.count += 1
         self.space, self.kube = f"e{OnCluster.count}", cluster
         cluster.add_namespace(self.space)
+        cluster.grant("service", self.space)
         for index in range(3):
             name = f"{self.space}-n{index}"
             cluster.add_node(node(name, cpu="8", memory="32Gi", gpus=4, labels={"feature.strata.io/" + self.space: "true"}))
         self.kubelet = Kubelet(cluster, self.space)
-        super().__init__("--executor", f"kubernetes:kubeconfig={cluster.kubeconfig(ADMIN, self.space)}:image=x", nodes=None)
+        super().__init__("--executor", f"kubernetes:kubeconfig={cluster.kubeconfig(SERVICE, self.space)}:image=x", nodes=None)
 
     def submit(self, *command, **fields):
         return super().submit(*command, features=self.space, output="/dev/null", **fields)
