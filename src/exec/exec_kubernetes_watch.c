@@ -19,8 +19,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define TICK_NS STRATA_SECOND_NS       /* between two looks at all of them */
-#define SURVEY_NS (200 * STRATA_MS_NS) /* between two surveys */
+#define TICK_NS STRATA_SECOND_NS /* between two looks at all of them */
+/* Between two surveys: each is of all pods. */
+#define SURVEY_NS (200 * STRATA_MS_NS)
+#define SURVEY_POD_NS (50 * STRATA_US_NS)
 
 int64_t kubernetes_now_ns(const struct kubernetes *kubernetes)
 {
@@ -328,7 +330,8 @@ static void round_of(struct kubernetes *kubernetes, bool tick)
 	if (kubernetes->sweep_ns && now_ns >= kubernetes->sweep_ns && kubernetes->pods_synced)
 		kubernetes_sweep(kubernetes);
 	if (kubernetes->changed && now_ns >= kubernetes->survey_ns && is_synced(kubernetes)) {
-		kubernetes->survey_ns = now_ns + SURVEY_NS;
+		kubernetes->survey_ns = now_ns + SURVEY_NS +
+					SURVEY_POD_NS * (int64_t)kubernetes->pods.count;
 		kubernetes->changed = kubernetes_survey(kubernetes, &err) != 0;
 		exec_queue_set_ready(&kubernetes->queue);
 	}

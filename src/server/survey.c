@@ -104,7 +104,9 @@ static bool fit_part(const struct decider *decider, const struct exec_part *part
 	return piece.cpu_milli > 0 || piece.memory_bytes > 0 || gpus > 0;
 }
 
-static void take(struct decider *decider, const struct exec_taken *taken)
+/* One that is not here yet: `known` has the names of all reservations. */
+static void take(struct decider *decider, const struct map_text *known,
+		 const struct exec_taken *taken)
 {
 	struct strata_piece *pieces =
 		strata_arena_array(&decider->scratch, taken->part_count, sizeof(*pieces));
@@ -116,7 +118,7 @@ static void take(struct decider *decider, const struct exec_taken *taken)
 	const struct reservation *own;
 	struct strata_error err;
 
-	if (reservation_at(decider, taken->name) || !pieces)
+	if (map_text_get(known, taken->name, strlen(taken->name)) || !pieces)
 		return;
 	for (size_t i = 0; i < taken->part_count; i++)
 		like.piece_count += fit_part(decider, &taken->parts[i], &pieces[like.piece_count]);
@@ -125,11 +127,23 @@ static void take(struct decider *decider, const struct exec_taken *taken)
 			    err.text);
 }
 
+static void take_all(struct decider *decider, const struct exec_survey *survey)
+{
+	struct map_text known; /* of a large cluster there are many */
+	int rc = 0;
+
+	map_text_init(&known, &decider->memory);
+	for (const struct reservation *at = decider->reservations; rc == 0 && at; at = at->next)
+		rc = map_text_put(&known, at->name, strlen(at->name), (void *)at, NULL);
+	for (size_t i = 0; rc == 0 && i < survey->taken_count; i++)
+		take(decider, &known, &survey->taken[i]);
+	map_text_fini(&known);
+}
+
 void survey_take(struct decider *decider, const struct exec_survey *survey)
 {
 	for (size_t i = 0; i < survey->node_count; i++)
 		set_node(decider, &survey->nodes[i]);
 	give_back(decider, survey);
-	for (size_t i = 0; i < survey->taken_count; i++)
-		take(decider, &survey->taken[i]);
+	take_all(decider, survey);
 }
