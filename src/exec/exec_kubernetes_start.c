@@ -115,7 +115,10 @@ static int make_all(struct kubernetes *kubernetes, const struct kube_objects *ob
 	if (rc == 0 && objects->service)
 		rc = make(kubernetes, "services", objects->service, err);
 	for (size_t i = 0; rc == 0 && i < json_array_size(objects->pods); i++)
-		rc = make(kubernetes, "pods", json_array_get(objects->pods, i), err);
+		if (exec_queue_is_stopping(&kubernetes->queue))
+			rc = strata_fail(err, -EAGAIN, "the service ends"); /* the next goes on */
+		else
+			rc = make(kubernetes, "pods", json_array_get(objects->pods, i), err);
 	return rc;
 }
 

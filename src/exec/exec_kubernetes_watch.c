@@ -288,7 +288,8 @@ static void step_all(struct kubernetes *kubernetes, bool tick)
 {
 	const struct map_text_entry *entry = map_text_next(&kubernetes->attempts, NULL), *next;
 
-	for (; entry; entry = next) {
+	/* each may take as long as the server lets it wait */
+	for (; entry && !exec_queue_is_stopping(&kubernetes->queue); entry = next) {
 		struct kube_attempt *at = entry->value;
 
 		next = map_text_next(&kubernetes->attempts, entry);

@@ -73,6 +73,15 @@ bool exec_queue_take_work(struct exec_queue *queue, struct exec_work **ret_work)
 	return goes_on;
 }
 
+bool exec_queue_is_stopping(struct exec_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	bool stops = queue->stops;
+
+	pthread_mutex_unlock(&queue->lock);
+	return stops;
+}
+
 void exec_work_free(struct exec_work *work)
 {
 	while (work) {

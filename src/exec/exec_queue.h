@@ -55,6 +55,8 @@ void exec_queue_stop(struct exec_queue *queue);
 /* What there is to do, the list being the thread's to free, and nothing left to read. False: it is
  * to stop. */
 bool exec_queue_take_work(struct exec_queue *queue, struct exec_work **ret_work);
+/* Is it to stop, amid what it does? */
+bool exec_queue_is_stopping(struct exec_queue *queue);
 void exec_work_free(struct exec_work *work);
 void exec_queue_set_ready(struct exec_queue *queue);
 /* NULL: out of memory. Telling gives it away; drop is for what is not told. */

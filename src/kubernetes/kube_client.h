@@ -36,7 +36,7 @@ struct kube_request {
 	const char *path;    /* "/api/v1/pods", escaped where that is needed */
 	const char *query;   /* "limit=500&…", escaped (kube_escape); NULL: none */
 	const json_t *body;  /* NULL: none */
-	int64_t timeout_ns;  /* of the whole; 0: 30 s */
+	int64_t timeout_ns;  /* of the whole; 0: 15 s */
 	size_t answer_bytes; /* at most; 0: STRATA_KUBE_ANSWER_BYTES_MAX */
 	bool plain;          /* the answer is text, not JSON: kube_answer.text */
 };

@@ -231,7 +231,9 @@ static int end_list(struct kube_watch *watch, const json_t *page, struct strata_
 static int list_page(struct kube_watch *watch, const char *where, char **ret_next,
 		     struct strata_error *err)
 {
-	struct kube_request request = { .method = KUBE_GET, .path = watch->path };
+	struct kube_request request = { .method = KUBE_GET,
+					.path = watch->path,
+					.timeout_ns = STRATA_MINUTE_NS };
 	struct kube_answer answer = { 0 };
 	struct strata_arena arena;
 	int rc;

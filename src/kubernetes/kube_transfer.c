@@ -17,7 +17,7 @@
 #include <strings.h>
 
 enum { CONNECT_SECONDS = 10, KEEPALIVE_SECONDS = 30, ERROR_BYTES_MAX = 1 << 16 };
-#define USUAL_TIMEOUT_NS (30 * STRATA_SECOND_NS)
+#define USUAL_TIMEOUT_NS (15 * STRATA_SECOND_NS)
 #define RETRY_AFTER_SECONDS_MAX 3600
 
 static const struct {
