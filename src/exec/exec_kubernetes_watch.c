@@ -418,6 +418,7 @@ static void free_maps(struct kubernetes *kubernetes)
 void kubernetes_watch_stop(struct kubernetes *kubernetes)
 {
 	exec_queue_stop(&kubernetes->queue);
+	kube_client_stop(kubernetes->client);
 	if (kubernetes->runs)
 		pthread_join(kubernetes->thread, NULL);
 	kubernetes->runs = false;

@@ -50,6 +50,12 @@ void kube_client_close(struct kube_client *client)
 	strata_memory_put(client->memory, client, sizeof(*client));
 }
 
+void kube_client_stop(struct kube_client *client)
+{
+	if (client)
+		atomic_store(&client->stops, true);
+}
+
 struct strata_memory *kube_client_memory(const struct kube_client *client)
 {
 	return client->memory;

@@ -20,6 +20,9 @@ int kube_client_open(const struct kube_config *config, const struct env *env,
 		     struct strata_memory *memory, struct kube_client **ret_client,
 		     struct strata_error *err);
 void kube_client_close(struct kube_client *client); /* NULL is nothing */
+/* From any thread: what is asked now, and all that is asked later, ends within a second or so with
+ * -EAGAIN. NULL is nothing. */
+void kube_client_stop(struct kube_client *client);
 
 enum kube_method {
 	KUBE_GET,

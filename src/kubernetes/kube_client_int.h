@@ -5,6 +5,7 @@
 #include "kubernetes/kube_client.h"
 
 #include <curl/curl.h>
+#include <stdatomic.h>
 
 struct kube_client {
 	const struct kube_config *config; /* borrowed */
@@ -13,6 +14,7 @@ struct kube_client {
 	CURL *curl;  /* owned; keeps its connection */
 	char *token; /* as its file had it; NULL: not read yet. malloc's */
 	int64_t token_read_ns;
+	atomic_bool stops; /* what is asked is given up */
 };
 
 /* The token as it is now; NULL: there is none. */

@@ -78,6 +78,16 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 	return size * count;
 }
 
+/* libcurl asks once a second, and when something moves. */
+static int look_whether_to_stop(void *context, curl_off_t down_all, curl_off_t down,
+				curl_off_t up_all, curl_off_t up)
+{
+	struct kube_client *client = context;
+
+	(void)down_all, (void)down, (void)up_all, (void)up;
+	return atomic_load(&client->stops);
+}
+
 /* ---- the request ---- */
 
 static int add_header(struct kube_transfer *transfer, const char *name, const char *value,
@@ -175,6 +185,9 @@ static void set_options(struct kube_transfer *transfer)
 	set_connection(transfer);
 	curl_easy_setopt(curl, CURLOPT_URL, transfer->url);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(timeout_ns / STRATA_MS_NS));
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_whether_to_stop);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, transfer->client);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer->problem);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, transfer->headers);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
@@ -292,6 +305,8 @@ static int fail_transfer(const struct kube_transfer *transfer, CURLcode code,
 		return strata_fail(err, -EACCES,
 				   "a certificate or key of the kubeconfig is not usable: %s",
 				   problem);
+	if (code == CURLE_ABORTED_BY_CALLBACK)
+		problem = "it is not waited for any more";
 	return strata_fail(err, -EAGAIN, "no answer from %s: %s", server, problem);
 }
 

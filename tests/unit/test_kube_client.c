@@ -87,3 +87,34 @@ TEST(a_token_file_without_a_token_says_so)
 	CHECK_ERROR(kube_call(client, &request, &answer, &err), -EAGAIN, "no answer from");
 	kube_client_close(client);
 }
+
+static void *stop_soon(void *client)
+{
+	usleep(100000);
+	kube_client_stop(client);
+	return NULL;
+}
+
+TEST(a_server_that_never_answers_is_not_waited_for_when_all_ends)
+{
+	const struct kube_request request = { .method = KUBE_GET,
+					      .path = "/",
+					      .timeout_ns = 100 * STRATA_SECOND_NS };
+	static const struct kube_step steps[] = { { "200 OK", "{\"a\":", true } };
+	struct kube_server server;
+	struct kube_client *client;
+	struct kube_answer answer;
+	pthread_t thread;
+
+	kube_server_start(&server, steps, 1);
+	struct kube_config config = config_for(&server);
+
+	CHECK_OK(kube_client_open(&config, env_system(), &memory, &client, &err));
+	CHECK_INT(pthread_create(&thread, NULL, stop_soon, client), 0);
+	CHECK_ERROR(kube_call(client, &request, &answer, &err), -EAGAIN, "not waited for");
+	CHECK_ERROR(kube_call(client, &request, &answer, &err), -EAGAIN, "no answer");
+	pthread_join(thread, NULL);
+	kube_client_close(client);
+	kube_server_stop(&server);
+	kube_server_forget(&server);
+}
