@@ -124,6 +124,12 @@ def secrets_are_in_secrets(service):
 def an_image_of_its_own(service):
     job = service.submit("sleep", "100", image="my/image:1")["id"]
     equal(only_pod(service, job)["spec"]["containers"][0]["image"], "my/image:1")
+    waits = service.submit("sleep", "100", image="worng", hold=True)["id"]
+    service.api("PATCH", f"/jobs/{waits}", {"image": "right"})
+    service.kill()
+    service.start()
+    service.api("PATCH", f"/jobs/{waits}", {"hold": False})
+    equal(only_pod(service, waits)["spec"]["containers"][0]["image"], "right")
 
 
 def what_every_pod_sees(service):
