@@ -145,6 +145,14 @@ enum {
 	STRATA_COPY_DEPTH_MAX = 16,           /* directories in directories of it */
 	STRATA_CONTEXTS_MAX = 64,             /* servers that one user is signed in to */
 
+	/* Kubernetes */
+	STRATA_KUBE_CONFIG_BYTES_MAX = 1 << 20,  /* a kubeconfig file … */
+	STRATA_KUBE_YAML_DEPTH_MAX = 32,         /* … mappings in mappings of it … */
+	STRATA_KUBE_YAML_VALUES_MAX = 1 << 16,   /* … and its values */
+	STRATA_KUBE_TOKEN_BYTES_MAX = 1 << 16,   /* a file with a token */
+	STRATA_KUBE_ANSWER_BYTES_MAX = 64 << 20, /* an answer of the API server, a page of a list */
+	STRATA_KUBE_LINE_BYTES_MAX = 8 << 20,    /* one event of a watch */
+
 	/* generation */
 	STRATA_PROMPT_BYTES_MAX = 1 << 14, /* a prompt */
 	STRATA_GENERATE_STEPS_MAX = 1000,  /* steps of a picture */

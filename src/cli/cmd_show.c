@@ -29,6 +29,7 @@ static const struct grid_column fields[] = {
 	{ { .title = "gpus" }, grid_text, "gpus" },
 	{ { .title = "gpu type" }, grid_text, "gpu_type" },
 	{ { .title = "time limit" }, grid_span, "time_limit_s" },
+	{ { .title = "image" }, grid_text, "image" },
 	{ { .title = "command" }, interactive_command_cell, "command" },
 	{ { .title = "directory" }, grid_text, "working_dir" },
 	{ { .title = "output" }, grid_text, "output" },
@@ -85,7 +86,7 @@ static json_t *exit_text(const json_t *job)
 /* With what stands only in its request, and how it ended. */
 static json_t *with_more(const json_t *job)
 {
-	static const char *const asked[] = { "mail", "notify", "webhook" };
+	static const char *const asked[] = { "image", "mail", "notify", "webhook" };
 	json_t *more = json_copy((json_t *)(uintptr_t)job), *ended = exit_text(job);
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {

@@ -3,6 +3,9 @@
 #include "cli/engine_options.h"
 #include "cli/task.h"
 #include "cli/worker_options.h"
+#include "exec/exec_kubernetes.h"
+
+#include <errno.h>
 
 const struct client_web *cli_web(void)
 {
@@ -67,4 +70,31 @@ int cli_calibrate(struct cli *cli, const struct strata_measure_conf *conf,
 {
 	(void)conf, (void)ret_result;
 	return cli_hand_over(cli);
+}
+
+/* The executors are known here by their options; one that asks others needs their client. */
+int kubernetes_watch_start(struct kubernetes *kubernetes, struct strata_error *err)
+{
+	(void)kubernetes;
+	return strata_fail(err, -ENOTSUP, "only the full program runs jobs");
+}
+
+void kubernetes_watch_stop(struct kubernetes *kubernetes)
+{
+	(void)kubernetes;
+}
+
+int kubernetes_config(const struct kubernetes_conf *conf, const struct env *env,
+		      struct strata_arena *arena, struct kube_config *ret_config,
+		      struct strata_error *err)
+{
+	(void)conf, (void)env, (void)arena, (void)ret_config;
+	return strata_fail(err, -ENOTSUP, "only the full program runs jobs");
+}
+
+int kubernetes_nodes(const void *conf, const struct env *env, struct strata_memory *memory,
+		     struct strata_arena *arena, const char **ret_text, struct strata_error *err)
+{
+	(void)conf, (void)env, (void)memory, (void)arena, (void)ret_text;
+	return strata_fail(err, -ENOTSUP, "only the full program runs jobs");
 }

@@ -76,6 +76,7 @@ struct exec_order {
 	struct strata_list places;
 	const char *name;      /* what to call it where others see it; NULL: nothing */
 	const char *partition; /* that has these nodes; NULL: the usual one */
+	const char *image;     /* of the container it runs in; NULL: the executor's usual one */
 	const char *cgroup;    /* set by the executor: directory of its cgroups; NULL: none */
 };
 
@@ -172,7 +173,7 @@ struct exec_part {
 
 /* A work of others that runs where our jobs might. */
 struct exec_taken {
-	const char *name; /* "slurm.17" */
+	const char *name; /* the executor's, a dot and theirs: "slurm.17" */
 	const char *user;
 	int64_t begin_ns, end_ns; /* 0: not known */
 	struct exec_part *parts;
@@ -218,6 +219,9 @@ struct exec {
 struct exec_class {
 	struct strata_class base;
 	bool keeps_descriptors; /* one is open for each attempt, as long as it runs */
+	bool runs_images;       /* of containers; else an order names none */
+	/* what runs cannot be frozen, nor be sent signals: such control requests are -ENOTSUP */
+	bool only_stops;
 
 	/* -ESTALE when a leader with a larger epoch has been here. */
 	int (*open)(const void *conf, const struct exec_open *open, struct exec **ret_exec,
@@ -261,6 +265,7 @@ struct exec_class {
 		     struct strata_arena *arena, const char **ret_text, struct strata_error *err);
 };
 
+extern const struct exec_class exec_kubernetes;
 extern const struct exec_class exec_local;
 extern const struct exec_class exec_slurm;
 extern const struct strata_kind exec_kind;

@@ -13,12 +13,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-#define FIRST_LOOK_NS (5 * STRATA_SECOND_NS)
 
 static const struct strata_option options[] = {
 	{ "bin", STRATA_TEXT, offsetof(struct slurm_conf, bin), .text = { "/usr/bin" },
@@ -50,7 +46,7 @@ static int slurm_start(struct exec *exec, const struct exec_order *order, struct
 	strata_arena_fini(&arena);
 	if (rc == 0)
 		rc = local_order(&slurm->local, order, &attempt, err);
-	return rc ? rc : slurm_watch_tell(slurm, SLURM_FOLLOW, attempt->key, err);
+	return rc ? rc : exec_queue_add(&slurm->queue, EXEC_FOLLOW, attempt->key, err);
 }
 
 static int slurm_control(struct exec *exec, struct exec_key key, const struct exec_control *control,
@@ -58,14 +54,14 @@ static int slurm_control(struct exec *exec, struct exec_key key, const struct ex
 {
 	int rc = exec_local.control(exec, key, control, err);
 
-	return rc ? rc : slurm_watch_tell((struct slurm *)exec, SLURM_LOOK, key, err);
+	return rc ? rc : exec_queue_add(&((struct slurm *)exec)->queue, EXEC_LOOK, key, err);
 }
 
 static int slurm_adopt(struct exec *exec, struct exec_key key, struct strata_error *err)
 {
 	int rc = exec_local.adopt(exec, key, err);
 
-	return rc ? rc : slurm_watch_tell((struct slurm *)exec, SLURM_FOLLOW, key, err);
+	return rc ? rc : exec_queue_add(&((struct slurm *)exec)->queue, EXEC_FOLLOW, key, err);
 }
 
 static int slurm_forget(struct exec *exec, struct exec_key key, struct strata_error *err)
@@ -76,56 +72,20 @@ static int slurm_forget(struct exec *exec, struct exec_key key, struct strata_er
 	int rc = exec_local.forget(exec, key, err);
 
 	pthread_mutex_unlock(&slurm->claiming);
-	return rc ? rc : slurm_watch_tell(slurm, SLURM_DROP, key, err);
+	return rc ? rc : exec_queue_add(&slurm->queue, EXEC_DROP, key, err);
 }
 
 /* ---- events ---- */
-
-static void free_news(struct slurm_news *news)
-{
-	if (!news)
-		return;
-	strata_arena_fini(&news->arena);
-	free(news);
-}
-
-static bool take_news(struct slurm *slurm, struct exec_event *ret_event)
-{
-	struct slurm_news *news;
-
-	free_news(slurm->shown);
-	slurm->shown = NULL;
-	pthread_mutex_lock(&slurm->lock);
-	news = slurm->news;
-	if (news)
-		slurm->news = news->next;
-	if (!slurm->news)
-		slurm->news_last = NULL;
-	pthread_mutex_unlock(&slurm->lock);
-	if (!news)
-		return false;
-	slurm->shown = news;
-	*ret_event = news->event;
-	return true;
-}
 
 /* Begins to watch, once it is known which jobs are ours. What there is to see at first is waited
  * for, so that nothing is decided without it; not for long, since Slurm may be away. */
 static int begin(struct slurm *slurm, struct strata_error *err)
 {
-	int64_t until_ns = env_now_ns(slurm->local.env, ENV_MONOTONIC) + FIRST_LOOK_NS;
-	struct timespec until = { .tv_sec = until_ns / STRATA_SECOND_NS,
-				  .tv_nsec = until_ns % STRATA_SECOND_NS };
 	int rc = slurm_watch_start(slurm, err);
 
-	if (rc)
-		return rc;
-	pthread_mutex_lock(&slurm->lock);
-	while (!slurm->surveyed &&
-	       pthread_cond_timedwait(&slurm->changed, &slurm->lock, &until) == 0)
-		;
-	pthread_mutex_unlock(&slurm->lock);
-	return 0;
+	if (rc == 0)
+		exec_queue_await_ready(&slurm->queue, slurm->local.env);
+	return rc;
 }
 
 static int slurm_next(struct exec *exec, struct exec_event *ret_event, struct strata_error *err)
@@ -135,10 +95,11 @@ static int slurm_next(struct exec *exec, struct exec_event *ret_event, struct st
 
 	if (rc)
 		return rc;
-	if (take_news(slurm, ret_event))
+	if (exec_queue_take_news(&slurm->queue, ret_event))
 		return 1;
 	rc = local_next(exec, ret_event, err);
-	if (rc == 0 && take_news(slurm, ret_event)) /* it came while the other was silenced */
+	if (rc == 0 && exec_queue_take_news(&slurm->queue,
+					    ret_event)) /* it came while the other was silenced */
 		rc = 1;
 	return rc;
 }
@@ -169,19 +130,15 @@ static int slurm_nodes(const void *conf, const struct env *env, struct strata_me
 static void slurm_close(struct exec *exec)
 {
 	struct slurm *slurm = (struct slurm *)exec;
-	struct exec_event ignored;
 
 	if (!exec)
 		return;
 	slurm_watch_stop(slurm);
-	while (take_news(slurm, &ignored))
-		;
+	exec_queue_fini(&slurm->queue);
 	strata_arena_fini(&slurm->scratch);
 	map_text_fini(&slurm->followed);
 	local_fini(&slurm->local);
-	pthread_cond_destroy(&slurm->changed);
 	pthread_mutex_destroy(&slurm->claiming);
-	pthread_mutex_destroy(&slurm->lock);
 	strata_memory_put(slurm->local.memory, slurm, sizeof(*slurm));
 }
 
@@ -217,22 +174,19 @@ static int slurm_open(const void *conf, const struct exec_open *from, struct exe
 		      struct strata_error *err)
 {
 	struct slurm *slurm = strata_memory_get(from->memory, sizeof(*slurm));
-	pthread_condattr_t clock;
 
 	if (!slurm)
 		return strata_fail_memory(err);
 	slurm->local.base.cls = &exec_slurm;
 	slurm->conf = *(const struct slurm_conf *)conf;
-	pthread_mutex_init(&slurm->lock, NULL);
 	pthread_mutex_init(&slurm->claiming, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&slurm->changed, &clock);
-	pthread_condattr_destroy(&clock);
 	strata_arena_init(&slurm->scratch, &slurm->memory, 0);
 	map_text_init(&slurm->followed, &slurm->memory);
-	int rc = local_init(&slurm->local, from, err);
+	int rc = exec_queue_init(&slurm->queue, err);
+	int local = local_init(&slurm->local, from, rc ? NULL : err);
 
+	rc = rc ? rc : local;
+	slurm->queue.to_owner = slurm->local.wake;
 	if (rc == 0)
 		rc = find_identity(slurm, err);
 	if (rc) {

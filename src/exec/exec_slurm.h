@@ -8,6 +8,7 @@
 #define EXEC_EXEC_SLURM_H
 
 #include "exec/exec_local.h"
+#include "exec/exec_queue.h"
 
 #include <pthread.h>
 
@@ -116,36 +117,15 @@ void slurm_status(const struct slurm_row *row, const struct record_control *cont
 
 /* ---- slurm_watch.c: the thread ---- */
 
-enum slurm_work_type { SLURM_FOLLOW, SLURM_LOOK, SLURM_DROP };
-
-struct slurm_work {
-	struct slurm_work *next;
-	enum slurm_work_type type;
-	struct exec_key key;
-};
-
-/* Something to report that is in no attempt's file. */
-struct slurm_news {
-	struct slurm_news *next;
-	struct strata_memory memory; /* of its own: it goes from one thread to another */
-	struct strata_arena arena;   /* of all it has */
-	struct exec_event event;
-};
-
 struct slurm {
 	struct local local; /* the files of attempts; the owner's */
 	struct slurm_conf conf;
 	char identity[SLURM_IDENTITY_BYTES];
 
-	pthread_mutex_t lock; /* of the next six */
-	pthread_cond_t changed;
-	struct slurm_work *first, *last;
-	struct slurm_news *news, *news_last;
-	bool stops, surveyed;
+	struct exec_queue queue;
 
 	/* held by who claims an attempt, or takes away one that was not */
 	pthread_mutex_t claiming;
-	struct slurm_news *shown; /* the owner looks at it */
 	pthread_t thread;
 	bool runs;
 
@@ -159,8 +139,5 @@ struct slurm {
 
 int slurm_watch_start(struct slurm *slurm, struct strata_error *err);
 void slurm_watch_stop(struct slurm *slurm);
-/* Something is to be done; -ENOMEM. */
-int slurm_watch_tell(struct slurm *slurm, enum slurm_work_type type, struct exec_key key,
-		     struct strata_error *err);
 
 #endif

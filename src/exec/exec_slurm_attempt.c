@@ -24,39 +24,6 @@ int64_t slurm_now_ns(const struct slurm *slurm)
 	return env_now_ns(slurm->local.env, ENV_MONOTONIC);
 }
 
-/* ---- what is told ---- */
-
-struct slurm_news *slurm_news_new(enum exec_event_type type, struct exec_key key)
-{
-	struct slurm_news *news = calloc(1, sizeof(*news));
-
-	if (news) {
-		strata_arena_init(&news->arena, &news->memory, 0);
-		news->event = (struct exec_event){ .type = type, .key = key };
-	}
-	return news;
-}
-
-void slurm_tell(struct slurm *slurm, struct slurm_news *news)
-{
-	pthread_mutex_lock(&slurm->lock);
-	*(slurm->news_last ? &slurm->news_last->next : &slurm->news) = news;
-	slurm->news_last = news;
-	pthread_mutex_unlock(&slurm->lock);
-	eventfd_write(slurm->local.wake, 1);
-}
-
-void slurm_tell_trouble(struct slurm *slurm, struct exec_key key, int code, const char *text)
-{
-	struct slurm_news *news = slurm_news_new(EXEC_TROUBLE, key);
-
-	if (!news)
-		return;
-	news->event.status.error_code = -code;
-	news->event.status.error = strata_arena_text(&news->arena, text, strlen(text));
-	slurm_tell(slurm, news);
-}
-
 /* ---- commands ---- */
 
 /* 0 when it was done, -EAGAIN when Slurm is not there, -EREMOTEIO with what it said when it does
@@ -71,7 +38,7 @@ int slurm_call(struct slurm *slurm, const char *const *words, struct slurm_answe
 	if (away && rc == 0)
 		strata_fail(err, -EAGAIN, "%s: %.300s", words[0], ret_answer->trouble);
 	if (away && !slurm->away)
-		slurm_tell_trouble(slurm, (struct exec_key){ 0 }, -EAGAIN, err->text);
+		exec_queue_tell_trouble(&slurm->queue, (struct exec_key){ 0 }, -EAGAIN, err->text);
 	slurm->away = away;
 	if (away)
 		return rc == -ENOMEM ? rc : -EAGAIN;
@@ -225,5 +192,5 @@ void followed_add(struct slurm *slurm, struct exec_key key)
 		return;
 	free(at);
 	if (rc != -ENOENT)
-		slurm_tell_trouble(slurm, key, rc, err.text);
+		exec_queue_tell_trouble(&slurm->queue, key, rc, err.text);
 }

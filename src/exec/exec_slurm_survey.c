@@ -35,7 +35,7 @@ static bool is_taken(const struct slurm *slurm, const struct slurm_row *row)
 	       !slurm_state_ended(row->state) && !is_ours(slurm, row->id);
 }
 
-static int fill_taken(struct slurm_news *news, const struct slurm_row *rows, size_t count,
+static int fill_taken(struct exec_news *news, const struct slurm_row *rows, size_t count,
 		      const char *details, const bool *taken, struct exec_survey *survey,
 		      struct strata_error *err)
 {
@@ -84,7 +84,7 @@ static int tell_survey(struct slurm *slurm, const char *states, const struct slu
 {
 	static const char *const words[] = { "scontrol", "-o", "-d", "show", "job", NULL };
 	struct slurm_answer answer = { .text = "" };
-	struct slurm_news *news = slurm_news_new(EXEC_SURVEY, (struct exec_key){ 0 });
+	struct exec_news *news = exec_news_new(EXEC_SURVEY, (struct exec_key){ 0 });
 	struct exec_survey *survey = news ? strata_arena_get(&news->arena, sizeof(*survey)) : NULL;
 	struct exec_node *nodes;
 	bool any = false;
@@ -102,10 +102,9 @@ static int tell_survey(struct slurm *slurm, const char *states, const struct slu
 	}
 	if (rc == 0) {
 		news->event.survey = survey;
-		slurm_tell(slurm, news);
-	} else if (news) {
-		strata_arena_fini(&news->arena);
-		free(news);
+		exec_queue_tell(&slurm->queue, news);
+	} else {
+		exec_news_drop(news);
 	}
 	return rc;
 }

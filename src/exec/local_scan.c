@@ -63,7 +63,8 @@ static void sweep_beside(struct local *local, const char *file)
 
 	if (!dot ||
 	    (strcmp(dot, JOURNAL_SCRIPT) != 0 && strcmp(dot, JOURNAL_TOKEN) != 0 &&
-	     strcmp(dot, JOURNAL_ENVIRONMENT) != 0 && strcmp(dot, JOURNAL_SAMPLES) != 0) ||
+	     strcmp(dot, JOURNAL_ENVIRONMENT) != 0 && strcmp(dot, JOURNAL_SAMPLES) != 0 &&
+	     strncmp(dot, JOURNAL_LOG, strlen(JOURNAL_LOG)) != 0) ||
 	    (size_t)(dot - file) >= sizeof(name))
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)(dot - file), file);

@@ -81,6 +81,7 @@ static const struct strata_option order_options[] = {
 	{ "places", STRATA_LIST, offsetof(struct exec_order, places), .list = { &text_item }, .help = "see exec.h" },
 	TEXT(struct exec_order, name),
 	TEXT(struct exec_order, partition),
+	TEXT(struct exec_order, image),
 	TEXT(struct exec_order, cgroup),
 	{ 0 },
 };

@@ -33,10 +33,6 @@ struct followed {
 /* ---- exec_slurm_attempt.c ---- */
 
 int64_t slurm_now_ns(const struct slurm *slurm);
-/* What the executor's owner takes; NULL: out of memory. Telling gives it away. */
-struct slurm_news *slurm_news_new(enum exec_event_type type, struct exec_key key);
-void slurm_tell(struct slurm *slurm, struct slurm_news *news);
-void slurm_tell_trouble(struct slurm *slurm, struct exec_key key, int code, const char *text);
 /* Runs a command of Slurm's, for no longer than it may take; the answer is in the thread's
  * arena. */
 int slurm_call(struct slurm *slurm, const char *const *words, struct slurm_answer *ret_answer,

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +244,7 @@ static void look_at_queue(struct slurm *slurm)
 	if (rc == 0)
 		slurm_survey(slurm, rows, count, &err);
 	else if (rc != -EAGAIN)
-		slurm_tell_trouble(slurm, (struct exec_key){ 0 }, rc, err.text);
+		exec_queue_tell_trouble(&slurm->queue, (struct exec_key){ 0 }, rc, err.text);
 }
 
 /* Those that have no number yet get one. */
@@ -260,82 +261,57 @@ static void begin_all(struct slurm *slurm)
 	}
 }
 
-static void do_work(struct slurm *slurm, const struct slurm_work *work)
+static void do_work(struct slurm *slurm, const struct exec_work *work)
 {
 	char name[RECORD_NAME_BYTES];
 	struct followed *at;
 
-	if (work->type == SLURM_FOLLOW)
+	if (work->type == EXEC_FOLLOW)
 		followed_add(slurm, work->key);
 	record_name(work->key, name);
 	at = map_text_get(&slurm->followed, name, strlen(name));
 	if (!at)
 		return;
-	if (work->type == SLURM_DROP || followed_refresh(slurm, at, NULL) == -ENOENT) {
+	if (work->type == EXEC_DROP || followed_refresh(slurm, at, NULL) == -ENOENT) {
 		followed_drop(slurm, at);
 		return;
 	}
-	if (work->type == SLURM_FOLLOW) /* also after trouble */
+	if (work->type == EXEC_FOLLOW) /* also after trouble */
 		at->again_ns = 0;
 	if (at->id && at->noted && at->control.stop)
 		cancel(slurm, at);
 }
 
 /* Waits for work until then; what there is, or NULL. False: the end. */
-static bool wait_for_work(struct slurm *slurm, int64_t until_ns, struct slurm_work **ret_work)
+static bool wait_for_work(struct slurm *slurm, int64_t until_ns, struct exec_work **ret_work)
 {
-	struct timespec until = { .tv_sec = until_ns / STRATA_SECOND_NS,
-				  .tv_nsec = until_ns % STRATA_SECOND_NS };
-	bool goes_on;
+	struct pollfd work = { slurm->queue.to_thread, POLLIN, 0 };
+	int64_t wait_ns = until_ns - slurm_now_ns(slurm);
 
-	pthread_mutex_lock(&slurm->lock);
-	while (!slurm->first && !slurm->stops &&
-	       pthread_cond_timedwait(&slurm->changed, &slurm->lock, &until) == 0)
-		;
-	*ret_work = slurm->first;
-	slurm->first = slurm->last = NULL;
-	goes_on = !slurm->stops;
-	pthread_mutex_unlock(&slurm->lock);
-	return goes_on;
-}
-
-static void surveyed(struct slurm *slurm)
-{
-	pthread_mutex_lock(&slurm->lock);
-	slurm->surveyed = true;
-	pthread_cond_broadcast(&slurm->changed);
-	pthread_mutex_unlock(&slurm->lock);
-}
-
-static void free_work(struct slurm_work *work)
-{
-	while (work) {
-		struct slurm_work *next = work->next;
-
-		free(work);
-		work = next;
-	}
+	if (wait_ns > 0)
+		poll(&work, 1, (int)((wait_ns + STRATA_MS_NS - 1) / STRATA_MS_NS));
+	return exec_queue_take_work(&slurm->queue, ret_work);
 }
 
 static void *watch(void *context)
 {
 	struct slurm *slurm = context;
-	struct slurm_work *work = NULL;
+	struct exec_work *work = NULL;
 	int64_t next_ns = 0;
 
 	while (wait_for_work(slurm, next_ns, &work)) {
-		for (const struct slurm_work *at = work; at; at = at->next)
+		for (const struct exec_work *at = work; at; at = at->next)
 			do_work(slurm, at);
-		free_work(work);
+		exec_work_free(work);
 		if (slurm_now_ns(slurm) >= next_ns) {
 			look_at_queue(slurm);
-			surveyed(slurm);
+			exec_queue_set_ready(&slurm->queue);
 			next_ns = slurm_now_ns(slurm) + slurm->conf.poll_ns;
 		}
 		begin_all(slurm);
 		strata_arena_reset(&slurm->scratch);
 	}
-	free_work(work);
+	exec_work_free(work);
 	return NULL;
 }
 
@@ -353,34 +329,12 @@ void slurm_watch_stop(struct slurm *slurm)
 {
 	const struct map_text_entry *entry;
 
-	pthread_mutex_lock(&slurm->lock);
-	slurm->stops = true;
-	pthread_cond_broadcast(&slurm->changed);
-	pthread_mutex_unlock(&slurm->lock);
+	exec_queue_stop(&slurm->queue);
 	if (slurm->runs)
 		pthread_join(slurm->thread, NULL);
 	slurm->runs = false;
-	free_work(slurm->first);
-	slurm->first = slurm->last = NULL;
 	while ((entry = map_text_next(&slurm->followed, NULL)))
 		followed_drop(slurm, entry->value);
 	free(slurm->told);
 	slurm->told = NULL;
-}
-
-int slurm_watch_tell(struct slurm *slurm, enum slurm_work_type type, struct exec_key key,
-		     struct strata_error *err)
-{
-	struct slurm_work *work = calloc(1, sizeof(*work));
-
-	if (!work)
-		return strata_fail_memory(err);
-	work->type = type;
-	work->key = key;
-	pthread_mutex_lock(&slurm->lock);
-	*(slurm->last ? &slurm->last->next : &slurm->first) = work;
-	slurm->last = work;
-	pthread_cond_broadcast(&slurm->changed);
-	pthread_mutex_unlock(&slurm->lock);
-	return 0;
 }

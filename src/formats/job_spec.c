@@ -107,6 +107,8 @@ static const struct strata_option options[] = {
 	  .value = "HOSTS", .aliases = "nodelist", .help = "only these nodes" },
 	{ "node_exclude", STRATA_TEXT, OFFSET(node_exclude), .text = { NULL, 65536 }, .letter = 'x',
 	  .value = "HOSTS", .aliases = "exclude", .help = "not these nodes" },
+	{ "image", STRATA_TEXT, OFFSET(image), .text = { NULL, 1024 }, .value = "IMAGE",
+	  .aliases = "container_image", .help = "container it runs in, where jobs run as pods" },
 	{ "exclusive", STRATA_BOOL, OFFSET(exclusive), .help = "whole nodes" },
 	{ "working_dir", STRATA_TEXT, OFFSET(working_dir), .text = { NULL, STRATA_PATH_BYTES_MAX },
 	  .letter = 'D', .value = "DIR", .aliases = "chdir",

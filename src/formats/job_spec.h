@@ -29,6 +29,7 @@ struct job_spec {
 	int64_t gpus, gpus_per_node, gpus_per_task;
 	double gpu_share;
 	const char *gpu_type, *features, *node_list, *node_exclude;
+	const char *image; /* of the container it runs in; NULL: the usual one */
 	bool exclusive;
 	int64_t time_limit_ns; /* 0: the usual one; STRATA_DURATION_UNLIMITED: the longest there is */
 	const char *begin;     /* see strata_begin_parse */

@@ -246,7 +246,7 @@ static void order_stop(struct decider *decider, struct live *live,
 		live_update(decider, live);
 		return;
 	}
-	if (effect->preemptor)
+	if (effect->preemptor && !decider->exec->cls->only_stops)
 		control(decider, live, (struct exec_control){ .type = EXEC_CHECKPOINT });
 	control(decider, live,
 		(struct exec_control){

@@ -6,6 +6,7 @@
 #include "server/admit.h"
 
 #include "core/buf.h"
+#include "exec/exec.h"
 #include "server/nodes.h"
 #include "server/entities.h"
 
@@ -83,6 +84,27 @@ static int exclude_closed(const struct decider *decider, const struct strata_rul
 				     admission->user);
 }
 
+/* What this service's executor cannot do is not promised. */
+static int admit_executor(const struct decider *decider, const struct job_spec *spec,
+			  struct strata_error *err)
+{
+	const struct exec_class *exec = (const struct exec_class *)decider->exec_spec.cls;
+
+	if (spec->image && !exec->runs_images)
+		return strata_fail_at(
+			err, -EINVAL, "image",
+			"%.100s: this service runs jobs on its machines as they are (executor "
+			"= %s); images are for executor = kubernetes",
+			spec->image, exec->base.name);
+	if (exec->only_stops && (spec->signal || spec->checkpoint_ns))
+		return strata_fail_at(
+			err, -ENOTSUP, spec->signal ? "signal" : "checkpoint",
+			"jobs run as pods of Kubernetes, which knows no way to send them a "
+			"signal; leave --%s out, and save what is needed at SIGTERM",
+			spec->signal ? "signal" : "checkpoint");
+	return 0;
+}
+
 int admit_submission(struct decider *decider, const struct identity *who, struct job_spec *spec,
 		     struct strata_arena *arena, struct strata_error *err)
 {
@@ -94,8 +116,10 @@ int admit_submission(struct decider *decider, const struct identity *who, struct
 						      .band = (enum strata_band)spec->priority,
 						      .priority = -spec->nice,
 						      .is_operator = is_operator(who) };
-	int rc = strata_rules_admit(&rules, &admission, err);
+	int rc = admit_executor(decider, spec, err);
 
+	if (rc == 0)
+		rc = strata_rules_admit(&rules, &admission, err);
 	if (rc)
 		return rc;
 	spec->account = admission.account;

@@ -224,16 +224,32 @@ static int check_hold(const struct live *live, const struct change *change,
 		       : 0;
 }
 
+/* Some executors can end what runs, and nothing else. */
+static int check_executor(struct decider *decider, const struct change *change,
+			  struct strata_error *err)
+{
+	const struct exec_class *exec = (const struct exec_class *)decider->exec_spec.cls;
+	const char *field = change->suspend > 0 ? "suspend" : "signal";
+
+	if (!exec->only_stops || (change->suspend <= 0 && !change->signal.signal))
+		return 0;
+	return strata_fail_at(
+		err, -ENOTSUP, field,
+		"jobs run as pods of Kubernetes, which knows no way to %s one; cancel "
+		"or requeue it",
+		change->suspend > 0 ? "freeze" : "send a signal to");
+}
+
 /* The one action of the request, if it has any. */
 static int act(struct decider *decider, struct live *live, const struct change *change,
 	       enum role role, struct strata_error *err)
 {
 	uint64_t id = (uint64_t)live->job.id;
 	int64_t now_ns = decider_now_ns(decider);
-	int rc = 0;
+	int rc = check_executor(decider, change, err);
 	bool later = change->hold > 0 && change->requeue > 0; /* once it is back */
 
-	if (change->hold >= 0 && !later)
+	if (rc == 0 && change->hold >= 0 && !later)
 		rc = set_hold(decider, live, change->hold, role, now_ns, err);
 	if (rc == 0 && change->requeue > 0)
 		rc = strata_cluster_stop(decider->cluster, id, STRATA_STOP_REQUEUE, now_ns, err);

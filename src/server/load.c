@@ -34,6 +34,28 @@ static int read_spec(struct decider *decider, size_t index, const struct strata_
 				     &decider->confs, ret_spec, err);
 }
 
+/* Jobs that give way are frozen only where they can be. */
+static int check_preempt(const struct decider *decider, const struct strata_spec *victims,
+			 struct strata_error *err)
+{
+	const struct exec_class *exec = (const struct exec_class *)decider->exec_spec.cls;
+	const struct strata_option *at = victims->cls ? victims->cls->options : NULL;
+	int mode;
+
+	for (; exec->only_stops && at && at->name; at++) {
+		if (strcmp(at->name, "mode") != 0 || at->type != STRATA_ENUM)
+			continue;
+		memcpy(&mode, (const char *)victims->conf + at->offset, sizeof(mode));
+		if (mode == STRATA_STOP_SUSPEND)
+			return strata_fail_at(
+				err, -EINVAL, "preempt",
+				"preempt: mode=suspend freezes jobs, which executor = "
+				"%s cannot do; use mode=requeue or mode=cancel",
+				exec->base.name);
+	}
+	return 0;
+}
+
 static int open_cluster(struct decider *decider, bool lead, struct strata_error *err)
 {
 	const struct server_conf *conf = decider->conf;
@@ -56,6 +78,8 @@ static int open_cluster(struct decider *decider, bool lead, struct strata_error 
 	decider->victims = cluster.victims.conf;
 	if (rc == 0)
 		rc = read_spec(decider, 5, &exec_kind, conf->executor, &decider->exec_spec, err);
+	if (rc == 0)
+		rc = check_preempt(decider, &cluster.victims, err);
 	if (rc == 0 && lead)
 		rc = recorder_open(decider, &cluster, err);
 	if (rc == 0)

@@ -91,7 +91,8 @@ static const struct strata_option server_options[] = {
 	  .help = "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100; this machine when left out",
 	  .aliases = "node" },
 	{ "executor", STRATA_TEXT, OFFSET(executor), .text = { "local" }, .value = "SPEC",
-	  .help = "who runs jobs: local, or slurm, whose nodes are then those of the cluster" },
+	  .help = "who runs jobs: local, or slurm or kubernetes, whose nodes are then those of the "
+		  "cluster" },
 	{ "order", STRATA_TEXT, OFFSET(order), .text = { "fair_share" }, .value = "SPEC",
 	  .help = "order of the queue" },
 	{ "placement", STRATA_TEXT, OFFSET(placement), .text = { "best_fit" }, .value = "SPEC",

@@ -194,6 +194,7 @@ static void fill_order(struct start *start)
 		.checkpoint_signal = SIGUSR1,
 		.checkpoint_asked = start->spec->checkpoint_ns > 0,
 		.checkpoint_place = true,
+		.image = start->spec->image,
 		.token = job_token_make(decider->common->job_key, job->id, job->attempt,
 					start->token),
 		.node = decider->nodes[start->pieces[0].node].name,

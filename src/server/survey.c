@@ -9,6 +9,7 @@
  */
 #include "server/survey.h"
 
+#include "core/map.h"
 #include "core/text.h"
 #include "server/nodes.h"
 #include "server/reservation.h"
@@ -16,8 +17,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define PREFIX "slurm."
 
 /* ---- nodes ---- */
 
@@ -50,25 +49,34 @@ static void set_node(struct decider *decider, const struct exec_node *told)
 
 /* ---- what others have ---- */
 
-static bool is_told(const struct exec_survey *survey, const char *name)
+/* Their names begin with the executor's and a dot: "slurm.17", "kubernetes.default.web-0". */
+static bool is_theirs(const struct decider *decider, const char *name)
 {
-	for (size_t i = 0; i < survey->taken_count; i++)
-		if (strcmp(survey->taken[i].name, name) == 0)
-			return true;
-	return false;
+	const char *executor = decider->exec->cls->base.name;
+	size_t length = strlen(executor);
+
+	return strncmp(name, executor, length) == 0 && name[length] == '.';
 }
 
 static void give_back(struct decider *decider, const struct exec_survey *survey)
 {
 	const struct reservation *at = decider->reservations;
+	struct map_text told;
+	int rc = 0;
 
-	while (at) {
+	map_text_init(&told, &decider->memory);
+	for (size_t i = 0; rc == 0 && i < survey->taken_count; i++)
+		rc = map_text_put(&told, survey->taken[i].name, strlen(survey->taken[i].name),
+				  (void *)&survey->taken[i], NULL);
+	while (rc == 0 && at) {
 		const struct reservation *next = at->next;
 
-		if (strncmp(at->name, PREFIX, strlen(PREFIX)) == 0 && !is_told(survey, at->name))
+		if (is_theirs(decider, at->name) &&
+		    !map_text_get(&told, at->name, strlen(at->name)))
 			reservation_give(decider, at);
 		at = next;
 	}
+	map_text_fini(&told);
 }
 
 /* As much of a part as is free here: they may have been quicker than the news of one of our own
@@ -96,7 +104,9 @@ static bool fit_part(const struct decider *decider, const struct exec_part *part
 	return piece.cpu_milli > 0 || piece.memory_bytes > 0 || gpus > 0;
 }
 
-static void take(struct decider *decider, const struct exec_taken *taken)
+/* One that is not here yet: `known` has the names of all reservations. */
+static void take(struct decider *decider, const struct map_text *known,
+		 const struct exec_taken *taken)
 {
 	struct strata_piece *pieces =
 		strata_arena_array(&decider->scratch, taken->part_count, sizeof(*pieces));
@@ -108,7 +118,7 @@ static void take(struct decider *decider, const struct exec_taken *taken)
 	const struct reservation *own;
 	struct strata_error err;
 
-	if (reservation_at(decider, taken->name) || !pieces)
+	if (map_text_get(known, taken->name, strlen(taken->name)) || !pieces)
 		return;
 	for (size_t i = 0; i < taken->part_count; i++)
 		like.piece_count += fit_part(decider, &taken->parts[i], &pieces[like.piece_count]);
@@ -117,11 +127,23 @@ static void take(struct decider *decider, const struct exec_taken *taken)
 			    err.text);
 }
 
+static void take_all(struct decider *decider, const struct exec_survey *survey)
+{
+	struct map_text known; /* of a large cluster there are many */
+	int rc = 0;
+
+	map_text_init(&known, &decider->memory);
+	for (const struct reservation *at = decider->reservations; rc == 0 && at; at = at->next)
+		rc = map_text_put(&known, at->name, strlen(at->name), (void *)at, NULL);
+	for (size_t i = 0; rc == 0 && i < survey->taken_count; i++)
+		take(decider, &known, &survey->taken[i]);
+	map_text_fini(&known);
+}
+
 void survey_take(struct decider *decider, const struct exec_survey *survey)
 {
 	for (size_t i = 0; i < survey->node_count; i++)
 		set_node(decider, &survey->nodes[i]);
 	give_back(decider, survey);
-	for (size_t i = 0; i < survey->taken_count; i++)
-		take(decider, &survey->taken[i]);
+	take_all(decider, survey);
 }

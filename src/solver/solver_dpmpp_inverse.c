@@ -90,6 +90,18 @@ static void drop_repeated(struct levels *levels)
 	levels->count = kept;
 }
 
+/* The reference finds where it begins by the timestep, and of two that are equal takes the second. */
+static int check_begin(const struct levels *levels, struct strata_error *err)
+{
+	const double *from = levels->timesteps + levels->first;
+
+	if (levels->count - levels->first > 1 && from[0] == from[1])
+		return strata_fail_at(err, -EINVAL, "steps",
+				      "two steps start at timestep %g; expected fewer steps",
+				      from[0]);
+	return 0;
+}
+
 static int start(const struct dpm_conf *conf, const struct strata_solver_request *request,
 		 struct dpm_run *run)
 {
@@ -110,8 +122,10 @@ static int start(const struct dpm_conf *conf, const struct strata_solver_request
 		top--;
 	bool scheduled = levels_schedule(&conf->common, request) != NULL;
 
-	if (conf->common.use_flow_sigmas && !scheduled)
-		return fill_flow(conf, request, run);
+	if (conf->common.use_flow_sigmas && !scheduled) {
+		rc = fill_flow(conf, request, run);
+		return rc ? rc : check_begin(levels, run->err);
+	}
 	rc = scheduled ? fill_schedule(conf, request, run) : fill_spaced(conf, request, top, run);
 	if (rc)
 		return rc;
@@ -120,11 +134,8 @@ static int start(const struct dpm_conf *conf, const struct strata_solver_request
 						  : levels->train.train_sigmas[top - 1];
 	if (!scheduled || conf->common.use_karras_sigmas)
 		drop_repeated(levels);
-	if (levels->count > 1 && levels->timesteps[0] == levels->timesteps[1])
-		return strata_fail_at(run->err, -EINVAL, "steps",
-				      "two steps start at timestep %g; expected fewer steps",
-				      levels->timesteps[0]);
-	return spacing_first(request, levels->count, &levels->first, run->err);
+	rc = check_begin(levels, run->err);
+	return rc ? rc : spacing_first(request, levels->count, &levels->first, run->err);
 }
 
 static int dpmpp_inverse_compile(const void *conf_any, const struct strata_solver_request *request,

@@ -16,12 +16,13 @@ prints_not 'account'
 prints_not 'ended'
 
 it 'shows where it was put, how good that is and how it ended'
-serve "{\"GET /api/v1/jobs/17\": {\"body\": $(job 'state="completed"' exit_code=0 'gpu_domains={"n1": [0, 1]}' placement_score=120 'request={"mail": "ann@lab.org", "notify": "begin"}')}}"
+serve "{\"GET /api/v1/jobs/17\": {\"body\": $(job 'state="completed"' exit_code=0 'gpu_domains={"n1": [0, 1]}' placement_score=120 'request={"mail": "ann@lab.org", "notify": "begin", "image": "reg/a:1"}')}}"
 run strata show 17
 gives 0
 prints_some 'gpu domains      n1: 0 1'
 prints_some 'placement score  120 of 150'
 prints_some 'exit code        0'
+prints_some 'image            reg/a:1'
 prints_some 'mail             ann@lab.org'
 prints_some 'notify           begin'
 

@@ -29,12 +29,12 @@ it 'sends every field there is'
 serve "{$accepted, $waiting}"
 run strata submit -J me -n 4 -N 2 -c 1.5 --gpus-per-task 1 --gpu-type 'a100|h100' --memory-per-task 1GiB --priority high --nice -5 -A lab -p gpu -q fast \
 	-a '1-9%3' -d afterok:3 --cancel-if-never -b '2030-01-01T00:00:00' --hold --no-requeue --preemptible --checkpoint 10m --gang g --gang-size 2 \
-	-C nvlink -w 'n[1-2]' -x n9 --exclusive -D sub --env X=1,Y=2 -i in -o out-%j -e err-%j --append --umask 077 --comment why -- true
+	-C nvlink --image reg/a:1 -w 'n[1-2]' -x n9 --exclusive -D sub --env X=1,Y=2 -i in -o out-%j -e err-%j --append --umask 077 --comment why -- true
 gives 0
 asked '{k: v for k, v in r[0]["body"].items() if k != "environment"} == {"name": "me", "tasks": 4, "nodes": 2, "cpus_per_task": 1.5, "gpus_per_task": 1,
 	"gpu_type": "a100|h100", "memory_per_task": 1 << 30, "priority": "high", "nice": -5, "account": "lab", "partition": "gpu", "qos": "fast",
 	"array": "1-9%3", "dependencies": "afterok:3", "cancel_if_never": True, "begin": "2030-01-01T00:00:00Z", "hold": True, "requeue": False,
-	"preemptible": True, "checkpoint": 600, "gang": "g", "gang_size": 2, "features": "nvlink", "node_list": "n[1-2]", "node_exclude": "n9",
+	"preemptible": True, "checkpoint": 600, "gang": "g", "gang_size": 2, "features": "nvlink", "image": "reg/a:1", "node_list": "n[1-2]", "node_exclude": "n9",
 	"exclusive": True, "working_dir": "'"$PWD"'/sub", "input": "in", "output": "out-%j", "error": "err-%j", "append": True, "umask": "077", "comment": "why",
 	"command": ["true"]}'
 asked 'r[0]["body"]["environment"]["X"] == "1" and r[0]["body"]["environment"]["HOME"]'

@@ -1,6 +1,7 @@
 /* What every executor must keep. */
 #include "test.h"
 
+#include "exec/exec_kubernetes.h"
 #include "exec/exec_slurm.h"
 
 #include <strata/text.h>
@@ -36,6 +37,29 @@ static void prepare_slurm(struct slurm_conf *conf)
 	conf->poll_ns = 50 * STRATA_MS_NS;
 }
 
+static FILE *cluster;
+
+/* A Kubernetes cluster of one node, whose kubelet runs processes: tests/fake_kubernetes. No child of
+ * ours, since the test waits for all of those; it ends when its input does. */
+static void prepare_kubernetes(struct kubernetes_conf *conf)
+{
+	const char *source = getenv("STRATA_SOURCE") ? getenv("STRATA_SOURCE") : ".";
+	char command[2 * PATH_MAX];
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/kubeconfig", test_temp_dir());
+	unlink(path);
+	snprintf(command, sizeof(command), "exec 3<&0; %s/tests/fake_kubernetes %s <&3 3<&- &",
+		 source, test_temp_dir());
+	cluster = popen(command, "w");
+	CHECK(cluster);
+	for (int i = 0; i < 1000 && access(path, F_OK) < 0; i++)
+		usleep(20000);
+	CHECK_INT(access(path, F_OK), 0);
+	conf->kubeconfig = path;
+	conf->image = "none";
+}
+
 static void each_class(void (*check)(const struct exec_class *cls, const void *conf))
 {
 	for (const struct strata_class *const *at = exec_kind.classes; *at; at++) {
@@ -48,7 +72,11 @@ static void each_class(void (*check)(const struct exec_class *cls, const void *c
 		CHECK_OK(strata_schema_defaults(&schema, &arena, conf, &err));
 		if (*at == &exec_slurm.base)
 			prepare_slurm(conf);
+		if (*at == &exec_kubernetes.base)
+			prepare_kubernetes(conf);
 		check((const struct exec_class *)*at, conf);
+		if (*at == &exec_kubernetes.base)
+			pclose(cluster);
 		strata_arena_fini(&arena);
 		CHECK_INT(memory.used_bytes, 0);
 	}

@@ -62,10 +62,10 @@ def _same_timesteps(a: Path, b: Path) -> bool:
 
 
 def _own_timesteps(narrow: Path, wide: Any) -> list[float]:
-    """How far diffusers' timesteps in float32 are from those in float64, where they have fractions."""
+    """How far diffusers' timesteps in float32 are from those in float64, and go by roundings, where they have fractions."""
     if not isinstance(wide, Path) or len(wide.timesteps) != len(narrow.timesteps) or all(t == int(t) for t in narrow.timesteps):
         return [0.0] * len(narrow.timesteps)
-    return [abs(t - u) for t, u in zip(narrow.timesteps, wide.timesteps)]
+    return [max(abs(t - u), sway) for t, u, sway in zip(narrow.timesteps, wide.timesteps, narrow.sways)]
 
 
 def allowed(setting: Setting, narrow: Path, double: Any, wide: Any, told: Any) -> list[float]:

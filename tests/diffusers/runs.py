@@ -52,13 +52,14 @@ class Path(NamedTuple):
     """A trajectory: what the model was told, and the sample before the first call and after each. on_edge are the calls whose timestep
     diffusers rounds from so near to the edge that another machine may come to its neighbour (it takes logarithms in float32, and
     libraries differ in their last bit). still: the last step has no length but for roundings. levels: all timesteps and noise levels of
-    diffusers' scheduler."""
+    diffusers' scheduler. sways: how far each timestep goes by roundings."""
 
     timesteps: list[float]
     samples: list[torch.Tensor]
     on_edge: frozenset[int] = frozenset()
     still: bool = False
     levels: tuple[Any, Any] = (None, None)
+    sways: list[float] = []
 
 
 def model(x: torch.Tensor, t: float) -> torch.Tensor:
@@ -193,19 +194,18 @@ def _edges(raw: list[float], scheduler: Any, begin: int) -> frozenset[int]:
     return frozenset(k - begin for k in rounded if k >= begin and abs(raw[k] * 2 - round(raw[k] * 2)) < 2 * EDGE)
 
 
-def _moved(raw: list[float], scheduler: Any, begin: int, words: dict[str, Any]) -> frozenset[int]:
-    """Calls whose timestep is its neighbour when every alpha is two roundings off. With zero terminal SNR torch takes square roots of them
-    that are not the nearest number (its library's), and squares them again."""
-    if not raw or not scheduler.config.get("rescale_betas_zero_snr"):
-        return frozenset()
-    found = set()
-    for by in (-(2.0**-23), 2.0**-23):
+def _sways(raw: list[float], scheduler: Any, begin: int, words: dict[str, Any]) -> list[float]:
+    """How far the timesteps go that diffusers computes from noise levels when every alpha is two roundings off: so far may those of another
+    machine be. (Of levels in float32 it takes differences, and of alphas square roots that are its library's and not the nearest.)"""
+    timesteps = scheduler.timesteps.double()
+    found = torch.zeros_like(timesteps)
+    for by in (-(2.0**-23), 2.0**-23) if raw else ():
         other = copy.deepcopy(scheduler)
         other.alphas_cumprod = other.alphas_cumprod * (1 + by)
         other.set_timesteps(**words)
-        if len(other.timesteps) == len(scheduler.timesteps):
-            found |= {k - begin for k in range(begin, len(other.timesteps)) if abs(float(other.timesteps[k]) - float(scheduler.timesteps[k])) == 1}
-    return frozenset(found)
+        if len(other.timesteps) == len(timesteps):
+            found = torch.maximum(found, (other.timesteps.double() - timesteps).abs())
+    return found[begin:].tolist()
 
 
 def _still(scheduler: Any) -> bool:
@@ -221,12 +221,14 @@ def _walk(setting: Setting, scheduler: Any, original: Any, dtype: torch.dtype, n
     words = {key: value for key, value in words.items() if value is not None}
     with _watching(scheduler) as raw:
         scheduler.set_timesteps(**words)
-    moved = _moved(raw, scheduler, begin_of(setting, scheduler), words)
     for name, there in zip(("timesteps", "sigmas"), levels):
         if there is not None:
             setattr(scheduler, name, there.to(dtype) if there.is_floating_point() else there)
     begin = begin_of(setting, scheduler)
-    on_edge = _edges(raw, scheduler, begin) | moved
+    sways = _sways(raw, scheduler, begin, words)
+    on_edge = _edges(raw, scheduler, begin)
+    if scheduler.config.get("rescale_betas_zero_snr"):
+        on_edge |= {k for k, sway in enumerate(sways) if sway == 1}
     timesteps = scheduler.timesteps[begin:]
     if len(timesteps) == 0:
         raise Refused("no step is left")
@@ -250,7 +252,7 @@ def _walk(setting: Setting, scheduler: Any, original: Any, dtype: torch.dtype, n
         x = scheduler.step(_shake(output) if shaken else output, t, x, return_dict=False, **more)[0].to(dtype)
         told.append(float(t))
         samples.append(x)
-    return Path(told, samples, on_edge, _still(original), (scheduler.timesteps, getattr(original, "sigmas", None)))
+    return Path(told, samples, on_edge, _still(original), (scheduler.timesteps, getattr(original, "sigmas", None)), sways)
 
 
 def _finite(path: Path) -> Path:

@@ -212,6 +212,14 @@ def a_rounding_is_no_schedule():
                                 for name in ("FlowMatchEulerDiscreteScheduler", "FlowMatchLCMScheduler")))
 
 
+def an_inversion_of_a_flow_that_begins_twice_is_refused():
+    return all_are("refused", Setting("DPMSolverMultistepInverseScheduler", {"num_train_timesteps": 100, "flow_shift": 10.0, "use_flow_sigmas": True}, steps=13))
+
+
+def differences_of_rounded_levels_sway_timesteps():
+    return all_are("same", Setting("KDPM2AncestralDiscreteScheduler", {"beta_start": 0.000182, "beta_end": 0.01461, "use_exponential_sigmas": True}, steps=3))
+
+
 def noise_begins_at_the_highest_level():
     return all_are("same", Setting("EulerDiscreteScheduler", {"num_train_timesteps": 2000, "prediction_type": "v_prediction", "steps_offset": 1,
                                                               "rescale_betas_zero_snr": True}, steps=12))
@@ -223,7 +231,8 @@ def a_half_timestep_may_be_rounded_either_way():
                    Setting("DPMSolverMultistepScheduler", {"beta_start": 0.00011, "rescale_betas_zero_snr": True, "use_lu_lambdas": True}, steps=28))
 
 
-package.run(sizes_are_asked_for_with_any_number_of_steps, ancestral_steps_go_down, noise_begins_at_the_highest_level, a_rounding_is_no_schedule, a_half_timestep_may_be_rounded_either_way,
+package.run(sizes_are_asked_for_with_any_number_of_steps, ancestral_steps_go_down, noise_begins_at_the_highest_level, a_rounding_is_no_schedule, an_inversion_of_a_flow_that_begins_twice_is_refused,
+            differences_of_rounded_levels_sway_timesteps, a_half_timestep_may_be_rounded_either_way,
             steps_that_numpy_counts_as_one_more_end_at_timestep_minus_one, timestep_minus_one_is_refused_where_it_is_pure_noise,
             leading_steps_may_begin_after_the_training, schedules_of_the_training_on_a_flow_are_the_same_below_one,
             continuous_timesteps_are_as_many_as_levels, what_was_just_outside_the_tolerance, one_step_begins_at_the_first_level_of_its_schedule,
