@@ -200,10 +200,15 @@ static int fill_times(const struct advance_request *body, int64_t now_ns,
 	int64_t most_ns = body->repeat == ADVANCE_DAILY ? day_ns : 7 * day_ns;
 
 	like->begin_ns = body->from_ns ? body->from_ns : now_ns;
-	if (!body->to_ns == !body->duration_ns)
+	if (body->to_ns && body->duration_ns)
 		return strata_fail_at(err, -EINVAL, "to",
-				      "nothing says how long it lasts; expected either an end (to) or "
-				      "a duration (for)");
+				      "there is both an end (to) and a duration (for); expected "
+				      "one of them");
+	if (!body->to_ns && !body->duration_ns)
+		return strata_fail_at(
+			err, -EINVAL, "to",
+			"nothing says how long it lasts; expected either an end (to) or "
+			"a duration (for)");
 	like->end_ns = body->to_ns ? body->to_ns : like->begin_ns + body->duration_ns;
 	if (like->end_ns <= like->begin_ns || like->end_ns <= now_ns)
 		return strata_fail_at(err, -EINVAL, body->to_ns ? "to" : "duration",

@@ -30,8 +30,9 @@ static int read_number(struct scan *scan, int64_t *ret_value, struct strata_erro
 		return fail_form(scan, err);
 	if (value > STRATA_ARRAY_INDEX_MAX)
 		return strata_fail(err, -ERANGE,
-				   "an array has tasks 0 to %d and runs at most that many at once",
-				   STRATA_ARRAY_INDEX_MAX);
+				   "%llu is too much: an array has tasks 0 to %d and runs at most "
+				   "that many at once",
+				   (unsigned long long)value, STRATA_ARRAY_INDEX_MAX);
 	*ret_value = (int64_t)value;
 	return 0;
 }
