@@ -334,9 +334,12 @@ static int draw_figure(const struct page *page, const json_t *figure)
 	size_t count = json_array_size(days);
 	double *x = numbers(page, count), *y = numbers(page, count), *usual = numbers(page, count);
 	bool time = strcmp(grid_or(json_object_get(figure, "unit"), ""), "s") == 0;
-	char title[200];
+	const char *of = grid_or(json_object_get(figure, "of"), "");
+	const char *title = strata_arena_printf(&page->cli->arena, "%s%s%s",
+						report_figure_words(grid_string(figure, "figure")),
+						*of ? ": " : "", of);
 
-	if (!x || !y || !usual)
+	if (!x || !y || !usual || !title)
 		return strata_fail_memory(&page->cli->err);
 	int64_t first_ns = count ? when_json(json_array_get(days, 0), "day") : 0;
 
@@ -345,10 +348,6 @@ static int draw_figure(const struct page *page, const json_t *figure)
 		y[i] = number(json_array_get(days, i), "median");
 		usual[i] = number(figure, "usual");
 	}
-	const char *of = grid_or(json_object_get(figure, "of"), "");
-
-	snprintf(title, sizeof(title), "%s%s%.120s",
-		 report_figure_words(grid_string(figure, "figure")), *of ? ": " : "", of);
 	const struct svg_series series[] = { { "median of the day", x, y, count },
 					     { "usual", x, usual, count } };
 	const struct svg_lines lines = { .title = title,

@@ -98,8 +98,9 @@ static int check(const struct request *request, const struct token_request *body
 		return strata_fail_at(err, -EACCES, "user",
 				      "only administrators make tokens for others");
 	if (like->role > who->role)
-		return strata_fail_at(err, -EACCES, "role", "you are %s and cannot make more",
-				      role_name(who->role));
+		return strata_fail_at(err, -EACCES, "role",
+				      "role is %s; expected at most %s, which is your own",
+				      role_name(like->role), role_name(who->role));
 	return 0;
 }
 

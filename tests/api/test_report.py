@@ -66,11 +66,11 @@ def month(days=14, users=(("ann", 6), ("bob", 3), ("<b>eve</b> & co", 1)), seed=
     return found
 
 
-def with_figures(service):
+def with_figures(service, worse=("wait", "band normal")):
     service.kill()
     today = int(time.time()) // 86400
-    rows = [(kind, of, today - ago, value * (1 + ago % 4 / 15) * (4 if (kind, of) == ("wait", "band normal") and ago < 4 else 1), value / 2, value * 2, 90)
-            for kind, of, value in (("wait", "band normal", 300), ("wait", "partition a100", 900), ("pass", "", 0.0004), ("store", "", 0.003)) for ago in range(1, 25)]
+    rows = [(kind, of, today - ago, value * (1 + ago % 4 / 15) * (4 if (kind, of) == worse and ago < 4 else 1), value / 2, value * 2, 90)
+            for kind, of, value in ((*worse, 300), ("wait", "partition a100", 900), ("pass", "", 0.0004), ("store", "", 0.003)) for ago in range(1, 25)]
     with database(service) as store:
         store.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", rows)
     service.start()
@@ -160,6 +160,15 @@ def one_file_has_all_of_it_and_loads_nothing(service):
         assert words in page.words, words
 
 
+def a_long_name_is_not_cut_in_the_midst_of_a_character(service):
+    name = "partition <" + "€" * 39
+    with_figures(service, ("wait", name))
+    strata(service, "report", "--since", "14d", "-o", "report.html")
+    with open(os.path.join(service.dir, "report.html"), "rb") as file:
+        text = file.read().decode()  # which refuses half a character
+    assert text.count(name.replace("<", "&lt;")) >= 2 and name not in text, text
+
+
 def an_empty_history_is_told_as_such(service):
     said = strata(service, "report", "-o", "empty.html")
     equal(said, "")
@@ -181,4 +190,5 @@ def a_time_that_is_none_is_refused(service):
 
 
 run(what_was_used_waited_and_wasted_is_told, weights_count_as_shares, a_terminal_gets_sentences_and_tables, one_file_has_all_of_it_and_loads_nothing,
+    a_long_name_is_not_cut_in_the_midst_of_a_character,
     an_empty_history_is_told_as_such, whoever_may_read_accounting_may_read_it, a_time_that_is_none_is_refused)

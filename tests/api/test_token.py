@@ -163,7 +163,8 @@ def there_are_so_many_and_no_more(service):
 def nobody_gives_more_than_he_has(service):
     if os.geteuid() != 0:
         raise Skip("it takes root to be somebody else")
-    equal(as_nobody(service, "POST", "/api/v1/tokens", {"role": "operator"})[0], 403)
+    status, answer = as_nobody(service, "POST", "/api/v1/tokens", {"role": "operator"})
+    equal((status, answer["error"]["message"]), (403, "role is operator; expected at most user, which is your own"))
     equal(as_nobody(service, "POST", "/api/v1/tokens", {"user": "root"})[0], 403)
     equal(as_nobody(service, "POST", "/api/v1/tokens", {})[1]["user"], NOBODY)
     equal(service.api("POST", "/tokens", {"user": "no such user"}, 404)["error"]["field"], "user")
