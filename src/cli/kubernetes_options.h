@@ -1,4 +1,4 @@
-/* What cmd_kubernetes_scheduler.c reads and kubernetes_run.c, in the full
+/* What cmd_kubernetes_scheduler.c and cmd_kubernetes_jobs.c read and kubernetes_run.c, in the full
  * program, does. */
 #ifndef CLI_KUBERNETES_OPTIONS_H
 #define CLI_KUBERNETES_OPTIONS_H
@@ -16,5 +16,12 @@ struct kubernetes_scheduler_options {
 };
 int kubernetes_scheduler_run(struct cli *cli, const void *conf, char **operands,
 			     size_t operand_count);
+
+struct kubernetes_jobs_options {
+	const char *kubeconfig, *context, *space;
+	int64_t look_ns;
+	bool insecure;
+};
+int kubernetes_jobs_run(struct cli *cli, const void *conf, char **operands, size_t operand_count);
 
 #endif

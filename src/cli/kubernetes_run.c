@@ -3,7 +3,9 @@
 #include "cli/kubernetes_options.h"
 
 #include "core/env_log.h"
+#include "cli/service.h"
 #include "pods/pods_scheduler.h"
+#include "stratajobs/stratajobs.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -84,4 +86,29 @@ int kubernetes_scheduler_run(struct cli *cli, const void *conf_any, char **opera
 		return rc;
 	log_open(LOG_FORM_AUTO, LOG_LEVEL_INFO);
 	return pods_scheduler_run(&conf, &cli->err);
+}
+
+int kubernetes_jobs_run(struct cli *cli, const void *conf_any, char **operands,
+			size_t operand_count)
+{
+	const struct kubernetes_jobs_options *options = conf_any;
+	struct kube_config_from from = { .path = options->kubeconfig,
+					 .context = options->context,
+					 .insecure_ok = options->insecure };
+	struct stratajobs_conf conf = { .env = env_system(),
+					.space = options->space,
+					.look_ns = options->look_ns };
+	struct kube_config config;
+	int rc = kube_config_load(&from, env_system(), &cli->arena, &config, &cli->err);
+
+	(void)operands, (void)operand_count;
+	if (rc == 0)
+		rc = service_open(cli, &conf.service);
+	if (rc == 0 && curl_global_init(CURL_GLOBAL_DEFAULT))
+		rc = strata_fail(&cli->err, -EIO, "libcurl does not start");
+	if (rc)
+		return rc;
+	conf.config = &config;
+	log_open(LOG_FORM_AUTO, LOG_LEVEL_INFO);
+	return stratajobs_run(&conf, &cli->err);
 }
