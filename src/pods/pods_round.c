@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { DECISIONS_FIRST = 64 };
+#define OVERDUE_NS (5 * STRATA_MINUTE_NS)
 
 bool pods_waits(const struct pod *pod, int64_t now_ns)
 {
@@ -139,6 +140,13 @@ static int64_t rank_of(const struct ranks *ranks, int64_t priority)
 
 /* ---- telling the cluster ---- */
 
+/* How long it is taken to run in all. Nobody ends a pod at its time limit: one that is near it or
+ * past it is taken to run as long again as it has, else it would count as gone for ever. */
+static int64_t whole_time_ns(int64_t limit_ns, int64_t ran_ns)
+{
+	return limit_ns > ran_ns + OVERDUE_NS ? limit_ns : 2 * (ran_ns + OVERDUE_NS);
+}
+
 /* One that is there already: of ours or of another scheduler. It is charged by pods_usage.c. */
 static int adopt(struct pods_round *round, size_t index, struct pods_row *row)
 {
@@ -153,6 +161,7 @@ static int adopt(struct pods_round *round, size_t index, struct pods_row *row)
 		return strata_fail_memory(round->err);
 	if (since_ns > round->now_ns)
 		since_ns = round->now_ns;
+	request.time_limit_ns = whole_time_ns(request.time_limit_ns, round->now_ns - since_ns);
 	rc = strata_cluster_submit(round->cluster, &request, round->now_ns, round->err);
 	if (rc == 0)
 		rc = strata_cluster_adopt(round->cluster, request.id, 1, since_ns, &piece, 1,

@@ -2,7 +2,6 @@
 # strata kubernetes jobs: what it says when it cannot begin. tests/api/test_stratajobs.py has the rest.
 . "$(dirname "$0")/lib.sh"
 unset KUBECONFIG KUBERNETES_SERVICE_HOST
-export HOME=$PWD
 
 it 'names a kubeconfig that is not there'
 run strata kubernetes jobs --kubeconfig "$PWD/none"

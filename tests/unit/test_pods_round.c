@@ -139,6 +139,90 @@ TEST(a_place_that_is_taken_is_not_given)
 	close_world(&world);
 }
 
+TEST(gpus_of_one_numa_node_go_together)
+{
+	json_t *json = node_json("n1", 4, ",'strata.io/gpu-numa':'0101'", "");
+	struct strata_error err = { 0 };
+	struct world world;
+
+	open_world(&world);
+	CHECK_OK(pods_mirror_node(&world.mirror, json, false, &err));
+	json_decref(json);
+	add_pod(&world, "there", 1, ",'annotations':{'strata.io/gpus':'0'}", ",'nodeName':'n1'");
+	add_pod(&world, "two", 2, "", "");
+	go_round(&world);
+	CHECK_INT(find(&world, "two")->gpu_mask, 1 << 1 | 1 << 3);
+	close_world(&world);
+}
+
+TEST(constraints_of_many_kinds_are_told_apart)
+{
+	struct world world;
+
+	open_world(&world);
+	for (int i = 0; i < 40; i++) {
+		char name[16], label[64], selector[64];
+
+		snprintf(name, sizeof(name), "n%d", i);
+		snprintf(label, sizeof(label), ",'rack':'%d'", i);
+		json_t *json = node_json(name, 1, label, "");
+		struct strata_error err = { 0 };
+
+		CHECK_OK(pods_mirror_node(&world.mirror, json, false, &err));
+		json_decref(json);
+		snprintf(selector, sizeof(selector), ",'nodeSelector':{'rack':'%d'}", 39 - i);
+		add_pod(&world, name, 1, "", selector);
+	}
+	go_round(&world);
+	CHECK_INT(count_of(&world, PODS_BIND), 40);
+	for (size_t i = 0; i < world.plan.count; i++) {
+		int pod, node;
+
+		CHECK_INT(sscanf(world.plan.decisions[i].pod->name, "n%d", &pod), 1);
+		CHECK_INT(sscanf(world.plan.decisions[i].node, "n%d", &node), 1);
+		CHECK_INT(pod + node, 39);
+	}
+	close_world(&world);
+}
+
+/* A node that one pod fills, and one of a higher priority that waits; how many are deleted. */
+static size_t evicted_for(const char *meta, const char *spec, bool deleting)
+{
+	struct strata_memory memory = { 0 };
+	struct strata_arena arena;
+	struct strata_error err = { 0 };
+	struct world world;
+
+	strata_arena_init(&arena, &memory, 0);
+	open_world(&world);
+	CHECK_OK(strata_spec_build(&strata_victims_kind, "lowest:protect=0s", &arena,
+				   &world.conf.cluster.victims, &err));
+	add_node(&world, "n1", 2);
+	add_pod(&world, "there", 2, meta, ",'nodeName':'n1'");
+	find(&world, "there")->deleting = deleting;
+	add_pod(&world, "urgent", 1, "", spec);
+	go_round(&world);
+	size_t count = count_of(&world, PODS_EVICT);
+
+	CHECK_INT(count_of(&world, PODS_BIND), 0);
+	CHECK(count == 0 || strcmp(world.plan.decisions[0].pod->name, "there") == 0);
+	close_world(&world);
+	strata_arena_fini(&arena);
+	return count;
+}
+
+TEST(a_pod_of_a_higher_band_has_one_of_a_lower_deleted_once)
+{
+	static const char high[] = ",'priority':7";
+
+	CHECK_INT(evicted_for("", high, false), 1);
+	CHECK_INT(evicted_for("", high, true), 0); /* it is on its way already */
+	CHECK_INT(evicted_for("", "", false), 0);
+	CHECK_INT(evicted_for("", ",'priority':7,'preemptionPolicy':'Never'", false), 0);
+	CHECK_INT(evicted_for(",'annotations':{'strata.io/preemptible':'false'}", high, false), 0);
+	CHECK_INT(evicted_for(GANG("1"), high, false), 0);
+}
+
 TEST(a_node_that_has_more_on_it_than_it_has_is_full_and_no_mistake)
 {
 	struct world world;
