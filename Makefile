@@ -42,6 +42,7 @@ deps-test:
 	@tools/deps --wanted deps/debian-python.txt
 	@tools/deps --wanted deps/debian-web.txt
 	@tools/npm-env build/npm deps/npm-test.txt
+	@tools/prometheus-env build/prometheus
 deps-python:
 	@tools/deps deps/debian.txt deps/debian-python.txt
 deps-dev:

@@ -485,6 +485,10 @@ void strata_cluster_account(struct strata_cluster *cluster, const char *name,
  * the call. */
 void strata_cluster_each_user(const struct strata_cluster *cluster,
 			      void (*each)(void *context, const char *name), void *context);
+/* How long a job that has not ended is expected to run, by the prediction, as of now; 0: there is no
+ * such job. */
+int64_t strata_cluster_predicted(const struct strata_cluster *cluster, uint64_t id);
+
 /* What a user has used in one account (NULL: as in a request), in GPU-hours as of the latest time
  * seen: what a store keeps. */
 double strata_cluster_association_usage(struct strata_cluster *cluster, const char *user,
@@ -870,11 +874,11 @@ struct strata_event {
 	const struct strata_limits *limits;          /* ACCOUNT, USER, QOS; NULL: none */
 	double gpu_hours;                            /* USAGE */
 	int64_t bytes_max;                           /* CHECKPOINT_MAX */
-	uint32_t jobs_max; /* JOBS_MAX; LIMIT_ARRAY, of which `job` is the array */
-	uint32_t attempt;                            /* ADOPT, REMEMBER */
-	uint32_t preempted;                          /* REMEMBER */
-	bool started;                                /* REMEMBER */
-	const struct strata_piece *pieces;           /* ADOPT */
+	uint32_t jobs_max;                 /* JOBS_MAX; LIMIT_ARRAY, of which `job` is the array */
+	uint32_t attempt;                  /* ADOPT, REMEMBER */
+	uint32_t preempted;                /* REMEMBER */
+	bool started;                      /* REMEMBER */
+	const struct strata_piece *pieces; /* ADOPT */
 	uint32_t piece_count;
 	const struct strata_job_request *request; /* SUBMIT */
 	enum strata_outcome outcome;              /* ENDED … */

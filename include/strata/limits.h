@@ -53,11 +53,11 @@ enum {
 	STRATA_TOKENIZER_SPECIALS_MAX = 4096,        /* special tokens */
 
 	/* studies: what the service works out for people, in processes of their own */
-	STRATA_STUDIES_MAX = 8,               /* that wait or run, of all users */
-	STRATA_STUDIES_KEPT = 32,             /* that have ended and can still be read */
-	STRATA_STUDY_JOBS_MAX = 20000,        /* of the history in one replay */
-	STRATA_STUDY_SECONDS_MAX = 60,        /* CPU time of one */
-	STRATA_STUDY_MEMORY_MAX = 1 << 30,    /* bytes of memory of one */
+	STRATA_STUDIES_MAX = 8,            /* that wait or run, of all users */
+	STRATA_STUDIES_KEPT = 32,          /* that have ended and can still be read */
+	STRATA_STUDY_JOBS_MAX = 20000,     /* of the history in one replay */
+	STRATA_STUDY_SECONDS_MAX = 60,     /* CPU time of one */
+	STRATA_STUDY_MEMORY_MAX = 1 << 30, /* bytes of memory of one */
 	STRATA_STUDY_RESULT_BYTES_MAX = 4 << 20,
 	STRATA_STUDY_FILE_BYTES_MAX = 64 << 20, /* of a model that is looked at */
 
@@ -194,6 +194,7 @@ enum {
 	STRATA_STORE_PAGE_MAX = 10000, /* rows of a page, jobs forgotten at a time */
 	STRATA_STORE_STATES_MAX = 16,  /* states in one question */
 	STRATA_STORE_READERS_MAX = 256,
+	STRATA_FIGURES_MAX = 256, /* key figures that the service keeps days of */
 
 	/* machine */
 	STRATA_INVENTORY_NODES_MAX = 1 << 16, /* nodes that a configuration declares */

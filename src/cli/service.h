@@ -182,8 +182,8 @@ int job_expand(struct cli *cli, char *const *words, size_t count, char ***ret_wo
 	       size_t *ret_count);
 /* Is it the number of an array? False of what is not there, too. */
 bool job_is_array(struct cli *cli, const char *word, int64_t *ret_array);
-/* Words to look at: an array alone is shown as one thing by show_array, but in JSON, all else job by
- * job. */
+/* Words to look at: an array alone is shown as one thing by show_array, but in JSON, all else
+ * job by job. */
 int job_each_or_array(struct cli *cli, char *const *words, size_t count,
 		      int (*show_array)(struct cli *cli, int64_t array), job_action *get,
 		      job_printer *print);

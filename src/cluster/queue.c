@@ -67,6 +67,13 @@ int64_t queue_predict(const struct strata_cluster *cluster, const struct job *jo
 	return predicted < 1 ? 1 : predicted > job->limit_ns ? job->limit_ns : predicted;
 }
 
+int64_t strata_cluster_predicted(const struct strata_cluster *cluster, uint64_t id)
+{
+	const struct job *job = range_get(cluster, id);
+
+	return job && !strata_job_ended(job->state) ? queue_predict(cluster, job) : 0;
+}
+
 int64_t queue_hold_ns(const struct strata_cluster *cluster, const struct job *job)
 {
 	return cluster->prediction->correct ? queue_predict(cluster, job) : job->limit_ns;

@@ -6,6 +6,7 @@
 #include "server/act.h"
 
 #include "server/checkpoint.h"
+#include "server/figures.h"
 #include "server/mirror.h"
 #include "server/nodes.h"
 #include "server/remote.h"
@@ -15,6 +16,8 @@
 #include "server/survey.h"
 #include "server/view.h"
 #include "server/webhooks.h"
+
+#include <strata/limits.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,13 +35,30 @@ static struct live *job_of(const struct decider *decider, uint64_t id)
 
 /* ---- before the commit ---- */
 
+/* How long it waited since it could start, by its class: the partition it asked for, or its
+ * band. */
+static void note_wait(struct decider *decider, const struct live *live)
+{
+	static const char *const bands[] = { "band low", "band normal", "band high" };
+	const struct job *job = &live->job;
+	int64_t since_ns = job->eligible_ns > job->created_ns ? job->eligible_ns : job->created_ns;
+	char partition[STRATA_NAME_BYTES_MAX + 16];
+
+	metrics_time(&decider->common->metrics, METRIC_WAIT, job->scheduled_ns - job->created_ns);
+	snprintf(partition, sizeof(partition), "partition %s",
+		 job->partition ? job->partition : "");
+	figures_add(decider, FIGURE_WAIT, job->partition ? partition : bands[job->band],
+		    job->scheduled_ns > since_ns ? (double)(job->scheduled_ns - since_ns) / 1e9
+						 : 0);
+}
+
 static void note_start(struct decider *decider, struct live *live,
 		       const struct strata_effect *effect)
 {
 	live->job.scheduled_ns = decider_now_ns(decider);
+	live->predicted_ns = strata_cluster_predicted(decider->cluster, effect->job);
 	if (effect->attempt == 1)
-		metrics_time(&decider->common->metrics, METRIC_WAIT,
-			     live->job.scheduled_ns - live->job.created_ns);
+		note_wait(decider, live);
 	live->job.started_ns = 0;
 	live->job.exit_code = live->job.exit_signal = 0;
 	live->job.user_ns = live->job.system_ns = live->job.memory_peak_bytes = 0;

@@ -2,6 +2,7 @@
 #include "core/buf.h"
 #include "server/mirror.h"
 #include "server/decider.h"
+#include "server/figures.h"
 #include "server/front.h"
 #include "server/live.h"
 #include "server/route.h"
@@ -98,6 +99,8 @@ static void get_metrics(struct decider *decider, struct request *request)
 	print_cluster(decider, &buf);
 	task_metrics_print(decider, &buf);
 	mirror_print(decider, &buf);
+	figures_print(decider, &buf);
+	fairness_print(decider, &buf);
 	metrics_print_one(&buf, "task_result_bytes", "gauge", "what pictures take",
 			  (double)decider->result_bytes);
 	metrics_print(&decider->common->metrics, &buf);

@@ -1,10 +1,12 @@
 /*
  * GET /api/v1/problems: what is wrong, the gravest first: each with what follows from it and one
  * thing to do. Nodes that are down or drained, a store or an inventory that is away, workers that
- * fail, jobs that can never start (everybody's for operators, else one's own), disks that are
- * nearly full. The decider tells what it knows; disks are looked at by an HTTP thread.
+ * fail, jobs that can never start (everybody's for operators, else one's own), key figures that are
+ * worse than usual, disks that are nearly full. The decider tells what it knows; disks are looked
+ * at by an HTTP thread.
  */
 #include "server/decider.h"
+#include "server/figures.h"
 #include "server/front.h"
 #include "server/live.h"
 #include "server/models.h"
@@ -46,13 +48,13 @@ static void put(json_t *answer, const struct problem *problem)
 	json_integer_set(count, json_integer_value(count) + 1);
 	if (json_array_size(list) >= STRATA_PROBLEMS_MAX)
 		return;
-	json_t *json = json_pack(
-		"{s:s,s:b,s:s?,s:o,s:o,s:s,s:s,s:{s:s,s:s?,s:s}}", "kind", problem->kind, "grave",
-		problem->grave, "about", problem->about, "job",
-		problem->job ? json_integer(problem->job) : json_null(), "since",
-		view_time(problem->since_ns), "title", problem->title, "text", problem->text,
-		"action", "text", problem->act, "command",
-		*problem->command ? problem->command : NULL, "page", problem->page);
+	json_t *json = json_pack("{s:s,s:b,s:s?,s:o,s:o,s:s,s:s,s:{s:s,s:s?,s:s}}", "kind",
+				 problem->kind, "grave", problem->grave, "about", problem->about,
+				 "job", problem->job ? json_integer(problem->job) : json_null(),
+				 "since", view_time(problem->since_ns), "title", problem->title,
+				 "text", problem->text, "action", "text", problem->act, "command",
+				 *problem->command ? problem->command : NULL, "page",
+				 problem->page);
 
 	/* behind the others that are as grave */
 	size_t at = json_array_size(list);
@@ -177,6 +179,53 @@ static void look_at_services(struct decider *decider, json_t *answer)
 	}
 }
 
+/* ---- what has grown ---- */
+
+static const char *figure_text(const struct figure *figure, double value,
+			       char text[STRATA_FORM_BYTES])
+{
+	if (figure_is_time(figure->kind) && value < 1)
+		snprintf(text, STRATA_FORM_BYTES, "%.3g ms", value * 1000);
+	else if (figure_is_time(figure->kind))
+		strata_duration_print_short((int64_t)(value * 1e9), text);
+	else
+		snprintf(text, STRATA_FORM_BYTES, "%.3g", value);
+	return text;
+}
+
+static void look_at_figures(struct decider *decider, json_t *answer)
+{
+	static const char *const what[FIGURE_KIND_COUNT] = {
+		[FIGURE_WAIT] = "Jobs wait longer",
+		[FIGURE_TASK_WAIT] = "Pictures wait longer",
+		[FIGURE_PASS] = "Deciding takes longer",
+		[FIGURE_STORE] = "The store takes longer",
+		[FIGURE_STEP] = "Steps take longer",
+		[FIGURE_PREDICTION] = "Run times are further from what was expected",
+	};
+	const struct figure *figure = NULL;
+
+	while ((figure = figures_next(decider->figures, figure))) {
+		const struct baseline_verdict *verdict = &figure->verdict;
+		struct problem problem = { .kind = "regression",
+					   .about = *figure->of ? figure->of : NULL,
+					   .since_ns = verdict->since_day * STRATA_DAY_NS };
+		char now[STRATA_FORM_BYTES], usual[STRATA_FORM_BYTES];
+
+		if (!figure_is_worse(figure))
+			continue;
+		SET(title, "%s than usual%s%.80s", what[figure->kind], *figure->of ? ": " : "",
+		    figure->of);
+		SET(text, "%s on the last days; usual is %s, the median of %zu days before.",
+		    figure_text(figure, verdict->now, now),
+		    figure_text(figure, verdict->usual, usual), verdict->days);
+		SET(act, "See the report");
+		SET(command, "strata report --since 14d");
+		SET(page, "#/now");
+		put(answer, &problem);
+	}
+}
+
 static void get_problems(struct decider *decider, struct request *request)
 {
 	json_t *answer = json_pack("{s:[],s:i}", "problems", "count", 0);
@@ -185,6 +234,7 @@ static void get_problems(struct decider *decider, struct request *request)
 	look_at_nodes(decider, answer);
 	look_at_models(decider, answer);
 	look_at_jobs(decider, &request->who, answer);
+	look_at_figures(decider, answer);
 	request->parsed = answer;
 }
 
@@ -222,8 +272,8 @@ static void look_at_disks(struct request *request)
 	if (!answer || request->answered)
 		return;
 	look_at_disk(answer, conf->state_dir, "the service", operates);
-	if (conf->checkpoint_dir && strncmp(conf->checkpoint_dir, conf->state_dir,
-					    strlen(conf->state_dir)) != 0)
+	if (conf->checkpoint_dir &&
+	    strncmp(conf->checkpoint_dir, conf->state_dir, strlen(conf->state_dir)) != 0)
 		look_at_disk(answer, conf->checkpoint_dir, "checkpoints", operates);
 	request->parsed = NULL;
 	request_answer(request, MHD_HTTP_OK, answer);

@@ -6,6 +6,7 @@
 #include "server/deadlines.h"
 #include "server/http.h"
 #include "server/entities.h"
+#include "server/figures.h"
 #include "server/live.h"
 #include "server/parked.h"
 #include "server/recorder.h"
@@ -188,8 +189,11 @@ static int pass(struct decider *decider, struct strata_error *err)
 	int rc = strata_cluster_pass(decider->cluster, decider_now_ns(decider), &decider->pass,
 				     &decider->effects, &decider->effect_count, err);
 
-	metrics_time(&decider->common->metrics, METRIC_PASS,
-		     env_now_ns(decider->env, ENV_MONOTONIC) - start_ns);
+	int64_t took_ns = env_now_ns(decider->env, ENV_MONOTONIC) - start_ns;
+
+	metrics_time(&decider->common->metrics, METRIC_PASS, took_ns);
+	if (decider->effect_count) /* most others had nothing to think about */
+		figures_add(decider, FIGURE_PASS, "", (double)took_ns / 1e9);
 	passes_note(decider, start_ns, decider->effects, decider->effect_count);
 	trace_part(decider, "pass", start_ns, "effects", decider->effect_count);
 	if (rc && rc != -ENOMEM)
@@ -209,6 +213,7 @@ static void look_around(struct decider *decider)
 	workers_look(decider);
 	parked_look(decider);
 	webhooks_look(decider);
+	figures_look(decider);
 }
 
 static int go_round(struct decider *decider, struct strata_error *err)

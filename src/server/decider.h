@@ -30,6 +30,7 @@
 #include "server/common.h"
 #include "server/passes.h"
 #include "server/entity_table.h"
+#include "server/fairness.h"
 #include "server/spec.h"
 #include "server/task_traces.h"
 #include "store/store.h"
@@ -60,7 +61,7 @@ struct decider {
 	struct spec_rules rules;
 	struct node_about *nodes; /* nodes.h */
 	uint32_t node_count;
-	struct map_text node_names; /* of struct node_about */
+	struct map_text node_names;            /* of struct node_about */
 	struct remote *remote;                 /* remote.h; NULL: none */
 	struct reservation *reservations;      /* reservation.h */
 	uint64_t reservation_count;            /* so many were made */
@@ -98,6 +99,8 @@ struct decider {
 	struct task_feed_row *task_feeds; /* who follows a task: task_feed.h */
 	struct parked *parked;            /* requests that are answered later: parked.h */
 	struct webhooks *webhooks;        /* webhooks.h; NULL: not loaded */
+	struct figures *figures;          /* figures.h; NULL: not loaded */
+	struct fairness fairness;         /* fairness.h */
 
 	/* the store, and what is to be written to it */
 	char mark[STRATA_PATH_BYTES_MAX + 16]; /* path of the store's mark */

@@ -33,6 +33,7 @@ static const char *const changeable[] = {
 	"gpu_share",
 	"gpu_type",
 	"features",
+	"image",
 	"node_list",
 	"node_exclude",
 	"exclusive",

@@ -2,6 +2,7 @@
 #include "server/live.h"
 
 #include "server/deadlines.h"
+#include "server/figures.h"
 
 #include "core/container.h"
 #include "server/nodes.h"
@@ -446,9 +447,13 @@ void live_ended(struct decider *decider, struct live *live, const struct exec_st
 {
 	assert(strata_job_ended(live->job.state) && live->job.completed_ns == 0); /* once */
 	live->job.completed_ns = end_of(decider, live, status);
-	if (live->job.started_ns)
-		metrics_time(&decider->common->metrics, METRIC_RUN,
-			     live->job.completed_ns - live->job.started_ns);
+	if (live->job.started_ns) {
+		int64_t ran_ns = live->job.completed_ns - live->job.started_ns;
+
+		metrics_time(&decider->common->metrics, METRIC_RUN, ran_ns);
+		if (live->predicted_ns && live->job.state == STRATA_JOB_COMPLETED)
+			figures_predicted(decider, live->predicted_ns, ran_ns);
+	}
 	remember(decider, live, env_now_ns(decider->env, ENV_MONOTONIC) + REMEMBERED_NS);
 	batch_job(decider, live);
 	output_ended(decider, live);

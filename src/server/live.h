@@ -36,6 +36,8 @@ struct live {
 	char *checkpoint;   /* the one to go on from; NULL: none */
 	int64_t step_count; /* of steps it has had … */
 	bool steps_known;   /* … if it was counted since the service started */
+	/* how long it was expected to run when it got its place; 0: before the service started */
+	int64_t predicted_ns;
 };
 
 /* A copy of the job, with a reference to the spec. NULL: no memory. */

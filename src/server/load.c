@@ -8,6 +8,7 @@
 #include "server/nodes.h"
 #include "server/parked.h"
 #include "server/entities.h"
+#include "server/figures.h"
 #include "server/recorder.h"
 #include "server/recover.h"
 #include "server/remote.h"
@@ -172,6 +173,7 @@ void decider_unload(struct decider *decider)
 	workers_free(decider);
 	tasks_free(decider);
 	webhooks_free(decider);
+	figures_free(decider);
 	strata_registry_free(decider->policies);
 	decider->policies = NULL;
 	while ((live = live_first(decider)))

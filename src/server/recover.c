@@ -13,6 +13,7 @@
 #include "server/gangs.h"
 #include "server/nodes.h"
 #include "server/entities.h"
+#include "server/figures.h"
 #include "server/reservation.h"
 #include "core/env_log.h"
 #include "server/tasks.h"
@@ -437,6 +438,8 @@ int recover(struct decider *decider, struct strata_error *err)
 		rc = workers_load(decider, err);
 	if (rc == 0)
 		rc = webhooks_load(decider, err);
+	if (rc == 0)
+		rc = figures_load(decider, err);
 	if (!decider->exec) {
 		batch_drop(decider, "");
 		strata_arena_reset(&decider->scratch);

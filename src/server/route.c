@@ -22,6 +22,8 @@ static const struct route *const tables[] = {
 	api_script_routes,
 	api_steps_routes,
 	api_queue_routes,
+	api_figures_routes,
+	api_report_routes,
 	api_generate_routes,
 	api_tasks_routes,
 	api_task_events_routes,

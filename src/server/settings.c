@@ -5,6 +5,7 @@
 #include "exec/exec.h"
 #include "machine/inventory.h"
 #include "s3/s3_address.h"
+#include "server/baseline.h"
 #include "webhook/webhook_address.h"
 
 #include <strata/cluster.h>
@@ -178,6 +179,24 @@ static const struct strata_option server_options[] = {
 	{ "keep", STRATA_DURATION, OFFSET(keep_ns),
 	  .integer = { 90 * 86400 * SECOND, 0, STRATA_DURATION_NS_MAX }, .unit = "s",
 	  .help = "ended jobs and tasks are forgotten after so long; 0: never" },
+	{ "regression_days", STRATA_INT, OFFSET(regression_days),
+	  .integer = { 3, 1, BASELINE_WINDOW_MAX },
+	  .help = "a key figure has changed when so many days of the last regression_of are out" },
+	{ "regression_of", STRATA_INT, OFFSET(regression_of),
+	  .integer = { 4, 1, BASELINE_WINDOW_MAX }, .help = "see regression_days" },
+	{ "regression_deviation", STRATA_REAL, OFFSET(regression_deviation), .real = { 4, 0, 1000 },
+	  .help = "a day is out so many standard deviations, by the median absolute one, from "
+		  "what is usual …" },
+	{ "regression_ratio", STRATA_REAL, OFFSET(regression_ratio), .real = { 1.5, 1, 1000 },
+	  .help = "… if that is this factor or more" },
+	{ "regression_window", STRATA_INT, OFFSET(regression_window),
+	  .integer = { BASELINE_WINDOW_MAX, 1, BASELINE_WINDOW_MAX },
+	  .help = "what is usual is the median of so many days, and a change is told for as long" },
+	{ "regression_warm_up", STRATA_INT, OFFSET(regression_warm_up),
+	  .integer = { 10, 1, BASELINE_WINDOW_MAX },
+	  .help = "nothing is usual before there are so many days" },
+	{ "regression_samples", STRATA_INT, OFFSET(regression_samples),
+	  .integer = { 5, 1, 1000000 }, .help = "a day with fewer values of a figure has none" },
 	{ "inventory_url", STRATA_TEXT, OFFSET(inventory_url), .value = "URL",
 	  .help = "inventory service to read nodes from and to reserve GPUs with: http://…, "
 		  "https://… or unix:/PATH" },
@@ -212,12 +231,12 @@ const struct strata_schema server_schema = {
 
 bool conf_is_live(const char *name)
 {
-	static const char *const live[] = {
-		"checkpoint_max",  "grace",      "keep",           "log_format",      "log_level",
-		"request_timeout", "result_keep", "result_max", "result_user_max",
-		"task_queue_max", "time_limit", "time_limit_max", "token_from_token",
-		"worker_idle", "worker_save", "worker_wait_target"
-	};
+	static const char *const live[] = { "checkpoint_max",    "grace",       "keep",
+					    "log_format",        "log_level",   "request_timeout",
+					    "result_keep",       "result_max",  "result_user_max",
+					    "task_queue_max",    "time_limit",  "time_limit_max",
+					    "token_from_token",  "worker_idle", "worker_save",
+					    "worker_wait_target" };
 
 	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
 		if (strcmp(live[i], name) == 0)
@@ -346,6 +365,23 @@ int conf_check_copies(const struct server_conf *conf, struct strata_error *err)
 	return rc;
 }
 
+int conf_check_regression(const struct server_conf *conf, struct strata_error *err)
+{
+	if (conf->regression_days > conf->regression_of)
+		return strata_fail_at(err, -EINVAL, "regression_days",
+				      "regression_days is %lld, more than the %lld days of "
+				      "regression_of",
+				      (long long)conf->regression_days,
+				      (long long)conf->regression_of);
+	if (conf->regression_warm_up > conf->regression_window)
+		return strata_fail_at(err, -EINVAL, "regression_warm_up",
+				      "regression_warm_up is %lld, more than the %lld days of "
+				      "regression_window",
+				      (long long)conf->regression_warm_up,
+				      (long long)conf->regression_window);
+	return 0;
+}
+
 int conf_check(const struct server_conf *conf, struct strata_error *err)
 {
 	struct strata_memory memory = { 0 };
@@ -368,6 +404,8 @@ int conf_check(const struct server_conf *conf, struct strata_error *err)
 	if (rc == 0 && conf->time_limit_ns > conf->time_limit_ns_max)
 		rc = strata_fail_at(err, -EINVAL, "time_limit",
 				    "time_limit is longer than time_limit_max");
+	if (rc == 0)
+		rc = conf_check_regression(conf, err);
 	if (rc == 0)
 		rc = conf_check_tls(conf, err);
 	if (rc == 0)

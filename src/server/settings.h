@@ -17,7 +17,7 @@ struct server_conf {
 	const char *s3_endpoint, *s3_region;
 	const char *s3_credentials; /* a file; NULL: the environment has them */
 	int64_t s3_part_bytes;
-	int tls; /* enum tls_mode */
+	int tls;                        /* enum tls_mode */
 	const char *tls_cert, *tls_key; /* files; NULL: none */
 	/* of const char *: "NAME:cpus=8:memory=64G:gpus=4:gpu_type=a100" */
 	struct strata_list nodes;
@@ -35,10 +35,14 @@ struct server_conf {
 	const char *worker_python;  /* NULL: python3 */
 	int64_t worker_idle_ns, worker_lease_ns, worker_save_ns, worker_wait_target_ns;
 	int64_t result_keep_ns, result_bytes_max, result_user_bytes_max; /* 0: no bound */
-	const char *record; /* NULL: none */
+	const char *record;                                              /* NULL: none */
 	int64_t half_life_ns, time_limit_ns, time_limit_ns_max, checkpoint_bytes_max, grace_ns;
 	int64_t record_bytes_max;
-	int64_t keep_ns;           /* 0: for ever */
+	int64_t keep_ns; /* 0: for ever */
+	/* when a key figure has changed: figures.h */
+	int64_t regression_warm_up, regression_window, regression_days, regression_of;
+	int64_t regression_samples;
+	double regression_deviation, regression_ratio;
 	const char *inventory_url; /* NULL: none */
 	const char *inventory_token_file;
 	int64_t request_timeout_ns;
@@ -69,6 +73,9 @@ int conf_check_tls(const struct server_conf *conf, struct strata_error *err);
 
 /* Do checkpoint_path and what belongs to it make sense? */
 int conf_check_copies(const struct server_conf *conf, struct strata_error *err);
+
+/* Can there be so many days? Numbers that are never reached would keep every change untold. */
+int conf_check_regression(const struct server_conf *conf, struct strata_error *err);
 
 /* Do the settings make sense, as far as can be said without opening anything: classes, nodes? */
 int conf_check(const struct server_conf *conf, struct strata_error *err);

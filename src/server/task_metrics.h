@@ -16,7 +16,10 @@ struct task_metrics {
 	uint64_t members;      /* … and tasks in them */
 	uint64_t images;       /* drawn … */
 	int64_t image_cost_ns; /* … and what their tasks cost in all */
-	uint64_t leases_lost;  /* workers that fell silent or went away with tasks */
+	/* of those drawn whose cost was expected from what was measured before: in all so much,
+	 * they cost, and differed by */
+	int64_t expected_ns, expected_cost_ns, expected_error_ns;
+	uint64_t leases_lost; /* workers that fell silent or went away with tasks */
 };
 
 void task_metrics_print(const struct decider *decider, struct buf *buf);

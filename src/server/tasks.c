@@ -3,6 +3,7 @@
 
 #include "core/env_log.h"
 #include "server/entities.h"
+#include "server/figures.h"
 #include "server/latents.h"
 #include "server/result_budget.h"
 #include "server/results.h"
@@ -14,6 +15,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +189,8 @@ static int enter(struct decider *decider, struct task *task, struct strata_error
 	task->shape = shape_of(&task->row);
 	request.shape = model_shape_key(&task->shape);
 	request.cost_ns = model_measure_expect(&task->model->measures, &task->shape, request.steps);
+	task->expected_ns =
+		model_measure_knows(&task->model->measures, &task->shape) ? request.cost_ns : 0;
 	request.payload = task;
 	size_t *count = count_of(decider, task->row.user);
 	int rc = count ? strata_pool_set_cap(pool, request.model, request.shape,
@@ -320,6 +324,13 @@ static void count_images(struct task *task)
 	model_measure_images(&task->model->measures, &task->shape, count);
 	task->model->metrics.images += (uint64_t)count;
 	task->model->metrics.image_cost_ns += task->row.cost_ns;
+	if (!task->expected_ns)
+		return;
+	int64_t off_ns = task->row.cost_ns - task->expected_ns;
+
+	task->model->metrics.expected_ns += task->expected_ns;
+	task->model->metrics.expected_cost_ns += task->row.cost_ns;
+	task->model->metrics.expected_error_ns += off_ns < 0 ? -off_ns : off_ns;
 }
 
 void task_end(struct decider *decider, struct task *task, const char *images, const char *error)
@@ -411,8 +422,11 @@ void task_update(struct decider *decider, struct task *task)
 	task->row.cost_ns = view.used_ns;
 	if (!task->row.started_ns && view.started_ns != STRATA_TIME_NONE) {
 		task->row.started_ns = decider_now_ns(decider);
-		metrics_time(&decider->common->metrics, METRIC_TASK_WAIT,
-			     task->row.started_ns - task->row.created_ns);
+		int64_t waited_ns = task->row.started_ns - task->row.created_ns;
+
+		metrics_time(&decider->common->metrics, METRIC_TASK_WAIT, waited_ns);
+		figures_add(decider, FIGURE_TASK_WAIT, task->row.model,
+			    waited_ns > 0 ? (double)waited_ns / 1e9 : 0);
 	}
 	if (changed || (moved && now_ns - task->said_ns >= PROGRESS_NS))
 		put_event(decider, task);
@@ -428,6 +442,23 @@ static void charge_others(struct decider *decider, const struct task *task, int6
 					   decider_now_ns(decider), NULL);
 }
 
+/* Seconds of a step, by model and size. */
+static void note_step(struct decider *decider, const struct task *task, int64_t steps,
+		      int64_t cost_ns)
+{
+	const struct model_shape *shape = &task->shape;
+	char of[STRATA_NAME_BYTES_MAX + 64];
+
+	if (steps < 1 || cost_ns < 1)
+		return;
+	if (shape->width)
+		snprintf(of, sizeof(of), "%s %" PRId64 "x%" PRId64, task->row.model, shape->width,
+			 shape->height);
+	else
+		snprintf(of, sizeof(of), "%s", task->row.model);
+	figures_add(decider, FIGURE_STEP, of, (double)cost_ns / 1e9 / (double)steps);
+}
+
 void task_charge(struct decider *decider, const struct task *task, int64_t steps, int64_t cost_ns)
 {
 	const struct model_conf *conf = &task->model->conf;
@@ -439,6 +470,7 @@ void task_charge(struct decider *decider, const struct task *task, int64_t steps
 
 	task->model->metrics.steps += steps > 0 ? (uint64_t)steps : 0;
 	model_measure_steps(&task->model->measures, &task->shape, steps, cost_ns);
+	note_step(decider, task, steps, cost_ns);
 	if (decider->conf->pool_scope == POOL_SCOPE_SHARED)
 		charge_others(decider, task, cost_ns);
 	if (gpu_hours <= 0)

@@ -18,13 +18,14 @@ struct task {
 	struct model *model;
 	uint64_t handle; /* in its model's pool */
 	struct model_shape shape;
-	int64_t said_ns; /* when its progress was last an event; monotonic */
-	char *preview;   /* PNG; NULL: none */
+	int64_t expected_ns; /* what it should cost; 0: no more than a guess */
+	int64_t said_ns;     /* when its progress was last an event; monotonic */
+	char *preview;       /* PNG; NULL: none */
 	size_t preview_bytes;
 	uint64_t preview_number; /* so many came */
 	struct task *next_ended; /* of those that go after the commit */
-	int64_t latents_steps; /* saved latents are of after so many; -1: there are none */
-	int64_t left_job;      /* of the worker that it was taken from last; 0: none */
+	int64_t latents_steps;   /* saved latents are of after so many; -1: there are none */
+	int64_t left_job;        /* of the worker that it was taken from last; 0: none */
 	bool ended;
 };
 

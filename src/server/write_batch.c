@@ -7,6 +7,7 @@
 #include "server/write_batch.h"
 
 #include "server/decider.h"
+#include "server/figures.h"
 #include "server/http.h"
 #include "server/live.h"
 #include "core/env_log.h"
@@ -309,8 +310,10 @@ int batch_commit(struct decider *decider, struct strata_error *err)
 				    start_ns, 0,
 				    strata_trace_int("changes", (int64_t)batch->count));
 		decider->commits++;
-		metrics_time(&decider->common->metrics, METRIC_STORE,
-			     env_now_ns(decider->env, ENV_MONOTONIC) - start_ns);
+		int64_t took_ns = env_now_ns(decider->env, ENV_MONOTONIC) - start_ns;
+
+		metrics_time(&decider->common->metrics, METRIC_STORE, took_ns);
+		figures_add(decider, FIGURE_STORE, "", (double)took_ns / 1e9);
 		if (rc && !is_final(rc)) {
 			batch->count = count;
 			return hold(decider, err);

@@ -190,9 +190,18 @@ static const char *const samples[] = {
 	NULL,
 };
 
+/* Key figures of the service by day. */
+static const char *const figures[] = {
+	"CREATE TABLE figures ("
+	"kind @text NOT NULL, of_what @text NOT NULL, day @int NOT NULL, median @real NOT NULL, "
+	"low @real NOT NULL, high @real NOT NULL, value_count @int NOT NULL, sketch @text, "
+	"PRIMARY KEY (kind, of_what, day))@end",
+	NULL,
+};
+
 const struct store_migration store_migrations[] = {
-	{ first }, { leader }, { stopping }, { memory }, { outcomes }, { made }, { ranges }, { tasks },
-	{ webhooks }, { samples },
+	{ first },  { leader }, { stopping }, { memory },  { outcomes }, { made },
+	{ ranges }, { tasks },  { webhooks }, { samples }, { figures },
 };
 const size_t store_migration_count = sizeof(store_migrations) / sizeof(store_migrations[0]);
 

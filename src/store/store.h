@@ -1,8 +1,8 @@
 /*
  * The durable state of the service: jobs, steps, arrays, events, usage, users and accounts, tokens,
- * nodes, reservations, checkpoints, generation tasks and their models, and who leads. One
- * interface, one back end per file: SQLite for one machine, PostgreSQL for several servers. The
- * address picks it:
+ * nodes, reservations, checkpoints, generation tasks and their models, key figures by day, and who
+ * leads. One interface, one back end per file: SQLite for one machine, PostgreSQL for several
+ * servers. The address picks it:
  *
  *	sqlite:/var/lib/strata/strata.db	(or the bare path)
  *	postgresql://strata@db/strata		(or postgres://; see libpq)
@@ -216,7 +216,7 @@ struct store_task {
 	int64_t uid;         /* of the user */
 	const char *account; /* NULL: none */
 	const char *model;
-	const char *status;     /* "pending" …; of one that runs the last that was worth a commit */
+	const char *status; /* "pending" …; of one that runs the last that was worth a commit */
 	const char *parameters; /* JSON: the request with its defaults filled in */
 	int64_t priority;
 	int64_t deadline_ns; /* 0: none */
@@ -224,8 +224,8 @@ struct store_task {
 	int64_t started_ns; /* first with a worker */
 	int64_t ended_ns;   /* however; 0: the task is live */
 	int64_t steps, steps_done;
-	int64_t attempts; /* so often a worker took it */
-	int64_t seed;     /* that it is drawn with */
+	int64_t attempts;         /* so often a worker took it */
+	int64_t seed;             /* that it is drawn with */
 	const char *error;        /* why it failed or cannot start, as a sentence; NULL: none */
 	const char *cancelled_by; /* the user who did; NULL: nobody */
 	int64_t cost_ns;          /* measured, of a worker */
@@ -265,15 +265,26 @@ struct store_samples {
 
 /* A message to a webhook that has not arrived yet. */
 struct store_delivery {
-	const char *id;      /* uuid_make: receivers know by it what they have had */
-	const char *user;    /* whose it is */
-	const char *event;   /* "job.ended", "task.ended" */
-	const char *url;     /* where it goes */
-	const char *body;    /* JSON */
-	const char *error;   /* what the last attempt came to; NULL: there was none */
-	int64_t attempts;    /* so far */
+	const char *id;    /* uuid_make: receivers know by it what they have had */
+	const char *user;  /* whose it is */
+	const char *event; /* "job.ended", "task.ended" */
+	const char *url;   /* where it goes */
+	const char *body;  /* JSON */
+	const char *error; /* what the last attempt came to; NULL: there was none */
+	int64_t attempts;  /* so far */
 	int64_t created_ns;
-	int64_t due_ns;      /* the next attempt is not before then */
+	int64_t due_ns; /* the next attempt is not before then */
+};
+
+/* A key figure of the service on one day, as one number and how it was spread. */
+struct store_figure {
+	const char *kind; /* "wait", "pass" … */
+	const char *of;   /* what it is the figure of: "band normal"; "": the service */
+	int64_t day;      /* since 1970, UTC */
+	double median;
+	double low, high;   /* a tenth of the values was below, a tenth above */
+	int64_t count;      /* of values */
+	const char *sketch; /* JSON: all of the values, while the day goes on; NULL: it is over */
 };
 
 enum store_row {
@@ -295,8 +306,9 @@ enum store_row {
 	STORE_WORKER,
 	STORE_DELIVERY,
 	STORE_SAMPLES,
+	STORE_FIGURE,
 };
-enum { STORE_ROW_COUNT = STORE_SAMPLES + 1 };
+enum { STORE_ROW_COUNT = STORE_FIGURE + 1 };
 
 /* clang-format off */
 #define STORE_ROW_OF(row) _Generic(*(row), \
@@ -306,7 +318,8 @@ enum { STORE_ROW_COUNT = STORE_SAMPLES + 1 };
 	struct store_reservation: STORE_RESERVATION, struct store_checkpoint: STORE_CHECKPOINT, \
 	struct store_answer: STORE_ANSWER, struct store_task: STORE_TASK, struct store_model: STORE_MODEL, \
 	struct store_result: STORE_RESULT, struct store_worker: STORE_WORKER, \
-	struct store_delivery: STORE_DELIVERY, struct store_samples: STORE_SAMPLES)
+	struct store_delivery: STORE_DELIVERY, struct store_samples: STORE_SAMPLES, \
+	struct store_figure: STORE_FIGURE)
 /* clang-format on */
 
 /* One change of a batch. Make it with STORE_PUT and STORE_DELETE, which know the row by its

@@ -84,6 +84,7 @@ union row {
 	struct store_worker worker;
 	struct store_delivery delivery;
 	struct store_samples samples;
+	struct store_figure figure;
 };
 
 struct walk {
@@ -657,9 +658,9 @@ int store_task_results(struct store *store, int64_t task, store_each *each, void
 	struct giving giving = { .each = each, .context = context };
 
 	strata_arena_init(&giving.arena, store->memory, 0);
-	int rc = store_ask(store,
-			   "SELECT hash, task, size_bytes FROM results WHERE task = $1 ORDER BY hash",
-			   &value, 1, types, 3, give_result, &giving, err);
+	int rc = store_ask(
+		store, "SELECT hash, task, size_bytes FROM results WHERE task = $1 ORDER BY hash",
+		&value, 1, types, 3, give_result, &giving, err);
 
 	strata_arena_fini(&giving.arena);
 	return rc;

@@ -235,6 +235,17 @@ static const struct store_column samples_columns[] = {
 	TEXT(samples, points, "points"),
 };
 
+static const struct store_column figure_columns[] = {
+	TEXT(figure, kind, "kind"),
+	TEXT(figure, of, "of_what"),
+	INT(figure, day, "day"),
+	REAL(figure, median, "median"),
+	REAL(figure, low, "low"),
+	REAL(figure, high, "high"),
+	INT(figure, count, "value_count"),
+	MAYBE(figure, sketch, "sketch"),
+};
+
 #define OF_LIVE_JOBS "job IN (SELECT id FROM jobs WHERE completed_at = 0)"
 #define TABLE(row, keys, ...) { \
 	.row_bytes = sizeof(struct store_##row), .columns = row##_columns, \
@@ -260,6 +271,7 @@ static const struct store_table tables[STORE_ROW_COUNT] = {
 	[STORE_WORKER] = TABLE(worker, 1, .name = "workers"),
 	[STORE_DELIVERY] = TABLE(delivery, 1, .name = "deliveries"),
 	[STORE_SAMPLES] = TABLE(samples, 1, .name = "samples", .job = "job", .live = OF_LIVE_JOBS),
+	[STORE_FIGURE] = TABLE(figure, 3, .name = "figures"),
 };
 /* clang-format on */
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import pwd
 import random
 import ssl
 import subprocess
@@ -11,7 +12,7 @@ import time
 
 from fake_kube import Refused
 from fake_kubelet import KubeWithKubelets, node
-from service import PATIENCE_S, Service, arguments, equal, run_with
+from service import NOBODY, PATIENCE_S, Service, Skip, arguments, as_nobody, equal, run_with
 
 TOKEN = "a-token-that-must-not-leak"
 
@@ -91,6 +92,27 @@ def what_others_run_is_left_alone(service):
         service.wait(job, "running")
 
 
+def as_another_user(service):
+    """The pod has that user's rights, and so has whoever brings its output home."""
+    if os.geteuid():
+        raise Skip("only root may")
+    place = os.path.join(service.dir, "theirs")
+    os.mkdir(place, 0o755)
+    entry = pwd.getpwnam(NOBODY)
+    os.chown(place, entry.pw_uid, entry.pw_gid)
+    body = {"command": ["id", "-u"], "working_dir": place, "output": "out", "environment": {}, "umask": "077"}
+    status, answer = as_nobody(service, "POST", "/api/v1/jobs", body)
+    equal(status, 201)
+    service.wait(answer["id"], "completed")
+    found = os.stat(os.path.join(place, "out"))
+    equal((service.output("theirs/out"), found.st_uid, found.st_mode & 0o777), (f"{entry.pw_uid}\n", entry.pw_uid, 0o600))
+    os.mkdir(os.path.join(service.dir, "roots"), 0o700)
+    status, answer = as_nobody(service, "POST", "/api/v1/jobs", {**body, "output": f"{service.dir}/roots/out"})
+    service.wait(answer["id"], "failed")
+    assert "cannot open its output file" in json.dumps(service.job(answer["id"])), service.job(answer["id"])
+    equal(os.listdir(os.path.join(service.dir, "roots")), [])
+
+
 def secrets_are_in_secrets(service):
     job = service.submit("sleep", "100", environment={"PASSWORD": "hunter-two"})["id"]
     service.wait(job, "running")
@@ -102,6 +124,12 @@ def secrets_are_in_secrets(service):
 def an_image_of_its_own(service):
     job = service.submit("sleep", "100", image="my/image:1")["id"]
     equal(only_pod(service, job)["spec"]["containers"][0]["image"], "my/image:1")
+    waits = service.submit("sleep", "100", image="worng", hold=True)["id"]
+    service.api("PATCH", f"/jobs/{waits}", {"image": "right"})
+    service.kill()
+    service.start()
+    service.api("PATCH", f"/jobs/{waits}", {"hold": False})
+    equal(only_pod(service, waits)["spec"]["containers"][0]["image"], "right")
 
 
 def what_every_pod_sees(service):
@@ -465,7 +493,7 @@ def a_node_that_is_silent_loses_its_jobs(service):
 
 if __name__ == "__main__":
     run_with(lambda test: OnKubernetes("", *getattr(test, "arguments", [])), a_job_becomes_a_pod_and_leaves_nothing, nodes_come_from_the_cluster, what_others_run_is_left_alone,
-             secrets_are_in_secrets, an_image_of_its_own, what_every_pod_sees, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
+             as_another_user, secrets_are_in_secrets, an_image_of_its_own, what_every_pod_sees, an_image_that_cannot_be_had, several_nodes_are_all_or_nothing,
              one_pod_that_cannot_be_made_is_none, a_quota_that_is_full_is_waited_for, one_that_fails_ends_the_others, cancelling_gives_grace, one_that_waits_is_cancelled_before_it_runs,
              a_time_limit_is_kept, memory_that_ran_out_is_told, a_signal_that_ended_it_is_told, a_pod_that_vanished_is_run_again,
              what_cannot_be_done_is_said, one_that_gives_way_gets_grace_and_runs_again,

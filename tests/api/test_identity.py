@@ -62,7 +62,8 @@ TABLE.update({
     ("GET", "/api/v1/problems"): READERS,
     ("POST", "/api/v1/studies"): USERS, ("POST", "/api/v1/plans"): USERS, ("GET", "/api/v1/studies"): READERS,
     ("GET", "/api/v1/studies/*"): [404, 401, 401, 404, 404, 404, 404], ("DELETE", "/api/v1/studies/*"): [404, 401, 401, 403, 404, 404, 404],
-    ("POST", "/api/v1/trial"): USERS, ("GET", "/api/v1/series"): READERS,
+    ("POST", "/api/v1/trial"): USERS, ("GET", "/api/v1/series"): READERS, ("GET", "/api/v1/figures"): READERS,
+    ("GET", "/api/v1/report"): READERS,
     ("GET", "/api/v1/session"): READERS,
     ("POST", "/api/v1/session"): [403, 401, 401, 201, 201, 201, 201],
     ("DELETE", "/api/v1/session"): [409, 401, 401, 409, 409, 409, 409],  # a token is no session

@@ -232,20 +232,23 @@ EACH(every_kind_of_row_comes_back)
 	struct store_node node = { "gpu-01", "drained", "fan", 77, NULL };
 	struct store_reservation reservation = { "night", 1, 2, "{}" };
 	struct store_checkpoint checkpoint = { 7, 1, "/ckpt/7", 1 << 20, 5, 1000 };
-	struct store_delivery delivery = { "u1", "ada", "job.ended", "http://h", "{}", NULL, 2, 3, 4 };
+	struct store_delivery delivery = {
+		"u1", "ada", "job.ended", "http://h", "{}", NULL, 2, 3, 4
+	};
 	struct store_samples samples = { 7, 2, 77, "{}" };
-	struct store_change changes[] = { STORE_PUT(&step),      STORE_PUT(&array),
-					  STORE_PUT(&event),     STORE_PUT(&usage),
-					  STORE_PUT(&entity),    STORE_PUT(&token),
-					  STORE_PUT(&node),      STORE_PUT(&reservation),
+	struct store_figure figure = { "wait", "band normal", 20000, 61.5, 0, DBL_MAX, 9, "[]" };
+	struct store_change changes[] = { STORE_PUT(&step),       STORE_PUT(&array),
+					  STORE_PUT(&event),      STORE_PUT(&usage),
+					  STORE_PUT(&entity),     STORE_PUT(&token),
+					  STORE_PUT(&node),       STORE_PUT(&reservation),
 					  STORE_PUT(&checkpoint), STORE_PUT(&delivery),
-					  STORE_PUT(&samples) };
+					  STORE_PUT(&samples),    STORE_PUT(&figure) };
 	uint64_t epoch;
 	struct store *store = open_leading(address, &epoch);
 	struct copies found;
 
-	CHECK_OK(store_apply(store, changes, 11, epoch, &err));
-	for (int i = 0; i < 11; i++) {
+	CHECK_OK(store_apply(store, changes, 12, epoch, &err));
+	for (int i = 0; i < 12; i++) {
 		load(store, changes[i].kind, NULL, &found);
 		CHECK_INT(found.count, 1);
 		if (changes[i].kind == STORE_USAGE) {
@@ -283,6 +286,13 @@ EACH(every_kind_of_row_comes_back)
 
 			CHECK_TEXT(got->points, "{}");
 			CHECK_INT(got->attempt, 2);
+		} else if (changes[i].kind == STORE_FIGURE) {
+			const struct store_figure *got = found.rows[0];
+
+			CHECK_TEXT(got->of, "band normal");
+			CHECK_INT(got->day, 20000);
+			CHECK(got->median == 61.5 && got->low == 0 && got->high == DBL_MAX);
+			CHECK_TEXT(got->sketch, "[]");
 		} else if (changes[i].kind == STORE_ENTITY) {
 			const struct store_entity *got = found.rows[0];
 
@@ -608,7 +618,8 @@ static bool meets(const struct store_job *row, const struct store_query *query)
 	return state && (!query->user || strcmp(query->user, row->user) == 0) &&
 	       (!query->account || (row->account && strcmp(query->account, row->account) == 0)) &&
 	       (!query->partition || strcmp(query->partition, row->partition) == 0) &&
-	       (!query->name || fnmatch(query->name, row->name, FNM_CASEFOLD | FNM_NOESCAPE) == 0) &&
+	       (!query->name ||
+		fnmatch(query->name, row->name, FNM_CASEFOLD | FNM_NOESCAPE) == 0) &&
 	       (!query->since_ns || row->created_ns >= query->since_ns) &&
 	       (!query->until_ns || row->created_ns < query->until_ns) &&
 	       (!query->array_id || row->array_id == query->array_id);

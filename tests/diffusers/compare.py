@@ -119,14 +119,24 @@ def _all_refuse(setting: Setting, why: Refused) -> Verdict:
     return Verdict("refused")
 
 
-def _refuse_minus_one(setting: Setting) -> Verdict:
-    """With some numbers of trailing steps numpy.arange counts one more than was asked for, and diffusers goes on to timestep -1. Schedulers
-    that find alphas_cumprod by its index take the last of them there, and read a nearly clean sample as pure noise: refused here."""
+def _refuse_here_alone(setting: Setting, sentence: str) -> Verdict:
     for what, run, words in _WAYS:
         ours = _attempt(run, setting, *words)
-        if not isinstance(ours, Refused) or "end at timestep -1" not in str(ours):
-            return Verdict(f"{what} does not refuse timestep -1: {ours if isinstance(ours, Refused) else ours.timesteps}")
+        if not isinstance(ours, Refused) or sentence not in str(ours):
+            return Verdict(f"{what} does not say that {sentence}: {ours if isinstance(ours, Refused) else ours.timesteps}")
     return Verdict("refused", here_alone=True)
+
+
+def _here_alone(setting: Setting, narrow: Path) -> Optional[str]:
+    """What diffusers does and a table refuses on purpose, by a part of the sentence."""
+    # With some numbers of trailing steps numpy.arange counts one more than was asked for, and diffusers goes on to timestep -1. Schedulers that
+    # find alphas_cumprod by its index take the last of them there, and read a nearly clean sample as pure noise.
+    if setting.name in BY_INDEX and -1 in narrow.timesteps:
+        return "end at timestep -1"
+    # One level at 1, which a shift leaves there but for a rounding: divided by itself, that rounding is the whole stretch.
+    if setting.steps == 1 and len(narrow.timesteps) == 1 and setting.config.get("shift_terminal"):
+        return "one level at 1 cannot be stretched"
+    return None
 
 
 def _plainly_same(found: list[Any], theirs: Path) -> Optional[Verdict]:
@@ -144,8 +154,9 @@ def judge(setting: Setting) -> Verdict:
     narrow = _attempt(reference, setting)
     if isinstance(narrow, Refused):
         return _all_refuse(setting, narrow)
-    if setting.name in BY_INDEX and -1 in narrow.timesteps:
-        return _refuse_minus_one(setting)
+    sentence = _here_alone(setting, narrow)
+    if sentence:
+        return _refuse_here_alone(setting, sentence)
     found = [_attempt(run, setting, *words) for _, run, words in _WAYS]
     plain = _plainly_same(found, narrow)
     if plain is not None:

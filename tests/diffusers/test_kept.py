@@ -206,6 +206,12 @@ def ancestral_steps_go_down():
                                                                            "rescale_betas_zero_snr": True}, steps=250))
 
 
+def a_rounding_is_no_schedule():
+    """One step begins and ends at 1, which a shift leaves there but for a rounding; stretched to another end it is that rounding divided by itself."""
+    return all_are("refused", *(Setting(name, {"shift": 4.095, "shift_terminal": 0.01514}, steps=1)
+                                for name in ("FlowMatchEulerDiscreteScheduler", "FlowMatchLCMScheduler")))
+
+
 def noise_begins_at_the_highest_level():
     return all_are("same", Setting("EulerDiscreteScheduler", {"num_train_timesteps": 2000, "prediction_type": "v_prediction", "steps_offset": 1,
                                                               "rescale_betas_zero_snr": True}, steps=12))
@@ -217,7 +223,7 @@ def a_half_timestep_may_be_rounded_either_way():
                    Setting("DPMSolverMultistepScheduler", {"beta_start": 0.00011, "rescale_betas_zero_snr": True, "use_lu_lambdas": True}, steps=28))
 
 
-package.run(sizes_are_asked_for_with_any_number_of_steps, ancestral_steps_go_down, noise_begins_at_the_highest_level, a_half_timestep_may_be_rounded_either_way,
+package.run(sizes_are_asked_for_with_any_number_of_steps, ancestral_steps_go_down, noise_begins_at_the_highest_level, a_rounding_is_no_schedule, a_half_timestep_may_be_rounded_either_way,
             steps_that_numpy_counts_as_one_more_end_at_timestep_minus_one, timestep_minus_one_is_refused_where_it_is_pure_noise,
             leading_steps_may_begin_after_the_training, schedules_of_the_training_on_a_flow_are_the_same_below_one,
             continuous_timesteps_are_as_many_as_levels, what_was_just_outside_the_tolerance, one_step_begins_at_the_first_level_of_its_schedule,

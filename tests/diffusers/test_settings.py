@@ -59,7 +59,7 @@ def random_settings_are_the_same():
     lines.append(f"rows in float32 were applied by the kernel for {kernel}" + ("" if "512" in kernel else "; this machine has no AVX-512"))
     edges, alone = (sum(getattr(verdict, field) for verdict in verdicts) for field in ("on_edge", "here_alone"))
     lines.append(f"seed {SEED}: {len(settings)} settings, {len(bad)} differences; in {edges} a timestep that is cut off lies on an edge and is its "
-                 f"neighbour; {alone} that end at timestep -1 as pure noise are refused here alone")
+                 f"neighbour; {alone} are refused here alone (docs/solvers.md)")
     if bad:
         alike = {}  # one of each sort, the shortest
         for setting, said in sorted(bad, key=lambda pair: -len(str(pair[0]))):

@@ -58,7 +58,7 @@ def they_install(test):
     worker = user_in(one, "strata").split(":")
     assert worker[5] == "/var/lib/strata" and worker[6].endswith("nologin") and int(worker[2]) < 1000, worker
     for path in ("/etc/strata/strata.ini", "/lib/systemd/system/strata.service", "/usr/libexec/strata/strata-supervisor",
-                 "/usr/libexec/strata/slurm/sbatch", "/usr/share/strata/alerts.yml", "/usr/share/bash-completion/completions/strata",
+                 "/usr/libexec/strata/slurm/sbatch", "/usr/share/strata/rules/service.yml", "/usr/share/bash-completion/completions/strata",
                  "/etc/systemd/system/multi-user.target.wants/strata.service"):
         assert os.path.lexists(one.at(path)), path
     one.run("strata", "config", "--check", "/etc/strata/strata.ini")

@@ -49,6 +49,20 @@ TEST(bands_come_before_everything_and_priority_before_time)
 	small_close();
 }
 
+TEST(what_is_expected_of_a_job_is_asked_of_the_prediction)
+{
+	small_open("fifo", "none", 1, 0);
+	small_submit(small_request(1, 8, 60), 0);
+	small_submit(small_request(2, 8, 90), 0);
+	CHECK_TEXT(small_pass(0), "1");
+	CHECK_INT(strata_cluster_predicted(small, 1), 60 * SECOND);
+	CHECK_INT(strata_cluster_predicted(small, 2), 90 * SECOND);
+	CHECK_INT(strata_cluster_predicted(small, 3), 0);
+	CHECK_OK(strata_cluster_ended(small, 1, STRATA_OUTCOME_COMPLETED, SECOND, &err));
+	CHECK_INT(strata_cluster_predicted(small, 1), 0);
+	small_close();
+}
+
 TEST(a_job_that_comes_back_takes_its_old_place)
 {
 	small_open("fifo", "none", 1, 0);
