@@ -51,6 +51,13 @@ class KubeCluster:
         self.processes = {}
         self.local = threading.local()
         self.etcd_port, self.etcd_peer, self.port = free_port(), free_port(), free_port()
+        try:
+            self.begin(scheduler, controllers)
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self, scheduler, controllers):
         self.make_keys()
         self.start_etcd()
         self.start_apiserver()
