@@ -15,6 +15,7 @@
 #   make test T=python-tools      types and notebooks: pyright and a Jupyter kernel, in another (build/python-tools, 330 MB)
 #   make test T=python-clients    clients of others against the service, in another (build/python-clients, 95 MB)
 #   make test T=s3-moto           checkpoints copied to moto, an S3 of others, in another (build/moto)
+#   make test-k8s                 pods on a real Kubernetes control plane, beside kube-scheduler (built once, ten minutes; 240 MB kept)
 #   make test T=packages          the Debian packages in a bare Debian tree, and the container image
 SAN    ?=
 T      ?=
@@ -86,6 +87,15 @@ test-long: deps-test
 	@tests/run $(BUILD) $(T) --long
 	@$(if $(SAN)$(T),true,$(MAKE) --no-print-directory test-thread && $(MAKE) --no-print-directory test T=python-torch)
 
+# The scheduler of pods with a real Kubernetes API server, controllers and kube-scheduler: built once, in about ten minutes, into build/kubernetes.
+test-k8s: deps-test
+	@tools/deps deps/debian-kubernetes.txt
+	@$(call setup,$(BUILD),--prefix $(PREFIX) $(san))
+	@nice tools/kubernetes-build build/kubernetes
+	@tools/python-env build/python-kubernetes deps/python-kubernetes.txt
+	@ninja -C $(BUILD) $(quiet) fixtures
+	@STRATA_KUBERNETES=$(CURDIR)/build/kubernetes/bin tests/run $(BUILD) $(or $(T),k8s)
+
 # What has threads, under ThreadSanitizer; a race in the service's log fails its test.
 test-thread: deps-test
 	@$(call setup,build-thread,-Db_sanitize=thread -Db_lundef=false)
@@ -116,4 +126,4 @@ install: all
 clean:
 	@rm -rf build build-*
 
-.PHONY: all deps deps-test deps-python deps-dev python wheel deb demo run test test-long test-thread bench fuzz mutate lint format install clean
+.PHONY: all deps deps-test deps-python deps-dev python wheel deb demo run test test-k8s test-long test-thread bench fuzz mutate lint format install clean

@@ -1,6 +1,7 @@
 /* The small program: what is here is the full one's to do. */
 #include "cli/cli.h"
 #include "cli/engine_options.h"
+#include "cli/kubernetes_options.h"
 #include "cli/task.h"
 #include "cli/worker_options.h"
 #include "exec/exec_kubernetes.h"
@@ -37,6 +38,8 @@ HANDS_OVER(engine_image_run)
 HANDS_OVER(engine_replay_run)
 HANDS_OVER(engine_run_run)
 HANDS_OVER(engine_text_run)
+HANDS_OVER(kubernetes_jobs_run)
+HANDS_OVER(kubernetes_scheduler_run)
 HANDS_OVER(login_run)
 HANDS_OVER(place_experience_run)
 HANDS_OVER(serve_run)

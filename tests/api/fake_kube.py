@@ -31,6 +31,7 @@ RESOURCES = {
     "services": ("v1", "Service", True),
     "persistentvolumeclaims": ("v1", "PersistentVolumeClaim", True),
     "jobs": ("batch/v1", "Job", True),
+    "stratajobs": ("strata.io/v1alpha1", "StrataJob", True),
     "leases": ("coordination.k8s.io/v1", "Lease", True),
     "priorityclasses": ("scheduling.k8s.io/v1", "PriorityClass", False),
 }
@@ -64,9 +65,10 @@ def pod(name, scheduler="strata", cpu="1", memory="1Gi", gpus=0, **more):
     room = {"cpu": cpu, "memory": memory}
     if gpus:
         room["nvidia.com/gpu"] = str(gpus)
+    limits = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
     meta = {key: more.pop(key) for key in ("annotations", "labels", "ownerReferences", "creationTimestamp", "namespace") if key in more}
     return {"metadata": {"name": name, **meta},
-            "spec": {"schedulerName": scheduler, "containers": [{"name": "main", "image": "none", "resources": {"requests": room}}], **more}}
+            "spec": {"schedulerName": scheduler, "containers": [{"name": "main", "image": "none", "resources": {"requests": room, **limits}}], **more}}
 
 
 def merge(target, patch):
@@ -436,6 +438,11 @@ class FakeKube:
         spec.setdefault("serviceAccountName", "default")
         spec.setdefault("terminationGracePeriodSeconds", 30)
         spec.setdefault("restartPolicy", "Always")
+        for container in spec["containers"]:
+            room = container.get("resources", {})
+            for name, amount in room.get("requests", {}).items():
+                if "/" in name and room.get("limits", {}).get(name) != amount:
+                    raise Refused(422, "Invalid", "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources")
         named = self.things.get(("priorityclasses", None, spec.get("priorityClassName")))
         if spec.get("priorityClassName") and not named:
             raise Refused(403, "Forbidden", f'no PriorityClass with name {spec["priorityClassName"]} was found')
@@ -454,9 +461,15 @@ class FakeKube:
             if sub == "status":
                 thing["status"] = copy.deepcopy(given.get("status", {}))
             thing["metadata"] = {**thing["metadata"], **{name: before["metadata"][name] for name in ("name", "uid", "creationTimestamp")}}
+            if thing["metadata"].get("deletionTimestamp") and before["metadata"].get("finalizers") and not thing["metadata"].get("finalizers"):
+                return self.note("DELETED", key, thing, before)
             return self.note("MODIFIED", key, thing, before)
 
     def bind(self, namespace, name, given):
+        with self.changed:
+            return self.bind_locked(namespace, name, given)
+
+    def bind_locked(self, namespace, name, given):
         key = ("pods", namespace, name)
         before = self.need(key)
         target = given.get("target", {}).get("name")
@@ -492,6 +505,12 @@ class FakeKube:
             bound = resource == "pods" and before["spec"].get("nodeName") and before["status"].get("phase") not in ("Succeeded", "Failed")
             if grace is None and bound:
                 grace = before["spec"].get("terminationGracePeriodSeconds", 30)
+            if before["metadata"].get("finalizers"):  # it waits until they are taken away
+                if before["metadata"].get("deletionTimestamp"):
+                    return before
+                thing = copy.deepcopy(before)
+                thing["metadata"].update(deletionTimestamp=now())
+                return self.note("MODIFIED", key, thing, before)
             if bound and int(grace):
                 if before["metadata"].get("deletionTimestamp"):
                     return before

@@ -81,7 +81,7 @@ def nodes_come_from_the_cluster(service):
 def what_others_run_is_left_alone(service):
     """A pod of somebody else's takes its part of a node, and is nobody's to delete."""
     service.kube.create("pods", "other", {"metadata": {"name": "theirs"}, "spec": {"nodeName": "n0", "containers": [
-        {"name": "c", "image": "x", "resources": {"requests": {"cpu": "6", "nvidia.com/gpu": "4"}}}]}})
+        {"name": "c", "image": "x", "resources": {"requests": {"cpu": "6", "nvidia.com/gpu": "4"}, "limits": {"nvidia.com/gpu": "4"}}}]}})
     service.kube.change("pods", "other", "theirs", {"status": {"phase": "Running"}})
     time.sleep(0.5)
     jobs = [service.submit("sleep", "100", gpus=4)["id"] for _ in range(3)]
