@@ -146,12 +146,12 @@ enum {
 	STRATA_CONTEXTS_MAX = 64,             /* servers that one user is signed in to */
 
 	/* pods of a Kubernetes cluster */
-	STRATA_POD_NAME_BYTES_MAX = 253,    /* the name of a pod, a namespace or a node */
-	STRATA_POD_BYTES_MAX = 1 << 20,     /* what is kept of one */
-	STRATA_POD_CONTAINERS_MAX = 1000,   /* containers of one */
-	STRATA_POD_RESOURCES_MAX = 64,      /* kinds of resources of one container, or of a node */
-	STRATA_PODS_MAX = 1 << 18,          /* pods that are looked at */
-	STRATA_PODS_USERS_MAX = 4096,       /* service accounts whose usage is kept */
+	STRATA_POD_NAME_BYTES_MAX = 253,  /* the name of a pod, a namespace or a node */
+	STRATA_POD_BYTES_MAX = 1 << 20,   /* what is kept of one */
+	STRATA_POD_CONTAINERS_MAX = 1000, /* containers of one */
+	STRATA_POD_RESOURCES_MAX = 64,    /* kinds of resources of one container, or of a node */
+	STRATA_PODS_MAX = 1 << 18,        /* pods that are looked at */
+	STRATA_PODS_USERS_MAX = 4096,     /* service accounts whose usage is kept */
 	STRATA_PODS_USAGE_BYTES_MAX = 900 << 10, /* and as text; a ConfigMap holds 1 MiB */
 	/* Kubernetes */
 	STRATA_KUBE_CONFIG_BYTES_MAX = 1 << 20,  /* a kubeconfig file … */

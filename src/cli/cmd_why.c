@@ -80,8 +80,7 @@ static int print(struct cli *cli, const char *id, const json_t *json)
 		cli_printf(cli, "It starts %s %s", promised ? "by" : "≈",
 			   when_print(start_ns, when_now_ns(), text));
 		job_add_expected_place(json, &cli->out);
-		cli_printf(cli, "%s\n",
-			   promised ? "; nothing that comes later delays it." : ".");
+		cli_printf(cli, "%s\n", promised ? "; nothing that comes later delays it." : ".");
 	}
 	/* only one that waits has this */
 	return json_object_get(json, "fair_share") ? print_sooner(cli, id) : 0;

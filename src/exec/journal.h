@@ -32,7 +32,7 @@
 #define JOURNAL_SCRIPT ".script"
 #define JOURNAL_TOKEN ".token"
 #define JOURNAL_SAMPLES ".samples" /* what it has used so far, while it runs */
-#define JOURNAL_LOG ".log" /* and the pod's number: how far its output has come home */
+#define JOURNAL_LOG ".log"         /* and the pod's number: how far its output has come home */
 #define JOURNAL_ENVIRONMENT ".environment" /* only until it is handed on */
 
 /* All that the lines say; of several of a kind the last. Texts live in the arena they were read

@@ -43,8 +43,8 @@ struct job_spec {
 	bool cancel_if_never;
 	const char *gang;
 	int64_t gang_size;
-	const char *mail;    /* address; NULL: the user's own */
-	const char *notify;  /* "begin,end"; NULL: at the end */
+	const char *mail;        /* address; NULL: the user's own */
+	const char *notify;      /* "begin,end"; NULL: at the end */
 	const char *webhook;     /* URL; NULL: none */
 	struct strata_map slurm; /* of const char *: options of Slurm that only its commands read */
 	const char *request_key;

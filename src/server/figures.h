@@ -39,8 +39,8 @@ struct figure {
 	size_t day_count;
 	struct day_sketch today;
 	int64_t open_day; /* that it is of, once it has a value */
-	bool written; /* its row is in the store … */
-	bool changed; /* … and is not as it is here */
+	bool written;     /* its row is in the store … */
+	bool changed;     /* … and is not as it is here */
 	struct baseline_verdict verdict;
 	size_t bytes; /* of this block */
 	char of[];    /* "band normal", "digits 28x28"; "": the service */
