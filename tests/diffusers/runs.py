@@ -199,7 +199,7 @@ def _sways(raw: list[float], scheduler: Any, begin: int, words: dict[str, Any]) 
     machine be. (Of levels in float32 it takes differences, and of alphas square roots that are its library's and not the nearest.)"""
     timesteps = scheduler.timesteps.double()
     found = torch.zeros_like(timesteps)
-    for by in (-(2.0**-23), 2.0**-23) if raw else ():
+    for by in (-(2.0**-23), 2.0**-23) if raw and hasattr(scheduler, "alphas_cumprod") else ():
         other = copy.deepcopy(scheduler)
         other.alphas_cumprod = other.alphas_cumprod * (1 + by)
         other.set_timesteps(**words)
