@@ -116,8 +116,8 @@ def ask(variables, work, text):
         return "never ended"
     host = socket.gethostname().split(".")[0]
     lines = [line for line in (done.stdout + done.stderr).rstrip().split("\n") if not line.startswith("strata: ")]
-    if text.startswith("srun") and any(line.startswith("slurmstepd: ") for line in lines):  # slurmstepd and srun are two processes: whose line is first is chance
-        lines.sort(key=lambda line: not line.startswith("slurmstepd: "))
+    if text.startswith("srun") and any(line.startswith(("slurmstepd: ", "slurmstepd-")) for line in lines):  # slurmstepd and srun are two processes: whose line is first is chance
+        lines.sort(key=lambda line: not line.startswith(("slurmstepd: ", "slurmstepd-")))
     said = "\n".join(lines).rstrip() + f"\n[{done.returncode}]"
     for pattern, to in ((r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME"), (r"\(\d+ secs\)", "(N secs)"), (re.escape(work), "$W"), (rf"\b{re.escape(host)}\b", "HOST"),
                         (r"(slurmstepd)-n\d+", r"\1"), (r"\bsid=\d+", "sid=N")):
