@@ -82,6 +82,17 @@ void buf_add_repeat(struct buf *buf, char c, size_t count)
 	buf->text[buf->length] = '\0';
 }
 
+void buf_add_quoted(struct buf *buf, const char *word)
+{
+	buf_add_char(buf, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_add(buf, "'\\''");
+		else
+			buf_add_char(buf, *word);
+	buf_add_char(buf, '\'');
+}
+
 void buf_add_base64(struct buf *buf, const void *bytes_any, size_t count)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -29,6 +29,8 @@ void buf_add_bytes(struct buf *buf, const char *bytes, size_t count);
 void buf_add_char(struct buf *buf, char c);
 /* count times the character: padding and rules. */
 void buf_add_repeat(struct buf *buf, char c, size_t count);
+/* As one word of a shell: in quotes, with those in it escaped. */
+void buf_add_quoted(struct buf *buf, const char *word);
 /* As base64, with padding. */
 void buf_add_base64(struct buf *buf, const void *bytes, size_t count);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -93,17 +93,6 @@ int kube_order_nodes(const struct exec_order *order, struct strata_arena *arena,
 
 /* ---- what it starts from ---- */
 
-static void add_quoted(struct buf *buf, const char *word)
-{
-	buf_add_char(buf, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_add(buf, "'\\''");
-		else
-			buf_add_char(buf, *word);
-	buf_add_char(buf, '\'');
-}
-
 static bool is_one_of(const char *variable, size_t length, const char *const *names)
 {
 	for (; *names; names++)
@@ -192,7 +181,7 @@ static void add_environment(struct maker *maker, struct buf *buf)
 			continue;
 		buf_add(buf, "export ");
 		buf_add_bytes(buf, list[i], length + 1);
-		add_quoted(buf, list[i] + length + 1);
+		buf_add_quoted(buf, list[i] + length + 1);
 		buf_add_char(buf, '\n');
 	}
 	if (maker->order->token)
@@ -214,21 +203,21 @@ static void add_start(struct maker *maker, struct buf *buf)
 
 	add_environment(maker, buf);
 	buf_printf(buf, "umask %04" PRIo64 "\ncd ", (uint64_t)order->umask);
-	add_quoted(buf, order->directory);
+	buf_add_quoted(buf, order->directory);
 	buf_add(buf, " 2>/dev/null || echo \"strata: the image has no directory \"");
-	add_quoted(buf, order->directory);
+	buf_add_quoted(buf, order->directory);
 	buf_add(buf, "\"; the job runs in $(pwd)\" >&2\nexec ");
 	if (order->script)
 		buf_add(buf, PLACE "/script");
 	else
-		add_quoted(buf, order->program);
+		buf_add_quoted(buf, order->program);
 	for (size_t i = 0; i < order->arguments.count; i++) {
 		buf_add_char(buf, ' ');
-		add_quoted(buf, words[i]);
+		buf_add_quoted(buf, words[i]);
 	}
 	if (order->input) {
 		buf_add(buf, " <");
-		add_quoted(buf, order->input);
+		buf_add_quoted(buf, order->input);
 	}
 	buf_add_char(buf, '\n');
 }

@@ -199,17 +199,6 @@ static void copy_script(struct buf *buf, const char *script, size_t length)
 	}
 }
 
-static void add_quoted(struct buf *buf, const char *word)
-{
-	buf_add(buf, " '");
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_add(buf, "'\\''");
-		else
-			buf_add_char(buf, *word);
-	buf_add_char(buf, '\'');
-}
-
 static int make_script(struct maker *maker, struct strata_error *err)
 {
 	const struct exec_order *order = maker->order;
@@ -220,10 +209,12 @@ static int make_script(struct maker *maker, struct strata_error *err)
 	if (order->script) {
 		copy_script(&buf, order->script, order->script_bytes);
 	} else {
-		buf_add(&buf, "#!/bin/sh\nexec");
-		add_quoted(&buf, order->program);
-		for (size_t i = 0; i < order->arguments.count; i++)
-			add_quoted(&buf, words[i]);
+		buf_add(&buf, "#!/bin/sh\nexec ");
+		buf_add_quoted(&buf, order->program);
+		for (size_t i = 0; i < order->arguments.count; i++) {
+			buf_add_char(&buf, ' ');
+			buf_add_quoted(&buf, words[i]);
+		}
 		buf_add(&buf, "\n");
 	}
 	int rc = buf_check(&buf, err);

@@ -42,6 +42,19 @@ TEST(a_limit_is_met_exactly_and_failure_sticks)
 	buf_fini(&buf);
 }
 
+TEST(words_are_quoted_for_a_shell)
+{
+	struct strata_memory memory = { 0 };
+	struct buf buf;
+
+	buf_init(&buf, &memory, 0);
+	buf_add_quoted(&buf, "");
+	buf_add_char(&buf, ' ');
+	buf_add_quoted(&buf, "it's $HOME `x` \\ \"y\"");
+	CHECK_TEXT(buf.text, "'' 'it'\\''s $HOME `x` \\ \"y\"'");
+	buf_fini(&buf);
+}
+
 TEST(bytes_become_base64)
 {
 	struct strata_memory memory = { 0 };
