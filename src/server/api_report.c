@@ -9,6 +9,7 @@
 
 #include <strata/text.h>
 
+#include <errno.h>
 #include <microhttpd.h>
 
 enum { PAGE = 1000 };
@@ -107,6 +108,9 @@ static void get_report(struct request *request)
 	map_u64_init(&reading.workers, &request->memory);
 	if (rc == 0)
 		rc = request_read_time(request, "until", asked->until, &query.until_ns, &err);
+	if (rc == 0 && query.until_ns && query.until_ns <= query.since_ns)
+		rc = strata_fail_at(&err, -EINVAL, "until",
+				    "until is %.40s, which is not after since", asked->until);
 	if (rc == 0)
 		rc = read_all(request, &reading, &query, &err);
 	if (rc)

@@ -11,6 +11,7 @@
 #include "server/studies.h"
 #include "server/view.h"
 
+#include <strata/cluster.h>
 #include <strata/limits.h>
 #include <strata/text.h>
 
@@ -61,7 +62,35 @@ static bool is_word(const char *text, const char *more)
 	return true;
 }
 
-static int join(const struct strata_list *list, char **ret_words, struct strata_error *err)
+/* ORDER/BACKFILL/PREDICTION/PLACEMENT, each a class that there is, or nothing. */
+static int check_policy(const char *text, struct strata_arena *arena, struct strata_error *err)
+{
+	const struct strata_kind *kinds[] = { &strata_order_kind, &strata_backfill_kind,
+					      &strata_prediction_kind, &strata_placement_kind };
+	size_t count = sizeof(kinds) / sizeof(kinds[0]);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && text; i++) {
+		size_t length = strcspn(text, "/");
+		char *word = strata_arena_text(arena, text, length);
+		struct strata_spec spec;
+
+		if (i == count)
+			return strata_fail(err, -EINVAL,
+					   "'%.60s' is a fifth part; expected "
+					   "ORDER/BACKFILL/PREDICTION/PLACEMENT",
+					   text);
+		if (!word)
+			return strata_fail_memory(err);
+		if (*word)
+			rc = strata_spec_build(kinds[i], word, arena, &spec, err);
+		text = text[length] ? text + length + 1 : NULL;
+	}
+	return rc == -ENOENT ? -EINVAL : rc;
+}
+
+static int join(const struct strata_list *list, struct strata_arena *arena, char **ret_words,
+		struct strata_error *err)
 {
 	const char *const *items = list->items;
 	size_t room = 1;
@@ -75,6 +104,11 @@ static int join(const struct strata_list *list, char **ret_words, struct strata_
 					      "'%.60s' is no policy; expected "
 					      "ORDER/BACKFILL/PREDICTION/PLACEMENT",
 					      items[i]);
+		struct strata_error why = { 0 };
+		int rc = check_policy(items[i], arena, &why);
+
+		if (rc)
+			return strata_fail_at(err, rc, "policies", "%s", why.text);
 		room += strlen(items[i]) + 2;
 	}
 	char *words = calloc(1, room);
@@ -120,7 +154,7 @@ static void parse_policies(struct request *request)
 	conf = request->parsed;
 	request->parsed = NULL;
 	char *words = NULL;
-	int rc = join(&conf->policies, &words, &err);
+	int rc = join(&conf->policies, &request->arena, &words, &err);
 
 	if (rc) {
 		request_fail(request, rc, &err);
@@ -191,8 +225,7 @@ static json_t *node_json(const struct node_about *node)
 /* "sjf" is "sjf/easy/requested/best_fit" where the service has these. */
 static char *complete(const char *words, const struct server_conf *conf)
 {
-	const char *const usual[] = { conf->order, conf->backfill, conf->predict,
-				      conf->placement };
+	const char *const usual[] = { conf->order, conf->backfill, conf->predict, conf->placement };
 	size_t room = strlen(words) + 1, longest = 4;
 
 	for (size_t i = 0; i < 4; i++)

@@ -182,6 +182,8 @@ def whoever_may_read_accounting_may_read_it(service):
 
 
 def a_time_that_is_none_is_refused(service):
+    error = service.api("GET", "/report?since=2020-01-02T00:00:00Z&until=2020-01-01T00:00:00Z", status=400)["error"]
+    equal((error["field"], error["message"]), ("until", "until is 2020-01-01T00:00:00Z, which is not after since"))
     env = {**os.environ, "STRATA_SOCKET": service.socket}
     for since, words in (("whenever", "expected a duration such as 7d"), ("2150-01-01", "which is in the future")):
         done = subprocess.run([STRATA, "report", "--since", since], env=env, capture_output=True, text=True)

@@ -55,7 +55,10 @@ def what_makes_no_sense_is_refused(service):
     equal(policies(service, "fifo", since="1s", status=400)["error"]["field"], "since")
     assert "no job of that time" in finish(service, policies(service, "fifo"), "failed")["error"]
     past(service, 3)
-    assert "there is no order 'nosuch'" in finish(service, policies(service, "nosuch"), "failed")["error"]
+    for spec, words in (("nosuch", "there is no order 'nosuch'"), ("fifo/nosuch", "there is no backfill 'nosuch'"),
+                        ("turnaround:bound=often", "bound"), ("fifo/easy/requested/best_fit/more", "'more' is a fifth part")):
+        error = policies(service, spec, status=400)["error"]
+        assert error["field"] == "policies" and words in error["message"], (spec, error)
     for dims in ("--config%3Dx", "a%20b", "batch%3D1%3Bx"):
         equal(service.ask("POST", f"/api/v1/plans?dims={dims}", b"x")[1]["error"]["field"], "dims")
     equal(service.ask("POST", "/api/v1/plans", b"")[0], 400)
