@@ -84,7 +84,7 @@ static void say_unknown(struct cli *cli, const char *host)
 
 	if (getaddrinfo(host, NULL, NULL, &found))
 		cli_note(cli,
-			 "nobody here knows the address of %s: it belongs into /etc/hosts or the "
+			 "nobody here knows the address of %s: put it into /etc/hosts or the "
 			 "DNS of every host",
 			 host);
 	else

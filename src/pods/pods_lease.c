@@ -199,6 +199,7 @@ static void *run(void *lease_any)
 {
 	struct pods_lease *lease = lease_any;
 	int64_t duration_ns = lease->conf.duration_ns;
+	bool told = false; /* that it cannot be had, since when it last could be asked for */
 
 	do {
 		struct strata_error err = { 0 };
@@ -212,8 +213,10 @@ static void *run(void *lease_any)
 			log_error("lease", "the lease is lost: %s", err.text);
 			become(lease, false);
 			break;
-		} else if (rc && rc != -EBUSY)
+		} else if (rc && rc != -EBUSY && !told) {
 			log_warning("lease", "the lease cannot be had: %s", err.text);
+		}
+		told = rc && rc != -EBUSY;
 	} while (sleep_for(lease, duration_ns * 2 / 15));
 	return NULL;
 }

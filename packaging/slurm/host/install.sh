@@ -22,7 +22,7 @@ is() { case " $roles " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 name=$(hostname)
 [ "${name%%.*}" = "${host%%.*}" ] || die "this host is called $name; run install-${name%%.*}.sh here, or name it: hostname $host"
 for other in $hosts; do
-	getent ahosts "$other" >/dev/null || die "nobody knows the address of $other: it belongs into /etc/hosts or the DNS of every host"
+	getent ahosts "$other" >/dev/null || die "nobody knows the address of $other: put it into /etc/hosts or the DNS of every host"
 done
 for file in slurm.conf gres.conf cgroup.conf munge.key; do
 	[ -r "$here/$file" ] || die "$here/$file is missing: copy the whole directory to this host"
